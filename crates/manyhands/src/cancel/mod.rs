@@ -1,0 +1,173 @@
+//! Cooperative cancellation: a source that can cancel, and tokens that can tell.
+//!
+//! Only who holds the [`Source`] can cancel. A [`Token`] is a cheap copy that says whether that has
+//! happened and runs callbacks when it does. Nothing is ever stopped by force: loops look at their token
+//! between items, and a body that runs long looks itself.
+//!
+//! # Examples
+//! ```
+//! use manyhands::{cancel, parallel};
+//!
+//! let source = cancel::Source::new();
+//! let token = source.token();
+//! let stopped = parallel::options().cancellation(&token).for_range(0..1_000_000, |i| {
+//!     if i == 5 {
+//!         source.cancel();
+//!     }
+//! });
+//! assert_eq!(stopped.unwrap_err().token(), &token);
+//! ```
+
+mod registration;
+
+pub use registration::Registration;
+
+use registration::Callbacks;
+use std::error::Error;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// Can cancel. Dropping it does not.
+#[doc(alias = "CancellationTokenSource")]
+#[derive(Debug)]
+pub struct Source {
+    callbacks: Arc<Callbacks>,
+    /// Registrations with the parents of a linked source; dropping them unlinks it.
+    links: Vec<Registration>,
+}
+
+/// Tells whether its source was cancelled. Copies are equal to each other.
+#[doc(alias = "CancellationToken")]
+#[derive(Debug, Clone)]
+pub struct Token {
+    callbacks: Arc<Callbacks>,
+}
+
+impl Source {
+    /// A source that is not cancelled.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { callbacks: Arc::new(Callbacks::new()), links: Vec::new() }
+    }
+
+    /// A source that is cancelled when any of `parents` is, or by itself; never the other way round.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::cancel::Source;
+    /// let (user, shutdown) = (Source::new(), Source::new());
+    /// let linked = Source::linked(&[user.token(), shutdown.token()]);
+    /// shutdown.cancel();
+    /// assert!(linked.token().is_cancelled());
+    /// assert!(!user.token().is_cancelled());
+    /// ```
+    #[doc(alias = "CreateLinkedTokenSource")]
+    #[must_use]
+    pub fn linked(parents: &[Token]) -> Self {
+        let mut source = Self::new();
+        source.links = parents
+            .iter()
+            .map(|parent| {
+                let child = Arc::downgrade(&source.callbacks);
+                parent.register(move || {
+                    if let Some(child) = child.upgrade() {
+                        child.cancel();
+                    }
+                })
+            })
+            .collect();
+        source
+    }
+
+    /// A token of this source.
+    #[must_use]
+    pub fn token(&self) -> Token {
+        Token { callbacks: Arc::clone(&self.callbacks) }
+    }
+
+    /// Cancels, and runs the callbacks on this thread, the newest first. Later calls do nothing.
+    ///
+    /// # Blocking
+    /// As long as the callbacks take.
+    ///
+    /// # Panics
+    /// When callbacks panic: every callback is run, then the panics go on together.
+    pub fn cancel(&self) {
+        self.callbacks.cancel();
+    }
+}
+
+impl Default for Source {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Token {
+    /// A token that is never cancelled.
+    #[doc(alias = "CancellationToken.None")]
+    #[must_use]
+    pub fn never() -> Self {
+        static NEVER: OnceLock<Source> = OnceLock::new();
+        NEVER.get_or_init(Source::new).token()
+    }
+
+    /// Whether the source was cancelled.
+    ///
+    /// # Cost
+    /// One plain load.
+    #[inline]
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.callbacks.is_cancelled()
+    }
+
+    /// An error if the source was cancelled, for use with `?`.
+    ///
+    /// # Errors
+    /// [`Cancelled`], which carries this token.
+    #[doc(alias = "ThrowIfCancellationRequested")]
+    pub fn check(&self) -> Result<(), Cancelled> {
+        if self.is_cancelled() { Err(Cancelled { token: self.clone() }) } else { Ok(()) }
+    }
+
+    /// Runs `callback` when the source is cancelled, on the thread that cancels; at once, on this thread,
+    /// if it already is.
+    ///
+    /// Dropping the registration takes the callback back. If it is running on another thread just then,
+    /// dropping waits for it, so that what it uses may be freed afterwards.
+    pub fn register(&self, callback: impl FnOnce() + Send + 'static) -> Registration {
+        Registration::new(&self.callbacks, Box::new(callback))
+    }
+}
+
+impl PartialEq for Token {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.callbacks, &other.callbacks)
+    }
+}
+
+impl Eq for Token {}
+
+/// A call ended because its token was cancelled.
+#[doc(alias = "OperationCanceledException")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cancelled {
+    pub(crate) token: Token,
+}
+
+impl Cancelled {
+    /// The token that was cancelled.
+    #[must_use]
+    pub fn token(&self) -> &Token {
+        &self.token
+    }
+}
+
+impl fmt::Display for Cancelled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the call was cancelled")
+    }
+}
+
+impl Error for Cancelled {}

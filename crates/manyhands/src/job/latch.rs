@@ -1,0 +1,122 @@
+//! Set once, by whoever finishes a piece of work; waited for by at most one seat.
+//!
+//! The word also says who runs the work, so that the waiter can help with just that.
+//!
+//! # States
+//! `WAITING` not started · `RUNNING(execution)` started, waiter awake · `ASLEEP(seat)` waiter parked or
+//! about to · `SET` final, the work is done · `RETURNED` final, the taker gave the work back undone.
+//! `ASLEEP` may follow both first ones; a start that comes after it is not recorded.
+//!
+//! # Threads
+//! The runner calls `start` and then `set`, or `give_back`; the waiter calls the rest.
+//!
+//! Unsafe: the latch may be freed as soon as it is final, so the last step takes a pointer.
+
+use crate::job::ExecutionId;
+use crate::sync::atomic::{AtomicU64, Ordering};
+
+/// Number of a seat in the process-wide table.
+pub(crate) type SeatNumber = u16;
+
+/// The word. Every change is one read-modify-write, so its history is a single order.
+#[derive(Debug)]
+pub(crate) struct Latch(AtomicU64);
+
+impl Latch {
+    /// A latch that is not set.
+    #[inline(always)]
+    pub(crate) const fn new() -> Self {
+        Self(AtomicU64::new(WAITING))
+    }
+
+    /// Whether the latch is final: the work is done, and its writes are visible, or it was given back.
+    #[inline]
+    pub(crate) fn is_final(&self) -> bool {
+        // Acquire: pairs with the Release in `finish`.
+        self.0.load(Ordering::Acquire) & KIND_MASK == FINAL
+    }
+
+    /// Whether the work was given back undone.
+    pub(crate) fn is_returned(&self) -> bool {
+        // Acquire: pairs with the Release in `finish`.
+        self.0.load(Ordering::Acquire) == RETURNED
+    }
+
+    /// Says who runs the work. Skipped when the waiter already sleeps.
+    pub(crate) fn start(&self, execution: ExecutionId) {
+        let running = execution.to_bits() << KIND_BITS | RUNNING;
+        // Release: who reads the id finds the record it names. Relaxed on failure: nothing is read.
+        let _ =
+            self.0.compare_exchange(WAITING, running, Ordering::Release, Ordering::Relaxed);
+    }
+
+    /// The work is done. The latch may be gone when this returns. The caller must wake the returned seat.
+    ///
+    /// # Safety
+    /// `latch` is valid until the exchange.
+    #[must_use]
+    pub(crate) unsafe fn set(latch: *const Self) -> Option<SeatNumber> {
+        // SAFETY: as promised by the caller.
+        unsafe { Self::finish(latch, SET) }
+    }
+
+    /// The work is the waiter's again, undone. Otherwise like [`set`](Self::set).
+    ///
+    /// # Safety
+    /// `latch` is valid until the exchange.
+    #[must_use]
+    pub(crate) unsafe fn give_back(latch: *const Self) -> Option<SeatNumber> {
+        // SAFETY: as promised by the caller.
+        unsafe { Self::finish(latch, RETURNED) }
+    }
+
+    /// # Safety
+    /// `latch` is valid until the exchange.
+    unsafe fn finish(latch: *const Self, final_word: u64) -> Option<SeatNumber> {
+        // SAFETY: valid until the exchange by the caller's promise.
+        let word = unsafe { &(*latch).0 };
+        // Release: publishes the work's writes; pairs with the Acquire in `is_final` and `fall_asleep`.
+        // If we are first, the waiter's exchange fails and it never parks;
+        // if the waiter is first, we read ASLEEP and must wake it.
+        let before = word.swap(final_word, Ordering::Release);
+        (before & KIND_MASK == ASLEEP).then_some((before >> KIND_BITS) as SeatNumber)
+    }
+
+    /// Who runs the work, if that is known.
+    pub(crate) fn runner(&self) -> ExecutionId {
+        // Acquire: pairs with the Release in `start`.
+        let word = self.0.load(Ordering::Acquire);
+        if word & KIND_MASK == RUNNING {
+            ExecutionId::from_bits(word >> KIND_BITS)
+        } else {
+            ExecutionId::UNKNOWN
+        }
+    }
+
+    /// Announces that the waiter on `seat` is about to park; `false` means the latch is final.
+    pub(crate) fn fall_asleep(&self, seat: SeatNumber) -> bool {
+        let asleep = u64::from(seat) << KIND_BITS | ASLEEP;
+        // Relaxed: the exchange decides.
+        let mut word = self.0.load(Ordering::Relaxed);
+        while word & KIND_MASK != FINAL {
+            // Relaxed on success: nothing is published. Acquire on failure: pairs with `finish`.
+            match self.0.compare_exchange(word, asleep, Ordering::Relaxed, Ordering::Acquire) {
+                Ok(_) => return true,
+                Err(now) => word = now,
+            }
+        }
+        // Acquire: the first load above was relaxed.
+        !self.is_final()
+    }
+}
+
+const KIND_BITS: u32 = 2;
+const KIND_MASK: u64 = 3;
+const WAITING: u64 = 0;
+const RUNNING: u64 = 1;
+const ASLEEP: u64 = 2;
+const FINAL: u64 = 3;
+const SET: u64 = FINAL;
+const RETURNED: u64 = FINAL | 1 << KIND_BITS;
+
+const _: () = assert!(ExecutionId::BITS + KIND_BITS == u64::BITS, "id and kind share one word");

@@ -1,0 +1,100 @@
+//! Panics as values, and a guard for code that must not unwind.
+
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// What a panic carried.
+pub(crate) type Payload = Box<dyn Any + Send + 'static>;
+
+/// Runs `work` and returns its value or its panic.
+///
+/// Whoever observes the outcome resumes or reports the panic, so no broken state is seen as if it were
+/// whole; hence the assertion.
+pub(crate) fn catch<R>(work: impl FnOnce() -> R) -> Result<R, Payload> {
+    catch_unwind(AssertUnwindSafe(work))
+}
+
+/// Resumes the panics of one call: a single one as it was, several as an [`AggregatePanic`].
+pub(crate) fn resume_all(mut payloads: Vec<Payload>) {
+    match payloads.len() {
+        0 => {}
+        1 => resume_unwind(payloads.remove(0)),
+        _ => resume_unwind(Box::new(AggregatePanic { payloads })),
+    }
+}
+
+/// The message of a panic, if it carried one.
+pub(crate) fn message_of(payload: &Payload) -> &str {
+    let text = payload.downcast_ref::<&'static str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
+/// The payload of the panic that a parallel call resumes when more than one of its bodies panicked.
+///
+/// A single panic is resumed with its own payload.
+///
+/// # Examples
+/// ```
+/// use manyhands::{parallel, AggregatePanic};
+/// let both = std::panic::catch_unwind(|| {
+///     parallel::invoke((|| panic!("left"), || panic!("right")))
+/// });
+/// let payload = both.unwrap_err().downcast::<AggregatePanic>().unwrap();
+/// assert_eq!(payload.payloads().len(), 2);
+/// ```
+#[doc(alias = "AggregateException")]
+pub struct AggregatePanic {
+    payloads: Vec<Payload>,
+}
+
+impl AggregatePanic {
+    /// What each panic carried.
+    #[must_use]
+    pub fn payloads(&self) -> &[Box<dyn Any + Send + 'static>] {
+        &self.payloads
+    }
+
+    /// What each panic carried, to be kept.
+    #[must_use]
+    pub fn into_payloads(self) -> Vec<Box<dyn Any + Send + 'static>> {
+        self.payloads
+    }
+}
+
+impl fmt::Display for AggregatePanic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} panics:", self.payloads.len())?;
+        self.payloads.iter().try_for_each(|payload| write!(f, " [{}]", message_of(payload)))
+    }
+}
+
+impl fmt::Debug for AggregatePanic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Aborts the process when dropped by unwinding. Forget it with [`disarm`](Self::disarm) when all is well.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct AbortOnUnwind(());
+
+impl AbortOnUnwind {
+    /// Arms the guard.
+    pub(crate) fn new() -> Self {
+        Self(())
+    }
+
+    /// Ends the guarded section.
+    #[expect(clippy::mem_forget, reason = "forgetting is how the guard is disarmed")]
+    pub(crate) fn disarm(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        std::process::abort();
+    }
+}

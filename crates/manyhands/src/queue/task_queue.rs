@@ -1,0 +1,307 @@
+//! The task queue: any thread pushes at the back, one taker at a time takes a run from the front.
+//!
+//! First in, first out; unbounded; no allocation, because a task carries its own link. Used for work that
+//! comes from outside, for each worker's own spawned work, and for a scope's jobs.
+//!
+//! Not a channel: nobody waits here, and what is queued is freed by whoever takes it.
+//!
+//! After Dmitry Vyukov's intrusive multi-producer queue
+//! (<https://www.1024cores.net/home/lock-free-algorithms/queues/intrusive-mpsc-node-based-queue>), with a
+//! try-lock in front of its single consumer.
+//!
+//! # Threads
+//! Any thread calls `push`, `is_empty` and `take`; `take` gives up when another taker is at work.
+//!
+//! # States
+//! `back` is the newest task, or null when the queue is empty and its taker has noticed. Behind `front`
+//! (touched only under `taking`) each task's link leads to the next; a null link on a task that is not
+//! `back` means its pusher is between its two steps, and the taker stops there.
+//!
+//! # Ordering
+//! The exchange of `back` is SeqCst so that it takes part in the idle protocol (see `runtime/idle.rs`):
+//! a pusher that then finds nobody to wake is seen by everyone who announces sleep later.
+//!
+//! Unsafe: links live in tasks reached by pointer.
+
+use crate::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use crate::sync::Padded;
+use std::ptr;
+
+/// Something that can stand in a [`TaskQueue`].
+///
+/// # Safety
+/// `link` must return the same cell for the same task every time, and nothing else may use it while the
+/// task is queued.
+pub(crate) unsafe trait Linked: Sized {
+    /// The task's link.
+    ///
+    /// # Safety
+    /// `task` must be valid.
+    unsafe fn link<'a>(task: *mut Self) -> &'a AtomicPtr<Self>;
+}
+
+/// Tasks taken together: each one's link leads to the next.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Run<T> {
+    /// The oldest.
+    pub(crate) first: *mut T,
+    last: *mut T,
+    /// How many.
+    pub(crate) len: usize,
+}
+
+impl<T: Linked> Run<T> {
+    /// Forgets the first task, which the caller has taken out of the run.
+    ///
+    /// # Safety
+    /// The run is fresh from [`TaskQueue::take`] and holds more than one task.
+    pub(crate) unsafe fn drop_first(&mut self) {
+        debug_assert!(self.len > 1, "a run keeps at least one task");
+        // SAFETY: every task of a fresh run is valid.
+        let link = unsafe { T::link(self.first) };
+        // Relaxed: `take` has read this very value with Acquire.
+        self.first = link.load(Ordering::Relaxed);
+        self.len -= 1;
+    }
+}
+
+/// A queue of tasks.
+#[derive(Debug)]
+pub(crate) struct TaskQueue<T> {
+    back: Padded<AtomicPtr<T>>,
+    /// First task, or null when the first is the one whose push found `back` null.
+    front: Padded<AtomicPtr<T>>,
+    taking: AtomicBool,
+}
+
+impl<T: Linked> TaskQueue<T> {
+    /// An empty queue.
+    pub(crate) fn new() -> Self {
+        Self {
+            back: Padded(AtomicPtr::new(ptr::null_mut())),
+            front: Padded(AtomicPtr::new(ptr::null_mut())),
+            taking: AtomicBool::new(false),
+        }
+    }
+
+    /// Adds a task at the back.
+    ///
+    /// # Safety
+    /// 1. `task` is valid and stays so until it is taken. 2. It is in no queue.
+    pub(crate) unsafe fn push(&self, task: *mut T) {
+        self.push_chain(task, task);
+    }
+
+    /// Whether nothing was pushed that has not been taken. Exact in the order of `back`'s exchanges.
+    pub(crate) fn is_empty(&self) -> bool {
+        // SeqCst: the other half of the idle protocol.
+        self.back.load(Ordering::SeqCst).is_null()
+    }
+
+    /// Takes up to `max` tasks from the front.
+    ///
+    /// Returns nothing when the queue is empty, when another taker is at work, or when the first pusher
+    /// is between its two steps.
+    pub(crate) fn take(&self, max: usize) -> Option<Run<T>> {
+        if self.is_empty() || !self.try_lock() {
+            return None;
+        }
+        let run = self.take_front().map(|first| {
+            let mut run = Run { first, last: first, len: 1 };
+            while run.len < max {
+                let Some(task) = self.take_front() else { break };
+                // SAFETY: taken, so it is valid and ours.
+                let link = unsafe { T::link(run.last) };
+                // Relaxed: ours. Mostly this is there already; not when the queue was empty in between.
+                link.store(task, Ordering::Relaxed);
+                run.last = task;
+                run.len += 1;
+            }
+            run
+        });
+        // Release: publishes `front`; pairs with the Acquire in `try_lock`.
+        self.taking.store(false, Ordering::Release);
+        run
+    }
+
+    /// Adds a whole run at the back, in its order, for the price of one task.
+    ///
+    /// # Safety
+    /// The run was taken from a queue of this type, and none of its tasks was touched since.
+    pub(crate) unsafe fn append(&self, run: Run<T>) {
+        self.push_chain(run.first, run.last);
+    }
+
+    fn push_chain(&self, first: *mut T, last: *mut T) {
+        // SAFETY: valid by the promise of `push` or `append`.
+        let link = unsafe { T::link(last) };
+        // Relaxed: published by the exchange.
+        link.store(ptr::null_mut(), Ordering::Relaxed);
+        // SeqCst: publishes the task (Release) and takes part in the idle protocol.
+        let before = self.back.swap(last, Ordering::SeqCst);
+        if before.is_null() {
+            // Release: publishes the task to the taker's Acquire in `take_front`.
+            self.front.store(first, Ordering::Release);
+        } else {
+            // SAFETY: a task that was `back` stays valid until its link is set: the taker waits for it.
+            let link = unsafe { T::link(before) };
+            // Release: publishes the task to the taker's Acquire in `take_front`.
+            link.store(first, Ordering::Release);
+        }
+    }
+
+    fn try_lock(&self) -> bool {
+        // Relaxed: the exchange decides. Acquire: pairs with the Release in `take`.
+        !self.taking.load(Ordering::Relaxed) && !self.taking.swap(true, Ordering::Acquire)
+    }
+
+    /// Takes the first task. The take lock is held.
+    fn take_front(&self) -> Option<*mut T> {
+        // Acquire: pairs with the pusher that found the queue empty.
+        let first = self.front.load(Ordering::Acquire);
+        if first.is_null() {
+            return None;
+        }
+        // SAFETY: a queued task is valid by the pusher's promise.
+        let link = unsafe { T::link(first) };
+        // Acquire: pairs with the pusher of the next task.
+        let mut next = link.load(Ordering::Acquire);
+        if next.is_null() {
+            // `first` seems to be the last one. Order matters: `front` must be null before `back` is,
+            // because the next pusher writes `front` as soon as it finds `back` null.
+            // Relaxed: the exchange below publishes it.
+            self.front.store(ptr::null_mut(), Ordering::Relaxed);
+            // SeqCst: Release orders the store of `front` before it, and emptiness takes part in the idle
+            // protocol. Relaxed on failure: the pusher's link is read with Acquire below.
+            let emptied = self.back.compare_exchange(
+                first,
+                ptr::null_mut(),
+                Ordering::SeqCst,
+                Ordering::Relaxed,
+            );
+            if emptied.is_ok() {
+                return Some(first);
+            }
+            // A pusher has replaced `back` and is about to set our link.
+            // Acquire: pairs with that pusher.
+            next = link.load(Ordering::Acquire);
+            if next.is_null() {
+                // Relaxed: still under the lock.
+                self.front.store(first, Ordering::Relaxed);
+                return None;
+            }
+        }
+        // Relaxed: still under the lock.
+        self.front.store(next, Ordering::Relaxed);
+        Some(first)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{Linked, TaskQueue};
+    use std::ptr;
+    use std::sync::atomic::AtomicPtr;
+
+    struct Node {
+        link: AtomicPtr<Node>,
+        value: usize,
+    }
+
+    // SAFETY: `link` is always the node's own field, used by nothing else.
+    unsafe impl Linked for Node {
+        unsafe fn link<'a>(task: *mut Self) -> &'a AtomicPtr<Self> {
+            // SAFETY: the caller promises a valid node.
+            unsafe { &(*task).link }
+        }
+    }
+
+    fn push(queue: &TaskQueue<Node>, value: usize) {
+        let node = Box::new(Node { link: AtomicPtr::new(ptr::null_mut()), value });
+        // SAFETY: 1. leaked until taken; 2. new.
+        unsafe { queue.push(Box::into_raw(node)) };
+    }
+
+    fn take(queue: &TaskQueue<Node>) -> Option<usize> {
+        let run = queue.take(1)?;
+        assert_eq!(run.len, 1);
+        // SAFETY: taken, so it is ours, and it came from `Box::into_raw`.
+        Some(unsafe { Box::from_raw(run.first) }.value)
+    }
+
+    #[test]
+    fn tasks_come_out_in_the_order_they_went_in() {
+        let queue = TaskQueue::new();
+        assert!(queue.is_empty());
+        for round in 0..3 {
+            (0..5).for_each(|value| push(&queue, round * 5 + value));
+            (0..5).for_each(|value| assert_eq!(take(&queue), Some(round * 5 + value)));
+            assert_eq!(take(&queue), None);
+            assert!(queue.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_run_moves_to_another_queue_in_order() {
+        let (from, to) = (TaskQueue::new(), TaskQueue::new());
+        (0..5).for_each(|value| push(&from, value));
+        push(&to, 100);
+        let run = from.take(3).unwrap();
+        assert_eq!(run.len, 3);
+        // SAFETY: taken from a queue of this type and untouched since.
+        unsafe { to.append(run) };
+        assert_eq!((0..4).map(|_| take(&to).unwrap()).collect::<Vec<_>>(), [100, 0, 1, 2]);
+        assert!(to.is_empty());
+        assert_eq!((take(&from), take(&from), take(&from)), (Some(3), Some(4), None));
+    }
+
+    #[test]
+    fn every_task_of_many_pushers_is_taken_once_and_in_its_pushers_order() {
+        const PUSHERS: usize = 3;
+        const EACH: usize = if cfg!(miri) { 100 } else { 20_000 };
+        let queue = TaskQueue::new();
+        let mut last = [None; PUSHERS];
+        std::thread::scope(|scope| {
+            for pusher in 0..PUSHERS {
+                let queue = &queue;
+                scope.spawn(move || (0..EACH).for_each(|i| push(queue, i * PUSHERS + pusher)));
+            }
+            let mut taken = 0;
+            while taken < PUSHERS * EACH {
+                if let Some(value) = take(&queue) {
+                    let (number, pusher) = (value / PUSHERS, value % PUSHERS);
+                    assert!(last[pusher].is_none_or(|before| before + 1 == number));
+                    last[pusher] = Some(number);
+                    taken += 1;
+                }
+            }
+        });
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn takers_that_compete_and_move_runs_lose_nothing() {
+        const EACH: usize = if cfg!(miri) { 100 } else { 50_000 };
+        let (from, to) = (TaskQueue::new(), TaskQueue::new());
+        let taken = std::sync::atomic::AtomicUsize::new(0);
+        let relaxed = std::sync::atomic::Ordering::Relaxed;
+        std::thread::scope(|scope| {
+            scope.spawn(|| (0..EACH).for_each(|i| push(&from, i)));
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while taken.load(relaxed) < EACH {
+                        if let Some(run) = from.take(4) {
+                            // SAFETY: taken from a queue of this type and untouched since.
+                            unsafe { to.append(run) };
+                        }
+                        if take(&to).is_some() {
+                            taken.fetch_add(1, relaxed);
+                        }
+                    }
+                });
+            }
+        });
+        assert!(from.is_empty() && to.is_empty());
+    }
+}

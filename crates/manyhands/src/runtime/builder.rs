@@ -1,0 +1,186 @@
+//! How a runtime is configured.
+
+use crate::job::catch;
+use crate::runtime::{Runtime, Shared, topology};
+use std::error::Error;
+use std::fmt;
+
+/// Configures a [`Runtime`]; made by [`Runtime::builder`].
+///
+/// # Examples
+/// ```
+/// let runtime = manyhands::Runtime::builder().workers(3).thread_name(|i| format!("crunch-{i}")).build()?;
+/// assert_eq!(runtime.workers(), 3);
+/// # Ok::<(), manyhands::BuildError>(())
+/// ```
+#[derive(Debug, Default)]
+#[must_use = "a builder does nothing until `build`"]
+pub struct Builder {
+    workers: Option<usize>,
+    threads_max: Option<usize>,
+    stack_size: Option<usize>,
+    name: Option<NameFn>,
+    on_start: Option<HookFn>,
+    on_stop: Option<HookFn>,
+}
+
+impl Builder {
+    /// How many threads run at once, outside callers that take part included. The default is the number
+    /// of processors this process may use: the smaller of its affinity mask and its cgroup quota.
+    #[doc(alias = "num_threads")]
+    #[doc(alias = "SetMinThreads")]
+    pub fn workers(mut self, count: usize) -> Self {
+        self.workers = Some(count);
+        self
+    }
+
+    /// How many worker threads may exist at once, those included that stand in for blocked ones. The
+    /// default is the number of workers plus 256.
+    #[doc(alias = "SetMaxThreads")]
+    pub fn max_threads(mut self, count: usize) -> Self {
+        self.threads_max = Some(count);
+        self
+    }
+
+    /// Stack size of each worker thread in bytes. The default is the standard library's.
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.stack_size = Some(bytes);
+        self
+    }
+
+    /// Names each worker thread by its index. The default is `manyhands-0`, `manyhands-1`, …
+    pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
+        self.name = Some(NameFn(Box::new(name)));
+        self
+    }
+
+    /// Runs on each worker thread when it starts, which is when it is first needed. A panic is ignored.
+    pub fn on_thread_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.on_start = Some(HookFn(Box::new(hook)));
+        self
+    }
+
+    /// Runs on each worker thread before it ends. A panic is ignored.
+    pub fn on_thread_stop(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.on_stop = Some(HookFn(Box::new(hook)));
+        self
+    }
+
+    /// Makes the runtime. No thread is started yet: each starts when there is work for it.
+    ///
+    /// # Errors
+    /// [`BuildError`] when a number is zero or too large, or the thread limit is below the worker count.
+    pub fn build(self) -> Result<Runtime, BuildError> {
+        let workers = self.workers.unwrap_or_else(topology::default_workers);
+        let threads_max = self.threads_max.unwrap_or_else(|| workers.saturating_add(SPARES_DEFAULT));
+        if workers == 0 {
+            return Err(BuildError(Fault::NoWorkers));
+        }
+        if threads_max < workers {
+            return Err(BuildError(Fault::LimitBelowWorkers { workers, threads_max }));
+        }
+        if threads_max > THREADS_MAX {
+            return Err(BuildError(Fault::TooManyThreads(threads_max)));
+        }
+        Ok(Runtime::from_shared(Shared::new(Settings {
+            workers,
+            threads_max,
+            stack_size: self.stack_size,
+            name: self.name,
+            on_start: self.on_start,
+            on_stop: self.on_stop,
+        })))
+    }
+}
+
+/// Why a runtime could not be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuildError(Fault);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Fault {
+    NoWorkers,
+    LimitBelowWorkers { workers: usize, threads_max: usize },
+    TooManyThreads(usize),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Fault::NoWorkers => write!(f, "a runtime needs at least one worker"),
+            Fault::LimitBelowWorkers { workers, threads_max } => {
+                write!(f, "the limit of {threads_max} threads is below the {workers} workers")
+            }
+            Fault::TooManyThreads(count) => {
+                write!(f, "{count} threads are more than the {THREADS_MAX} a runtime can hold")
+            }
+        }
+    }
+}
+
+impl Error for BuildError {}
+
+/// A checked configuration.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) workers: usize,
+    pub(crate) threads_max: usize,
+    pub(crate) stack_size: Option<usize>,
+    name: Option<NameFn>,
+    pub(crate) on_start: Option<HookFn>,
+    pub(crate) on_stop: Option<HookFn>,
+}
+
+impl Settings {
+    /// The name of worker `index`. A naming function that panics gets the default name.
+    pub(crate) fn name_of(&self, index: usize) -> String {
+        let own = self.name.as_ref().and_then(|name| catch(|| name.0(index)).ok());
+        // A name with a null byte cannot be given to a thread.
+        own.filter(|name| !name.contains('\0')).unwrap_or_else(|| format!("manyhands-{index}"))
+    }
+
+    /// Runs a hook; its panic is its own.
+    pub(crate) fn run_hook(hook: Option<&HookFn>, index: usize) {
+        if let Some(hook) = hook {
+            let _ = catch(|| hook.0(index));
+        }
+    }
+}
+
+struct NameFn(Box<dyn Fn(usize) -> String + Send + Sync>);
+
+/// A start or stop hook.
+pub(crate) struct HookFn(Box<dyn Fn(usize) + Send + Sync>);
+
+impl fmt::Debug for NameFn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a naming function")
+    }
+}
+
+impl fmt::Debug for HookFn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a hook")
+    }
+}
+
+/// Threads that may stand in for blocked ones, unless the user says otherwise.
+const SPARES_DEFAULT: usize = 256;
+/// Seats are numbered with 16 bits, and other runtimes and guests need some too.
+const THREADS_MAX: usize = 32_768;
+
+#[cfg(test)]
+mod tests {
+    use crate::Runtime;
+
+    #[test]
+    fn bad_numbers_are_refused_with_a_sentence() {
+        let message = |builder: super::Builder| builder.build().unwrap_err().to_string();
+        assert_eq!(message(Runtime::builder().workers(0)), "a runtime needs at least one worker");
+        assert_eq!(
+            message(Runtime::builder().workers(4).max_threads(3)),
+            "the limit of 3 threads is below the 4 workers"
+        );
+        assert!(message(Runtime::builder().workers(100_000)).contains("100256 threads are more"));
+    }
+}

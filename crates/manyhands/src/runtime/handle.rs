@@ -1,0 +1,148 @@
+//! The public handle of a runtime.
+
+use crate::runtime::current::{self, EnterGuard, Guest};
+use crate::runtime::seat::Occupant;
+use crate::runtime::{Builder, Shared};
+use std::fmt;
+use std::ptr;
+use std::sync::Arc;
+
+/// A pool of workers that runs loops, forks and tasks together.
+///
+/// Most programs need none of their own: the free functions use the runtime of the thread they are called
+/// on, and where there is none a default one, made on first use, with one worker for each processor this
+/// process may use.
+///
+/// Worker threads start when there is work for them and sleep when there is none. A thread from outside
+/// that calls a loop or a fork takes part in it, as one of the [`workers`](Self::workers) that run.
+///
+/// # Dropping
+/// Dropping a runtime shuts it down; see [`shutdown`](Self::shutdown).
+///
+/// # Examples
+/// ```
+/// let runtime = manyhands::Runtime::builder().workers(2).build()?;
+/// let (a, b) = runtime.install(|| manyhands::join(|| 1, || 2));
+/// assert_eq!(a + b, 3);
+/// # Ok::<(), manyhands::BuildError>(())
+/// ```
+#[doc(alias = "ThreadPool")]
+#[doc(alias = "TaskScheduler")]
+pub struct Runtime {
+    shared: Arc<Shared>,
+}
+
+/// What a shutdown left undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ShutdownReport {
+    /// Tasks that were queued and had not started. Their closures were dropped, and who waits for them is
+    /// told that they were cancelled.
+    pub dropped: usize,
+}
+
+impl Runtime {
+    /// Starts the configuration of a runtime.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Runs `f` on the calling thread with this runtime as the current one, as one of its running threads.
+    ///
+    /// # Blocking
+    /// Only as far as `f` does.
+    ///
+    /// # Panics
+    /// If `f` does.
+    pub fn install<R>(&self, f: impl FnOnce() -> R) -> R {
+        let _entered = self.enter();
+        let _guest = current::seat().is_none().then(|| Guest::sit_down(&self.shared));
+        f()
+    }
+
+    /// Makes this runtime the current one of the calling thread while the guard lives.
+    ///
+    /// Guards must be dropped in the reverse order of their making.
+    ///
+    /// # Examples
+    /// ```
+    /// let runtime = manyhands::Runtime::builder().workers(1).build()?;
+    /// let entered = runtime.enter();
+    /// manyhands::parallel::for_range(0..10, |_| {});
+    /// drop(entered);
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
+    pub fn enter(&self) -> EnterGuard<'_> {
+        EnterGuard::new(self)
+    }
+
+    /// How many threads run at once.
+    #[doc(alias = "current_num_threads")]
+    pub fn workers(&self) -> usize {
+        self.shared.idle.limit()
+    }
+
+    /// Worker threads started so far, sleeping ones and those that stand in for blocked ones included.
+    pub fn threads(&self) -> usize {
+        self.shared.idle.started()
+    }
+
+    /// Ends the runtime: each worker finishes what it runs, and what has not started is dropped.
+    ///
+    /// # Blocking
+    /// Waits for the running work, but not for itself when called from one of its own workers.
+    #[expect(clippy::must_use_candidate, reason = "most callers do not care about the report")]
+    pub fn shutdown(self) -> ShutdownReport {
+        ShutdownReport { dropped: self.shared.close() }
+    }
+
+    pub(crate) fn with_defaults() -> Self {
+        Self::builder().build().unwrap_or_else(|error| panic!("the default runtime: {error}"))
+    }
+
+    pub(crate) fn from_shared(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// Whether both are the same runtime.
+    pub(crate) fn is(&self, shared: &Shared) -> bool {
+        ptr::eq(&raw const *self.shared, shared)
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.shared.close();
+    }
+}
+
+/// Prints what every thread does, for a watchdog to show when something hangs.
+impl fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "Runtime with {} workers, {:?}", self.workers(), self.shared.idle)?;
+        writeln!(f, "tasks from outside: {}", waiting(self.shared.injector.is_empty()))?;
+        for seat in self.shared.all_seats().filter(|seat| seat.occupant() != Occupant::None) {
+            writeln!(
+                f,
+                "seat {}: {:?}, awaits {:?}, {} forks ({} private), slots {:?}, tasks {}, {:?}",
+                seat.number,
+                seat.occupant(),
+                seat.awaiting(),
+                seat.deque.len(),
+                if seat.deque.has_private(0) { "some" } else { "none" },
+                *seat.slots,
+                waiting(seat.tasks.is_empty()),
+                *seat.counters,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn waiting(is_empty: bool) -> &'static str {
+    if is_empty { "none" } else { "waiting" }
+}

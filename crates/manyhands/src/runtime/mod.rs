@@ -1,0 +1,47 @@
+//! The runtime: workers, guests, and how they share work.
+//!
+//! Not here: loops (`parallel`) and tasks (`task`), which are built on it.
+
+mod open;
+pub(crate) use open::{OpenSlot, Shared as OpenCall};
+
+#[cfg_attr(loom, expect(dead_code, reason = "only the protocol is modelled"))]
+mod idle;
+
+#[cfg(not(loom))]
+mod builder;
+#[cfg(not(loom))]
+pub(crate) mod current;
+#[cfg(not(loom))]
+mod join;
+#[cfg(not(loom))]
+mod monitor;
+#[cfg(not(loom))]
+mod scope;
+#[cfg(not(loom))]
+pub(crate) mod seat;
+#[cfg(not(loom))]
+mod shared;
+#[cfg(not(loom))]
+pub(crate) mod site;
+#[cfg(not(loom))]
+mod topology;
+#[cfg(not(loom))]
+pub(crate) mod wait;
+#[cfg(not(loom))]
+mod worker;
+#[cfg(not(loom))]
+mod handle;
+
+#[cfg(not(loom))]
+pub use builder::{BuildError, Builder};
+#[cfg(not(loom))]
+pub use current::EnterGuard;
+#[cfg(not(loom))]
+pub use handle::{Runtime, ShutdownReport};
+#[cfg(not(loom))]
+pub use join::join;
+#[cfg(not(loom))]
+pub use scope::{Scope, scope};
+#[cfg(not(loom))]
+pub(crate) use shared::Shared;

@@ -1,0 +1,173 @@
+//! A slot in which the owner of a call leaves it open for helpers, and closes it again.
+//!
+//! What is opened lives on the owner's stack; the slot lives for ever. A helper *pins* the slot before it
+//! touches the call, and the owner does not leave its frame before the last pin is gone.
+//!
+//! # States
+//! `OPEN` helpers may come · `WORK` and it is worth it · `ASLEEP` the owner parks until the pins are gone
+//! · the low bits count the pins. `OPEN` is set only by `open` and cleared only by `close`, both the
+//! owner's. After `close` the count only falls.
+//!
+//! # Threads
+//! The owner calls `open`, `close`, `is_drained`, `fall_asleep`. Any thread calls the rest.
+//!
+//! Unsafe: the opened call is reached by pointer; the pin is what keeps it valid.
+
+use crate::job::ExecutionId;
+use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::ptr;
+
+/// The head of a call that helpers can join. Comes first in the call's frame.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Shared {
+    help: unsafe fn(*const Self),
+}
+
+impl Shared {
+    /// A call that is helped by `help`, which is given a pointer to this head and must not unwind.
+    pub(crate) const fn new(help: unsafe fn(*const Self)) -> Self {
+        Self { help }
+    }
+}
+
+/// The slot.
+#[derive(Debug)]
+pub(crate) struct OpenSlot {
+    state: AtomicU32,
+    shared: AtomicPtr<Shared>,
+    /// Executions of some of the helpers, for the owner to help them in turn; 0 is none.
+    helpers: [AtomicU64; HELPERS_RECORDED],
+}
+
+/// The right to touch what the slot holds.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Pin<'slot> {
+    slot: &'slot OpenSlot,
+    shared: *const Shared,
+}
+
+impl OpenSlot {
+    /// A closed slot.
+    pub(crate) fn new() -> Self {
+        Self {
+            state: AtomicU32::new(0),
+            shared: AtomicPtr::new(ptr::null_mut()),
+            helpers: [const { AtomicU64::new(0) }; HELPERS_RECORDED],
+        }
+    }
+
+    /// Owner: lets helpers in. The slot must be closed and drained.
+    ///
+    /// # Safety
+    /// `shared` stays valid until `is_drained` has returned true after a `close`.
+    pub(crate) unsafe fn open(&self, shared: *const Shared) {
+        // Relaxed: published by the store below.
+        self.shared.store(shared.cast_mut(), Ordering::Relaxed);
+        // Release: publishes the call; pairs with the Acquire in `try_pin`.
+        self.state.store(OPEN | WORK, Ordering::Release);
+    }
+
+    /// Whether a helper would be of use. A hint.
+    #[inline]
+    pub(crate) fn is_inviting(&self) -> bool {
+        // Relaxed: a hint; `try_pin` decides.
+        self.state.load(Ordering::Relaxed) & (OPEN | WORK) == OPEN | WORK
+    }
+
+    /// Pins the call that the slot holds, if it is open and wants help.
+    pub(crate) fn try_pin(&self) -> Option<Pin<'_>> {
+        // Relaxed: the exchange decides.
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            if state & (OPEN | WORK) != OPEN | WORK {
+                return None;
+            }
+            // Acquire: pairs with the Release in `open`. Relaxed on failure: tried again.
+            let pinned = self.state.compare_exchange_weak(
+                state,
+                state + PIN,
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            );
+            match pinned {
+                // Relaxed: written before `open`'s store, and not again while a pin is held.
+                Ok(_) => {
+                    let shared = self.shared.load(Ordering::Relaxed).cast_const();
+                    return Some(Pin { slot: self, shared });
+                }
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    /// No more work here: helpers need not come. Called by anyone who found the call exhausted.
+    pub(crate) fn dismiss(&self) {
+        // Relaxed: a hint.
+        self.state.fetch_and(!WORK, Ordering::Relaxed);
+    }
+
+    /// There is work again.
+    pub(crate) fn invite(&self) {
+        // Relaxed, both: a hint; who comes finds the work by its own protocol.
+        if self.state.load(Ordering::Relaxed) & WORK == 0 {
+            self.state.fetch_or(WORK, Ordering::Relaxed);
+        }
+    }
+
+    /// Owner: lets no more helpers in. Those inside go on.
+    pub(crate) fn close(&self) {
+        // Relaxed: `is_drained` does the acquiring.
+        self.state.fetch_and(!(OPEN | WORK), Ordering::Relaxed);
+    }
+
+    /// Owner: whether no helper is inside; if so, all they did is visible.
+    pub(crate) fn is_drained(&self) -> bool {
+        // Acquire: pairs with the Release in `unpin`; later changes of the word keep its release sequence.
+        self.state.load(Ordering::Acquire) & PIN_MASK == 0
+    }
+
+    /// Owner: announces that it is about to park; `false` means the last helper is already gone.
+    pub(crate) fn fall_asleep(&self) -> bool {
+        // AcqRel: Acquire as in `is_drained`. One word, so either the last unpin sees ASLEEP or we see no pin.
+        self.state.fetch_or(ASLEEP, Ordering::AcqRel) & PIN_MASK != 0
+    }
+
+    /// Executions of helpers that may be inside.
+    pub(crate) fn helpers(&self) -> impl Iterator<Item = ExecutionId> {
+        // Acquire: who reads an id finds the record it names.
+        self.helpers.iter().map(|helper| ExecutionId::from_bits(helper.load(Ordering::Acquire)))
+    }
+}
+
+impl Pin<'_> {
+    /// Helps the call until it has nothing more to give, as execution `execution`.
+    pub(crate) fn help(&self, execution: ExecutionId) {
+        let place = &self.slot.helpers[usize::from(execution.seat().unwrap_or(0)) % HELPERS_RECORDED];
+        // Release: pairs with the Acquire in `helpers`. Two helpers may share a place; the later one shows.
+        place.store(execution.to_bits(), Ordering::Release);
+        // SAFETY: the pin keeps the call valid.
+        let help = unsafe { (*self.shared).help };
+        // SAFETY: `help` was stored for this very call.
+        unsafe { help(self.shared) };
+        // Relaxed: forgetting a helper early or late only changes who is helped.
+        place.store(0, Ordering::Relaxed);
+    }
+
+    /// Leaves. Returns true when the owner sleeps and must be woken by the caller.
+    pub(crate) fn unpin(self) -> bool {
+        // Release: publishes all this helper did; pairs with the Acquire in `is_drained`.
+        // Acquire is not needed: this thread reads nothing of the others.
+        let before = self.slot.state.fetch_sub(PIN, Ordering::Release);
+        before & PIN_MASK == PIN && before & ASLEEP != 0
+    }
+}
+
+const HELPERS_RECORDED: usize = 4;
+
+const PIN: u32 = 1;
+const PIN_MASK: u32 = 0xFFFF;
+const OPEN: u32 = 1 << 16;
+const WORK: u32 = 1 << 17;
+const ASLEEP: u32 = 1 << 18;

@@ -1,0 +1,234 @@
+//! Scopes: any number of spawned closures that borrow from outside, all finished when the scope ends.
+//!
+//! A scope is a call that its owner leaves open (`open.rs`): workers come and take its closures from its
+//! own queue, and the owner takes them too when its body is done. So a scope waits for its own closures
+//! only, and what it runs while it waits is its own.
+//!
+//! # Who may touch the call
+//! The owner until `scope` returns; helpers while they hold a pin; a closure's performer, which is one of
+//! these. `unfinished` counts the body and every closure spawned and not yet finished; whoever brings it
+//! to zero sets the latch, and only then does the owner go on to close the slot and wait for the pins.
+//!
+//! Unsafe: closures borrow for `'scope`, which is erased in the queue.
+
+use crate::job::{Action, Job, Latch, Payload, catch, resume_all};
+use crate::queue::TaskQueue;
+use crate::runtime::open::{OpenSlot, Shared as OpenCall};
+use crate::runtime::seat::{OPEN_DEPTH, Seat};
+use crate::runtime::worker::{self, Found};
+use crate::runtime::{current, wait};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Mutex, lock, spin_loop};
+use std::marker::PhantomData;
+use std::ptr;
+
+/// Spawns closures that may borrow everything that outlives the scope. Made by [`scope`].
+#[derive(Debug)]
+#[repr(C)]
+pub struct Scope<'scope> {
+    open: OpenCall,
+    queue: TaskQueue<Job>,
+    unfinished: AtomicUsize,
+    latch: Latch,
+    /// Where helpers find the scope; `None` when the owner has too many calls open already.
+    slot: Option<&'static OpenSlot>,
+    panics: Mutex<Vec<Payload>>,
+    /// Invariant: a longer or a shorter `'scope` would both let borrows escape.
+    borrows: PhantomData<fn(&'scope ()) -> &'scope ()>,
+}
+
+/// Runs `body`, which may spawn closures, and returns when all of them have finished.
+///
+/// Closures may borrow everything that outlives the call, and may spawn more of the same scope.
+///
+/// # Cost
+/// One allocation and two atomic read-modify-writes for each spawn.
+///
+/// # Blocking
+/// At its end the caller runs closures of this scope, then waits for those that run elsewhere. It never
+/// runs anything else, so a lock may be held across a scope.
+///
+/// # Panics
+/// All closures are run even if some panic, or the body does; then the panic goes on, or, if there were
+/// several, an [`AggregatePanic`](crate::AggregatePanic).
+///
+/// # Examples
+/// ```
+/// let mut squares = [1, 2, 3, 4];
+/// manyhands::scope(|s| {
+///     for square in &mut squares {
+///         s.spawn(move |_| *square *= *square);
+///     }
+/// });
+/// assert_eq!(squares, [1, 4, 9, 16]);
+/// ```
+///
+/// What is made inside cannot be borrowed, because a closure may outlive it:
+/// ```compile_fail,E0373
+/// manyhands::scope(|s| {
+///     let inside = 1;
+///     s.spawn(|_| println!("{inside}"));
+/// });
+/// ```
+/// ```compile_fail,E0597
+/// manyhands::scope(|s| {
+///     let inside = 1;
+///     let borrowed = &inside;
+///     s.spawn(move |_| println!("{borrowed}"));
+/// });
+/// ```
+/// ```compile_fail,E0277
+/// let shared = std::rc::Rc::new(1);
+/// manyhands::scope(|s| s.spawn(|_| drop(shared)));
+/// ```
+#[doc(alias = "AttachedToParent")]
+pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
+    current::with_seat(|seat| run_scope(seat, body))
+}
+
+fn run_scope<'scope, R>(
+    seat: Option<&'static Seat>,
+    body: impl FnOnce(&Scope<'scope>) -> R,
+) -> R {
+    let slot = seat.and_then(next_slot);
+    let scope = Scope {
+        open: OpenCall::new(help),
+        queue: TaskQueue::new(),
+        unfinished: AtomicUsize::new(1),
+        latch: Latch::new(),
+        slot,
+        panics: Mutex::new(Vec::new()),
+        borrows: PhantomData,
+    };
+    if let (Some(seat), Some(slot)) = (seat, slot) {
+        seat.open_depth.set(seat.open_depth.get() + 1);
+        seat.runtime().arm_monitor();
+        // SAFETY: `scope` stays in place until `close` below has waited for the last helper.
+        unsafe { slot.open(&raw const scope.open) };
+        slot.dismiss();
+    }
+    let value = catch(|| body(&scope));
+    scope.finish_one();
+    scope.run_queued(seat);
+    if let (Some(seat), Some(slot)) = (seat, slot) {
+        wait::for_scope(seat, &scope.latch, slot, &|| scope.queue.take(1).map(|run| run.first));
+        slot.close();
+        wait::for_helpers(seat, slot);
+        seat.open_depth.set(seat.open_depth.get() - 1);
+    }
+    debug_assert!(scope.latch.is_final(), "a scope ends with every closure finished");
+    let mut panics = scope.panics.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    match value {
+        Ok(value) => {
+            resume_all(panics);
+            value
+        }
+        Err(payload) => {
+            panics.insert(0, payload);
+            resume_all(panics);
+            unreachable!("there is at least one panic to resume")
+        }
+    }
+}
+
+/// The slot for the next call that `seat` opens.
+pub(crate) fn next_slot(seat: &'static Seat) -> Option<&'static OpenSlot> {
+    const { assert!(OPEN_DEPTH > 0, "a seat can open at least one call") };
+    seat.slots.get(seat.open_depth.get())
+}
+
+impl<'scope> Scope<'scope> {
+    /// Spawns a closure, which is given the scope to spawn more.
+    ///
+    /// Closures are started in the order of their spawning; they run on any thread of the runtime, or on
+    /// the caller of [`scope`] when its body is done.
+    pub fn spawn<F>(&self, closure: F)
+    where
+        F: FnOnce(&Self) + Send + 'scope,
+    {
+        // Relaxed: the spawner is itself counted, so the count cannot reach zero before.
+        self.unfinished.fetch_add(1, Ordering::Relaxed);
+        let spawned = Box::new(Spawned {
+            job: Job::new(Spawned::<F>::perform),
+            scope: ptr::from_ref(self).cast(),
+            closure,
+        });
+        // SAFETY: leaked until taken from the queue and performed, which `run_scope` waits for.
+        unsafe { self.queue.push(Box::into_raw(spawned).cast()) };
+        if let Some(slot) = self.slot {
+            slot.invite();
+            current::with_runtime(|shared| shared.wake_if_nobody_searches());
+        }
+    }
+
+    /// Runs queued closures until none is left to take.
+    fn run_queued(&self, seat: Option<&'static Seat>) {
+        while !self.queue.is_empty() {
+            match (self.queue.take(1), seat) {
+                (Some(run), Some(seat)) => worker::perform(seat, Found::Job(run.first)),
+                // SAFETY: 1. and 2.: taken from the queue just now.
+                (Some(run), None) => unsafe {
+                    Job::perform(run.first, Action::Run(crate::job::ExecutionId::UNKNOWN));
+                },
+                // Another taker is at work, or a pusher half done.
+                (None, _) => spin_loop(),
+            }
+        }
+    }
+
+    /// One of the counted has finished.
+    fn finish_one(&self) {
+        let latch = &raw const self.latch;
+        // AcqRel: each finisher's writes reach the last one, which passes them on through the latch.
+        if self.unfinished.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // SAFETY: the last one to finish is the owner, or holds a pin that keeps the scope in place.
+            if let Some(sleeper) = unsafe { Latch::set(latch) } {
+                Seat::wake(sleeper);
+            }
+        }
+    }
+}
+
+/// A helper's part: takes closures until none is left.
+///
+/// # Safety
+/// `open` heads a scope that the caller has pinned.
+unsafe fn help(open: *const OpenCall) {
+    // SAFETY: the head is the scope's first field, and the pin keeps it in place.
+    let scope = unsafe { &*open.cast::<Scope<'_>>() };
+    loop {
+        scope.run_queued(current::seat());
+        if let Some(slot) = scope.slot {
+            slot.dismiss();
+            if scope.queue.is_empty() {
+                return;
+            }
+            // Something was pushed between the look and the dismissal.
+            slot.invite();
+        }
+    }
+}
+
+/// A spawned closure in its cell.
+#[repr(C)]
+struct Spawned<F> {
+    job: Job,
+    scope: *const Scope<'static>,
+    closure: F,
+}
+
+impl<'scope, F: FnOnce(&Scope<'scope>) + Send + 'scope> Spawned<F> {
+    /// See [`Job::perform`]. A scope outlives its runtime's closing, so its closures are always run.
+    unsafe fn perform(job: *mut Job, _action: Action) {
+        // SAFETY: the job is the first field of a box leaked by `spawn`, performed once.
+        let spawned = unsafe { Box::from_raw(job.cast::<Self>()) };
+        let scope = spawned.scope.cast::<Scope<'scope>>();
+        // SAFETY: the scope stays in place while one of its closures is unfinished.
+        let scope = unsafe { &*scope };
+        let closure = spawned.closure;
+        if let Err(payload) = catch(|| closure(scope)) {
+            lock(&scope.panics).push(payload);
+        }
+        scope.finish_one();
+    }
+}

@@ -1,0 +1,311 @@
+//! A seat: everything a thread needs to take part in a runtime, and that others may look at.
+//!
+//! Workers keep a seat for life, guests for one call. Seats are never freed: a seat whose runtime has
+//! ended waits in a pool for the next one. So a late wake or a stale hint always meets valid memory.
+//!
+//! Not here: what is done with the work found (`worker.rs`, `join.rs`, `scope.rs`).
+//!
+//! # Threads
+//! Fields in cells are the occupant's. Atomics say at their methods who may touch them.
+//!
+//! # Executions
+//! Whatever an occupant takes from elsewhere runs as an *execution*: a record of this seat that holds a
+//! number never used before, and how long the deque was when it began. Every entry of the deque at or
+//! above that length belongs to that execution or to one nested in it, for as long as the record holds
+//! that number. That is what a waiter relies on when it steals only what it waits for.
+//!
+//! Unsafe: `Sync` by hand, because of the occupant's cells.
+
+use crate::job::{ExecutionId, Job, SeatNumber};
+use crate::probe::SeatCounters;
+use crate::queue::{Deque, TaskQueue};
+use crate::runtime::Shared;
+use crate::runtime::open::OpenSlot;
+use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Mutex, Padded, Parker, cpu_time, lock};
+use std::cell::Cell;
+use std::ptr;
+
+/// One place in a runtime.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    /// Where to find this seat in the process-wide table.
+    pub(crate) number: SeatNumber,
+    /// The occupant's fork-join work.
+    pub(crate) deque: Padded<Deque<Job>>,
+    /// Calls of the occupant that others may join, outermost first.
+    pub(crate) slots: Padded<[OpenSlot; OPEN_DEPTH]>,
+    /// Tasks the occupant has spawned or taken a run of.
+    pub(crate) tasks: TaskQueue<Job>,
+    /// Where the occupant sleeps.
+    pub(crate) parker: Parker,
+    /// What the occupant has done.
+    pub(crate) counters: Padded<SeatCounters>,
+    /// The processor-time clock of the occupant's thread, or 0. Written by it, read by the monitor.
+    cpu_clock: AtomicU64,
+    /// When somebody last decided to wake the occupant, in ticks. 0: nobody since it last looked.
+    pub(crate) woken_at: AtomicU64,
+    /// The execution the occupant waits for, or 0.
+    awaiting: AtomicU64,
+    executions: [Execution; ExecutionId::LEVELS],
+    runtime: AtomicPtr<Shared>,
+    /// What the occupant does, for the monitor and for dumps.
+    occupant: AtomicU32,
+    /// Occupant: slots in use.
+    pub(crate) open_depth: Cell<usize>,
+    /// Occupant: pushes since the seat was made, for the heartbeat.
+    pub(crate) pushes: Cell<u32>,
+    /// Occupant: inside a join that is being timed.
+    pub(crate) in_timed_join: Cell<bool>,
+    /// Occupant: ticks of the last heartbeat that woke somebody.
+    pub(crate) last_wake: Cell<u64>,
+    /// Occupant: state of a small random generator.
+    pub(crate) random: Cell<u32>,
+    /// Occupant: the place in its runtime's guest mask, if it is a guest.
+    pub(crate) guest_place: Cell<usize>,
+    level: Cell<usize>,
+    sequence: Cell<u64>,
+}
+
+/// What the occupant of a seat does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Occupant {
+    /// Nobody sits there.
+    None,
+    /// Runs, or looks for something to run.
+    Running,
+    /// A worker asleep for want of work.
+    Idle,
+    /// Asleep until something it waits for is done.
+    Waiting,
+}
+
+/// One record.
+#[derive(Debug)]
+struct Execution {
+    /// Which execution holds the record, or 0.
+    id: AtomicU64,
+    deque_from: AtomicUsize,
+    slots_from: AtomicUsize,
+}
+
+// SAFETY: the `Cell`s forbid it. Only the occupant touches them; a seat changes occupants only through the
+// runtime's guest mask or the pool's lock, both of which order the old occupant's writes before the new
+// one's reads.
+unsafe impl Sync for Seat {}
+
+impl Seat {
+    fn new(number: SeatNumber) -> Self {
+        Self {
+            number,
+            deque: Padded(Deque::new()),
+            slots: Padded([const { () }; OPEN_DEPTH].map(|()| OpenSlot::new())),
+            tasks: TaskQueue::new(),
+            parker: Parker::new(),
+            counters: Padded::default(),
+            cpu_clock: AtomicU64::new(0),
+            woken_at: AtomicU64::new(0),
+            awaiting: AtomicU64::new(0),
+            executions: [const { () }; ExecutionId::LEVELS].map(|()| Execution {
+                id: AtomicU64::new(0),
+                deque_from: AtomicUsize::new(0),
+                slots_from: AtomicUsize::new(0),
+            }),
+            runtime: AtomicPtr::new(ptr::null_mut()),
+            occupant: AtomicU32::new(Occupant::None as u32),
+            open_depth: Cell::new(0),
+            pushes: Cell::new(0),
+            in_timed_join: Cell::new(false),
+            last_wake: Cell::new(0),
+            random: Cell::new(u32::from(number) * 2 + 1),
+            guest_place: Cell::new(0),
+            level: Cell::new(0),
+            sequence: Cell::new(0),
+        }
+    }
+
+    /// The seat with this number.
+    pub(crate) fn by_number(number: SeatNumber) -> Option<&'static Self> {
+        // Acquire: pairs with the Release in `take`.
+        let seat = TABLE[usize::from(number)].load(Ordering::Acquire);
+        // SAFETY: null, or stored by `take` from a leaked box.
+        unsafe { seat.as_ref() }
+    }
+
+    /// Wakes the occupant of seat `number` if it sleeps.
+    pub(crate) fn wake(number: SeatNumber) {
+        if let Some(seat) = Self::by_number(number) {
+            seat.parker.unpark();
+        }
+    }
+
+    /// Lends a seat without a runtime to a thread that only waits. Such a seat can be woken, no more.
+    pub(crate) fn borrow_to_wait<R>(f: impl FnOnce(&'static Self) -> R) -> R {
+        let seat = Self::take(ptr::null()).expect("fewer than 65,536 threads take part or wait at once");
+        let result = f(seat);
+        seat.give_back();
+        result
+    }
+
+    /// Takes an unused seat for `runtime`, which must give it back before it is freed.
+    ///
+    /// `None` when 65,536 seats are in use.
+    pub(crate) fn take(runtime: *const Shared) -> Option<&'static Self> {
+        let mut pool = lock(&POOL);
+        let seat = match pool.unused.pop() {
+            Some(seat) => seat,
+            None => {
+                let number = SeatNumber::try_from(pool.made).ok()?;
+                let seat: &'static Self = Box::leak(Box::new(Self::new(number)));
+                pool.made += 1;
+                // Release: pairs with the Acquire in `by_number`.
+                TABLE[usize::from(number)].store(ptr::from_ref(seat).cast_mut(), Ordering::Release);
+                seat
+            }
+        };
+        // Relaxed: read by the occupant, to whom the seat is handed over with synchronisation.
+        seat.runtime.store(runtime.cast_mut(), Ordering::Relaxed);
+        Some(seat)
+    }
+
+    /// Gives the seat back. Nobody may occupy it, and its queues must be empty.
+    pub(crate) fn give_back(&'static self) {
+        debug_assert_eq!(self.deque.len(), 0, "a seat is given back with work in its deque");
+        debug_assert!(self.tasks.is_empty(), "a seat is given back with tasks in its queue");
+        // Relaxed, both: the pool's lock hands the seat on.
+        self.runtime.store(ptr::null_mut(), Ordering::Relaxed);
+        self.cpu_clock.store(0, Ordering::Relaxed);
+        self.set_occupant(Occupant::None);
+        lock(&POOL).unused.push(self);
+    }
+
+    /// Occupant of a runtime's seat: that runtime.
+    #[inline]
+    pub(crate) fn runtime(&self) -> &Shared {
+        self.runtime_or_none().expect("only a waiting thread's seat is without a runtime")
+    }
+
+    /// Occupant: the runtime this seat belongs to; `None` for a thread that only waits.
+    #[inline]
+    pub(crate) fn runtime_or_none(&self) -> Option<&Shared> {
+        // Relaxed: set before the occupant sat down.
+        let runtime = self.runtime.load(Ordering::Relaxed);
+        // SAFETY: null, or set by `take`; the runtime outlives every occupant of its seats.
+        unsafe { runtime.as_ref() }
+    }
+
+    /// Occupant: whether `self` belongs to a runtime, and to the same as `other`.
+    pub(crate) fn shares_runtime_with(&self, other: &Self) -> bool {
+        // Relaxed, both: a seat changes runtimes only when nothing runs on it; see `is_running`.
+        let runtime = self.runtime.load(Ordering::Relaxed);
+        !runtime.is_null() && runtime == other.runtime.load(Ordering::Relaxed)
+    }
+
+    /// Occupant: names its thread's processor-time clock.
+    pub(crate) fn set_cpu_clock(&self, clock: u64) {
+        // Relaxed: the number stands alone.
+        self.cpu_clock.store(clock, Ordering::Relaxed);
+    }
+
+    /// Occupant: says what it does now.
+    pub(crate) fn set_occupant(&self, occupant: Occupant) {
+        // Relaxed: a hint to the monitor.
+        self.occupant.store(occupant as u32, Ordering::Relaxed);
+    }
+
+    /// What the occupant does, or did a moment ago.
+    pub(crate) fn occupant(&self) -> Occupant {
+        // Relaxed: a hint.
+        let occupant = self.occupant.load(Ordering::Relaxed);
+        [Occupant::None, Occupant::Running, Occupant::Idle, Occupant::Waiting][occupant as usize]
+    }
+
+    /// Monitor: the processor time of the occupant's thread.
+    pub(crate) fn cpu_nanos(&self) -> Option<u64> {
+        // Relaxed: the number stands alone.
+        cpu_time::thread_nanos(self.cpu_clock.load(Ordering::Relaxed))
+    }
+
+    /// Occupant: begins an execution.
+    pub(crate) fn begin_execution(&self) -> ExecutionId {
+        let level = self.level.get();
+        self.level.set(level + 1);
+        let Some(record) = self.executions.get(level) else { return ExecutionId::UNKNOWN };
+        self.sequence.set(self.sequence.get() + 1);
+        let id = ExecutionId::new(self.number, level, self.sequence.get());
+        // Relaxed, both: published by the store of the id.
+        record.deque_from.store(self.deque.len(), Ordering::Relaxed);
+        record.slots_from.store(self.open_depth.get(), Ordering::Relaxed);
+        // Release: who reads the id finds the two numbers above.
+        record.id.store(id.to_bits(), Ordering::Release);
+        id
+    }
+
+    /// Occupant: ends the newest execution, before it pushes or opens anything else.
+    pub(crate) fn end_execution(&self) {
+        let level = self.level.get() - 1;
+        self.level.set(level);
+        if let Some(record) = self.executions.get(level) {
+            // Release: entries pushed later are published after this, so whoever takes one of them and
+            // looks here again finds that the execution is over.
+            record.id.store(0, Ordering::Release);
+        }
+    }
+
+    /// Where the work of execution `id` begins in this seat's deque and slots, if it still runs.
+    pub(crate) fn extent(&self, id: ExecutionId) -> Option<(usize, usize)> {
+        let record = &self.executions[id.level()];
+        // Relaxed, both: checked by `is_running` below.
+        let extent =
+            (record.deque_from.load(Ordering::Relaxed), record.slots_from.load(Ordering::Relaxed));
+        self.is_running(id).then_some(extent)
+    }
+
+    /// Whether execution `id` of this seat still runs. Once false, false for ever.
+    pub(crate) fn is_running(&self, id: ExecutionId) -> bool {
+        // AcqRel: an exchange that changes nothing reads the newest value and orders what was read before
+        // it; a plain load could be satisfied before the caller's earlier loads.
+        self.executions[id.level()].id.fetch_or(0, Ordering::AcqRel) == id.to_bits()
+    }
+
+    /// Occupant: says which execution it waits for.
+    pub(crate) fn set_awaiting(&self, id: ExecutionId) {
+        // Release: the record that the id names is visible to who reads it.
+        self.awaiting.store(id.to_bits(), Ordering::Release);
+    }
+
+    /// The execution the occupant waits for.
+    pub(crate) fn awaiting(&self) -> ExecutionId {
+        // Acquire: pairs with the Release in `set_awaiting`.
+        ExecutionId::from_bits(self.awaiting.load(Ordering::Acquire))
+    }
+
+    /// Occupant: a small random number.
+    pub(crate) fn next_random(&self) -> u32 {
+        // Xorshift, George Marsaglia 2003: good enough to spread thieves.
+        let mut x = self.random.get();
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+        self.random.set(x);
+        x
+    }
+}
+
+/// Nested calls that one seat can hold open; deeper ones are the owner's alone.
+pub(crate) const OPEN_DEPTH: usize = 8;
+
+const SEATS_MAX: usize = SeatNumber::MAX as usize + 1;
+
+/// Every seat ever made, by number.
+static TABLE: [AtomicPtr<Seat>; SEATS_MAX] = [const { AtomicPtr::new(ptr::null_mut()) }; SEATS_MAX];
+
+/// Seats that no runtime holds.
+static POOL: Mutex<Pool> = Mutex::new(Pool { unused: Vec::new(), made: 0 });
+
+#[derive(Debug)]
+struct Pool {
+    unused: Vec<&'static Seat>,
+    made: usize,
+}

@@ -1,0 +1,291 @@
+//! What all threads of one runtime share.
+//!
+//! Not here: the public handle (`mod.rs`), and what a worker does (`worker.rs`).
+//!
+//! Unsafe: seats are kept as pointers to leaked memory; queues take jobs by pointer.
+
+use crate::job::{Action, Job};
+use crate::queue::TaskQueue;
+use crate::runtime::builder::Settings;
+use crate::runtime::idle::{Claim, Idle};
+use crate::runtime::monitor::Monitor;
+use crate::runtime::open::OpenSlot;
+use crate::runtime::seat::Seat;
+use crate::runtime::{current, worker};
+use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Mutex, Padded, clock, lock, thread};
+use std::ptr;
+use std::sync::{Arc, Weak};
+
+/// The shared part of a runtime.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) settings: Settings,
+    pub(crate) idle: Idle,
+    /// Tasks that come from outside.
+    pub(crate) injector: Padded<TaskQueue<Job>>,
+    /// Seats of workers, by worker, then of guests, by place.
+    seats: Box<[AtomicPtr<Seat>]>,
+    /// One bit a guest place, set while it is taken.
+    guests: [AtomicU64; GUESTS_MAX / 64],
+    /// Guest places ever taken, counted from the first.
+    guests_end: AtomicUsize,
+    /// How long a woken worker takes to run, in ticks, smoothed.
+    wake_latency: AtomicU64,
+    monitor: Monitor,
+    closing: AtomicBool,
+    threads: Mutex<Vec<thread::JoinHandle<()>>>,
+    this: Weak<Self>,
+}
+
+impl Shared {
+    /// A runtime without threads; they start when there is work for them.
+    pub(crate) fn new(settings: Settings) -> Arc<Self> {
+        let (workers, threads_max) = (settings.workers, settings.threads_max);
+        Arc::new_cyclic(|this| Self {
+            settings,
+            idle: Idle::new(workers, threads_max),
+            injector: Padded(TaskQueue::new()),
+            seats: (0..threads_max + GUESTS_MAX).map(|_| AtomicPtr::new(ptr::null_mut())).collect(),
+            guests: [const { AtomicU64::new(0) }; GUESTS_MAX / 64],
+            guests_end: AtomicUsize::new(0),
+            wake_latency: AtomicU64::new(clock::ticks_in(WAKE_NANOS_FIRST)),
+            monitor: Monitor::new(),
+            closing: AtomicBool::new(false),
+            threads: Mutex::new(Vec::new()),
+            this: this.clone(),
+        })
+    }
+
+    /// Whether the runtime ends.
+    pub(crate) fn is_closing(&self) -> bool {
+        // SeqCst: a worker checks this after it announced sleep, `close` wakes after it set it.
+        self.closing.load(Ordering::SeqCst)
+    }
+
+    /// Adds a task from outside and sees to it that somebody comes for it.
+    ///
+    /// # Safety
+    /// `job` is valid until performed, and is in no queue.
+    pub(crate) unsafe fn inject(&self, job: *mut Job) {
+        // SAFETY: by the caller's promise.
+        unsafe { self.injector.push(job) };
+        self.wake_if_nobody_searches();
+    }
+
+    /// Wakes a worker for new work, unless one is already looking.
+    pub(crate) fn wake_if_nobody_searches(&self) {
+        if self.idle.has_room() && !self.idle.is_anyone_searching() {
+            self.wake_one();
+        }
+    }
+
+    /// Wakes a worker, or starts one, if one more may run. Returns whether one is coming.
+    #[cold]
+    pub(crate) fn wake_one(&self) -> bool {
+        match self.idle.claim() {
+            None => false,
+            Some(Claim::Asleep(index)) => {
+                self.arm_monitor();
+                if let Some(seat) = self.seat_at(index) {
+                    // Relaxed: a measurement.
+                    seat.woken_at.store(clock::ticks().max(1), Ordering::Relaxed);
+                    seat.parker.unpark();
+                }
+                true
+            }
+            Some(Claim::Unstarted(index)) => {
+                self.arm_monitor();
+                self.start_worker(index)
+            }
+        }
+    }
+
+    /// Room has become free: wakes a worker if there is something for it.
+    pub(crate) fn use_room(&self) {
+        if self.idle.has_room() && self.has_visible_work(None) {
+            self.wake_if_nobody_searches();
+        }
+    }
+
+    /// Whether a worker that looks around now may find something, beside on `seat`.
+    pub(crate) fn has_visible_work(&self, seat: Option<&Seat>) -> bool {
+        !self.injector.is_empty()
+            || self.all_seats().any(|other| {
+                !other.tasks.is_empty()
+                    || (seat.is_none_or(|seat| !ptr::eq(seat, other))
+                        && (other.deque.has_public(0)
+                            || other.slots.iter().any(OpenSlot::is_inviting)))
+            })
+    }
+
+    /// How long a woken worker takes to run, in ticks.
+    pub(crate) fn wake_latency(&self) -> u64 {
+        // Relaxed: advice.
+        self.wake_latency.load(Ordering::Relaxed)
+    }
+
+    /// Takes one measurement into account.
+    pub(crate) fn learn_wake_latency(&self, ticks: u64) {
+        let ticks = ticks.min(clock::ticks_in(WAKE_NANOS_BELIEVED_MAX));
+        let before = self.wake_latency();
+        // Relaxed: advice.
+        self.wake_latency.store(before - before / 8 + ticks / 8, Ordering::Relaxed);
+    }
+
+    /// Makes sure that the monitor watches.
+    pub(crate) fn arm_monitor(&self) {
+        self.monitor.arm(&self.this);
+    }
+
+    /// The seats of started workers and of guests past and present.
+    pub(crate) fn all_seats(&self) -> impl Iterator<Item = &'static Seat> {
+        // Acquire: pairs with the AcqRel in `take_guest_seat`; a seat not yet stored reads as null.
+        let guests_end = self.guests_end.load(Ordering::Acquire);
+        let guests = self.settings.threads_max..self.settings.threads_max + guests_end;
+        (0..self.idle.started()).chain(guests).filter_map(|index| self.seat_at(index))
+    }
+
+    /// All seats but `seat`, beginning after the `random`th.
+    pub(crate) fn other_seats(
+        &self,
+        seat: &Seat,
+        random: usize,
+    ) -> impl Iterator<Item = &'static Seat> {
+        let workers = self.idle.started();
+        // Acquire: as in `all_seats`.
+        let guests = self.guests_end.load(Ordering::Acquire);
+        let count = workers + guests;
+        (0..count)
+            .map(move |step| (step + random) % count)
+            .map(move |index| {
+                if index < workers { index } else { index - workers + self.settings.threads_max }
+            })
+            .filter_map(|index| self.seat_at(index))
+            .filter(move |other| !ptr::eq(*other, seat))
+    }
+
+    /// Takes a guest place.
+    pub(crate) fn take_guest_seat(&self) -> Option<&'static Seat> {
+        for (index, word) in self.guests.iter().enumerate() {
+            // Relaxed: the exchange decides.
+            let mut taken = word.load(Ordering::Relaxed);
+            while taken != u64::MAX {
+                let free = (!taken).trailing_zeros() as usize;
+                // Acquire: pairs with the Release of the guest that left; its seat's cells are ours now.
+                let before = word.fetch_or(1 << free, Ordering::Acquire);
+                if before & (1 << free) == 0 {
+                    return self.guest_seat_at(index * 64 + free);
+                }
+                taken = before;
+            }
+        }
+        None
+    }
+
+    /// Leaves a guest place.
+    pub(crate) fn give_guest_seat_back(&self, seat: &'static Seat) {
+        let place = seat.guest_place.get();
+        // Release: pairs with the Acquire in `take_guest_seat`.
+        self.guests[place / 64].fetch_and(!(1 << (place % 64)), Ordering::Release);
+    }
+
+    /// Ends the runtime: workers finish what they run, what did not run is dropped and counted.
+    pub(crate) fn close(&self) -> usize {
+        // SeqCst: see `is_closing`.
+        self.closing.store(true, Ordering::SeqCst);
+        // The lock: a worker being started now is either in the list or sees `closing`.
+        let threads = std::mem::take(&mut *lock(&self.threads));
+        self.all_seats().for_each(|seat| seat.parker.unpark());
+        self.monitor.close();
+        for thread in threads {
+            if thread.thread().id() != thread::current().id() {
+                // A worker never panics: jobs do not unwind, hooks are caught.
+                let _ = thread.join();
+            }
+        }
+        self.discard_queued()
+    }
+
+    fn seat_at(&self, index: usize) -> Option<&'static Seat> {
+        // Acquire: pairs with the Release that stored it.
+        let seat = self.seats[index].load(Ordering::Acquire);
+        // SAFETY: null, or a leaked seat.
+        unsafe { seat.as_ref() }
+    }
+
+    fn guest_seat_at(&self, place: usize) -> Option<&'static Seat> {
+        let index = self.settings.threads_max + place;
+        if let Some(seat) = self.seat_at(index) {
+            return Some(seat);
+        }
+        let seat = Seat::take(self)?;
+        seat.guest_place.set(place);
+        // Release: pairs with the Acquire in `seat_at`.
+        self.seats[index].store(ptr::from_ref(seat).cast_mut(), Ordering::Release);
+        // AcqRel: who sees the new end sees the seat.
+        self.guests_end.fetch_max(place + 1, Ordering::AcqRel);
+        Some(seat)
+    }
+
+    #[cold]
+    fn start_worker(&self, index: usize) -> bool {
+        let started = self.try_start_worker(index);
+        if !started {
+            self.idle.give_up();
+        }
+        started
+    }
+
+    fn try_start_worker(&self, index: usize) -> bool {
+        let Some(this) = self.this.upgrade() else { return false };
+        let mut threads = lock(&self.threads);
+        if self.is_closing() {
+            return false;
+        }
+        let Some(seat) = Seat::take(self) else { return false };
+        // Release: pairs with the Acquire in `seat_at`.
+        self.seats[index].store(ptr::from_ref(seat).cast_mut(), Ordering::Release);
+        let mut builder = thread::Builder::new().name(self.settings.name_of(index));
+        if let Some(size) = self.settings.stack_size {
+            builder = builder.stack_size(size);
+        }
+        let spawned = builder.spawn(move || {
+            current::set_seat(Some(seat));
+            Settings::run_hook(this.settings.on_start.as_ref(), index);
+            worker::run(&this, seat, index);
+            Settings::run_hook(this.settings.on_stop.as_ref(), index);
+            current::set_seat(None);
+        });
+        spawned.map(|thread| threads.push(thread)).is_ok()
+    }
+
+    /// Drops every queued task without running it; returns how many.
+    fn discard_queued(&self) -> usize {
+        let mut discarded = 0;
+        for queue in std::iter::once(&*self.injector).chain(self.all_seats().map(|seat| &seat.tasks)) {
+            while let Some(run) = queue.take(1) {
+                // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.
+                unsafe { Job::perform(run.first, Action::Discard) };
+                discarded += 1;
+            }
+        }
+        discarded
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // The last thread is out: nobody pushes, nobody sits.
+        self.discard_queued();
+        self.all_seats().for_each(Seat::give_back);
+    }
+}
+
+/// Outside threads that can take part at once; the next one runs its calls alone.
+const GUESTS_MAX: usize = 1024;
+
+/// Assumed until measured.
+const WAKE_NANOS_FIRST: u64 = 50_000;
+/// A sample above this says that the machine was busy, not how long a wake takes.
+const WAKE_NANOS_BELIEVED_MAX: u64 = 500_000;

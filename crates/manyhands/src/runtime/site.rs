@@ -1,0 +1,138 @@
+//! What each call site has learnt: how long its work takes, and whether sharing it helped.
+//!
+//! A fixed table, keyed by the address of the function that was compiled for the call site's closure. Two
+//! sites that share an entry only take each other's advice. Advice never changes a result.
+
+use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// The memory of one call site.
+#[derive(Debug)]
+pub(crate) struct Site {
+    key: AtomicUsize,
+    /// A cost in ticks, in units the user of the site chooses. 0: unknown.
+    cost: AtomicU64,
+    /// Calls still to be run alone, because sharing made them slower.
+    alone: AtomicU32,
+    /// How many calls the next such sentence lasts.
+    sentence: AtomicU32,
+}
+
+impl Site {
+    /// The entry of `key`, emptied if another site had it.
+    #[inline]
+    pub(crate) fn of(key: usize) -> &'static Self {
+        // Functions are 16-byte aligned; multiplying spreads the rest (Fibonacci hashing, Knuth vol. 3).
+        let hash = (key >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize);
+        let site = &TABLE[hash >> (usize::BITS - TABLE_BITS)];
+        // Relaxed, here and below: every field is advice, and each stands alone.
+        if site.key.load(Ordering::Relaxed) != key {
+            site.forget(key);
+        }
+        site
+    }
+
+    #[cold]
+    fn forget(&self, key: usize) {
+        // Relaxed: as above.
+        self.key.store(key, Ordering::Relaxed);
+        self.cost.store(0, Ordering::Relaxed);
+        self.alone.store(0, Ordering::Relaxed);
+        self.sentence.store(0, Ordering::Relaxed);
+    }
+
+    /// The learnt cost, or 0.
+    #[inline]
+    pub(crate) fn cost(&self) -> u64 {
+        // Relaxed: advice.
+        self.cost.load(Ordering::Relaxed)
+    }
+
+    /// Learns a cost: at once when it is higher, by a quarter of the difference when it is lower.
+    /// Differences below an eighth are not stored, so that a busy site's line stays unwritten.
+    #[inline]
+    pub(crate) fn learn(&self, cost: u64) {
+        let before = self.cost();
+        if cost.abs_diff(before) * 8 > before {
+            let after = if cost >= before { cost } else { before - (before - cost) / 4 };
+            // Relaxed: advice.
+            self.cost.store(after.max(1), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether this call is to be run alone; counts it off.
+    #[inline]
+    pub(crate) fn is_sentenced(&self) -> bool {
+        // Relaxed: advice.
+        let left = self.alone.load(Ordering::Relaxed);
+        if left > 0 {
+            // Relaxed: advice; two threads may count the same call.
+            self.alone.store(left - 1, Ordering::Relaxed);
+        }
+        left > 0
+    }
+
+    /// Sharing made the call slower: run the next ones alone, more of them each time.
+    #[cold]
+    pub(crate) fn sharing_hurt(&self) {
+        // Relaxed: advice.
+        let sentence = (self.sentence.load(Ordering::Relaxed) * 2 + 1).min(SENTENCE_MAX);
+        self.sentence.store(sentence, Ordering::Relaxed);
+        self.alone.store(sentence, Ordering::Relaxed);
+    }
+
+    /// Sharing made the call faster.
+    pub(crate) fn sharing_helped(&self) {
+        // Relaxed: advice.
+        if self.sentence.load(Ordering::Relaxed) > 0 {
+            self.sentence.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// After this many calls alone, sharing is tried again.
+const SENTENCE_MAX: u32 = 64;
+
+const TABLE_BITS: u32 = 10;
+
+static TABLE: [Site; 1 << TABLE_BITS] = [const {
+    Site {
+        key: AtomicUsize::new(0),
+        cost: AtomicU64::new(0),
+        alone: AtomicU32::new(0),
+        sentence: AtomicU32::new(0),
+    }
+}; 1 << TABLE_BITS];
+
+#[cfg(test)]
+mod tests {
+    use super::Site;
+
+    #[test]
+    fn a_higher_cost_is_learnt_at_once_and_a_lower_one_by_and_by() {
+        let site = Site::of(0x1000);
+        site.learn(1000);
+        assert_eq!(site.cost(), 1000);
+        site.learn(200);
+        assert_eq!(site.cost(), 800);
+        site.learn(5000);
+        assert_eq!(site.cost(), 5000);
+        assert_eq!(Site::of(0x1000).cost(), 5000);
+    }
+
+    #[test]
+    fn a_site_that_was_hurt_runs_alone_for_longer_each_time() {
+        let site = Site::of(0x2000);
+        let sentence = || std::iter::from_fn(|| site.is_sentenced().then_some(())).count();
+        assert_eq!(sentence(), 0);
+        let lengths: Vec<usize> = (0..7)
+            .map(|_| {
+                site.sharing_hurt();
+                sentence()
+            })
+            .collect();
+        assert_eq!(lengths, [1, 3, 7, 15, 31, 63, 64]);
+        site.sharing_helped();
+        site.sharing_hurt();
+        assert_eq!(sentence(), 1);
+    }
+}

@@ -1,0 +1,202 @@
+//! Waiting without running anything unrelated.
+//!
+//! A waiter may run only what the awaited work itself has left open or exposed, on whatever seat it runs,
+//! and what that in turn waits for. When there is nothing of that kind it spins briefly, then says that it
+//! is blocked, so that another worker takes its place, and sleeps.
+//!
+//! So no foreign frame ever sits on top of a waiter: a lock held across a parallel call cannot be wanted
+//! by the thread that holds it through the back door, and the depth of the stack is the program's own.
+//!
+//! Not here: the deque's and the slots' own protocols.
+//!
+//! Unsafe: a job taken by mistake is given back by pointer.
+
+use crate::job::{Action, ExecutionId, Job, Latch};
+use crate::runtime::idle::Activity;
+use crate::runtime::open::OpenSlot;
+use crate::runtime::seat::{Occupant, Seat};
+use crate::runtime::worker::{self, Found};
+use crate::sync::{clock, spin_loop};
+
+/// Waits on `seat` until `latch` is final, helping with what it waits for.
+#[cold]
+pub(crate) fn for_latch(seat: &'static Seat, latch: &Latch) {
+    wait(
+        seat,
+        &|| latch.is_final(),
+        &|| help(seat, latch.runner()),
+        &|| latch.fall_asleep(seat.number),
+    );
+}
+
+/// Waits on `seat` until `latch` is final, running nothing: for a thread that is unwinding, where a job
+/// would find itself on a panicking thread.
+#[cold]
+pub(crate) fn for_latch_idly(seat: &'static Seat, latch: &Latch) {
+    wait(seat, &|| latch.is_final(), &|| false, &|| latch.fall_asleep(seat.number));
+}
+
+/// Waits on `seat` until nobody helps at the closed `slot` any more, helping the helpers.
+pub(crate) fn for_helpers(seat: &'static Seat, slot: &OpenSlot) {
+    if slot.is_drained() {
+        return;
+    }
+    wait(
+        seat,
+        &|| slot.is_drained(),
+        &|| slot.helpers().any(|helper| help(seat, helper)),
+        &|| slot.fall_asleep(),
+    );
+}
+
+/// Waits on `seat` until `latch` is set, running what `take` gives and helping the helpers of `slot`.
+pub(crate) fn for_scope(
+    seat: &'static Seat,
+    latch: &Latch,
+    slot: &OpenSlot,
+    take: &dyn Fn() -> Option<*mut Job>,
+) {
+    let run_own = || {
+        take().is_some_and(|job| {
+            seat.set_awaiting(ExecutionId::UNKNOWN);
+            worker::perform(seat, Found::Job(job));
+            true
+        })
+    };
+    wait(
+        seat,
+        &|| latch.is_final(),
+        &|| run_own() || slot.helpers().any(|helper| help(seat, helper)),
+        &|| latch.fall_asleep(seat.number),
+    );
+}
+
+/// Waits until `is_over`, calling `help` in between; `fall_asleep` says whether to park.
+fn wait(
+    seat: &'static Seat,
+    is_over: &dyn Fn() -> bool,
+    help: &dyn Fn() -> bool,
+    fall_asleep: &dyn Fn() -> bool,
+) {
+    let mut spins = 0_u32;
+    let mut until = 0;
+    while !is_over() {
+        if spins < SPINS_BEFORE_HELPING {
+            spins += 1;
+            spin_loop();
+            continue;
+        }
+        if help() {
+            until = 0;
+            continue;
+        }
+        let now = clock::ticks();
+        if until == 0 {
+            until = now + clock::ticks_in(SPIN_NANOS);
+        }
+        if now < until {
+            (0..16).for_each(|_| spin_loop());
+        } else {
+            sleep(seat, is_over, fall_asleep);
+        }
+    }
+    seat.set_awaiting(ExecutionId::UNKNOWN);
+}
+
+/// Parks until `is_over`; while it sleeps another worker may run in its place.
+fn sleep(seat: &'static Seat, is_over: &dyn Fn() -> bool, fall_asleep: &dyn Fn() -> bool) {
+    if seat.deque.has_private(0) {
+        // Nobody will answer demands here for a while.
+        seat.deque.expose(usize::MAX);
+    }
+    if !fall_asleep() {
+        return;
+    }
+    let shared = seat.runtime_or_none();
+    if let Some(shared) = shared {
+        shared.idle.begin(Activity::Blocked);
+        shared.use_room();
+        shared.arm_monitor();
+    }
+    seat.set_occupant(Occupant::Waiting);
+    while !is_over() {
+        seat.counters.parked.bump();
+        seat.parker.park();
+    }
+    seat.set_occupant(Occupant::Running);
+    if let Some(shared) = shared {
+        shared.idle.end(Activity::Blocked);
+    }
+}
+
+/// Runs one piece of what `execution` has to give, or of what it waits for. Returns whether it did.
+fn help(seat: &'static Seat, execution: ExecutionId) -> bool {
+    // Others may follow this to help us in turn. It must stand only while nothing runs on top of the wait.
+    seat.set_awaiting(execution);
+    let mut execution = execution;
+    for _ in 0..CHAIN_MAX {
+        let Some(runner) = execution.seat().and_then(Seat::by_number) else { return false };
+        if !runner.shares_runtime_with(seat) {
+            return false;
+        }
+        let Some((deque_from, slots_from)) = runner.extent(execution) else { return false };
+        let found = steal_from(seat, runner, deque_from, slots_from);
+        if let Some(found) = found {
+            if runner.is_running(execution) {
+                seat.set_awaiting(ExecutionId::UNKNOWN);
+                worker::perform(seat, found);
+                return true;
+            }
+            return_unperformed(found);
+            return false;
+        }
+        let next = runner.awaiting();
+        // What the runner waits for belongs to `execution` only if that was still running when we asked.
+        if !runner.is_running(execution) {
+            return false;
+        }
+        execution = next;
+    }
+    false
+}
+
+/// Takes something from `runner` at or above the given places.
+fn steal_from(
+    seat: &Seat,
+    runner: &'static Seat,
+    deque_from: usize,
+    slots_from: usize,
+) -> Option<Found> {
+    let slots = runner.slots.get(slots_from..).unwrap_or_default();
+    if let Some(pin) = slots.iter().find_map(OpenSlot::try_pin) {
+        return Some(Found::Call(pin, runner));
+    }
+    if let Some(job) = runner.deque.steal(deque_from) {
+        seat.counters.stolen.bump();
+        return Some(Found::Job(job));
+    }
+    if runner.deque.has_private(deque_from) {
+        runner.deque.demand();
+    }
+    None
+}
+
+/// Gives back what turned out not to belong to the awaited work.
+fn return_unperformed(found: Found) {
+    match found {
+        // SAFETY: 1. and 2.: taken from a deque just now, and not performed.
+        Found::Job(job) => unsafe { Job::perform(job, Action::Discard) },
+        Found::Call(pin, owner) => {
+            if pin.unpin() {
+                owner.parker.unpark();
+            }
+        }
+    }
+}
+
+/// Rounds of a plain spin before anything more expensive: most waits of a balanced split end here.
+const SPINS_BEFORE_HELPING: u32 = 64;
+/// How long a waiter that finds nothing to help with stays awake.
+const SPIN_NANOS: u64 = 25_000;
+/// How many waiting runners are followed.
+const CHAIN_MAX: u32 = 8;

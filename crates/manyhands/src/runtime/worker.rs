@@ -1,0 +1,167 @@
+//! The worker: look for work, run it, spin a little, sleep.
+//!
+//! Order of looking: own tasks, tasks from outside, calls that others left open, their exposed jobs, their
+//! tasks; every 61st time tasks from outside come first, so that no source can starve another.
+//!
+//! Not here: what a waiting thread may run (`wait.rs`).
+//!
+//! Unsafe: jobs are performed by pointer.
+
+use crate::job::{Action, Job};
+use crate::runtime::Shared;
+use crate::runtime::idle::Activity;
+use crate::runtime::open::Pin;
+use crate::runtime::seat::{Occupant, Seat};
+use crate::sync::atomic::Ordering;
+use crate::sync::{clock, spin_loop};
+
+/// Something to run, in the worker's hands.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// A job or a task; nobody else will run it.
+    Job(*mut Job),
+    /// A place in the open call of another seat.
+    Call(Pin<'static>, &'static Seat),
+}
+
+/// A worker's life. Returns when the runtime closes.
+pub(crate) fn run(shared: &Shared, seat: &'static Seat, index: usize) {
+    let mut spin_nanos = SPIN_NANOS_MAX;
+    let mut tick = 0_u32;
+    while !shared.is_closing() {
+        tick = tick.wrapping_add(1);
+        if shared.idle.is_overfull() {
+            sleep(shared, seat, index);
+        } else if let Some(found) = find(shared, seat, tick) {
+            perform(seat, found);
+        } else if let Some(found) = spin(shared, seat, spin_nanos) {
+            spin_nanos = (spin_nanos * 2).min(SPIN_NANOS_MAX);
+            perform(seat, found);
+        } else {
+            spin_nanos = (spin_nanos / 2).max(SPIN_NANOS_MIN);
+            if sleep(shared, seat, index) {
+                spin_nanos = spin_nanos.max(SPIN_NANOS_WOKEN);
+            }
+        }
+    }
+}
+
+/// Runs what was found, as an execution of `seat`.
+pub(crate) fn perform(seat: &Seat, found: Found) {
+    let execution = seat.begin_execution();
+    match found {
+        Found::Job(job) => {
+            // SAFETY: 1. and 2.: whoever takes a job from a queue or a deque has it alone.
+            unsafe { Job::perform(job, Action::Run(execution)) };
+            seat.end_execution();
+        }
+        Found::Call(pin, owner) => {
+            pin.help(execution);
+            seat.end_execution();
+            if pin.unpin() {
+                owner.parker.unpark();
+            }
+        }
+    }
+    seat.counters.finished.bump();
+}
+
+/// One look at every place where work may be.
+fn find(shared: &Shared, seat: &'static Seat, tick: u32) -> Option<Found> {
+    let outside_first = tick.is_multiple_of(OUTSIDE_FIRST_EVERY);
+    if outside_first && let Some(job) = take_tasks(shared, seat, None) {
+        return Some(job);
+    }
+    if let Some(run) = seat.tasks.take(1) {
+        return Some(Found::Job(run.first));
+    }
+    take_tasks(shared, seat, None).or_else(|| find_elsewhere(shared, seat))
+}
+
+/// Looks at the other seats, starting anywhere.
+fn find_elsewhere(shared: &Shared, seat: &'static Seat) -> Option<Found> {
+    let random = seat.next_random() as usize;
+    shared.other_seats(seat, random).find_map(|other| {
+        if let Some(pin) = other.slots.iter().find_map(|slot| slot.try_pin()) {
+            return Some(Found::Call(pin, other));
+        }
+        if let Some(job) = other.deque.steal(0) {
+            seat.counters.stolen.bump();
+            return Some(Found::Job(job));
+        }
+        if other.deque.has_private(0) {
+            other.deque.demand();
+        }
+        take_tasks(shared, seat, Some(other))
+    })
+}
+
+/// Takes a run of tasks from outside or from `other`; keeps the first in hand and the rest as its own.
+fn take_tasks(shared: &Shared, seat: &'static Seat, other: Option<&Seat>) -> Option<Found> {
+    let queue = other.map_or(&*shared.injector, |other| &other.tasks);
+    let mut run = queue.take(TASKS_TAKEN_MAX)?;
+    if other.is_some() {
+        seat.counters.stolen.bump();
+    }
+    let first = run.first;
+    if run.len > 1 {
+        // SAFETY: the run is fresh from `take`.
+        unsafe { run.drop_first() };
+        // SAFETY: taken from a queue of this type, untouched but for the step above.
+        unsafe { seat.tasks.append(run) };
+    }
+    if !(seat.tasks.is_empty() && queue.is_empty()) {
+        shared.wake_if_nobody_searches();
+    }
+    Some(Found::Job(first))
+}
+
+/// Looks again and again for `nanos` nanoseconds.
+fn spin(shared: &Shared, seat: &'static Seat, nanos: u64) -> Option<Found> {
+    shared.idle.begin(Activity::Searching);
+    let until = clock::ticks() + clock::ticks_in(nanos);
+    let mut found = None;
+    while found.is_none() && clock::ticks() < until && !shared.idle.is_overfull() {
+        (0..LOOKS_APART).for_each(|_| spin_loop());
+        found = find(shared, seat, 1);
+    }
+    shared.idle.end(Activity::Searching);
+    found
+}
+
+/// Sleeps until claimed, or until there is work after all. Returns whether somebody woke it.
+fn sleep(shared: &Shared, seat: &'static Seat, index: usize) -> bool {
+    shared.idle.announce(index);
+    seat.set_occupant(Occupant::Idle);
+    let mut woken = false;
+    loop {
+        if shared.is_closing() || (shared.idle.has_room() && shared.has_visible_work(Some(seat))) {
+            break;
+        }
+        seat.counters.parked.bump();
+        seat.parker.park();
+        if !shared.idle.is_announced(index) {
+            woken = true;
+            break;
+        }
+    }
+    shared.idle.withdraw(index);
+    seat.set_occupant(Occupant::Running);
+    // Relaxed: a measurement.
+    let woken_at = seat.woken_at.swap(0, Ordering::Relaxed);
+    if woken && woken_at != 0 {
+        shared.learn_wake_latency(clock::ticks().saturating_sub(woken_at));
+    }
+    woken
+}
+
+const OUTSIDE_FIRST_EVERY: u32 = 61;
+/// Most tasks moved in one go: enough to share the price of a steal, few enough to leave some behind.
+const TASKS_TAKEN_MAX: usize = 32;
+/// Spin-loop hints between two looks.
+const LOOKS_APART: u32 = 4;
+/// A worker that keeps finding work by spinning spins this long, one that never does the least.
+const SPIN_NANOS_MAX: u64 = 50_000;
+const SPIN_NANOS_MIN: u64 = 2_000;
+/// After it was woken on purpose: long enough to meet the next of a series of short loops.
+const SPIN_NANOS_WOKEN: u64 = 30_000;

@@ -1,0 +1,94 @@
+//! Time, twice: a tick counter for decisions taken every microsecond, and the system clock.
+//!
+//! A tick is one step of the processor's time-stamp counter where there is one, else a nanosecond.
+//! Reading it costs about 10 ns. It is never used for correctness: a counter that jumps only makes a
+//! loop choose a worse block size.
+//!
+//! Unsafe: reading the time-stamp counter is an intrinsic.
+
+use crate::sync::atomic::{AtomicU64, Ordering};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// The tick counter now.
+#[inline]
+pub(crate) fn ticks() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the instruction exists on every x86-64 processor and touches no memory.
+    return unsafe { core::arch::x86_64::_rdtsc() };
+    #[cfg(not(target_arch = "x86_64"))]
+    return u64::try_from(now().duration_since(origin().0).as_nanos()).unwrap_or(u64::MAX);
+}
+
+/// Ticks in `nanos` nanoseconds, by the latest calibration.
+#[inline]
+pub(crate) fn ticks_in(nanos: u64) -> u64 {
+    // Relaxed: a stale calibration is a slightly worse guess.
+    (nanos * TICKS_PER_1024_NANOS.load(Ordering::Relaxed)) >> 10
+}
+
+/// Nanoseconds in `ticks`, by the latest calibration.
+pub(crate) fn nanos_in(ticks: u64) -> u64 {
+    // Relaxed: a stale calibration is a slightly worse guess.
+    (ticks << 10) / TICKS_PER_1024_NANOS.load(Ordering::Relaxed).max(1)
+}
+
+/// The system's monotonic clock.
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}
+
+/// Compares ticks with the system clock since the first call and stores the ratio.
+///
+/// The monitor calls this now and then; the longer the time since the first call, the better the ratio.
+pub(crate) fn calibrate() {
+    let (first_instant, first_ticks) = *origin();
+    let elapsed = now().duration_since(first_instant);
+    if elapsed < CALIBRATION_MIN {
+        return;
+    }
+    let passed = u128::from(ticks().saturating_sub(first_ticks));
+    let ratio = (passed << 10) / elapsed.as_nanos();
+    if let Ok(ratio) = u64::try_from(ratio) {
+        // Relaxed: the value stands alone.
+        TICKS_PER_1024_NANOS.store(ratio.max(1), Ordering::Relaxed);
+    }
+}
+
+/// The pair of readings that calibration starts from.
+fn origin() -> &'static (Instant, u64) {
+    static ORIGIN: OnceLock<(Instant, u64)> = OnceLock::new();
+    ORIGIN.get_or_init(|| {
+        #[cfg(target_arch = "x86_64")]
+        return (now(), ticks());
+        #[cfg(not(target_arch = "x86_64"))]
+        return (now(), 0);
+    })
+}
+
+const CALIBRATION_MIN: Duration = Duration::from_micros(200);
+
+/// Until the first calibration x86-64 counts as 2.5 GHz; elsewhere a tick is a nanosecond.
+static TICKS_PER_1024_NANOS: AtomicU64 =
+    AtomicU64::new(if cfg!(target_arch = "x86_64") { 2560 } else { 1024 });
+
+#[cfg(test)]
+mod tests {
+    use super::{calibrate, nanos_in, now, ticks, ticks_in};
+    use std::time::Duration;
+
+    #[test]
+    fn calibrated_ticks_agree_with_the_system_clock() {
+        calibrate();
+        let (start, start_ticks) = (now(), ticks());
+        while now().duration_since(start) < Duration::from_millis(20) {
+            std::hint::spin_loop();
+        }
+        calibrate();
+        let by_ticks = nanos_in(ticks() - start_ticks);
+        let by_clock = u64::try_from(now().duration_since(start).as_nanos()).unwrap();
+        assert!(by_ticks > by_clock / 2 && by_ticks < by_clock * 2, "{by_ticks} {by_clock}");
+        assert!(nanos_in(ticks_in(1_000_000)).abs_diff(1_000_000) < 10_000);
+    }
+}

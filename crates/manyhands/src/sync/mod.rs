@@ -1,0 +1,60 @@
+//! The one door to atomics, threads and clocks.
+//!
+//! Every other module takes its atomics, locks and threads from here, so that the protocol files can be
+//! compiled against loom's versions and explored exhaustively. Not here: any policy.
+
+#[cfg(not(loom))]
+mod affinity;
+#[cfg(not(loom))]
+pub(crate) mod clock;
+#[cfg(not(loom))]
+pub(crate) mod cpu_time;
+pub(crate) mod fence;
+mod padded;
+mod park;
+
+#[cfg(not(loom))]
+pub(crate) use affinity::allowed_cpus;
+pub(crate) use padded::Padded;
+pub(crate) use park::Parker;
+
+/// Atomic types and orderings.
+pub(crate) mod atomic {
+    #[cfg(loom)]
+    pub(crate) use loom::sync::atomic::{
+        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+    };
+    #[cfg(not(loom))]
+    pub(crate) use std::sync::atomic::{
+        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+    };
+}
+
+#[cfg(loom)]
+pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
+#[cfg(not(loom))]
+pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
+
+/// Threads: spawning and handles.
+#[cfg(not(loom))]
+pub(crate) mod thread {
+    #[cfg(not(loom))]
+    pub(crate) use std::thread::{Builder, JoinHandle, ThreadId, current, panicking};
+}
+
+/// Tells the processor (or the model checker) that this thread is spinning.
+#[inline]
+pub(crate) fn spin_loop() {
+    #[cfg(not(loom))]
+    std::hint::spin_loop();
+    #[cfg(loom)]
+    loom::thread::yield_now();
+}
+
+/// Locks a mutex whose holder cannot panic while it holds it, so poison carries no information.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    match mutex.lock() {
+        Ok(guard) => guard,
+        Err(poisoned) => poisoned.into_inner(),
+    }
+}

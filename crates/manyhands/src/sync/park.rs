@@ -1,0 +1,72 @@
+//! One thread sleeps here until another wakes it; a wake that comes first is kept.
+//!
+//! Not a queue: one sleeper at a time. Wakes merge, so a sleeper must re-check what it waits for.
+//!
+//! # States
+//! `EMPTY` nothing pending · `PARKED` the sleeper sleeps or is about to · `NOTIFIED` a wake is pending.
+//!
+//! # Threads
+//! One thread at a time calls `park`; any thread calls `unpark`.
+
+use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::{Condvar, Mutex, lock};
+use std::time::Duration;
+
+/// A place for one thread to sleep.
+#[derive(Debug)]
+pub(crate) struct Parker {
+    state: AtomicU32,
+    lock: Mutex<()>,
+    wakeup: Condvar,
+}
+
+impl Parker {
+    /// A parker with no wake pending.
+    pub(crate) fn new() -> Self {
+        Self { state: AtomicU32::new(EMPTY), lock: Mutex::new(()), wakeup: Condvar::new() }
+    }
+
+    /// Sleeps until a wake comes; returns at once when one is pending. May return early for no reason.
+    pub(crate) fn park(&self) {
+        self.sleep(None);
+    }
+
+    /// Like [`park`](Self::park), for at most `limit`.
+    #[cfg(not(loom))]
+    pub(crate) fn park_timeout(&self, limit: Duration) {
+        self.sleep(Some(limit));
+    }
+
+    /// Wakes the sleeper, now or at its next `park`.
+    pub(crate) fn unpark(&self) {
+        // AcqRel: Release publishes what the waker did before; pairs with the Acquire in `sleep`.
+        if self.state.swap(NOTIFIED, Ordering::AcqRel) == PARKED {
+            // Taking the lock orders this wake after the sleeper's check and before its wait ends.
+            drop(lock(&self.lock));
+            self.wakeup.notify_one();
+        }
+    }
+
+    fn sleep(&self, limit: Option<Duration>) {
+        // Acquire: pairs with `unpark`, so the sleeper sees what the waker did.
+        if self.state.swap(EMPTY, Ordering::Acquire) == NOTIFIED {
+            return;
+        }
+        let guard = lock(&self.lock);
+        // Relaxed on success: nothing is published by going to sleep. Acquire on failure: as above.
+        let parked =
+            self.state.compare_exchange(EMPTY, PARKED, Ordering::Relaxed, Ordering::Acquire);
+        if parked.is_ok() {
+            match limit {
+                None => drop(self.wakeup.wait(guard)),
+                Some(limit) => drop(self.wakeup.wait_timeout(guard, limit)),
+            }
+        }
+        // Acquire: consumes a wake and sees what its sender did.
+        self.state.swap(EMPTY, Ordering::Acquire);
+    }
+}
+
+const EMPTY: u32 = 0;
+const PARKED: u32 = 1;
+const NOTIFIED: u32 = 2;
