@@ -33,6 +33,10 @@ mod runtime;
 pub mod task;
 
 #[cfg(not(loom))]
+#[allow(unsafe_code, reason = "sources and the engine hand out positions; see each file's header")]
+pub mod parallel;
+
+#[cfg(not(loom))]
 pub use job::AggregatePanic;
 #[cfg(not(loom))]
 pub use runtime::{BuildError, Builder, EnterGuard, Runtime, Scope, ShutdownReport, join, scope};

@@ -36,12 +36,6 @@ impl Latch {
         self.0.load(Ordering::Acquire) & KIND_MASK == FINAL
     }
 
-    /// Whether the work was given back undone.
-    pub(crate) fn is_returned(&self) -> bool {
-        // Acquire: pairs with the Release in `finish`.
-        self.0.load(Ordering::Acquire) == RETURNED
-    }
-
     /// Says who runs the work. Skipped when the waiter already sleeps.
     pub(crate) fn start(&self, execution: ExecutionId) {
         let running = execution.to_bits() << KIND_BITS | RUNNING;

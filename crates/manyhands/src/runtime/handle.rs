@@ -4,7 +4,6 @@ use crate::runtime::current::{self, EnterGuard, Guest};
 use crate::runtime::seat::Occupant;
 use crate::runtime::{Builder, Shared};
 use std::fmt;
-use std::ptr;
 use std::sync::Arc;
 
 /// A pool of workers that runs loops, forks and tasks together.
@@ -106,11 +105,6 @@ impl Runtime {
 
     pub(crate) fn shared(&self) -> &Shared {
         &self.shared
-    }
-
-    /// Whether both are the same runtime.
-    pub(crate) fn is(&self, shared: &Shared) -> bool {
-        ptr::eq(&raw const *self.shared, shared)
     }
 }
 

@@ -42,6 +42,8 @@ pub use handle::{Runtime, ShutdownReport};
 #[cfg(not(loom))]
 pub use join::join;
 #[cfg(not(loom))]
+pub(crate) use scope::next_slot;
+#[cfg(not(loom))]
 pub use scope::{Scope, scope};
 #[cfg(not(loom))]
 pub(crate) use shared::Shared;

@@ -11,7 +11,7 @@
 //!
 //! Unsafe: closures borrow for `'scope`, which is erased in the queue.
 
-use crate::job::{Action, Job, Latch, Payload, catch, resume_all};
+use crate::job::{AbortOnUnwind, Action, ExecutionId, Job, Latch, Payload, catch, resume_all};
 use crate::queue::TaskQueue;
 use crate::runtime::open::{OpenSlot, Shared as OpenCall};
 use crate::runtime::seat::{OPEN_DEPTH, Seat};
@@ -100,6 +100,8 @@ fn run_scope<'scope, R>(
         panics: Mutex::new(Vec::new()),
         borrows: PhantomData,
     };
+    // Closures hold pointers to this frame: it must not be left before they have finished.
+    let frame = AbortOnUnwind::new();
     if let (Some(seat), Some(slot)) = (seat, slot) {
         seat.open_depth.set(seat.open_depth.get() + 1);
         seat.runtime().arm_monitor();
@@ -116,7 +118,8 @@ fn run_scope<'scope, R>(
         wait::for_helpers(seat, slot);
         seat.open_depth.set(seat.open_depth.get() - 1);
     }
-    debug_assert!(scope.latch.is_final(), "a scope ends with every closure finished");
+    assert!(scope.latch.is_final(), "a scope ends with every closure finished");
+    frame.disarm();
     let mut panics = scope.panics.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     match value {
         Ok(value) => {
@@ -168,7 +171,7 @@ impl<'scope> Scope<'scope> {
                 (Some(run), Some(seat)) => worker::perform(seat, Found::Job(run.first)),
                 // SAFETY: 1. and 2.: taken from the queue just now.
                 (Some(run), None) => unsafe {
-                    Job::perform(run.first, Action::Run(crate::job::ExecutionId::UNKNOWN));
+                    Job::perform(run.first, Action::Run(ExecutionId::UNKNOWN));
                 },
                 // Another taker is at work, or a pusher half done.
                 (None, _) => spin_loop(),

@@ -11,6 +11,8 @@ pub(crate) struct Site {
     key: AtomicUsize,
     /// A cost in ticks, in units the user of the site chooses. 0: unknown.
     cost: AtomicU64,
+    /// The same, measured over whole calls that ran alone. 0: never.
+    cost_alone: AtomicU64,
     /// Calls still to be run alone, because sharing made them slower.
     alone: AtomicU32,
     /// How many calls the next such sentence lasts.
@@ -36,6 +38,7 @@ impl Site {
         // Relaxed: as above.
         self.key.store(key, Ordering::Relaxed);
         self.cost.store(0, Ordering::Relaxed);
+        self.cost_alone.store(0, Ordering::Relaxed);
         self.alone.store(0, Ordering::Relaxed);
         self.sentence.store(0, Ordering::Relaxed);
     }
@@ -71,9 +74,35 @@ impl Site {
         left > 0
     }
 
+    /// Learns the cost of a whole call that ran alone.
+    pub(crate) fn learn_alone(&self, cost: u64) {
+        // Relaxed: advice.
+        self.cost_alone.store(cost.max(1), Ordering::Relaxed);
+    }
+
+    /// Learns that `items` took `elapsed` ticks shared, where the first of them promised `promised` alone.
+    ///
+    /// The promise may be wrong where items differ, so it is only grounds for one call alone; the verdict
+    /// is by what that call took.
+    pub(crate) fn learn_shared(&self, promised: u64, elapsed: u64, items: u64) {
+        // Relaxed: advice.
+        let alone = u128::from(self.cost_alone.load(Ordering::Relaxed)) * u128::from(items) >> 10;
+        let is_slower_than = |ticks: u128| u128::from(elapsed) * 20 > ticks * 19;
+        if alone == 0 {
+            if is_slower_than(u128::from(promised)) {
+                // Relaxed: advice.
+                self.alone.store(1, Ordering::Relaxed);
+            }
+        } else if is_slower_than(alone) {
+            self.sharing_hurt();
+        } else {
+            self.sharing_helped();
+        }
+    }
+
     /// Sharing made the call slower: run the next ones alone, more of them each time.
     #[cold]
-    pub(crate) fn sharing_hurt(&self) {
+    fn sharing_hurt(&self) {
         // Relaxed: advice.
         let sentence = (self.sentence.load(Ordering::Relaxed) * 2 + 1).min(SENTENCE_MAX);
         self.sentence.store(sentence, Ordering::Relaxed);
@@ -81,7 +110,7 @@ impl Site {
     }
 
     /// Sharing made the call faster.
-    pub(crate) fn sharing_helped(&self) {
+    fn sharing_helped(&self) {
         // Relaxed: advice.
         if self.sentence.load(Ordering::Relaxed) > 0 {
             self.sentence.store(0, Ordering::Relaxed);
@@ -98,6 +127,7 @@ static TABLE: [Site; 1 << TABLE_BITS] = [const {
     Site {
         key: AtomicUsize::new(0),
         cost: AtomicU64::new(0),
+        cost_alone: AtomicU64::new(0),
         alone: AtomicU32::new(0),
         sentence: AtomicU32::new(0),
     }

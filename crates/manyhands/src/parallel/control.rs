@@ -1,0 +1,219 @@
+//! What a body may ask of its loop, and how a loop that could be cut short has ended.
+//!
+//! # Ordering
+//! The flags and the lowest break are advice to runners about what they need not start; what bodies write
+//! is published when their runner leaves. So they are Relaxed throughout; exactness of "everything below
+//! the lowest break runs" comes from `fetch_min`: the end never rises.
+
+use crate::parallel::consumer::{Watch, limit_each};
+use crate::parallel::source::Integer;
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// A body's view of its loop.
+///
+/// # Examples
+/// ```
+/// use manyhands::parallel;
+/// let outcome = parallel::options().for_range_with_control(0..1000, |i, control| {
+///     if i % 7 == 6 {
+///         control.break_at_current();
+///     }
+/// });
+/// assert_eq!(outcome.lowest_break(), Some(6));
+/// ```
+#[doc(alias = "ParallelLoopState")]
+#[derive(Debug)]
+pub struct Control<'a, I> {
+    state: &'a LoopState,
+    position: u64,
+    first: I,
+    cancelled: bool,
+}
+
+/// How a loop ended that was not cancelled and had no failures.
+#[doc(alias = "ParallelLoopResult")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome<I> {
+    lowest_break: Option<I>,
+    stopped: bool,
+}
+
+impl<I: Integer> Control<'_, I> {
+    /// Nothing above this index need be run any more. Everything below still is.
+    ///
+    /// # Panics
+    /// If the loop was stopped: the first of the two calls rules.
+    #[doc(alias = "Break")]
+    pub fn break_at_current(&self) {
+        self.state.claim_kind(BROKEN);
+        self.state.cut_at(self.position + 1);
+    }
+
+    /// Nothing more need be run, anywhere.
+    ///
+    /// # Panics
+    /// If the loop was broken: the first of the two calls rules.
+    #[doc(alias = "Stop")]
+    pub fn stop(&self) {
+        self.state.claim_kind(STOPPED);
+        // Relaxed: see the file's header.
+        self.state.cut_off.store(1, Ordering::Relaxed);
+    }
+
+    /// The body has failed.
+    pub(super) fn note_failure(&self) {
+        self.state.note_failure();
+    }
+
+    /// Whether this body's work has become needless, because the loop was stopped, broken below, or
+    /// cancelled, or another body failed. Bodies that run long ask this now and then.
+    #[doc(alias = "ShouldExitCurrentIteration")]
+    #[must_use]
+    pub fn should_exit(&self) -> bool {
+        self.cancelled || self.state.limit() <= self.position
+    }
+
+    /// Whether the loop was stopped.
+    #[doc(alias = "IsStopped")]
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.state.kind() == STOPPED
+    }
+
+    /// Whether another body has failed or panicked.
+    #[doc(alias = "IsExceptional")]
+    #[must_use]
+    pub fn is_exceptional(&self) -> bool {
+        // Relaxed: see the file's header.
+        self.state.exceptional.load(Ordering::Relaxed) != 0
+    }
+
+    /// The lowest index at which the loop was broken so far.
+    #[doc(alias = "LowestBreakIteration")]
+    #[must_use]
+    pub fn lowest_break(&self) -> Option<I> {
+        self.state.lowest_break(self.first)
+    }
+}
+
+impl<I: Copy> Outcome<I> {
+    /// Whether every body was run: the loop was neither broken nor stopped.
+    #[doc(alias = "IsCompleted")]
+    #[must_use]
+    pub fn is_completed(&self) -> bool {
+        self.lowest_break.is_none() && !self.stopped
+    }
+
+    /// Whether the loop was stopped.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// The lowest index at which the loop was broken. Every body below it was run.
+    #[doc(alias = "LowestBreakIteration")]
+    #[must_use]
+    pub fn lowest_break(&self) -> Option<I> {
+        self.lowest_break
+    }
+}
+
+/// The state behind every [`Control`] of one loop.
+#[derive(Debug)]
+pub(super) struct LoopState {
+    /// One past the lowest break.
+    end: AtomicU64,
+    /// Stopped or failed: nothing more is run.
+    cut_off: AtomicU32,
+    /// Which of break and stop came first.
+    kind: AtomicU32,
+    exceptional: AtomicU32,
+}
+
+impl LoopState {
+    pub(super) fn new() -> Self {
+        Self {
+            end: AtomicU64::new(u64::MAX),
+            cut_off: AtomicU32::new(0),
+            kind: AtomicU32::new(RUNNING),
+            exceptional: AtomicU32::new(0),
+        }
+    }
+
+    /// A body has failed or panicked.
+    pub(super) fn note_failure(&self) {
+        // Relaxed, both: see the file's header.
+        self.exceptional.store(1, Ordering::Relaxed);
+        self.cut_off.store(1, Ordering::Relaxed);
+    }
+
+    /// Positions from `end` on need not be run.
+    pub(super) fn cut_at(&self, end: u64) {
+        // Relaxed: see the file's header.
+        self.end.fetch_min(end, Ordering::Relaxed);
+    }
+
+    /// The view of the body at `position`.
+    pub(super) fn control<I>(&self, position: u64, first: I, cancelled: bool) -> Control<'_, I> {
+        Control { state: self, position, first, cancelled }
+    }
+
+    pub(super) fn outcome<I: Integer>(&self, first: I) -> Outcome<I> {
+        Outcome { lowest_break: self.lowest_break(first), stopped: self.kind() == STOPPED }
+    }
+
+    fn lowest_break<I: Integer>(&self, first: I) -> Option<I> {
+        // Relaxed: see the file's header.
+        let end = self.end.load(Ordering::Relaxed);
+        (end != u64::MAX).then(|| first.plus(end - 1))
+    }
+
+    /// Positions from here on need not be run.
+    fn limit(&self) -> u64 {
+        // Relaxed, both: see the file's header.
+        if self.cut_off.load(Ordering::Relaxed) != 0 { 0 } else { self.end.load(Ordering::Relaxed) }
+    }
+
+    fn kind(&self) -> u32 {
+        // Relaxed: see the file's header.
+        self.kind.load(Ordering::Relaxed)
+    }
+
+    fn claim_kind(&self, kind: u32) {
+        // Relaxed, both: see the file's header.
+        let claimed =
+            self.kind.compare_exchange(RUNNING, kind, Ordering::Relaxed, Ordering::Relaxed);
+        if let Err(first) = claimed {
+            let name = |kind| if kind == BROKEN { "broken" } else { "stopped" };
+            assert!(first == kind, "a loop that was {} cannot be {}", name(first), name(kind));
+        }
+    }
+}
+
+impl Watch for LoopState {
+    fn end(&self) -> u64 {
+        self.limit()
+    }
+
+    fn limit<I: Iterator>(&self, first: u64, items: I) -> impl Iterator<Item = I::Item> {
+        limit_each(self, first, items)
+    }
+}
+
+/// Cut short by either.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Both<A, B>(pub(super) A, pub(super) B);
+
+impl<A: Watch, B: Watch> Watch for Both<A, &B> {
+    fn end(&self) -> u64 {
+        self.0.end().min(self.1.end())
+    }
+
+    fn limit<I: Iterator>(&self, first: u64, items: I) -> impl Iterator<Item = I::Item> {
+        limit_each(self, first, items)
+    }
+}
+
+const RUNNING: u32 = 0;
+const BROKEN: u32 = 1;
+const STOPPED: u32 = 2;

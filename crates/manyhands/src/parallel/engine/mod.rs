@@ -1,0 +1,288 @@
+//! The engine of loops over positions: run alone while that is best, share when it pays.
+//!
+//! 1. *Probe.* The caller runs a first block by itself and measures it. A call site that is known to be
+//!    short runs whole in that block: the cost of a short loop is two readings of the tick counter.
+//! 2. *Decide.* What is left, at the measured rate, is compared with what sharing costs now: next to
+//!    nothing while another worker is spinning, a wake-up else.
+//! 3. *Share.* The rest is opened to helpers (`shared.rs`); the caller takes part to the end.
+//! 4. *Learn.* The call site remembers its rate, and whether sharing made it faster at all.
+//!
+//! Not here: what is done with the items (`consumer.rs`).
+//!
+//! Unsafe: positions are handed to sources, each exactly once.
+
+mod shared;
+mod stripes;
+
+use crate::parallel::consumer::Consumer;
+use crate::runtime::site::Site;
+use crate::runtime::{Shared, current};
+use crate::sync::{clock, thread};
+use std::cell::Cell;
+
+/// Items by position.
+///
+/// # Safety
+/// Implementations give each position's item to whoever asks for it; the engine asks exactly once, by
+/// `block` or by `discard`.
+pub unsafe trait Indexed: Sync {
+    /// What there is at each position.
+    type Item;
+
+    /// Positions run from 0 to here.
+    fn len(&self) -> u64;
+
+    /// The items at `start..end`. Dropping the iterator disposes of those not taken.
+    ///
+    /// # Safety
+    /// No position is asked for twice, here or in `discard`, and `end` is at most the length.
+    unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = Self::Item>;
+
+    /// Disposes of the items at `start..end`, which will not be run.
+    ///
+    /// # Safety
+    /// As for `block`.
+    unsafe fn discard(&self, _start: u64, _end: u64) {}
+}
+
+/// How a call is to be run.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan<'a> {
+    /// Most runners at once; `None` as many as there are workers.
+    pub(crate) degree: Option<usize>,
+    /// The runtime to use, if not the current one.
+    pub(crate) runtime: Option<&'a crate::runtime::Runtime>,
+    /// When to let others in.
+    pub(crate) opening: Opening,
+}
+
+/// When a call lets others in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opening {
+    /// When it pays.
+    WhenItPays,
+    /// Before the first item: bodies may wait for one another.
+    AtOnce,
+}
+
+/// Runs every item of `source` through `consumer`.
+///
+/// When it returns, every position was consumed or, past the consumer's end, discarded. Panics of bodies
+/// go on after all runners have ended.
+pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, plan: &Plan<'_>) {
+    let _entered = plan.runtime.map(|runtime| runtime.enter());
+    let mut rest = Rest { source, start: 0, end: source.len() };
+    while rest.start < rest.end && rest.start < consumer.end() {
+        let (start, end) = rest.take(STRETCH_MAX);
+        drive_stretch(source, consumer, plan, start, end);
+    }
+}
+
+/// Discards what was not reached, also when a body panics.
+struct Rest<'a, S: Indexed> {
+    source: &'a S,
+    start: u64,
+    end: u64,
+}
+
+impl<S: Indexed> Rest<'_, S> {
+    /// Takes up to `max` positions from the front; they are the caller's now.
+    fn take(&mut self, max: u64) -> (u64, u64) {
+        let start = self.start;
+        self.start = self.end.min(start.saturating_add(max));
+        (start, self.start)
+    }
+}
+
+impl<S: Indexed> Drop for Rest<'_, S> {
+    fn drop(&mut self) {
+        if self.start < self.end {
+            // SAFETY: positions are taken before they are asked for.
+            unsafe { self.source.discard(self.start, self.end) };
+        }
+    }
+}
+
+/// A runner's state, finished also when a body panics.
+pub(crate) struct Runner<'a, T, C: Consumer<T>> {
+    pub(crate) consumer: &'a C,
+    state: Option<C::Runner>,
+}
+
+impl<'a, T, C: Consumer<T>> Runner<'a, T, C> {
+    pub(crate) fn new(consumer: &'a C) -> Self {
+        Self { consumer, state: None }
+    }
+
+    /// The state, begun on first use.
+    #[inline]
+    pub(crate) fn state(&mut self) -> &mut C::Runner {
+        self.state.get_or_insert_with(|| self.consumer.start())
+    }
+}
+
+impl<T, C: Consumer<T>> Drop for Runner<'_, T, C> {
+    fn drop(&mut self) {
+        let Some(state) = self.state.take() else { return };
+        if thread::panicking() {
+            // A second panic would abort; the first one is what the caller must hear of.
+            let _ = crate::job::catch(|| self.consumer.finish(state));
+        } else {
+            self.consumer.finish(state);
+        }
+    }
+}
+
+/// Runs positions `start..end`, at most [`STRETCH_MAX`] of them.
+fn drive_stretch<S: Indexed, C: Consumer<S::Item>>(
+    source: &S,
+    consumer: &C,
+    plan: &Plan<'_>,
+    start: u64,
+    end: u64,
+) {
+    let site = Site::of(drive_stretch::<S, C> as *const () as usize);
+    let mut rest = Rest { source, start, end };
+    let mut runner = Runner::new(consumer);
+    if plan.opening == Opening::AtOnce && plan.degree != Some(1) && end - start > 1 {
+        return shared::share(rest, &mut runner, plan, site, Rate::UNKNOWN);
+    }
+    let alone = plan.degree == Some(1) || site.is_sentenced();
+    let mut probe = Probe::begin(if alone { Rate::ZERO } else { Rate(site.cost()) });
+    while rest.start < rest.end && rest.start < consumer.end() {
+        let (from, to) = rest.take(probe.block);
+        // SAFETY: taken from `rest` just now.
+        let items = unsafe { source.block(from, to) };
+        consumer.consume(runner.state(), from, items);
+        if to == rest.end {
+            break;
+        }
+        let left = probe.measure(to - from, rest.end - to);
+        if left > share_from() && pays_to_share(left) {
+            return shared::share(rest, &mut runner, plan, site, probe.rate);
+        }
+    }
+    let whole = probe.end(rest.start - start);
+    site.learn(whole.0);
+    if alone {
+        site.learn_alone(whole.0);
+    }
+}
+
+/// Ticks for each item, in 1,024ths. 0 is unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rate(pub(crate) u64);
+
+impl Rate {
+    pub(crate) const UNKNOWN: Self = Self(0);
+    /// As good as nothing: everything fits into one block.
+    const ZERO: Self = Self(1);
+
+    pub(crate) fn of(ticks: u64, items: u64) -> Self {
+        Self((ticks.saturating_mul(1024) / items.max(1)).max(1))
+    }
+
+    /// Ticks for `items` items.
+    pub(crate) fn ticks_for(self, items: u64) -> u64 {
+        u64::try_from(u128::from(self.0) * u128::from(items) >> 10).unwrap_or(u64::MAX)
+    }
+
+    /// Items that take about `ticks`, at least one.
+    pub(crate) fn items_in(self, ticks: u64) -> u64 {
+        (ticks.saturating_mul(1024) / self.0.max(1)).max(1)
+    }
+}
+
+/// The measuring of a caller that runs alone.
+struct Probe {
+    begun: u64,
+    last: u64,
+    rate: Rate,
+    /// How many items to run next.
+    block: u64,
+}
+
+impl Probe {
+    fn begin(expected: Rate) -> Self {
+        let block = match expected {
+            Rate::UNKNOWN => 1,
+            rate => rate.items_in(clock::ticks_in(PROBE_NANOS)),
+        };
+        let now = clock::ticks();
+        Self { begun: now, last: now, rate: expected, block }
+    }
+
+    /// `done` items are done and `left` are left; returns how many ticks those will take.
+    fn measure(&mut self, done: u64, left: u64) -> u64 {
+        let now = clock::ticks();
+        let spent = now.saturating_sub(self.last);
+        self.last = now;
+        self.rate = Rate::of(spent, done);
+        self.block = if spent < clock::ticks_in(PROBE_NANOS) / 2 {
+            // Too short to tell: the reading itself may be most of it.
+            done.saturating_mul(PROBE_GROWTH)
+        } else {
+            let total = now.saturating_sub(self.begun);
+            let longest = clock::ticks_in(BLOCK_NANOS_MAX);
+            self.rate.items_in((total / 2).min(longest))
+        };
+        if spent < clock::ticks_in(PROBE_NANOS) / 2 && done < PROBE_ITEMS_TRUSTED {
+            return 0;
+        }
+        self.rate.ticks_for(left)
+    }
+
+    /// The rate of the whole run.
+    fn end(&self, items: u64) -> Rate {
+        let now = clock::ticks();
+        HOT.set((now, HOT.get().1));
+        Rate::of(now.saturating_sub(self.begun), items)
+    }
+}
+
+/// Whether the rest, `left` ticks long, is better shared.
+#[cold]
+fn pays_to_share(left: u64) -> bool {
+    current::with_runtime(|runtime| {
+        runtime.idle.is_anyone_searching()
+            || left > WAKE_PAYS_FROM * runtime.wake_latency()
+            || is_one_of_a_series(runtime, left)
+    })
+}
+
+/// Whether loops that are each too short to wake a worker for come so close together that one will find
+/// the next one: then it is woken for the series.
+fn is_one_of_a_series(runtime: &Shared, left: u64) -> bool {
+    let (last_end, credit) = HOT.get();
+    let in_series = clock::ticks().saturating_sub(last_end) < clock::ticks_in(SERIES_GAP_NANOS_MAX) + left;
+    let credit = if in_series { credit + left / 2 } else { 0 };
+    let pays = credit > WAKE_PAYS_FROM * runtime.wake_latency();
+    HOT.set((last_end, if pays { 0 } else { credit }));
+    pays
+}
+
+/// From how many ticks left sharing is thought of at all.
+fn share_from() -> u64 {
+    clock::ticks_in(SHARE_NANOS_MIN)
+}
+
+thread_local! {
+    /// When this thread's last loop ended, and what sharing its recent loops would have saved, in ticks.
+    static HOT: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+}
+
+/// Positions driven in one go: they fit a stripe's 32 bits, and no sum of two overflows.
+const STRETCH_MAX: u64 = 1 << 31;
+/// A first block this long gives a rate to rely on.
+const PROBE_NANOS: u64 = 1_000;
+const PROBE_GROWTH: u64 = 8;
+/// A block of this many items gives a rate even when it was short.
+const PROBE_ITEMS_TRUSTED: u64 = 512;
+/// Between two decisions at most this long.
+pub(crate) const BLOCK_NANOS_MAX: u64 = 10_000;
+/// Less than this is faster done than handed over, even to a spinning worker.
+const SHARE_NANOS_MIN: u64 = 2_500;
+/// A wake pays when what is left takes this many times as long.
+pub(crate) const WAKE_PAYS_FROM: u64 = 3;
+/// Loops that follow each other within this belong to a series.
+const SERIES_GAP_NANOS_MAX: u64 = 30_000;

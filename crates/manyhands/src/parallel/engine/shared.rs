@@ -1,0 +1,289 @@
+//! The rest of a loop, opened to helpers.
+//!
+//! # Who may touch what
+//! The call lives on the owner's stack. Helpers touch it while they hold a pin on the owner's slot; the
+//! owner leaves only when the slot is closed and drained. Positions belong to whoever claimed them from
+//! the stripes; what nobody claimed is the owner's again at the end.
+//!
+//! Unsafe: the call is reached by pointer, and positions are handed to the source, each exactly once.
+
+use crate::job::{AbortOnUnwind, Payload, catch, resume_all};
+use crate::parallel::consumer::Consumer;
+use crate::parallel::engine::stripes::Stripes;
+use crate::parallel::engine::{BLOCK_NANOS_MAX, Indexed, Opening, Plan, Rate, Rest, Runner, WAKE_PAYS_FROM};
+use crate::runtime::seat::Seat;
+use crate::runtime::site::Site;
+use crate::runtime::{OpenCall, OpenSlot, current, next_slot, wait};
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use crate::sync::{Mutex, clock, lock};
+
+/// A loop's rest, open to helpers.
+#[repr(C)]
+struct Call<'a, S: Indexed, C: Consumer<S::Item>> {
+    open: OpenCall,
+    source: &'a S,
+    consumer: &'a C,
+    slot: &'static OpenSlot,
+    /// Position of the stripes' 0.
+    base: u64,
+    stripes: Stripes,
+    /// Runners that have come, the owner included.
+    runners: AtomicUsize,
+    runners_max: usize,
+    /// Workers still to be woken, by whoever comes next.
+    to_wake: AtomicU32,
+    rate: Rate,
+    /// A body has panicked: no more blocks are handed out.
+    stopped: AtomicBool,
+    panics: Mutex<Vec<Payload>>,
+}
+
+/// Runs what `rest` still holds, with helpers.
+#[cold]
+#[inline(never)]
+pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
+    mut rest: Rest<'_, S>,
+    runner: &mut Runner<'_, S::Item, C>,
+    plan: &Plan<'_>,
+    site: &Site,
+    rate: Rate,
+) {
+    current::with_seat(|seat| {
+        let Some((seat, slot)) = seat.and_then(|seat| Some((seat, next_slot(seat)?))) else {
+            run_alone(rest, runner);
+            return;
+        };
+        // From here on the positions are the stripes'.
+        let (base, end) = rest.take(u64::MAX);
+        let len = u32::try_from(end - base).expect("a stretch fits 32 bits");
+        let workers = seat.runtime().idle.limit();
+        let runners_max = plan.degree.unwrap_or(match plan.opening {
+            Opening::WhenItPays => workers + RUNNERS_SPARE,
+            Opening::AtOnce => workers + RUNNERS_SPARE_AT_ONCE,
+        });
+        let runners_max = runners_max.min(len as usize);
+        let call = Call {
+            open: OpenCall::new(help::<S, C>),
+            source: rest.source,
+            consumer: runner.consumer,
+            slot,
+            base,
+            stripes: Stripes::new(runners_max, len),
+            runners: AtomicUsize::new(1),
+            runners_max,
+            to_wake: AtomicU32::new(0),
+            rate,
+            stopped: AtomicBool::new(false),
+            panics: Mutex::new(Vec::new()),
+        };
+        let begun = clock::ticks();
+        call.run_open(seat, runner, plan.opening, site);
+        call.learn(site, clock::ticks().saturating_sub(begun), u64::from(len));
+        resume_all(call.panics.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()));
+    });
+}
+
+/// Nobody can be let in.
+fn run_alone<S: Indexed, C: Consumer<S::Item>>(mut rest: Rest<'_, S>, runner: &mut Runner<'_, S::Item, C>) {
+    let (from, to) = rest.take(u64::MAX);
+    // SAFETY: taken from `rest` just now.
+    let items = unsafe { rest.source.block(from, to) };
+    let consumer = runner.consumer;
+    consumer.consume(runner.state(), from, items);
+}
+
+impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
+    /// The owner's part, from opening to the last helper's leaving.
+    fn run_open(
+        &self,
+        seat: &'static Seat,
+        runner: &mut Runner<'_, S::Item, C>,
+        opening: Opening,
+        site: &Site,
+    ) {
+        // Helpers hold pointers to this frame: it must not be left before they have gone.
+        let frame = AbortOnUnwind::new();
+        seat.open_depth.set(seat.open_depth.get() + 1);
+        // SAFETY: `self` stays in place until the slot is closed and drained below.
+        unsafe { self.slot.open(&raw const self.open) };
+        let expected = if opening == Opening::AtOnce { Rate(site.cost()) } else { self.rate };
+        if opening == Opening::AtOnce {
+            seat.runtime().arm_monitor();
+        }
+        self.plan_wakes(seat, expected);
+        self.wake_more(seat);
+        self.work(seat, 0, runner);
+        self.slot.close();
+        wait::for_helpers(seat, self.slot);
+        seat.open_depth.set(seat.open_depth.get() - 1);
+        frame.disarm();
+        for stripe in 0..self.stripes.count() {
+            self.discard(self.stripes.take_all(stripe));
+        }
+    }
+
+    /// Decides how many workers are worth waking for what is left.
+    fn plan_wakes(&self, seat: &Seat, rate: Rate) {
+        let runtime = seat.runtime();
+        let left = if rate == Rate::UNKNOWN { u64::MAX } else { rate.ticks_for(self.stripes.left()) };
+        if !runtime.idle.has_room() || left <= WAKE_PAYS_FROM * runtime.wake_latency() {
+            // A series of short loops wakes one worker, for all of them.
+            let one = u32::from(runtime.idle.has_room() && !runtime.idle.is_anyone_searching());
+            // Relaxed: a count of hints.
+            self.to_wake.store(one.min(u32::from(rate != Rate::UNKNOWN)), Ordering::Relaxed);
+            return;
+        }
+        let shares = left / clock::ticks_in(SHARE_NANOS_WORTH_A_WAKE);
+        let most = self.runners_max.min(runtime.idle.limit()).saturating_sub(1);
+        let count = u32::try_from(shares.min(most as u64)).unwrap_or(u32::MAX);
+        // Relaxed: a count of hints.
+        self.to_wake.store(count, Ordering::Relaxed);
+    }
+
+    /// Wakes up to two of those still to be woken; each of them does the same when it comes.
+    fn wake_more(&self, seat: &Seat) {
+        for _ in 0..WAKES_EACH {
+            // Relaxed, both: a count of hints.
+            let claimed = self.to_wake.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
+                count.checked_sub(1)
+            });
+            if claimed.is_err() {
+                return;
+            }
+            if !seat.runtime().wake_one() {
+                // Relaxed: nobody is left to be woken.
+                self.to_wake.store(0, Ordering::Relaxed);
+                return;
+            }
+        }
+    }
+
+    /// Claims and runs blocks until nothing is left.
+    fn work(&self, seat: &Seat, me: usize, runner: &mut Runner<'_, S::Item, C>) {
+        let mut rate = self.rate;
+        let mut last = clock::ticks();
+        loop {
+            let Some((start, end)) = self.stripes.claim(me, block_at(rate)) else {
+                if self.stripes.steal(me) {
+                    continue;
+                }
+                break;
+            };
+            // Relaxed: a body that panicked elsewhere stops us a block earlier or later.
+            if self.stopped.load(Ordering::Relaxed) {
+                self.discard((start, end));
+                break;
+            }
+            if self.base + u64::from(start) >= self.consumer.end() {
+                self.discard((start, end));
+                self.discard(self.stripes.take_all(me));
+                continue;
+            }
+            if !self.run_block(runner, start, end) {
+                break;
+            }
+            let now = clock::ticks();
+            rate = smoothed(rate, Rate::of(now.saturating_sub(last), u64::from(end - start)));
+            last = now;
+            self.between_blocks(seat);
+        }
+        self.slot.dismiss();
+    }
+
+    /// Runs one block; false when it panicked.
+    fn run_block(&self, runner: &mut Runner<'_, S::Item, C>, start: u32, end: u32) -> bool {
+        let (start, end) = (self.base + u64::from(start), self.base + u64::from(end));
+        let run = catch(|| {
+            // SAFETY: the positions were claimed, so they are asked for once.
+            let items = unsafe { self.source.block(start, end) };
+            self.consumer.consume(runner.state(), start, items);
+        });
+        run.map_err(|payload| self.note_panic(payload)).is_ok()
+    }
+
+    fn note_panic(&self, payload: Payload) {
+        lock(&self.panics).push(payload);
+        // Relaxed: see `work`.
+        self.stopped.store(true, Ordering::Relaxed);
+        self.consumer.note_panic();
+    }
+
+    /// A sign of life, and a look whether thieves want older work of this thread.
+    fn between_blocks(&self, seat: &Seat) {
+        seat.counters.finished.bump();
+        if seat.deque.is_demand_pending() && seat.deque.has_private(0) {
+            seat.deque.expose(1);
+        }
+    }
+
+    fn discard(&self, (start, end): (u32, u32)) {
+        if start < end {
+            // SAFETY: claimed positions, or those nobody claimed, after all runners have gone.
+            unsafe { self.source.discard(self.base + u64::from(start), self.base + u64::from(end)) };
+        }
+    }
+
+    /// Tells the call site whether sharing paid.
+    fn learn(&self, site: &Site, elapsed: u64, items: u64) {
+        // Relaxed: all helpers have left.
+        let helped = self.runners.load(Ordering::Relaxed) > 1;
+        // Relaxed: as above.
+        if !helped || self.stopped.load(Ordering::Relaxed) || self.consumer.end() != u64::MAX {
+            return;
+        }
+        if elapsed < clock::ticks_in(LEARN_NANOS_MIN) {
+            return;
+        }
+        site.learn_shared(self.rate.ticks_for(items), elapsed, items);
+    }
+}
+
+/// A helper's part.
+///
+/// # Safety
+/// `open` heads a call of just this type, which the caller has pinned.
+unsafe fn help<S: Indexed, C: Consumer<S::Item>>(open: *const OpenCall) {
+    // SAFETY: the head is the call's first field, and the pin keeps it in place.
+    let call = unsafe { &*open.cast::<Call<'_, S, C>>() };
+    let Some(seat) = current::seat() else { return };
+    // Relaxed: only the number matters.
+    let me = call.runners.fetch_add(1, Ordering::Relaxed);
+    if me >= call.runners_max {
+        call.slot.dismiss();
+        return;
+    }
+    call.wake_more(seat);
+    // What a runner keeps may panic when it is begun or finished.
+    let run = catch(|| {
+        let mut runner = Runner::new(call.consumer);
+        call.work(seat, me, &mut runner);
+    });
+    if let Err(payload) = run {
+        call.note_panic(payload);
+    }
+}
+
+fn block_at(rate: Rate) -> u32 {
+    if rate == Rate::UNKNOWN {
+        return 1;
+    }
+    u32::try_from(rate.items_in(clock::ticks_in(BLOCK_NANOS_MAX))).unwrap_or(u32::MAX)
+}
+
+/// Follows a change of the rate, a rise faster than a fall.
+fn smoothed(before: Rate, now: Rate) -> Rate {
+    if before == Rate::UNKNOWN || now.0 > before.0 {
+        return Rate(before.0 / 2 + now.0 - now.0 / 2);
+    }
+    Rate(before.0 - before.0 / 4 + now.0 / 4)
+}
+
+/// Runners beyond the number of workers: those that stand in for blocked ones.
+const RUNNERS_SPARE: usize = 6;
+/// As above where bodies may wait for one another.
+const RUNNERS_SPARE_AT_ONCE: usize = 126;
+/// One more worker is woken for each of these that is left to do.
+const SHARE_NANOS_WORTH_A_WAKE: u64 = 25_000;
+const WAKES_EACH: u32 = 2;
+/// Shorter shared runs say nothing about whether sharing pays.
+const LEARN_NANOS_MIN: u64 = 10_000;

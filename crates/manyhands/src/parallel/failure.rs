@@ -1,0 +1,152 @@
+//! Everything that went wrong in one call whose bodies can fail.
+
+use crate::cancel::Cancelled;
+use crate::job::{Payload, message_of};
+use crate::sync::{Mutex, lock};
+use std::any::Any;
+use std::error::Error;
+use std::fmt;
+
+/// All failures of a call, by position; at least one, or a cancellation.
+///
+/// After the first failure no new bodies are started; those that run are not interrupted, and if they fail
+/// too, that is in here as well.
+///
+/// # Examples
+/// ```
+/// use manyhands::parallel;
+/// let parsed = parallel::try_map(&["1", "2", "x"], |text| text.parse::<i32>());
+/// let failures = parsed.unwrap_err();
+/// assert_eq!(failures.errors().next().unwrap().0, 2);
+/// ```
+#[doc(alias = "AggregateException")]
+pub struct Failures<E> {
+    failures: Vec<(u64, Failure<E>)>,
+    cancelled: Option<Cancelled>,
+}
+
+/// How one body failed.
+pub enum Failure<E> {
+    /// It returned this error.
+    Error(E),
+    /// It panicked with this payload.
+    Panic(Box<dyn Any + Send + 'static>),
+}
+
+impl<E> Failures<E> {
+    /// Each failure with the position of its item, counted from the start of the source, lowest first.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &Failure<E>)> {
+        self.failures.iter().map(|(position, failure)| (*position, failure))
+    }
+
+    /// The errors that bodies returned, with their positions.
+    pub fn errors(&self) -> impl Iterator<Item = (u64, &E)> {
+        self.iter().filter_map(|(position, failure)| match failure {
+            Failure::Error(error) => Some((position, error)),
+            Failure::Panic(_) => None,
+        })
+    }
+
+    /// The payloads of bodies that panicked, with their positions.
+    pub fn panics(&self) -> impl Iterator<Item = (u64, &(dyn Any + Send))> {
+        self.iter().filter_map(|(position, failure)| match failure {
+            Failure::Error(_) => None,
+            Failure::Panic(payload) => Some((position, &**payload)),
+        })
+    }
+
+    /// Each failure, to be kept.
+    #[doc(alias = "Flatten")]
+    #[must_use]
+    pub fn into_vec(self) -> Vec<(u64, Failure<E>)> {
+        self.failures
+    }
+
+    /// The cancellation, if the call was cancelled, too or only.
+    #[must_use]
+    pub fn cancelled(&self) -> Option<&Cancelled> {
+        self.cancelled.as_ref()
+    }
+}
+
+/// Failures while they are gathered.
+#[derive(Debug)]
+pub(super) struct Gathered<E>(Mutex<Vec<(u64, Failure<E>)>>);
+
+impl<E> Gathered<E> {
+    pub(super) fn new() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+
+    /// Notes what became of the body at `position`; returns its value if it has one.
+    pub(super) fn sort_out<T>(
+        &self,
+        position: u64,
+        result: Result<Result<T, E>, Payload>,
+    ) -> Option<T> {
+        let failure = match result {
+            Ok(Ok(value)) => return Some(value),
+            Ok(Err(error)) => Failure::Error(error),
+            Err(payload) => Failure::Panic(payload),
+        };
+        lock(&self.0).push((position, failure));
+        None
+    }
+
+    /// `value` if nothing went wrong.
+    pub(super) fn conclude<T>(
+        self,
+        value: Option<T>,
+        cancelled: Option<Cancelled>,
+    ) -> Result<T, Failures<E>> {
+        let mut failures = self.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        failures.sort_by_key(|(position, _)| *position);
+        match value {
+            Some(value) if failures.is_empty() && cancelled.is_none() => Ok(value),
+            _ => Err(Failures { failures, cancelled }),
+        }
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for Failures<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.failures.len();
+        write!(f, "{count} {}", if count == 1 { "body failed" } else { "bodies failed" })?;
+        if self.cancelled.is_some() {
+            f.write_str(", and the call was cancelled")?;
+        }
+        for (position, failure) in &self.failures {
+            write!(f, "; item {position}: {failure}")?;
+        }
+        Ok(())
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for Failure<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Error(error) => fmt::Display::fmt(error, f),
+            Self::Panic(payload) => write!(f, "panicked: {}", message_of(payload)),
+        }
+    }
+}
+
+impl<E: fmt::Debug> fmt::Debug for Failures<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Failures")
+            .field("failures", &self.failures)
+            .field("cancelled", &self.cancelled.is_some())
+            .finish()
+    }
+}
+
+impl<E: fmt::Debug> fmt::Debug for Failure<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Error(error) => f.debug_tuple("Error").field(error).finish(),
+            Self::Panic(payload) => f.debug_tuple("Panic").field(&message_of(payload)).finish(),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> Error for Failures<E> {}

@@ -1,0 +1,229 @@
+//! Loops for their effects: plain, with control, with state for each runner, with bodies that fail.
+
+use crate::job::catch;
+use crate::parallel::consumer::{Consumer, Ending, Watch};
+use crate::parallel::control::{Both, Control, LoopState, Outcome};
+use crate::parallel::failure::{Failures, Gathered};
+use crate::parallel::options::{LocalOptions, Options};
+use crate::parallel::source::{Drive, Feed, IndexRange, Integer, Source};
+
+/// Calls the body for each item.
+struct ForEach<F, E> {
+    body: F,
+    ending: E,
+}
+
+impl<T, F: Fn(T) + Sync, E: Ending> Consumer<T> for ForEach<F, E> {
+    type Runner = ();
+
+    fn start(&self) {}
+
+    #[inline]
+    fn consume<I: Iterator<Item = T>>(&self, _runner: &mut (), first: u64, items: I) {
+        self.ending.limit(first, items).for_each(&self.body);
+    }
+
+    fn finish(&self, _runner: ()) {}
+
+    fn end(&self) -> u64 {
+        self.ending.end()
+    }
+}
+
+/// Calls the body with a control and the runner's state.
+struct Controlled<'a, F, Init, Finish, E, Idx> {
+    body: F,
+    init: &'a Init,
+    finish: &'a Finish,
+    state: LoopState,
+    ending: E,
+    first: Idx,
+}
+
+impl<T, L, F, Init, Finish, E, Idx> Consumer<T> for Controlled<'_, F, Init, Finish, E, Idx>
+where
+    F: Fn(T, u64, &Control<'_, Idx>, &mut L) + Sync,
+    Init: Fn() -> L + Sync,
+    Finish: Fn(L) + Sync,
+    E: Ending,
+    Idx: Integer,
+{
+    type Runner = L;
+
+    fn start(&self) -> L {
+        (self.init)()
+    }
+
+    fn consume<I: Iterator<Item = T>>(&self, local: &mut L, first: u64, items: I) {
+        let watch = Both(self.ending, &self.state);
+        for (item, position) in watch.limit(first, items).zip(first..) {
+            let control = self.state.control(position, self.first, self.ending.end() == 0);
+            (self.body)(item, position, &control, local);
+        }
+    }
+
+    fn finish(&self, local: L) {
+        (self.finish)(local);
+    }
+
+    fn end(&self) -> u64 {
+        Both(self.ending, &self.state).end()
+    }
+
+    fn note_panic(&self) {
+        self.state.note_failure();
+    }
+}
+
+impl<E: Ending> Options<'_, E> {
+    /// As [`for_range`](crate::parallel::for_range), with these options.
+    #[doc(alias = "Parallel.For")]
+    pub fn for_range<R: IndexRange>(&self, range: R, body: impl Fn(R::Index) + Sync) -> E::Output<()> {
+        self.for_each(range, body)
+    }
+
+    /// As [`for_each`](crate::parallel::for_each()), with these options.
+    #[doc(alias = "Parallel.ForEach")]
+    pub fn for_each<S: Source>(&self, source: S, body: impl Fn(S::Item) + Sync) -> E::Output<()> {
+        let ending = self.ending();
+        source.into_feed().drive(&ForEach { body, ending }, &self.plan());
+        ending.conclude(Some(()))
+    }
+
+    /// A loop whose bodies may break or stop it.
+    pub fn for_range_with_control<R: IndexRange>(
+        &self,
+        range: R,
+        body: impl Fn(R::Index, &Control<'_, R::Index>) + Sync,
+    ) -> E::Output<Outcome<R::Index>> {
+        self.local(|| (), |()| ()).for_range(range, |i, control, ()| body(i, control))
+    }
+
+    /// A loop whose bodies may break or stop it. Break indices count items from the source's start.
+    pub fn for_each_with_control<S: Source>(
+        &self,
+        source: S,
+        body: impl Fn(S::Item, &Control<'_, u64>) + Sync,
+    ) -> E::Output<Outcome<u64>> {
+        self.local(|| (), |()| ()).for_each(source, |item, control, ()| body(item, control))
+    }
+
+    /// As [`try_for_range`](crate::parallel::try_for_range), with these options.
+    ///
+    /// # Errors
+    /// Every error that a body returned and every panic, by position; a cancellation.
+    pub fn try_for_range<R: IndexRange, Err: Send>(
+        &self,
+        range: R,
+        body: impl Fn(R::Index) -> Result<(), Err> + Sync,
+    ) -> Result<(), Failures<Err>> {
+        self.try_for_each(range, body)
+    }
+
+    /// As [`try_for_each`](crate::parallel::try_for_each), with these options.
+    ///
+    /// # Errors
+    /// Every error that a body returned and every panic, by position; a cancellation.
+    pub fn try_for_each<S: Source, Err: Send>(
+        &self,
+        source: S,
+        body: impl Fn(S::Item) -> Result<(), Err> + Sync,
+    ) -> Result<(), Failures<Err>> {
+        self.local(|| (), |()| ()).try_for_each(source, |item, _, ()| body(item)).map(drop)
+    }
+}
+
+impl<L, Init, Finish, E> LocalOptions<'_, Init, Finish, E>
+where
+    Init: Fn() -> L + Sync,
+    Finish: Fn(L) + Sync,
+    E: Ending,
+{
+    /// A loop over indices whose bodies get a control and their runner's state.
+    ///
+    /// # Panics
+    /// As [`for_each`](crate::parallel::for_each()).
+    pub fn for_range<R: IndexRange>(
+        &self,
+        range: R,
+        body: impl Fn(R::Index, &Control<'_, R::Index>, &mut L) + Sync,
+    ) -> E::Output<Outcome<R::Index>> {
+        let first = range.first();
+        let body = |i, _, control: &Control<'_, _>, local: &mut L| body(i, control, local);
+        let outcome = self.run(range, first, body);
+        self.options.ending().conclude(Some(outcome))
+    }
+
+    /// A loop over items whose bodies get a control and their runner's state.
+    ///
+    /// # Panics
+    /// As [`for_each`](crate::parallel::for_each()).
+    pub fn for_each<S: Source>(
+        &self,
+        source: S,
+        body: impl Fn(S::Item, &Control<'_, u64>, &mut L) + Sync,
+    ) -> E::Output<Outcome<u64>> {
+        let body = |item, _, control: &Control<'_, _>, local: &mut L| body(item, control, local);
+        let outcome = self.run(source, 0, body);
+        self.options.ending().conclude(Some(outcome))
+    }
+
+    /// As [`for_range`](Self::for_range), with bodies that can fail.
+    ///
+    /// # Errors
+    /// Every error that a body returned and every panic, by position; a cancellation.
+    pub fn try_for_range<R: IndexRange, Err: Send>(
+        &self,
+        range: R,
+        body: impl Fn(R::Index, &Control<'_, R::Index>, &mut L) -> Result<(), Err> + Sync,
+    ) -> Result<Outcome<R::Index>, Failures<Err>> {
+        let first = range.first();
+        self.try_run(range, first, body)
+    }
+
+    /// As [`for_each`](Self::for_each), with bodies that can fail.
+    ///
+    /// # Errors
+    /// Every error that a body returned and every panic, by position; a cancellation.
+    pub fn try_for_each<S: Source, Err: Send>(
+        &self,
+        source: S,
+        body: impl Fn(S::Item, &Control<'_, u64>, &mut L) -> Result<(), Err> + Sync,
+    ) -> Result<Outcome<u64>, Failures<Err>> {
+        self.try_run(source, 0, body)
+    }
+
+    fn run<S: Drive, Idx: Integer>(
+        &self,
+        source: S,
+        first: Idx,
+        body: impl Fn(S::Item, u64, &Control<'_, Idx>, &mut L) + Sync,
+    ) -> Outcome<Idx> {
+        let controlled = Controlled {
+            body,
+            init: &self.init,
+            finish: &self.finish,
+            state: LoopState::new(),
+            ending: self.options.ending(),
+            first,
+        };
+        source.into_feed().drive(&controlled, &self.options.plan());
+        controlled.state.outcome(first)
+    }
+
+    fn try_run<S: Drive, Idx: Integer, Err: Send>(
+        &self,
+        source: S,
+        first: Idx,
+        body: impl Fn(S::Item, &Control<'_, Idx>, &mut L) -> Result<(), Err> + Sync,
+    ) -> Result<Outcome<Idx>, Failures<Err>> {
+        let gathered = Gathered::new();
+        let outcome = self.run(source, first, |item, position, control, local| {
+            let result = catch(|| body(item, control, local));
+            if gathered.sort_out(position, result).is_none() {
+                control.note_failure();
+            }
+        });
+        gathered.conclude(Some(outcome), self.options.ending().cancelled())
+    }
+}

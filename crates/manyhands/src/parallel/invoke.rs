@@ -1,0 +1,152 @@
+//! Several closures at once, each perhaps of another type.
+
+use crate::job::{Payload, catch, resume_all};
+use crate::parallel::consumer::{Consumer, Ending};
+use crate::parallel::engine::{Opening, Plan};
+use crate::parallel::options::Options;
+use crate::parallel::source::{Drive, Feed};
+use crate::sync::{Mutex, lock};
+
+/// Closures to be invoked together: a tuple of 2 to 12, an array, or a vector. Sealed.
+pub trait Invoke: sealed::Sealed {
+    /// Their results, in the same shape.
+    type Outputs;
+
+    /// Invokes all; the results are missing only if the call was cut short.
+    #[doc(hidden)]
+    fn invoke_all<E: Ending>(self, options: &Options<'_, E>) -> Option<Self::Outputs>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A closure, then its result.
+struct Place<F, R>(Mutex<(Option<F>, Option<R>)>);
+
+impl<R, F: FnOnce() -> R> Place<F, R> {
+    fn new(closure: F) -> Self {
+        Self(Mutex::new((Some(closure), None)))
+    }
+
+    fn run(&self) {
+        let closure = lock(&self.0).0.take();
+        let result = closure.map(|closure| closure());
+        lock(&self.0).1 = result;
+    }
+
+    fn into_result(self) -> Option<R> {
+        self.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).1
+    }
+}
+
+/// Runs the places by number. A closure's panic does not keep the others from being run.
+struct Invoking<F, E> {
+    run: F,
+    ending: E,
+    panics: Mutex<Vec<Payload>>,
+}
+
+impl<F: Fn(usize) + Sync, E: Ending> Consumer<usize> for Invoking<F, E> {
+    type Runner = ();
+
+    fn start(&self) {}
+
+    fn consume<I: Iterator<Item = usize>>(&self, _runner: &mut (), first: u64, items: I) {
+        for index in self.ending.limit(first, items) {
+            if let Err(payload) = catch(|| (self.run)(index)) {
+                lock(&self.panics).push(payload);
+            }
+        }
+    }
+
+    fn finish(&self, _runner: ()) {}
+
+    fn end(&self) -> u64 {
+        self.ending.end()
+    }
+}
+
+/// Runs `run` for each of `0..count`, others let in before the first: closures may wait for one another.
+fn run_all<E: Ending>(count: usize, options: &Options<'_, E>, run: impl Fn(usize) + Sync) {
+    let invoking = Invoking { run, ending: options.ending(), panics: Mutex::new(Vec::new()) };
+    let plan = Plan { opening: Opening::AtOnce, ..options.plan() };
+    (0..count).into_feed().drive(&invoking, &plan);
+    resume_all(invoking.panics.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()));
+}
+
+impl<F> sealed::Sealed for Vec<F> {}
+
+impl<R: Send, F: FnOnce() -> R + Send> Invoke for Vec<F> {
+    type Outputs = Vec<R>;
+
+    fn invoke_all<E: Ending>(self, options: &Options<'_, E>) -> Option<Vec<R>> {
+        let places: Vec<_> = self.into_iter().map(Place::new).collect();
+        run_all(places.len(), options, |index| places[index].run());
+        places.into_iter().map(Place::into_result).collect()
+    }
+}
+
+impl<F, const N: usize> sealed::Sealed for [F; N] {}
+
+impl<R: Send, F: FnOnce() -> R + Send, const N: usize> Invoke for [F; N] {
+    type Outputs = [R; N];
+
+    fn invoke_all<E: Ending>(self, options: &Options<'_, E>) -> Option<[R; N]> {
+        let results = Vec::from(self).invoke_all(options)?;
+        results.try_into().ok()
+    }
+}
+
+/// One implementation for each size: tuples have no generic form.
+macro_rules! invoke_tuple {
+    ($($closure:ident $result:ident $index:tt),*) => {
+        impl<$($closure),*> sealed::Sealed for ($($closure,)*) {}
+
+        impl<$($closure, $result),*> Invoke for ($($closure,)*)
+        where
+            $($closure: FnOnce() -> $result + Send, $result: Send,)*
+        {
+            type Outputs = ($($result,)*);
+
+            fn invoke_all<Ended: Ending>(
+                self,
+                options: &Options<'_, Ended>,
+            ) -> Option<Self::Outputs> {
+                let places = ($(Place::new(self.$index),)*);
+                let count = [$($index),*].len();
+                run_all(count, options, |index| match index {
+                    $($index => places.$index.run(),)*
+                    _ => unreachable!("there are {count} closures"),
+                });
+                Some(($(places.$index.into_result()?,)*))
+            }
+        }
+    };
+}
+
+invoke_tuple!(A RA 0, B RB 1);
+invoke_tuple!(A RA 0, B RB 1, C RC 2);
+invoke_tuple!(A RA 0, B RB 1, C RC 2, D RD 3);
+invoke_tuple!(A RA 0, B RB 1, C RC 2, D RD 3, E RE 4);
+invoke_tuple!(A RA 0, B RB 1, C RC 2, D RD 3, E RE 4, F RF 5);
+invoke_tuple!(A RA 0, B RB 1, C RC 2, D RD 3, E RE 4, F RF 5, G RG 6);
+invoke_tuple!(A RA 0, B RB 1, C RC 2, D RD 3, E RE 4, F RF 5, G RG 6, H RH 7);
+invoke_tuple!(A RA 0, B RB 1, C RC 2, D RD 3, E RE 4, F RF 5, G RG 6, H RH 7, I RI 8);
+invoke_tuple!(A RA 0, B RB 1, C RC 2, D RD 3, E RE 4, F RF 5, G RG 6, H RH 7, I RI 8, J RJ 9);
+invoke_tuple!(
+    A RA 0, B RB 1, C RC 2, D RD 3, E RE 4, F RF 5, G RG 6, H RH 7, I RI 8, J RJ 9, K RK 10
+);
+invoke_tuple!(
+    A RA 0, B RB 1, C RC 2, D RD 3, E RE 4, F RF 5, G RG 6, H RH 7, I RI 8, J RJ 9, K RK 10,
+    L RL 11
+);
+
+impl<E: Ending> Options<'_, E> {
+    /// As [`invoke`](crate::parallel::invoke()), with these options.
+    #[doc(alias = "Parallel.Invoke")]
+    pub fn invoke<I: Invoke>(&self, closures: I) -> E::Output<I::Outputs> {
+        let outputs = closures.invoke_all(self);
+        self.ending().conclude(outputs)
+    }
+}

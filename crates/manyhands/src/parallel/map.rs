@@ -1,0 +1,220 @@
+//! Loops for their results, in order.
+//!
+//! Unsafe: results are written into place from several threads.
+
+use crate::job::catch;
+use crate::parallel::consumer::{Consumer, Ending, Watch};
+use crate::parallel::control::{Both, LoopState};
+use crate::parallel::failure::{Failures, Gathered};
+use crate::parallel::options::Options;
+use crate::parallel::source::{Drive, Feed, Source};
+use crate::sync::{Mutex, lock};
+use std::mem::{MaybeUninit, needs_drop};
+use std::ops::Range;
+
+/// Writes each item's result to its place in a vector of known length.
+struct IntoPlaces<'a, R, F, W> {
+    /// Gives `None` when there is no result and none need follow in this block.
+    body: F,
+    watch: W,
+    places: Places<R>,
+    /// Which places hold a result, kept only for results that need dropping.
+    written: &'a Mutex<Vec<Range<usize>>>,
+}
+
+/// The first of the places.
+struct Places<R>(*mut R);
+
+// SAFETY: sharing it lets several threads write disjoint places, which is sending them results.
+unsafe impl<R: Send> Sync for Places<R> {}
+
+impl<T, R, F, W> Consumer<T> for IntoPlaces<'_, R, F, W>
+where
+    R: Send,
+    F: Fn(u64, T) -> Option<R> + Sync,
+    W: Watch,
+{
+    type Runner = ();
+
+    fn start(&self) {}
+
+    #[inline]
+    fn consume<I: Iterator<Item = T>>(&self, _runner: &mut (), first: u64, items: I) {
+        let start = usize::try_from(first).expect("a vector's positions fit");
+        let mut block = Block { written: self.written, start, end: start, counts: needs_drop::<R>() };
+        for item in self.watch.limit(first, items) {
+            let Some(result) = (self.body)(block.end as u64, item) else { return };
+            // SAFETY: the engine gives each position once, and positions are below the vector's capacity.
+            let place = unsafe { self.places.0.add(block.end) };
+            // SAFETY: as above; nobody else touches this place now.
+            unsafe { place.write(result) };
+            block.end += 1;
+        }
+    }
+
+    fn finish(&self, _runner: ()) {}
+
+    fn end(&self) -> u64 {
+        self.watch.end()
+    }
+}
+
+/// Notes which places were written, also when a body panics.
+struct Block<'a> {
+    written: &'a Mutex<Vec<Range<usize>>>,
+    start: usize,
+    end: usize,
+    counts: bool,
+}
+
+impl Drop for Block<'_> {
+    fn drop(&mut self) {
+        if self.counts && self.start < self.end {
+            lock(self.written).push(self.start..self.end);
+        }
+    }
+}
+
+/// A vector in the making. Drops the results written so far unless it is finished.
+struct Filling<R> {
+    results: Vec<MaybeUninit<R>>,
+    written: Mutex<Vec<Range<usize>>>,
+}
+
+impl<R> Filling<R> {
+    fn new(len: usize) -> Self {
+        Self { results: Vec::with_capacity(len), written: Mutex::new(Vec::new()) }
+    }
+
+    fn places(&mut self) -> Places<R> {
+        Places(self.results.as_mut_ptr().cast())
+    }
+
+    /// The finished vector.
+    ///
+    /// # Safety
+    /// The first `len` places were written.
+    unsafe fn finish(mut self, len: usize) -> Vec<R> {
+        let mut results = std::mem::take(&mut self.results);
+        lock(&self.written).clear();
+        let (start, capacity) = (results.as_mut_ptr().cast::<R>(), results.capacity());
+        std::mem::forget(results);
+        // SAFETY: the vector's own parts, its memory no longer owned by `results`; `MaybeUninit<R>` has
+        // the layout of `R`; the first `len` places hold results by the caller's promise.
+        unsafe { Vec::from_raw_parts(start, len, capacity) }
+    }
+}
+
+impl<R> Drop for Filling<R> {
+    fn drop(&mut self) {
+        let start = self.results.as_mut_ptr().cast::<R>();
+        for range in lock(&self.written).drain(..) {
+            for index in range {
+                // SAFETY: within the capacity.
+                let place = unsafe { start.add(index) };
+                // SAFETY: written, and not handed out, because then the ranges were cleared.
+                unsafe { place.drop_in_place() };
+            }
+        }
+    }
+}
+
+/// Keeps each block's results with its first position, for sources of unknown length.
+struct IntoBlocks<'a, R, F, W> {
+    body: F,
+    watch: W,
+    blocks: &'a Mutex<Vec<(u64, Vec<R>)>>,
+}
+
+impl<T, R, F, W> Consumer<T> for IntoBlocks<'_, R, F, W>
+where
+    R: Send,
+    F: Fn(u64, T) -> Option<R> + Sync,
+    W: Watch,
+{
+    /// Blocks that follow each other are kept together.
+    type Runner = Vec<(u64, Vec<R>)>;
+
+    fn start(&self) -> Self::Runner {
+        Vec::new()
+    }
+
+    fn consume<I: Iterator<Item = T>>(&self, runner: &mut Self::Runner, first: u64, items: I) {
+        let follows = runner.last().is_some_and(|(start, block)| start + block.len() as u64 == first);
+        if !follows {
+            runner.push((first, Vec::new()));
+        }
+        let Some((_, block)) = runner.last_mut() else { return };
+        for (item, position) in self.watch.limit(first, items).zip(first..) {
+            let Some(result) = (self.body)(position, item) else { return };
+            block.push(result);
+        }
+    }
+
+    fn finish(&self, runner: Self::Runner) {
+        lock(self.blocks).extend(runner);
+    }
+
+    fn end(&self) -> u64 {
+        self.watch.end()
+    }
+}
+
+/// Runs `body` on every item and collects the results in order; `None` if some are missing.
+fn collect<S: Drive, R: Send>(
+    source: S,
+    options: &Options<'_, impl Ending>,
+    watch: impl Watch,
+    body: impl Fn(u64, S::Item) -> Option<R> + Sync,
+) -> Option<Vec<R>> {
+    let feed = source.into_feed();
+    if let Some(len) = feed.len_hint() {
+        let mut filling = Filling::new(len);
+        let places = filling.places();
+        let consumer = IntoPlaces { body, watch, places, written: &filling.written };
+        feed.drive(&consumer, &options.plan());
+        let complete = consumer.watch.end() == u64::MAX;
+        // SAFETY: nothing has cut the loop short, so every position was consumed.
+        return complete.then(|| unsafe { filling.finish(len) });
+    }
+    let blocks = Mutex::new(Vec::new());
+    let consumer = IntoBlocks { body, watch, blocks: &blocks };
+    feed.drive(&consumer, &options.plan());
+    let complete = consumer.watch.end() == u64::MAX;
+    let mut blocks = std::mem::take(&mut *lock(&blocks));
+    blocks.sort_by_key(|(first, _)| *first);
+    complete.then(|| blocks.into_iter().flat_map(|(_, block)| block).collect())
+}
+
+impl<E: Ending> Options<'_, E> {
+    /// As [`map`](crate::parallel::map()), with these options.
+    #[doc(alias = "Select")]
+    pub fn map<S: Source, R: Send>(
+        &self,
+        source: S,
+        body: impl Fn(S::Item) -> R + Sync,
+    ) -> E::Output<Vec<R>> {
+        let ending = self.ending();
+        ending.conclude(collect(source, self, ending, |_, item| Some(body(item))))
+    }
+
+    /// As [`try_map`](crate::parallel::try_map), with these options.
+    ///
+    /// # Errors
+    /// Every error that a body returned and every panic, by position; a cancellation.
+    pub fn try_map<S: Source, R: Send, Err: Send>(
+        &self,
+        source: S,
+        body: impl Fn(S::Item) -> Result<R, Err> + Sync,
+    ) -> Result<Vec<R>, Failures<Err>> {
+        let (gathered, state) = (Gathered::new(), LoopState::new());
+        let results = collect(source, self, Both(self.ending(), &state), |position, item| {
+            let result = gathered.sort_out(position, catch(|| body(item)));
+            if result.is_none() {
+                state.note_failure();
+            }
+            result
+        });
+        gathered.conclude(results, self.ending().cancelled())
+    }
+}

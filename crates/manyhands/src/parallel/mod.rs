@@ -1,0 +1,252 @@
+//! Parallel loops that never lose: short ones cost next to nothing, long ones use every worker.
+//!
+//! The caller begins by itself. Only when what is left is long enough to be worth it are other workers let
+//! in, and woken if they sleep; there is no grain size to choose. Loops nest, borrow freely, and combine
+//! results in order.
+//!
+//! [`options`] sets the degree of parallelism, a cancellation token, a runtime, state for each runner, and
+//! reductions that repeat bit for bit.
+//!
+//! # Examples
+//! ```
+//! use manyhands::parallel;
+//!
+//! let numbers: Vec<u64> = (1..=100_000).collect();
+//! let mut roots = vec![0.0; 1000];
+//! parallel::for_each(&mut roots, |root| *root = 2.0_f64.sqrt());
+//! let total: u64 = parallel::sum(&numbers);
+//! let squares = parallel::map(&numbers, |n| n * n);
+//! let first = parallel::find_first(&squares, |&&n| n > 1_000_000);
+//! assert_eq!((total, squares[9], first), (5_000_050_000, 100, Some(&1_002_001)));
+//! ```
+//!
+//! # Failures
+//! A panic in a body does not kill a worker: no new bodies are started, those that run end, and then the
+//! panic goes on in the caller. If several bodies panicked, an
+//! [`AggregatePanic`](crate::AggregatePanic) with all of them does. The `try_` forms take bodies that return a `Result`
+//! and report every error and every panic with its position.
+//!
+//! # Blocking
+//! A loop returns when all its bodies have. While the caller waits for the last ones, it runs only what
+//! those have forked themselves, so a lock may be held across a loop.
+
+#![expect(unnameable_types, reason = "the engine's own traits seal `Source` and `Ending`")]
+
+mod consumer;
+mod control;
+mod engine;
+mod failure;
+mod find;
+mod for_each;
+mod invoke;
+mod map;
+mod options;
+mod reduce;
+mod source;
+
+pub use consumer::{Cancellable, Ending, Uncancellable};
+pub use control::{Control, Outcome};
+pub use failure::{Failure, Failures};
+pub use invoke::Invoke;
+pub use options::{LocalOptions, Options, options};
+pub use source::{FromIter, IndexRange, Integer, Source, from_iter};
+
+use std::iter::Sum;
+
+/// Calls `body` for each index of a range, in no particular order.
+///
+/// # Cost
+/// For a loop too short to share: two readings of a tick counter, about 20 ns. Nothing is allocated unless
+/// the loop is shared among more than eight workers.
+///
+/// # Panics
+/// If bodies do; see [the module](self).
+///
+/// # Examples
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering};
+/// let total = AtomicU64::new(0);
+/// manyhands::parallel::for_range(0..1000_u64, |i| { total.fetch_add(i, Ordering::Relaxed); });
+/// assert_eq!(total.into_inner(), 499_500);
+/// ```
+#[doc(alias = "Parallel.For")]
+pub fn for_range<R: IndexRange>(range: R, body: impl Fn(R::Index) + Sync) {
+    options().for_range(range, body);
+}
+
+/// Calls `body` for each item of a source, in no particular order.
+///
+/// # Panics
+/// If bodies do; see [the module](self).
+///
+/// # Examples
+/// ```
+/// let mut numbers = [1, 2, 3];
+/// manyhands::parallel::for_each(&mut numbers, |n| *n *= 10);
+/// assert_eq!(numbers, [10, 20, 30]);
+/// ```
+#[doc(alias = "Parallel.ForEach")]
+#[doc(alias = "par_iter")]
+pub fn for_each<S: Source>(source: S, body: impl Fn(S::Item) + Sync) {
+    options().for_each(source, body);
+}
+
+/// Like [`for_range`], with bodies that can fail.
+///
+/// # Errors
+/// Every error that a body returned and every panic, by position. After the first one no new bodies are
+/// started.
+///
+/// # Examples
+/// ```
+/// let failures = manyhands::parallel::try_for_range(0..10, |i| if i == 3 { Err(i) } else { Ok(()) });
+/// assert_eq!(failures.unwrap_err().errors().next(), Some((3, &3)));
+/// ```
+pub fn try_for_range<R: IndexRange, E: Send>(
+    range: R,
+    body: impl Fn(R::Index) -> Result<(), E> + Sync,
+) -> Result<(), Failures<E>> {
+    options().try_for_range(range, body)
+}
+
+/// Like [`for_each`], with bodies that can fail.
+///
+/// # Errors
+/// Every error that a body returned and every panic, by position. After the first one no new bodies are
+/// started.
+pub fn try_for_each<S: Source, E: Send>(
+    source: S,
+    body: impl Fn(S::Item) -> Result<(), E> + Sync,
+) -> Result<(), Failures<E>> {
+    options().try_for_each(source, body)
+}
+
+/// Collects what `body` returns for each item, in the order of the source.
+///
+/// # Cost
+/// One allocation for the vector, where the source knows its length.
+///
+/// # Panics
+/// If bodies do; see [the module](self). Results already made are dropped.
+#[doc(alias = "Select")]
+#[doc(alias = "collect")]
+pub fn map<S: Source, R: Send>(source: S, body: impl Fn(S::Item) -> R + Sync) -> Vec<R> {
+    options().map(source, body)
+}
+
+/// Like [`map`], with bodies that can fail.
+///
+/// # Errors
+/// Every error that a body returned and every panic, by position. After the first one no new bodies are
+/// started, and results already made are dropped.
+pub fn try_map<S: Source, R: Send, E: Send>(
+    source: S,
+    body: impl Fn(S::Item) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, Failures<E>> {
+    options().try_map(source, body)
+}
+
+/// Maps each item and combines the results in the source's order; `None` if there are no items.
+///
+/// `reduce` must be associative; it need not be commutative. How values are grouped may differ from call to
+/// call unless [`deterministic`](Options::deterministic) is set.
+///
+/// # Panics
+/// If bodies do; see [the module](self).
+///
+/// # Examples
+/// ```
+/// let text = manyhands::parallel::map_reduce(0..5, |i| i.to_string(), |a, b| a + &b);
+/// assert_eq!(text.as_deref(), Some("01234"));
+/// ```
+#[doc(alias = "Aggregate")]
+#[doc(alias = "fold")]
+pub fn map_reduce<S: Source, V: Send>(
+    source: S,
+    map: impl Fn(S::Item) -> V + Sync,
+    reduce: impl Fn(V, V) -> V + Sync,
+) -> Option<V> {
+    options().map_reduce(source, map, reduce)
+}
+
+/// Combines all items in the source's order; `None` if there are none. See [`map_reduce`].
+///
+/// # Panics
+/// If `reduce` does; see [the module](self).
+pub fn reduce<S: Source<Item: Send>>(
+    source: S,
+    reduce: impl Fn(S::Item, S::Item) -> S::Item + Sync,
+) -> Option<S::Item> {
+    options().reduce(source, reduce)
+}
+
+/// Adds all items up, like [`Iterator::sum`].
+///
+/// # Panics
+/// If the addition does.
+pub fn sum<S: Source, V: Sum<S::Item> + Sum<V> + Send>(source: S) -> V {
+    options().sum(source)
+}
+
+/// The smallest item, the first one of equals; `None` if there are none.
+///
+/// # Panics
+/// If the comparison does.
+pub fn min<S: Source<Item: Ord + Send>>(source: S) -> Option<S::Item> {
+    options().min(source)
+}
+
+/// The largest item, the last one of equals; `None` if there are none.
+///
+/// # Panics
+/// If the comparison does.
+pub fn max<S: Source<Item: Ord + Send>>(source: S) -> Option<S::Item> {
+    options().max(source)
+}
+
+/// Some item that satisfies the predicate. Stops looking when one is found.
+///
+/// # Panics
+/// If the predicate does; see [the module](self).
+pub fn find_any<S: Source<Item: Send>>(
+    source: S,
+    predicate: impl Fn(&S::Item) -> bool + Sync,
+) -> Option<S::Item> {
+    options().find_any(source, predicate)
+}
+
+/// The first item, in the source's order, that satisfies the predicate. Items after the lowest found so far
+/// are not looked at.
+///
+/// # Panics
+/// If the predicate does; see [the module](self).
+#[doc(alias = "First")]
+pub fn find_first<S: Source<Item: Send>>(
+    source: S,
+    predicate: impl Fn(&S::Item) -> bool + Sync,
+) -> Option<S::Item> {
+    options().find_first(source, predicate)
+}
+
+/// Invokes several closures, perhaps at the same time, and returns all results.
+///
+/// Takes a tuple of 2 to 12 closures, an array, or a vector. All are run even if some panic. They may wait
+/// for one another: where too few workers are free, the runtime adds threads, within its limit, some
+/// milliseconds later.
+///
+/// # Panics
+/// If closures do: a single panic goes on as it was, several as an
+/// [`AggregatePanic`](crate::AggregatePanic).
+///
+/// # Examples
+/// ```
+/// use manyhands::parallel;
+/// let (a, b, c) = parallel::invoke((|| 1, || "two", || 3.0));
+/// assert_eq!((a, b, c), (1, "two", 3.0));
+/// let squares = parallel::invoke([1, 2, 3].map(|n| move || n * n));
+/// assert_eq!(squares, [1, 4, 9]);
+/// ```
+#[doc(alias = "Parallel.Invoke")]
+pub fn invoke<I: Invoke>(closures: I) -> I::Outputs {
+    options().invoke(closures)
+}

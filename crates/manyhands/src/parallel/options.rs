@@ -1,0 +1,145 @@
+//! How a call is to be run: degree of parallelism, cancellation, runtime, state for each runner, grouping.
+
+use crate::cancel::Token;
+use crate::parallel::consumer::{Cancellable, Ending, Uncancellable};
+use crate::parallel::engine::{Opening, Plan};
+use crate::runtime::Runtime;
+
+/// Options of a parallel call; made by [`options`], passed on by calling the loop on them.
+///
+/// With a [`cancellation`](Self::cancellation) token every call returns a `Result`; without one it returns
+/// the plain value.
+///
+/// # Examples
+/// ```
+/// use manyhands::parallel;
+/// let total: u64 = parallel::options().degree_of_parallelism(2).sum(0..1000_u64);
+/// assert_eq!(total, 499_500);
+/// ```
+#[doc(alias = "ParallelOptions")]
+#[derive(Debug, Clone, Copy)]
+#[must_use = "options do nothing until a loop is called on them"]
+pub struct Options<'a, E = Uncancellable> {
+    degree: Option<usize>,
+    runtime: Option<&'a Runtime>,
+    grouping: Grouping,
+    ending: E,
+}
+
+/// Options with a state that each runner makes, keeps and finishes; made by [`Options::local`].
+#[derive(Debug)]
+#[must_use = "options do nothing until a loop is called on them"]
+pub struct LocalOptions<'a, Init, Finish, E = Uncancellable> {
+    pub(super) options: Options<'a, E>,
+    pub(super) init: Init,
+    pub(super) finish: Finish,
+}
+
+/// How values are grouped before they are combined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Grouping {
+    /// As it happens.
+    Any,
+    /// By the source's length alone.
+    Fixed,
+}
+
+/// Options to begin with: all workers, not cancellable, the current runtime.
+pub fn options() -> Options<'static> {
+    Options { degree: None, runtime: None, grouping: Grouping::Any, ending: Uncancellable }
+}
+
+impl<'a, E> Options<'a, E> {
+    /// At most `count` bodies run at once. With 1 they run one after the other, in order, on the caller.
+    ///
+    /// # Panics
+    /// If `count` is 0.
+    #[doc(alias = "MaxDegreeOfParallelism")]
+    #[doc(alias = "num_threads")]
+    pub fn degree_of_parallelism(self, count: usize) -> Self {
+        assert!(count > 0, "a degree of parallelism is at least 1");
+        Self { degree: Some(count), ..self }
+    }
+
+    /// Ends the call early when the token is cancelled; it then returns
+    /// [`Cancelled`](crate::cancel::Cancelled). Bodies that run are not interrupted.
+    pub fn cancellation<'b>(self, token: &'b Token) -> Options<'b, Cancellable<'b>>
+    where
+        'a: 'b,
+    {
+        Options {
+            degree: self.degree,
+            runtime: self.runtime,
+            grouping: self.grouping,
+            ending: Cancellable(token),
+        }
+    }
+
+    /// Runs on this runtime instead of the current one.
+    #[doc(alias = "TaskScheduler")]
+    pub fn runtime<'b>(self, runtime: &'b Runtime) -> Options<'b, E>
+    where
+        'a: 'b,
+    {
+        Options {
+            degree: self.degree,
+            runtime: Some(runtime),
+            grouping: self.grouping,
+            ending: self.ending,
+        }
+    }
+
+    /// Makes reductions group their values by the source's length alone, so that floating-point results
+    /// repeat bit for bit, whatever the number of workers.
+    ///
+    /// # Cost
+    /// At most 1,024 partial results, and none of the loop's usual block sizes; a few percent.
+    pub fn deterministic(self) -> Self {
+        Self { grouping: Grouping::Fixed, ..self }
+    }
+
+    /// Gives each runner a state of its own: `init` makes it before the runner's first body, `finish` gets
+    /// it after its last, also when a body panicked.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// let total = AtomicU64::new(0);
+    /// let outcome = parallel::options()
+    ///     .local(|| 0, |sum| { total.fetch_add(sum, Ordering::Relaxed); })
+    ///     .for_range(0..1000_u64, |i, _control, sum| *sum += i);
+    /// assert!(outcome.is_completed());
+    /// assert_eq!(total.into_inner(), 499_500);
+    /// ```
+    #[doc(alias = "localInit")]
+    #[doc(alias = "localFinally")]
+    #[doc(alias = "for_each_init")]
+    pub fn local<L, Init, Finish>(
+        &self,
+        init: Init,
+        finish: Finish,
+    ) -> LocalOptions<'a, Init, Finish, E>
+    where
+        Init: Fn() -> L + Sync,
+        Finish: Fn(L) + Sync,
+        E: Copy,
+    {
+        LocalOptions { options: *self, init, finish }
+    }
+
+    pub(super) fn plan(&self) -> Plan<'_> {
+        Plan { degree: self.degree, runtime: self.runtime, opening: Opening::WhenItPays }
+    }
+
+    pub(super) fn grouping(&self) -> Grouping {
+        self.grouping
+    }
+}
+
+impl<E: Ending> Options<'_, E> {
+    pub(super) fn ending(&self) -> E {
+        self.ending
+    }
+}

@@ -1,0 +1,193 @@
+//! Loops that combine their results: in the source's order, though not with a fixed grouping unless asked.
+
+use crate::parallel::consumer::{Consumer, Ending, Watch};
+use crate::parallel::options::{Grouping, Options};
+use crate::parallel::source::{Drive, Feed, Source};
+use crate::sync::{Mutex, lock};
+use std::iter::Sum;
+
+/// How items become a value, and values one value.
+pub(super) trait Fold<T>: Sync {
+    type Value: Send;
+
+    /// Goes on from `value`, if there is one, with more items.
+    fn fold<I: Iterator<Item = T>>(&self, value: Option<Self::Value>, items: I)
+    -> Option<Self::Value>;
+
+    /// Combines the values of two runs that follow each other.
+    fn combine(&self, left: Self::Value, right: Self::Value) -> Self::Value;
+}
+
+/// Folds runs of items that follow each other, and keeps each run's value with its first position.
+struct Folding<'a, F, V, W> {
+    fold: &'a F,
+    watch: W,
+    grouping: Grouping,
+    parts: Mutex<Vec<(u64, V)>>,
+}
+
+/// What a runner has in hand.
+struct Run<V> {
+    first: u64,
+    next: u64,
+    value: Option<V>,
+    done: Vec<(u64, V)>,
+}
+
+impl<T, F: Fold<T>, W: Watch> Consumer<T> for Folding<'_, F, F::Value, W> {
+    type Runner = Run<F::Value>;
+
+    fn start(&self) -> Self::Runner {
+        Run { first: 0, next: 0, value: None, done: Vec::new() }
+    }
+
+    #[inline]
+    fn consume<I: Iterator<Item = T>>(&self, run: &mut Self::Runner, first: u64, items: I) {
+        if run.next != first || self.grouping == Grouping::Fixed {
+            run.close();
+            run.first = first;
+        }
+        let before = run.value.take();
+        let items = self.watch.limit(first, items);
+        if let (len, Some(most)) = items.size_hint()
+            && len == most
+        {
+            run.next = first + len as u64;
+            run.value = self.fold.fold(before, items);
+        } else {
+            let mut count = 0;
+            run.value = self.fold.fold(before, items.inspect(|_| count += 1));
+            run.next = first + count;
+        }
+    }
+
+    fn finish(&self, mut run: Self::Runner) {
+        run.close();
+        lock(&self.parts).append(&mut run.done);
+    }
+
+    fn end(&self) -> u64 {
+        self.watch.end()
+    }
+}
+
+impl<V> Run<V> {
+    fn close(&mut self) {
+        if let Some(value) = self.value.take() {
+            self.done.push((self.first, value));
+        }
+    }
+}
+
+/// A mapping and a reduction by closures.
+struct MapReduce<M, R> {
+    map: M,
+    reduce: R,
+}
+
+impl<T, V, M, R> Fold<T> for MapReduce<M, R>
+where
+    V: Send,
+    M: Fn(T) -> V + Sync,
+    R: Fn(V, V) -> V + Sync,
+{
+    type Value = V;
+
+    #[inline]
+    fn fold<I: Iterator<Item = T>>(&self, value: Option<V>, mut items: I) -> Option<V> {
+        let value = match value {
+            Some(value) => value,
+            None => (self.map)(items.next()?),
+        };
+        Some(items.fold(value, |value, item| (self.reduce)(value, (self.map)(item))))
+    }
+
+    fn combine(&self, left: V, right: V) -> V {
+        (self.reduce)(left, right)
+    }
+}
+
+/// [`Iterator::sum`] of each block, and of the blocks' sums.
+struct Summing<S>(std::marker::PhantomData<fn() -> S>);
+
+impl<T, S: Sum<T> + Sum<S> + Send> Fold<T> for Summing<S> {
+    type Value = S;
+
+    #[inline]
+    fn fold<I: Iterator<Item = T>>(&self, value: Option<S>, items: I) -> Option<S> {
+        let sum = items.sum();
+        Some(match value {
+            None => sum,
+            Some(before) => self.combine_sums(before, sum),
+        })
+    }
+
+    fn combine(&self, left: S, right: S) -> S {
+        self.combine_sums(left, right)
+    }
+}
+
+impl<S: Sum<S>> Summing<S> {
+    fn combine_sums(&self, left: S, right: S) -> S {
+        [left, right].into_iter().sum()
+    }
+}
+
+impl<E: Ending> Options<'_, E> {
+    /// As [`map_reduce`](crate::parallel::map_reduce), with these options.
+    #[doc(alias = "Aggregate")]
+    pub fn map_reduce<S: Source, V: Send>(
+        &self,
+        source: S,
+        map: impl Fn(S::Item) -> V + Sync,
+        reduce: impl Fn(V, V) -> V + Sync,
+    ) -> E::Output<Option<V>> {
+        self.fold(source, &MapReduce { map, reduce })
+    }
+
+    /// As [`reduce`](crate::parallel::reduce()), with these options.
+    pub fn reduce<S: Source<Item: Send>>(
+        &self,
+        source: S,
+        reduce: impl Fn(S::Item, S::Item) -> S::Item + Sync,
+    ) -> E::Output<Option<S::Item>> {
+        self.fold(source, &MapReduce { map: |item| item, reduce })
+    }
+
+    /// As [`sum`](crate::parallel::sum), with these options.
+    pub fn sum<S: Source, V: Sum<S::Item> + Sum<V> + Send>(&self, source: S) -> E::Output<V> {
+        let ending = self.ending();
+        let sum = self.fold_parts(source, &Summing(std::marker::PhantomData));
+        ending.conclude(Some(sum.unwrap_or_else(|| std::iter::empty::<V>().sum())))
+    }
+
+    /// As [`min`](crate::parallel::min), with these options.
+    pub fn min<S: Source<Item: Ord + Send>>(&self, source: S) -> E::Output<Option<S::Item>> {
+        // The first of equal items, like `Iterator::min`.
+        self.reduce(source, |left, right| if right < left { right } else { left })
+    }
+
+    /// As [`max`](crate::parallel::max), with these options.
+    pub fn max<S: Source<Item: Ord + Send>>(&self, source: S) -> E::Output<Option<S::Item>> {
+        // The last of equal items, like `Iterator::max`.
+        self.reduce(source, |left, right| if right < left { left } else { right })
+    }
+
+    fn fold<S: Drive, F: Fold<S::Item>>(&self, source: S, fold: &F) -> E::Output<Option<F::Value>> {
+        let value = self.fold_parts(source, fold);
+        self.ending().conclude(Some(value))
+    }
+
+    fn fold_parts<S: Drive, F: Fold<S::Item>>(&self, source: S, fold: &F) -> Option<F::Value> {
+        let grouping = self.grouping();
+        let folding =
+            Folding { fold, watch: self.ending(), grouping, parts: Mutex::new(Vec::new()) };
+        match grouping {
+            Grouping::Any => source.into_feed().drive(&folding, &self.plan()),
+            Grouping::Fixed => source.into_feed().drive_leaves(&folding, &self.plan()),
+        }
+        let mut parts = folding.parts.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        parts.sort_by_key(|(first, _)| *first);
+        parts.into_iter().map(|(_, value)| value).reduce(|left, right| fold.combine(left, right))
+    }
+}

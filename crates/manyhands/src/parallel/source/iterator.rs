@@ -1,0 +1,307 @@
+//! Any iterator that can be sent, pulled in chunks.
+//!
+//! Runners take turns at the iterator: each pulls a chunk under a lock, lets go, and only then runs the
+//! bodies. Chunks grow from one item while bodies and pulls are quick. The caller begins alone, straight
+//! from the iterator, and lets others in when it has become worth it.
+//!
+//! Not here: sources that know their length (`slice.rs`, `owned.rs`, `range.rs`).
+//!
+//! Unsafe: the opened call is reached by pointer, as in `engine/shared.rs`.
+
+use crate::job::{AbortOnUnwind, Payload, catch, resume_all};
+use crate::parallel::consumer::Consumer;
+use crate::parallel::engine::{BLOCK_NANOS_MAX, Opening, Plan, Rate, Runner, WAKE_PAYS_FROM};
+use crate::parallel::source::{Drive, Feed};
+use crate::runtime::seat::Seat;
+use crate::runtime::{OpenCall, OpenSlot, current, next_slot, wait};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::{Mutex, clock, lock};
+
+/// An iterator as a source of loops; made by [`from_iter`].
+#[derive(Debug)]
+#[must_use = "a source does nothing until a loop runs over it"]
+pub struct FromIter<I> {
+    iterator: I,
+    chunk_max: usize,
+}
+
+/// Lets a loop run over any iterator that can be sent.
+///
+/// Items are pulled in order, by one runner at a time, in chunks of a few microseconds; results of
+/// [`map`](crate::parallel::map()) are in the iterator's order. The iterator is dropped before the loop
+/// returns, also when a body or the iterator itself panics.
+///
+/// # Cost
+/// The iterator's own, one lock for each chunk, and one move of each item.
+///
+/// # Examples
+/// ```
+/// use manyhands::parallel;
+/// let text = "to be or not to be";
+/// let longest = parallel::max(parallel::from_iter(text.split(' ').map(str::len)));
+/// assert_eq!(longest, Some(3));
+/// ```
+#[doc(alias = "par_bridge")]
+#[doc(alias = "Partitioner.Create")]
+pub fn from_iter<I>(iterator: I) -> FromIter<I::IntoIter>
+where
+    I: IntoIterator<Item: Send, IntoIter: Send>,
+{
+    FromIter { iterator: iterator.into_iter(), chunk_max: CHUNK_MAX }
+}
+
+impl<I> FromIter<I> {
+    /// Pulls exactly one item at a time, and lets others in before the first one is run: an item's body
+    /// may then wait for what the next item's body does.
+    #[doc(alias = "EnumerablePartitionerOptions.NoBuffering")]
+    pub fn unbuffered(self) -> Self {
+        Self { chunk_max: 1, ..self }
+    }
+}
+
+impl<I: Iterator<Item: Send> + Send> Drive for FromIter<I> {
+    type Item = I::Item;
+    type Feed = Self;
+
+    fn into_feed(self) -> Self {
+        self
+    }
+}
+
+impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
+    type Item = I::Item;
+
+    fn drive<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
+        let _entered = plan.runtime.map(|runtime| runtime.enter());
+        let (chunk_max, unbuffered) = (self.chunk_max, self.chunk_max == 1);
+        let mut pull = Pull { iterator: Some(self.iterator), next: 0 };
+        let mut runner = Runner::new(consumer);
+        let alone = plan.degree == Some(1);
+        if (unbuffered && !alone)
+            || pull.run_alone(consumer, &mut runner, alone, chunk_max) == After::Worthwhile
+        {
+            share(pull, &mut runner, plan, (1, chunk_max));
+        }
+    }
+
+    fn drive_leaves<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
+        let _entered = plan.runtime.map(|runtime| runtime.enter());
+        let pull = Pull { iterator: Some(self.iterator), next: 0 };
+        share(pull, &mut Runner::new(consumer), plan, (LEAF_LEN, LEAF_LEN));
+    }
+
+    fn len_hint(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// The iterator and how far it has come.
+struct Pull<I> {
+    /// `None` when it has ended, or panicked.
+    iterator: Option<I>,
+    next: u64,
+}
+
+/// What became of a caller that ran alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum After {
+    /// Nothing is left to do.
+    Done,
+    /// It has run for so long that the rest is better shared.
+    Worthwhile,
+}
+
+impl<I: Iterator> Pull<I> {
+    /// Runs items straight from the iterator until it ends, or has been at it long enough.
+    fn run_alone<C: Consumer<I::Item>>(
+        &mut self,
+        consumer: &C,
+        runner: &mut Runner<'_, I::Item, C>,
+        alone: bool,
+        chunk_max: usize,
+    ) -> After {
+        let begun = clock::ticks();
+        let mut block = 1;
+        let Some(iterator) = &mut self.iterator else { return After::Done };
+        while self.next < consumer.end() {
+            let mut taken = 0;
+            let counted = iterator.by_ref().take(block).inspect(|_| taken += 1);
+            consumer.consume(runner.state(), self.next, counted);
+            self.next += taken as u64;
+            if taken < block {
+                break;
+            }
+            let spent = clock::ticks().saturating_sub(begun);
+            if !alone && is_worthwhile(spent) {
+                return After::Worthwhile;
+            }
+            let per_item = Rate::of(spent, self.next);
+            let wanted = per_item.items_in((spent / 2).max(clock::ticks_in(PROBE_NANOS)));
+            block = usize::try_from(wanted).unwrap_or(chunk_max).clamp(1, block * 8).min(chunk_max);
+        }
+        After::Done
+    }
+
+    /// Pulls up to `max` items into `chunk`; returns the position of the first.
+    fn fill(&mut self, chunk: &mut Vec<I::Item>, max: usize) -> Result<u64, Payload> {
+        let first = self.next;
+        // Taken out, so that a panic leaves none behind: the iterator is then dropped, once.
+        let Some(mut iterator) = self.iterator.take() else { return Ok(first) };
+        catch(|| chunk.extend(iterator.by_ref().take(max)))?;
+        self.next += chunk.len() as u64;
+        if chunk.len() == max {
+            self.iterator = Some(iterator);
+        }
+        Ok(first)
+    }
+}
+
+/// Whether a caller that has spent so many ticks should let others in. Nothing is known of what is to
+/// come, so it is taken to be as much again.
+fn is_worthwhile(spent: u64) -> bool {
+    spent > clock::ticks_in(PROBE_NANOS * 5)
+        && current::with_runtime(|runtime| {
+            runtime.idle.is_anyone_searching() || spent > WAKE_PAYS_FROM * runtime.wake_latency()
+        })
+}
+
+/// A loop over an iterator, open to helpers.
+#[repr(C)]
+struct Call<'a, I: Iterator, C: Consumer<I::Item>> {
+    open: OpenCall,
+    consumer: &'a C,
+    /// Where helpers find the call; `None` when the owner has too many open already.
+    slot: Option<&'static OpenSlot>,
+    pull: Mutex<Pull<I>>,
+    /// First and largest number of items pulled at once.
+    chunk: (usize, usize),
+    runners: AtomicUsize,
+    runners_max: usize,
+    stopped: AtomicBool,
+    panics: Mutex<Vec<Payload>>,
+}
+
+/// Runs what the iterator still gives, with helpers.
+fn share<I, C>(
+    pull: Pull<I>,
+    runner: &mut Runner<'_, I::Item, C>,
+    plan: &Plan<'_>,
+    chunk: (usize, usize),
+) where
+    I: Iterator<Item: Send> + Send,
+    C: Consumer<I::Item>,
+{
+    current::with_seat(|seat| {
+        let slot = seat.and_then(next_slot);
+        let workers = seat.map_or(1, |seat| seat.runtime().idle.limit());
+        let call = Call {
+            open: OpenCall::new(help::<I, C>),
+            consumer: runner.consumer,
+            slot,
+            pull: Mutex::new(pull),
+            chunk,
+            runners: AtomicUsize::new(1),
+            runners_max: plan.degree.unwrap_or(workers + RUNNERS_SPARE),
+            stopped: AtomicBool::new(false),
+            panics: Mutex::new(Vec::new()),
+        };
+        // Helpers hold pointers to this frame: it must not be left before they have gone.
+        let frame = AbortOnUnwind::new();
+        if let (Some(seat), Some(slot)) = (seat, slot) {
+            seat.open_depth.set(seat.open_depth.get() + 1);
+            // SAFETY: `call` stays in place until the slot is closed and drained below.
+            unsafe { slot.open(&raw const call.open) };
+            let runtime = seat.runtime();
+            runtime.arm_monitor();
+            if plan.opening == Opening::AtOnce || !runtime.idle.is_anyone_searching() {
+                runtime.wake_one();
+            }
+        }
+        call.work(seat, runner);
+        if let (Some(seat), Some(slot)) = (seat, slot) {
+            slot.close();
+            wait::for_helpers(seat, slot);
+            seat.open_depth.set(seat.open_depth.get() - 1);
+        }
+        frame.disarm();
+        resume_all(call.panics.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()));
+    });
+}
+
+impl<I: Iterator, C: Consumer<I::Item>> Call<'_, I, C> {
+    /// Pulls and runs chunks until the iterator ends.
+    fn work(&self, seat: Option<&Seat>, runner: &mut Runner<'_, I::Item, C>) {
+        let (mut size, size_max) = self.chunk;
+        let mut chunk = Vec::new();
+        // Relaxed: a runner may see the stop a chunk late.
+        while !self.stopped.load(Ordering::Relaxed) {
+            let begun = clock::ticks();
+            let filled = lock(&self.pull).fill(&mut chunk, size);
+            let first = match filled {
+                Ok(first) => first,
+                Err(payload) => return self.note_panic(payload),
+            };
+            if chunk.is_empty() || first >= self.consumer.end() {
+                break;
+            }
+            let pulled = chunk.len();
+            if let Err(payload) = catch(|| {
+                self.consumer.consume(runner.state(), first, chunk.drain(..));
+            }) {
+                return self.note_panic(payload);
+            }
+            let rate = Rate::of(clock::ticks().saturating_sub(begun), pulled as u64);
+            let wanted = rate.items_in(clock::ticks_in(BLOCK_NANOS_MAX));
+            if self.chunk.0 < size_max {
+                size = usize::try_from(wanted).unwrap_or(size_max).clamp(1, size * 2).min(size_max);
+            }
+            if let Some(seat) = seat {
+                seat.counters.finished.bump();
+            }
+        }
+        self.dismiss_helpers();
+    }
+
+    fn dismiss_helpers(&self) {
+        if let Some(slot) = self.slot {
+            slot.dismiss();
+        }
+    }
+
+    fn note_panic(&self, payload: Payload) {
+        lock(&self.panics).push(payload);
+        // Relaxed: see `work`.
+        self.stopped.store(true, Ordering::Relaxed);
+        self.consumer.note_panic();
+        self.dismiss_helpers();
+    }
+}
+
+/// A helper's part.
+///
+/// # Safety
+/// `open` heads a call of just this type, which the caller has pinned.
+unsafe fn help<I: Iterator, C: Consumer<I::Item>>(open: *const OpenCall) {
+    // SAFETY: the head is the call's first field, and the pin keeps it in place.
+    let call = unsafe { &*open.cast::<Call<'_, I, C>>() };
+    let Some(seat) = current::seat() else { return };
+    // Relaxed: only the number matters.
+    if call.runners.fetch_add(1, Ordering::Relaxed) >= call.runners_max {
+        call.dismiss_helpers();
+        return;
+    }
+    // Others may be of use too, and the caller may be in the middle of a long item.
+    seat.runtime().wake_if_nobody_searches();
+    let run = catch(|| call.work(Some(seat), &mut Runner::new(call.consumer)));
+    if let Err(payload) = run {
+        call.note_panic(payload);
+    }
+}
+
+/// Most items pulled at once.
+const CHUNK_MAX: usize = 1024;
+/// Items in each leaf of a deterministic reduction.
+const LEAF_LEN: usize = 256;
+const PROBE_NANOS: u64 = 1_000;
+/// Runners beyond the number of workers: those that stand in for blocked ones.
+const RUNNERS_SPARE: usize = 126;

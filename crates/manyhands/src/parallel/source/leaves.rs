@@ -1,0 +1,91 @@
+//! Leaves: blocks of a source whose borders depend on its length alone.
+//!
+//! Not here: what is done with them; a deterministic reduction folds each and combines them in order.
+//!
+//! Unsafe: passes positions on to the source, each once.
+
+use crate::parallel::consumer::Consumer;
+use crate::parallel::engine::{Indexed, Plan, drive};
+
+/// Runs the items of `source` through `consumer`, one leaf to each `consume`.
+pub(super) fn drive_leaves<S: Indexed, C: Consumer<S::Item>>(
+    source: &S,
+    consumer: &C,
+    plan: &Plan<'_>,
+) {
+    let len = source.len();
+    let leaves = Leaves { source, len, leaf_len: len.div_ceil(LEAVES_MAX).max(1) };
+    drive(&leaves, &ByLeaf { leaves: &leaves, consumer }, plan);
+}
+
+/// A source whose items are the leaves of another.
+struct Leaves<'a, S> {
+    source: &'a S,
+    len: u64,
+    leaf_len: u64,
+}
+
+impl<S> Leaves<'_, S> {
+    fn first_of(&self, leaf: u64) -> u64 {
+        (leaf * self.leaf_len).min(self.len)
+    }
+}
+
+// SAFETY: leaves do not overlap, so positions are passed on as often as leaves are asked for.
+unsafe impl<S: Indexed> Indexed for Leaves<'_, S> {
+    type Item = u64;
+
+    fn len(&self) -> u64 {
+        self.len.div_ceil(self.leaf_len)
+    }
+
+    unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = u64> {
+        start..end
+    }
+
+    unsafe fn discard(&self, start: u64, end: u64) {
+        // SAFETY: as promised by the caller.
+        unsafe { self.source.discard(self.first_of(start), self.first_of(end)) };
+    }
+}
+
+/// Passes leaves on as blocks of items.
+struct ByLeaf<'a, S, C> {
+    leaves: &'a Leaves<'a, S>,
+    consumer: &'a C,
+}
+
+impl<S: Indexed, C: Consumer<S::Item>> Consumer<u64> for ByLeaf<'_, S, C> {
+    type Runner = C::Runner;
+
+    fn start(&self) -> C::Runner {
+        self.consumer.start()
+    }
+
+    fn consume<I: Iterator<Item = u64>>(&self, runner: &mut C::Runner, _first: u64, leaves: I) {
+        for leaf in leaves {
+            let (start, end) = (self.leaves.first_of(leaf), self.leaves.first_of(leaf + 1));
+            // SAFETY: the engine gives each leaf once.
+            let items = unsafe { self.leaves.source.block(start, end) };
+            self.consumer.consume(runner, start, items);
+        }
+    }
+
+    fn finish(&self, runner: C::Runner) {
+        self.consumer.finish(runner);
+    }
+
+    fn end(&self) -> u64 {
+        match self.consumer.end() {
+            u64::MAX => u64::MAX,
+            end => end.div_ceil(self.leaves.leaf_len),
+        }
+    }
+
+    fn note_panic(&self) {
+        self.consumer.note_panic();
+    }
+}
+
+/// Enough to balance 192 processors, few enough to combine in a moment.
+const LEAVES_MAX: u64 = 1024;

@@ -1,0 +1,91 @@
+//! What a loop can run over.
+//!
+//! Slices, vectors and arrays, by reference, by mutable reference or by value; ranges of every integer
+//! type; and, through [`from_iter`], any iterator that can be sent. The trait is sealed for now.
+
+mod iterator;
+mod leaves;
+mod owned;
+mod range;
+mod slice;
+
+pub use iterator::{FromIter, from_iter};
+pub use range::{IndexRange, Integer};
+
+use crate::parallel::consumer::Consumer;
+use crate::parallel::engine::{Indexed, Plan, drive};
+
+/// Something a loop can run over.
+///
+/// # Examples
+/// ```
+/// use manyhands::parallel;
+/// let words = ["many", "hands"];
+/// assert_eq!(parallel::map(&words, |word| word.len()), [4, 5]);
+/// assert_eq!(parallel::map(words.to_vec(), |word| word.to_uppercase()), ["MANY", "HANDS"]);
+/// assert_eq!(parallel::map(3..6_u8, |i| i * 2), [6, 8, 10]);
+/// assert_eq!(parallel::map(parallel::from_iter("a b".split(' ')), str::len), [1, 1]);
+/// ```
+///
+/// What cannot be shared cannot be looped over:
+/// ```compile_fail,E0277
+/// let cells = [std::cell::Cell::new(1)];
+/// manyhands::parallel::for_each(&cells, |cell| cell.set(2));
+/// ```
+/// and an iterator that cannot be sent is refused (promise 18: a source that cannot be shared out at run
+/// time is no source):
+/// ```compile_fail,E0277
+/// let shared = std::rc::Rc::new([1, 2]);
+/// manyhands::parallel::for_each(manyhands::parallel::from_iter(shared.iter()), |_| {});
+/// ```
+#[doc(alias = "Partitioner")]
+pub trait Source: Drive {}
+
+impl<S: Drive> Source for S {}
+
+/// The sealed part of [`Source`].
+pub trait Drive: Sized {
+    /// What the body is given.
+    type Item;
+    /// What feeds the loop.
+    type Feed: Feed<Item = Self::Item>;
+
+    /// Gets ready to feed.
+    fn into_feed(self) -> Self::Feed;
+}
+
+/// Feeds a loop its items.
+pub trait Feed: Sized {
+    /// What the body is given.
+    type Item;
+
+    /// Runs all items through `consumer`.
+    fn drive<C: Consumer<Self::Item>>(self, consumer: &C, plan: &Plan<'_>);
+
+    /// Like [`drive`](Self::drive), in blocks that depend on the source alone, one to each `consume`. For
+    /// reductions that must not depend on who ran what.
+    fn drive_leaves<C: Consumer<Self::Item>>(self, consumer: &C, plan: &Plan<'_>);
+
+    /// The number of items, where it is known.
+    fn len_hint(&self) -> Option<usize>;
+}
+
+/// Feeds items by position.
+#[derive(Debug)]
+pub struct ByPosition<S>(S);
+
+impl<S: Indexed> Feed for ByPosition<S> {
+    type Item = S::Item;
+
+    fn drive<C: Consumer<S::Item>>(self, consumer: &C, plan: &Plan<'_>) {
+        drive(&self.0, consumer, plan);
+    }
+
+    fn drive_leaves<C: Consumer<S::Item>>(self, consumer: &C, plan: &Plan<'_>) {
+        leaves::drive_leaves(&self.0, consumer, plan);
+    }
+
+    fn len_hint(&self) -> Option<usize> {
+        usize::try_from(self.0.len()).ok()
+    }
+}

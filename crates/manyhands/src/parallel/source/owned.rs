@@ -1,0 +1,107 @@
+//! Vectors and arrays by value.
+//!
+//! Unsafe: items are moved out of their places, each once; those never run are dropped in place.
+
+use crate::parallel::engine::Indexed;
+use crate::parallel::source::slice::to_usize;
+use crate::parallel::source::{ByPosition, Drive};
+use std::mem::ManuallyDrop;
+use std::ptr;
+
+/// Items moved out of a vector. The vector's memory is freed with this, its items by whoever gets them.
+#[derive(Debug)]
+pub struct OwnedItems<T> {
+    items: ManuallyDrop<Vec<T>>,
+}
+
+// SAFETY: sharing it moves items to other threads, which needs `T: Send`; nothing else is done with them.
+unsafe impl<T: Send> Sync for OwnedItems<T> {}
+
+impl<T> OwnedItems<T> {
+    fn place(&self, position: u64) -> *mut T {
+        let position = to_usize(position);
+        assert!(position <= self.items.len(), "a position lies within the vector");
+        // SAFETY: at most one past the last item.
+        unsafe { self.items.as_ptr().cast_mut().add(position) }
+    }
+}
+
+// SAFETY: each place is read, or dropped in place, when it is asked for, which is once.
+unsafe impl<T: Send> Indexed for OwnedItems<T> {
+    type Item = T;
+
+    fn len(&self) -> u64 {
+        self.items.len() as u64
+    }
+
+    unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = T> {
+        Moved { next: self.place(start), left: to_usize(end - start) }
+    }
+
+    unsafe fn discard(&self, start: u64, end: u64) {
+        let items = ptr::slice_from_raw_parts_mut(self.place(start), to_usize(end - start));
+        // SAFETY: within the vector, and by the caller's promise not moved out.
+        unsafe { ptr::drop_in_place(items) };
+    }
+}
+
+impl<T> Drop for OwnedItems<T> {
+    fn drop(&mut self) {
+        // SAFETY: every item has been moved out or dropped by the engine.
+        unsafe { self.items.set_len(0) };
+        // SAFETY: dropped here and nowhere else.
+        unsafe { ManuallyDrop::drop(&mut self.items) };
+    }
+}
+
+/// Moves items out one by one; those left when it is dropped are dropped in place.
+struct Moved<T> {
+    next: *mut T,
+    left: usize,
+}
+
+impl<T> Iterator for Moved<T> {
+    type Item = T;
+
+    #[inline]
+    fn next(&mut self) -> Option<T> {
+        if self.left == 0 {
+            return None;
+        }
+        let place = self.next;
+        self.left -= 1;
+        // SAFETY: `left` items were still to come, so this is at most one past the last.
+        self.next = unsafe { place.add(1) };
+        // SAFETY: a live item of the block, moved out once because `next` has moved on.
+        Some(unsafe { place.read() })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl<T> Drop for Moved<T> {
+    fn drop(&mut self) {
+        // SAFETY: the items from `next` on were not moved out.
+        unsafe { ptr::drop_in_place(ptr::slice_from_raw_parts_mut(self.next, self.left)) };
+    }
+}
+
+impl<T: Send> Drive for Vec<T> {
+    type Item = T;
+    type Feed = ByPosition<OwnedItems<T>>;
+
+    fn into_feed(self) -> Self::Feed {
+        ByPosition(OwnedItems { items: ManuallyDrop::new(self) })
+    }
+}
+
+impl<T: Send, const N: usize> Drive for [T; N] {
+    type Item = T;
+    type Feed = ByPosition<OwnedItems<T>>;
+
+    fn into_feed(self) -> Self::Feed {
+        Vec::from(self).into_feed()
+    }
+}

@@ -1,0 +1,190 @@
+//! Ranges of every primitive integer type.
+//!
+//! Unsafe: implements the engine's trait for positions.
+
+use crate::parallel::engine::Indexed;
+use crate::parallel::source::{ByPosition, Drive};
+use std::fmt::Debug;
+use std::ops::{Range, RangeInclusive};
+
+/// A primitive integer. Sealed.
+pub trait Integer: Copy + Send + Sync + Debug + PartialOrd + sealed::Sealed {
+    /// The integer `offset` above `self`, wrapping at the type's end.
+    #[doc(hidden)]
+    #[must_use]
+    fn plus(self, offset: u64) -> Self;
+
+    /// How far `self` is above `start`; at most `u64::MAX`.
+    #[doc(hidden)]
+    fn distance_from(self, start: Self) -> u64;
+}
+
+/// `a..b` or `a..=b` over an integer type. Sealed.
+pub trait IndexRange: Drive<Item = Self::Index> {
+    /// The integer type.
+    type Index: Integer;
+
+    /// The first index.
+    #[doc(hidden)]
+    fn first(&self) -> Self::Index;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// Indices `start`, `start + 1`, …
+///
+/// A range of more than 2^64 indices is cut there: nobody will get so far.
+#[derive(Debug)]
+pub struct Indices<T> {
+    start: T,
+    len: u64,
+}
+
+// SAFETY: a position's index is a value, made for each question.
+unsafe impl<T: Integer> Indexed for Indices<T>
+where
+    Range<T>: Iterator<Item = T>,
+{
+    type Item = T;
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    #[inline]
+    unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = T> {
+        let (first, last) = (self.start.plus(start), self.start.plus(end));
+        // A plain range is what the compiler vectorises. It cannot hold the type's highest value; the one
+        // block that needs it has its last index appended.
+        let wraps = last <= first && start < end;
+        let until = if wraps { self.start.plus(end - 1) } else { last };
+        (first..until).chain(wraps.then_some(until))
+    }
+}
+
+impl<T: Integer> Drive for Range<T>
+where
+    Self: Iterator<Item = T>,
+{
+    type Item = T;
+    type Feed = ByPosition<Indices<T>>;
+
+    fn into_feed(self) -> Self::Feed {
+        let len = if self.start < self.end { self.end.distance_from(self.start) } else { 0 };
+        ByPosition(Indices { start: self.start, len })
+    }
+}
+
+impl<T: Integer> Drive for RangeInclusive<T>
+where
+    Range<T>: Iterator<Item = T>,
+{
+    type Item = T;
+    type Feed = ByPosition<Indices<T>>;
+
+    fn into_feed(self) -> Self::Feed {
+        let (start, end) = self.into_inner();
+        let len = if start <= end { end.distance_from(start).saturating_add(1) } else { 0 };
+        ByPosition(Indices { start, len })
+    }
+}
+
+impl<T: Integer> IndexRange for Range<T>
+where
+    Self: Iterator<Item = T>,
+{
+    type Index = T;
+
+    fn first(&self) -> T {
+        self.start
+    }
+}
+
+impl<T: Integer> IndexRange for RangeInclusive<T>
+where
+    Range<T>: Iterator<Item = T>,
+{
+    type Index = T;
+
+    fn first(&self) -> T {
+        *self.start()
+    }
+}
+
+/// One implementation for each width: `as` between integers is what is meant, and has no generic form.
+macro_rules! integer {
+    ($($type:ty, $unsigned:ty;)*) => {$(
+        impl sealed::Sealed for $type {}
+
+        #[expect(
+            clippy::allow_attributes,
+            clippy::cast_possible_truncation,
+            clippy::cast_possible_wrap,
+            clippy::cast_sign_loss,
+            clippy::cast_lossless,
+            reason = "wrapping arithmetic on the unsigned twin is exact modulo the type's size"
+        )]
+        #[allow(unfulfilled_lint_expectations, reason = "each width fulfils others of the expectations")]
+        impl Integer for $type {
+            #[inline]
+            fn plus(self, offset: u64) -> Self {
+                (self as $unsigned).wrapping_add(offset as $unsigned) as Self
+            }
+
+            #[inline]
+            fn distance_from(self, start: Self) -> u64 {
+                let distance = (self as $unsigned).wrapping_sub(start as $unsigned);
+                u64::try_from(distance as u128).unwrap_or(u64::MAX)
+            }
+        }
+    )*};
+}
+
+integer! {
+    u8, u8; u16, u16; u32, u32; u64, u64; u128, u128; usize, usize;
+    i8, u8; i16, u16; i32, u32; i64, u64; i128, u128; isize, usize;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Indices, Integer};
+    use crate::parallel::engine::Indexed;
+    use crate::parallel::source::{Drive, Feed};
+    use std::ops::Range;
+
+    fn check<T: Integer + PartialEq>(indices: &Indices<T>, expected: &[T])
+    where
+        Range<T>: Iterator<Item = T>,
+    {
+        assert_eq!(indices.len(), expected.len() as u64);
+        for split in 0..=indices.len() {
+            // SAFETY: indices are values; asking twice does no harm.
+            let left = unsafe { indices.block(0, split) };
+            // SAFETY: as above.
+            let right = unsafe { indices.block(split, indices.len()) };
+            assert!(left.chain(right).eq(expected.iter().copied()), "{indices:?} at {split}");
+        }
+    }
+
+    #[test]
+    fn blocks_cover_the_range_at_both_ends_of_the_type() {
+        check(&(250..=255_u8).into_feed().0, &[250, 251, 252, 253, 254, 255]);
+        check(&(-128..=-126_i8).into_feed().0, &[-128, -127, -126]);
+        check(&(i64::MAX - 1..=i64::MAX).into_feed().0, &[i64::MAX - 1, i64::MAX]);
+        check(&(u128::MAX..=u128::MAX).into_feed().0, &[u128::MAX]);
+        check(&(-2..2_i32).into_feed().0, &[-2, -1, 0, 1]);
+    }
+
+    #[test]
+    fn lengths_are_exact_up_to_the_cut() {
+        assert_eq!((0..=u8::MAX).into_feed().len_hint(), Some(256));
+        assert_eq!((i16::MIN..=i16::MAX).into_feed().len_hint(), Some(65_536));
+        assert_eq!((0..u64::MAX).into_feed().0.len(), u64::MAX);
+        assert_eq!((i128::MIN..i128::MAX).into_feed().0.len(), u64::MAX);
+        #[expect(clippy::reversed_empty_ranges, reason = "that is what is tested")]
+        let reversed = 5..2_i32;
+        assert_eq!(reversed.into_feed().0.len(), 0);
+    }
+}

@@ -1,0 +1,117 @@
+//! Slices, arrays and vectors by reference, shared or mutable.
+//!
+//! Unsafe: disjoint parts of a mutable slice go to different threads.
+
+use crate::parallel::engine::Indexed;
+use crate::parallel::source::{ByPosition, Drive};
+use std::marker::PhantomData;
+use std::slice;
+
+/// Items of a shared slice.
+#[derive(Debug)]
+pub struct SharedItems<'a, T>(&'a [T]);
+
+/// Items of a mutable slice.
+#[derive(Debug)]
+pub struct MutableItems<'a, T> {
+    start: *mut T,
+    len: usize,
+    borrowed: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: sharing it lets several threads take disjoint `&mut T`, which is sending them; that needs `T: Send`.
+unsafe impl<T: Send> Sync for MutableItems<'_, T> {}
+
+// SAFETY: shared references may be given out as often as one likes.
+unsafe impl<'a, T: Sync> Indexed for SharedItems<'a, T> {
+    type Item = &'a T;
+
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    #[inline]
+    unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = &'a T> {
+        self.0[to_usize(start)..to_usize(end)].iter()
+    }
+}
+
+// SAFETY: each position's reference is made when asked for, so it is unique if that is done once.
+unsafe impl<'a, T: Send> Indexed for MutableItems<'a, T> {
+    type Item = &'a mut T;
+
+    fn len(&self) -> u64 {
+        self.len as u64
+    }
+
+    #[inline]
+    unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = &'a mut T> {
+        let (start, end) = (to_usize(start), to_usize(end));
+        assert!(start <= end && end <= self.len, "a block lies within the slice");
+        // SAFETY: start <= len, the length of the slice.
+        let first = unsafe { self.start.add(start) };
+        // SAFETY: within the slice, and by the caller's promise asked for once, so unique while `'a` lasts.
+        unsafe { slice::from_raw_parts_mut(first, end - start) }.iter_mut()
+    }
+}
+
+impl<'a, T: Sync> Drive for &'a [T] {
+    type Item = &'a T;
+    type Feed = ByPosition<SharedItems<'a, T>>;
+
+    fn into_feed(self) -> Self::Feed {
+        ByPosition(SharedItems(self))
+    }
+}
+
+impl<'a, T: Send> Drive for &'a mut [T] {
+    type Item = &'a mut T;
+    type Feed = ByPosition<MutableItems<'a, T>>;
+
+    fn into_feed(self) -> Self::Feed {
+        let (start, len) = (self.as_mut_ptr(), self.len());
+        ByPosition(MutableItems { start, len, borrowed: PhantomData })
+    }
+}
+
+impl<'a, T: Sync> Drive for &'a Vec<T> {
+    type Item = &'a T;
+    type Feed = ByPosition<SharedItems<'a, T>>;
+
+    fn into_feed(self) -> Self::Feed {
+        self.as_slice().into_feed()
+    }
+}
+
+impl<'a, T: Send> Drive for &'a mut Vec<T> {
+    type Item = &'a mut T;
+    type Feed = ByPosition<MutableItems<'a, T>>;
+
+    fn into_feed(self) -> Self::Feed {
+        self.as_mut_slice().into_feed()
+    }
+}
+
+impl<'a, T: Sync, const N: usize> Drive for &'a [T; N] {
+    type Item = &'a T;
+    type Feed = ByPosition<SharedItems<'a, T>>;
+
+    fn into_feed(self) -> Self::Feed {
+        self.as_slice().into_feed()
+    }
+}
+
+impl<'a, T: Send, const N: usize> Drive for &'a mut [T; N] {
+    type Item = &'a mut T;
+    type Feed = ByPosition<MutableItems<'a, T>>;
+
+    fn into_feed(self) -> Self::Feed {
+        self.as_mut_slice().into_feed()
+    }
+}
+
+/// Positions of things in memory fit.
+#[expect(clippy::cast_possible_truncation, reason = "positions are below a length that was a usize")]
+pub(super) fn to_usize(position: u64) -> usize {
+    position as usize
+}
