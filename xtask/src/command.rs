@@ -1,0 +1,183 @@
+//! Starting another program: the line is printed, standard input is closed, and a failing
+//! exit code becomes a [`Failure`].
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use wait_timeout::ChildExt;
+
+use crate::failure::Failure;
+use crate::workspace;
+
+/// A command line, run at the root of the workspace.
+#[derive(Debug)]
+#[must_use = "an invocation does nothing until it is run"]
+pub(crate) struct Invocation {
+    program: OsString,
+    args: Vec<OsString>,
+    env: Vec<(&'static str, String)>,
+    limit: Option<Duration>,
+}
+
+impl Invocation {
+    /// A program and its arguments as one line, split at spaces.
+    pub(crate) fn new(line: &str) -> Self {
+        let mut words = line.split_whitespace().map(OsString::from);
+        Self {
+            program: words.next().unwrap_or_default(),
+            args: words.collect(),
+            env: Vec::new(),
+            limit: None,
+        }
+    }
+
+    /// The cargo that started us, so that every step uses the same toolchain.
+    pub(crate) fn cargo(line: &str) -> Self {
+        let mut invocation = Self::new(&format!("cargo {line}"));
+        if let Some(cargo) = std::env::var_os("CARGO") {
+            invocation.program = cargo;
+        }
+        invocation
+    }
+
+    pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.env.push((name, value.into()));
+        self
+    }
+
+    /// Kills the program after this time. Only the program itself: use it for `cargo run` of
+    /// something already built, which on Unix *becomes* that program.
+    pub(crate) fn limit(mut self, limit: Duration) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// Runs it with our output as its output.
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        println!("$ {self}");
+        let mut child = self.spawn(Stdio::inherit())?;
+        let status = match self.limit {
+            None => child
+                .wait()
+                .map_err(|error| self.cannot("wait for", &error))?,
+            Some(limit) => self.wait_at_most(&mut child, limit)?,
+        };
+        self.judge(status)
+    }
+
+    /// Runs it and returns what it wrote to standard output.
+    pub(crate) fn stdout(&self) -> Result<String, Failure> {
+        println!("$ {self}");
+        let output = self
+            .spawn(Stdio::piped())?
+            .wait_with_output()
+            .map_err(|error| self.cannot("read", &error))?;
+        self.judge(output.status)?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    fn spawn(&self, stdout: Stdio) -> Result<Child, Failure> {
+        Command::new(&self.program)
+            .args(&self.args)
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .current_dir(workspace::root())
+            .stdin(Stdio::null())
+            .stdout(stdout)
+            .spawn()
+            .map_err(|error| self.cannot("start", &error))
+    }
+
+    fn wait_at_most(&self, child: &mut Child, limit: Duration) -> Result<ExitStatus, Failure> {
+        let status = child
+            .wait_timeout(limit)
+            .map_err(|error| self.cannot("wait for", &error))?;
+        if let Some(status) = status {
+            return Ok(status);
+        }
+        child
+            .kill()
+            .and_then(|()| child.wait())
+            .map_err(|error| self.cannot("stop", &error))?;
+        let seconds = limit.as_secs_f64();
+        Err(Failure::new(format!(
+            "`{self}` still ran after {seconds} s and was stopped"
+        )))
+    }
+
+    fn judge(&self, status: ExitStatus) -> Result<(), Failure> {
+        if status.success() {
+            Ok(())
+        } else {
+            Err(Failure::new(format!("`{self}` failed: {status}")))
+        }
+    }
+
+    fn cannot(&self, verb: &str, error: &io::Error) -> Failure {
+        Failure::new(format!("cannot {verb} `{self}`: {error}"))
+    }
+}
+
+/// The line as a person would type it.
+impl std::fmt::Display for Invocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (name, value) in &self.env {
+            match value.contains(' ') {
+                true => write!(f, "{name}=\"{value}\" ")?,
+                false => write!(f, "{name}={value} ")?,
+            }
+        }
+        let program = std::path::Path::new(&self.program);
+        let name = program.file_stem().unwrap_or(&self.program);
+        f.write_str(&name.to_string_lossy())?;
+        for arg in &self.args {
+            write!(f, " {}", arg.to_string_lossy())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_prints_as_it_would_be_typed() {
+        let invocation = Invocation::new("cargo test --lib")
+            .arg("models")
+            .env("RUSTFLAGS", "--cfg loom");
+        assert_eq!(
+            invocation.to_string(),
+            "RUSTFLAGS=\"--cfg loom\" cargo test --lib models"
+        );
+    }
+
+    #[test]
+    fn output_is_captured() {
+        let version = Invocation::cargo("--version").stdout().unwrap();
+        assert!(version.starts_with("cargo "));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn failing_and_missing_programs_are_failures() {
+        let failed = Invocation::new("false").run().unwrap_err();
+        assert!(failed.to_string().contains("failed"), "{failed}");
+        let missing = Invocation::new("no-such-program").run().unwrap_err();
+        assert!(missing.to_string().contains("cannot start"), "{missing}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_hanging_program_is_stopped() {
+        let hang = Invocation::new("sleep 600").limit(Duration::from_millis(20));
+        let stopped = hang.run().unwrap_err();
+        assert!(stopped.to_string().contains("was stopped"), "{stopped}");
+    }
+}

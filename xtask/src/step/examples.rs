@@ -1,0 +1,43 @@
+//! Every example of the library is built and run; one that fails or hangs fails the step.
+
+use std::fs;
+use std::time::Duration;
+
+use crate::command::Invocation;
+use crate::failure::Failure;
+use crate::workspace;
+
+const FOLDER: &str = "crates/manyhands/examples";
+const EXAMPLE_LIMIT: Duration = Duration::from_secs(120);
+
+pub(crate) fn run() -> Result<(), Failure> {
+    let names = names()?;
+    // Built first and together, so that the limit below covers running only.
+    Invocation::cargo("build --release --examples -p manyhands").run()?;
+    for name in &names {
+        Invocation::cargo("run --release --quiet -p manyhands --example")
+            .arg(name)
+            .limit(EXAMPLE_LIMIT)
+            .run()?;
+    }
+    println!("{} examples ran", names.len());
+    Ok(())
+}
+
+/// File names without `.rs`, in order. None at all is a failure: a moved folder must not
+/// turn this step into one that always passes.
+fn names() -> Result<Vec<String>, Failure> {
+    let unreadable = |error| Failure::new(format!("cannot list {FOLDER}: {error}"));
+    let mut names = Vec::new();
+    for entry in fs::read_dir(workspace::root().join(FOLDER)).map_err(unreadable)? {
+        let name = entry.map_err(unreadable)?.file_name();
+        if let Some(stem) = name.to_string_lossy().strip_suffix(".rs") {
+            names.push(stem.to_owned());
+        }
+    }
+    if names.is_empty() {
+        return Err(Failure::new(format!("no examples in {FOLDER}")));
+    }
+    names.sort();
+    Ok(names)
+}

@@ -1,0 +1,31 @@
+//! Model checks: loom tries every interleaving of the small programs in the library's
+//! `src/models/` with at most so many preemptions.
+//!
+//! Release, because there are millions of interleavings, with debug assertions, because they
+//! are what the models check. A build output of its own: `--cfg loom` changes every crate.
+
+use crate::command::Invocation;
+use crate::failure::Failure;
+use crate::workspace;
+
+/// Two preemptions find the known kinds of protocol error in minutes; three take hours.
+pub(crate) const PREEMPTIONS_DEFAULT: u32 = 2;
+
+pub(crate) fn run(preemptions_max: u32) -> Result<(), Failure> {
+    let list = models(preemptions_max).arg("--").arg("--list").stdout()?;
+    let count = list.lines().filter(|line| line.ends_with(": test")).count();
+    if count == 0 {
+        return Err(Failure::new("no loom models found in the library"));
+    }
+    println!("{count} models, at most {preemptions_max} preemptions");
+    models(preemptions_max).run()
+}
+
+fn models(preemptions_max: u32) -> Invocation {
+    Invocation::cargo("test -p manyhands --lib --release --target-dir")
+        .arg(workspace::target_subdir("loom"))
+        .arg("models")
+        .env("RUSTFLAGS", "--cfg loom")
+        .env("LOOM_MAX_PREEMPTIONS", preemptions_max.to_string())
+        .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
+}

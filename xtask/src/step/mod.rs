@@ -1,0 +1,11 @@
+//! One file per step; each has a `run`.
+
+pub(crate) mod clippy;
+pub(crate) mod docs;
+pub(crate) mod examples;
+pub(crate) mod format;
+pub(crate) mod loom;
+pub(crate) mod peers;
+pub(crate) mod sanitize;
+pub(crate) mod test;
+pub(crate) mod tour;

@@ -1,0 +1,100 @@
+//! Rule: only `sync/` names the standard library's atomics, locks and threads, and loom. What
+//! goes round that door is invisible to the models.
+
+use super::finding::Finding;
+use super::paths::{NamedPath, paths_from};
+use super::tree::{Tree, library_module};
+
+/// Where the door is.
+const DOOR: &str = "sync";
+
+/// Parts of `std::sync` that a model need not control.
+const FREE: &[&str] = &["Arc", "Weak", "OnceLock", "PoisonError"];
+
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, source) in tree.library() {
+        if library_module(path) == Some(DOOR) {
+            continue;
+        }
+        let code = source.shipped_code();
+        for root in ["std", "core", "alloc", "loom"] {
+            let named = paths_from(&code, root);
+            let guarded = named.iter().filter(|named| is_guarded(named));
+            findings.extend(guarded.map(|named| complain(path, named)));
+        }
+    }
+    findings
+}
+
+fn is_guarded(named: &NamedPath) -> bool {
+    match (named.part(0), named.part(1)) {
+        ("loom", _) | (_, "thread" | "*") => true,
+        (_, "sync") => !FREE.contains(&named.part(2)),
+        _ => false,
+    }
+}
+
+fn complain(path: &str, named: &NamedPath) -> Finding {
+    let name = named.parts.join("::");
+    let message = format!("`{name}` is named in `{DOOR}/` only; use `crate::{DOOR}`");
+    Finding::on_line(path, named.line_number, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::tree::LIBRARY;
+
+    fn count(inside: &str, text: &str) -> usize {
+        let path = format!("{LIBRARY}{inside}");
+        check(&Tree::of(&[(path.as_str(), text)])).len()
+    }
+
+    #[test]
+    fn every_way_round_the_door_is_found() {
+        for text in [
+            "use std::sync::atomic::AtomicUsize;",
+            "use core::sync::atomic::{AtomicUsize};",
+            "use std::sync::{Arc, Mutex};",
+            "use std::{fmt, thread};",
+            "use std::sync;",
+            "use std::sync::*;",
+            "fn f() { std::thread::yield_now(); }",
+            "fn f(_: &std::sync::Condvar) {}",
+            "use std::sync::RwLock;",
+            "use loom::thread;",
+            "#[cfg(not(test))]\nuse std::thread;",
+        ] {
+            assert!(count("queue/deque.rs", text) > 0, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_door_tests_models_and_words_pass() {
+        for (inside, text) in [
+            ("sync/mod.rs", "pub use std::sync::atomic::AtomicUsize;"),
+            ("models/latch.rs", "use loom::thread;"),
+            (
+                "job/latch.rs",
+                "#[cfg(test)]\nmod tests { use std::thread; }",
+            ),
+            (
+                "job/latch.rs",
+                "//! Not `std::thread::park`.\nuse std::sync::{Arc, OnceLock};",
+            ),
+            (
+                "job/latch.rs",
+                "#[cfg(loom)]\nconst A: &str = \"std::thread\";",
+            ),
+        ] {
+            assert_eq!(count(inside, text), 0, "{text}");
+        }
+    }
+
+    #[test]
+    fn other_crates_are_free() {
+        let text = "use std::thread;";
+        assert!(check(&Tree::of(&[("crates/manyhands-lab/src/lib.rs", text)])).is_empty());
+    }
+}

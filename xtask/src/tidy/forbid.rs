@@ -1,0 +1,67 @@
+//! Rule: unsafe code lives in the library only. The library denies it at its root and opens
+//! it module by module; every other crate forbids it. The peers are not ours to police.
+
+use super::finding::Finding;
+use super::source::Source;
+use super::tree::{LIBRARY, Tree};
+
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.rust_files() {
+        if !is_crate_root(path) {
+            continue;
+        }
+        let attribute = if path.starts_with(LIBRARY) {
+            "#![deny(unsafe_code)]"
+        } else {
+            "#![forbid(unsafe_code)]"
+        };
+        let source = Source::parse(text);
+        if !source.shipped().any(|line| line.code.trim() == attribute) {
+            findings.push(Finding::in_file(path, format!("`{attribute}` is missing")));
+        }
+    }
+    findings
+}
+
+fn is_crate_root(path: &str) -> bool {
+    let ours = path.starts_with("crates/") || path.starts_with("xtask/");
+    let name = path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs");
+    ours && (name || path.contains("/src/bin/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(path: &str, text: &str) -> usize {
+        check(&Tree::of(&[(path, text)])).len()
+    }
+
+    #[test]
+    fn a_root_without_the_attribute_is_found() {
+        for path in [
+            "crates/manyhands/src/lib.rs",
+            "crates/manyhands-cli/src/main.rs",
+            "crates/manyhands-lab/src/bin/x.rs",
+            "xtask/src/main.rs",
+        ] {
+            for text in ["", "// #![forbid(unsafe_code)] #![deny(unsafe_code)]"] {
+                assert_eq!(count(path, text), 1, "{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn denying_is_enough_for_the_library_only() {
+        let text = "#![deny(unsafe_code)]\n";
+        assert_eq!(count("crates/manyhands/src/lib.rs", text), 0);
+        assert_eq!(count("crates/manyhands-lab/src/lib.rs", text), 1);
+    }
+
+    #[test]
+    fn peers_and_inner_files_are_free() {
+        assert_eq!(count("peers/joins/src/main.rs", ""), 0);
+        assert_eq!(count("crates/manyhands-lab/src/sample.rs", ""), 0);
+    }
+}

@@ -1,0 +1,148 @@
+//! Rule: the library's modules are layers, and a file names only its own and lower ones.
+
+use super::finding::Finding;
+use super::paths::paths_from;
+use super::source::Source;
+use super::tree::{LIBRARY, Tree, library_module};
+
+/// Low to high. A new module gets its place here first.
+const LAYERS: &[&str] = &[
+    "sync", "probe", "queue", "job", "cancel", "runtime", "task", "parallel",
+];
+
+/// The root re-exports from everywhere, and models set whole protocols going.
+const EXEMPT: &[&str] = &["lib", "models"];
+
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, source) in tree.library() {
+        let module = library_module(path).unwrap_or_default();
+        if EXEMPT.contains(&module) {
+            continue;
+        }
+        match height(module) {
+            None => findings.push(Finding::in_file(
+                path,
+                format!("module `{module}` has no place among the layers of `xtask tidy`"),
+            )),
+            Some(own) => {
+                findings.extend(upward_paths(path, &source, own));
+                findings.extend(paths_over_super(path, &source));
+            }
+        }
+    }
+    findings
+}
+
+fn height(module: &str) -> Option<usize> {
+    LAYERS.iter().position(|layer| *layer == module)
+}
+
+fn upward_paths(path: &str, source: &Source, own: usize) -> Vec<Finding> {
+    let wrong = |name: &str| match height(name) {
+        Some(other) if other <= own => None,
+        Some(_) => Some(format!(
+            "layer `{}` must not know `crate::{name}`",
+            LAYERS[own]
+        )),
+        None => Some(format!(
+            "`crate::{name}` is no layer; name the module it lives in"
+        )),
+    };
+    paths_from(&source.shipped_code(), "crate")
+        .iter()
+        .filter_map(|named| Some((named.line_number, wrong(named.part(1))?)))
+        .map(|(line_number, message)| Finding::on_line(path, line_number, message))
+        .collect()
+}
+
+/// `super::super` up to the crate's root would go round the rule.
+fn paths_over_super(path: &str, source: &Source) -> Vec<Finding> {
+    let depth = depth(path);
+    let climbs = |named: &super::paths::NamedPath| {
+        let supers = named.parts.iter().take_while(|part| *part == "super");
+        supers.count() >= depth
+    };
+    paths_from(&source.shipped_code(), "super")
+        .iter()
+        .filter(|named| climbs(named))
+        .map(|named| {
+            let message = "`super` reaches the crate's root; write `crate::`";
+            Finding::on_line(path, named.line_number, message)
+        })
+        .collect()
+}
+
+/// How many modules deep a file is: 1 for `queue.rs` and `queue/mod.rs`.
+fn depth(path: &str) -> usize {
+    let inside = path.strip_prefix(LIBRARY).unwrap_or(path);
+    let inside = inside.strip_suffix("/mod.rs").unwrap_or(inside);
+    inside.split('/').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings(inside: &str, text: &str) -> Vec<String> {
+        let path = format!("{LIBRARY}{inside}");
+        let found = check(&Tree::of(&[(path.as_str(), text)]));
+        found.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn an_upward_path_is_found_in_every_form() {
+        for text in [
+            "use crate::runtime::Runtime;",
+            "use crate::{sync::A, runtime::Runtime};",
+            "fn f() { crate::runtime::start() }",
+            "use crate::{\n    sync::A,\n    parallel,\n};",
+        ] {
+            assert_eq!(findings("queue/deque.rs", text).len(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_line_of_the_path_is_named() {
+        let found = findings("job.rs", "//! Jobs.\nuse crate::{\n    task,\n};\n");
+        let expected = "crates/manyhands/src/job.rs:3: layer `job` must not know `crate::task`";
+        assert_eq!(found, [expected]);
+    }
+
+    #[test]
+    fn a_root_reexport_is_no_layer() {
+        assert_eq!(findings("task/mod.rs", "use crate::Runtime;").len(), 1);
+        assert_eq!(findings("task/mod.rs", "use crate::*;").len(), 1);
+    }
+
+    #[test]
+    fn an_unknown_module_is_found() {
+        assert_eq!(findings("helpers.rs", "").len(), 1);
+    }
+
+    #[test]
+    fn climbing_out_by_super_is_found() {
+        assert_eq!(findings("queue/mod.rs", "use super::runtime::A;").len(), 1);
+        assert_eq!(
+            findings("queue/deque.rs", "use super::super::runtime::A;").len(),
+            1
+        );
+        assert!(findings("queue/deque.rs", "use super::Owner;").is_empty());
+    }
+
+    #[test]
+    fn downward_own_test_and_exempt_uses_pass() {
+        for (inside, text) in [
+            ("queue/deque.rs", "use crate::queue::A; use crate::sync::B;"),
+            (
+                "queue/deque.rs",
+                "#[cfg(test)]\nmod tests { use crate::runtime::A; }",
+            ),
+            ("queue/deque.rs", "/// See `crate::runtime::A`.\nfn f() {}"),
+            ("lib.rs", "pub use crate::runtime::A;"),
+            ("models/idle.rs", "use crate::runtime::A;"),
+        ] {
+            assert!(findings(inside, text).is_empty(), "{text}");
+        }
+    }
+}

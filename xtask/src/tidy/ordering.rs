@@ -1,0 +1,139 @@
+//! Rule: beside every memory ordering stands a comment that argues for it.
+
+use super::finding::Finding;
+use super::source::{Line, Scope, Source, find_word};
+use super::tree::Tree;
+
+const ORDERINGS: &[&str] = &["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"];
+
+/// How far above the ordering its comment may start or stand.
+const LINES_ABOVE_MAX: usize = 6;
+
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let of_file = |(path, source): (&str, Source)| of_lines(path, source.lines());
+    tree.library().flat_map(of_file).collect()
+}
+
+fn of_lines(path: &str, lines: &[Line]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (idx, line) in lines.iter().enumerate() {
+        if line.scope == Scope::Test {
+            continue;
+        }
+        if hides_orderings(&line.code) {
+            let message = "write `Ordering::` in full at each use, so that this check sees it";
+            findings.push(Finding::on_line(path, line.number, message));
+        } else if let Some(ordering) = ordering_in(&line.code) {
+            let near = &lines[idx.saturating_sub(LINES_ABOVE_MAX)..=idx];
+            if !near.iter().any(|line| is_argument(&line.comment)) {
+                let message = format!(
+                    "no comment within {LINES_ABOVE_MAX} lines says why `{ordering}` is enough"
+                );
+                findings.push(Finding::on_line(path, line.number, message));
+            }
+        }
+    }
+    findings
+}
+
+/// `Ordering::{…}`, `Ordering::*`, `Ordering as O` and `use …::Ordering::Relaxed;`.
+fn hides_orderings(code: &str) -> bool {
+    let renamed = code.contains("Ordering as ");
+    let grouped = code.contains("Ordering::{") || code.contains("Ordering::*");
+    let imported = code.trim_start().starts_with("use ") || code.trim_start().starts_with("pub");
+    let single = imported && code.contains("::Ordering::");
+    renamed || grouped || (single && ordering_in(code).is_some())
+}
+
+fn ordering_in(code: &str) -> Option<&'static str> {
+    let used = |ordering: &str| {
+        let name = format!("Ordering::{ordering}");
+        find_word(code, &name).next().is_some()
+    };
+    ORDERINGS.iter().copied().find(|ordering| used(ordering))
+}
+
+/// Whether a comment names an ordering or a numbered fence (`F1`).
+fn is_argument(comment: &str) -> bool {
+    let mut words = comment.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| ORDERINGS.contains(&word) || is_fence(word))
+}
+
+fn is_fence(word: &str) -> bool {
+    word.strip_prefix('F')
+        .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::tree::LIBRARY;
+
+    const STORE: &str = "fn f() {\n    word.store(1, Ordering::Release);\n}\n";
+
+    fn lines_found(text: &str) -> Vec<usize> {
+        let source = Source::parse(text);
+        let lines = source.lines();
+        let found = |line: &&Line| {
+            let here = format!("x:{}: ", line.number);
+            let findings = of_lines("x", lines);
+            findings
+                .iter()
+                .any(|finding| finding.to_string().starts_with(&here))
+        };
+        lines.iter().filter(found).map(|line| line.number).collect()
+    }
+
+    #[test]
+    fn a_bare_ordering_is_found() {
+        assert_eq!(lines_found(STORE), [2]);
+        assert_eq!(lines_found(&format!("// publishes the slot\n{STORE}")), [3]);
+    }
+
+    #[test]
+    fn a_string_is_no_argument() {
+        assert_eq!(lines_found("f(\"// Relaxed\", Ordering::Relaxed);"), [1]);
+    }
+
+    #[test]
+    fn a_comment_too_far_above_does_not_count() {
+        let gap = "\n".repeat(LINES_ABOVE_MAX);
+        assert_eq!(
+            lines_found(&format!("// Release: x.\n{gap}{STORE}")).len(),
+            1
+        );
+    }
+
+    #[test]
+    fn hidden_orderings_are_found() {
+        for text in [
+            "use crate::sync::Ordering::{Acquire, Release};",
+            "use crate::sync::Ordering::*;",
+            "use crate::sync::Ordering::Relaxed;",
+            "use crate::sync::Ordering as O;",
+        ] {
+            assert_eq!(lines_found(text), [1], "{text}");
+        }
+    }
+
+    #[test]
+    fn an_argued_ordering_passes() {
+        for comment in [
+            "// Release: pairs with the Acquire in `f`.",
+            "/// See F2.",
+            "// Relaxed: only we write.",
+        ] {
+            let found = lines_found(&format!("{comment}\n{STORE}"));
+            assert!(found.is_empty(), "{comment}");
+        }
+        assert!(lines_found("a.load(Ordering::Relaxed); // Relaxed: a hint.").is_empty());
+    }
+
+    #[test]
+    fn comparisons_and_tests_pass() {
+        assert!(lines_found("fn f() { Ordering::Less }").is_empty());
+        assert!(lines_found(&format!("#[cfg(test)]\nmod tests {{\n{STORE}}}")).is_empty());
+        let model = format!("{LIBRARY}models/latch.rs");
+        assert!(check(&Tree::of(&[(model.as_str(), STORE)])).is_empty());
+    }
+}

@@ -1,0 +1,389 @@
+//! Rust text split into code and comments, line by line; strings are neither.
+//!
+//! Not a parser: rules look for words, and the point is that they do not find them in the
+//! wrong place, this file's own strings included. Test-only items are marked.
+
+/// What a line is compiled into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    Shipped,
+    Test,
+}
+
+/// One line; code and comment keep their columns, what is not theirs is spaces.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) number: usize,
+    pub(crate) code: String,
+    pub(crate) comment: String,
+    pub(crate) scope: Scope,
+}
+
+#[derive(Debug)]
+pub(crate) struct Source {
+    lines: Vec<Line>,
+}
+
+impl Source {
+    pub(crate) fn parse(text: &str) -> Self {
+        let (code, comment) = split(text);
+        let scopes = scopes(&code);
+        let pairs = code.lines().zip(comment.lines()).enumerate();
+        let lines = pairs.map(|(idx, (code, comment))| Line {
+            number: idx + 1,
+            code: code.to_owned(),
+            comment: comment.to_owned(),
+            scope: scopes.get(idx).copied().unwrap_or(Scope::Shipped),
+        });
+        Self {
+            lines: lines.collect(),
+        }
+    }
+
+    /// A file that is compiled for tests only.
+    pub(crate) fn parse_as_test(text: &str) -> Self {
+        let mut source = Self::parse(text);
+        for line in &mut source.lines {
+            line.scope = Scope::Test;
+        }
+        source
+    }
+
+    pub(crate) fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    pub(crate) fn shipped(&self) -> impl Iterator<Item = &Line> {
+        self.lines
+            .iter()
+            .filter(|line| line.scope == Scope::Shipped)
+    }
+
+    /// The shipped code as one text with its line breaks, test code left blank.
+    pub(crate) fn shipped_code(&self) -> String {
+        let code = |line: &Line| match line.scope {
+            Scope::Shipped => line.code.clone() + "\n",
+            Scope::Test => "\n".to_owned(),
+        };
+        self.lines.iter().map(code).collect()
+    }
+}
+
+/// Whether a character may stand inside a name.
+pub(crate) fn is_name(c: char) -> bool {
+    c == '_' || c.is_alphanumeric()
+}
+
+/// Byte positions of a word that is not part of a longer one.
+pub(crate) fn find_word<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    text.match_indices(word)
+        .map(|(at, _)| at)
+        .filter(move |at| {
+            let before = text[..*at].chars().next_back();
+            let after = text[at + word.len()..].chars().next();
+            !before.is_some_and(is_name) && !after.is_some_and(is_name)
+        })
+}
+
+/// The code and the comments of a text, each with the layout of the whole.
+fn split(text: &str) -> (String, String) {
+    let mut splitter = Splitter {
+        chars: text.chars().collect(),
+        at: 0,
+        code: String::new(),
+        comment: String::new(),
+    };
+    while splitter.at < splitter.chars.len() {
+        splitter.next_piece();
+    }
+    (splitter.code, splitter.comment)
+}
+
+#[derive(Clone, Copy)]
+enum Piece {
+    Code,
+    Comment,
+    Text,
+}
+
+struct Splitter {
+    chars: Vec<char>,
+    at: usize,
+    code: String,
+    comment: String,
+}
+
+impl Splitter {
+    fn next_piece(&mut self) {
+        match (self.peek(0), self.peek(1)) {
+            ('/', '/') => self.take_while(Piece::Comment, |c| c != '\n'),
+            ('/', '*') => self.block_comment(),
+            ('"', _) => self.string(),
+            ('\'', _) if self.is_char_literal() => self.char_literal(),
+            ('r', '"' | '#') => self.raw_string_or_name(),
+            _ => self.take(Piece::Code, 1),
+        }
+    }
+
+    fn peek(&self, ahead: usize) -> char {
+        self.chars.get(self.at + ahead).copied().unwrap_or('\0')
+    }
+
+    fn take(&mut self, piece: Piece, len: usize) {
+        let end = self.chars.len().min(self.at + len);
+        for c in &self.chars[self.at..end] {
+            let (code, comment) = match (c, piece) {
+                ('\n', _) => ('\n', '\n'),
+                (c, Piece::Code) => (*c, ' '),
+                (c, Piece::Comment) => (' ', *c),
+                (_, Piece::Text) => (' ', ' '),
+            };
+            self.code.push(code);
+            self.comment.push(comment);
+        }
+        self.at = end;
+    }
+
+    fn take_while(&mut self, piece: Piece, keep: impl Fn(char) -> bool) {
+        let rest = &self.chars[self.at..];
+        let len = rest.iter().position(|c| !keep(*c)).unwrap_or(rest.len());
+        self.take(piece, len);
+    }
+
+    /// Block comments nest.
+    fn block_comment(&mut self) {
+        let mut depth = 0_u32;
+        loop {
+            match (self.peek(0), self.peek(1)) {
+                ('/', '*') => {
+                    depth += 1;
+                    self.take(Piece::Comment, 2);
+                }
+                ('*', '/') => {
+                    depth -= 1;
+                    self.take(Piece::Comment, 2);
+                }
+                _ => self.take(Piece::Comment, 1),
+            }
+            if depth == 0 || self.at == self.chars.len() {
+                return;
+            }
+        }
+    }
+
+    fn string(&mut self) {
+        self.take(Piece::Text, 1);
+        self.until_quote('"');
+    }
+
+    fn char_literal(&mut self) {
+        self.take(Piece::Text, 1);
+        self.until_quote('\'');
+    }
+
+    fn until_quote(&mut self, quote: char) {
+        while self.at < self.chars.len() {
+            match self.peek(0) {
+                '\\' => self.take(Piece::Text, 2),
+                c => {
+                    self.take(Piece::Text, 1);
+                    if c == quote {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// `'a'` and `'\n'`, but not the lifetime `'a`.
+    fn is_char_literal(&self) -> bool {
+        self.peek(1) == '\\' || self.peek(2) == '\''
+    }
+
+    /// At an `r` before `"` or `#`: in this edition a raw string or a raw name.
+    fn raw_string_or_name(&mut self) {
+        let rest = &self.chars[self.at + 1..];
+        let hashes = rest.iter().take_while(|c| **c == '#').count();
+        if rest.get(hashes) != Some(&'"') {
+            self.take(Piece::Code, 1 + hashes);
+            return;
+        }
+        self.take(Piece::Text, hashes + 2);
+        while self.at < self.chars.len() {
+            let closes = self.peek(0) == '"' && (1..=hashes).all(|ahead| self.peek(ahead) == '#');
+            if closes {
+                self.take(Piece::Text, 1 + hashes);
+                return;
+            }
+            self.take(Piece::Text, 1);
+        }
+    }
+}
+
+/// Line by line, whether it belongs to an item under `#[cfg(test)]` or `#[cfg(all(test, …))]`.
+fn scopes(code: &str) -> Vec<Scope> {
+    let mut scopes = vec![Scope::Shipped; code.lines().count()];
+    for (start, _) in code.match_indices("#[cfg(") {
+        let attribute_end = start + attribute_len(&code[start..]);
+        if !is_test_condition(&code[start..attribute_end]) {
+            continue;
+        }
+        let end = attribute_end + item_len(&code[attribute_end..]);
+        let line_of = |at: usize| code.bytes().take(at).filter(|b| *b == b'\n').count();
+        for scope in &mut scopes[line_of(start)..=line_of(end - 1)] {
+            *scope = Scope::Test;
+        }
+    }
+    scopes
+}
+
+fn is_test_condition(attribute: &str) -> bool {
+    let text: String = attribute.chars().filter(|c| !c.is_whitespace()).collect();
+    let condition = text
+        .strip_prefix("#[cfg(")
+        .and_then(|rest| rest.strip_suffix(")]"));
+    let all = condition.and_then(|inner| inner.strip_prefix("all(")?.strip_suffix(')'));
+    match (condition, all) {
+        (Some("test"), _) => true,
+        (_, Some(all)) => all.split(',').any(|part| part == "test"),
+        _ => false,
+    }
+}
+
+/// Length in bytes of the `#[…]` a text starts with.
+fn attribute_len(text: &str) -> usize {
+    let mut depth = 0_u32;
+    for (at, c) in text.char_indices() {
+        match c {
+            '[' => depth += 1,
+            ']' if depth == 1 => return at + 1,
+            ']' => depth -= 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// Length in bytes of the item a text starts with, further attributes included: to the brace
+/// that closes its body, or to the `;` or `,` that ends it.
+fn item_len(text: &str) -> usize {
+    let blank = text.len() - text.trim_start().len();
+    let rest = &text[blank..];
+    if rest.starts_with("#[") {
+        let attribute = attribute_len(rest);
+        return blank + attribute + item_len(&rest[attribute..]);
+    }
+    let is_import = rest.starts_with("use ") || rest.starts_with("pub");
+    let (mut depth, mut angles, mut before) = (0_i32, 0_i32, ' ');
+    for (at, c) in rest.char_indices() {
+        match c {
+            '<' => angles += 1,
+            '>' if before != '-' && before != '=' => angles -= 1,
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+        let closes_body = c == '}' && depth == 0 && !(is_import && rest[at + 1..].starts_with(';'));
+        let ends = depth == 0 && (c == ';' || (c == ',' && angles <= 0));
+        if closes_body || ends {
+            return blank + at + c.len_utf8();
+        }
+        if depth < 0 {
+            return blank + at;
+        }
+        before = c;
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(text: &str) -> String {
+        split(text).0
+    }
+
+    fn scope_of(text: &str, word: &str) -> Scope {
+        let source = Source::parse(text);
+        let mut lines = source.lines().iter();
+        lines.find(|line| line.code.contains(word)).unwrap().scope
+    }
+
+    #[test]
+    fn comments_and_strings_are_not_code() {
+        for text in [
+            "// hit",
+            "/* hit /* hit */ hit */",
+            "\"hit\"",
+            r#""\"hit""#,
+            "r#\"say \"hit\"\"#",
+            "br\"hit\\\"",
+            "/// hit",
+            "b\"hit\"",
+        ] {
+            assert!(!code(text).contains("hit"), "{text}");
+        }
+    }
+
+    #[test]
+    fn code_after_a_literal_is_code() {
+        for text in [
+            "'\"'; hit",
+            "'\\''; hit",
+            "&'a str; hit",
+            "\"// \\\\\"; hit",
+            "r\"\\\"; hit",
+            "r#type; hit",
+            "/* */ hit",
+            "'{'; hit",
+            "// x\nhit",
+        ] {
+            assert!(code(text).contains("hit"), "{text}");
+        }
+    }
+
+    #[test]
+    fn comments_are_kept_beside_the_code() {
+        let source = Source::parse("let url = \"http://x\"; // why\n");
+        let line = &source.lines()[0];
+        assert_eq!(line.comment.trim(), "// why");
+        assert!(line.code.starts_with("let url ="));
+    }
+
+    #[test]
+    fn items_under_cfg_test_are_test_code() {
+        for text in [
+            "#[cfg(test)]\nmod tests {\n fn x() { hit }\n}\nafter",
+            "#[cfg(all(test, loom))]\nmod tests { hit }\nafter",
+            "#[cfg(test)]\n#[derive(Debug)]\nstruct A<T, U> { hit: T }\nafter",
+            "#[cfg(test)]\nuse a::{b, hit};\nafter",
+            "#[cfg(test)]\nfn f<A, B>(x: [u8; 4], hit: A) -> B {}\nafter",
+            "struct S {\n#[cfg(test)]\nhit: u8,\nafter: u8 }",
+        ] {
+            assert_eq!(scope_of(text, "hit"), Scope::Test, "{text}");
+            assert_eq!(scope_of(text, "after"), Scope::Shipped, "{text}");
+        }
+    }
+
+    #[test]
+    fn other_conditions_are_shipped() {
+        for condition in [
+            "not(test)",
+            "loom",
+            "any(test, loom)",
+            "not(all(test, loom))",
+        ] {
+            let text = format!("#[cfg({condition})]\nmod a {{ hit }}\n");
+            assert_eq!(scope_of(&text, "hit"), Scope::Shipped, "{condition}");
+        }
+    }
+
+    #[test]
+    fn words_are_whole() {
+        assert_eq!(
+            find_word("unsafe_code unsafe xunsafe", "unsafe").collect::<Vec<_>>(),
+            [12]
+        );
+    }
+}
