@@ -47,7 +47,10 @@ impl Source {
     /// A source that is not cancelled.
     #[must_use]
     pub fn new() -> Self {
-        Self { callbacks: Arc::new(Callbacks::new()), links: Vec::new() }
+        Self {
+            callbacks: Arc::new(Callbacks::new()),
+            links: Vec::new(),
+        }
     }
 
     /// A source that is cancelled when any of `parents` is, or by itself; never the other way round.
@@ -82,7 +85,9 @@ impl Source {
     /// A token of this source.
     #[must_use]
     pub fn token(&self) -> Token {
-        Token { callbacks: Arc::clone(&self.callbacks) }
+        Token {
+            callbacks: Arc::clone(&self.callbacks),
+        }
     }
 
     /// Cancels, and runs the callbacks on this thread, the newest first. Later calls do nothing.
@@ -128,7 +133,13 @@ impl Token {
     /// [`Cancelled`], which carries this token.
     #[doc(alias = "ThrowIfCancellationRequested")]
     pub fn check(&self) -> Result<(), Cancelled> {
-        if self.is_cancelled() { Err(Cancelled { token: self.clone() }) } else { Ok(()) }
+        if self.is_cancelled() {
+            Err(Cancelled {
+                token: self.clone(),
+            })
+        } else {
+            Ok(())
+        }
     }
 
     /// Runs `callback` when the source is cancelled, on the thread that cancels; at once, on this thread,

@@ -98,7 +98,10 @@ impl Callbacks {
             return;
         }
         let here = thread::current().id();
-        while list.running.is_some_and(|(running, place)| running == id && place != here) {
+        while list
+            .running
+            .is_some_and(|(running, place)| running == id && place != here)
+        {
             list = match self.finished.wait(list) {
                 Ok(list) => list,
                 Err(poisoned) => poisoned.into_inner(),
@@ -113,7 +116,10 @@ impl Registration {
             callback();
             FINISHED
         });
-        Self { callbacks: Arc::downgrade(callbacks), id }
+        Self {
+            callbacks: Arc::downgrade(callbacks),
+            id,
+        }
     }
 }
 
@@ -127,7 +133,9 @@ impl Drop for Registration {
 
 impl fmt::Debug for Callbacks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Callbacks").field("cancelled", &self.is_cancelled()).finish_non_exhaustive()
+        f.debug_struct("Callbacks")
+            .field("cancelled", &self.is_cancelled())
+            .finish_non_exhaustive()
     }
 }
 

@@ -20,7 +20,9 @@ impl ExecutionId {
     pub(crate) fn new(seat: u16, level: usize, sequence: u64) -> Self {
         debug_assert!(level < Self::LEVELS, "level {level} is not recorded");
         let sequence = sequence & SEQUENCE_MASK;
-        Self(NonZeroU64::new(sequence << 20 | (level as u64) << 16 | u64::from(seat)))
+        Self(NonZeroU64::new(
+            sequence << 20 | (level as u64) << 16 | u64::from(seat),
+        ))
     }
 
     /// The seat that runs it.

@@ -40,8 +40,9 @@ impl Latch {
     pub(crate) fn start(&self, execution: ExecutionId) {
         let running = execution.to_bits() << KIND_BITS | RUNNING;
         // Release: who reads the id finds the record it names. Relaxed on failure: nothing is read.
-        let _ =
-            self.0.compare_exchange(WAITING, running, Ordering::Release, Ordering::Relaxed);
+        let _ = self
+            .0
+            .compare_exchange(WAITING, running, Ordering::Release, Ordering::Relaxed);
     }
 
     /// The work is done. The latch may be gone when this returns. The caller must wake the returned seat.
@@ -73,7 +74,9 @@ impl Latch {
         // If we are first, the waiter's exchange fails and it never parks;
         // if the waiter is first, we read ASLEEP and must wake it.
         let before = word.swap(final_word, Ordering::Release);
-        (before & KIND_MASK == ASLEEP).then_some((before >> KIND_BITS) as SeatNumber)
+        (before & KIND_MASK == ASLEEP).then(|| {
+            SeatNumber::try_from(before >> KIND_BITS).expect("a sleeper's word holds its seat")
+        })
     }
 
     /// Who runs the work, if that is known.
@@ -94,7 +97,10 @@ impl Latch {
         let mut word = self.0.load(Ordering::Relaxed);
         while word & KIND_MASK != FINAL {
             // Relaxed on success: nothing is published. Acquire on failure: pairs with `finish`.
-            match self.0.compare_exchange(word, asleep, Ordering::Relaxed, Ordering::Acquire) {
+            match self
+                .0
+                .compare_exchange(word, asleep, Ordering::Relaxed, Ordering::Acquire)
+            {
                 Ok(_) => return true,
                 Err(now) => word = now,
             }
@@ -113,4 +119,7 @@ const FINAL: u64 = 3;
 const SET: u64 = FINAL;
 const RETURNED: u64 = FINAL | 1 << KIND_BITS;
 
-const _: () = assert!(ExecutionId::BITS + KIND_BITS == u64::BITS, "id and kind share one word");
+const _: () = assert!(
+    ExecutionId::BITS + KIND_BITS == u64::BITS,
+    "id and kind share one word"
+);

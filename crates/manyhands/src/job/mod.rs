@@ -42,7 +42,10 @@ impl Job {
     /// `perform` must not unwind.
     #[inline(always)]
     pub(crate) const fn new(perform: unsafe fn(*mut Self, Action)) -> Self {
-        Self { perform, link: AtomicPtr::new(ptr::null_mut()) }
+        Self {
+            perform,
+            link: AtomicPtr::new(ptr::null_mut()),
+        }
     }
 
     /// Performs the job.

@@ -27,7 +27,8 @@ pub(crate) fn resume_all(mut payloads: Vec<Payload>) {
 /// The message of a panic, if it carried one.
 pub(crate) fn message_of(payload: &Payload) -> &str {
     let text = payload.downcast_ref::<&'static str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
 }
 
 /// The payload of the panic that a parallel call resumes when more than one of its bodies panicked.
@@ -65,7 +66,9 @@ impl AggregatePanic {
 impl fmt::Display for AggregatePanic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} panics:", self.payloads.len())?;
-        self.payloads.iter().try_for_each(|payload| write!(f, " [{}]", message_of(payload)))
+        self.payloads
+            .iter()
+            .try_for_each(|payload| write!(f, " [{}]", message_of(payload)))
     }
 }
 

@@ -155,11 +155,19 @@ impl LoopState {
 
     /// The view of the body at `position`.
     pub(super) fn control<I>(&self, position: u64, first: I, cancelled: bool) -> Control<'_, I> {
-        Control { state: self, position, first, cancelled }
+        Control {
+            state: self,
+            position,
+            first,
+            cancelled,
+        }
     }
 
     pub(super) fn outcome<I: Integer>(&self, first: I) -> Outcome<I> {
-        Outcome { lowest_break: self.lowest_break(first), stopped: self.kind() == STOPPED }
+        Outcome {
+            lowest_break: self.lowest_break(first),
+            stopped: self.kind() == STOPPED,
+        }
     }
 
     fn lowest_break<I: Integer>(&self, first: I) -> Option<I> {
@@ -171,7 +179,11 @@ impl LoopState {
     /// Positions from here on need not be run.
     fn limit(&self) -> u64 {
         // Relaxed, both: see the file's header.
-        if self.cut_off.load(Ordering::Relaxed) != 0 { 0 } else { self.end.load(Ordering::Relaxed) }
+        if self.cut_off.load(Ordering::Relaxed) != 0 {
+            0
+        } else {
+            self.end.load(Ordering::Relaxed)
+        }
     }
 
     fn kind(&self) -> u32 {
@@ -182,10 +194,16 @@ impl LoopState {
     fn claim_kind(&self, kind: u32) {
         // Relaxed, both: see the file's header.
         let claimed =
-            self.kind.compare_exchange(RUNNING, kind, Ordering::Relaxed, Ordering::Relaxed);
+            self.kind
+                .compare_exchange(RUNNING, kind, Ordering::Relaxed, Ordering::Relaxed);
         if let Err(first) = claimed {
             let name = |kind| if kind == BROKEN { "broken" } else { "stopped" };
-            assert!(first == kind, "a loop that was {} cannot be {}", name(first), name(kind));
+            assert!(
+                first == kind,
+                "a loop that was {} cannot be {}",
+                name(first),
+                name(kind)
+            );
         }
     }
 }

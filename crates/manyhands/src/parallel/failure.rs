@@ -36,7 +36,9 @@ pub enum Failure<E> {
 impl<E> Failures<E> {
     /// Each failure with the position of its item, counted from the start of the source, lowest first.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &Failure<E>)> {
-        self.failures.iter().map(|(position, failure)| (*position, failure))
+        self.failures
+            .iter()
+            .map(|(position, failure)| (*position, failure))
     }
 
     /// The errors that bodies returned, with their positions.
@@ -99,11 +101,17 @@ impl<E> Gathered<E> {
         value: Option<T>,
         cancelled: Option<Cancelled>,
     ) -> Result<T, Failures<E>> {
-        let mut failures = self.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut failures = self
+            .0
+            .into_inner()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         failures.sort_by_key(|(position, _)| *position);
         match value {
             Some(value) if failures.is_empty() && cancelled.is_none() => Ok(value),
-            _ => Err(Failures { failures, cancelled }),
+            _ => Err(Failures {
+                failures,
+                cancelled,
+            }),
         }
     }
 }
@@ -111,7 +119,15 @@ impl<E> Gathered<E> {
 impl<E: fmt::Display> fmt::Display for Failures<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.failures.len();
-        write!(f, "{count} {}", if count == 1 { "body failed" } else { "bodies failed" })?;
+        write!(
+            f,
+            "{count} {}",
+            if count == 1 {
+                "body failed"
+            } else {
+                "bodies failed"
+            }
+        )?;
         if self.cancelled.is_some() {
             f.write_str(", and the call was cancelled")?;
         }

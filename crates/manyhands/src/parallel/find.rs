@@ -53,7 +53,11 @@ impl<T, P, W> Finding<'_, T, P, W> {
         // What it replaces is dropped after the lock.
         let _replaced = is_lower.then(|| found.replace((position, item)));
         drop(found);
-        self.state.cut_at(if self.which == Which::Any { 0 } else { position });
+        self.state.cut_at(if self.which == Which::Any {
+            0
+        } else {
+            position
+        });
     }
 }
 
@@ -94,7 +98,10 @@ impl<E: Ending> Options<'_, E> {
             found: Mutex::new(None),
         };
         source.into_feed().drive(&finding, &self.plan());
-        let found = finding.found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let found = finding
+            .found
+            .into_inner()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         ending.conclude(Some(found.map(|(_, item)| item)))
     }
 }

@@ -57,7 +57,9 @@ where
     fn consume<I: Iterator<Item = T>>(&self, local: &mut L, first: u64, items: I) {
         let watch = Both(self.ending, &self.state);
         for (item, position) in watch.limit(first, items).zip(first..) {
-            let control = self.state.control(position, self.first, self.ending.end() == 0);
+            let control = self
+                .state
+                .control(position, self.first, self.ending.end() == 0);
             (self.body)(item, position, &control, local);
         }
     }
@@ -78,7 +80,11 @@ where
 impl<E: Ending> Options<'_, E> {
     /// As [`for_range`](crate::parallel::for_range), with these options.
     #[doc(alias = "Parallel.For")]
-    pub fn for_range<R: IndexRange>(&self, range: R, body: impl Fn(R::Index) + Sync) -> E::Output<()> {
+    pub fn for_range<R: IndexRange>(
+        &self,
+        range: R,
+        body: impl Fn(R::Index) + Sync,
+    ) -> E::Output<()> {
         self.for_each(range, body)
     }
 
@@ -86,7 +92,9 @@ impl<E: Ending> Options<'_, E> {
     #[doc(alias = "Parallel.ForEach")]
     pub fn for_each<S: Source>(&self, source: S, body: impl Fn(S::Item) + Sync) -> E::Output<()> {
         let ending = self.ending();
-        source.into_feed().drive(&ForEach { body, ending }, &self.plan());
+        source
+            .into_feed()
+            .drive(&ForEach { body, ending }, &self.plan());
         ending.conclude(Some(()))
     }
 
@@ -96,7 +104,8 @@ impl<E: Ending> Options<'_, E> {
         range: R,
         body: impl Fn(R::Index, &Control<'_, R::Index>) + Sync,
     ) -> E::Output<Outcome<R::Index>> {
-        self.local(|| (), |()| ()).for_range(range, |i, control, ()| body(i, control))
+        self.local(|| (), |()| ())
+            .for_range(range, |i, control, ()| body(i, control))
     }
 
     /// A loop whose bodies may break or stop it. Break indices count items from the source's start.
@@ -105,7 +114,8 @@ impl<E: Ending> Options<'_, E> {
         source: S,
         body: impl Fn(S::Item, &Control<'_, u64>) + Sync,
     ) -> E::Output<Outcome<u64>> {
-        self.local(|| (), |()| ()).for_each(source, |item, control, ()| body(item, control))
+        self.local(|| (), |()| ())
+            .for_each(source, |item, control, ()| body(item, control))
     }
 
     /// As [`try_for_range`](crate::parallel::try_for_range), with these options.
@@ -129,7 +139,9 @@ impl<E: Ending> Options<'_, E> {
         source: S,
         body: impl Fn(S::Item) -> Result<(), Err> + Sync,
     ) -> Result<(), Failures<Err>> {
-        self.local(|| (), |()| ()).try_for_each(source, |item, _, ()| body(item)).map(drop)
+        self.local(|| (), |()| ())
+            .try_for_each(source, |item, _, ()| body(item))
+            .map(drop)
     }
 }
 

@@ -36,7 +36,10 @@ impl<R, F: FnOnce() -> R> Place<F, R> {
     }
 
     fn into_result(self) -> Option<R> {
-        self.0.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).1
+        self.0
+            .into_inner()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .1
     }
 }
 
@@ -69,10 +72,22 @@ impl<F: Fn(usize) + Sync, E: Ending> Consumer<usize> for Invoking<F, E> {
 
 /// Runs `run` for each of `0..count`, others let in before the first: closures may wait for one another.
 fn run_all<E: Ending>(count: usize, options: &Options<'_, E>, run: impl Fn(usize) + Sync) {
-    let invoking = Invoking { run, ending: options.ending(), panics: Mutex::new(Vec::new()) };
-    let plan = Plan { opening: Opening::AtOnce, ..options.plan() };
+    let invoking = Invoking {
+        run,
+        ending: options.ending(),
+        panics: Mutex::new(Vec::new()),
+    };
+    let plan = Plan {
+        opening: Opening::AtOnce,
+        ..options.plan()
+    };
     (0..count).into_feed().drive(&invoking, &plan);
-    resume_all(invoking.panics.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()));
+    resume_all(
+        invoking
+            .panics
+            .into_inner()
+            .unwrap_or_else(|poisoned| poisoned.into_inner()),
+    );
 }
 
 impl<F> sealed::Sealed for Vec<F> {}

@@ -9,7 +9,7 @@ use crate::parallel::failure::{Failures, Gathered};
 use crate::parallel::options::Options;
 use crate::parallel::source::{Drive, Feed, Source};
 use crate::sync::{Mutex, lock};
-use std::mem::{MaybeUninit, needs_drop};
+use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
 use std::ops::Range;
 
 /// Writes each item's result to its place in a vector of known length.
@@ -41,9 +41,16 @@ where
     #[inline]
     fn consume<I: Iterator<Item = T>>(&self, _runner: &mut (), first: u64, items: I) {
         let start = usize::try_from(first).expect("a vector's positions fit");
-        let mut block = Block { written: self.written, start, end: start, counts: needs_drop::<R>() };
+        let mut block = Block {
+            written: self.written,
+            start,
+            end: start,
+            counts: needs_drop::<R>(),
+        };
         for item in self.watch.limit(first, items) {
-            let Some(result) = (self.body)(block.end as u64, item) else { return };
+            let Some(result) = (self.body)(block.end as u64, item) else {
+                return;
+            };
             // SAFETY: the engine gives each position once, and positions are below the vector's capacity.
             let place = unsafe { self.places.0.add(block.end) };
             // SAFETY: as above; nobody else touches this place now.
@@ -83,7 +90,10 @@ struct Filling<R> {
 
 impl<R> Filling<R> {
     fn new(len: usize) -> Self {
-        Self { results: Vec::with_capacity(len), written: Mutex::new(Vec::new()) }
+        Self {
+            results: Vec::with_capacity(len),
+            written: Mutex::new(Vec::new()),
+        }
     }
 
     fn places(&mut self) -> Places<R> {
@@ -95,10 +105,9 @@ impl<R> Filling<R> {
     /// # Safety
     /// The first `len` places were written.
     unsafe fn finish(mut self, len: usize) -> Vec<R> {
-        let mut results = std::mem::take(&mut self.results);
+        let mut results = ManuallyDrop::new(std::mem::take(&mut self.results));
         lock(&self.written).clear();
         let (start, capacity) = (results.as_mut_ptr().cast::<R>(), results.capacity());
-        std::mem::forget(results);
         // SAFETY: the vector's own parts, its memory no longer owned by `results`; `MaybeUninit<R>` has
         // the layout of `R`; the first `len` places hold results by the caller's promise.
         unsafe { Vec::from_raw_parts(start, len, capacity) }
@@ -140,13 +149,19 @@ where
     }
 
     fn consume<I: Iterator<Item = T>>(&self, runner: &mut Self::Runner, first: u64, items: I) {
-        let follows = runner.last().is_some_and(|(start, block)| start + block.len() as u64 == first);
+        let follows = runner
+            .last()
+            .is_some_and(|(start, block)| start + block.len() as u64 == first);
         if !follows {
             runner.push((first, Vec::new()));
         }
-        let Some((_, block)) = runner.last_mut() else { return };
+        let Some((_, block)) = runner.last_mut() else {
+            return;
+        };
         for (item, position) in self.watch.limit(first, items).zip(first..) {
-            let Some(result) = (self.body)(position, item) else { return };
+            let Some(result) = (self.body)(position, item) else {
+                return;
+            };
             block.push(result);
         }
     }
@@ -171,14 +186,23 @@ fn collect<S: Drive, R: Send>(
     if let Some(len) = feed.len_hint() {
         let mut filling = Filling::new(len);
         let places = filling.places();
-        let consumer = IntoPlaces { body, watch, places, written: &filling.written };
+        let consumer = IntoPlaces {
+            body,
+            watch,
+            places,
+            written: &filling.written,
+        };
         feed.drive(&consumer, &options.plan());
         let complete = consumer.watch.end() == u64::MAX;
         // SAFETY: nothing has cut the loop short, so every position was consumed.
         return complete.then(|| unsafe { filling.finish(len) });
     }
     let blocks = Mutex::new(Vec::new());
-    let consumer = IntoBlocks { body, watch, blocks: &blocks };
+    let consumer = IntoBlocks {
+        body,
+        watch,
+        blocks: &blocks,
+    };
     feed.drive(&consumer, &options.plan());
     let complete = consumer.watch.end() == u64::MAX;
     let mut blocks = std::mem::take(&mut *lock(&blocks));
@@ -208,13 +232,18 @@ impl<E: Ending> Options<'_, E> {
         body: impl Fn(S::Item) -> Result<R, Err> + Sync,
     ) -> Result<Vec<R>, Failures<Err>> {
         let (gathered, state) = (Gathered::new(), LoopState::new());
-        let results = collect(source, self, Both(self.ending(), &state), |position, item| {
-            let result = gathered.sort_out(position, catch(|| body(item)));
-            if result.is_none() {
-                state.note_failure();
-            }
-            result
-        });
+        let results = collect(
+            source,
+            self,
+            Both(self.ending(), &state),
+            |position, item| {
+                let result = gathered.sort_out(position, catch(|| body(item)));
+                if result.is_none() {
+                    state.note_failure();
+                }
+                result
+            },
+        );
         gathered.conclude(results, self.ending().cancelled())
     }
 }

@@ -30,7 +30,10 @@
 //! A loop returns when all its bodies have. While the caller waits for the last ones, it runs only what
 //! those have forked themselves, so a lock may be held across a loop.
 
-#![expect(unnameable_types, reason = "the engine's own traits seal `Source` and `Ending`")]
+#![expect(
+    unnameable_types,
+    reason = "the engine's own traits seal `Source` and `Ending`"
+)]
 
 mod consumer;
 mod control;

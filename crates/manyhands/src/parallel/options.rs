@@ -46,7 +46,12 @@ pub(super) enum Grouping {
 
 /// Options to begin with: all workers, not cancellable, the current runtime.
 pub fn options() -> Options<'static> {
-    Options { degree: None, runtime: None, grouping: Grouping::Any, ending: Uncancellable }
+    Options {
+        degree: None,
+        runtime: None,
+        grouping: Grouping::Any,
+        ending: Uncancellable,
+    }
 }
 
 impl<'a, E> Options<'a, E> {
@@ -58,7 +63,10 @@ impl<'a, E> Options<'a, E> {
     #[doc(alias = "num_threads")]
     pub fn degree_of_parallelism(self, count: usize) -> Self {
         assert!(count > 0, "a degree of parallelism is at least 1");
-        Self { degree: Some(count), ..self }
+        Self {
+            degree: Some(count),
+            ..self
+        }
     }
 
     /// Ends the call early when the token is cancelled; it then returns
@@ -95,7 +103,10 @@ impl<'a, E> Options<'a, E> {
     /// # Cost
     /// At most 1,024 partial results, and none of the loop's usual block sizes; a few percent.
     pub fn deterministic(self) -> Self {
-        Self { grouping: Grouping::Fixed, ..self }
+        Self {
+            grouping: Grouping::Fixed,
+            ..self
+        }
     }
 
     /// Gives each runner a state of its own: `init` makes it before the runner's first body, `finish` gets
@@ -126,11 +137,19 @@ impl<'a, E> Options<'a, E> {
         Finish: Fn(L) + Sync,
         E: Copy,
     {
-        LocalOptions { options: *self, init, finish }
+        LocalOptions {
+            options: *self,
+            init,
+            finish,
+        }
     }
 
     pub(super) fn plan(&self) -> Plan<'_> {
-        Plan { degree: self.degree, runtime: self.runtime, opening: Opening::WhenItPays }
+        Plan {
+            degree: self.degree,
+            runtime: self.runtime,
+            opening: Opening::WhenItPays,
+        }
     }
 
     pub(super) fn grouping(&self) -> Grouping {

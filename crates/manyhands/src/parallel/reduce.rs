@@ -11,8 +11,11 @@ pub(super) trait Fold<T>: Sync {
     type Value: Send;
 
     /// Goes on from `value`, if there is one, with more items.
-    fn fold<I: Iterator<Item = T>>(&self, value: Option<Self::Value>, items: I)
-    -> Option<Self::Value>;
+    fn fold<I: Iterator<Item = T>>(
+        &self,
+        value: Option<Self::Value>,
+        items: I,
+    ) -> Option<Self::Value>;
 
     /// Combines the values of two runs that follow each other.
     fn combine(&self, left: Self::Value, right: Self::Value) -> Self::Value;
@@ -38,7 +41,12 @@ impl<T, F: Fold<T>, W: Watch> Consumer<T> for Folding<'_, F, F::Value, W> {
     type Runner = Run<F::Value>;
 
     fn start(&self) -> Self::Runner {
-        Run { first: 0, next: 0, value: None, done: Vec::new() }
+        Run {
+            first: 0,
+            next: 0,
+            value: None,
+            done: Vec::new(),
+        }
     }
 
     #[inline]
@@ -151,7 +159,13 @@ impl<E: Ending> Options<'_, E> {
         source: S,
         reduce: impl Fn(S::Item, S::Item) -> S::Item + Sync,
     ) -> E::Output<Option<S::Item>> {
-        self.fold(source, &MapReduce { map: |item| item, reduce })
+        self.fold(
+            source,
+            &MapReduce {
+                map: |item| item,
+                reduce,
+            },
+        )
     }
 
     /// As [`sum`](crate::parallel::sum), with these options.
@@ -164,13 +178,19 @@ impl<E: Ending> Options<'_, E> {
     /// As [`min`](crate::parallel::min), with these options.
     pub fn min<S: Source<Item: Ord + Send>>(&self, source: S) -> E::Output<Option<S::Item>> {
         // The first of equal items, like `Iterator::min`.
-        self.reduce(source, |left, right| if right < left { right } else { left })
+        self.reduce(
+            source,
+            |left, right| if right < left { right } else { left },
+        )
     }
 
     /// As [`max`](crate::parallel::max), with these options.
     pub fn max<S: Source<Item: Ord + Send>>(&self, source: S) -> E::Output<Option<S::Item>> {
         // The last of equal items, like `Iterator::max`.
-        self.reduce(source, |left, right| if right < left { left } else { right })
+        self.reduce(
+            source,
+            |left, right| if right < left { left } else { right },
+        )
     }
 
     fn fold<S: Drive, F: Fold<S::Item>>(&self, source: S, fold: &F) -> E::Output<Option<F::Value>> {
@@ -180,14 +200,24 @@ impl<E: Ending> Options<'_, E> {
 
     fn fold_parts<S: Drive, F: Fold<S::Item>>(&self, source: S, fold: &F) -> Option<F::Value> {
         let grouping = self.grouping();
-        let folding =
-            Folding { fold, watch: self.ending(), grouping, parts: Mutex::new(Vec::new()) };
+        let folding = Folding {
+            fold,
+            watch: self.ending(),
+            grouping,
+            parts: Mutex::new(Vec::new()),
+        };
         match grouping {
             Grouping::Any => source.into_feed().drive(&folding, &self.plan()),
             Grouping::Fixed => source.into_feed().drive_leaves(&folding, &self.plan()),
         }
-        let mut parts = folding.parts.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut parts = folding
+            .parts
+            .into_inner()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         parts.sort_by_key(|(first, _)| *first);
-        parts.into_iter().map(|(_, value)| value).reduce(|left, right| fold.combine(left, right))
+        parts
+            .into_iter()
+            .map(|(_, value)| value)
+            .reduce(|left, right| fold.combine(left, right))
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// A number that one thread raises and any thread reads.
+/// A number that one thread raises and any thread reads, by its `Debug` so far.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -13,13 +13,8 @@ impl Counter {
     #[inline]
     pub(crate) fn bump(&self) {
         // Relaxed, both: one writer, and readers take a snapshot that may be late.
-        self.0.store(self.0.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    }
-
-    /// The number now, or a little earlier.
-    pub(crate) fn read(&self) -> u64 {
-        // Relaxed: a snapshot.
-        self.0.load(Ordering::Relaxed)
+        self.0
+            .store(self.0.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 }
 

@@ -97,7 +97,7 @@ impl<T> Deque<T> {
         }
         let slots = self.slots.load(Ordering::Relaxed);
         // SAFETY: bottom < capacity, the length of the buffer `slots` points to, which lives as long as self.
-        let slot = unsafe { &*slots.add(bottom) };
+        let slot = unsafe { self.slot(slots, bottom) };
         // Relaxed: published by the store of `bottom` below or by the later exposure.
         slot.store(tagged(job), Ordering::Relaxed);
         // Release: publishes the slot and the job; pairs with the Acquire in `force`.
@@ -119,7 +119,7 @@ impl<T> Deque<T> {
             // Relaxed: as in `push`.
             let slots = self.slots.load(Ordering::Relaxed);
             // SAFETY: bottom < capacity, and the buffer lives as long as self.
-            let slot = unsafe { &*slots.add(bottom) };
+            let slot = unsafe { self.slot(slots, bottom) };
             // Relaxed: a private tag was written by this thread, and by F1 no forcer may change it now.
             if slot.load(Ordering::Relaxed) == tagged(job) {
                 return Popped::Mine;
@@ -168,7 +168,7 @@ impl<T> Deque<T> {
         for index in start..end {
             // SAFETY: `end` was at most the capacity of a buffer stored before it, buffers only grow, and
             // none is freed while self lives.
-            let slot = unsafe { &*slots.add(index) };
+            let slot = unsafe { self.slot(slots, index) };
             // Relaxed: the exchange decides.
             let job = slot.load(Ordering::Relaxed);
             if job.is_null() || is_private(job) {
@@ -176,12 +176,8 @@ impl<T> Deque<T> {
             }
             // AcqRel: Acquire pairs with the Release in `publish`, so the thief sees the job.
             // Relaxed on failure: nothing was taken.
-            let taken = slot.compare_exchange(
-                job,
-                ptr::null_mut(),
-                Ordering::AcqRel,
-                Ordering::Relaxed,
-            );
+            let taken =
+                slot.compare_exchange(job, ptr::null_mut(), Ordering::AcqRel, Ordering::Relaxed);
             if taken.is_ok() {
                 return Some(job);
             }
@@ -217,6 +213,18 @@ impl<T> Deque<T> {
         self.signal.load(Ordering::Relaxed) & DEMAND != 0
     }
 
+    /// Slot `index` of the buffer that begins at `slots`.
+    ///
+    /// # Safety
+    /// `slots` was read from `self.slots`, and `index` is below that buffer's length.
+    #[inline(always)]
+    unsafe fn slot(&self, slots: *const AtomicPtr<T>, index: usize) -> &AtomicPtr<T> {
+        // SAFETY: within the buffer by the caller's promise.
+        let slot = unsafe { slots.add(index) };
+        // SAFETY: a live slot, because no buffer is freed while `self` lives.
+        unsafe { &*slot }
+    }
+
     #[cold]
     #[inline(never)]
     fn pop_slow(&self, bottom: usize, job: *mut T) -> Popped {
@@ -227,7 +235,7 @@ impl<T> Deque<T> {
         // Relaxed: only the owner writes `slots`.
         let slots = self.slots.load(Ordering::Relaxed);
         // SAFETY: bottom < capacity, and the buffer lives as long as self.
-        let slot = unsafe { &*slots.add(bottom) };
+        let slot = unsafe { self.slot(slots, bottom) };
         // AcqRel: orders this taking with a thief's; the job itself is the owner's own.
         let found = slot.swap(ptr::null_mut(), Ordering::AcqRel);
         // Relaxed, both: changed only under the lock.
@@ -240,7 +248,11 @@ impl<T> Deque<T> {
         if found.is_null() {
             Popped::Stolen
         } else {
-            debug_assert_eq!(untagged(found), job, "entries are popped in reverse order of their pushes");
+            debug_assert_eq!(
+                untagged(found),
+                job,
+                "entries are popped in reverse order of their pushes"
+            );
             Popped::Mine
         }
     }
@@ -259,19 +271,22 @@ impl<T> Deque<T> {
         let until = bottom.min(end.saturating_add(count)).max(end);
         for index in end..until {
             // SAFETY: index < bottom <= capacity, and the buffer lives as long as self.
-            let slot = unsafe { &*slots.add(index) };
+            let slot = unsafe { self.slot(slots, index) };
+            // Relaxed: the owner wrote it before `bottom`, or the lock was handed over since.
             let job = untagged(slot.load(Ordering::Relaxed));
             // Release: publishes the job; pairs with the Acquire in `steal`.
             slot.store(job, Ordering::Release);
         }
         while start < end {
             // SAFETY: start < end <= capacity, and the buffer lives as long as self.
-            let slot = unsafe { &*slots.add(start) };
+            let slot = unsafe { self.slot(slots, start) };
+            // Relaxed: a hint.
             if !slot.load(Ordering::Relaxed).is_null() {
                 break;
             }
             start += 1;
         }
+        // Relaxed: a hint.
         self.public_start.store(start, Ordering::Relaxed);
         // Release: pairs with the Acquire in `steal`, which then also sees a buffer that holds `until`.
         self.public_end.store(until, Ordering::Release);
@@ -291,11 +306,15 @@ impl<T> Deque<T> {
             for (from, to) in old.iter().zip(&grown) {
                 // AcqRel: orders the move with a thief's exchange on the same slot.
                 // Relaxed: the new buffer is published below.
-                to.store(from.swap(ptr::null_mut(), Ordering::AcqRel), Ordering::Relaxed);
+                to.store(
+                    from.swap(ptr::null_mut(), Ordering::AcqRel),
+                    Ordering::Relaxed,
+                );
             }
         }
         // Release: publishes the new slots; pairs with the Acquire in `steal`.
-        self.slots.store(grown.as_ptr().cast_mut(), Ordering::Release);
+        self.slots
+            .store(grown.as_ptr().cast_mut(), Ordering::Release);
         // Relaxed: only the owner reads it.
         self.capacity.store(capacity * 2, Ordering::Relaxed);
         buffers.push(grown);
@@ -315,7 +334,12 @@ const FENCE: u32 = 4;
 const PRIVATE: usize = 1;
 
 fn tagged<T>(job: *mut T) -> *mut T {
-    const { assert!(align_of::<T>() > PRIVATE, "the lowest address bit is the tag") };
+    const {
+        assert!(
+            align_of::<T>() > PRIVATE,
+            "the lowest address bit is the tag"
+        );
+    };
     job.map_addr(|address| address | PRIVATE)
 }
 
@@ -328,7 +352,9 @@ fn is_private<T>(job: *mut T) -> bool {
 }
 
 fn new_buffer<T>(capacity: usize) -> Box<[AtomicPtr<T>]> {
-    (0..capacity).map(|_| AtomicPtr::new(ptr::null_mut())).collect()
+    (0..capacity)
+        .map(|_| AtomicPtr::new(ptr::null_mut()))
+        .collect()
 }
 
 #[cfg(all(test, not(loom)))]

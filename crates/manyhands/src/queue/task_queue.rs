@@ -23,8 +23,8 @@
 //!
 //! Unsafe: links live in tasks reached by pointer.
 
-use crate::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use crate::sync::Padded;
+use crate::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::ptr;
 
 /// Something that can stand in a [`TaskQueue`].
@@ -108,7 +108,11 @@ impl<T: Linked> TaskQueue<T> {
             return None;
         }
         let run = self.take_front().map(|first| {
-            let mut run = Run { first, last: first, len: 1 };
+            let mut run = Run {
+                first,
+                last: first,
+                len: 1,
+            };
             while run.len < max {
                 let Some(task) = self.take_front() else { break };
                 // SAFETY: taken, so it is valid and ours.
@@ -129,8 +133,10 @@ impl<T: Linked> TaskQueue<T> {
     ///
     /// # Safety
     /// The run was taken from a queue of this type, and none of its tasks was touched since.
+    #[expect(clippy::needless_pass_by_value, reason = "a run is appended once")]
     pub(crate) unsafe fn append(&self, run: Run<T>) {
-        self.push_chain(run.first, run.last);
+        let Run { first, last, .. } = run;
+        self.push_chain(first, last);
     }
 
     fn push_chain(&self, first: *mut T, last: *mut T) {
@@ -205,7 +211,7 @@ mod tests {
     use std::sync::atomic::AtomicPtr;
 
     struct Node {
-        link: AtomicPtr<Node>,
+        link: AtomicPtr<Self>,
         value: usize,
     }
 
@@ -218,7 +224,10 @@ mod tests {
     }
 
     fn push(queue: &TaskQueue<Node>, value: usize) {
-        let node = Box::new(Node { link: AtomicPtr::new(ptr::null_mut()), value });
+        let node = Box::new(Node {
+            link: AtomicPtr::new(ptr::null_mut()),
+            value,
+        });
         // SAFETY: 1. leaked until taken; 2. new.
         unsafe { queue.push(Box::into_raw(node)) };
     }
@@ -251,9 +260,15 @@ mod tests {
         assert_eq!(run.len, 3);
         // SAFETY: taken from a queue of this type and untouched since.
         unsafe { to.append(run) };
-        assert_eq!((0..4).map(|_| take(&to).unwrap()).collect::<Vec<_>>(), [100, 0, 1, 2]);
+        assert_eq!(
+            (0..4).map(|_| take(&to).unwrap()).collect::<Vec<_>>(),
+            [100, 0, 1, 2]
+        );
         assert!(to.is_empty());
-        assert_eq!((take(&from), take(&from), take(&from)), (Some(3), Some(4), None));
+        assert_eq!(
+            (take(&from), take(&from), take(&from)),
+            (Some(3), Some(4), None)
+        );
     }
 
     #[test]

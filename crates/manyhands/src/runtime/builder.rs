@@ -72,12 +72,17 @@ impl Builder {
     /// [`BuildError`] when a number is zero or too large, or the thread limit is below the worker count.
     pub fn build(self) -> Result<Runtime, BuildError> {
         let workers = self.workers.unwrap_or_else(topology::default_workers);
-        let threads_max = self.threads_max.unwrap_or_else(|| workers.saturating_add(SPARES_DEFAULT));
+        let threads_max = self
+            .threads_max
+            .unwrap_or_else(|| workers.saturating_add(SPARES_DEFAULT));
         if workers == 0 {
             return Err(BuildError(Fault::NoWorkers));
         }
         if threads_max < workers {
-            return Err(BuildError(Fault::LimitBelowWorkers { workers, threads_max }));
+            return Err(BuildError(Fault::LimitBelowWorkers {
+                workers,
+                threads_max,
+            }));
         }
         if threads_max > THREADS_MAX {
             return Err(BuildError(Fault::TooManyThreads(threads_max)));
@@ -108,11 +113,20 @@ impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Fault::NoWorkers => write!(f, "a runtime needs at least one worker"),
-            Fault::LimitBelowWorkers { workers, threads_max } => {
-                write!(f, "the limit of {threads_max} threads is below the {workers} workers")
+            Fault::LimitBelowWorkers {
+                workers,
+                threads_max,
+            } => {
+                write!(
+                    f,
+                    "the limit of {threads_max} threads is below the {workers} workers"
+                )
             }
             Fault::TooManyThreads(count) => {
-                write!(f, "{count} threads are more than the {THREADS_MAX} a runtime can hold")
+                write!(
+                    f,
+                    "{count} threads are more than the {THREADS_MAX} a runtime can hold"
+                )
             }
         }
     }
@@ -134,9 +148,13 @@ pub(crate) struct Settings {
 impl Settings {
     /// The name of worker `index`. A naming function that panics gets the default name.
     pub(crate) fn name_of(&self, index: usize) -> String {
-        let own = self.name.as_ref().and_then(|name| catch(|| name.0(index)).ok());
+        let own = self
+            .name
+            .as_ref()
+            .and_then(|name| catch(|| name.0(index)).ok());
         // A name with a null byte cannot be given to a thread.
-        own.filter(|name| !name.contains('\0')).unwrap_or_else(|| format!("manyhands-{index}"))
+        own.filter(|name| !name.contains('\0'))
+            .unwrap_or_else(|| format!("manyhands-{index}"))
     }
 
     /// Runs a hook; its panic is its own.
@@ -176,7 +194,10 @@ mod tests {
     #[test]
     fn bad_numbers_are_refused_with_a_sentence() {
         let message = |builder: super::Builder| builder.build().unwrap_err().to_string();
-        assert_eq!(message(Runtime::builder().workers(0)), "a runtime needs at least one worker");
+        assert_eq!(
+            message(Runtime::builder().workers(0)),
+            "a runtime needs at least one worker"
+        );
         assert_eq!(
             message(Runtime::builder().workers(4).max_threads(3)),
             "the limit of 3 threads is below the 4 workers"

@@ -100,7 +100,11 @@ impl<'runtime> Guest<'runtime> {
     pub(crate) fn sit_down(shared: &'runtime Shared) -> Option<Self> {
         let seat = shared.take_guest_seat()?;
         shared.idle.begin(Activity::Guest);
-        Some(Self { shared, seat, seat_before: set_seat(Some(seat)) })
+        Some(Self {
+            shared,
+            seat,
+            seat_before: set_seat(Some(seat)),
+        })
     }
 
     /// The seat.

@@ -55,7 +55,9 @@ impl Runtime {
     /// If `f` does.
     pub fn install<R>(&self, f: impl FnOnce() -> R) -> R {
         let _entered = self.enter();
-        let _guest = current::seat().is_none().then(|| Guest::sit_down(&self.shared));
+        let _guest = current::seat()
+            .is_none()
+            .then(|| Guest::sit_down(&self.shared));
         f()
     }
 
@@ -90,13 +92,20 @@ impl Runtime {
     ///
     /// # Blocking
     /// Waits for the running work, but not for itself when called from one of its own workers.
-    #[expect(clippy::must_use_candidate, reason = "most callers do not care about the report")]
+    #[expect(
+        clippy::must_use_candidate,
+        reason = "most callers do not care about the report"
+    )]
     pub fn shutdown(self) -> ShutdownReport {
-        ShutdownReport { dropped: self.shared.close() }
+        ShutdownReport {
+            dropped: self.shared.close(),
+        }
     }
 
     pub(crate) fn with_defaults() -> Self {
-        Self::builder().build().unwrap_or_else(|error| panic!("the default runtime: {error}"))
+        Self::builder()
+            .build()
+            .unwrap_or_else(|error| panic!("the default runtime: {error}"))
     }
 
     pub(crate) fn from_shared(shared: Arc<Shared>) -> Self {
@@ -117,9 +126,22 @@ impl Drop for Runtime {
 /// Prints what every thread does, for a watchdog to show when something hangs.
 impl fmt::Debug for Runtime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "Runtime with {} workers, {:?}", self.workers(), self.shared.idle)?;
-        writeln!(f, "tasks from outside: {}", waiting(self.shared.injector.is_empty()))?;
-        for seat in self.shared.all_seats().filter(|seat| seat.occupant() != Occupant::None) {
+        writeln!(
+            f,
+            "Runtime with {} workers, {:?}",
+            self.workers(),
+            self.shared.idle
+        )?;
+        writeln!(
+            f,
+            "tasks from outside: {}",
+            waiting(self.shared.injector.is_empty())
+        )?;
+        for seat in self
+            .shared
+            .all_seats()
+            .filter(|seat| seat.occupant() != Occupant::None)
+        {
             writeln!(
                 f,
                 "seat {}: {:?}, awaits {:?}, {} forks ({} private), slots {:?}, tasks {}, {:?}",
@@ -127,7 +149,11 @@ impl fmt::Debug for Runtime {
                 seat.occupant(),
                 seat.awaiting(),
                 seat.deque.len(),
-                if seat.deque.has_private(0) { "some" } else { "none" },
+                if seat.deque.has_private(0) {
+                    "some"
+                } else {
+                    "none"
+                },
                 *seat.slots,
                 waiting(seat.tasks.is_empty()),
                 *seat.counters,

@@ -151,7 +151,10 @@ impl Idle {
             }
             let raised = counts + AWAKE;
             // SeqCst: I1, both.
-            match self.counts.compare_exchange(counts, raised, Ordering::SeqCst, Ordering::SeqCst) {
+            match self
+                .counts
+                .compare_exchange(counts, raised, Ordering::SeqCst, Ordering::SeqCst)
+            {
                 Ok(_) => break,
                 Err(now) => counts = now,
             }
@@ -210,14 +213,14 @@ impl Idle {
     }
 
     fn running_in(&self, counts: u64) -> u32 {
-        let field = |unit: u64| (counts / unit & FIELD_MASK) as u32;
+        let field = |unit: u64| ((counts / unit) & FIELD_MASK) as u32;
         // Relaxed: a hint.
         let blocked = field(BLOCKED) + self.found_blocked.load(Ordering::Relaxed);
         (field(AWAKE) + field(GUEST)).saturating_sub(blocked)
     }
 
     fn searching_in(counts: u64) -> u64 {
-        counts / SEARCHING & FIELD_MASK
+        (counts / SEARCHING) & FIELD_MASK
     }
 }
 
@@ -264,7 +267,10 @@ mod tests {
     #[test]
     fn a_sleeper_is_claimed_before_a_new_thread_is_started() {
         let idle = Idle::new(3, 3);
-        assert_eq!((idle.claim(), idle.claim()), (Some(Claim::Unstarted(0)), Some(Claim::Unstarted(1))));
+        assert_eq!(
+            (idle.claim(), idle.claim()),
+            (Some(Claim::Unstarted(0)), Some(Claim::Unstarted(1)))
+        );
         idle.announce(1);
         assert!(idle.is_announced(1));
         assert_eq!(idle.claim(), Some(Claim::Asleep(1)));

@@ -126,7 +126,10 @@ where
     if demanded || pushes.is_multiple_of(PUSHES_PER_BEAT) {
         beat(seat, demanded);
     }
-    let guard = TakeBackOnUnwind { seat, forked: &forked };
+    let guard = TakeBackOnUnwind {
+        seat,
+        forked: &forked,
+    };
     let a = a();
     let _disarmed = ManuallyDrop::new(guard);
     if seat.deque.pop(forked.as_job()) == Popped::Mine {
@@ -256,7 +259,10 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
 
     /// Owner, once the latch is final: what the thief left; `None` if it gave the job back.
     fn take_result(&self) -> Option<Result<R, Payload>> {
-        assert!(self.latch.is_final(), "the owner looks only after the latch is final");
+        assert!(
+            self.latch.is_final(),
+            "the owner looks only after the latch is final"
+        );
         // SAFETY: with the latch final, the thief has done its last access.
         let result = unsafe { &mut *self.result.get() };
         result.take()

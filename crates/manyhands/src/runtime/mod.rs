@@ -13,6 +13,8 @@ mod builder;
 #[cfg(not(loom))]
 pub(crate) mod current;
 #[cfg(not(loom))]
+mod handle;
+#[cfg(not(loom))]
 mod join;
 #[cfg(not(loom))]
 mod monitor;
@@ -30,8 +32,6 @@ mod topology;
 pub(crate) mod wait;
 #[cfg(not(loom))]
 mod worker;
-#[cfg(not(loom))]
-mod handle;
 
 #[cfg(not(loom))]
 pub use builder::{BuildError, Builder};

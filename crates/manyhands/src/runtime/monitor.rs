@@ -38,8 +38,14 @@ struct Switch {
 impl Monitor {
     /// A monitor that is off; its thread starts when it is first armed.
     pub(crate) fn new() -> Self {
-        let switch = Switch { state: AtomicU32::new(OFF), parker: Parker::new() };
-        Self { switch: Arc::new(switch), thread: Mutex::new(None) }
+        let switch = Switch {
+            state: AtomicU32::new(OFF),
+            parker: Parker::new(),
+        };
+        Self {
+            switch: Arc::new(switch),
+            thread: Mutex::new(None),
+        }
     }
 
     /// Switches the monitor on unless it is.
@@ -77,7 +83,9 @@ impl Monitor {
         }
         let (switch, shared) = (Arc::clone(&self.switch), Weak::clone(shared));
         let name = "manyhands-monitor".to_owned();
-        let spawned = thread::Builder::new().name(name).spawn(move || watch(&switch, &shared));
+        let spawned = thread::Builder::new()
+            .name(name)
+            .spawn(move || watch(&switch, &shared));
         // Without a monitor everything still runs; only stuck owners are not helped.
         *thread = spawned.ok();
     }
@@ -86,7 +94,9 @@ impl Monitor {
 impl Switch {
     fn transition(&self, from: u32, to: u32) -> bool {
         // SeqCst: M1. Relaxed on failure: nothing is read.
-        self.state.compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+        self.state
+            .compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed)
+            .is_ok()
     }
 }
 
@@ -118,16 +128,22 @@ fn watch(switch: &Switch, shared: &Weak<Shared>) {
             }
             _ => return,
         }
-        let Some(shared) = shared.upgrade() else { return };
+        let Some(shared) = shared.upgrade() else {
+            return;
+        };
         let finding = tick(&shared, &mut samples);
         interval = match finding {
             Finding::Trouble => (interval / 2).max(INTERVAL_MIN),
             Finding::Nothing | Finding::Quiet => (interval * 2).min(INTERVAL_MAX),
         };
-        quiet_ticks = if finding == Finding::Quiet { quiet_ticks + 1 } else { 0 };
+        quiet_ticks = if finding == Finding::Quiet {
+            quiet_ticks + 1
+        } else {
+            0
+        };
         if quiet_ticks >= QUIET_TICKS_MAX
             && switch.transition(ON, OFF)
-            && !(shared.idle.is_quiet() && !shared.has_visible_work(None))
+            && (!shared.idle.is_quiet() || shared.has_visible_work(None))
         {
             // Somebody came between the tick and the switch. If they armed it already, so much the better.
             switch.transition(OFF, ON);
@@ -142,10 +158,16 @@ fn tick(shared: &Shared, samples: &mut Samples) -> Finding {
     let private = shared.all_seats().any(|seat| seat.deque.has_private(0));
     if !visible && !private {
         shared.idle.set_found_blocked(0);
-        return if shared.idle.is_quiet() { Finding::Quiet } else { Finding::Nothing };
+        return if shared.idle.is_quiet() {
+            Finding::Quiet
+        } else {
+            Finding::Nothing
+        };
     }
     if !shared.idle.has_room() {
-        let Some(blocked) = samples.count_off_processor(shared) else { return Finding::Trouble };
+        let Some(blocked) = samples.count_off_processor(shared) else {
+            return Finding::Trouble;
+        };
         shared.idle.set_found_blocked(blocked);
         if !shared.idle.has_room() {
             return Finding::Nothing;
@@ -190,9 +212,12 @@ impl Samples {
         }
         let before = std::mem::take(&mut self.cpu_nanos);
         self.taken = Some(now);
-        let running = shared.all_seats().filter(|seat| seat.occupant() == Occupant::Running);
-        self.cpu_nanos =
-            running.filter_map(|seat| Some((seat.number, seat.cpu_nanos()?))).collect();
+        let running = shared
+            .all_seats()
+            .filter(|seat| seat.occupant() == Occupant::Running);
+        self.cpu_nanos = running
+            .filter_map(|seat| Some((seat.number, seat.cpu_nanos()?)))
+            .collect();
         let elapsed = elapsed.filter(|&elapsed| elapsed < SAMPLE_MAX)?.as_nanos();
         let off = self.cpu_nanos.iter().filter(|(number, nanos)| {
             before.get(number).is_some_and(|before| {

@@ -137,14 +137,17 @@ impl OpenSlot {
     /// Executions of helpers that may be inside.
     pub(crate) fn helpers(&self) -> impl Iterator<Item = ExecutionId> {
         // Acquire: who reads an id finds the record it names.
-        self.helpers.iter().map(|helper| ExecutionId::from_bits(helper.load(Ordering::Acquire)))
+        self.helpers
+            .iter()
+            .map(|helper| ExecutionId::from_bits(helper.load(Ordering::Acquire)))
     }
 }
 
 impl Pin<'_> {
     /// Helps the call until it has nothing more to give, as execution `execution`.
     pub(crate) fn help(&self, execution: ExecutionId) {
-        let place = &self.slot.helpers[usize::from(execution.seat().unwrap_or(0)) % HELPERS_RECORDED];
+        let place =
+            &self.slot.helpers[usize::from(execution.seat().unwrap_or(0)) % HELPERS_RECORDED];
         // Release: pairs with the Acquire in `helpers`. Two helpers may share a place; the later one shows.
         place.store(execution.to_bits(), Ordering::Release);
         // SAFETY: the pin keeps the call valid.

@@ -86,10 +86,7 @@ pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
     current::with_seat(|seat| run_scope(seat, body))
 }
 
-fn run_scope<'scope, R>(
-    seat: Option<&'static Seat>,
-    body: impl FnOnce(&Scope<'scope>) -> R,
-) -> R {
+fn run_scope<'scope, R>(seat: Option<&'static Seat>, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
     let slot = seat.and_then(next_slot);
     let scope = Scope {
         open: OpenCall::new(help),
@@ -113,14 +110,22 @@ fn run_scope<'scope, R>(
     scope.finish_one();
     scope.run_queued(seat);
     if let (Some(seat), Some(slot)) = (seat, slot) {
-        wait::for_scope(seat, &scope.latch, slot, &|| scope.queue.take(1).map(|run| run.first));
+        wait::for_scope(seat, &scope.latch, slot, &|| {
+            scope.queue.take(1).map(|run| run.first)
+        });
         slot.close();
         wait::for_helpers(seat, slot);
         seat.open_depth.set(seat.open_depth.get() - 1);
     }
-    assert!(scope.latch.is_final(), "a scope ends with every closure finished");
+    assert!(
+        scope.latch.is_final(),
+        "a scope ends with every closure finished"
+    );
     frame.disarm();
-    let mut panics = scope.panics.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut panics = scope
+        .panics
+        .into_inner()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
     match value {
         Ok(value) => {
             resume_all(panics);

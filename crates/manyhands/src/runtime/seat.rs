@@ -100,14 +100,14 @@ impl Seat {
         Self {
             number,
             deque: Padded(Deque::new()),
-            slots: Padded([const { () }; OPEN_DEPTH].map(|()| OpenSlot::new())),
+            slots: Padded(std::array::from_fn(|_| OpenSlot::new())),
             tasks: TaskQueue::new(),
             parker: Parker::new(),
             counters: Padded::default(),
             cpu_clock: AtomicU64::new(0),
             woken_at: AtomicU64::new(0),
             awaiting: AtomicU64::new(0),
-            executions: [const { () }; ExecutionId::LEVELS].map(|()| Execution {
+            executions: std::array::from_fn(|_| Execution {
                 id: AtomicU64::new(0),
                 deque_from: AtomicUsize::new(0),
                 slots_from: AtomicUsize::new(0),
@@ -142,7 +142,8 @@ impl Seat {
 
     /// Lends a seat without a runtime to a thread that only waits. Such a seat can be woken, no more.
     pub(crate) fn borrow_to_wait<R>(f: impl FnOnce(&'static Self) -> R) -> R {
-        let seat = Self::take(ptr::null()).expect("fewer than 65,536 threads take part or wait at once");
+        let seat =
+            Self::take(ptr::null()).expect("fewer than 65,536 threads take part or wait at once");
         let result = f(seat);
         seat.give_back();
         result
@@ -171,8 +172,15 @@ impl Seat {
 
     /// Gives the seat back. Nobody may occupy it, and its queues must be empty.
     pub(crate) fn give_back(&'static self) {
-        debug_assert_eq!(self.deque.len(), 0, "a seat is given back with work in its deque");
-        debug_assert!(self.tasks.is_empty(), "a seat is given back with tasks in its queue");
+        debug_assert_eq!(
+            self.deque.len(),
+            0,
+            "a seat is given back with work in its deque"
+        );
+        debug_assert!(
+            self.tasks.is_empty(),
+            "a seat is given back with tasks in its queue"
+        );
         // Relaxed, both: the pool's lock hands the seat on.
         self.runtime.store(ptr::null_mut(), Ordering::Relaxed);
         self.cpu_clock.store(0, Ordering::Relaxed);
@@ -183,7 +191,8 @@ impl Seat {
     /// Occupant of a runtime's seat: that runtime.
     #[inline]
     pub(crate) fn runtime(&self) -> &Shared {
-        self.runtime_or_none().expect("only a waiting thread's seat is without a runtime")
+        self.runtime_or_none()
+            .expect("only a waiting thread's seat is without a runtime")
     }
 
     /// Occupant: the runtime this seat belongs to; `None` for a thread that only waits.
@@ -218,7 +227,12 @@ impl Seat {
     pub(crate) fn occupant(&self) -> Occupant {
         // Relaxed: a hint.
         let occupant = self.occupant.load(Ordering::Relaxed);
-        [Occupant::None, Occupant::Running, Occupant::Idle, Occupant::Waiting][occupant as usize]
+        [
+            Occupant::None,
+            Occupant::Running,
+            Occupant::Idle,
+            Occupant::Waiting,
+        ][occupant as usize]
     }
 
     /// Monitor: the processor time of the occupant's thread.
@@ -231,12 +245,16 @@ impl Seat {
     pub(crate) fn begin_execution(&self) -> ExecutionId {
         let level = self.level.get();
         self.level.set(level + 1);
-        let Some(record) = self.executions.get(level) else { return ExecutionId::UNKNOWN };
+        let Some(record) = self.executions.get(level) else {
+            return ExecutionId::UNKNOWN;
+        };
         self.sequence.set(self.sequence.get() + 1);
         let id = ExecutionId::new(self.number, level, self.sequence.get());
         // Relaxed, both: published by the store of the id.
         record.deque_from.store(self.deque.len(), Ordering::Relaxed);
-        record.slots_from.store(self.open_depth.get(), Ordering::Relaxed);
+        record
+            .slots_from
+            .store(self.open_depth.get(), Ordering::Relaxed);
         // Release: who reads the id finds the two numbers above.
         record.id.store(id.to_bits(), Ordering::Release);
         id
@@ -257,8 +275,10 @@ impl Seat {
     pub(crate) fn extent(&self, id: ExecutionId) -> Option<(usize, usize)> {
         let record = &self.executions[id.level()];
         // Relaxed, both: checked by `is_running` below.
-        let extent =
-            (record.deque_from.load(Ordering::Relaxed), record.slots_from.load(Ordering::Relaxed));
+        let extent = (
+            record.deque_from.load(Ordering::Relaxed),
+            record.slots_from.load(Ordering::Relaxed),
+        );
         self.is_running(id).then_some(extent)
     }
 
@@ -302,7 +322,10 @@ const SEATS_MAX: usize = SeatNumber::MAX as usize + 1;
 static TABLE: [AtomicPtr<Seat>; SEATS_MAX] = [const { AtomicPtr::new(ptr::null_mut()) }; SEATS_MAX];
 
 /// Seats that no runtime holds.
-static POOL: Mutex<Pool> = Mutex::new(Pool { unused: Vec::new(), made: 0 });
+static POOL: Mutex<Pool> = Mutex::new(Pool {
+    unused: Vec::new(),
+    made: 0,
+});
 
 #[derive(Debug)]
 struct Pool {

@@ -46,14 +46,16 @@ impl Shared {
             settings,
             idle: Idle::new(workers, threads_max),
             injector: Padded(TaskQueue::new()),
-            seats: (0..threads_max + GUESTS_MAX).map(|_| AtomicPtr::new(ptr::null_mut())).collect(),
+            seats: (0..threads_max + GUESTS_MAX)
+                .map(|_| AtomicPtr::new(ptr::null_mut()))
+                .collect(),
             guests: [const { AtomicU64::new(0) }; GUESTS_MAX / 64],
             guests_end: AtomicUsize::new(0),
             wake_latency: AtomicU64::new(clock::ticks_in(WAKE_NANOS_FIRST)),
             monitor: Monitor::new(),
             closing: AtomicBool::new(false),
             threads: Mutex::new(Vec::new()),
-            this: this.clone(),
+            this: Weak::clone(this),
         })
     }
 
@@ -89,7 +91,8 @@ impl Shared {
                 self.arm_monitor();
                 if let Some(seat) = self.seat_at(index) {
                     // Relaxed: a measurement.
-                    seat.woken_at.store(clock::ticks().max(1), Ordering::Relaxed);
+                    seat.woken_at
+                        .store(clock::ticks().max(1), Ordering::Relaxed);
                     seat.parker.unpark();
                 }
                 true
@@ -130,7 +133,8 @@ impl Shared {
         let ticks = ticks.min(clock::ticks_in(WAKE_NANOS_BELIEVED_MAX));
         let before = self.wake_latency();
         // Relaxed: advice.
-        self.wake_latency.store(before - before / 8 + ticks / 8, Ordering::Relaxed);
+        self.wake_latency
+            .store(before - before / 8 + ticks / 8, Ordering::Relaxed);
     }
 
     /// Makes sure that the monitor watches.
@@ -143,7 +147,9 @@ impl Shared {
         // Acquire: pairs with the AcqRel in `take_guest_seat`; a seat not yet stored reads as null.
         let guests_end = self.guests_end.load(Ordering::Acquire);
         let guests = self.settings.threads_max..self.settings.threads_max + guests_end;
-        (0..self.idle.started()).chain(guests).filter_map(|index| self.seat_at(index))
+        (0..self.idle.started())
+            .chain(guests)
+            .filter_map(|index| self.seat_at(index))
     }
 
     /// All seats but `seat`, beginning after the `random`th.
@@ -159,7 +165,11 @@ impl Shared {
         (0..count)
             .map(move |step| (step + random) % count)
             .map(move |index| {
-                if index < workers { index } else { index - workers + self.settings.threads_max }
+                if index < workers {
+                    index
+                } else {
+                    index - workers + self.settings.threads_max
+                }
             })
             .filter_map(|index| self.seat_at(index))
             .filter(move |other| !ptr::eq(*other, seat))
@@ -238,12 +248,16 @@ impl Shared {
     }
 
     fn try_start_worker(&self, index: usize) -> bool {
-        let Some(this) = self.this.upgrade() else { return false };
+        let Some(this) = self.this.upgrade() else {
+            return false;
+        };
         let mut threads = lock(&self.threads);
         if self.is_closing() {
             return false;
         }
-        let Some(seat) = Seat::take(self) else { return false };
+        let Some(seat) = Seat::take(self) else {
+            return false;
+        };
         // Release: pairs with the Acquire in `seat_at`.
         self.seats[index].store(ptr::from_ref(seat).cast_mut(), Ordering::Release);
         let mut builder = thread::Builder::new().name(self.settings.name_of(index));
@@ -263,7 +277,9 @@ impl Shared {
     /// Drops every queued task without running it; returns how many.
     fn discard_queued(&self) -> usize {
         let mut discarded = 0;
-        for queue in std::iter::once(&*self.injector).chain(self.all_seats().map(|seat| &seat.tasks)) {
+        for queue in
+            std::iter::once(&*self.injector).chain(self.all_seats().map(|seat| &seat.tasks))
+        {
             while let Some(run) = queue.take(1) {
                 // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.
                 unsafe { Job::perform(run.first, Action::Discard) };

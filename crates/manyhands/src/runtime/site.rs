@@ -24,8 +24,9 @@ impl Site {
     #[inline]
     pub(crate) fn of(key: usize) -> &'static Self {
         // Functions are 16-byte aligned; multiplying spreads the rest (Fibonacci hashing, Knuth vol. 3).
-        let hash = (key >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize);
-        let site = &TABLE[hash >> (usize::BITS - TABLE_BITS)];
+        let hash = (key as u64 >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let index = usize::try_from(hash >> (u64::BITS - TABLE_BITS)).unwrap_or(0);
+        let site = &TABLE[index];
         // Relaxed, here and below: every field is advice, and each stands alone.
         if site.key.load(Ordering::Relaxed) != key {
             site.forget(key);
@@ -56,7 +57,11 @@ impl Site {
     pub(crate) fn learn(&self, cost: u64) {
         let before = self.cost();
         if cost.abs_diff(before) * 8 > before {
-            let after = if cost >= before { cost } else { before - (before - cost) / 4 };
+            let after = if cost >= before {
+                cost
+            } else {
+                before - (before - cost) / 4
+            };
             // Relaxed: advice.
             self.cost.store(after.max(1), Ordering::Relaxed);
         }
@@ -86,7 +91,7 @@ impl Site {
     /// is by what that call took.
     pub(crate) fn learn_shared(&self, promised: u64, elapsed: u64, items: u64) {
         // Relaxed: advice.
-        let alone = u128::from(self.cost_alone.load(Ordering::Relaxed)) * u128::from(items) >> 10;
+        let alone = (u128::from(self.cost_alone.load(Ordering::Relaxed)) * u128::from(items)) >> 10;
         let is_slower_than = |ticks: u128| u128::from(elapsed) * 20 > ticks * 19;
         if alone == 0 {
             if is_slower_than(u128::from(promised)) {

@@ -10,7 +10,9 @@ use std::path::Path;
 /// Workers a runtime gets when nobody says otherwise.
 pub(crate) fn default_workers() -> usize {
     let cpus = allowed_cpus().unwrap_or(1);
-    quota_of_this_process().map_or(cpus, |quota| quota.min(cpus)).max(1)
+    quota_of_this_process()
+        .map_or(cpus, |quota| quota.min(cpus))
+        .max(1)
 }
 
 /// The quota of this process's cgroup and of those above it, in whole processors.
@@ -88,7 +90,11 @@ fn parse_version_1(quota: &str, period: &str) -> Option<f64> {
     (quota > 0.0 && period > 0.0).then_some(quota / period)
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded up and small")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "rounded up and small"
+)]
 fn whole_processors(quota: f64) -> usize {
     quota.ceil().clamp(1.0, 65_536.0) as usize
 }
@@ -100,16 +106,26 @@ mod tests {
     use std::path::Path;
 
     fn check(membership: &str, files: &[(&str, &str)], expected: Option<usize>) {
-        let files: HashMap<&Path, &str> =
-            files.iter().map(|&(path, text)| (Path::new(path), text)).collect();
+        let files: HashMap<&Path, &str> = files
+            .iter()
+            .map(|&(path, text)| (Path::new(path), text))
+            .collect();
         let read = |path: &Path| files.get(path).map(|&text| text.to_owned());
         assert_eq!(quota(membership, &read), expected, "{membership}");
     }
 
     #[test]
     fn the_smallest_quota_above_the_process_counts() {
-        check("0::/\n", &[("/sys/fs/cgroup/cpu.max", "max 100000\n")], None);
-        check("0::/a\n", &[("/sys/fs/cgroup/a/cpu.max", "150000 100000\n")], Some(2));
+        check(
+            "0::/\n",
+            &[("/sys/fs/cgroup/cpu.max", "max 100000\n")],
+            None,
+        );
+        check(
+            "0::/a\n",
+            &[("/sys/fs/cgroup/a/cpu.max", "150000 100000\n")],
+            Some(2),
+        );
         check(
             "0::/a/b\n",
             &[
@@ -134,7 +150,11 @@ mod tests {
             ],
             None,
         );
-        check("nonsense\n\n0::/a\n", &[("/sys/fs/cgroup/a/cpu.max", "what")], None);
+        check(
+            "nonsense\n\n0::/a\n",
+            &[("/sys/fs/cgroup/a/cpu.max", "what")],
+            None,
+        );
     }
 
     #[test]

@@ -33,7 +33,9 @@ pub(crate) fn for_latch(seat: &'static Seat, latch: &Latch) {
 /// would find itself on a panicking thread.
 #[cold]
 pub(crate) fn for_latch_idly(seat: &'static Seat, latch: &Latch) {
-    wait(seat, &|| latch.is_final(), &|| false, &|| latch.fall_asleep(seat.number));
+    wait(seat, &|| latch.is_final(), &|| false, &|| {
+        latch.fall_asleep(seat.number)
+    });
 }
 
 /// Waits on `seat` until nobody helps at the closed `slot` any more, helping the helpers.
@@ -135,11 +137,15 @@ fn help(seat: &'static Seat, execution: ExecutionId) -> bool {
     seat.set_awaiting(execution);
     let mut execution = execution;
     for _ in 0..CHAIN_MAX {
-        let Some(runner) = execution.seat().and_then(Seat::by_number) else { return false };
+        let Some(runner) = execution.seat().and_then(Seat::by_number) else {
+            return false;
+        };
         if !runner.shares_runtime_with(seat) {
             return false;
         }
-        let Some((deque_from, slots_from)) = runner.extent(execution) else { return false };
+        let Some((deque_from, slots_from)) = runner.extent(execution) else {
+            return false;
+        };
         let found = steal_from(seat, runner, deque_from, slots_from);
         if let Some(found) = found {
             if runner.is_running(execution) {

@@ -23,5 +23,7 @@ pub(crate) fn allowed_cpus() -> Option<usize> {
 /// Processors in the affinity mask, or `None` where the system does not tell.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn allowed_cpus() -> Option<usize> {
-    std::thread::available_parallelism().ok().map(std::num::NonZero::get)
+    std::thread::available_parallelism()
+        .ok()
+        .map(std::num::NonZero::get)
 }

@@ -28,7 +28,10 @@ pub(crate) fn ticks_in(nanos: u64) -> u64 {
 }
 
 /// The system's monotonic clock.
-#[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads the clock"
+)]
 pub(crate) fn now() -> Instant {
     Instant::now()
 }
@@ -64,8 +67,11 @@ fn origin() -> &'static (Instant, u64) {
 const CALIBRATION_MIN: Duration = Duration::from_micros(200);
 
 /// Until the first calibration x86-64 counts as 2.5 GHz; elsewhere a tick is a nanosecond.
-static TICKS_PER_1024_NANOS: AtomicU64 =
-    AtomicU64::new(if cfg!(target_arch = "x86_64") { 2560 } else { 1024 });
+static TICKS_PER_1024_NANOS: AtomicU64 = AtomicU64::new(if cfg!(target_arch = "x86_64") {
+    2560
+} else {
+    1024
+});
 
 #[cfg(test)]
 mod tests {
@@ -82,6 +88,9 @@ mod tests {
         calibrate();
         let passed = ticks() - start_ticks;
         let by_clock = ticks_in(u64::try_from(now().duration_since(start).as_nanos()).unwrap());
-        assert!(passed > by_clock / 2 && passed < by_clock * 2, "{passed} {by_clock}");
+        assert!(
+            passed > by_clock / 2 && passed < by_clock * 2,
+            "{passed} {by_clock}"
+        );
     }
 }

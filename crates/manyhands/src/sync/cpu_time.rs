@@ -12,20 +12,30 @@ pub(crate) fn current_thread_clock() -> u64 {
     let mut clock: libc::clockid_t = 0;
     // SAFETY: the handle is of a live thread, the pointer to a local.
     let failed = unsafe { libc::pthread_getcpuclockid(thread, &raw mut clock) };
-    if failed == 0 { u64::from(clock.cast_unsigned()) } else { 0 }
+    if failed == 0 {
+        u64::from(clock.cast_unsigned())
+    } else {
+        0
+    }
 }
 
 /// Nanoseconds that the thread behind `clock` has spent on a processor. `None` once it has ended.
 #[cfg(target_os = "linux")]
 pub(crate) fn thread_nanos(clock: u64) -> Option<u64> {
     let clock = u32::try_from(clock).ok().filter(|&clock| clock != 0)?;
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: the pointer is to a local; an unknown clock makes the call fail.
     let failed = unsafe { libc::clock_gettime(clock.cast_signed(), &raw mut time) };
     if failed != 0 {
         return None;
     }
-    let (seconds, nanos) = (u64::try_from(time.tv_sec).ok()?, u64::try_from(time.tv_nsec).ok()?);
+    let (seconds, nanos) = (
+        u64::try_from(time.tv_sec).ok()?,
+        u64::try_from(time.tv_nsec).ok()?,
+    );
     Some(seconds * 1_000_000_000 + nanos)
 }
 

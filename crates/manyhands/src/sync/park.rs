@@ -23,7 +23,11 @@ pub(crate) struct Parker {
 impl Parker {
     /// A parker with no wake pending.
     pub(crate) fn new() -> Self {
-        Self { state: AtomicU32::new(EMPTY), lock: Mutex::new(()), wakeup: Condvar::new() }
+        Self {
+            state: AtomicU32::new(EMPTY),
+            lock: Mutex::new(()),
+            wakeup: Condvar::new(),
+        }
     }
 
     /// Sleeps until a wake comes; returns at once when one is pending. May return early for no reason.
@@ -55,7 +59,8 @@ impl Parker {
         let guard = lock(&self.lock);
         // Relaxed on success: nothing is published by going to sleep. Acquire on failure: as above.
         let parked =
-            self.state.compare_exchange(EMPTY, PARKED, Ordering::Relaxed, Ordering::Acquire);
+            self.state
+                .compare_exchange(EMPTY, PARKED, Ordering::Relaxed, Ordering::Acquire);
         if parked.is_ok() {
             match limit {
                 None => drop(self.wakeup.wait(guard)),

@@ -95,12 +95,12 @@ pub(super) unsafe fn run_in_place(cell: NonNull<Header>) -> bool {
     true
 }
 
-/// Moves the result to `place`, an `Option<Outcome<T>>`.
+/// Takes the result; cancelled if the task was dropped before it started.
 ///
 /// # Safety
 /// 1. The latch is final and the caller holds the handle's part. 2. `T` is the cell's result type.
-pub(super) unsafe fn take_result<T>(cell: NonNull<Header>) -> Option<Outcome<T>> {
-    let mut place: Option<Outcome<T>> = None;
+pub(super) unsafe fn take_result<T>(cell: NonNull<Header>) -> Outcome<T> {
+    let mut place: Outcome<T> = Err(Failure::Cancelled);
     // SAFETY: valid by 1.
     let take_result = unsafe { cell.as_ref() }.kind.take_result;
     // SAFETY: 1. and 2. as promised.
@@ -179,23 +179,19 @@ impl<F: FnOnce() -> T, T> Cell<F, T> {
         *stage = Stage::Finished(outcome);
     }
 
+    /// Moves the result to `place`, if there is one; drops the closure if it was not run.
+    ///
     /// # Safety
-    /// As [`take_result`](take_result): the latch is final, and `place` is an `Option<Outcome<T>>`.
+    /// As [`take_result`](take_result): the latch is final, and `place` is an `Outcome<T>`.
     unsafe fn take_result(header: NonNull<Header>, place: *mut ()) {
         // SAFETY: this function is in the kind of a cell of just this type.
         let cell = unsafe { header.cast::<Self>().as_ref() };
         // SAFETY: with the latch final, only the handle touches the stage.
         let stage = unsafe { &mut *cell.stage.get() };
-        let outcome = match std::mem::replace(stage, Stage::Taken) {
-            Stage::Finished(outcome) => Some(outcome),
-            Stage::Waiting(closure) => {
-                drop(closure);
-                Some(Err(Failure::Cancelled))
-            }
-            Stage::Taken => None,
-        };
-        // SAFETY: `place` is a live `Option<Outcome<T>>` by the caller's promise.
-        unsafe { *place.cast::<Option<Outcome<T>>>() = outcome };
+        if let Stage::Finished(outcome) = std::mem::replace(stage, Stage::Taken) {
+            // SAFETY: `place` is a live `Outcome<T>` by the caller's promise.
+            unsafe { *place.cast::<Outcome<T>>() = outcome };
+        }
     }
 
     /// # Safety
@@ -210,4 +206,7 @@ impl<F: FnOnce() -> T, T> Cell<F, T> {
     }
 }
 
-const _: () = assert!(size_of::<Header>() <= 48, "a task's overhead is part of its contract");
+const _: () = assert!(
+    size_of::<Header>() <= 48,
+    "a task's overhead is part of its contract"
+);

@@ -28,7 +28,10 @@ unsafe impl<T: Send> Sync for JoinHandle<T> {}
 
 impl<T> JoinHandle<T> {
     pub(super) fn new(cell: NonNull<Header>) -> Self {
-        Self { cell, result: PhantomData }
+        Self {
+            cell,
+            result: PhantomData,
+        }
     }
 
     /// Whether the task has ended: finished, panicked or cancelled.
@@ -63,7 +66,7 @@ impl<T> JoinHandle<T> {
         }
         // SAFETY: 1. the latch is final, the handle held; 2. the handle was made with the cell's type.
         let outcome = unsafe { cell::take_result::<T>(self.cell) };
-        outcome.expect("only `join` takes the result, and takes the handle with it").map_err(JoinError)
+        outcome.map_err(JoinError)
     }
 }
 
@@ -76,7 +79,9 @@ impl<T> Drop for JoinHandle<T> {
 
 impl<T> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinHandle").field("is_finished", &self.is_finished()).finish()
+        f.debug_struct("JoinHandle")
+            .field("is_finished", &self.is_finished())
+            .finish()
     }
 }
 

@@ -67,7 +67,11 @@ impl State {
     fn release(&self, holder: u32) -> AfterRelease {
         // AcqRel: the first holder's writes reach the second, which frees the cell.
         let before = self.0.fetch_and(!holder, Ordering::AcqRel);
-        if before & (QUEUED | HANDLE) == holder { AfterRelease::Free } else { AfterRelease::Keep }
+        if before & (QUEUED | HANDLE) == holder {
+            AfterRelease::Free
+        } else {
+            AfterRelease::Keep
+        }
     }
 }
 

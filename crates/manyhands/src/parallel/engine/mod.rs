@@ -71,7 +71,11 @@ pub(crate) enum Opening {
 /// go on after all runners have ended.
 pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, plan: &Plan<'_>) {
     let _entered = plan.runtime.map(|runtime| runtime.enter());
-    let mut rest = Rest { source, start: 0, end: source.len() };
+    let mut rest = Rest {
+        source,
+        start: 0,
+        end: source.len(),
+    };
     while rest.start < rest.end && rest.start < consumer.end() {
         let (start, end) = rest.take(STRETCH_MAX);
         drive_stretch(source, consumer, plan, start, end);
@@ -111,7 +115,10 @@ pub(crate) struct Runner<'a, T, C: Consumer<T>> {
 
 impl<'a, T, C: Consumer<T>> Runner<'a, T, C> {
     pub(crate) fn new(consumer: &'a C) -> Self {
-        Self { consumer, state: None }
+        Self {
+            consumer,
+            state: None,
+        }
     }
 
     /// The state, begun on first use.
@@ -123,7 +130,9 @@ impl<'a, T, C: Consumer<T>> Runner<'a, T, C> {
 
 impl<T, C: Consumer<T>> Drop for Runner<'_, T, C> {
     fn drop(&mut self) {
-        let Some(state) = self.state.take() else { return };
+        let Some(state) = self.state.take() else {
+            return;
+        };
         if thread::panicking() {
             // A second panic would abort; the first one is what the caller must hear of.
             let _ = crate::job::catch(|| self.consumer.finish(state));
@@ -184,7 +193,7 @@ impl Rate {
 
     /// Ticks for `items` items.
     pub(crate) fn ticks_for(self, items: u64) -> u64 {
-        u64::try_from(u128::from(self.0) * u128::from(items) >> 10).unwrap_or(u64::MAX)
+        u64::try_from((u128::from(self.0) * u128::from(items)) >> 10).unwrap_or(u64::MAX)
     }
 
     /// Items that take about `ticks`, at least one.
@@ -209,7 +218,12 @@ impl Probe {
             rate => rate.items_in(clock::ticks_in(PROBE_NANOS)),
         };
         let now = clock::ticks();
-        Self { begun: now, last: now, rate: expected, block }
+        Self {
+            begun: now,
+            last: now,
+            rate: expected,
+            block,
+        }
     }
 
     /// `done` items are done and `left` are left; returns how many ticks those will take.
@@ -254,7 +268,8 @@ fn pays_to_share(left: u64) -> bool {
 /// the next one: then it is woken for the series.
 fn is_one_of_a_series(runtime: &Shared, left: u64) -> bool {
     let (last_end, credit) = HOT.get();
-    let in_series = clock::ticks().saturating_sub(last_end) < clock::ticks_in(SERIES_GAP_NANOS_MAX) + left;
+    let in_series =
+        clock::ticks().saturating_sub(last_end) < clock::ticks_in(SERIES_GAP_NANOS_MAX) + left;
     let credit = if in_series { credit + left / 2 } else { 0 };
     let pays = credit > WAKE_PAYS_FROM * runtime.wake_latency();
     HOT.set((last_end, if pays { 0 } else { credit }));

@@ -10,7 +10,9 @@
 use crate::job::{AbortOnUnwind, Payload, catch, resume_all};
 use crate::parallel::consumer::Consumer;
 use crate::parallel::engine::stripes::Stripes;
-use crate::parallel::engine::{BLOCK_NANOS_MAX, Indexed, Opening, Plan, Rate, Rest, Runner, WAKE_PAYS_FROM};
+use crate::parallel::engine::{
+    BLOCK_NANOS_MAX, Indexed, Opening, Plan, Rate, Rest, Runner, WAKE_PAYS_FROM,
+};
 use crate::runtime::seat::Seat;
 use crate::runtime::site::Site;
 use crate::runtime::{OpenCall, OpenSlot, current, next_slot, wait};
@@ -79,12 +81,19 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
         let begun = clock::ticks();
         call.run_open(seat, runner, plan.opening, site);
         call.learn(site, clock::ticks().saturating_sub(begun), u64::from(len));
-        resume_all(call.panics.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        resume_all(
+            call.panics
+                .into_inner()
+                .unwrap_or_else(|poisoned| poisoned.into_inner()),
+        );
     });
 }
 
 /// Nobody can be let in.
-fn run_alone<S: Indexed, C: Consumer<S::Item>>(mut rest: Rest<'_, S>, runner: &mut Runner<'_, S::Item, C>) {
+fn run_alone<S: Indexed, C: Consumer<S::Item>>(
+    mut rest: Rest<'_, S>,
+    runner: &mut Runner<'_, S::Item, C>,
+) {
     let (from, to) = rest.take(u64::MAX);
     // SAFETY: taken from `rest` just now.
     let items = unsafe { rest.source.block(from, to) };
@@ -106,7 +115,11 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
         seat.open_depth.set(seat.open_depth.get() + 1);
         // SAFETY: `self` stays in place until the slot is closed and drained below.
         unsafe { self.slot.open(&raw const self.open) };
-        let expected = if opening == Opening::AtOnce { Rate(site.cost()) } else { self.rate };
+        let expected = if opening == Opening::AtOnce {
+            Rate(site.cost())
+        } else {
+            self.rate
+        };
         if opening == Opening::AtOnce {
             seat.runtime().arm_monitor();
         }
@@ -125,12 +138,17 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
     /// Decides how many workers are worth waking for what is left.
     fn plan_wakes(&self, seat: &Seat, rate: Rate) {
         let runtime = seat.runtime();
-        let left = if rate == Rate::UNKNOWN { u64::MAX } else { rate.ticks_for(self.stripes.left()) };
+        let left = if rate == Rate::UNKNOWN {
+            u64::MAX
+        } else {
+            rate.ticks_for(self.stripes.left())
+        };
         if !runtime.idle.has_room() || left <= WAKE_PAYS_FROM * runtime.wake_latency() {
             // A series of short loops wakes one worker, for all of them.
             let one = u32::from(runtime.idle.has_room() && !runtime.idle.is_anyone_searching());
             // Relaxed: a count of hints.
-            self.to_wake.store(one.min(u32::from(rate != Rate::UNKNOWN)), Ordering::Relaxed);
+            self.to_wake
+                .store(one.min(u32::from(rate != Rate::UNKNOWN)), Ordering::Relaxed);
             return;
         }
         let shares = left / clock::ticks_in(SHARE_NANOS_WORTH_A_WAKE);
@@ -144,9 +162,11 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
     fn wake_more(&self, seat: &Seat) {
         for _ in 0..WAKES_EACH {
             // Relaxed, both: a count of hints.
-            let claimed = self.to_wake.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
-                count.checked_sub(1)
-            });
+            let claimed =
+                self.to_wake
+                    .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
+                        count.checked_sub(1)
+                    });
             if claimed.is_err() {
                 return;
             }
@@ -183,7 +203,10 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
                 break;
             }
             let now = clock::ticks();
-            rate = smoothed(rate, Rate::of(now.saturating_sub(last), u64::from(end - start)));
+            rate = smoothed(
+                rate,
+                Rate::of(now.saturating_sub(last), u64::from(end - start)),
+            );
             last = now;
             self.between_blocks(seat);
         }
@@ -219,7 +242,10 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
     fn discard(&self, (start, end): (u32, u32)) {
         if start < end {
             // SAFETY: claimed positions, or those nobody claimed, after all runners have gone.
-            unsafe { self.source.discard(self.base + u64::from(start), self.base + u64::from(end)) };
+            unsafe {
+                self.source
+                    .discard(self.base + u64::from(start), self.base + u64::from(end));
+            }
         }
     }
 

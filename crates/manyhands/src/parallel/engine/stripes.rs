@@ -27,7 +27,9 @@ impl Stripes {
     pub(crate) fn new(runners: usize, len: u32) -> Self {
         let stripes = Self {
             inline: [const { Padded(AtomicU64::new(0)) }; INLINE],
-            more: (INLINE..runners).map(|_| Padded(AtomicU64::new(0))).collect(),
+            more: (INLINE..runners)
+                .map(|_| Padded(AtomicU64::new(0)))
+                .collect(),
         };
         // Relaxed: published when the loop is opened.
         stripes.of(0).store(pack(0, len), Ordering::Relaxed);
@@ -58,7 +60,9 @@ impl Stripes {
     /// nothing is left anywhere.
     pub(crate) fn steal(&self, runner: usize) -> bool {
         loop {
-            let Some((longest, word)) = self.longest() else { return false };
+            let Some((longest, word)) = self.longest() else {
+                return false;
+            };
             let (start, end) = unpack(word);
             let middle = start + (end - start) / 2;
             // Relaxed, both: see the file's header.
@@ -125,7 +129,10 @@ fn pack(start: u32, end: u32) -> u64 {
     u64::from(start) << 32 | u64::from(end)
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "takes the two halves apart")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "takes the two halves apart"
+)]
 fn unpack(word: u64) -> (u32, u32) {
     ((word >> 32) as u32, word as u32)
 }

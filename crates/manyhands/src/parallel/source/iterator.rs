@@ -47,7 +47,10 @@ pub fn from_iter<I>(iterator: I) -> FromIter<I::IntoIter>
 where
     I: IntoIterator<Item: Send, IntoIter: Send>,
 {
-    FromIter { iterator: iterator.into_iter(), chunk_max: CHUNK_MAX }
+    FromIter {
+        iterator: iterator.into_iter(),
+        chunk_max: CHUNK_MAX,
+    }
 }
 
 impl<I> FromIter<I> {
@@ -55,7 +58,10 @@ impl<I> FromIter<I> {
     /// may then wait for what the next item's body does.
     #[doc(alias = "EnumerablePartitionerOptions.NoBuffering")]
     pub fn unbuffered(self) -> Self {
-        Self { chunk_max: 1, ..self }
+        Self {
+            chunk_max: 1,
+            ..self
+        }
     }
 }
 
@@ -74,7 +80,10 @@ impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
     fn drive<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
         let _entered = plan.runtime.map(|runtime| runtime.enter());
         let (chunk_max, unbuffered) = (self.chunk_max, self.chunk_max == 1);
-        let mut pull = Pull { iterator: Some(self.iterator), next: 0 };
+        let mut pull = Pull {
+            iterator: Some(self.iterator),
+            next: 0,
+        };
         let mut runner = Runner::new(consumer);
         let alone = plan.degree == Some(1);
         if (unbuffered && !alone)
@@ -86,7 +95,10 @@ impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
 
     fn drive_leaves<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
         let _entered = plan.runtime.map(|runtime| runtime.enter());
-        let pull = Pull { iterator: Some(self.iterator), next: 0 };
+        let pull = Pull {
+            iterator: Some(self.iterator),
+            next: 0,
+        };
         share(pull, &mut Runner::new(consumer), plan, (LEAF_LEN, LEAF_LEN));
     }
 
@@ -122,7 +134,9 @@ impl<I: Iterator> Pull<I> {
     ) -> After {
         let begun = clock::ticks();
         let mut block = 1;
-        let Some(iterator) = &mut self.iterator else { return After::Done };
+        let Some(iterator) = &mut self.iterator else {
+            return After::Done;
+        };
         while self.next < consumer.end() {
             let mut taken = 0;
             let counted = iterator.by_ref().take(block).inspect(|_| taken += 1);
@@ -137,7 +151,10 @@ impl<I: Iterator> Pull<I> {
             }
             let per_item = Rate::of(spent, self.next);
             let wanted = per_item.items_in((spent / 2).max(clock::ticks_in(PROBE_NANOS)));
-            block = usize::try_from(wanted).unwrap_or(chunk_max).clamp(1, block * 8).min(chunk_max);
+            block = usize::try_from(wanted)
+                .unwrap_or(chunk_max)
+                .clamp(1, block * 8)
+                .min(chunk_max);
         }
         After::Done
     }
@@ -146,7 +163,9 @@ impl<I: Iterator> Pull<I> {
     fn fill(&mut self, chunk: &mut Vec<I::Item>, max: usize) -> Result<u64, Payload> {
         let first = self.next;
         // Taken out, so that a panic leaves none behind: the iterator is then dropped, once.
-        let Some(mut iterator) = self.iterator.take() else { return Ok(first) };
+        let Some(mut iterator) = self.iterator.take() else {
+            return Ok(first);
+        };
         catch(|| chunk.extend(iterator.by_ref().take(max)))?;
         self.next += chunk.len() as u64;
         if chunk.len() == max {
@@ -224,7 +243,11 @@ fn share<I, C>(
             seat.open_depth.set(seat.open_depth.get() - 1);
         }
         frame.disarm();
-        resume_all(call.panics.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        resume_all(
+            call.panics
+                .into_inner()
+                .unwrap_or_else(|poisoned| poisoned.into_inner()),
+        );
     });
 }
 
@@ -246,14 +269,18 @@ impl<I: Iterator, C: Consumer<I::Item>> Call<'_, I, C> {
             }
             let pulled = chunk.len();
             if let Err(payload) = catch(|| {
-                self.consumer.consume(runner.state(), first, chunk.drain(..));
+                self.consumer
+                    .consume(runner.state(), first, chunk.drain(..));
             }) {
                 return self.note_panic(payload);
             }
             let rate = Rate::of(clock::ticks().saturating_sub(begun), pulled as u64);
             let wanted = rate.items_in(clock::ticks_in(BLOCK_NANOS_MAX));
             if self.chunk.0 < size_max {
-                size = usize::try_from(wanted).unwrap_or(size_max).clamp(1, size * 2).min(size_max);
+                size = usize::try_from(wanted)
+                    .unwrap_or(size_max)
+                    .clamp(1, size * 2)
+                    .min(size_max);
             }
             if let Some(seat) = seat {
                 seat.counters.finished.bump();

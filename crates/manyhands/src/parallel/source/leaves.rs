@@ -14,8 +14,19 @@ pub(super) fn drive_leaves<S: Indexed, C: Consumer<S::Item>>(
     plan: &Plan<'_>,
 ) {
     let len = source.len();
-    let leaves = Leaves { source, len, leaf_len: len.div_ceil(LEAVES_MAX).max(1) };
-    drive(&leaves, &ByLeaf { leaves: &leaves, consumer }, plan);
+    let leaves = Leaves {
+        source,
+        len,
+        leaf_len: len.div_ceil(LEAVES_MAX).max(1),
+    };
+    drive(
+        &leaves,
+        &ByLeaf {
+            leaves: &leaves,
+            consumer,
+        },
+        plan,
+    );
 }
 
 /// A source whose items are the leaves of another.
@@ -45,7 +56,10 @@ unsafe impl<S: Indexed> Indexed for Leaves<'_, S> {
 
     unsafe fn discard(&self, start: u64, end: u64) {
         // SAFETY: as promised by the caller.
-        unsafe { self.source.discard(self.first_of(start), self.first_of(end)) };
+        unsafe {
+            self.source
+                .discard(self.first_of(start), self.first_of(end));
+        }
     }
 }
 

@@ -36,7 +36,8 @@ use crate::parallel::engine::{Indexed, Plan, drive};
 /// time is no source):
 /// ```compile_fail,E0277
 /// let shared = std::rc::Rc::new([1, 2]);
-/// manyhands::parallel::for_each(manyhands::parallel::from_iter(shared.iter()), |_| {});
+/// let iterator = (0..2).map(move |i| shared[i]);
+/// manyhands::parallel::for_each(manyhands::parallel::from_iter(iterator), |_| {});
 /// ```
 #[doc(alias = "Partitioner")]
 pub trait Source: Drive {}

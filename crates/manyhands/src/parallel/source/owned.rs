@@ -20,7 +20,10 @@ unsafe impl<T: Send> Sync for OwnedItems<T> {}
 impl<T> OwnedItems<T> {
     fn place(&self, position: u64) -> *mut T {
         let position = to_usize(position);
-        assert!(position <= self.items.len(), "a position lies within the vector");
+        assert!(
+            position <= self.items.len(),
+            "a position lies within the vector"
+        );
         // SAFETY: at most one past the last item.
         unsafe { self.items.as_ptr().cast_mut().add(position) }
     }
@@ -35,7 +38,10 @@ unsafe impl<T: Send> Indexed for OwnedItems<T> {
     }
 
     unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = T> {
-        Moved { next: self.place(start), left: to_usize(end - start) }
+        Moved {
+            next: self.place(start),
+            left: to_usize(end - start),
+        }
     }
 
     unsafe fn discard(&self, start: u64, end: u64) {
@@ -93,7 +99,9 @@ impl<T: Send> Drive for Vec<T> {
     type Feed = ByPosition<OwnedItems<T>>;
 
     fn into_feed(self) -> Self::Feed {
-        ByPosition(OwnedItems { items: ManuallyDrop::new(self) })
+        ByPosition(OwnedItems {
+            items: ManuallyDrop::new(self),
+        })
     }
 }
 

@@ -59,7 +59,11 @@ where
         // A plain range is what the compiler vectorises. It cannot hold the type's highest value; the one
         // block that needs it has its last index appended.
         let wraps = last <= first && start < end;
-        let until = if wraps { self.start.plus(end - 1) } else { last };
+        let until = if wraps {
+            self.start.plus(end - 1)
+        } else {
+            last
+        };
         (first..until).chain(wraps.then_some(until))
     }
 }
@@ -72,8 +76,15 @@ where
     type Feed = ByPosition<Indices<T>>;
 
     fn into_feed(self) -> Self::Feed {
-        let len = if self.start < self.end { self.end.distance_from(self.start) } else { 0 };
-        ByPosition(Indices { start: self.start, len })
+        let len = if self.start < self.end {
+            self.end.distance_from(self.start)
+        } else {
+            0
+        };
+        ByPosition(Indices {
+            start: self.start,
+            len,
+        })
     }
 }
 
@@ -86,7 +97,11 @@ where
 
     fn into_feed(self) -> Self::Feed {
         let (start, end) = self.into_inner();
-        let len = if start <= end { end.distance_from(start).saturating_add(1) } else { 0 };
+        let len = if start <= end {
+            end.distance_from(start).saturating_add(1)
+        } else {
+            0
+        };
         ByPosition(Indices { start, len })
     }
 }
@@ -164,15 +179,24 @@ mod tests {
             let left = unsafe { indices.block(0, split) };
             // SAFETY: as above.
             let right = unsafe { indices.block(split, indices.len()) };
-            assert!(left.chain(right).eq(expected.iter().copied()), "{indices:?} at {split}");
+            assert!(
+                left.chain(right).eq(expected.iter().copied()),
+                "{indices:?} at {split}"
+            );
         }
     }
 
     #[test]
     fn blocks_cover_the_range_at_both_ends_of_the_type() {
-        check(&(250..=255_u8).into_feed().0, &[250, 251, 252, 253, 254, 255]);
+        check(
+            &(250..=255_u8).into_feed().0,
+            &[250, 251, 252, 253, 254, 255],
+        );
         check(&(-128..=-126_i8).into_feed().0, &[-128, -127, -126]);
-        check(&(i64::MAX - 1..=i64::MAX).into_feed().0, &[i64::MAX - 1, i64::MAX]);
+        check(
+            &(i64::MAX - 1..=i64::MAX).into_feed().0,
+            &[i64::MAX - 1, i64::MAX],
+        );
         check(&(u128::MAX..=u128::MAX).into_feed().0, &[u128::MAX]);
         check(&(-2..2_i32).into_feed().0, &[-2, -1, 0, 1]);
     }

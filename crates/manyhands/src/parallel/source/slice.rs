@@ -47,7 +47,10 @@ unsafe impl<'a, T: Send> Indexed for MutableItems<'a, T> {
     #[inline]
     unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = &'a mut T> {
         let (start, end) = (to_usize(start), to_usize(end));
-        assert!(start <= end && end <= self.len, "a block lies within the slice");
+        assert!(
+            start <= end && end <= self.len,
+            "a block lies within the slice"
+        );
         // SAFETY: start <= len, the length of the slice.
         let first = unsafe { self.start.add(start) };
         // SAFETY: within the slice, and by the caller's promise asked for once, so unique while `'a` lasts.
@@ -70,7 +73,11 @@ impl<'a, T: Send> Drive for &'a mut [T] {
 
     fn into_feed(self) -> Self::Feed {
         let (start, len) = (self.as_mut_ptr(), self.len());
-        ByPosition(MutableItems { start, len, borrowed: PhantomData })
+        ByPosition(MutableItems {
+            start,
+            len,
+            borrowed: PhantomData,
+        })
     }
 }
 
@@ -111,7 +118,10 @@ impl<'a, T: Send, const N: usize> Drive for &'a mut [T; N] {
 }
 
 /// Positions of things in memory fit.
-#[expect(clippy::cast_possible_truncation, reason = "positions are below a length that was a usize")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "positions are below a length that was a usize"
+)]
 pub(super) fn to_usize(position: u64) -> usize {
     position as usize
 }
