@@ -25,7 +25,7 @@ pub(crate) struct Latch(AtomicU64);
 impl Latch {
     /// A latch that is not set.
     #[inline(always)]
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(AtomicU64::new(WAITING))
     }
 
@@ -34,6 +34,12 @@ impl Latch {
     pub(crate) fn is_final(&self) -> bool {
         // Acquire: pairs with the Release in `finish`.
         self.0.load(Ordering::Acquire) & KIND_MASK == FINAL
+    }
+
+    /// Whether the work was given back undone. Asked after [`is_final`](Self::is_final).
+    pub(crate) fn is_returned(&self) -> bool {
+        // Relaxed: `is_final` has acquired.
+        self.0.load(Ordering::Relaxed) == RETURNED
     }
 
     /// Says who runs the work. Skipped when the waiter already sleeps.

@@ -41,7 +41,7 @@ impl Job {
     ///
     /// `perform` must not unwind.
     #[inline(always)]
-    pub(crate) const fn new(perform: unsafe fn(*mut Self, Action)) -> Self {
+    pub(crate) fn new(perform: unsafe fn(*mut Self, Action)) -> Self {
         Self {
             perform,
             link: AtomicPtr::new(ptr::null_mut()),

@@ -19,7 +19,7 @@ use crate::runtime::site::Site;
 use crate::runtime::{current, wait};
 use crate::sync::{clock, thread};
 use std::cell::UnsafeCell;
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::panic::resume_unwind;
 use std::ptr;
 
@@ -97,7 +97,7 @@ where
     })
 }
 
-#[inline]
+#[inline(always)]
 fn join_on<A, B, RA, RB>(seat: &'static Seat, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -120,11 +120,13 @@ where
     RB: Send,
 {
     let forked = StackJob::new(b);
-    let demanded = seat.deque.push(forked.as_job());
-    let pushes = seat.pushes.get().wrapping_add(1);
-    seat.pushes.set(pushes);
-    if demanded || pushes.is_multiple_of(PUSHES_PER_BEAT) {
-        beat(seat, demanded);
+    if seat.deque.push(forked.as_job()) {
+        answer_demand(seat);
+    }
+    let left = seat.pushes_to_beat.get() - 1;
+    seat.pushes_to_beat.set(left);
+    if left == 0 {
+        beat(seat);
     }
     let guard = TakeBackOnUnwind {
         seat,
@@ -137,8 +139,7 @@ where
         let b = unsafe { forked.take_closure() };
         (a, b())
     } else {
-        wait::for_latch(seat, &forked.latch);
-        (a, forked.finish())
+        (a, forked.wait(seat))
     }
 }
 
@@ -184,17 +185,20 @@ impl Drop for Timed {
     }
 }
 
-/// Every so many pushes, and at every demand: exposes work, and wakes a worker when the call has become
-/// long enough for one to be worth it.
+/// A thief wants work: exposes some.
 #[cold]
 #[inline(never)]
-fn beat(seat: &Seat, demanded: bool) {
+fn answer_demand(seat: &Seat) {
+    seat.deque.expose(EXPOSED_AT_ONCE);
+    seat.runtime().wake_if_nobody_searches();
+}
+
+/// Every so many pushes: wakes a worker when the call has become long enough for one to be worth it.
+#[cold]
+#[inline(never)]
+fn beat(seat: &Seat) {
+    seat.pushes_to_beat.set(PUSHES_PER_BEAT);
     let shared = seat.runtime();
-    if demanded {
-        seat.deque.expose(EXPOSED_AT_ONCE);
-        shared.wake_if_nobody_searches();
-        return;
-    }
     if !shared.idle.has_room() || shared.idle.is_anyone_searching() {
         return;
     }
@@ -212,7 +216,8 @@ struct StackJob<F, R> {
     job: Job,
     latch: Latch,
     closure: UnsafeCell<ManuallyDrop<F>>,
-    result: UnsafeCell<Option<Result<R, Payload>>>,
+    /// Written by a thief that runs the closure.
+    result: UnsafeCell<MaybeUninit<Result<R, Payload>>>,
 }
 
 impl<F: FnOnce() -> R, R> StackJob<F, R> {
@@ -222,7 +227,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
             job: Job::new(Self::perform),
             latch: Latch::new(),
             closure: UnsafeCell::new(ManuallyDrop::new(closure)),
-            result: UnsafeCell::new(None),
+            result: UnsafeCell::new(MaybeUninit::uninit()),
         }
     }
 
@@ -243,9 +248,11 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
         unsafe { ManuallyDrop::take(closure) }
     }
 
-    /// Owner, once the latch is final: the closure's value, from the thief or by running it now.
+    /// Owner: waits for the thief; the closure's value, from the thief or by running it now.
     #[cold]
-    fn finish(&self) -> R {
+    #[inline(never)]
+    fn wait(&self, seat: &'static Seat) -> R {
+        wait::for_latch(seat, &self.latch);
         match self.take_result() {
             Some(Ok(value)) => value,
             Some(Err(payload)) => resume_unwind(payload),
@@ -257,15 +264,19 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
         }
     }
 
-    /// Owner, once the latch is final: what the thief left; `None` if it gave the job back.
+    /// Owner, once the latch is final, and once: what the thief left; `None` if it gave the job back.
     fn take_result(&self) -> Option<Result<R, Payload>> {
         assert!(
             self.latch.is_final(),
             "the owner looks only after the latch is final"
         );
+        if self.latch.is_returned() {
+            return None;
+        }
         // SAFETY: with the latch final, the thief has done its last access.
-        let result = unsafe { &mut *self.result.get() };
-        result.take()
+        let result = unsafe { &*self.result.get() };
+        // SAFETY: the thief has written it, because it did not give the job back; read once.
+        Some(unsafe { result.assume_init_read() })
     }
 
     /// The thief's part: see [`Job::perform`].
@@ -299,7 +310,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
         let this = unsafe { &*this };
         // SAFETY: 1. and 2. as promised.
         let closure = unsafe { this.take_closure() };
-        let result = Some(catch(closure));
+        let result = MaybeUninit::new(catch(closure));
         // SAFETY: exclusive by 1.
         unsafe { *this.result.get() = result };
     }
@@ -312,22 +323,30 @@ struct TakeBackOnUnwind<'frame, F: FnOnce() -> R, R> {
 }
 
 impl<F: FnOnce() -> R, R> Drop for TakeBackOnUnwind<'_, F, R> {
+    #[inline(always)]
     fn drop(&mut self) {
-        debug_assert!(thread::panicking(), "only unwinding drops this guard");
-        if self.seat.deque.pop(self.forked.as_job()) == Popped::Mine {
-            // SAFETY: 1. and 2.: `pop` gave the job back, unperformed.
-            drop(unsafe { self.forked.take_closure() });
-        } else {
-            wait::for_latch_idly(self.seat, &self.forked.latch);
-            if self.forked.take_result().is_none() {
-                // SAFETY: 1. and 2.: the thief gave the job back untouched.
-                drop(unsafe { self.forked.take_closure() });
-            }
-        }
+        self.forked.take_back(self.seat);
     }
 }
 
-/// A power of two, so that the test is one instruction. 64 joins of a few nanoseconds pass between looks.
-const PUSHES_PER_BEAT: u32 = 64;
+impl<F: FnOnce() -> R, R> StackJob<F, R> {
+    /// Owner, unwinding: takes the job back, or waits for its thief; drops the closure or its result.
+    #[cold]
+    #[inline(never)]
+    fn take_back(&self, seat: &'static Seat) {
+        debug_assert!(thread::panicking(), "only unwinding drops the guard");
+        if seat.deque.pop(self.as_job()) == Popped::Stolen {
+            wait::for_latch_idly(seat, &self.latch);
+            if self.take_result().is_some() {
+                return;
+            }
+        }
+        // SAFETY: 1. and 2.: popped, or given back untouched.
+        drop(unsafe { self.take_closure() });
+    }
+}
+
+/// Some hundred joins of a few nanoseconds pass between looks at the clock.
+pub(crate) const PUSHES_PER_BEAT: u32 = 128;
 /// The oldest entry is the largest part of the work; one is enough until a thief asks again.
 const EXPOSED_AT_ONCE: usize = 1;

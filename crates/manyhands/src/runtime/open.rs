@@ -54,7 +54,7 @@ impl OpenSlot {
         Self {
             state: AtomicU32::new(0),
             shared: AtomicPtr::new(ptr::null_mut()),
-            helpers: [const { AtomicU64::new(0) }; HELPERS_RECORDED],
+            helpers: std::array::from_fn(|_| AtomicU64::new(0)),
         }
     }
 

@@ -53,8 +53,8 @@ pub(crate) struct Seat {
     occupant: AtomicU32,
     /// Occupant: slots in use.
     pub(crate) open_depth: Cell<usize>,
-    /// Occupant: pushes since the seat was made, for the heartbeat.
-    pub(crate) pushes: Cell<u32>,
+    /// Occupant: pushes until the next heartbeat.
+    pub(crate) pushes_to_beat: Cell<u32>,
     /// Occupant: inside a join that is being timed.
     pub(crate) in_timed_join: Cell<bool>,
     /// Occupant: ticks of the last heartbeat that woke somebody.
@@ -115,7 +115,7 @@ impl Seat {
             runtime: AtomicPtr::new(ptr::null_mut()),
             occupant: AtomicU32::new(Occupant::None as u32),
             open_depth: Cell::new(0),
-            pushes: Cell::new(0),
+            pushes_to_beat: Cell::new(1),
             in_timed_join: Cell::new(false),
             last_wake: Cell::new(0),
             random: Cell::new(u32::from(number) * 2 + 1),

@@ -79,7 +79,7 @@ const CLAIMED: u32 = 1;
 const QUEUED: u32 = 2;
 const HANDLE: u32 = 4;
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::{AfterRelease, Claim, State};
 
