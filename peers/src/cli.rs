@@ -1,0 +1,76 @@
+//! The arguments as typed, and the one-line refusal of bad ones.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Args, Parser, Subcommand};
+
+/// Compares manyhands with its peers, interleaved in one run: medians and ratios.
+#[derive(Debug, Parser)]
+#[command(name = "peers", version, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Parallel loops: five bodies, n = 1 … 10⁷, pool hot, parked and busy
+    Loops(Settings),
+    /// Fork-join without cut-off: fib(32) and the sum of a small and a big tree
+    Joins(Settings),
+    /// One and ten million empty closures, spawned from outside and from inside the pool
+    Items(Settings),
+    /// CPU time a pool uses in ten idle seconds after work
+    Idle(Settings),
+    /// One contender in a process of its own, driven over its standard streams
+    #[command(hide = true)]
+    Child { problem: String, contender: String },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Settings {
+    /// Short windows and few rounds: shows that everything works, not who wins
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Only these contenders (the base of the ratios always runs)
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+    /// Only the cases that have all these words, such as "sha hot"
+    #[arg(long, value_name = "WORDS", default_value = "")]
+    pub(crate) cases: String,
+    /// Rounds per case; in a round every contender measures once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) rounds: Option<u16>,
+    /// Seed of the order of contenders within the rounds [default: from the clock]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Also write the tables to this file
+    #[arg(long, value_name = "FILE.md")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Parses the arguments; the error is the process's exit code after the answer was printed.
+pub(crate) fn parse() -> Result<Cli, ExitCode> {
+    Cli::try_parse().map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            print!("{error}");
+            ExitCode::SUCCESS
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+            refuse("name a comparison: loops, joins, items or idle (--help says more)")
+        }
+        _ => {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or("bad arguments");
+            refuse(first.trim_start_matches("error: "))
+        }
+    })
+}
+
+/// Prints the one line and gives the exit code of bad arguments.
+pub(crate) fn refuse(message: &str) -> ExitCode {
+    eprintln!("error: {message}");
+    ExitCode::from(2)
+}

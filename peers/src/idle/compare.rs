@@ -1,0 +1,86 @@
+//! The parent's side: starts all contenders, lets them idle together, and prints what they used.
+
+use std::time::Duration;
+
+use crate::cli::Settings;
+use crate::idle::ARMS;
+use crate::machine;
+use crate::peer::Peer;
+use crate::protocol::{Request, Sample};
+use crate::report::Report;
+use crate::team::{Outcome, Role};
+
+/// The measurement, as the command line asks for it.
+pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
+    if settings.rounds.is_some() || !settings.cases.is_empty() || settings.seed.is_some() {
+        return Outcome::Refused("idle has no rounds, cases or seed".to_owned());
+    }
+    let window = if settings.quick {
+        Duration::from_secs(2)
+    } else {
+        Duration::from_secs(10)
+    };
+    let request = Request {
+        case: "idle".to_owned(),
+        window,
+    };
+    report.line("## Idle\n");
+    report.line(&machine::line());
+    report.line("");
+    report.line(&format!(
+        "Milliseconds of CPU time in {} idle seconds after 200 ms of work.\n",
+        window.as_secs()
+    ));
+    let selected = ARMS.iter().filter(|arm| {
+        debug_assert_eq!(arm.role, Role::Contender, "idle has no base");
+        settings.only.is_empty() || settings.only.iter().any(|name| name == arm.contender)
+    });
+    let mut peers: Vec<(&str, Result<Peer, String>)> = selected
+        .map(|arm| (arm.label, Peer::start("idle", arm.contender)))
+        .collect();
+    for (_, peer) in &mut peers {
+        ask(peer, &request);
+    }
+    let mut outcome = Outcome::Agreed;
+    let mut rows = Vec::new();
+    for (label, peer) in &mut peers {
+        rows.push(match peer {
+            Err(reason) => vec![
+                (*label).to_owned(),
+                format!("absent: {reason}"),
+                "·".to_owned(),
+            ],
+            Ok(peer) => match peer.receive() {
+                Ok(sample) => row(label, &sample),
+                Err(message) => {
+                    outcome = Outcome::Failed;
+                    vec![
+                        (*label).to_owned(),
+                        format!("FAILED: {message}"),
+                        "·".to_owned(),
+                    ]
+                }
+            },
+        });
+    }
+    let tenth = window.as_millis() / 10;
+    let header = [
+        "".to_owned(),
+        format!("first {tenth} ms"),
+        "the rest".to_owned(),
+    ];
+    report.table(&header, &rows);
+    outcome
+}
+
+/// A send that fails leaves a dead process, which the answer then reports.
+fn ask(peer: &mut Result<Peer, String>, request: &Request) {
+    if let Ok(peer) = peer {
+        let _ = peer.send(request);
+    }
+}
+
+fn row(label: &str, sample: &Sample) -> Vec<String> {
+    let cells = sample.values.iter().map(|value| format!("{value:.2} ms"));
+    std::iter::once(label.to_owned()).chain(cells).collect()
+}

@@ -1,0 +1,107 @@
+//! CPU time that a pool uses while nobody asks it for anything, right after it worked.
+//!
+//! Each contender works for 200 ms in a process of its own and then idles; all idle at the same
+//! time, which the CPU time of a process does not notice.
+
+mod compare;
+
+use std::hint::black_box;
+use std::thread;
+use std::time::Duration;
+
+use crate::clock;
+use crate::items::{Items, Tokio};
+use crate::loops::{self, Loops};
+use crate::protocol::{self, Request, Sample};
+use crate::team::Arm;
+
+pub(crate) use compare::compare;
+
+/// The rows of the table.
+pub(crate) const ARMS: [Arm; 9] = [
+    Arm::contender("manyhands"),
+    Arm::contender("rayon"),
+    Arm::contender("chili"),
+    Arm::contender("chili-scope-kept"),
+    Arm::contender("forte"),
+    Arm::contender("orx-parallel"),
+    Arm::contender("paralight"),
+    Arm::contender("openmp"),
+    Arm::contender("tokio"),
+];
+
+/// Serves one contender; `false` if there is none of this name.
+pub(crate) fn serve(contender: &str) -> bool {
+    match contender {
+        "manyhands" => serve_loops::<loops::Manyhands>(),
+        "rayon" => serve_loops::<loops::Rayon>(),
+        "chili" => serve_chili(),
+        "chili-scope-kept" => serve_loops::<loops::Chili>(),
+        "forte" => serve_loops::<loops::Forte>(),
+        "orx-parallel" => serve_loops::<loops::Orx>(),
+        "paralight" => serve_loops::<loops::Paralight>(),
+        "openmp" => serve_loops::<loops::OpenMp>(),
+        "tokio" => serve_tokio(),
+        _ => return false,
+    }
+    true
+}
+
+/// The pool, and chili's scope, stay while the process idles.
+fn serve_loops<C: Loops>() {
+    match C::new() {
+        Ok(mut contender) => serve_work(|| work_loop(&mut contender)),
+        Err(reason) => protocol::say_absent(&reason),
+    }
+}
+
+/// chili's heartbeat runs while a scope exists; here each call makes its own.
+fn serve_chili() {
+    serve_work(|| {
+        if let Ok(mut contender) = loops::Chili::new() {
+            work_loop(&mut contender);
+        }
+    });
+}
+
+fn serve_tokio() {
+    match Tokio::new() {
+        Ok(mut contender) => serve_work(|| contender.outside(TASKS)),
+        Err(reason) => protocol::say_absent(&reason),
+    }
+}
+
+fn work_loop<C: Loops>(contender: &mut C) {
+    contender.for_range(LOOP_ITEMS, LOOP_GRAIN, |_| {
+        black_box(loops::sha512());
+    });
+}
+
+fn serve_work(mut work: impl FnMut()) {
+    protocol::serve(|request| Ok(answer(request, &mut work)));
+}
+
+/// Works, idles for the window, and answers with the milliseconds of CPU time used in the window's
+/// first tenth and in the rest of it.
+fn answer(request: &Request, work: &mut impl FnMut()) -> Sample {
+    let start = clock::now();
+    while start.elapsed() < WORK {
+        work();
+    }
+    let before = clock::process_cpu();
+    thread::sleep(request.window / 10);
+    let first = clock::process_cpu();
+    thread::sleep(request.window - request.window / 10);
+    let last = clock::process_cpu();
+    let millis = |time: Duration| time.as_secs_f64() * 1e3;
+    Sample {
+        checksum: 0,
+        values: vec![millis(first - before), millis(last - first)],
+    }
+}
+
+const WORK: Duration = Duration::from_millis(200);
+/// About 2.3 ms of SHA-512 for one thread.
+const LOOP_ITEMS: usize = 10_000;
+const LOOP_GRAIN: usize = 64;
+const TASKS: usize = 1_000;

@@ -1,0 +1,36 @@
+//! `manyhands::join` on the default runtime.
+
+use crate::joins::{Joins, tree::Node};
+
+#[derive(Debug)]
+pub(crate) struct Manyhands;
+
+impl Joins for Manyhands {
+    fn new() -> Self {
+        Self
+    }
+
+    fn fib(&mut self, index: u32) -> u64 {
+        fib(index)
+    }
+
+    fn sum(&mut self, tree: &Node) -> u64 {
+        sum(tree)
+    }
+}
+
+fn fib(index: u32) -> u64 {
+    if index < 2 {
+        return u64::from(index);
+    }
+    let (one, two) = manyhands::join(|| fib(index - 1), || fib(index - 2));
+    one + two
+}
+
+fn sum(node: &Node) -> u64 {
+    let (left, right) = manyhands::join(
+        || node.left.as_deref().map_or(0, sum),
+        || node.right.as_deref().map_or(0, sum),
+    );
+    node.value + left + right
+}

@@ -1,0 +1,188 @@
+//! The parent's side: runs the grid and prints one table per body and state.
+
+use std::time::Duration;
+
+use crate::case_result::CaseResult;
+use crate::cli::Settings;
+use crate::loops::case::{self, Body, Case, OPENMP_LENS, State};
+use crate::loops::{ARMS, verdict};
+use crate::plan::{self, Plan};
+use crate::report::{self, Report};
+use crate::team::{Arm, Lifetime, Outcome, Team};
+
+/// The comparison, as the command line asks for it.
+pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
+    let mut cases = case::grid();
+    let extra: Vec<Case> = case::openmp_cases()
+        .into_iter()
+        .filter(|case| !cases.contains(case))
+        .collect();
+    cases.extend(extra);
+    let names = cases.iter().map(Case::to_string).collect();
+    let names = match plan::select(names, settings) {
+        Ok(names) => names,
+        Err(refused) => return refused,
+    };
+    let plan = Plan::new(settings, ROUNDS, WINDOW);
+    let mut team = Team::new("loops", &ARMS, Lifetime::Kept, &settings.only, plan.seed);
+    report.line("## Loops\n");
+    plan.describe(report);
+    let results = team.run(&names, |_| plan.rounds, plan.window);
+    let results = Results(results);
+    for body in Body::ALL {
+        for state in State::ALL {
+            print_table(&results, body, state, report);
+        }
+    }
+    print_openmp(&results, report);
+    verdict::print(&results, report);
+    report.notes(&results.0)
+}
+
+/// All results, found by their case.
+#[derive(Debug)]
+pub(crate) struct Results(Vec<CaseResult>);
+
+impl Results {
+    pub(crate) fn of(&self, case: Case) -> Option<&CaseResult> {
+        let name = case.to_string();
+        self.0.iter().find(|result| result.case == name)
+    }
+
+    /// The arms that took part.
+    pub(crate) fn arms(&self) -> impl Iterator<Item = Arm> {
+        self.0
+            .first()
+            .into_iter()
+            .flat_map(|result| result.arms.iter().map(|(arm, _)| *arm))
+    }
+}
+
+fn print_table(results: &Results, body: Body, state: State, report: &mut Report) {
+    let lens: Vec<usize> = case::lens(body)
+        .filter(|&len| results.of(Case { body, len, state }).is_some())
+        .collect();
+    if lens.is_empty() {
+        return;
+    }
+    report.line(&format!("### {}, {}\n", title(body), state.name()));
+    report.line("Ratio to the sequential loop; first row: its time per call.\n");
+    let header: Vec<String> = header("n", &lens);
+    let mut rows = vec![row("sequential", &lens, |len| {
+        let result = results.of(Case { body, len, state });
+        report::cell(result, BASE, |result| {
+            report::median_of(result, BASE, NANOS).map(report::time)
+        })
+    })];
+    for arm in results.arms().filter(|arm| arm.label != BASE) {
+        rows.push(row(arm.label, &lens, |len| {
+            let result = results.of(Case { body, len, state });
+            ratio_cell(result, arm.label, BASE, NANOS)
+        }));
+    }
+    report.table(&header, &rows);
+    if state == State::Busy {
+        print_background(results, body, &lens, report);
+    }
+}
+
+/// How far the other loop came: a contender could win the table above by starving it.
+fn print_background(results: &Results, body: Body, lens: &[usize], report: &mut Report) {
+    report.line(
+        "Items per second of the other loop (SHA-512), ratio to the sequential arm's, which is \
+         rayon's; more is better.\n",
+    );
+    let mut rows = Vec::new();
+    for arm in results.arms().filter(|arm| arm.label != BASE) {
+        rows.push(row(arm.label, lens, |len| {
+            let result = results.of(Case {
+                body,
+                len,
+                state: State::Busy,
+            });
+            ratio_cell(result, arm.label, BASE, BACKGROUND_RATE)
+        }));
+    }
+    report.table(&header("n", lens), &rows);
+}
+
+fn print_openmp(results: &Results, report: &mut Report) {
+    let lens: Vec<usize> = OPENMP_LENS
+        .into_iter()
+        .filter(|&len| results.of(openmp_case(len)).is_some())
+        .collect();
+    if lens.is_empty() || !results.arms().any(|arm| arm.label == OPENMP) {
+        return;
+    }
+    report.line("### Back-to-back loops of 10 µs to 1 ms of work, against OpenMP static\n");
+    let has_base = lens.iter().any(|&len| {
+        results
+            .of(openmp_case(len))
+            .is_some_and(|result| result.values(OPENMP, NANOS).is_some())
+    });
+    if !has_base {
+        report.line("OpenMP was not measured; the reason is below.\n");
+        return;
+    }
+    report.line("SHA-512 of 11 bytes, hot. Ratio to OpenMP; first rows: times per call.\n");
+    let mut rows = Vec::new();
+    for label in [BASE, OPENMP] {
+        rows.push(row(&format!("{label}, time"), &lens, |len| {
+            let result = results.of(openmp_case(len));
+            report::cell(result, label, |result| {
+                report::median_of(result, label, NANOS).map(report::time)
+            })
+        }));
+    }
+    for arm in results.arms().filter(|arm| arm.label != OPENMP) {
+        rows.push(row(arm.label, &lens, |len| {
+            ratio_cell(results.of(openmp_case(len)), arm.label, OPENMP, NANOS)
+        }));
+    }
+    report.table(&header("n", &lens), &rows);
+}
+
+fn openmp_case(len: usize) -> Case {
+    Case {
+        body: Body::Sha,
+        len,
+        state: State::Hot,
+    }
+}
+
+fn ratio_cell(result: Option<&CaseResult>, ours: &str, theirs: &str, index: usize) -> String {
+    report::cell(result, ours, |result| {
+        report::ratio_of(result, ours, theirs, index).map(report::ratio)
+    })
+}
+
+fn header(first: &str, lens: &[usize]) -> Vec<String> {
+    let lens = lens.iter().map(|&len| report::count(len));
+    std::iter::once(first.to_owned()).chain(lens).collect()
+}
+
+fn row(label: &str, lens: &[usize], cell: impl Fn(usize) -> String) -> Vec<String> {
+    std::iter::once(label.to_owned())
+        .chain(lens.iter().map(|&len| cell(len)))
+        .collect()
+}
+
+fn title(body: Body) -> &'static str {
+    match body {
+        Body::Sha => "SHA-512 of 11 bytes",
+        Body::Saxpy => "saxpy over f32",
+        Body::Skewed => "Skewed: the middle item is 1,000 others",
+        Body::Sum => "Sum of u64, bound by memory",
+        Body::Atomic => "Contended atomic",
+    }
+}
+
+/// Label of the arm the ratios are taken to.
+pub(crate) const BASE: &str = "sequential";
+const OPENMP: &str = "openmp";
+/// Place of the time per call among a sample's values.
+pub(crate) const NANOS: usize = 0;
+/// Place of the other loop's items per second, in the busy state only.
+const BACKGROUND_RATE: usize = 1;
+const ROUNDS: usize = 15;
+const WINDOW: Duration = Duration::from_millis(60);

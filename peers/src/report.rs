@@ -1,0 +1,156 @@
+//! Markdown on standard output and, if asked for, in a file.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::case_result::{CaseResult, Verdict};
+use crate::stats;
+use crate::team::Outcome;
+
+/// Where the tables go.
+#[derive(Debug)]
+pub(crate) struct Report {
+    file: Option<File>,
+}
+
+impl Report {
+    /// Opens the file now, so that a bad path is refused before anything is measured.
+    pub(crate) fn new(path: Option<&Path>) -> Result<Self, String> {
+        let open = |path: &Path| {
+            File::create(path).map_err(|error| format!("cannot write {}: {error}", path.display()))
+        };
+        Ok(Self {
+            file: path.map(open).transpose()?,
+        })
+    }
+
+    pub(crate) fn line(&mut self, text: &str) {
+        // A closed pipe or a full disk must not end a long measurement.
+        let _ = writeln!(io::stdout(), "{text}");
+        if let Some(file) = &mut self.file {
+            let _ = writeln!(file, "{text}");
+        }
+    }
+
+    /// A table whose first column is text and whose others are numbers.
+    pub(crate) fn table(&mut self, header: &[String], rows: &[Vec<String>]) {
+        self.line(&format!("| {} |", header.join(" | ")));
+        let rules: Vec<&str> = header
+            .iter()
+            .enumerate()
+            .map(|(i, _)| if i == 0 { "---" } else { "--:" })
+            .collect();
+        self.line(&format!("| {} |", rules.join(" | ")));
+        for row in rows {
+            self.line(&format!("| {} |", row.join(" | ")));
+        }
+        self.line("");
+    }
+
+    /// Lists absent and failed arms, each once per message, and says how the comparison ended.
+    pub(crate) fn notes(&mut self, results: &[CaseResult]) -> Outcome {
+        let mut absent: Vec<String> = Vec::new();
+        for (arm, verdict) in results.iter().flat_map(|result| &result.arms) {
+            if let Verdict::Absent(reason) = verdict {
+                absent.push(format!("Absent: {}: {reason}", arm.label));
+            }
+        }
+        absent.sort_unstable();
+        absent.dedup();
+        let mut outcome = Outcome::Agreed;
+        for line in absent {
+            self.line(&line);
+        }
+        for result in results {
+            for (label, message) in result.failures() {
+                outcome = Outcome::Failed;
+                self.line(&format!("FAILED: {}: {label}: {message}", result.case));
+            }
+        }
+        if outcome == Outcome::Agreed {
+            self.line("Checksums: equal in all contenders of every case.");
+        }
+        self.line("");
+        outcome
+    }
+}
+
+/// A cell of `combine(ours)`, or the word for why there is none.
+pub(crate) fn cell(
+    result: Option<&CaseResult>,
+    label: &str,
+    format: impl Fn(&CaseResult) -> Option<String>,
+) -> String {
+    let Some(result) = result else {
+        return "·".to_owned();
+    };
+    match result.verdict(label) {
+        None => "·".to_owned(),
+        Some(Verdict::Absent(_)) => "absent".to_owned(),
+        Some(Verdict::Failed(_)) => "FAILED".to_owned(),
+        Some(Verdict::Measured(_)) => format(result).unwrap_or_else(|| "?".to_owned()),
+    }
+}
+
+/// The median ratio within the round of one arm to another, of the values at `index`.
+pub(crate) fn ratio_of(result: &CaseResult, ours: &str, theirs: &str, index: usize) -> Option<f64> {
+    stats::ratio(&result.values(ours, index)?, &result.values(theirs, index)?)
+}
+
+/// The median of one arm's values at `index`.
+pub(crate) fn median_of(result: &CaseResult, label: &str, index: usize) -> Option<f64> {
+    stats::median(result.values(label, index)?)
+}
+
+/// A ratio with as many decimals as mean anything.
+pub(crate) fn ratio(value: f64) -> String {
+    match value {
+        value if value < 10.0 => format!("{value:.2}"),
+        value if value < 100.0 => format!("{value:.1}"),
+        value => format!("{value:.0}"),
+    }
+}
+
+/// A time with three significant digits and its unit.
+pub(crate) fn time(nanos: f64) -> String {
+    let (value, unit) = match nanos {
+        nanos if nanos < 1e3 => (nanos, "ns"),
+        nanos if nanos < 1e6 => (nanos / 1e3, "µs"),
+        nanos if nanos < 1e9 => (nanos / 1e6, "ms"),
+        nanos => (nanos / 1e9, "s"),
+    };
+    match value {
+        value if value < 10.0 => format!("{value:.2} {unit}"),
+        value if value < 100.0 => format!("{value:.1} {unit}"),
+        value => format!("{value:.0} {unit}"),
+    }
+}
+
+/// A count with its thousands apart.
+pub(crate) fn count(value: usize) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{count, ratio, time};
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(ratio(0.507), "0.51");
+        assert_eq!(ratio(380.2), "380");
+        assert_eq!(time(231.4), "231 ns");
+        assert_eq!(time(23_140.0), "23.1 µs");
+        assert_eq!(count(999), "999");
+        assert_eq!(count(16_777_215), "16,777,215");
+    }
+}

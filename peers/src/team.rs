@@ -1,0 +1,202 @@
+//! The method: all contenders of a comparison, measured in shuffled rounds.
+//!
+//! One child process per contender, all alive during a case and only one of them running. In each
+//! round every contender measures one window, in an order shuffled anew. Ratios are taken within a
+//! round, so that what slows the machine for a while slows both sides; a second process of the
+//! base is the control, whose ratio to the first shows the noise. All checksums of a case must be
+//! those of the base.
+
+use std::io::{IsTerminal, Write, stderr};
+use std::time::Duration;
+
+use crate::case_result::{CaseResult, Verdict};
+use crate::peer::Peer;
+use crate::protocol::Request;
+use crate::shuffle::Shuffle;
+
+/// One row of the tables.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arm {
+    pub(crate) label: &'static str,
+    /// The name the child process knows; two arms may share it.
+    pub(crate) contender: &'static str,
+    pub(crate) role: Role,
+}
+
+/// Whether `--only` may leave an arm out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Role {
+    /// What the ratios are taken to, or its control: always runs.
+    Base,
+    Contender,
+}
+
+impl Arm {
+    pub(crate) const fn base(label: &'static str, contender: &'static str) -> Self {
+        Self {
+            label,
+            contender,
+            role: Role::Base,
+        }
+    }
+
+    pub(crate) const fn contender(name: &'static str) -> Self {
+        Self {
+            label: name,
+            contender: name,
+            role: Role::Contender,
+        }
+    }
+}
+
+/// How a comparison ended.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Outcome {
+    /// Every contender gave the checksums of the base.
+    Agreed,
+    /// Some case failed; the tables say which.
+    Failed,
+    /// The arguments select nothing.
+    Refused(String),
+}
+
+/// Whether a contender's process outlives a measurement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Lifetime {
+    Kept,
+    /// A fresh process each time, so that memory grown before is not taken for free.
+    PerMeasurement,
+}
+
+/// The contenders of one comparison.
+#[derive(Debug)]
+pub(crate) struct Team {
+    problem: &'static str,
+    lifetime: Lifetime,
+    members: Vec<Member>,
+    shuffle: Shuffle,
+}
+
+#[derive(Debug)]
+struct Member {
+    arm: Arm,
+    peer: Option<Peer>,
+}
+
+impl Team {
+    /// The base and the arms named in `only`, all if it is empty; no process starts before the first case.
+    pub(crate) fn new(
+        problem: &'static str,
+        arms: &[Arm],
+        lifetime: Lifetime,
+        only: &[String],
+        seed: u64,
+    ) -> Self {
+        let members = arms.iter().filter(|arm| {
+            only.is_empty()
+                || arm.role == Role::Base
+                || only.iter().any(|name| name == arm.contender)
+        });
+        let members = members.map(|&arm| Member { arm, peer: None }).collect();
+        Self {
+            problem,
+            lifetime,
+            members,
+            shuffle: Shuffle::new(seed),
+        }
+    }
+
+    /// Runs all cases, each for as many rounds as `rounds` says.
+    pub(crate) fn run(
+        &mut self,
+        cases: &[String],
+        rounds: impl Fn(&str) -> usize,
+        window: Duration,
+    ) -> Vec<CaseResult> {
+        let mut results = Vec::new();
+        for (index, case) in cases.iter().enumerate() {
+            progress(&format!(
+                "{} {}/{}: {case}",
+                self.problem,
+                index + 1,
+                cases.len()
+            ));
+            let request = Request {
+                case: case.clone(),
+                window,
+            };
+            results.push(self.run_case(&request, rounds(case)));
+        }
+        progress("");
+        results
+    }
+
+    fn run_case(&mut self, request: &Request, rounds: usize) -> CaseResult {
+        let mut verdicts: Vec<Verdict> = self
+            .members
+            .iter()
+            .map(|_| Verdict::Measured(Vec::new()))
+            .collect();
+        let mut order: Vec<usize> = (0..self.members.len()).collect();
+        for _ in 0..rounds {
+            self.shuffle.shuffle(&mut order);
+            for &index in &order {
+                self.measure(index, request, &mut verdicts[index]);
+            }
+        }
+        let arms = self
+            .members
+            .iter()
+            .map(|member| member.arm)
+            .zip(verdicts)
+            .collect();
+        let mut result = CaseResult {
+            case: request.case.clone(),
+            arms,
+        };
+        result.compare_checksums();
+        result
+    }
+
+    /// One window of one member; one that failed or is absent is not asked again in this case.
+    fn measure(&mut self, index: usize, request: &Request, verdict: &mut Verdict) {
+        let Verdict::Measured(samples) = verdict else {
+            return;
+        };
+        let member = &mut self.members[index];
+        let answer = match member.started(self.problem) {
+            Ok(peer) => peer.ask(request),
+            Err(reason) => {
+                *verdict = Verdict::Absent(reason);
+                return;
+            }
+        };
+        // After a failure the next case gets a new process.
+        if answer.is_err() || self.lifetime == Lifetime::PerMeasurement {
+            member.peer = None;
+        }
+        match answer {
+            Ok(sample) => samples.push(sample),
+            Err(message) => *verdict = Verdict::Failed(message),
+        }
+    }
+}
+
+impl Member {
+    /// The member's process, started if there is none.
+    fn started(&mut self, problem: &str) -> Result<&mut Peer, String> {
+        match &mut self.peer {
+            Some(peer) => Ok(peer),
+            none => Ok(none.insert(Peer::start(problem, self.arm.contender)?)),
+        }
+    }
+}
+
+/// Overwrites the progress line; nothing when standard error is not a terminal.
+fn progress(text: &str) {
+    let mut output = stderr();
+    if output.is_terminal() {
+        let _ = write!(output, "\r\x1b[K{text}");
+        let _ = output.flush();
+    }
+}
