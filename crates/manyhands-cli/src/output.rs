@@ -1,0 +1,71 @@
+//! What leaves the program: text, complaints, exit codes.
+
+use crate::typed::Answer;
+use manyhands_lab::LabError;
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+/// Why the program ends early.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The arguments make no sense.
+    Arguments(String),
+    /// A result is wrong, or a file cannot be written.
+    Lab(LabError),
+    /// The terminal or pipe that reads the output is gone or broken.
+    Output(io::Error),
+}
+
+/// Prints help, or a complaint about the arguments.
+pub(crate) fn answer(answer: &Answer) -> ExitCode {
+    match answer {
+        Answer::Text(text) => match write!(io::stdout(), "{text}") {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&Failure::Output(error)),
+        },
+        Answer::Complaint(text) => complain(text),
+    }
+}
+
+/// Reports a failure on standard error; the exit code says of which kind it was.
+pub(crate) fn fail(failure: &Failure) -> ExitCode {
+    match failure {
+        Failure::Arguments(text) => complain(text),
+        Failure::Lab(error) => {
+            say(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+        // Whoever read the output has seen enough, as with `| head`.
+        Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Failure::Output(error) => {
+            say(&format!("error: cannot write the output: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        Self::Lab(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+fn complain(text: &str) -> ExitCode {
+    say(&format!("error: {text} (see 'manyhands --help')"));
+    ExitCode::from(BAD_ARGUMENTS)
+}
+
+fn say(line: &str) {
+    // Standard error is the last resort: nobody is left to tell if it fails.
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+const BAD_ARGUMENTS: u8 = 2;

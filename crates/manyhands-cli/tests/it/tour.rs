@@ -1,0 +1,83 @@
+//! A short tour from start to end.
+
+use crate::{manyhands, text};
+use std::{fs, fs::File, io::BufReader, path::Path};
+
+#[test]
+fn a_quick_tour_prints_tables_and_leaves_all_its_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("new").join("tour");
+    let out_text = out.to_str().expect("a path in UTF-8");
+    let output = manyhands(&[
+        "tour", "--quick", "--budget", "2", "--seed", "7", "--out", out_text,
+    ]);
+    let printed = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for part in [
+        "seed 7",
+        "E3",
+        "sequential",
+        "Break-even",
+        "Try next",
+        out_text,
+    ] {
+        assert!(printed.contains(part), "'{part}' is missing in: {printed}");
+    }
+    // Nobody watches, so there is no progress bar.
+    assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
+
+    check_raw_blocks(&out.join("blocks.csv"));
+    check_summary(&out.join("summary.json"));
+    check_picture(&out.join("e3.png"));
+    let svg = fs::read_to_string(out.join("e3.svg")).expect("the SVG");
+    assert!(svg.contains("<svg width=\"800\" height=\"620\""));
+    let unfinished = fs::read_dir(&out).expect("the folder").count();
+    assert_eq!(unfinished, 4, "only the four named files are left");
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_named_in_one_line_with_exit_code_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("taken");
+    fs::write(&file, "").expect("a file");
+    let out = file.join("below");
+    let output = manyhands(&["tour", "--quick", "--out", out.to_str().expect("UTF-8")]);
+    assert_eq!(output.status.code(), Some(1));
+    let err = text(&output.stderr);
+    assert_eq!(err.lines().count(), 1, "{err}");
+    assert!(err.contains("taken"), "{err}");
+}
+
+fn check_raw_blocks(path: &Path) {
+    let mut reader = csv::Reader::from_path(path).expect("the raw blocks");
+    let headers = reader.headers().expect("a header").clone();
+    assert_eq!(headers.iter().next(), Some("experiment"));
+    let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.expect("a row")).collect();
+    assert!(
+        rows.len() >= 2 && rows.len().is_multiple_of(2),
+        "{}",
+        rows.len()
+    );
+    for row in &rows {
+        let nanos: f64 = row[7].parse().expect("a time");
+        assert!(nanos > 0.0);
+    }
+}
+
+fn check_summary(path: &Path) {
+    let text = fs::read_to_string(path).expect("the summary");
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(json["seed"], 7);
+    assert_eq!(json["sections"].as_array().map(Vec::len), Some(4));
+    assert!(json["sections"][0]["break_even"]["kind"].is_string());
+}
+
+fn check_picture(path: &Path) {
+    let file = BufReader::new(File::open(path).expect("the PNG"));
+    let mut reader = png::Decoder::new(file).read_info().expect("a PNG");
+    let mut pixels = vec![0; reader.output_buffer_size().expect("a size")];
+    let frame = reader.next_frame(&mut pixels).expect("a picture");
+    assert_eq!((frame.width, frame.height), (1_600, 1_240));
+    let first = pixels[..4].to_vec();
+    assert!(pixels.chunks(4).any(|pixel| pixel != first), "it is blank");
+}
