@@ -32,7 +32,6 @@ mod probe;
 #[expect(unsafe_code, reason = "erased work; see each file's header")]
 mod job;
 
-#[cfg(not(loom))]
 pub mod cancel;
 
 #[expect(
@@ -51,6 +50,10 @@ pub mod task;
     reason = "sources and the engine hand out positions; see each file's header"
 )]
 pub mod parallel;
+
+#[cfg(all(test, loom))]
+#[expect(unsafe_code, reason = "protocols are set going by pointer, as in the runtime")]
+mod models;
 
 #[cfg(not(loom))]
 pub use job::AggregatePanic;

@@ -1,4 +1,8 @@
 //! The parent's side: runs the three cases and prints their times and ratios.
+//!
+//! chili and forte run a join's second closure first, the others the first. A tree built bottom-up lies in
+//! memory so that visiting the right child first is several times faster, so every contender, the plain
+//! recursion included, is written to visit the right child first.
 
 use std::time::Duration;
 

@@ -23,6 +23,7 @@ use std::ptr;
 #[repr(C)]
 pub(crate) struct Job {
     perform: unsafe fn(*mut Self, Action),
+    /// Written by the queue that the job is pushed to; jobs in a deque have no use for it.
     link: AtomicPtr<Self>,
 }
 

@@ -12,7 +12,7 @@
 //! no index has to be exact.
 //!
 //! # Threads
-//! The owner calls `push`, `pop`, `answer_demand`, `expose`. Any thread calls `steal`, `demand`,
+//! The owner calls `is_plain`, `make_room`, `push`, `pop`, `expose`. Any thread calls `steal`, `demand`,
 //! `has_public`, `has_private`. The monitor calls `force`.
 //!
 //! # States of a slot
@@ -34,8 +34,11 @@ use std::ptr;
 /// A deque of pointers to `T`.
 #[derive(Debug)]
 pub(crate) struct Deque<T> {
-    /// Requests to the owner. Written by thieves and the forcer, read by the owner at every push and pop.
-    signal: Padded<AtomicU32>,
+    /// Requests of a forcer, read by the owner at every pop.
+    signal: AtomicU32,
+    /// A push is plain while the index before it is below this. Normally the capacity less one; 0 while a
+    /// thief's demand is unanswered. So one comparison finds an empty deque, a full one, and a demand.
+    plain_below: AtomicUsize,
     /// One past the newest entry. Written by the owner.
     bottom: AtomicUsize,
     /// Slots of the current buffer. Written by the owner under the lock.
@@ -68,7 +71,8 @@ impl<T> Deque<T> {
         let slots = buffer.as_ptr().cast_mut();
         let standing = if barrier::needs_fence() { FENCE } else { 0 };
         Self {
-            signal: Padded(AtomicU32::new(standing)),
+            signal: AtomicU32::new(standing),
+            plain_below: AtomicUsize::new(CAPACITY_FIRST - 1),
             bottom: AtomicUsize::new(0),
             slots: AtomicPtr::new(slots),
             capacity: AtomicUsize::new(CAPACITY_FIRST),
@@ -85,47 +89,65 @@ impl<T> Deque<T> {
         self.bottom.load(Ordering::Relaxed)
     }
 
-    /// Owner: adds the newest entry. Returns true when a thief has left a demand.
+    /// Owner: whether a push at `index` is plain: the deque is neither empty nor full, and no thief has
+    /// left a demand.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self, index: usize) -> bool {
+        // Relaxed: a demand seen late is answered at the next push.
+        index.wrapping_sub(1) < self.plain_below.load(Ordering::Relaxed)
+    }
+
+    /// Owner: makes room for a push at `index`, which is not plain.
+    pub(crate) fn make_room(&self, index: usize) {
+        // Relaxed: only the owner writes it.
+        if index == self.capacity.load(Ordering::Relaxed) {
+            self.grow();
+        }
+    }
+
+    /// Owner: adds the newest entry, at `index`, which must be the length.
+    ///
+    /// There must be room: the push is plain, or `make_room` was called. The owner keeps the index and
+    /// gives it back to `pop`, so that a chain of pushes and pops does not hang by a chain of loads and
+    /// stores of one word.
     ///
     /// `job` must stay valid until it is popped, or until its thief has finished with it.
     #[inline(always)]
-    pub(crate) fn push(&self, job: *mut T) -> bool {
-        // Relaxed, all three: only the owner writes these words.
-        let bottom = self.bottom.load(Ordering::Relaxed);
-        if bottom == self.capacity.load(Ordering::Relaxed) {
-            self.grow();
-        }
+    pub(crate) fn push(&self, index: usize, job: *mut T) {
+        debug_assert_eq!(index, self.len(), "an entry is pushed at the end");
+        // Relaxed: only the owner writes it.
+        debug_assert!(index < self.capacity.load(Ordering::Relaxed), "there is room for the entry");
+        // Relaxed: only the owner writes it.
         let slots = self.slots.load(Ordering::Relaxed);
-        // SAFETY: bottom < capacity, the length of the buffer `slots` points to, which lives as long as self.
-        let slot = unsafe { self.slot(slots, bottom) };
+        // SAFETY: index < capacity, the length of the buffer `slots` points to.
+        let slot = unsafe { self.slot(slots, index) };
         // Relaxed: published by the store of `bottom` below or by the later exposure.
         slot.store(tagged(job), Ordering::Relaxed);
         // Release: publishes the slot and the job; pairs with the Acquire in `force`.
-        self.bottom.store(bottom + 1, Ordering::Release);
-        // Relaxed: a demand seen late is answered at the next push.
-        self.signal.load(Ordering::Relaxed) & DEMAND != 0
+        self.bottom.store(index + 1, Ordering::Release);
     }
 
-    /// Owner: takes back the newest entry, which must be `job`.
+    /// Owner: takes back the newest entry, which must be `job`, pushed at `index`.
     #[inline(always)]
-    pub(crate) fn pop(&self, job: *mut T) -> Popped {
-        // Relaxed: only the owner writes these words.
-        let bottom = self.bottom.load(Ordering::Relaxed) - 1;
+    pub(crate) fn pop(&self, index: usize, job: *mut T) -> Popped {
+        debug_assert_eq!(index + 1, self.len(), "the newest entry is popped");
         // Relaxed: F1 orders this store before the load of `signal`.
-        self.bottom.store(bottom, Ordering::Relaxed);
+        self.bottom.store(index, Ordering::Relaxed);
         barrier::light();
         // Acquire: if a forcer has come and gone, its change of the slot is visible below.
-        if self.signal.load(Ordering::Acquire) & (FROZEN | FENCE) == 0 {
-            // Relaxed: as in `push`.
+        if self.signal.load(Ordering::Acquire) == 0 {
+            // Relaxed: only the owner writes it.
             let slots = self.slots.load(Ordering::Relaxed);
-            // SAFETY: bottom < capacity, and the buffer lives as long as self.
-            let slot = unsafe { self.slot(slots, bottom) };
+            // SAFETY: index < capacity of the buffer `slots` points to.
+            let slot = unsafe { self.slot(slots, index) };
             // Relaxed: a private tag was written by this thread, and by F1 no forcer may change it now.
-            if slot.load(Ordering::Relaxed) == tagged(job) {
+            let found = slot.load(Ordering::Relaxed);
+            if is_private(found) {
+                debug_assert_eq!(found, tagged(job), "entries are popped in reverse order");
                 return Popped::Mine;
             }
         }
-        self.pop_slow(bottom, job)
+        self.pop_slow(index, job)
     }
 
     /// Owner: exposes up to `count` of the oldest private entries and clears the demand.
@@ -133,8 +155,7 @@ impl<T> Deque<T> {
     #[cold]
     pub(crate) fn expose(&self, count: usize) -> usize {
         let buffers = lock(&self.buffers);
-        // Relaxed: clearing late costs one more visit here.
-        self.signal.fetch_and(!DEMAND, Ordering::Relaxed);
+        self.forget_demand();
         // Relaxed: the owner reads its own word.
         self.publish(&buffers, self.bottom.load(Ordering::Relaxed), count)
     }
@@ -150,7 +171,7 @@ impl<T> Deque<T> {
         let bottom = self.bottom.load(Ordering::Acquire);
         let exposed = self.publish(&buffers, bottom, count);
         // Release: an owner that sees FROZEN gone also sees the slots as they are now.
-        self.signal.fetch_and(!(FROZEN | DEMAND), Ordering::Release);
+        self.signal.fetch_and(!FROZEN, Ordering::Release);
         exposed
     }
 
@@ -201,16 +222,24 @@ impl<T> Deque<T> {
 
     /// Any thread: asks the owner to expose something at its next push.
     pub(crate) fn demand(&self) {
-        // Relaxed, both: the bit carries no data; the load spares the owner's line a write.
-        if self.signal.load(Ordering::Relaxed) & DEMAND == 0 {
-            self.signal.fetch_or(DEMAND, Ordering::Relaxed);
+        // Relaxed, both: no data goes with it; the load spares the owner's line a write. A demand that the
+        // owner overwrites while it answers an earlier one is made again at the thief's next look.
+        if !self.is_demand_pending() {
+            self.plain_below.store(0, Ordering::Relaxed);
         }
     }
 
-    /// Monitor: whether a demand has not been answered yet.
+    /// Any thread: whether a demand has not been answered yet. A hint.
     pub(crate) fn is_demand_pending(&self) -> bool {
         // Relaxed: a hint.
-        self.signal.load(Ordering::Relaxed) & DEMAND != 0
+        self.plain_below.load(Ordering::Relaxed) == 0
+    }
+
+    /// Owner: pushes are plain again.
+    fn forget_demand(&self) {
+        // Relaxed, both: see `demand`.
+        let capacity = self.capacity.load(Ordering::Relaxed);
+        self.plain_below.store(capacity - 1, Ordering::Relaxed);
     }
 
     /// Slot `index` of the buffer that begins at `slots`.
@@ -227,23 +256,23 @@ impl<T> Deque<T> {
 
     #[cold]
     #[inline(never)]
-    fn pop_slow(&self, bottom: usize, job: *mut T) -> Popped {
+    fn pop_slow(&self, index: usize, job: *mut T) -> Popped {
         // SeqCst: the owner's side of F1 where the light fence is none (FENCE is set).
         fence(Ordering::SeqCst);
         // Holding the lock, no forcer is between its fence and its end.
         let _buffers = lock(&self.buffers);
         // Relaxed: only the owner writes `slots`.
         let slots = self.slots.load(Ordering::Relaxed);
-        // SAFETY: bottom < capacity, and the buffer lives as long as self.
-        let slot = unsafe { self.slot(slots, bottom) };
+        // SAFETY: index < capacity, and the buffer lives as long as self.
+        let slot = unsafe { self.slot(slots, index) };
         // AcqRel: orders this taking with a thief's; the job itself is the owner's own.
         let found = slot.swap(ptr::null_mut(), Ordering::AcqRel);
         // Relaxed, both: changed only under the lock.
-        if self.public_end.load(Ordering::Relaxed) > bottom {
-            self.public_end.store(bottom, Ordering::Relaxed);
+        if self.public_end.load(Ordering::Relaxed) > index {
+            self.public_end.store(index, Ordering::Relaxed);
         }
-        if self.public_start.load(Ordering::Relaxed) > bottom {
-            self.public_start.store(bottom, Ordering::Relaxed);
+        if self.public_start.load(Ordering::Relaxed) > index {
+            self.public_start.store(index, Ordering::Relaxed);
         }
         if found.is_null() {
             Popped::Stolen
@@ -317,6 +346,8 @@ impl<T> Deque<T> {
             .store(grown.as_ptr().cast_mut(), Ordering::Release);
         // Relaxed: only the owner reads it.
         self.capacity.store(capacity * 2, Ordering::Relaxed);
+        // Relaxed: a demand overwritten here is made again.
+        self.plain_below.store(capacity * 2 - 1, Ordering::Relaxed);
         buffers.push(grown);
     }
 }
@@ -324,12 +355,10 @@ impl<T> Deque<T> {
 /// Entries of a new deque; deeper recursion doubles it.
 const CAPACITY_FIRST: usize = if cfg!(loom) { 2 } else { 256 };
 
-/// A thief wants work.
-const DEMAND: u32 = 1;
 /// A forcer is at work: `pop` must wait for it at the lock.
-const FROZEN: u32 = 2;
+const FROZEN: u32 = 1;
 /// There is no process-wide barrier here: `pop` must pay a fence. Never cleared.
-const FENCE: u32 = 4;
+const FENCE: u32 = 2;
 
 const PRIVATE: usize = 1;
 
@@ -365,9 +394,15 @@ mod tests {
     fn deque_of(jobs: &[u64]) -> Deque<u64> {
         let deque = Deque::new();
         for job in jobs {
-            let _ = deque.push(from_ref(job).cast_mut());
+            push(&deque, job);
         }
         deque
+    }
+
+    fn push(deque: &Deque<u64>, job: &u64) {
+        let index = deque.len();
+        deque.make_room(index);
+        deque.push(index, from_ref(job).cast_mut());
     }
 
     #[test]
@@ -377,7 +412,7 @@ mod tests {
         assert_eq!(deque.steal(0), None);
         assert!(deque.has_private(0));
         for job in jobs.iter().rev() {
-            assert_eq!(deque.pop(from_ref(job).cast_mut()), Popped::Mine);
+            assert_eq!(deque.pop(deque.len() - 1, from_ref(job).cast_mut()), Popped::Mine);
         }
         assert_eq!(deque.len(), 0);
     }
@@ -391,22 +426,32 @@ mod tests {
         assert_eq!(deque.steal(0), Some(from_ref(&jobs[0]).cast_mut()));
         assert_eq!(deque.steal(0), Some(from_ref(&jobs[2]).cast_mut()));
         assert_eq!(deque.steal(0), None);
-        assert_eq!(deque.pop(from_ref(&jobs[3]).cast_mut()), Popped::Mine);
+        assert_eq!(deque.pop(deque.len() - 1, from_ref(&jobs[3]).cast_mut()), Popped::Mine);
         for job in jobs[..3].iter().rev() {
-            assert_eq!(deque.pop(from_ref(job).cast_mut()), Popped::Stolen);
+            assert_eq!(deque.pop(deque.len() - 1, from_ref(job).cast_mut()), Popped::Stolen);
         }
     }
 
     #[test]
-    fn a_demand_is_seen_by_the_next_push_and_cleared_by_the_exposure() {
+    fn a_demand_makes_pushes_not_plain_until_the_exposure() {
         let jobs = [0, 1, 2];
-        let deque = Deque::new();
-        assert!(!deque.push(from_ref(&jobs[0]).cast_mut()));
+        let deque = deque_of(&jobs[..1]);
+        assert!(deque.is_plain(1));
         deque.demand();
-        assert!(deque.push(from_ref(&jobs[1]).cast_mut()));
+        assert!(deque.is_demand_pending() && !deque.is_plain(1));
+        push(&deque, &jobs[1]);
         assert_eq!(deque.expose(1), 1);
-        assert!(!deque.push(from_ref(&jobs[2]).cast_mut()));
-        assert!(deque.has_public(0));
+        assert!(deque.is_plain(2) && deque.has_public(0));
+    }
+
+    #[test]
+    fn pushes_at_both_ends_of_the_buffer_are_not_plain() {
+        let jobs = vec![0; CAPACITY_FIRST + 1];
+        assert!(!Deque::<u64>::new().is_plain(0));
+        let deque = deque_of(&jobs[..CAPACITY_FIRST]);
+        assert!(deque.is_plain(CAPACITY_FIRST - 1) && !deque.is_plain(CAPACITY_FIRST));
+        push(&deque, &jobs[CAPACITY_FIRST]);
+        assert!(deque.is_plain(CAPACITY_FIRST + 1));
     }
 
     #[test]
@@ -416,11 +461,11 @@ mod tests {
         assert_eq!(deque.force(2), 2);
         assert_eq!(deque.steal(0), Some(from_ref(&jobs[0]).cast_mut()));
         for job in &jobs[CAPACITY_FIRST..] {
-            let _ = deque.push(from_ref(job).cast_mut());
+            push(&deque, job);
         }
         for job in jobs[1..].iter().rev() {
-            assert_eq!(deque.pop(from_ref(job).cast_mut()), Popped::Mine);
+            assert_eq!(deque.pop(deque.len() - 1, from_ref(job).cast_mut()), Popped::Mine);
         }
-        assert_eq!(deque.pop(from_ref(&jobs[0]).cast_mut()), Popped::Stolen);
+        assert_eq!(deque.pop(deque.len() - 1, from_ref(&jobs[0]).cast_mut()), Popped::Stolen);
     }
 }

@@ -7,7 +7,7 @@
 use crate::runtime::idle::Activity;
 use crate::runtime::seat::{Occupant, Seat};
 use crate::runtime::{Runtime, Shared};
-use crate::sync::cpu_time;
+use crate::sync::thread_state;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ptr;
@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 thread_local! {
     static SEAT: Cell<Option<&'static Seat>> = const { Cell::new(None) };
     static ENTERED: Cell<*const Shared> = const { Cell::new(ptr::null()) };
-    static CPU_CLOCK: Cell<u64> = const { Cell::new(0) };
+    static THREAD: Cell<u64> = const { Cell::new(0) };
 }
 
 /// The seat of the calling thread, if it is a worker or a guest.
@@ -28,10 +28,10 @@ pub(crate) fn seat() -> Option<&'static Seat> {
 /// Sits the calling thread down on `seat`, or on none; returns where it sat.
 pub(crate) fn set_seat(seat: Option<&'static Seat>) -> Option<&'static Seat> {
     if let Some(seat) = seat {
-        if CPU_CLOCK.get() == 0 {
-            CPU_CLOCK.set(cpu_time::current_thread_clock());
+        if THREAD.get() == 0 {
+            THREAD.set(thread_state::current_thread());
         }
-        seat.set_cpu_clock(CPU_CLOCK.get());
+        seat.set_thread(THREAD.get());
         seat.set_occupant(Occupant::Running);
     }
     SEAT.replace(seat)

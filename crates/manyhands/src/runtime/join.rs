@@ -105,14 +105,39 @@ where
     RA: Send,
     RB: Send,
 {
-    if seat.deque.len() == 0 && !seat.in_timed_join.get() {
+    let index = seat.deque.len();
+    if seat.deque.is_plain(index) {
+        if (index - 1).is_multiple_of(LEVELS_APART) {
+            beat(seat);
+        }
+        join_at(seat, index, a, b)
+    } else {
+        join_not_plain(seat, index, a, b)
+    }
+}
+
+/// The deque is empty or full, or a thief has left a demand.
+#[cold]
+#[inline(never)]
+fn join_not_plain<A, B, RA, RB>(seat: &'static Seat, index: usize, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    seat.deque.make_room(index);
+    if index == 0 && !seat.in_timed_join.get() {
         return join_timed(seat, a, b);
     }
-    join_untimed(seat, a, b)
+    if index > 0 && seat.deque.is_demand_pending() {
+        answer_demand(seat);
+    }
+    join_at(seat, index, a, b)
 }
 
 #[inline(always)]
-fn join_untimed<A, B, RA, RB>(seat: &'static Seat, a: A, b: B) -> (RA, RB)
+fn join_at<A, B, RA, RB>(seat: &'static Seat, index: usize, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
     B: FnOnce() -> RB + Send,
@@ -120,21 +145,11 @@ where
     RB: Send,
 {
     let forked = StackJob::new(b);
-    if seat.deque.push(forked.as_job()) {
-        answer_demand(seat);
-    }
-    let left = seat.pushes_to_beat.get() - 1;
-    seat.pushes_to_beat.set(left);
-    if left == 0 {
-        beat(seat);
-    }
-    let guard = TakeBackOnUnwind {
-        seat,
-        forked: &forked,
-    };
+    seat.deque.push(index, forked.as_job());
+    let guard = TakeBackOnUnwind { seat, index, forked: &forked };
     let a = a();
     let _disarmed = ManuallyDrop::new(guard);
-    if seat.deque.pop(forked.as_job()) == Popped::Mine {
+    if seat.deque.pop(index, forked.as_job()) == Popped::Mine {
         // SAFETY: `pop` gave the job back, so nobody else will touch it.
         let b = unsafe { forked.take_closure() };
         (a, b())
@@ -164,7 +179,7 @@ where
     }
     let start = clock::ticks();
     seat.last_wake.set(start);
-    let results = join_untimed(seat, a, b);
+    let results = join_at(seat, 0, a, b);
     site.learn(clock::ticks().saturating_sub(start));
     results
 }
@@ -193,11 +208,21 @@ fn answer_demand(seat: &Seat) {
     seat.runtime().wake_if_nobody_searches();
 }
 
-/// Every so many pushes: wakes a worker when the call has become long enough for one to be worth it.
+/// Now and then, at some levels of the recursion: wakes a worker when the call has become long enough for
+/// one to be worth it.
+#[inline]
+fn beat(seat: &Seat) {
+    let left = seat.pushes_to_beat.get() - 1;
+    seat.pushes_to_beat.set(left);
+    if left == 0 {
+        seat.pushes_to_beat.set(PUSHES_PER_BEAT);
+        wake_if_worth_it(seat);
+    }
+}
+
 #[cold]
 #[inline(never)]
-fn beat(seat: &Seat) {
-    seat.pushes_to_beat.set(PUSHES_PER_BEAT);
+fn wake_if_worth_it(seat: &Seat) {
     let shared = seat.runtime();
     if !shared.idle.has_room() || shared.idle.is_anyone_searching() {
         return;
@@ -319,13 +344,14 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
 /// Takes the second half back when the first one panics: it must not outlive the frame.
 struct TakeBackOnUnwind<'frame, F: FnOnce() -> R, R> {
     seat: &'static Seat,
+    index: usize,
     forked: &'frame StackJob<F, R>,
 }
 
 impl<F: FnOnce() -> R, R> Drop for TakeBackOnUnwind<'_, F, R> {
     #[inline(always)]
     fn drop(&mut self) {
-        self.forked.take_back(self.seat);
+        self.forked.take_back(self.seat, self.index);
     }
 }
 
@@ -333,9 +359,9 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
     /// Owner, unwinding: takes the job back, or waits for its thief; drops the closure or its result.
     #[cold]
     #[inline(never)]
-    fn take_back(&self, seat: &'static Seat) {
+    fn take_back(&self, seat: &'static Seat, index: usize) {
         debug_assert!(thread::panicking(), "only unwinding drops the guard");
-        if seat.deque.pop(self.as_job()) == Popped::Stolen {
+        if seat.deque.pop(index, self.as_job()) == Popped::Stolen {
             wait::for_latch_idly(seat, &self.latch);
             if self.take_result().is_some() {
                 return;
@@ -346,7 +372,9 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
     }
 }
 
-/// Some hundred joins of a few nanoseconds pass between looks at the clock.
-pub(crate) const PUSHES_PER_BEAT: u32 = 128;
+/// One level in so many counts towards the heartbeat; each recursion passes through the first of them.
+const LEVELS_APART: usize = 8;
+/// A hundred joins or so pass between looks at the clock.
+const PUSHES_PER_BEAT: u32 = 16;
 /// The oldest entry is the largest part of the work; one is enough until a thief asks again.
 const EXPOSED_AT_ONCE: usize = 1;

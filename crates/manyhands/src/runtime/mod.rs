@@ -5,8 +5,7 @@
 mod open;
 pub(crate) use open::{OpenSlot, Shared as OpenCall};
 
-#[cfg_attr(loom, expect(dead_code, reason = "only the protocol is modelled"))]
-mod idle;
+pub(crate) mod idle;
 
 #[cfg(not(loom))]
 mod builder;

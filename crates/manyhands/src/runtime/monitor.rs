@@ -165,33 +165,32 @@ fn tick(shared: &Shared, samples: &mut Samples) -> Finding {
         };
     }
     if !shared.idle.has_room() {
-        let Some(blocked) = samples.count_off_processor(shared) else {
-            return Finding::Trouble;
-        };
+        let Some(blocked) = samples.count_off_processor(shared) else { return Finding::Nothing };
         shared.idle.set_found_blocked(blocked);
         if !shared.idle.has_room() {
             return Finding::Nothing;
         }
     }
-    if private {
-        shared.all_seats().for_each(help_if_stuck);
-    }
+    let helped = shared.all_seats().filter(|seat| help_if_stuck(seat)).count();
     if shared.has_visible_work(None) {
         shared.wake_if_nobody_searches();
+        return Finding::Trouble;
     }
-    Finding::Trouble
+    if helped > 0 { Finding::Trouble } else { Finding::Nothing }
 }
 
 /// Asks an owner to expose something; if it has not answered since the last tick, does it in its place.
-fn help_if_stuck(seat: &Seat) {
+/// Returns whether this needs another look soon.
+fn help_if_stuck(seat: &Seat) -> bool {
     if !seat.deque.has_private(0) || seat.deque.has_public(0) {
-        return;
+        return false;
     }
     if seat.deque.is_demand_pending() {
         seat.deque.force(1);
     } else {
         seat.deque.demand();
     }
+    true
 }
 
 /// Processor time of each seat at the last look.
@@ -223,6 +222,8 @@ impl Samples {
             before.get(number).is_some_and(|before| {
                 u128::from(nanos.saturating_sub(*before)) * OFF_PROCESSOR_SHARE < elapsed
             })
+                // A thread that only waits for a processor would not be helped by one more thread.
+                && Seat::by_number(**number).is_some_and(Seat::is_thread_asleep)
         });
         Some(off.count())
     }

@@ -22,7 +22,7 @@ use crate::queue::{Deque, TaskQueue};
 use crate::runtime::Shared;
 use crate::runtime::open::OpenSlot;
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Mutex, Padded, Parker, cpu_time, lock};
+use crate::sync::{Mutex, Padded, Parker, lock, thread_state};
 use std::cell::Cell;
 use std::ptr;
 
@@ -41,8 +41,8 @@ pub(crate) struct Seat {
     pub(crate) parker: Parker,
     /// What the occupant has done.
     pub(crate) counters: Padded<SeatCounters>,
-    /// The processor-time clock of the occupant's thread, or 0. Written by it, read by the monitor.
-    cpu_clock: AtomicU64,
+    /// Names the occupant's thread, or 0. Written by it, read by the monitor.
+    thread: AtomicU64,
     /// When somebody last decided to wake the occupant, in ticks. 0: nobody since it last looked.
     pub(crate) woken_at: AtomicU64,
     /// The execution the occupant waits for, or 0.
@@ -104,7 +104,7 @@ impl Seat {
             tasks: TaskQueue::new(),
             parker: Parker::new(),
             counters: Padded::default(),
-            cpu_clock: AtomicU64::new(0),
+            thread: AtomicU64::new(0),
             woken_at: AtomicU64::new(0),
             awaiting: AtomicU64::new(0),
             executions: std::array::from_fn(|_| Execution {
@@ -183,7 +183,7 @@ impl Seat {
         );
         // Relaxed, both: the pool's lock hands the seat on.
         self.runtime.store(ptr::null_mut(), Ordering::Relaxed);
-        self.cpu_clock.store(0, Ordering::Relaxed);
+        self.thread.store(0, Ordering::Relaxed);
         self.set_occupant(Occupant::None);
         lock(&POOL).unused.push(self);
     }
@@ -211,10 +211,10 @@ impl Seat {
         !runtime.is_null() && runtime == other.runtime.load(Ordering::Relaxed)
     }
 
-    /// Occupant: names its thread's processor-time clock.
-    pub(crate) fn set_cpu_clock(&self, clock: u64) {
+    /// Occupant: names its thread.
+    pub(crate) fn set_thread(&self, thread: u64) {
         // Relaxed: the number stands alone.
-        self.cpu_clock.store(clock, Ordering::Relaxed);
+        self.thread.store(thread, Ordering::Relaxed);
     }
 
     /// Occupant: says what it does now.
@@ -235,10 +235,16 @@ impl Seat {
         ][occupant as usize]
     }
 
+    /// Monitor: whether the occupant's thread sleeps in the kernel.
+    pub(crate) fn is_thread_asleep(&self) -> bool {
+        // Relaxed: the number stands alone.
+        thread_state::is_asleep(self.thread.load(Ordering::Relaxed)).unwrap_or(true)
+    }
+
     /// Monitor: the processor time of the occupant's thread.
     pub(crate) fn cpu_nanos(&self) -> Option<u64> {
         // Relaxed: the number stands alone.
-        cpu_time::thread_nanos(self.cpu_clock.load(Ordering::Relaxed))
+        thread_state::cpu_nanos(self.thread.load(Ordering::Relaxed))
     }
 
     /// Occupant: begins an execution.

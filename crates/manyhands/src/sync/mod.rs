@@ -8,10 +8,12 @@ mod affinity;
 #[cfg(not(loom))]
 pub(crate) mod clock;
 #[cfg(not(loom))]
-pub(crate) mod cpu_time;
+pub(crate) mod thread_state;
 pub(crate) mod fence;
 mod padded;
 mod park;
+#[cfg(loom)]
+mod seq_cst;
 
 #[cfg(not(loom))]
 pub(crate) use affinity::allowed_cpus;
@@ -21,9 +23,9 @@ pub(crate) use park::Parker;
 /// Atomic types and orderings.
 pub(crate) mod atomic {
     #[cfg(loom)]
-    pub(crate) use loom::sync::atomic::{
-        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
-    };
+    pub(crate) use super::seq_cst::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+    #[cfg(loom)]
+    pub(crate) use loom::sync::atomic::{Ordering, fence};
     #[cfg(not(loom))]
     pub(crate) use std::sync::atomic::{
         AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
@@ -36,8 +38,9 @@ pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
 
 /// Threads: spawning and handles.
-#[cfg(not(loom))]
 pub(crate) mod thread {
+    #[cfg(loom)]
+    pub(crate) use loom::thread::{Builder, JoinHandle, ThreadId, current, panicking};
     #[cfg(not(loom))]
     pub(crate) use std::thread::{Builder, JoinHandle, ThreadId, current, panicking};
 }

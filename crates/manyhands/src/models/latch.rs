@@ -1,0 +1,131 @@
+//! The latch, with the parker its waiter sleeps on.
+//!
+//! Threads: a runner, a waiter, a third that wakes the waiter for no reason. Operations: start, set or
+//! give back, unpark; look, fall asleep, park.
+//! Property: the waiter always wakes, sees what the runner wrote, or, if the work was given back, that it
+//! was not started; the runner does not touch the latch once it is final.
+
+use super::{Memory, Work, check};
+use crate::job::{ExecutionId, Latch};
+use crate::sync::Parker;
+use loom::sync::Arc;
+use loom::thread;
+
+struct Model {
+    latch: Latch,
+    /// What the latch is part of; freed by the waiter.
+    frame: Memory,
+    work: Work,
+    parker: Parker,
+}
+
+const SEAT: u16 = 7;
+
+impl Model {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            latch: Latch::new(),
+            frame: Memory::new(),
+            work: Work::new(0),
+            parker: Parker::new(),
+        })
+    }
+
+    /// Runner, as in `runtime/join.rs`.
+    fn run(&self) {
+        self.frame.touch();
+        self.latch.start(ExecutionId::new(3, 0, 1));
+        self.work.run();
+        // SAFETY: the model frees nothing, and `frame` tells if it should not have lived.
+        let sleeper = unsafe { Latch::set(&raw const self.latch) };
+        self.wake(sleeper);
+    }
+
+    /// Runner, as in `runtime/join.rs`.
+    fn give_back(&self) {
+        self.frame.touch();
+        // SAFETY: as above.
+        let sleeper = unsafe { Latch::give_back(&raw const self.latch) };
+        self.wake(sleeper);
+    }
+
+    fn wake(&self, sleeper: Option<u16>) {
+        if let Some(seat) = sleeper {
+            assert_eq!(seat, SEAT);
+            self.parker.unpark();
+        }
+    }
+
+    /// Waiter, as in `runtime/wait.rs`.
+    fn wait(&self) {
+        if !self.latch.is_final() && self.latch.fall_asleep(SEAT) {
+            while !self.latch.is_final() {
+                self.parker.park();
+            }
+        }
+        assert!(self.latch.is_final());
+        self.frame.free();
+    }
+}
+
+#[test]
+fn a_waiter_wakes_and_sees_the_work() {
+    check(|| {
+        let model = Model::new();
+        let runner = thread::spawn({
+            let model = Arc::clone(&model);
+            move || model.run()
+        });
+        model.wait();
+        assert!(model.work.is_done());
+        runner.join().unwrap();
+    });
+}
+
+#[test]
+fn a_waiter_wakes_and_has_the_work_that_was_given_back() {
+    check(|| {
+        let model = Model::new();
+        let runner = thread::spawn({
+            let model = Arc::clone(&model);
+            move || model.give_back()
+        });
+        model.wait();
+        model.work.run();
+        runner.join().unwrap();
+    });
+}
+
+#[test]
+fn a_stray_wake_does_not_end_the_wait() {
+    check(|| {
+        let model = Model::new();
+        let runner = thread::spawn({
+            let model = Arc::clone(&model);
+            move || model.run()
+        });
+        let stranger = thread::spawn({
+            let model = Arc::clone(&model);
+            move || model.parker.unpark()
+        });
+        model.wait();
+        assert!(model.work.is_done());
+        runner.join().unwrap();
+        stranger.join().unwrap();
+    });
+}
+
+#[test]
+fn the_runner_is_named_while_it_runs() {
+    check(|| {
+        let model = Model::new();
+        let runner = thread::spawn({
+            let model = Arc::clone(&model);
+            move || model.run()
+        });
+        let id = model.latch.runner();
+        assert!(id == ExecutionId::UNKNOWN || id.seat() == Some(3));
+        model.wait();
+        runner.join().unwrap();
+    });
+}

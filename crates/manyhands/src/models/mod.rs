@@ -1,0 +1,140 @@
+//! Model checks: loom runs each small program here in every order of its steps, with at most so many
+//! preemptions, and with every stale value that the orderings allow a load to return.
+//!
+//! One file per protocol. Each says its threads, their operations, and the property; the bound is that of
+//! `LOOM_MAX_PREEMPTIONS`, 2 where it is not set. Constants shrink under loom (a deque begins with two
+//! slots), and the light and the heavy fence are both SeqCst fences.
+//!
+//! A thread that is not woken shows as a deadlock, because everything else then ends. A use of memory
+//! after its end, or unordered with it, shows through [`Memory`]; work done twice or seen half through
+//! [`Work`].
+//!
+//! Not shown: reorderings of a load with a later store, which loom does not explore, and the code above
+//! the protocols, whose steps are written out again where a model needs them.
+
+mod cancel;
+mod deque;
+mod execution;
+mod forced;
+mod idle;
+mod latch;
+mod open;
+mod scope;
+mod task;
+mod task_queue;
+
+use crate::queue::Linked;
+use crate::sync::atomic::AtomicPtr;
+use loom::cell::UnsafeCell;
+use loom::model::Builder;
+use std::ptr;
+
+/// Runs `program` in every order within the bounds.
+fn check(program: impl Fn() + Sync + Send + 'static) {
+    let mut builder = Builder::new();
+    builder.preemption_bound.get_or_insert(PREEMPTIONS_MAX);
+    builder.max_branches = BRANCHES_MAX;
+    builder.check(program);
+}
+
+/// Two find the known kinds of protocol error in minutes.
+const PREEMPTIONS_MAX: usize = 2;
+/// Steps of one run; more means that it does not end.
+const BRANCHES_MAX: usize = 10_000;
+
+/// Stands for memory that its owner frees: a frame on a stack, a cell on the heap.
+#[derive(Debug)]
+struct Memory {
+    freed: UnsafeCell<bool>,
+}
+
+impl Memory {
+    fn new() -> Self {
+        Self {
+            freed: UnsafeCell::new(false),
+        }
+    }
+
+    /// An access by somebody who believes that it is valid.
+    fn touch(&self) {
+        // SAFETY: loom fails the model if a `free` is not ordered before or after.
+        let freed = self.freed.with(|freed| unsafe { *freed });
+        assert!(!freed, "memory is touched after its end");
+    }
+
+    /// The end. Nobody may touch it meanwhile or later.
+    fn free(&self) {
+        // SAFETY: loom fails the model if any access is not ordered before or after.
+        let before = self.freed.with_mut(|freed| unsafe { freed.replace(true) });
+        assert!(!before, "memory is freed twice");
+    }
+}
+
+// SAFETY: loom's cell forbids it, but finds every unordered pair of accesses.
+unsafe impl Sync for Memory {}
+
+/// A piece of work that is to be done once: a job, a task, an entry of a deque.
+#[derive(Debug)]
+struct Work {
+    link: AtomicPtr<Self>,
+    number: usize,
+    times_done: UnsafeCell<u32>,
+}
+
+impl Work {
+    fn new(number: usize) -> Self {
+        Self {
+            link: AtomicPtr::new(ptr::null_mut()),
+            number,
+            times_done: UnsafeCell::new(0),
+        }
+    }
+
+    fn some<const COUNT: usize>() -> [Self; COUNT] {
+        std::array::from_fn(Self::new)
+    }
+
+    fn as_ptr(&self) -> *mut Self {
+        ptr::from_ref(self).cast_mut()
+    }
+
+    /// The work behind a pointer from a queue. Nothing is freed before the model's end.
+    fn at<'a>(work: *mut Self) -> &'a Self {
+        // SAFETY: all work lives in an `Arc` that the model keeps until its threads have ended.
+        unsafe { &*work }
+    }
+
+    /// Writes it anew, as its owner does before it gives it to a queue.
+    fn prepare(&self) {
+        // SAFETY: loom fails the model if another access is not ordered before or after.
+        self.times_done.with_mut(|times| unsafe { *times = 0 });
+    }
+
+    /// Does it.
+    fn run(&self) {
+        // SAFETY: loom fails the model if another access is not ordered before or after.
+        let before = self.times_done.with_mut(|times| unsafe {
+            let before = times.read();
+            times.write(before + 1);
+            before
+        });
+        assert_eq!(before, 0, "work {} is done twice", self.number);
+    }
+
+    /// Whether it was done. The caller must have learnt that it was, or was not, by synchronisation.
+    fn is_done(&self) -> bool {
+        // SAFETY: loom fails the model if a `run` is not ordered before or after.
+        self.times_done.with(|times| unsafe { *times }) == 1
+    }
+}
+
+// SAFETY: as for `Memory`.
+unsafe impl Sync for Work {}
+
+// SAFETY: `link` is always the work's own field, used by nothing else.
+unsafe impl Linked for Work {
+    unsafe fn link<'a>(work: *mut Self) -> &'a AtomicPtr<Self> {
+        // SAFETY: valid by the caller's promise.
+        unsafe { &(*work).link }
+    }
+}

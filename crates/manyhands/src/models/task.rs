@@ -1,0 +1,134 @@
+//! The task's state word with its latch: who runs it, who reads the result, who frees the cell.
+//!
+//! Threads: whoever takes the task from the queue, and the handle's holder. Operations, as in
+//! `task/cell.rs` and `task/handle.rs`: claim, run or discard, set the latch, let go of the queue's part;
+//! claim in place, wait, take the result, let go of the handle's part.
+//! Property: the closure is run at most once, the result is read only when the latch is final, and the
+//! cell is freed exactly once, after every access.
+
+#[path = "../task/state.rs"]
+mod state;
+
+use super::{Memory, Work, check};
+use crate::job::Latch;
+use crate::sync::Parker;
+use loom::sync::Arc;
+use loom::thread;
+use state::{AfterRelease, Claim, State};
+
+struct Model {
+    state: State,
+    latch: Latch,
+    cell: Memory,
+    closure: Work,
+    /// Not part of the cell.
+    parker: Parker,
+}
+
+const SEAT: u16 = 7;
+
+impl Model {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            state: State::new(),
+            latch: Latch::new(),
+            cell: Memory::new(),
+            closure: Work::new(0),
+            parker: Parker::new(),
+        })
+    }
+
+    /// The queue's part.
+    fn perform(&self, runs: bool) {
+        self.cell.touch();
+        let claim = self.state.claim();
+        if claim != Claim::TooLate && runs {
+            self.closure.run();
+        }
+        if claim == Claim::Detached {
+            self.cell.free();
+            return;
+        }
+        self.cell.touch();
+        if claim == Claim::Awaited {
+            // SAFETY: the model keeps the latch to its end.
+            if let Some(seat) = unsafe { Latch::set(&raw const self.latch) } {
+                assert_eq!(seat, SEAT);
+                self.parker.unpark();
+            }
+        }
+        self.cell.touch();
+        if self.state.release_queue() == AfterRelease::Free {
+            self.cell.free();
+        }
+    }
+
+    /// The handle's part, waiting on a thread of the pool, which may run the task itself.
+    fn join_in_place(&self) {
+        self.cell.touch();
+        if self.state.claim() == Claim::TooLate {
+            return self.join();
+        }
+        self.closure.run();
+        // SAFETY: the model keeps the latch to its end.
+        let sleeper = unsafe { Latch::set(&raw const self.latch) };
+        assert_eq!(sleeper, None);
+        self.drop_handle();
+    }
+
+    /// The handle's part, waiting elsewhere.
+    fn join(&self) {
+        self.cell.touch();
+        if !self.latch.is_final() && self.latch.fall_asleep(SEAT) {
+            while !self.latch.is_final() {
+                self.parker.park();
+            }
+        }
+        let _ = self.closure.is_done();
+        self.drop_handle();
+    }
+
+    fn drop_handle(&self) {
+        self.cell.touch();
+        if self.state.release_handle() == AfterRelease::Free {
+            self.cell.free();
+        }
+    }
+}
+
+/// Runs the queue's part on another thread beside the handle's part, and checks that the cell is freed.
+fn model(runs: bool, handle: impl Fn(&Model) + Send + Sync + 'static) {
+    check(move || {
+        let model = Model::new();
+        let taker = thread::spawn({
+            let model = Arc::clone(&model);
+            move || model.perform(runs)
+        });
+        handle(&model);
+        taker.join().unwrap();
+        // SAFETY: the other thread has ended.
+        let is_freed = model.cell.freed.with(|freed| unsafe { *freed });
+        assert!(is_freed, "the cell is never freed");
+        assert_eq!(model.closure.is_done(), runs);
+    });
+}
+
+#[test]
+fn a_dropped_handle_leaves_the_cell_to_the_queue_s_holder() {
+    model(true, Model::drop_handle);
+}
+
+#[test]
+fn a_joined_task_is_run_once_by_either_side() {
+    model(true, Model::join_in_place);
+}
+
+#[test]
+fn a_join_elsewhere_wakes_and_reads_after_the_latch() {
+    model(true, Model::join);
+}
+
+#[test]
+fn a_join_of_a_discarded_task_wakes_too() {
+    model(false, Model::join);
+}

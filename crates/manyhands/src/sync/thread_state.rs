@@ -1,0 +1,105 @@
+//! What other threads of this process do, as far as the system tells: their processor time, and whether
+//! they sleep.
+//!
+//! Where the system does not tell, the answer is `None` and whoever asked does without.
+//!
+//! Unsafe: calls of the C library.
+
+/// Names a thread of this process to the functions below. 0 names none.
+///
+/// The lower half is its processor-time clock, the upper half its number in `/proc`.
+pub(crate) type ThreadName = u64;
+
+/// Names the calling thread.
+#[cfg(target_os = "linux")]
+pub(crate) fn current_thread() -> ThreadName {
+    // SAFETY: takes nothing, returns a handle of the calling thread.
+    let thread = unsafe { libc::pthread_self() };
+    let mut clock: libc::clockid_t = 0;
+    // SAFETY: the handle is of a live thread, the pointer to a local.
+    let failed = unsafe { libc::pthread_getcpuclockid(thread, &raw mut clock) };
+    if failed != 0 {
+        return 0;
+    }
+    // SAFETY: takes nothing, returns a number.
+    let number = unsafe { libc::gettid() };
+    (u64::from(number.cast_unsigned()) << 32) | u64::from(clock.cast_unsigned())
+}
+
+/// Nanoseconds that a thread has spent on a processor. `None` once it has ended.
+#[cfg(target_os = "linux")]
+pub(crate) fn cpu_nanos(thread: ThreadName) -> Option<u64> {
+    let clock = u32::try_from(thread & u64::from(u32::MAX)).ok().filter(|&clock| clock != 0)?;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a local; an unknown clock makes the call fail.
+    let failed = unsafe { libc::clock_gettime(clock.cast_signed(), &raw mut time) };
+    if failed != 0 {
+        return None;
+    }
+    let (seconds, nanos) = (u64::try_from(time.tv_sec).ok()?, u64::try_from(time.tv_nsec).ok()?);
+    Some(seconds * 1_000_000_000 + nanos)
+}
+
+/// Whether a thread sleeps in the kernel, rather than running or waiting for a processor.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_asleep(thread: ThreadName) -> Option<bool> {
+    let text = std::fs::read_to_string(format!("/proc/self/task/{}/stat", thread >> 32)).ok()?;
+    // The state letter follows the name, which is in parentheses and may hold any character.
+    let state = text.rsplit(')').next()?.trim_start().chars().next()?;
+    Some(matches!(state, 'S' | 'D'))
+}
+
+/// Names the calling thread.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn current_thread() -> ThreadName {
+    0
+}
+
+/// Nanoseconds that a thread has spent on a processor.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn cpu_nanos(_thread: ThreadName) -> Option<u64> {
+    None
+}
+
+/// Whether a thread sleeps in the kernel.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_asleep(_thread: ThreadName) -> Option<bool> {
+    None
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::{cpu_nanos, current_thread, is_asleep};
+    use std::sync::mpsc;
+
+    #[test]
+    fn a_thread_s_clock_runs_while_it_computes_and_ends_with_it() {
+        let thread = current_thread();
+        let before = cpu_nanos(thread).unwrap();
+        let mut x = 1_u64;
+        while cpu_nanos(thread).unwrap() < before + 1_000_000 {
+            x = std::hint::black_box(x.wrapping_mul(3));
+        }
+        let ended = std::thread::spawn(current_thread).join().unwrap();
+        assert_eq!(cpu_nanos(ended), None);
+        assert_eq!(cpu_nanos(0), None);
+    }
+
+    #[test]
+    fn a_thread_that_waits_is_asleep_and_one_that_runs_is_not() {
+        assert_eq!(is_asleep(current_thread()), Some(false));
+        let (name_sender, name) = mpsc::channel();
+        let (go, gate) = mpsc::channel::<()>();
+        let sleeper = std::thread::spawn(move || {
+            name_sender.send(current_thread()).unwrap();
+            gate.recv().unwrap();
+        });
+        let sleeper_name = name.recv().unwrap();
+        let deadline = crate::sync::clock::now() + std::time::Duration::from_secs(10);
+        while is_asleep(sleeper_name) != Some(true) {
+            assert!(crate::sync::clock::now() < deadline, "the thread never falls asleep");
+        }
+        go.send(()).unwrap();
+        sleeper.join().unwrap();
+    }
+}

@@ -1,0 +1,232 @@
+//! Bodies that fail: all errors and panics with their positions, and what running bodies see of it.
+
+use crate::support::{
+    HighWater, attempt_until, blow, busy_micros, holds_within, message_of, on_each_runtime,
+    on_runtime, panics_of, within,
+};
+use manyhands::AggregatePanic;
+use manyhands::cancel::Source;
+use manyhands::parallel::{self, Failure, from_iter, options};
+use std::error::Error;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Barrier, Mutex};
+use std::time::Duration;
+
+#[test]
+fn p13_one_panic_goes_on_with_its_own_payload() {
+    on_each_runtime(|runtime| {
+        for at in [0, 1, 50, 999] {
+            let payload = catch_unwind(AssertUnwindSafe(|| {
+                options().runtime(runtime).for_range(0..1_000, |i| {
+                    busy_micros(1);
+                    if i == at {
+                        blow(("mine", i));
+                    }
+                });
+            }))
+            .unwrap_err();
+            assert_eq!(payload.downcast_ref::<(&str, i32)>(), Some(&("mine", at)));
+        }
+    });
+}
+
+#[test]
+fn p13_panics_at_the_same_time_are_one_aggregate() {
+    // Items that are pulled one by one may wait for one another.
+    on_runtime(2, |runtime| {
+        let barrier = Barrier::new(2);
+        let payload = catch_unwind(AssertUnwindSafe(|| {
+            options().runtime(runtime).for_each(from_iter(0..2).unbuffered(), |i| {
+                barrier.wait();
+                blow(i);
+            });
+        }))
+        .unwrap_err();
+        let aggregate = payload.downcast::<AggregatePanic>().unwrap();
+        let mut numbers: Vec<_> = aggregate
+            .into_payloads()
+            .into_iter()
+            .map(|payload| *payload.downcast::<i32>().unwrap())
+            .collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, [0, 1]);
+    });
+}
+
+#[test]
+fn p13_running_bodies_see_that_another_has_failed() {
+    on_runtime(2, |runtime| {
+        let (failing, seen) = (AtomicBool::new(false), AtomicBool::new(false));
+        let source = || from_iter(0..2).unbuffered();
+        let body = |i: i32, control: &parallel::Control<'_, u64>| {
+            if i == 0 {
+                let other = || failing.load(Ordering::SeqCst);
+                assert!(holds_within(Duration::from_secs(20), other), "both in flight");
+                blow("first");
+            }
+            assert!(!control.is_exceptional() && !control.should_exit());
+            failing.store(true, Ordering::SeqCst);
+            let told = || control.is_exceptional() && control.should_exit();
+            assert!(holds_within(Duration::from_secs(20), told), "told of the failure");
+            seen.store(true, Ordering::SeqCst);
+        };
+        let payloads =
+            panics_of(|| options().runtime(runtime).for_each_with_control(source(), body));
+        assert_eq!(message_of(&payloads[0]), "first");
+        assert!(seen.swap(false, Ordering::SeqCst));
+        failing.store(false, Ordering::SeqCst);
+        let local = options().runtime(runtime).local(|| (), |()| ());
+        let failures = local.try_for_each(source(), |i, control, ()| {
+            body(i, control);
+            Ok::<(), ()>(())
+        });
+        assert_eq!(failures.unwrap_err().panics().count(), 1);
+        assert!(seen.into_inner());
+    });
+}
+
+#[test]
+fn p13_bodies_over_indices_see_that_another_has_failed() {
+    on_runtime(2, |runtime| {
+        attempt_until("a failure seen by another body", || {
+            let (inside, seen) = (HighWater::default(), AtomicBool::new(false));
+            let failed = AtomicBool::new(false);
+            let failures = options().runtime(runtime).local(|| (), |()| ()).try_for_range(
+                0..200,
+                |_, control, ()| {
+                    inside.during(|| {
+                        busy_micros(200);
+                        if inside.now() > 1 && !failed.swap(true, Ordering::SeqCst) {
+                            return Err("failed");
+                        }
+                        if failed.load(Ordering::SeqCst) {
+                            let told = || control.is_exceptional() && control.should_exit();
+                            let saw = holds_within(Duration::from_secs(5), told);
+                            seen.fetch_or(saw, Ordering::SeqCst);
+                        }
+                        Ok(())
+                    })
+                },
+            );
+            assert_eq!(failures.is_err(), failed.into_inner());
+            seen.into_inner()
+        });
+    });
+}
+
+#[test]
+fn p13_try_forms_report_every_error_and_panic_at_its_position() {
+    on_each_runtime(|runtime| {
+        let thrown = Mutex::new(Vec::new());
+        let body = |i: u64| {
+            busy_micros(2);
+            if i < 30 {
+                return Ok(i);
+            }
+            thrown.lock().unwrap().push(i);
+            if i % 2 == 0 { Err(i) } else { blow(i) }
+        };
+        let check = |failures: parallel::Failures<u64>| {
+            let mut thrown = std::mem::take(&mut *thrown.lock().unwrap());
+            thrown.sort_unstable();
+            assert!(failures.iter().map(|(position, _)| position).eq(thrown.iter().copied()));
+            assert!(failures.errors().all(|(position, error)| position == *error));
+            let panics = failures.panics();
+            assert!(panics.into_iter().all(|(position, payload)| {
+                payload.downcast_ref::<u64>() == Some(&position)
+            }));
+            assert!(failures.cancelled().is_none());
+            assert_eq!(failures.into_vec().len(), thrown.len());
+        };
+        let options = options().runtime(runtime);
+        let numbers: Vec<u64> = (0..400).collect();
+        check(options.try_for_range(0..400, |i| body(i).map(drop)).unwrap_err());
+        check(options.try_for_each(&numbers, |&i| body(i).map(drop)).unwrap_err());
+        check(options.try_for_each(numbers.clone(), |i| body(i).map(drop)).unwrap_err());
+        check(options.try_for_each(from_iter(0..400), |i| body(i).map(drop)).unwrap_err());
+        check(options.try_map(&numbers, |&i| body(i)).unwrap_err());
+        check(options.try_map(from_iter(0..400), body).unwrap_err());
+        let local = options.local(|| (), |()| ());
+        check(local.try_for_range(0..400, |i, _, ()| body(i).map(drop)).unwrap_err());
+        check(local.try_for_each(0..400, |i, _, ()| body(i).map(drop)).unwrap_err());
+    });
+}
+
+#[test]
+fn p13_everything_below_a_single_failure_may_run_and_results_are_given_back() {
+    within(60, || {
+        assert_eq!(
+            parallel::try_map(0..1_000_u32, |i| Ok::<_, ()>(i + 1)).unwrap(),
+            (1..=1_000).collect::<Vec<_>>()
+        );
+        parallel::try_for_range(0..1_000, |_| Ok::<_, ()>(())).unwrap();
+        parallel::try_for_each(&[1, 2, 3], |_| Ok::<_, ()>(())).unwrap();
+        let outcome = options()
+            .local(|| (), |()| ())
+            .try_for_range(0..1_000, |i, control, ()| {
+                if i == 10 {
+                    control.break_at_current();
+                }
+                Ok::<_, ()>(())
+            });
+        assert_eq!(outcome.unwrap().lowest_break(), Some(10));
+    });
+}
+
+#[test]
+fn p20_failures_and_cancellation_are_reported_together() {
+    on_each_runtime(|runtime| {
+        let source = Source::new();
+        let token = source.token();
+        let options = options().runtime(runtime).cancellation(&token);
+        let failures = options
+            .try_for_range(0..100, |i| {
+                if i == 3 {
+                    source.cancel();
+                    return Err("three");
+                }
+                Ok(())
+            })
+            .unwrap_err();
+        assert_eq!(failures.errors().next(), Some((3, &"three")));
+        assert_eq!(failures.cancelled().unwrap().token(), &token);
+        let text = failures.to_string();
+        assert_eq!(text, "1 body failed, and the call was cancelled; item 3: three");
+    });
+}
+
+#[test]
+fn failures_print_their_positions_and_messages() {
+    within(60, || {
+        let failures = parallel::try_for_range(0..1, |_| -> Result<(), String> { blow("oh dear") });
+        let failures = failures.unwrap_err();
+        assert_eq!(failures.to_string(), "1 body failed; item 0: panicked: oh dear");
+        assert!(format!("{failures:?}").contains("oh dear"));
+        let error: &dyn Error = &failures;
+        assert!(error.source().is_none());
+        let failure = &failures.into_vec()[0].1;
+        assert!(matches!(failure, Failure::Panic(_)));
+        assert_eq!(format!("{failure:?}"), "Panic(\"oh dear\")");
+    });
+}
+
+#[test]
+fn a_comparison_or_an_addition_that_panics_goes_on_in_the_caller() {
+    #[derive(Clone, Copy)]
+    struct Explosive;
+    impl std::iter::Sum for Explosive {
+        fn sum<I: Iterator<Item = Self>>(_items: I) -> Self {
+            blow("sum")
+        }
+    }
+    on_each_runtime(|runtime| {
+        let options = options().runtime(runtime);
+        let payloads = panics_of(|| options.sum::<_, Explosive>(vec![Explosive; 10]));
+        assert_eq!(message_of(&payloads[0]), "sum");
+        let payloads = panics_of(|| options.reduce(0..1_000, |_, _| blow("reduce")));
+        assert_eq!(message_of(&payloads[0]), "reduce");
+        let payloads = panics_of(|| options.find_first(0..1_000, |_| blow("find")));
+        assert_eq!(message_of(&payloads[0]), "find");
+    });
+}

@@ -1,0 +1,162 @@
+//! State that each runner makes, keeps and finishes.
+
+use crate::support::{blow, busy_micros, message_of, on_each_runtime, panics_of};
+use manyhands::cancel::Source;
+use manyhands::parallel::{from_iter, options};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+#[derive(Debug, Default)]
+struct Books {
+    made: AtomicUsize,
+    finished: AtomicUsize,
+    total: AtomicU64,
+}
+
+impl Books {
+    fn make(&self) -> u64 {
+        self.made.fetch_add(1, Ordering::SeqCst);
+        0
+    }
+
+    fn finish(&self, sum: u64) {
+        self.finished.fetch_add(1, Ordering::SeqCst);
+        self.total.fetch_add(sum, Ordering::SeqCst);
+    }
+
+    fn made(&self) -> usize {
+        let (made, finished) = (&self.made, &self.finished);
+        let made = made.load(Ordering::SeqCst);
+        assert_eq!(made, finished.load(Ordering::SeqCst), "made and finished");
+        made
+    }
+
+    fn total(&self) -> u64 {
+        self.total.load(Ordering::SeqCst)
+    }
+}
+
+#[test]
+fn p14_each_state_is_made_once_and_finished_once_and_sums_are_exact() {
+    on_each_runtime(|runtime| {
+        for degree in [1, 2, 3] {
+            let options = options().runtime(runtime).degree_of_parallelism(degree);
+            let check = |run: &dyn Fn(&Books)| {
+                let books = Books::default();
+                run(&books);
+                let made = books.made();
+                assert!((1..=degree).contains(&made), "{made} states at degree {degree}");
+                assert_eq!(books.total(), 124_750);
+            };
+            let numbers: Vec<u64> = (0..500).collect();
+            check(&|books| {
+                let local = options.local(|| books.make(), |sum| books.finish(sum));
+                local.for_range(0..500_u64, |i, _, sum| {
+                    busy_micros(3);
+                    *sum += i;
+                });
+            });
+            check(&|books| {
+                let local = options.local(|| books.make(), |sum| books.finish(sum));
+                local.for_each(&numbers, |i, _, sum| {
+                    busy_micros(3);
+                    *sum += i;
+                });
+            });
+            check(&|books| {
+                let local = options.local(|| books.make(), |sum| books.finish(sum));
+                local.for_each(from_iter(0..500_u64), |i, _, sum| {
+                    busy_micros(3);
+                    *sum += i;
+                });
+            });
+            check(&|books| {
+                let local = options.local(|| books.make(), |sum| books.finish(sum));
+                let outcome = local.try_for_each(numbers.clone(), |i, _, sum| {
+                    *sum += i;
+                    Ok::<_, ()>(())
+                });
+                assert!(outcome.unwrap().is_completed());
+            });
+        }
+    });
+}
+
+#[test]
+fn p14_each_state_is_finished_when_bodies_panic_fail_or_leave_early() {
+    on_each_runtime(|runtime| {
+        for at in [0, 1, 60, 499] {
+            let books = Books::default();
+            let options = options().runtime(runtime);
+            let local = options.local(|| books.make(), |sum| books.finish(sum));
+            let payloads = panics_of(|| {
+                local.for_range(0..500, |i, _, _| {
+                    busy_micros(2);
+                    if i == at {
+                        blow("body");
+                    }
+                })
+            });
+            assert_eq!(message_of(&payloads[0]), "body");
+            assert!(books.made() >= 1);
+            local
+                .try_for_range(0..500, |i, _, _| if i == at { Err(()) } else { Ok(()) })
+                .unwrap_err();
+            books.made();
+            local.for_range(0..500, |i, control, _| {
+                if i == at {
+                    control.stop();
+                }
+            });
+            books.made();
+            let source = Source::new();
+            let token = source.token();
+            let cancellable = options.cancellation(&token);
+            let local = cancellable.local(|| books.make(), |sum| books.finish(sum));
+            let ended = local.for_each(from_iter(0..500), |i, _, _| {
+                if i == at {
+                    source.cancel();
+                }
+            });
+            ended.unwrap_err();
+            books.made();
+        }
+    });
+}
+
+#[test]
+fn p14_a_panic_where_the_state_is_made_or_finished_goes_on() {
+    on_each_runtime(|runtime| {
+        let options = options().runtime(runtime);
+        let finished = AtomicUsize::new(0);
+        let local = options.local(|| blow("init"), |()| { finished.fetch_add(1, Ordering::SeqCst); });
+        let payloads = panics_of(|| local.for_range(0..500, |_, _, ()| busy_micros(2)));
+        assert!(payloads.iter().all(|payload| message_of(payload) == "init"));
+        assert!(!payloads.is_empty());
+        assert_eq!(finished.load(Ordering::SeqCst), 0);
+        let payloads = panics_of(|| local.for_each(from_iter(0..500), |_, _, ()| busy_micros(2)));
+        assert!(!payloads.is_empty());
+        let local = options.local(|| (), |()| blow("finish"));
+        let payloads = panics_of(|| local.for_range(0..500, |_, _, ()| busy_micros(2)));
+        assert!(payloads.iter().all(|payload| message_of(payload) == "finish"));
+        assert!(!payloads.is_empty());
+        let payloads = panics_of(|| local.for_each(from_iter(0..500), |_, _, ()| busy_micros(2)));
+        assert!(!payloads.is_empty());
+    });
+}
+
+#[test]
+fn p14_an_empty_or_cancelled_loop_makes_no_state_that_it_does_not_finish() {
+    on_each_runtime(|runtime| {
+        let books = Books::default();
+        let source = Source::new();
+        source.cancel();
+        let token = source.token();
+        let options = options().runtime(runtime);
+        options.local(|| books.make(), |sum| books.finish(sum)).for_range(0..0, |_, _, _| {});
+        let cancelled = options.cancellation(&token);
+        let local = cancelled.local(|| books.make(), |sum| books.finish(sum));
+        local.for_range(0..100, |_, _, _| {}).unwrap_err();
+        local.for_each(from_iter(0..100), |_, _, _| {}).unwrap_err();
+        assert_eq!(books.made(), 0);
+    });
+}

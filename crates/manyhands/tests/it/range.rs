@@ -1,0 +1,284 @@
+//! Ranges: empty, reversed, at the ends of their types, whole spans, and covered once from many threads.
+
+use crate::support::{busy_micros, counters, on_each_runtime, on_runtime, values, within};
+use manyhands::cancel::Source;
+use manyhands::parallel::{self, IndexRange, from_iter, options};
+use std::fmt::Debug;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+fn never_runs<R: IndexRange<Index: PartialEq + Debug> + Clone>(range: R) {
+    parallel::for_range(range.clone(), |i| panic!("ran {i:?}"));
+    parallel::for_each(range.clone(), |i| panic!("ran {i:?}"));
+    let outcome = options().for_range_with_control(range.clone(), |i, _| panic!("ran {i:?}"));
+    assert!(outcome.is_completed());
+    assert!(!outcome.is_stopped());
+    assert_eq!(outcome.lowest_break(), None);
+    parallel::try_for_range(range.clone(), |i| Err::<(), _>(format!("{i:?}"))).unwrap();
+    let mapped: Vec<()> = parallel::map(range.clone(), |i| panic!("ran {i:?}"));
+    assert!(mapped.is_empty());
+    let reduced = parallel::map_reduce(range, |i| panic!("ran {i:?}"), |(), ()| ());
+    assert_eq!(reduced, None);
+}
+
+#[test]
+#[expect(clippy::reversed_empty_ranges, reason = "that is what is tested")]
+fn p01_an_empty_or_reversed_range_runs_nothing_and_is_completed() {
+    within(60, || {
+        never_runs(0..0_u8);
+        never_runs(7..7_i8);
+        never_runs(5..2_u16);
+        never_runs(5..=4_i16);
+        never_runs(i32::MAX..i32::MIN);
+        never_runs(i32::MAX..=i32::MIN);
+        never_runs(u32::MAX..0);
+        never_runs(i64::MAX..i64::MIN);
+        never_runs(i64::MIN..i64::MIN);
+        never_runs(u64::MAX..u64::MAX);
+        never_runs(u64::MAX..=0);
+        never_runs(i128::MAX..i128::MIN);
+        never_runs(u128::MAX..=0);
+        never_runs(1..0_usize);
+        never_runs(isize::MAX..=isize::MIN);
+    });
+}
+
+#[test]
+fn p01_empty_sources_run_nothing_and_are_completed() {
+    within(60, || {
+        let none: [u8; 0] = [];
+        parallel::for_each(&none, |_| panic!("ran"));
+        parallel::for_each(none, |_| panic!("ran"));
+        parallel::for_each(&mut Vec::<u8>::new(), |_| panic!("ran"));
+        parallel::for_each(Vec::<String>::new(), |_| panic!("ran"));
+        parallel::for_each(from_iter(none), |_| panic!("ran"));
+        parallel::for_each(from_iter(none).unbuffered(), |_| panic!("ran"));
+        let outcome = options().for_each_with_control(&none, |_, _| panic!("ran"));
+        assert!(outcome.is_completed() && outcome.lowest_break().is_none());
+        let outcome = options().for_each_with_control(from_iter(none), |_, _| panic!("ran"));
+        assert!(outcome.is_completed() && outcome.lowest_break().is_none());
+        assert_eq!(parallel::sum::<_, u32>(Vec::<u32>::new()), 0);
+        assert_eq!(parallel::min(&none), None);
+        assert_eq!(parallel::max(from_iter(none)), None);
+        assert_eq!(parallel::find_any(&none, |_| true), None);
+        assert_eq!(parallel::find_first(none, |_| true), None);
+        assert_eq!(parallel::reduce(none, |a, _| a), None);
+    });
+}
+
+fn covers<R>(range: R)
+where
+    R: IndexRange<Index: Ord + Debug> + Clone + IntoIterator<Item = <R as IndexRange>::Index>,
+{
+    let expected: Vec<_> = range.clone().into_iter().collect();
+    let seen = Mutex::new(Vec::new());
+    parallel::for_range(range.clone(), |i| seen.lock().unwrap().push(i));
+    let mut seen = seen.into_inner().unwrap();
+    seen.sort_unstable();
+    assert_eq!(seen, expected, "for_range");
+    assert_eq!(parallel::map(range.clone(), |i| i), expected, "map");
+    let outcome = options().for_range_with_control(range, |_, _| {});
+    assert!(outcome.is_completed());
+}
+
+#[test]
+fn p03_ranges_at_both_ends_of_every_type_are_covered() {
+    within(60, || {
+        covers(0..=u8::MAX);
+        covers(i8::MIN..=i8::MAX);
+        covers(i8::MIN..i8::MAX);
+        covers(u16::MAX - 300..=u16::MAX);
+        covers(i16::MIN..=i16::MIN + 300);
+        covers(u32::MAX - 300..=u32::MAX);
+        covers(i32::MAX - 300..=i32::MAX);
+        covers(i32::MIN..i32::MIN + 300);
+        covers(-150..=150_i64);
+        covers(i64::MIN..=i64::MIN + 300);
+        covers(i64::MAX - 300..=i64::MAX);
+        covers(u64::MAX - 300..=u64::MAX);
+        covers(u64::MAX - 300..u64::MAX);
+        covers(i128::MIN..i128::MIN + 300);
+        covers(i128::MAX - 300..=i128::MAX);
+        covers(u128::MAX - 300..=u128::MAX);
+        covers(u128::from(u64::MAX) - 150..u128::from(u64::MAX) + 150);
+        covers(usize::MAX - 300..=usize::MAX);
+        covers(isize::MIN..=isize::MIN + 300);
+        covers(u64::MAX..=u64::MAX);
+        covers(i128::MIN..=i128::MIN);
+    });
+}
+
+#[test]
+fn p03_whole_spans_of_small_types_are_covered_when_shared() {
+    on_each_runtime(|runtime| {
+        let options = options().runtime(runtime);
+        let bytes = counters(256);
+        options.for_range(0..=u8::MAX, |i| {
+            busy_micros(10);
+            bytes[usize::from(i)].fetch_add(1, Ordering::SeqCst);
+        });
+        assert_eq!(values(&bytes), [1; 256]);
+        let signed = counters(256);
+        options.for_range(i8::MIN..=i8::MAX, |i| {
+            busy_micros(10);
+            signed[usize::from(i.cast_unsigned())].fetch_add(1, Ordering::SeqCst);
+        });
+        assert_eq!(values(&signed), [1; 256]);
+        let words = counters(65_536);
+        options.for_range(0..=u16::MAX, |i| {
+            words[usize::from(i)].fetch_add(1, Ordering::SeqCst);
+        });
+        assert!(values(&words).iter().all(|&count| count == 1));
+        let words = counters(65_536);
+        options.for_range(i16::MIN..=i16::MAX, |i| {
+            words[usize::from(i.cast_unsigned())].fetch_add(1, Ordering::SeqCst);
+        });
+        assert!(values(&words).iter().all(|&count| count == 1));
+    });
+}
+
+/// A range far too long to be run ends when it is broken `at` above its start, and when it is stopped.
+macro_rules! ends_early {
+    ($runtime:expr, $($range:expr, $first:expr;)*) => {$({
+        for (at, micros) in [(0, 0), (1, 0), (1_000, 0), (100_000, 0), (500, 10)] {
+            let below = AtomicUsize::new(0);
+            let outcome = options().runtime($runtime).for_range_with_control($range, |i, control| {
+                busy_micros(micros);
+                if i < $first + at {
+                    below.fetch_add(1, Ordering::SeqCst);
+                } else if i == $first + at {
+                    control.break_at_current();
+                }
+            });
+            assert_eq!(outcome.lowest_break(), Some($first + at));
+            assert_eq!(below.into_inner(), usize::try_from(at).unwrap());
+            let outcome = options().runtime($runtime).for_range_with_control($range, |i, control| {
+                busy_micros(micros);
+                if i >= $first + at {
+                    control.stop();
+                }
+            });
+            assert!(outcome.is_stopped() && !outcome.is_completed());
+            assert_eq!(outcome.lowest_break(), None);
+        }
+    })*};
+}
+
+#[test]
+fn p03_endless_ranges_can_be_broken_and_stopped() {
+    on_each_runtime(|runtime| {
+        ends_early! { runtime,
+            0..=u64::MAX, 0;
+            0..u64::MAX, 0;
+            i64::MIN..=i64::MAX, i64::MIN;
+            0..=u128::MAX, 0;
+            i128::MIN..=i128::MAX, i128::MIN;
+            isize::MIN..isize::MAX, isize::MIN;
+        }
+    });
+}
+
+#[test]
+fn p03_endless_ranges_can_be_cancelled_searched_and_fail() {
+    on_each_runtime(|runtime| {
+        let options = options().runtime(runtime);
+        let source = Source::new();
+        let token = source.token();
+        let cancelled = options.cancellation(&token).for_range(0..=u64::MAX, |i| {
+            if i == 10_000 {
+                source.cancel();
+            }
+        });
+        assert!(cancelled.is_err());
+        let found = options.find_first(i128::MIN..=i128::MAX, |&i| i >= i128::MIN + 70_000);
+        assert_eq!(found, Some(i128::MIN + 70_000));
+        let found = options.find_any(0..=u64::MAX, |&i| i % 10_007 == 10_006);
+        assert_eq!(found.unwrap() % 10_007, 10_006);
+        let failures = options.try_for_range(0..u64::MAX, |i| if i == 9_999 { Err(i) } else { Ok(()) });
+        assert_eq!(failures.unwrap_err().errors().next(), Some((9_999, &9_999)));
+    });
+}
+
+#[test]
+fn p03_an_endless_deterministic_reduction_can_be_cancelled() {
+    on_each_runtime(|runtime| {
+        let source = Source::new();
+        let token = source.token();
+        let options = options().runtime(runtime).deterministic().cancellation(&token);
+        let cancelled = options.map_reduce(
+            0..=u64::MAX,
+            |i| {
+                if i == 10_000 {
+                    source.cancel();
+                }
+            },
+            |(), ()| (),
+        );
+        assert_eq!(cancelled.unwrap_err().token(), &token);
+    });
+}
+
+#[test]
+fn p17_spans_are_covered_once_when_many_threads_loop_at_once() {
+    on_runtime(3, |runtime| {
+        let span = 3_000;
+        std::thread::scope(|threads| {
+            for thread in 0..8 {
+                threads.spawn(move || {
+                    for round in 0..20 {
+                        let len = span - usize::try_from(thread * 20 + round).unwrap();
+                        let ran = counters(len);
+                        let start = -1_000 * thread;
+                        options().runtime(runtime).for_range(
+                            start..start + i64::try_from(len).unwrap(),
+                            |i| {
+                                let index = usize::try_from(i - start).unwrap();
+                                ran[index].fetch_add(1, Ordering::SeqCst);
+                                if i % 64 == 0 {
+                                    busy_micros(3);
+                                }
+                            },
+                        );
+                        assert!(values(&ran).iter().all(|&count| count == 1));
+                    }
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn p17_one_counter_hears_of_every_index_from_eight_threads() {
+    within(60, || {
+        let sum = AtomicU64::new(0);
+        std::thread::scope(|threads| {
+            for _ in 0..8 {
+                threads.spawn(|| {
+                    for _ in 0..20 {
+                        parallel::for_range(0..10_000_u64, |i| {
+                            sum.fetch_add(i, Ordering::Relaxed);
+                        });
+                    }
+                });
+            }
+        });
+        assert_eq!(sum.into_inner(), 8 * 20 * 49_995_000);
+    });
+}
+
+#[test]
+fn a_loop_over_more_than_a_stretch_of_positions_covers_all() {
+    // Loops of more than 2^31 positions are driven in several goes; this one ends early in the second.
+    on_runtime(2, |runtime| {
+        let break_at = (1_u64 << 31) + 12_345;
+        let beyond = AtomicUsize::new(0);
+        let token = manyhands::cancel::Token::never();
+        let items = (0..break_at + 1_000_000).into_iter();
+        let found = options()
+            .runtime(runtime)
+            .cancellation(&token)
+            .find_first(items.start..items.end, |&i| i >= break_at);
+        beyond.fetch_add(1, Ordering::SeqCst);
+        assert_eq!(found.unwrap(), Some(break_at));
+    });
+}
