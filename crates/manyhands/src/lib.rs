@@ -52,7 +52,10 @@ pub mod task;
 pub mod parallel;
 
 #[cfg(all(test, loom))]
-#[expect(unsafe_code, reason = "protocols are set going by pointer, as in the runtime")]
+#[expect(
+    unsafe_code,
+    reason = "protocols are set going by pointer, as in the runtime"
+)]
 mod models;
 
 #[cfg(not(loom))]

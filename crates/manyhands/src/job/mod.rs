@@ -5,6 +5,8 @@
 //!
 //! Unsafe: a job is reached by pointer and run through a function pointer.
 
+#[cfg(not(loom))]
+pub(crate) mod block;
 mod execution;
 mod latch;
 mod unwind;

@@ -10,37 +10,47 @@ use loom::sync::Arc;
 use loom::thread;
 
 /// A deque and the entries that are pushed to it.
-struct Model<const COUNT: usize> {
-    deque: Deque<Work>,
-    entries: [Work; COUNT],
+pub(super) struct Model<const COUNT: usize> {
+    pub(super) deque: Deque<Work>,
+    pub(super) entries: [Work; COUNT],
 }
 
 impl<const COUNT: usize> Model<COUNT> {
-    fn new() -> Arc<Self> {
+    pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
             deque: Deque::new(),
             entries: Work::some(),
         })
     }
 
-    /// Owner.
-    fn push(&self, number: usize) -> bool {
+    /// Owner, as in `runtime/join.rs`.
+    pub(super) fn push(&self, number: usize) {
+        let index = self.deque.len();
+        if !self.deque.is_plain(index) {
+            self.deque.make_room(index);
+            if index > 0 && self.deque.is_demand_pending() {
+                self.deque.expose(1);
+            }
+        }
         self.entries[number].prepare();
-        self.deque
-            .push(self.deque.len(), self.entries[number].as_ptr())
+        self.deque.push(index, self.entries[number].as_ptr());
     }
 
-    /// Owner: runs the entry unless a thief has it.
-    fn pop(&self, number: usize) {
+    /// Owner: takes the newest entry back, unless a thief has it.
+    pub(super) fn take_back(&self, number: usize) -> bool {
         let index = self.deque.len() - 1;
-        let popped = self.deque.pop(index, self.entries[number].as_ptr());
-        if popped == Popped::Mine {
+        self.deque.pop(index, self.entries[number].as_ptr()) == Popped::Mine
+    }
+
+    /// Owner: runs the newest entry, unless a thief has it.
+    pub(super) fn pop(&self, number: usize) {
+        if self.take_back(number) {
             self.entries[number].run();
         }
     }
 
-    /// Thief.
-    fn steal(&self) -> bool {
+    /// Thief: runs what it finds.
+    pub(super) fn steal(&self) -> bool {
         let stolen = self.deque.steal(0);
         if let Some(work) = stolen {
             Work::at(work).run();
@@ -48,9 +58,12 @@ impl<const COUNT: usize> Model<COUNT> {
         stolen.is_some()
     }
 
-    fn assert_all_done(&self) {
+    /// Once the threads have ended.
+    pub(super) fn assert_all_done(&self) {
         assert_eq!(self.deque.len(), 0);
-        assert!(self.entries.iter().all(Work::is_done));
+        for entry in &self.entries {
+            assert!(entry.is_done(), "entry {} is lost", entry.number);
+        }
     }
 }
 
@@ -67,10 +80,8 @@ fn an_exposed_entry_is_taken_by_its_owner_or_by_the_thief() {
                 model.steal();
             }
         });
-        let _ = model.push(0);
-        if model.push(1) {
-            model.deque.expose(1);
-        }
+        model.push(0);
+        model.push(1);
         model.deque.expose(1);
         model.pop(1);
         model.pop(0);
@@ -89,8 +100,8 @@ fn two_thieves_never_share_an_entry() {
                 model.steal();
             })
         });
-        let _ = model.push(0);
-        let _ = model.push(1);
+        model.push(0);
+        model.push(1);
         model.deque.expose(2);
         model.pop(1);
         model.pop(0);
@@ -111,10 +122,10 @@ fn an_entry_at_the_address_of_an_earlier_one_is_seen_as_it_is_now() {
                 model.steal();
             }
         });
-        let _ = model.push(0);
+        model.push(0);
         model.deque.expose(1);
-        if model.deque.pop(0, model.entries[0].as_ptr()) == Popped::Mine {
-            let _ = model.push(0);
+        if model.take_back(0) {
+            model.push(0);
             model.deque.expose(1);
             model.pop(0);
         }
@@ -134,11 +145,11 @@ fn no_entry_is_lost_or_doubled_when_the_buffer_grows_under_a_thief() {
                 model.steal();
             }
         });
-        let _ = model.push(0);
-        let _ = model.push(1);
+        model.push(0);
+        model.push(1);
         model.deque.expose(1);
         // The buffer holds two under loom.
-        let _ = model.push(2);
+        model.push(2);
         model.deque.expose(1);
         model.pop(2);
         model.pop(1);

@@ -60,9 +60,8 @@ impl Seat {
     fn push(&self, number: usize) {
         let fork = &self.forks[number];
         fork.work.prepare();
-        let _ = self
-            .deque
-            .push(self.deque.len(), std::ptr::from_ref(fork).cast_mut());
+        let index = self.deque.len();
+        self.deque.push(index, std::ptr::from_ref(fork).cast_mut());
     }
 
     /// As the end of a join.
@@ -155,11 +154,11 @@ fn a_waiter_runs_nothing_that_was_there_before() {
     check(|| {
         let seat = Seat::new();
         seat.push(0);
+        seat.begin_execution(first());
         let waiter = thread::spawn({
             let seat = Arc::clone(&seat);
             move || seat.help(first(), 1)
         });
-        seat.begin_execution(first());
         seat.push(1);
         seat.deque.expose(2);
         seat.pop(1);

@@ -4,57 +4,19 @@
 //! Property: each entry is taken exactly once, and complete, although the owner's pop neither locks nor
 //! exchanges anything while it sees no forcer.
 
-use super::{Work, check};
-use crate::queue::{Deque, Popped};
+use super::check;
+use super::deque::Model;
 use loom::sync::Arc;
 use loom::thread;
-
-/// A deque and the entries that are pushed to it.
-struct Model<const COUNT: usize> {
-    deque: Deque<Work>,
-    entries: [Work; COUNT],
-}
-
-impl<const COUNT: usize> Model<COUNT> {
-    fn new() -> Arc<Self> {
-        Arc::new(Self {
-            deque: Deque::new(),
-            entries: Work::some(),
-        })
-    }
-
-    fn push(&self, number: usize) {
-        self.entries[number].prepare();
-        let _ = self.deque
-            .push(self.deque.len(), self.entries[number].as_ptr());
-    }
-
-    fn pop(&self, number: usize) {
-        let index = self.deque.len() - 1;
-        let popped = self.deque.pop(index, self.entries[number].as_ptr());
-        if popped == Popped::Mine {
-            self.entries[number].run();
-        }
-    }
-
-    fn steal(&self) {
-        if let Some(work) = self.deque.steal(0) {
-            Work::at(work).run();
-        }
-    }
-
-    fn assert_all_done(&self) {
-        assert_eq!(self.deque.len(), 0);
-        assert!(self.entries.iter().all(Work::is_done));
-    }
-}
 
 /// Starts a thread that forces `count` entries out and steals that many.
 fn forcer<const COUNT: usize>(model: &Arc<Model<COUNT>>, count: usize) -> thread::JoinHandle<()> {
     let model = Arc::clone(model);
     thread::spawn(move || {
         model.deque.force(count);
-        (0..count).for_each(|_| model.steal());
+        for _ in 0..count {
+            model.steal();
+        }
     })
 }
 
@@ -106,7 +68,9 @@ fn a_forcer_and_a_thief_and_the_owner_agree() {
         let forcer = forcer(&model, 1);
         let thief = thread::spawn({
             let model = Arc::clone(&model);
-            move || model.steal()
+            move || {
+                model.steal();
+            }
         });
         model.push(1);
         model.pop(1);

@@ -28,7 +28,7 @@
 //! Unsafe: slots are reached through a raw pointer to the current buffer.
 
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering, fence};
-use crate::sync::{Mutex, MutexGuard, Padded, fence as barrier, lock};
+use crate::sync::{Mutex, MutexGuard, fence as barrier, lock};
 use std::ptr;
 
 /// A deque of pointers to `T`.
@@ -116,7 +116,10 @@ impl<T> Deque<T> {
     pub(crate) fn push(&self, index: usize, job: *mut T) {
         debug_assert_eq!(index, self.len(), "an entry is pushed at the end");
         // Relaxed: only the owner writes it.
-        debug_assert!(index < self.capacity.load(Ordering::Relaxed), "there is room for the entry");
+        debug_assert!(
+            index < self.capacity.load(Ordering::Relaxed),
+            "there is room for the entry"
+        );
         // Relaxed: only the owner writes it.
         let slots = self.slots.load(Ordering::Relaxed);
         // SAFETY: index < capacity, the length of the buffer `slots` points to.
@@ -412,7 +415,10 @@ mod tests {
         assert_eq!(deque.steal(0), None);
         assert!(deque.has_private(0));
         for job in jobs.iter().rev() {
-            assert_eq!(deque.pop(deque.len() - 1, from_ref(job).cast_mut()), Popped::Mine);
+            assert_eq!(
+                deque.pop(deque.len() - 1, from_ref(job).cast_mut()),
+                Popped::Mine
+            );
         }
         assert_eq!(deque.len(), 0);
     }
@@ -426,9 +432,15 @@ mod tests {
         assert_eq!(deque.steal(0), Some(from_ref(&jobs[0]).cast_mut()));
         assert_eq!(deque.steal(0), Some(from_ref(&jobs[2]).cast_mut()));
         assert_eq!(deque.steal(0), None);
-        assert_eq!(deque.pop(deque.len() - 1, from_ref(&jobs[3]).cast_mut()), Popped::Mine);
+        assert_eq!(
+            deque.pop(deque.len() - 1, from_ref(&jobs[3]).cast_mut()),
+            Popped::Mine
+        );
         for job in jobs[..3].iter().rev() {
-            assert_eq!(deque.pop(deque.len() - 1, from_ref(job).cast_mut()), Popped::Stolen);
+            assert_eq!(
+                deque.pop(deque.len() - 1, from_ref(job).cast_mut()),
+                Popped::Stolen
+            );
         }
     }
 
@@ -464,8 +476,14 @@ mod tests {
             push(&deque, job);
         }
         for job in jobs[1..].iter().rev() {
-            assert_eq!(deque.pop(deque.len() - 1, from_ref(job).cast_mut()), Popped::Mine);
+            assert_eq!(
+                deque.pop(deque.len() - 1, from_ref(job).cast_mut()),
+                Popped::Mine
+            );
         }
-        assert_eq!(deque.pop(deque.len() - 1, from_ref(&jobs[0]).cast_mut()), Popped::Stolen);
+        assert_eq!(
+            deque.pop(deque.len() - 1, from_ref(&jobs[0]).cast_mut()),
+            Popped::Stolen
+        );
     }
 }

@@ -146,7 +146,11 @@ where
 {
     let forked = StackJob::new(b);
     seat.deque.push(index, forked.as_job());
-    let guard = TakeBackOnUnwind { seat, index, forked: &forked };
+    let guard = TakeBackOnUnwind {
+        seat,
+        index,
+        forked: &forked,
+    };
     let a = a();
     let _disarmed = ManuallyDrop::new(guard);
     if seat.deque.pop(index, forked.as_job()) == Popped::Mine {

@@ -165,18 +165,27 @@ fn tick(shared: &Shared, samples: &mut Samples) -> Finding {
         };
     }
     if !shared.idle.has_room() {
-        let Some(blocked) = samples.count_off_processor(shared) else { return Finding::Nothing };
+        let Some(blocked) = samples.count_off_processor(shared) else {
+            return Finding::Nothing;
+        };
         shared.idle.set_found_blocked(blocked);
         if !shared.idle.has_room() {
             return Finding::Nothing;
         }
     }
-    let helped = shared.all_seats().filter(|seat| help_if_stuck(seat)).count();
+    let helped = shared
+        .all_seats()
+        .filter(|seat| help_if_stuck(seat))
+        .count();
     if shared.has_visible_work(None) {
         shared.wake_if_nobody_searches();
         return Finding::Trouble;
     }
-    if helped > 0 { Finding::Trouble } else { Finding::Nothing }
+    if helped > 0 {
+        Finding::Trouble
+    } else {
+        Finding::Nothing
+    }
 }
 
 /// Asks an owner to expose something; if it has not answered since the last tick, does it in its place.

@@ -11,7 +11,9 @@
 //!
 //! Unsafe: closures borrow for `'scope`, which is erased in the queue.
 
-use crate::job::{AbortOnUnwind, Action, ExecutionId, Job, Latch, Payload, catch, resume_all};
+use crate::job::{
+    AbortOnUnwind, Action, ExecutionId, Job, Latch, Payload, block, catch, resume_all,
+};
 use crate::queue::TaskQueue;
 use crate::runtime::open::{OpenSlot, Shared as OpenCall};
 use crate::runtime::seat::{OPEN_DEPTH, Seat};
@@ -20,7 +22,7 @@ use crate::runtime::{current, wait};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock, spin_loop};
 use std::marker::PhantomData;
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 /// Spawns closures that may borrow everything that outlives the scope. Made by [`scope`].
 #[derive(Debug)]
@@ -156,13 +158,13 @@ impl<'scope> Scope<'scope> {
     {
         // Relaxed: the spawner is itself counted, so the count cannot reach zero before.
         self.unfinished.fetch_add(1, Ordering::Relaxed);
-        let spawned = Box::new(Spawned {
+        let spawned = block::allocate(Spawned {
             job: Job::new(Spawned::<F>::perform),
             scope: ptr::from_ref(self).cast(),
             closure,
         });
-        // SAFETY: leaked until taken from the queue and performed, which `run_scope` waits for.
-        unsafe { self.queue.push(Box::into_raw(spawned).cast()) };
+        // SAFETY: valid until taken from the queue and performed, which `run_scope` waits for.
+        unsafe { self.queue.push(spawned.as_ptr().cast()) };
         if let Some(slot) = self.slot {
             slot.invite();
             current::with_runtime(|shared| shared.wake_if_nobody_searches());
@@ -204,18 +206,29 @@ impl<'scope> Scope<'scope> {
 unsafe fn help(open: *const OpenCall) {
     // SAFETY: the head is the scope's first field, and the pin keeps it in place.
     let scope = unsafe { &*open.cast::<Scope<'_>>() };
-    loop {
+    let mut lingered = 0;
+    while lingered < LINGERS_MAX {
         scope.run_queued(current::seat());
-        if let Some(slot) = scope.slot {
+        // The spawner may be about to spawn more: let it, undisturbed by looks at its queue.
+        (0..SPINS_BETWEEN_LOOKS).for_each(|_| spin_loop());
+        lingered = if scope.queue.is_empty() { lingered + 1 } else { 0 };
+        if lingered == LINGERS_MAX
+            && let Some(slot) = scope.slot
+        {
             slot.dismiss();
-            if scope.queue.is_empty() {
-                return;
+            if !scope.queue.is_empty() {
+                // Something was pushed between the look and the dismissal.
+                slot.invite();
+                lingered = 0;
             }
-            // Something was pushed between the look and the dismissal.
-            slot.invite();
         }
     }
 }
+
+/// Looks at the empty queue before a helper leaves.
+const LINGERS_MAX: u32 = 4;
+/// About half a microsecond: a queue that fills up meanwhile is emptied without a fight over each closure.
+const SPINS_BETWEEN_LOOKS: u32 = 32;
 
 /// A spawned closure in its cell.
 #[repr(C)]
@@ -228,8 +241,10 @@ struct Spawned<F> {
 impl<'scope, F: FnOnce(&Scope<'scope>) + Send + 'scope> Spawned<F> {
     /// See [`Job::perform`]. A scope outlives its runtime's closing, so its closures are always run.
     unsafe fn perform(job: *mut Job, _action: Action) {
-        // SAFETY: the job is the first field of a box leaked by `spawn`, performed once.
-        let spawned = unsafe { Box::from_raw(job.cast::<Self>()) };
+        // SAFETY: a job is never null.
+        let spawned = unsafe { NonNull::new_unchecked(job.cast::<Self>()) };
+        // SAFETY: the job is the first field of a cell allocated by `spawn`, performed once.
+        let spawned = unsafe { block::free(spawned) };
         let scope = spawned.scope.cast::<Scope<'scope>>();
         // SAFETY: the scope stays in place while one of its closures is unfinished.
         let scope = unsafe { &*scope };

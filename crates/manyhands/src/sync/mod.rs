@@ -7,18 +7,20 @@
 mod affinity;
 #[cfg(not(loom))]
 pub(crate) mod clock;
-#[cfg(not(loom))]
-pub(crate) mod thread_state;
 pub(crate) mod fence;
 mod padded;
 mod park;
+mod prefetch;
 #[cfg(loom)]
 mod seq_cst;
+#[cfg(not(loom))]
+pub(crate) mod thread_state;
 
 #[cfg(not(loom))]
 pub(crate) use affinity::allowed_cpus;
 pub(crate) use padded::Padded;
 pub(crate) use park::Parker;
+pub(crate) use prefetch::prefetch_for_writing;
 
 /// Atomic types and orderings.
 pub(crate) mod atomic {

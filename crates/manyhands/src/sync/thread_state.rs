@@ -29,14 +29,22 @@ pub(crate) fn current_thread() -> ThreadName {
 /// Nanoseconds that a thread has spent on a processor. `None` once it has ended.
 #[cfg(target_os = "linux")]
 pub(crate) fn cpu_nanos(thread: ThreadName) -> Option<u64> {
-    let clock = u32::try_from(thread & u64::from(u32::MAX)).ok().filter(|&clock| clock != 0)?;
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let clock = u32::try_from(thread & u64::from(u32::MAX))
+        .ok()
+        .filter(|&clock| clock != 0)?;
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: the pointer is to a local; an unknown clock makes the call fail.
     let failed = unsafe { libc::clock_gettime(clock.cast_signed(), &raw mut time) };
     if failed != 0 {
         return None;
     }
-    let (seconds, nanos) = (u64::try_from(time.tv_sec).ok()?, u64::try_from(time.tv_nsec).ok()?);
+    let (seconds, nanos) = (
+        u64::try_from(time.tv_sec).ok()?,
+        u64::try_from(time.tv_nsec).ok()?,
+    );
     Some(seconds * 1_000_000_000 + nanos)
 }
 
@@ -97,7 +105,10 @@ mod tests {
         let sleeper_name = name.recv().unwrap();
         let deadline = crate::sync::clock::now() + std::time::Duration::from_secs(10);
         while is_asleep(sleeper_name) != Some(true) {
-            assert!(crate::sync::clock::now() < deadline, "the thread never falls asleep");
+            assert!(
+                crate::sync::clock::now() < deadline,
+                "the thread never falls asleep"
+            );
         }
         go.send(()).unwrap();
         sleeper.join().unwrap();

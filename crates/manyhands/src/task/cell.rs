@@ -6,7 +6,7 @@
 //!
 //! Unsafe: the cell is reached through a pointer to its header, and freed by its last holder.
 
-use crate::job::{Action, ExecutionId, Job, Latch, Payload, catch};
+use crate::job::{Action, ExecutionId, Job, Latch, Payload, block, catch};
 use crate::runtime::seat::Seat;
 use crate::task::state::{AfterRelease, Claim, State};
 use std::cell::UnsafeCell;
@@ -54,7 +54,7 @@ enum Stage<F, T> {
 
 /// A new cell, held by a queue and by a handle.
 pub(super) fn allocate<F: FnOnce() -> T, T>(closure: F) -> NonNull<Header> {
-    let cell: Box<Cell<F, T>> = Box::new(Cell {
+    let cell: NonNull<Cell<F, T>> = block::allocate(Cell {
         header: Header {
             job: Job::new(perform),
             state: State::new(),
@@ -69,7 +69,7 @@ pub(super) fn allocate<F: FnOnce() -> T, T>(closure: F) -> NonNull<Header> {
         },
         stage: UnsafeCell::new(Stage::Waiting(closure)),
     });
-    NonNull::from(Box::leak(cell)).cast()
+    cell.cast()
 }
 
 /// The cell as a queue holds it.
@@ -127,10 +127,10 @@ unsafe fn perform(job: *mut Job, action: Action) {
     let cell = unsafe { NonNull::new_unchecked(job.cast::<Header>()) };
     // SAFETY: valid, because the queue's part is held.
     let header = unsafe { cell.as_ref() };
-    let claim = header.state.claim();
+    let claim = header.state.claim_queued();
     if claim != Claim::TooLate {
         // SAFETY: claimed just now.
-        unsafe { run_or_discard(cell, action) };
+        unsafe { run_or_discard(cell, action, claim) };
     }
     if claim == Claim::Detached {
         // SAFETY: nobody has the handle, and the queue's part is ours.
@@ -151,11 +151,12 @@ unsafe fn perform(job: *mut Job, action: Action) {
 
 /// # Safety
 /// The caller has claimed the cell.
-unsafe fn run_or_discard(cell: NonNull<Header>, action: Action) {
+unsafe fn run_or_discard(cell: NonNull<Header>, action: Action, claim: Claim) {
     if let Action::Run(execution) = action {
         // SAFETY: claimed, so the cell is valid.
         let header = unsafe { cell.as_ref() };
-        if execution != ExecutionId::UNKNOWN {
+        if claim == Claim::Awaited && execution != ExecutionId::UNKNOWN {
+            // Whoever waits for the task may help it.
             header.latch.start(execution);
         }
         // SAFETY: claimed by the caller.
@@ -197,8 +198,8 @@ impl<F: FnOnce() -> T, T> Cell<F, T> {
     /// # Safety
     /// Nobody else holds the cell.
     unsafe fn free(header: NonNull<Header>) {
-        // SAFETY: the cell was leaked from a box of this type, and this is its last use.
-        let cell = unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) };
+        // SAFETY: the cell was allocated with this type, and this is its last use.
+        let cell = unsafe { block::free(header.cast::<Self>()) };
         // What the closure or the result does when dropped must not unwind into the worker.
         if let Err(payload) = catch(|| drop(cell)) {
             let _ = catch(|| drop(payload));

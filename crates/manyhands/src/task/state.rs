@@ -42,6 +42,15 @@ impl State {
         Self(AtomicU32::new(QUEUED | HANDLE))
     }
 
+    /// The queue's holder claims the closure.
+    pub(super) fn claim_queued(&self) -> Claim {
+        // Acquire: pairs with the release of the handle: nobody else is left to claim.
+        if self.0.load(Ordering::Acquire) & (HANDLE | CLAIMED) == 0 {
+            return Claim::Detached;
+        }
+        self.claim()
+    }
+
     /// Claims the closure.
     pub(super) fn claim(&self) -> Claim {
         // AcqRel: Acquire pairs with the release of the handle, whose bit decides who frees the cell;
@@ -101,5 +110,10 @@ mod tests {
         let state = State::new();
         assert_eq!(state.release_handle(), AfterRelease::Keep);
         assert_eq!(state.claim(), Claim::Detached);
+        let state = State::new();
+        assert_eq!(state.claim_queued(), Claim::Awaited);
+        let state = State::new();
+        assert_eq!(state.release_handle(), AfterRelease::Keep);
+        assert_eq!(state.claim_queued(), Claim::Detached);
     }
 }
