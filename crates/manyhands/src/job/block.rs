@@ -75,7 +75,10 @@ static DEPOT: Mutex<Depot> = Mutex::new(Depot {
     empty: Vec::new(),
 });
 
-#[expect(clippy::vec_box, reason = "a magazine is moved by its address, not by its kilobyte")]
+#[expect(
+    clippy::vec_box,
+    reason = "a magazine is moved by its address, not by its kilobyte"
+)]
 struct Depot {
     /// Not empty, that is.
     full: Vec<Box<Magazine>>,

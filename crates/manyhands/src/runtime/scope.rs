@@ -211,7 +211,11 @@ unsafe fn help(open: *const OpenCall) {
         scope.run_queued(current::seat());
         // The spawner may be about to spawn more: let it, undisturbed by looks at its queue.
         (0..SPINS_BETWEEN_LOOKS).for_each(|_| spin_loop());
-        lingered = if scope.queue.is_empty() { lingered + 1 } else { 0 };
+        lingered = if scope.queue.is_empty() {
+            lingered + 1
+        } else {
+            0
+        };
         if lingered == LINGERS_MAX
             && let Some(slot) = scope.slot
         {

@@ -56,6 +56,14 @@ pub struct Plan<'a> {
     pub(crate) opening: Opening,
 }
 
+impl Plan<'_> {
+    /// Whether nothing was asked for that a short call must heed.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        self.runtime.is_none() && self.opening == Opening::WhenItPays
+    }
+}
+
 /// When a call lets others in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Opening {
@@ -69,7 +77,48 @@ pub(crate) enum Opening {
 ///
 /// When it returns, every position was consumed or, past the consumer's end, discarded. Panics of bodies
 /// go on after all runners have ended.
+#[inline]
 pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, plan: &Plan<'_>) {
+    let len = source.len();
+    let site = Site::of(drive_long::<S, C> as *const () as usize);
+    if is_short(site, len) && plan.is_plain() && consumer.end() >= len {
+        let start = clock::ticks();
+        let mut runner = Runner::new(consumer);
+        // SAFETY: each position is asked for once, here.
+        let items = unsafe { source.block(0, len) };
+        consumer.consume(runner.state(), 0, items);
+        drop(runner);
+        learn_short(site, clock::ticks().saturating_sub(start), len);
+    } else {
+        drive_long(source, consumer, plan, site);
+    }
+}
+
+/// Whether a call of `len` items has always been too short to be shared. The path of such calls is kept
+/// short in memory too: after a pause each cache line of it costs as much as an item.
+#[inline]
+fn is_short(site: &Site, len: u64) -> bool {
+    let cost = site.cost();
+    cost != 0 && len < SHORT_LEN_MAX && len != 0 && cost.saturating_mul(len) < SHORT_TICKS << 10
+}
+
+/// Corrects what the site says if `len` items took more than twice or less than half of it.
+#[inline]
+fn learn_short(site: &Site, ticks: u64, len: u64) {
+    let (expected, found) = (site.cost().saturating_mul(len), ticks << 10);
+    if found > expected * 2 || found < expected / 2 {
+        site.learn(Rate::of(ticks, len).0);
+    }
+}
+
+/// [`drive`] for calls that may be worth sharing.
+#[inline(never)]
+fn drive_long<S: Indexed, C: Consumer<S::Item>>(
+    source: &S,
+    consumer: &C,
+    plan: &Plan<'_>,
+    site: &Site,
+) {
     let _entered = plan.runtime.map(|runtime| runtime.enter());
     let mut rest = Rest {
         source,
@@ -78,7 +127,7 @@ pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, 
     };
     while rest.start < rest.end && rest.start < consumer.end() {
         let (start, end) = rest.take(STRETCH_MAX);
-        drive_stretch(source, consumer, plan, start, end);
+        drive_stretch(Rest { source, start, end }, consumer, plan, site);
     }
 }
 
@@ -142,18 +191,16 @@ impl<T, C: Consumer<T>> Drop for Runner<'_, T, C> {
     }
 }
 
-/// Runs positions `start..end`, at most [`STRETCH_MAX`] of them.
+/// Runs the positions of `rest`, at most [`STRETCH_MAX`] of them.
 fn drive_stretch<S: Indexed, C: Consumer<S::Item>>(
-    source: &S,
+    mut rest: Rest<'_, S>,
     consumer: &C,
     plan: &Plan<'_>,
-    start: u64,
-    end: u64,
+    site: &Site,
 ) {
-    let site = Site::of(drive_stretch::<S, C> as *const () as usize);
-    let mut rest = Rest { source, start, end };
+    let (source, start) = (rest.source, rest.start);
     let mut runner = Runner::new(consumer);
-    if plan.opening == Opening::AtOnce && plan.degree != Some(1) && end - start > 1 {
+    if plan.opening == Opening::AtOnce && plan.degree != Some(1) && rest.end - start > 1 {
         return shared::share(rest, &mut runner, plan, site, Rate::UNKNOWN);
     }
     let alone = plan.degree == Some(1) || site.is_sentenced();
@@ -167,7 +214,7 @@ fn drive_stretch<S: Indexed, C: Consumer<S::Item>>(
             break;
         }
         let left = probe.measure(to - from, rest.end - to);
-        if left > share_from() && pays_to_share(left) {
+        if pays_to_share(left) {
             return shared::share(rest, &mut runner, plan, site, probe.rate);
         }
     }
@@ -249,14 +296,30 @@ impl Probe {
     /// The rate of the whole run.
     fn end(&self, items: u64) -> Rate {
         let now = clock::ticks();
-        HOT.set((now, HOT.get().1));
+        note_end(now);
         Rate::of(now.saturating_sub(self.begun), items)
     }
 }
 
+/// A loop of this thread that was long enough to be shared has ended.
+pub(crate) fn note_end(now: u64) {
+    HOT.set((now, HOT.get().1));
+}
+
 /// Whether the rest, `left` ticks long, is better shared.
-#[cold]
 fn pays_to_share(left: u64) -> bool {
+    if left < clock::ticks_in(SHARE_NANOS_MIN) {
+        return false;
+    }
+    // Where this thread has run no loop of late, nobody is spinning for its next one, and a wake has never
+    // been cheap enough for so little: no need to look.
+    let since_last = clock::ticks().saturating_sub(HOT.get().0);
+    let recently = since_last < clock::ticks_in(SPINNING_NANOS_MAX);
+    (recently || left > clock::ticks_in(WAKE_PAYS_NEVER_BELOW_NANOS)) && pays_on_this_runtime(left)
+}
+
+#[cold]
+fn pays_on_this_runtime(left: u64) -> bool {
     current::with_runtime(|runtime| {
         runtime.idle.is_anyone_searching()
             || left > WAKE_PAYS_FROM * runtime.wake_latency()
@@ -276,11 +339,6 @@ fn is_one_of_a_series(runtime: &Shared, left: u64) -> bool {
     pays
 }
 
-/// From how many ticks left sharing is thought of at all.
-fn share_from() -> u64 {
-    clock::ticks_in(SHARE_NANOS_MIN)
-}
-
 thread_local! {
     /// When this thread's last loop ended, and what sharing its recent loops would have saved, in ticks.
     static HOT: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
@@ -295,6 +353,19 @@ const PROBE_GROWTH: u64 = 8;
 const PROBE_ITEMS_TRUSTED: u64 = 512;
 /// Between two decisions at most this long.
 pub(crate) const BLOCK_NANOS_MAX: u64 = 10_000;
+/// Ticks that a call may be expected to take to be run without another thought: 1 to 2.5 microseconds,
+/// depending on the tick. Not calibrated, to spare the look at the calibration.
+const SHORT_TICKS: u64 = if cfg!(target_arch = "x86_64") {
+    5_000
+} else {
+    2_000
+};
+/// More items than this are not taken on trust, however short they were.
+const SHORT_LEN_MAX: u64 = 1 << 20;
+/// A worker that has found nothing to do for so long has stopped spinning.
+const SPINNING_NANOS_MAX: u64 = 100_000;
+/// Three times the quickest wake that has been seen on any machine.
+const WAKE_PAYS_NEVER_BELOW_NANOS: u64 = 30_000;
 /// Less than this is faster done than handed over, even to a spinning worker.
 const SHARE_NANOS_MIN: u64 = 2_500;
 /// A wake pays when what is left takes this many times as long.

@@ -11,7 +11,7 @@ use crate::job::{AbortOnUnwind, Payload, catch, resume_all};
 use crate::parallel::consumer::Consumer;
 use crate::parallel::engine::stripes::Stripes;
 use crate::parallel::engine::{
-    BLOCK_NANOS_MAX, Indexed, Opening, Plan, Rate, Rest, Runner, WAKE_PAYS_FROM,
+    BLOCK_NANOS_MAX, Indexed, Opening, Plan, Rate, Rest, Runner, WAKE_PAYS_FROM, note_end,
 };
 use crate::runtime::seat::Seat;
 use crate::runtime::site::Site;
@@ -80,7 +80,9 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
         };
         let begun = clock::ticks();
         call.run_open(seat, runner, plan.opening, site);
-        call.learn(site, clock::ticks().saturating_sub(begun), u64::from(len));
+        let ended = clock::ticks();
+        note_end(ended);
+        call.learn(site, ended.saturating_sub(begun), u64::from(len));
         resume_all(
             call.panics
                 .into_inner()
@@ -312,4 +314,4 @@ const RUNNERS_SPARE_AT_ONCE: usize = 126;
 const SHARE_NANOS_WORTH_A_WAKE: u64 = 25_000;
 const WAKES_EACH: u32 = 2;
 /// Shorter shared runs say nothing about whether sharing pays.
-const LEARN_NANOS_MIN: u64 = 10_000;
+const LEARN_NANOS_MIN: u64 = 2_000;
