@@ -304,4 +304,4 @@ const GUESTS_MAX: usize = 1024;
 /// Assumed until measured.
 const WAKE_NANOS_FIRST: u64 = 50_000;
 /// A sample above this says that the machine was busy, not how long a wake takes.
-const WAKE_NANOS_BELIEVED_MAX: u64 = 500_000;
+const WAKE_NANOS_BELIEVED_MAX: u64 = 100_000;

@@ -4,6 +4,7 @@
 //! sites that share an entry only take each other's advice. Advice never changes a result.
 
 use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::clock;
 
 /// The memory of one call site.
 #[derive(Debug)]
@@ -15,8 +16,10 @@ pub(crate) struct Site {
     cost_alone: AtomicU64,
     /// Calls still to be run alone, because sharing made them slower.
     alone: AtomicU32,
-    /// How many calls the next such sentence lasts.
+    /// How many calls the last such sentence lasted.
     sentence: AtomicU32,
+    /// The sentence is for calls expected to take fewer ticks than this.
+    alone_below: AtomicU64,
 }
 
 impl Site {
@@ -42,6 +45,7 @@ impl Site {
         self.cost_alone.store(0, Ordering::Relaxed);
         self.alone.store(0, Ordering::Relaxed);
         self.sentence.store(0, Ordering::Relaxed);
+        self.alone_below.store(0, Ordering::Relaxed);
     }
 
     /// The learnt cost, or 0.
@@ -69,16 +73,16 @@ impl Site {
         }
     }
 
-    /// Whether this call is to be run alone; counts it off.
+    /// Whether this call, expected to take so many ticks, is to be run alone; counts it off.
     #[inline]
-    pub(crate) fn is_sentenced(&self) -> bool {
-        // Relaxed: advice.
+    pub(crate) fn is_sentenced(&self, expected: u64) -> bool {
+        // Relaxed, here and below: advice; two threads may count the same call.
         let left = self.alone.load(Ordering::Relaxed);
-        if left > 0 {
-            // Relaxed: advice; two threads may count the same call.
-            self.alone.store(left - 1, Ordering::Relaxed);
+        if left == 0 || expected >= self.alone_below.load(Ordering::Relaxed) {
+            return false;
         }
-        left > 0
+        self.alone.store(left - 1, Ordering::Relaxed);
+        true
     }
 
     /// Learns the cost of a whole call that ran alone.
@@ -90,35 +94,48 @@ impl Site {
     /// Learns that `items` took `elapsed` ticks shared, where the first of them promised `promised` alone.
     ///
     /// The promise may be wrong where items differ, so it is only grounds for one call alone; the verdict
-    /// is by what that call took.
+    /// is by what that call took. A call a little slower than alone may have had its helper on its own
+    /// processor for a while; that alone is no grounds for long sentences.
     pub(crate) fn learn_shared(&self, promised: u64, elapsed: u64, items: u64) {
-        // Relaxed: advice.
+        // Relaxed, here and below: advice.
         let alone = (u128::from(self.cost_alone.load(Ordering::Relaxed)) * u128::from(items)) >> 10;
-        let is_slower_than = |ticks: u128| u128::from(elapsed) * 20 > ticks * 19;
-        if alone == 0 {
-            if is_slower_than(u128::from(promised)) {
-                // Relaxed: advice.
-                self.alone.store(1, Ordering::Relaxed);
-            }
-        } else if is_slower_than(alone) {
-            self.sharing_hurt();
+        let measured = if alone == 0 {
+            u128::from(promised)
         } else {
+            alone
+        };
+        let percent = u128::from(elapsed) * 100 / measured.max(1);
+        let patience = clock::ticks_in(PATIENCE_NANOS) / elapsed.max(1);
+        if percent < 95 {
             self.sharing_helped();
+        } else if percent > MUCH_SLOWER_PERCENT || patience > 0 {
+            let longest = if percent > MUCH_SLOWER_PERCENT {
+                SENTENCE_MAX.into()
+            } else {
+                patience
+            };
+            self.sharing_hurt(if alone == 0 { 1 } else { longest }, elapsed);
         }
     }
 
-    /// Sharing made the call slower: run the next ones alone, more of them each time.
+    /// Sharing made a call slower: run the next ones alone, more of them each time, `longest` at most.
     #[cold]
-    fn sharing_hurt(&self) {
+    fn sharing_hurt(&self, longest: u64, elapsed: u64) {
+        let doubled = self.sentence.load(Ordering::Relaxed) * 2 + 1;
         // Relaxed: advice.
-        let sentence = (self.sentence.load(Ordering::Relaxed) * 2 + 1).min(SENTENCE_MAX);
+        let sentence = doubled
+            .min(SENTENCE_MAX)
+            .min(u32::try_from(longest).unwrap_or(u32::MAX));
         self.sentence.store(sentence, Ordering::Relaxed);
+        // Relaxed: advice.
+        self.alone_below
+            .store(elapsed.saturating_mul(4), Ordering::Relaxed);
         self.alone.store(sentence, Ordering::Relaxed);
     }
 
     /// Sharing made the call faster.
     fn sharing_helped(&self) {
-        // Relaxed: advice.
+        // Relaxed, both: advice.
         if self.sentence.load(Ordering::Relaxed) > 0 {
             self.sentence.store(0, Ordering::Relaxed);
         }
@@ -127,6 +144,10 @@ impl Site {
 
 /// After this many calls alone, sharing is tried again.
 const SENTENCE_MAX: u32 = 64;
+/// So much slower than alone says that the bodies get in each other's way.
+const MUCH_SLOWER_PERCENT: u128 = 130;
+/// A sentence for less than that lasts no longer than this.
+const PATIENCE_NANOS: u64 = 5_000_000;
 
 const TABLE_BITS: u32 = 10;
 
@@ -137,6 +158,7 @@ static TABLE: [Site; 1 << TABLE_BITS] = [const {
         cost_alone: AtomicU64::new(0),
         alone: AtomicU32::new(0),
         sentence: AtomicU32::new(0),
+        alone_below: AtomicU64::new(0),
     }
 }; 1 << TABLE_BITS];
 
@@ -162,19 +184,44 @@ mod tests {
     }
 
     #[test]
-    fn a_site_that_was_hurt_runs_alone_for_longer_each_time() {
+    fn a_site_that_was_hurt_badly_runs_alone_for_longer_each_time() {
         let site = Site::of(0x2000);
-        let sentence = || std::iter::from_fn(|| site.is_sentenced().then_some(())).count();
+        let sentence = || std::iter::from_fn(|| site.is_sentenced(900).then_some(())).count();
         assert_eq!(sentence(), 0);
+        site.learn_shared(1000, 2000, 10);
+        assert_eq!(
+            sentence(),
+            1,
+            "a broken promise is grounds for one call alone"
+        );
+        site.learn_alone(100 << 10);
         let lengths: Vec<usize> = (0..7)
             .map(|_| {
-                site.sharing_hurt();
+                site.learn_shared(1000, 2000, 10);
                 sentence()
             })
             .collect();
-        assert_eq!(lengths, [1, 3, 7, 15, 31, 63, 64]);
-        site.sharing_helped();
-        site.sharing_hurt();
-        assert_eq!(sentence(), 1);
+        assert_eq!(lengths, [3, 7, 15, 31, 63, 64, 64]);
+        site.learn_shared(1000, 600, 10);
+        site.learn_shared(1000, 2000, 10);
+        assert_eq!(sentence(), 1, "what helped is forgotten");
+    }
+
+    #[test]
+    fn a_sentence_does_not_bind_calls_of_another_size() {
+        let site = Site::of(0x3000);
+        site.learn_alone(100 << 10);
+        site.learn_shared(1000, 2000, 10);
+        assert!(!site.is_sentenced(8000));
+        assert!(site.is_sentenced(7999));
+    }
+
+    #[test]
+    fn long_calls_are_not_sentenced_for_being_a_little_slower() {
+        let site = Site::of(0x4000);
+        let long = 1 << 40;
+        site.learn_alone(long);
+        site.learn_shared(long, long + long / 10, 1024);
+        assert!(!site.is_sentenced(1));
     }
 }

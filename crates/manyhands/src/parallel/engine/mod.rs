@@ -203,7 +203,8 @@ fn drive_stretch<S: Indexed, C: Consumer<S::Item>>(
     if plan.opening == Opening::AtOnce && plan.degree != Some(1) && rest.end - start > 1 {
         return shared::share(rest, &mut runner, plan, site, Rate::UNKNOWN);
     }
-    let alone = plan.degree == Some(1) || site.is_sentenced();
+    let expected = Rate(site.cost()).ticks_for(rest.end - start);
+    let alone = plan.degree == Some(1) || site.is_sentenced(expected);
     let mut probe = Probe::begin(if alone { Rate::ZERO } else { Rate(site.cost()) });
     while rest.start < rest.end && rest.start < consumer.end() {
         let (from, to) = rest.take(probe.block);
