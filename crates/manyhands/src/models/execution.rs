@@ -15,6 +15,9 @@ use loom::sync::Arc;
 use loom::thread;
 
 /// A seat with a single level.
+///
+/// `id` is exchanged where the real seat stores it: loom does not know that a store comes after an
+/// exchange that read the value before it.
 struct Seat {
     deque: Deque<Fork>,
     id: AtomicU64,
@@ -49,12 +52,12 @@ impl Seat {
     fn begin_execution(&self, id: ExecutionId) {
         // Relaxed and Release: as in `Seat::begin_execution`.
         self.deque_from.store(self.deque.len(), Ordering::Relaxed);
-        self.id.store(id.to_bits(), Ordering::Release);
+        self.id.swap(id.to_bits(), Ordering::Release);
     }
 
     fn end_execution(&self) {
         // Release: as in `Seat::end_execution`.
-        self.id.store(0, Ordering::Release);
+        self.id.swap(0, Ordering::Release);
     }
 
     fn push(&self, number: usize) {

@@ -3,10 +3,11 @@
 //! Threads: a worker or two, pushers, a guest that leaves. Operations, as in `runtime/worker.rs` and
 //! `runtime/shared.rs`: look, search, announce, look again, park, withdraw; push, ask for room and for
 //! searchers, claim, unpark; end a stay, use the room.
+//! With four preemptions for the models of two threads: a claim that finds nobody needs as many.
 //! Property: a pushed task is always run, with no monitor to help; one sleeper is claimed at most once
 //! for each announcement, and the count of running threads is right afterwards.
 
-use super::{Work, check};
+use super::{Work, check, check_deeper};
 use crate::queue::TaskQueue;
 use crate::runtime::idle::{Activity, Claim, Idle};
 use crate::sync::Parker;
@@ -78,12 +79,9 @@ impl<const TASKS: usize> Model<TASKS> {
 
     fn search(&self) -> bool {
         self.idle.begin(Activity::Searching);
-        let found = self.queue.take(1);
+        let found = self.run_one();
         self.idle.end(Activity::Searching);
-        if let Some(run) = &found {
-            Work::at(run.first).run();
-        }
-        found.is_some()
+        found
     }
 
     fn run_one(&self) -> bool {
@@ -113,7 +111,7 @@ impl<const TASKS: usize> Model<TASKS> {
 
 #[test]
 fn a_task_pushed_while_the_worker_falls_asleep_is_run() {
-    check(|| {
+    check_deeper(4, || {
         let model = Model::<1>::new(1, 1);
         let pusher = thread::spawn({
             let model = Arc::clone(&model);
@@ -127,7 +125,7 @@ fn a_task_pushed_while_the_worker_falls_asleep_is_run() {
 
 #[test]
 fn two_tasks_pushed_one_after_the_other_are_run() {
-    check(|| {
+    check_deeper(4, || {
         let model = Model::<2>::new(1, 1);
         let pusher = thread::spawn({
             let model = Arc::clone(&model);

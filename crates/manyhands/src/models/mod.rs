@@ -2,7 +2,7 @@
 //! preemptions, and with every stale value that the orderings allow a load to return.
 //!
 //! One file per protocol. Each says its threads, their operations, and the property; the bound is that of
-//! `LOOM_MAX_PREEMPTIONS`, 2 where it is not set. Constants shrink under loom (a deque begins with two
+//! `LOOM_MAX_PREEMPTIONS`, 2 where it is not set, and higher where the header says so. Constants shrink under loom (a deque begins with two
 //! slots), and the light and the heavy fence are both SeqCst fences.
 //!
 //! A thread that is not woken shows as a deadlock, because everything else then ends. A use of memory
@@ -31,8 +31,14 @@ use std::ptr;
 
 /// Runs `program` in every order within the bounds.
 fn check(program: impl Fn() + Sync + Send + 'static) {
+    check_deeper(PREEMPTIONS_MAX, program);
+}
+
+/// Like [`check`], with at least so many preemptions: for two threads that take many steps between them.
+fn check_deeper(preemptions_min: usize, program: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
-    builder.preemption_bound.get_or_insert(PREEMPTIONS_MAX);
+    let bound = builder.preemption_bound.unwrap_or(PREEMPTIONS_MAX);
+    builder.preemption_bound = Some(bound.max(preemptions_min));
     builder.max_branches = BRANCHES_MAX;
     builder.check(program);
 }

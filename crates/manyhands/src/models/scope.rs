@@ -77,16 +77,22 @@ impl<const CLOSURES: usize> Model<CLOSURES> {
         self.slot.invite();
     }
 
+    /// Owner: runs closures until none is left.
     fn run_queued(&self) {
         while !self.queue.is_empty() {
-            match self.queue.take(1) {
-                Some(run) => {
-                    Work::at(run.first).run();
-                    self.finish_one();
-                }
-                None => spin_loop(),
+            if !self.run_one() {
+                spin_loop();
             }
         }
+    }
+
+    fn run_one(&self) -> bool {
+        let taken = self.queue.take(1);
+        if let Some(run) = &taken {
+            Work::at(run.first).run();
+            self.finish_one();
+        }
+        taken.is_some()
     }
 
     fn finish_one(&self) {
@@ -102,14 +108,16 @@ impl<const CLOSURES: usize> Model<CLOSURES> {
         }
     }
 
+    /// Where the queue is in another's hands the real helper spins; this one leaves, because loom lets two
+    /// that spin take turns for ever.
     unsafe fn help(open: *const OpenCall) {
         // SAFETY: the head is the model's first field.
         let scope = unsafe { &*open.cast::<Self>() };
         loop {
-            scope.run_queued();
+            while scope.run_one() {}
             scope.slot.dismiss();
             scope.frame.touch();
-            if scope.queue.is_empty() {
+            if scope.queue.is_empty() || !scope.run_one() {
                 return;
             }
             scope.slot.invite();

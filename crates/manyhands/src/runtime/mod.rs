@@ -18,6 +18,8 @@ mod join;
 #[cfg(not(loom))]
 mod monitor;
 #[cfg(not(loom))]
+mod placement;
+#[cfg(not(loom))]
 mod scope;
 #[cfg(not(loom))]
 pub(crate) mod seat;

@@ -21,6 +21,7 @@ use crate::probe::SeatCounters;
 use crate::queue::{Deque, TaskQueue};
 use crate::runtime::Shared;
 use crate::runtime::open::OpenSlot;
+use crate::runtime::placement::Placement;
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, Padded, Parker, lock, thread_state};
 use std::cell::Cell;
@@ -43,6 +44,8 @@ pub(crate) struct Seat {
     pub(crate) counters: Padded<SeatCounters>,
     /// Names the occupant's thread, or 0. Written by it, read by the monitor.
     thread: AtomicU64,
+    /// Where the occupant, a worker, wakes up.
+    pub(crate) placement: Placement,
     /// When somebody last decided to wake the occupant, in ticks. 0: nobody since it last looked.
     pub(crate) woken_at: AtomicU64,
     /// The execution the occupant waits for, or 0.
@@ -105,6 +108,7 @@ impl Seat {
             parker: Parker::new(),
             counters: Padded::default(),
             thread: AtomicU64::new(0),
+            placement: Placement::default(),
             woken_at: AtomicU64::new(0),
             awaiting: AtomicU64::new(0),
             executions: std::array::from_fn(|_| Execution {
@@ -233,6 +237,13 @@ impl Seat {
             Occupant::Idle,
             Occupant::Waiting,
         ][occupant as usize]
+    }
+
+    /// Worker: its thread is as the user wants it; see `placement.rs`.
+    pub(crate) fn begin_placement(&self) {
+        // Relaxed: this thread wrote it.
+        self.placement
+            .begin(thread_state::number(self.thread.load(Ordering::Relaxed)));
     }
 
     /// Monitor: whether the occupant's thread sleeps in the kernel.

@@ -93,6 +93,7 @@ impl Shared {
                     // Relaxed: a measurement.
                     seat.woken_at
                         .store(clock::ticks().max(1), Ordering::Relaxed);
+                    seat.placement.steer_away();
                     seat.parker.unpark();
                 }
                 true
@@ -267,6 +268,7 @@ impl Shared {
         let spawned = builder.spawn(move || {
             current::set_seat(Some(seat));
             Settings::run_hook(this.settings.on_start.as_ref(), index);
+            seat.begin_placement();
             worker::run(&this, seat, index);
             Settings::run_hook(this.settings.on_stop.as_ref(), index);
             current::set_seat(None);

@@ -139,6 +139,7 @@ fn sleep(shared: &Shared, seat: &'static Seat, index: usize) -> bool {
             break;
         }
         seat.counters.parked.bump();
+        seat.placement.fall_asleep();
         seat.parker.park();
         if !shared.idle.is_announced(index) {
             woken = true;
@@ -146,6 +147,7 @@ fn sleep(shared: &Shared, seat: &'static Seat, index: usize) -> bool {
         }
     }
     shared.idle.withdraw(index);
+    seat.placement.wake_up();
     seat.set_occupant(Occupant::Running);
     // Relaxed: a measurement.
     let woken_at = seat.woken_at.swap(0, Ordering::Relaxed);

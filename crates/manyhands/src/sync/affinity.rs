@@ -1,23 +1,61 @@
-//! How many processors this process may run on, by its affinity mask.
+//! Which processors this process and its threads may run on.
 //!
 //! Not here: the cgroup quota, which is text in files (see `runtime/topology.rs`).
 //!
-//! Unsafe: one system call that fills a mask.
+//! Unsafe: system calls that fill and read a mask.
+
+/// A set of processors.
+#[cfg(target_os = "linux")]
+#[derive(Clone, Copy)]
+pub(crate) struct CpuSet(libc::cpu_set_t);
+
+#[cfg(target_os = "linux")]
+impl CpuSet {
+    /// The processors that thread `thread` may run on; 0 is the calling thread.
+    pub(crate) fn of_thread(thread: libc::pid_t) -> Option<Self> {
+        // SAFETY: an all-zero mask is a valid value of this plain C struct.
+        let mut mask: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+        // SAFETY: the pointer is to as many writable bytes as are named.
+        let failed = unsafe { libc::sched_getaffinity(thread, size_of_val(&mask), &raw mut mask) };
+        (failed == 0).then_some(Self(mask))
+    }
+
+    /// Lets thread `thread` run on these processors only; 0 is the calling thread. Returns whether it may.
+    pub(crate) fn assign_to_thread(&self, thread: libc::pid_t) -> bool {
+        // SAFETY: the pointer is to as many readable bytes as are named.
+        unsafe { libc::sched_setaffinity(thread, size_of_val(&self.0), &raw const self.0) == 0 }
+    }
+
+    /// The set without one of its processors.
+    pub(crate) fn without(mut self, cpu: usize) -> Self {
+        if cpu < 8 * size_of_val(&self.0) {
+            // SAFETY: the number is within the mask.
+            unsafe { libc::CPU_CLR(cpu, &mut self.0) };
+        }
+        self
+    }
+
+    /// How many processors it holds.
+    pub(crate) fn len(&self) -> usize {
+        // SAFETY: reads the mask.
+        let count = unsafe { libc::CPU_COUNT(&self.0) };
+        usize::try_from(count).unwrap_or(0)
+    }
+}
+
+/// The processor that the calling thread runs on, a moment ago.
+#[cfg(target_os = "linux")]
+pub(crate) fn current_cpu() -> Option<usize> {
+    // SAFETY: takes nothing, returns a number.
+    usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
 
 /// Processors in the affinity mask, or `None` where the system does not tell.
 #[cfg(target_os = "linux")]
 pub(crate) fn allowed_cpus() -> Option<usize> {
-    // SAFETY: an all-zero mask is a valid value of this plain C struct.
-    let mut mask: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    let size = size_of::<libc::cpu_set_t>();
-    // SAFETY: the pointer is to `size` writable bytes; pid 0 is the calling thread.
-    let answer = unsafe { libc::sched_getaffinity(0, size, &raw mut mask) };
-    if answer != 0 {
-        return None;
-    }
-    // SAFETY: the mask was filled by the call above.
-    let count = unsafe { libc::CPU_COUNT(&mask) };
-    usize::try_from(count).ok().filter(|&count| count > 0)
+    CpuSet::of_thread(0)
+        .map(|set| set.len())
+        .filter(|&count| count > 0)
 }
 
 /// Processors in the affinity mask, or `None` where the system does not tell.
@@ -26,4 +64,22 @@ pub(crate) fn allowed_cpus() -> Option<usize> {
     std::thread::available_parallelism()
         .ok()
         .map(std::num::NonZero::get)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::{CpuSet, current_cpu};
+
+    #[test]
+    fn a_thread_can_be_kept_off_a_processor_and_set_free_again() {
+        let all = CpuSet::of_thread(0).unwrap();
+        if all.len() < 2 {
+            return;
+        }
+        let here = current_cpu().unwrap();
+        assert!(all.without(here).assign_to_thread(0));
+        assert_ne!(current_cpu().unwrap(), here);
+        assert!(all.assign_to_thread(0));
+        assert_eq!(CpuSet::of_thread(0).unwrap().len(), all.len());
+    }
 }

@@ -18,6 +18,8 @@ pub(crate) mod thread_state;
 
 #[cfg(not(loom))]
 pub(crate) use affinity::allowed_cpus;
+#[cfg(all(target_os = "linux", not(loom)))]
+pub(crate) use affinity::{CpuSet, current_cpu};
 pub(crate) use padded::Padded;
 pub(crate) use park::Parker;
 pub(crate) use prefetch::prefetch_for_writing;

@@ -26,6 +26,11 @@ pub(crate) fn current_thread() -> ThreadName {
     (u64::from(number.cast_unsigned()) << 32) | u64::from(clock.cast_unsigned())
 }
 
+/// The number of a thread to the system.
+pub(crate) fn number(thread: ThreadName) -> i32 {
+    i32::try_from(thread >> 32).unwrap_or(0)
+}
+
 /// Nanoseconds that a thread has spent on a processor. `None` once it has ended.
 #[cfg(target_os = "linux")]
 pub(crate) fn cpu_nanos(thread: ThreadName) -> Option<u64> {

@@ -1,0 +1,101 @@
+//! Where a woken worker wakes up.
+//!
+//! A kernel may wake a thread on the processor it last ran on even when the waker is busy there and another
+//! processor idles: seen in virtual machines, where it then takes milliseconds until the two are apart. So
+//! a worker notes where it falls asleep; a waker that runs just there keeps that processor from it for the
+//! moment of waking, and the worker, once awake, may run everywhere again.
+//!
+//! Only on Linux; elsewhere this does nothing. A worker's own mask is read once, after its start hook has
+//! run; who changes it later from outside may see it restored.
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::Placement;
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) use elsewhere::Placement;
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use crate::sync::{CpuSet, current_cpu};
+    use std::sync::OnceLock;
+
+    /// Where a worker sleeps and may wake.
+    #[derive(Default)]
+    pub(crate) struct Placement {
+        /// The worker's thread and the processors it may use.
+        own: OnceLock<(libc::pid_t, CpuSet)>,
+        /// One past the processor it fell asleep on; 0 while it is awake.
+        asleep_on: AtomicUsize,
+        /// A waker has kept a processor from it.
+        narrowed: AtomicBool,
+    }
+
+    impl Placement {
+        /// Worker: reads its mask, once it is as the user wants it.
+        pub(crate) fn begin(&self, thread: libc::pid_t) {
+            if let Some(mask) = CpuSet::of_thread(0) {
+                let _ = self.own.set((thread, mask));
+            }
+        }
+
+        /// Worker: is about to sleep.
+        pub(crate) fn fall_asleep(&self) {
+            // Relaxed: a hint.
+            self.asleep_on
+                .store(current_cpu().map_or(0, |cpu| cpu + 1), Ordering::Relaxed);
+        }
+
+        /// Waker: keeps the worker off the processor that the waker needs itself.
+        pub(crate) fn steer_away(&self) {
+            // Relaxed: a hint.
+            let asleep_on = self.asleep_on.load(Ordering::Relaxed);
+            let Some(here) = current_cpu().filter(|cpu| cpu + 1 == asleep_on) else {
+                return;
+            };
+            let Some((thread, mask)) = self.own.get() else {
+                return;
+            };
+            let others = mask.without(here);
+            if others.len() > 0 && others.assign_to_thread(*thread) {
+                // Release: pairs with the Acquire in `wake_up`; the waking itself comes after.
+                self.narrowed.store(true, Ordering::Release);
+            }
+        }
+
+        /// Worker: is awake.
+        pub(crate) fn wake_up(&self) {
+            // Acquire: pairs with the Release in `steer_away`.
+            if self.narrowed.load(Ordering::Acquire)
+                && let Some((_, mask)) = self.own.get()
+            {
+                // Relaxed: the waker has done its part.
+                self.narrowed.store(false, Ordering::Relaxed);
+                mask.assign_to_thread(0);
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod elsewhere {
+    /// Nothing to be done.
+    #[derive(Default)]
+    pub(crate) struct Placement;
+
+    impl Placement {
+        pub(crate) fn begin(&self, _thread: i32) {}
+
+        pub(crate) fn fall_asleep(&self) {}
+
+        pub(crate) fn steer_away(&self) {}
+
+        pub(crate) fn wake_up(&self) {}
+    }
+}
+
+impl std::fmt::Debug for Placement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Placement").finish_non_exhaustive()
+    }
+}
