@@ -79,17 +79,17 @@ impl<const TASKS: usize> Model<TASKS> {
 
     fn search(&self) -> bool {
         self.idle.begin(Activity::Searching);
-        let found = self.run_one();
+        let found = self.take();
         self.idle.end(Activity::Searching);
-        found
+        found.map(Work::run).is_some()
     }
 
     fn run_one(&self) -> bool {
-        let found = self.queue.take(1);
-        if let Some(run) = &found {
-            Work::at(run.first).run();
-        }
-        found.is_some()
+        self.take().map(Work::run).is_some()
+    }
+
+    fn take(&self) -> Option<&Work> {
+        self.queue.take(1).map(|run| Work::at(run.first))
     }
 
     fn sleep(&self, worker: usize) {

@@ -2,8 +2,8 @@
 //! preemptions, and with every stale value that the orderings allow a load to return.
 //!
 //! One file per protocol. Each says its threads, their operations, and the property; the bound is that of
-//! `LOOM_MAX_PREEMPTIONS`, 2 where it is not set, and higher where the header says so. Constants shrink under loom (a deque begins with two
-//! slots), and the light and the heavy fence are both SeqCst fences.
+//! `LOOM_MAX_PREEMPTIONS`, 2 where it is not set, and higher where the file says so. Constants shrink under
+//! loom (a deque begins with two slots), and the light and the heavy fence are both SeqCst fences.
 //!
 //! A thread that is not woken shows as a deadlock, because everything else then ends. A use of memory
 //! after its end, or unordered with it, shows through [`Memory`]; work done twice or seen half through

@@ -1,7 +1,8 @@
 //! The engine of loops over positions: run alone while that is best, share when it pays.
 //!
 //! 1. *Probe.* The caller runs a first block by itself and measures it. A call site that is known to be
-//!    short runs whole in that block: the cost of a short loop is two readings of the tick counter.
+//!    short runs whole in that block: the cost of a short loop is two readings of the tick counter. One
+//!    that is known to be long is shared from the start.
 //! 2. *Decide.* What is left, at the measured rate, is compared with what sharing costs now: next to
 //!    nothing while another worker is spinning, a wake-up else.
 //! 3. *Share.* The rest is opened to helpers (`shared.rs`); the caller takes part to the end.
@@ -201,11 +202,15 @@ fn drive_stretch<S: Indexed, C: Consumer<S::Item>>(
     let (source, start) = (rest.source, rest.start);
     let mut runner = Runner::new(consumer);
     if plan.opening == Opening::AtOnce && plan.degree != Some(1) && rest.end - start > 1 {
-        return shared::share(rest, &mut runner, plan, site, Rate::UNKNOWN);
+        return shared::share(rest, &mut runner, plan, site, Rate(site.cost()));
     }
-    let expected = Rate(site.cost()).ticks_for(rest.end - start);
+    let known = Rate(site.cost());
+    let expected = known.ticks_for(rest.end - start);
     let alone = plan.degree == Some(1) || site.is_sentenced(expected);
-    let mut probe = Probe::begin(if alone { Rate::ZERO } else { Rate(site.cost()) });
+    if !alone && pays_to_share(expected) {
+        return shared::share(rest, &mut runner, plan, site, known);
+    }
+    let mut probe = Probe::begin(if alone { Rate::ZERO } else { known });
     while rest.start < rest.end && rest.start < consumer.end() {
         let (from, to) = rest.take(probe.block);
         // SAFETY: taken from `rest` just now.

@@ -117,17 +117,15 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
         seat.open_depth.set(seat.open_depth.get() + 1);
         // SAFETY: `self` stays in place until the slot is closed and drained below.
         unsafe { self.slot.open(&raw const self.open) };
-        let expected = if opening == Opening::AtOnce {
-            Rate(site.cost())
-        } else {
-            self.rate
-        };
         if opening == Opening::AtOnce {
             seat.runtime().arm_monitor();
         }
-        self.plan_wakes(seat, expected);
+        self.plan_wakes(seat);
         self.wake_more(seat);
-        self.work(seat, 0, runner);
+        let rate = self.work(seat, 0, runner);
+        if rate != Rate::UNKNOWN {
+            site.learn(rate.0);
+        }
         self.slot.close();
         wait::for_helpers(seat, self.slot);
         seat.open_depth.set(seat.open_depth.get() - 1);
@@ -138,8 +136,8 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
     }
 
     /// Decides how many workers are worth waking for what is left.
-    fn plan_wakes(&self, seat: &Seat, rate: Rate) {
-        let runtime = seat.runtime();
+    fn plan_wakes(&self, seat: &Seat) {
+        let (runtime, rate) = (seat.runtime(), self.rate);
         let left = if rate == Rate::UNKNOWN {
             u64::MAX
         } else {
@@ -180,8 +178,8 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
         }
     }
 
-    /// Claims and runs blocks until nothing is left.
-    fn work(&self, seat: &Seat, me: usize, runner: &mut Runner<'_, S::Item, C>) {
+    /// Claims and runs blocks until nothing is left; returns the rate they had in the end.
+    fn work(&self, seat: &Seat, me: usize, runner: &mut Runner<'_, S::Item, C>) -> Rate {
         let mut rate = self.rate;
         let mut last = clock::ticks();
         loop {
@@ -213,6 +211,7 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
             self.between_blocks(seat);
         }
         self.slot.dismiss();
+        rate
     }
 
     /// Runs one block; false when it panicked.

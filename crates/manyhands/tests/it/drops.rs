@@ -1,0 +1,274 @@
+//! Items and results are dropped exactly once, however a loop ends.
+
+use crate::support::{Counted, Ledger, blow, busy_micros, on_each_runtime, panics_of};
+use manyhands::Runtime;
+use manyhands::cancel::{Source, Token};
+use manyhands::parallel::{from_iter, options};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const COUNT: usize = 500;
+/// In the probe, at its end, in the middle, at the last item, never.
+const PLACES: [usize; 6] = [0, 1, 30, 250, COUNT - 1, COUNT];
+
+/// How a loop is made to end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum End {
+    Panic,
+    Cancel,
+    Stop,
+    Break,
+}
+
+const ENDS: [End; 4] = [End::Panic, End::Cancel, End::Stop, End::Break];
+
+fn loop_over(items: Vec<Counted>, runtime: &Runtime, at: usize, end: End, iterator: bool) {
+    let source = Source::new();
+    let token = source.token();
+    let options = options().runtime(runtime).cancellation(&token);
+    let body = |item: Counted, control: &manyhands::parallel::Control<'_, u64>| {
+        busy_micros(2);
+        if item.id == at {
+            match end {
+                End::Panic => blow(item),
+                End::Cancel => source.cancel(),
+                End::Stop => control.stop(),
+                End::Break => control.break_at_current(),
+            }
+        }
+    };
+    drop(panics_of(|| {
+        if iterator {
+            options.for_each_with_control(from_iter(items), body)
+        } else {
+            options.for_each_with_control(items, body)
+        }
+    }));
+}
+
+#[test]
+fn items_are_dropped_once_however_the_loop_ends() {
+    on_each_runtime(|runtime| {
+        for end in ENDS {
+            for at in PLACES {
+                for iterator in [false, true] {
+                    let ledger = Ledger::new(COUNT);
+                    loop_over(ledger.make_all(), runtime, at, end, iterator);
+                    ledger.assert_settled();
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn items_of_plain_loops_and_searches_are_dropped_once() {
+    on_each_runtime(|runtime| {
+        for at in PLACES {
+            let ledger = Ledger::new(COUNT);
+            let options = options().runtime(runtime);
+            let burst = |item: &Counted| {
+                busy_micros(1);
+                if item.id == at {
+                    blow("burst");
+                }
+            };
+            panics_of(|| options.for_each(ledger.make_all(), |item| burst(&item)));
+            panics_of(|| options.for_each(from_iter(ledger.make_all()), |item| burst(&item)));
+            panics_of(|| {
+                options.reduce(ledger.make_all(), |a, b| {
+                    burst(&b);
+                    a
+                })
+            });
+            panics_of(|| {
+                options.deterministic().reduce(ledger.make_all(), |a, b| {
+                    burst(&b);
+                    a
+                })
+            });
+            let found = options.find_first(ledger.make_all(), |item| item.id == at);
+            assert_eq!(found.map(|item| item.id), (at < COUNT).then_some(at));
+            let found = options.find_any(ledger.make_all(), |item| item.id >= at);
+            assert_eq!(found.is_some(), at < COUNT);
+            drop(found);
+            panics_of(|| {
+                options.find_any(ledger.make_all(), |item| {
+                    burst(item);
+                    false
+                })
+            });
+            ledger.assert_settled();
+        }
+    });
+}
+
+#[test]
+fn results_of_map_are_dropped_once_when_it_does_not_end_well() {
+    on_each_runtime(|runtime| {
+        for at in PLACES {
+            let ledger = Ledger::new(COUNT);
+            let source = Source::new();
+            let token = source.token();
+            let options = options().runtime(runtime);
+            let make = |id: usize| {
+                busy_micros(1);
+                if id == at {
+                    blow("burst");
+                }
+                ledger.make(id)
+            };
+            panics_of(|| options.map(0..COUNT, make));
+            panics_of(|| options.map(from_iter(0..COUNT), make));
+            drop(options.try_map(0..COUNT, |id| Ok::<_, ()>(make(id))));
+            drop(options.try_map(from_iter(0..COUNT), |id| Ok::<_, ()>(make(id))));
+            drop(options.try_map(0..COUNT, |id| {
+                if id == at { Err(ledger.make(id)) } else { Ok(ledger.make(id)) }
+            }));
+            let cancelling = |id: usize| {
+                if id == at {
+                    source.cancel();
+                }
+                ledger.make(id)
+            };
+            let cancellable = options.cancellation(&token);
+            let cancelled = cancellable.map(0..COUNT, cancelling);
+            assert_eq!(cancelled.is_err(), at < COUNT);
+            drop(cancelled);
+            drop(cancellable.map(from_iter(0..COUNT), cancelling));
+            ledger.assert_settled();
+        }
+    });
+}
+
+#[test]
+fn items_and_results_of_map_are_each_dropped_once() {
+    on_each_runtime(|runtime| {
+        for at in PLACES {
+            let (items, results) = (Ledger::new(COUNT), Ledger::new(COUNT));
+            let body = |item: Counted| {
+                busy_micros(1);
+                if item.id == at {
+                    blow("burst");
+                }
+                results.make(item.id)
+            };
+            panics_of(|| options().runtime(runtime).map(items.make_all(), body));
+            items.assert_settled();
+            results.assert_settled();
+        }
+    });
+}
+
+#[test]
+fn finished_results_belong_to_the_caller() {
+    on_each_runtime(|runtime| {
+        let ledger = Ledger::new(COUNT);
+        let results = options().runtime(runtime).map(0..COUNT, |id| ledger.make(id));
+        assert_eq!(ledger.count_dropped(), 0);
+        assert!(results.iter().map(|result| result.id).eq(0..COUNT));
+        drop(results);
+        ledger.assert_settled();
+    });
+}
+
+#[test]
+fn arrays_and_items_of_no_size_are_dropped_once() {
+    static DROPPED: AtomicUsize = AtomicUsize::new(0);
+    struct Nothing;
+    impl Drop for Nothing {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    on_each_runtime(|runtime| {
+        let options = options().runtime(runtime);
+        DROPPED.store(0, Ordering::SeqCst);
+        let nothings = || (0..COUNT).map(|_| Nothing).collect::<Vec<_>>();
+        options.for_each(nothings(), drop);
+        assert_eq!(DROPPED.swap(0, Ordering::SeqCst), COUNT);
+        let seen = AtomicUsize::new(0);
+        panics_of(|| {
+            options.for_each(nothings(), |nothing| {
+                busy_micros(1);
+                if seen.fetch_add(1, Ordering::SeqCst) == 250 {
+                    blow(());
+                }
+                drop(nothing);
+            });
+        });
+        assert_eq!(DROPPED.swap(0, Ordering::SeqCst), COUNT);
+        let made = options.map(0..COUNT, |_| Nothing);
+        assert_eq!((made.len(), DROPPED.load(Ordering::SeqCst)), (COUNT, 0));
+        drop(made);
+        assert_eq!(DROPPED.swap(0, Ordering::SeqCst), COUNT);
+        options.for_each([Nothing, Nothing, Nothing], drop);
+        assert_eq!(DROPPED.swap(0, Ordering::SeqCst), 3);
+        let ledger = Ledger::new(3);
+        let array = [ledger.make(0), ledger.make(1), ledger.make(2)];
+        panics_of(|| options.for_each(array, |item| if item.id == 1 { blow(item) }));
+        ledger.assert_settled();
+    });
+}
+
+#[test]
+fn what_a_loop_borrows_is_free_again_when_it_returns() {
+    on_each_runtime(|runtime| {
+        let shared = Arc::new(());
+        for _ in 0..50 {
+            let copies: Vec<_> = (0..200).map(|_| Arc::clone(&shared)).collect();
+            let source = Source::new();
+            let token = source.token();
+            let options = options().runtime(runtime).cancellation(&token);
+            let ended = options.for_each(copies, |copy| {
+                busy_micros(1);
+                if Arc::strong_count(&copy) < 150 {
+                    source.cancel();
+                }
+            });
+            drop(ended);
+            assert_eq!(Arc::strong_count(&shared), 1);
+        }
+    });
+}
+
+#[test]
+fn items_are_dropped_when_the_call_is_cancelled_before_it_begins() {
+    on_each_runtime(|runtime| {
+        let source = Source::new();
+        source.cancel();
+        let token: Token = source.token();
+        let ledger = Ledger::new(COUNT);
+        let options = options().runtime(runtime).cancellation(&token);
+        options.for_each(ledger.make_all(), drop).unwrap_err();
+        options.for_each(from_iter(ledger.make_all()), drop).unwrap_err();
+        options.map(ledger.make_all(), |item| item).unwrap_err();
+        options.find_any(ledger.make_all(), |_| true).unwrap_err();
+        let things = ledger.make_all();
+        let closures: Vec<_> = things.into_iter().map(|thing| move || drop(thing)).collect();
+        options.invoke(closures).unwrap_err();
+        ledger.assert_settled();
+    });
+}
+
+#[test]
+fn an_item_whose_drop_panics_in_a_body_is_a_panic_of_that_body() {
+    struct Grenade(bool);
+    impl Drop for Grenade {
+        fn drop(&mut self) {
+            if self.0 && !std::thread::panicking() {
+                blow("dropped");
+            }
+        }
+    }
+    on_each_runtime(|runtime| {
+        let items: Vec<_> = (0..300).map(|i| Grenade(i == 200)).collect();
+        let payloads = panics_of(|| {
+            options().runtime(runtime).for_each(items, |item| {
+                busy_micros(2);
+                drop(item);
+            });
+        });
+        assert_eq!(crate::support::message_of(&payloads[0]), "dropped");
+    });
+}

@@ -1,0 +1,177 @@
+//! Several closures at once.
+
+use crate::support::{
+    blow, holds_within, message_of, on_each_runtime, on_runtime, panics_of, within,
+};
+use manyhands::cancel::Source;
+use manyhands::parallel::{self, options};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+#[test]
+fn p19_any_number_of_closures_is_run_each_once() {
+    on_each_runtime(|runtime| {
+        for count in [0, 1, 10, 97, 1_000] {
+            let ran = crate::support::counters(count);
+            let closures: Vec<_> = ran
+                .iter()
+                .map(|ran| move || ran.fetch_add(1, Ordering::SeqCst))
+                .collect();
+            let before = options().runtime(runtime).invoke(closures);
+            assert_eq!(before, vec![0; count]);
+            assert!(crate::support::values(&ran).iter().all(|&count| count == 1));
+        }
+    });
+}
+
+#[test]
+fn p19_tuples_arrays_and_vectors_give_their_results_in_place() {
+    within(60, || {
+        assert_eq!(parallel::invoke((|| 1, || 'b')), (1, 'b'));
+        let (a, b, c) = parallel::invoke((|| 1_u8, || "two".to_owned(), || vec![3]));
+        assert_eq!((a, b.as_str(), c), (1, "two", vec![3]));
+        let twelve = parallel::invoke((
+            || 1, || 2, || 3, || 4, || 5, || 6, || 7, || 8, || 9, || 10, || 11, || 12,
+        ));
+        assert_eq!((twelve.0, twelve.6, twelve.11), (1, 7, 12));
+        assert_eq!(parallel::invoke([1, 2, 3].map(|n| move || n * n)), [1, 4, 9]);
+        let none: [fn() -> u8; 0] = [];
+        assert_eq!(parallel::invoke(none), []);
+        let borrowed = String::from("borrowed");
+        let closures = vec![|| borrowed.len(); 3];
+        assert_eq!(parallel::invoke(closures), [8, 8, 8]);
+    });
+}
+
+#[test]
+fn p20_one_failure_does_not_stop_the_others() {
+    on_each_runtime(|runtime| {
+        let ran = AtomicUsize::new(0);
+        let closures: Vec<_> = (0..100)
+            .map(|i| {
+                let ran = &ran;
+                move || {
+                    ran.fetch_add(1, Ordering::SeqCst);
+                    if i == 3 {
+                        blow("three");
+                    }
+                }
+            })
+            .collect();
+        let payloads = panics_of(|| options().runtime(runtime).invoke(closures));
+        assert_eq!(payloads.iter().map(message_of).collect::<Vec<_>>(), ["three"]);
+        assert_eq!(ran.into_inner(), 100);
+    });
+}
+
+#[test]
+fn p20_every_failure_is_in_the_aggregate() {
+    on_each_runtime(|runtime| {
+        let closures: Vec<_> = (0..100_usize).map(|i| move || blow(i)).collect();
+        let payloads = panics_of(|| options().runtime(runtime).invoke(closures));
+        let mut numbers: Vec<_> = payloads
+            .iter()
+            .map(|payload| *payload.downcast_ref::<usize>().unwrap())
+            .collect();
+        numbers.sort_unstable();
+        assert!(numbers.into_iter().eq(0..100));
+    });
+}
+
+#[test]
+fn p20_a_failure_is_not_hidden_by_a_cancellation() {
+    on_each_runtime(|runtime| {
+        let source = Source::new();
+        let token = source.token();
+        let options = options().runtime(runtime).cancellation(&token);
+        let fail = || -> () {
+            source.cancel();
+            blow("failed");
+        };
+        let payloads = panics_of(|| options.invoke((fail, || ())));
+        assert_eq!(message_of(&payloads[0]), "failed");
+        let ended = options.invoke((|| 1, || 2));
+        assert_eq!(ended.unwrap_err().token(), &token);
+    });
+}
+
+#[test]
+fn p21_ten_closures_may_wait_for_one_another() {
+    for workers in [1, 2, 4] {
+        on_runtime(workers, move |runtime| {
+            for _ in 0..3 {
+                let barrier = Barrier::new(10);
+                let closures: Vec<_> = (0..10)
+                    .map(|i| {
+                        let barrier = &barrier;
+                        move || {
+                            barrier.wait();
+                            i
+                        }
+                    })
+                    .collect();
+                let results = options().runtime(runtime).invoke(closures);
+                assert!(results.into_iter().eq(0..10));
+            }
+        });
+    }
+}
+
+#[test]
+fn p21_a_tuple_of_closures_may_wait_for_one_another() {
+    for workers in [1, 2, 4] {
+        on_runtime(workers, move |runtime| {
+            let barrier = Barrier::new(10);
+            let wait = || barrier.wait().is_leader();
+            let all = (wait, wait, wait, wait, wait, wait, wait, wait, wait, wait);
+            let led = options().runtime(runtime).invoke(all);
+            let led = [
+                led.0, led.1, led.2, led.3, led.4, led.5, led.6, led.7, led.8, led.9,
+            ];
+            assert_eq!(led.into_iter().filter(|&leader| leader).count(), 1);
+        });
+    }
+}
+
+#[test]
+fn p21_closures_may_wait_for_one_another_after_quick_ones() {
+    // A runner that has just run quick closures must not take several at once.
+    for workers in [1, 2, 4] {
+        on_runtime(workers, move |runtime| {
+            for quick in [1, 2, 5, 30] {
+                let inside = AtomicUsize::new(0);
+                let closures: Vec<_> = (0..quick + 8)
+                    .map(|i| {
+                        let inside = &inside;
+                        move || {
+                            if i < quick {
+                                return;
+                            }
+                            inside.fetch_add(1, Ordering::SeqCst);
+                            let all = || inside.load(Ordering::SeqCst) == 8;
+                            assert!(holds_within(Duration::from_secs(10), all), "closure {i}");
+                        }
+                    })
+                    .collect();
+                options().runtime(runtime).invoke(closures);
+            }
+        });
+    }
+}
+
+#[test]
+fn p21_closures_may_wait_for_one_another_inside_a_task_and_a_loop() {
+    on_runtime(2, |runtime| {
+        let waiting = || {
+            let barrier = Barrier::new(4);
+            let wait = || {
+                barrier.wait();
+            };
+            parallel::invoke((wait, wait, wait, wait));
+        };
+        let handle = runtime.install(|| manyhands::task::run(waiting));
+        handle.join().unwrap();
+        options().runtime(runtime).for_range(0..3, |_| waiting());
+    });
+}

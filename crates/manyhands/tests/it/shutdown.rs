@@ -1,0 +1,283 @@
+//! The end of a runtime: what runs is finished, what is queued is dropped and counted, nothing hangs.
+
+use crate::support::{Ledger, busy_micros, receive, wait_until, within};
+use crate::which_runtime::where_tasks_run;
+use manyhands::{Runtime, parallel, task};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+/// One worker and no stand-in: what is queued behind a task stays queued while that runs.
+fn single() -> Runtime {
+    let builder = Runtime::builder().workers(1).max_threads(1);
+    builder.build().expect("the numbers are right")
+}
+
+/// Runs `work` as a task of `runtime`, which is handed to it.
+fn inside<T: Send + 'static>(
+    runtime: Runtime,
+    work: impl FnOnce(Runtime) -> T + Send + 'static,
+) -> T {
+    let (hand_over, handed_over) = mpsc::channel();
+    let (done, is_done) = mpsc::channel();
+    let start = || drop(task::run(move || done.send(work(receive(&handed_over)))));
+    runtime.install(start);
+    hand_over.send(runtime).expect("the task waits");
+    receive(&is_done)
+}
+
+#[test]
+fn queued_tasks_are_dropped_and_counted_and_their_handles_say_cancelled() {
+    within(60, || {
+        let ledger = Ledger::new(50);
+        let things = ledger.make_all();
+        let ran = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&ran);
+        let (report, handles) = inside(single(), move |runtime| {
+            let spawn = |thing| {
+                let ran = Arc::clone(&count);
+                task::run(move || {
+                    ran.fetch_add(1, Ordering::SeqCst);
+                    drop(thing);
+                })
+            };
+            let handles: Vec<_> = things.into_iter().map(spawn).collect();
+            (runtime.shutdown(), handles)
+        });
+        assert_eq!(report.dropped, 50);
+        assert_eq!(ran.load(Ordering::SeqCst), 0);
+        for handle in handles {
+            assert!(handle.is_finished());
+            let error = handle.join().unwrap_err();
+            assert!(error.is_cancelled() && !error.is_panic());
+            assert_eq!(error.to_string(), "the task was cancelled before it started");
+            assert!(error.try_into_panic().unwrap_err().is_cancelled());
+        }
+        ledger.assert_settled();
+    });
+}
+
+#[test]
+fn the_closures_of_dropped_tasks_are_dropped_although_their_handles_are_kept() {
+    within(60, || {
+        let ledger = Ledger::new(50);
+        let things = ledger.make_all();
+        let handles = inside(single(), move |runtime| {
+            let spawn = |thing| task::run(move || drop(thing));
+            let handles: Vec<_> = things.into_iter().map(spawn).collect();
+            runtime.shutdown();
+            handles
+        });
+        assert_eq!(ledger.count_dropped(), 50, "closures dropped by the shutdown");
+        drop(handles);
+        ledger.assert_settled();
+    });
+}
+
+#[test]
+fn detached_tasks_are_dropped_and_counted_too() {
+    within(60, || {
+        let ledger = Ledger::new(50);
+        let things = ledger.make_all();
+        let report = inside(single(), move |runtime| {
+            things.into_iter().for_each(|thing| drop(task::run(move || drop(thing))));
+            runtime.shutdown()
+        });
+        assert_eq!(report.dropped, 50);
+        ledger.assert_settled();
+    });
+}
+
+#[test]
+fn tasks_that_were_run_by_who_waited_for_them_are_not_counted_as_dropped() {
+    within(60, || {
+        let report = inside(single(), |runtime| {
+            for i in 0..10 {
+                assert_eq!(task::run(move || i).join().unwrap(), i);
+            }
+            runtime.shutdown()
+        });
+        assert_eq!(report.dropped, 0);
+    });
+}
+
+#[test]
+fn a_shutdown_from_outside_accounts_for_every_task() {
+    within(60, || {
+        for round in 0..40 {
+            let runtime = Runtime::builder().workers(1 + round % 3).build().unwrap();
+            let ledger = Ledger::new(200);
+            let ran = Arc::new(AtomicUsize::new(0));
+            let handles: Vec<_> = runtime.install(|| {
+                let spawn = |thing| {
+                    let ran = Arc::clone(&ran);
+                    task::run(move || {
+                        busy_micros(5);
+                        ran.fetch_add(1, Ordering::SeqCst);
+                        drop(thing);
+                    })
+                };
+                ledger.make_all().into_iter().map(spawn).collect()
+            });
+            let report = runtime.shutdown();
+            let ran = ran.load(Ordering::SeqCst);
+            assert_eq!(ran + report.dropped, 200);
+            let cancelled = handles.into_iter().filter_map(|handle| handle.join().err());
+            assert_eq!(cancelled.filter(|error| error.is_cancelled()).count(), report.dropped);
+            ledger.assert_settled();
+        }
+    });
+}
+
+#[test]
+fn a_waiting_thread_is_told_that_its_task_was_dropped() {
+    within(60, || {
+        let (send_handle, handle) = mpsc::channel();
+        let waiting = Arc::new(AtomicBool::new(false));
+        let is_waiting = Arc::clone(&waiting);
+        let waiter = thread::spawn(move || {
+            let handle: task::JoinHandle<()> = receive(&handle);
+            is_waiting.store(true, Ordering::SeqCst);
+            handle.join()
+        });
+        inside(single(), move |runtime| {
+            send_handle.send(task::run(|| ())).unwrap();
+            wait_until("the waiter waits", || waiting.load(Ordering::SeqCst));
+            busy_micros(2_000);
+            runtime.shutdown();
+        });
+        assert!(waiter.join().unwrap().unwrap_err().is_cancelled());
+    });
+}
+
+#[test]
+fn running_tasks_are_finished_before_the_shutdown_ends() {
+    within(60, || {
+        for _ in 0..20 {
+            let runtime = Runtime::builder().workers(2).build().unwrap();
+            let finished = Arc::new(AtomicBool::new(false));
+            let (started, has_started) = mpsc::channel();
+            let theirs = Arc::clone(&finished);
+            let handle = runtime.install(|| {
+                task::run(move || {
+                    started.send(()).unwrap();
+                    busy_micros(3_000);
+                    let sum: u64 = parallel::sum(0..10_000_u64);
+                    theirs.store(true, Ordering::SeqCst);
+                    sum
+                })
+            });
+            receive(&has_started);
+            assert_eq!(runtime.shutdown().dropped, 0);
+            assert!(finished.load(Ordering::SeqCst));
+            assert_eq!(handle.join().unwrap(), 49_995_000);
+        }
+    });
+}
+
+#[test]
+fn dropping_an_unused_runtime_does_nothing() {
+    within(60, || {
+        let runtime = Runtime::builder().workers(1_024).build().unwrap();
+        assert_eq!(runtime.threads(), 0);
+        drop(runtime);
+        let unused = Runtime::builder().workers(3).build().unwrap();
+        assert_eq!(unused.shutdown().dropped, 0);
+    });
+}
+
+#[test]
+fn a_runtime_may_be_dropped_inside_one_of_its_own_tasks() {
+    within(60, || {
+        for round in 0..30 {
+            let runtime = Runtime::builder().workers(1 + round % 3).build().unwrap();
+            inside(runtime, drop);
+        }
+    });
+}
+
+#[test]
+fn a_task_may_go_on_working_after_it_dropped_its_runtime() {
+    within(60, || {
+        let (sum, child, queued) = inside(single(), |runtime| {
+            drop(runtime);
+            let sum: u64 = parallel::sum(0..10_000_u64);
+            let (a, b) = manyhands::join(|| 1, || 2);
+            let mut spawned = 0;
+            manyhands::scope(|s| s.spawn(|_| spawned = 3));
+            let child = task::run(|| 4).join().unwrap();
+            (sum, a + b + spawned + child, task::run(|| 5))
+        });
+        assert_eq!((sum, child), (49_995_000, 10));
+        // Nobody is left to run it, so it is dropped when the last thread leaves.
+        wait_until("the task is dropped", || queued.is_finished());
+        assert!(queued.join().unwrap_err().is_cancelled());
+    });
+}
+
+#[test]
+fn a_runtime_may_be_dropped_inside_a_task_of_another() {
+    within(60, || {
+        let (first, second) = (single(), single());
+        inside(first, move |first| {
+            assert!(second.install(where_tasks_run).starts_with("manyhands-"));
+            drop(second);
+            assert_eq!(first.shutdown().dropped, 0);
+        });
+    });
+}
+
+#[test]
+fn a_runtime_may_be_dropped_by_the_closure_of_a_dropped_task() {
+    within(60, || {
+        let (outer, inner) = (single(), single());
+        inside(outer, move |outer| {
+            drop(task::run(move || drop(inner)));
+            outer.shutdown();
+        });
+    });
+}
+
+#[test]
+fn a_result_is_kept_for_its_handle_when_the_runtime_is_gone() {
+    within(60, || {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let handle = runtime.install(|| task::run(|| String::from("kept")));
+        wait_until("the task has run", || handle.is_finished());
+        drop(runtime);
+        assert_eq!(handle.join().unwrap(), "kept");
+    });
+}
+
+#[test]
+fn a_forgotten_guard_does_not_outlive_its_runtime() {
+    // Forgetting a guard is safe code: afterwards any runtime may be the current one, but a live one.
+    within(60, || {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        std::mem::forget(runtime.enter());
+        drop(runtime);
+        let filler: Vec<Vec<u8>> = (0..64).map(|size| vec![0xAA; 64 * size]).collect();
+        let ran = AtomicUsize::new(0);
+        parallel::for_range(0..1_000, |_| {
+            ran.fetch_add(1, Ordering::SeqCst);
+        });
+        let (a, b) = manyhands::join(|| 1, || 2);
+        assert_eq!((ran.into_inner(), a + b, filler.len()), (1_000, 3, 64));
+    });
+}
+
+#[test]
+fn guards_dropped_in_the_wrong_order_do_not_outlive_their_runtimes() {
+    within(60, || {
+        let first = Runtime::builder().workers(2).build().unwrap();
+        let second = Runtime::builder().workers(2).build().unwrap();
+        let (entered_first, entered_second) = (first.enter(), second.enter());
+        drop(entered_first);
+        drop(entered_second);
+        drop(first);
+        let filler: Vec<Vec<u8>> = (0..64).map(|size| vec![0xAA; 64 * size]).collect();
+        let sum: u64 = parallel::sum(0..10_000_u64);
+        assert_eq!((sum, filler.len()), (49_995_000, 64));
+        drop(second);
+    });
+}

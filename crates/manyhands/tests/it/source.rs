@@ -1,0 +1,286 @@
+//! Sources: every kind, iterators pulled one by one, and when iterators are dropped.
+
+use crate::support::{
+    blow, busy_micros, counters, holds_within, message_of, on_each_runtime, on_runtime, panics_of,
+    values, within,
+};
+use manyhands::cancel::Source;
+use manyhands::parallel::{self, Options, from_iter, options};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+#[test]
+fn every_kind_of_source_gives_each_item() {
+    within(60, || {
+        let total = AtomicUsize::new(0);
+        let add = |n: usize| {
+            total.fetch_add(n, Ordering::SeqCst);
+        };
+        let mut vector = vec![1, 2, 3];
+        let mut array = [4, 5, 6];
+        parallel::for_each(&vector, |&n| add(n));
+        parallel::for_each(&vector[1..], |&n| add(n));
+        parallel::for_each(&mut vector, |n| add(*n));
+        parallel::for_each(&mut vector[..], |n| add(*n));
+        parallel::for_each(&array, |&n| add(n));
+        parallel::for_each(&mut array, |n| add(*n));
+        parallel::for_each(vector, add);
+        parallel::for_each(array, add);
+        parallel::for_each(1..4_usize, add);
+        parallel::for_each(1..=3_usize, add);
+        parallel::for_each(from_iter([7, 8]), add);
+        parallel::for_each(from_iter("a bc def".split(' ').map(str::len)).unbuffered(), add);
+        assert_eq!(total.into_inner(), 6 + 5 + 6 + 6 + 15 + 15 + 6 + 15 + 6 + 6 + 15 + 6);
+    });
+}
+
+#[test]
+fn mutable_items_are_written_from_every_runner() {
+    on_each_runtime(|runtime| {
+        let mut numbers = vec![0_u32; 3_000];
+        options().runtime(runtime).for_each(&mut numbers, |n| {
+            busy_micros(1);
+            *n += 1;
+        });
+        assert!(numbers.iter().all(|&n| n == 1));
+    });
+}
+
+#[test]
+fn p02_an_iterator_gives_each_item_once_whatever_its_size_hint() {
+    struct Hinting(std::ops::Range<usize>, (usize, Option<usize>));
+    impl Iterator for Hinting {
+        type Item = usize;
+        fn next(&mut self) -> Option<usize> {
+            self.0.next()
+        }
+        fn size_hint(&self) -> (usize, Option<usize>) {
+            self.1
+        }
+    }
+    on_each_runtime(|runtime| {
+        for n in [0, 1, 7, 1_024, 1_025, 4_000] {
+            for hint in [(0, None), (0, Some(usize::MAX)), (n, Some(n))] {
+                let ran = counters(n);
+                options().runtime(runtime).for_each(from_iter(Hinting(0..n, hint)), |i| {
+                    ran[i].fetch_add(1, Ordering::SeqCst);
+                });
+                assert!(values(&ran).iter().all(|&count| count == 1));
+            }
+        }
+    });
+}
+
+#[test]
+fn p15_an_unbuffered_item_may_wait_for_the_next_one() {
+    on_runtime(2, |runtime| {
+        for round in 0..20 {
+            let ran: Vec<_> = (0..40).map(|_| AtomicBool::new(false)).collect();
+            let source = from_iter(0..ran.len()).unbuffered();
+            options().runtime(runtime).for_each(source, |i| {
+                if round % 2 == 0 {
+                    busy_micros(20);
+                }
+                if i % 2 == 0 {
+                    let next = || ran[i + 1].load(Ordering::SeqCst);
+                    assert!(holds_within(Duration::from_secs(20), next), "item {i} waits in vain");
+                }
+                ran[i].store(true, Ordering::SeqCst);
+            });
+            assert!(ran.into_iter().all(AtomicBool::into_inner));
+        }
+    });
+}
+
+#[test]
+fn p15_unbuffered_items_may_wait_in_a_chain_and_in_every_kind_of_loop() {
+    on_each_runtime(|runtime| {
+        let ran: Vec<_> = (0..6).map(|_| AtomicBool::new(false)).collect();
+        let wait_for_next = |i: usize| {
+            if let Some(next) = ran.get(i + 1) {
+                let next = || next.load(Ordering::SeqCst);
+                assert!(holds_within(Duration::from_secs(20), next), "item {i} waits in vain");
+            }
+            ran[i].store(true, Ordering::SeqCst);
+            i
+        };
+        let reset = || ran.iter().for_each(|ran| ran.store(false, Ordering::SeqCst));
+        let options = options().runtime(runtime);
+        let source = || from_iter(0..6).unbuffered();
+        options.for_each(source(), |i| drop(wait_for_next(i)));
+        reset();
+        assert_eq!(options.map(source(), wait_for_next), [0, 1, 2, 3, 4, 5]);
+        reset();
+        assert_eq!(options.map_reduce(source(), wait_for_next, |a, b| a + b), Some(15));
+        reset();
+        options.try_for_each(source(), |i| Ok::<_, ()>(drop(wait_for_next(i)))).unwrap();
+    });
+}
+
+#[test]
+fn p15_an_unbuffered_source_is_never_pulled_ahead_of_its_runners() {
+    on_each_runtime(|runtime| {
+        for degree in [1, 2, 3] {
+            let (pulled, ran) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let ahead_max = AtomicUsize::new(0);
+            let numbers = (0..200).inspect(|_| {
+                let pulled = pulled.fetch_add(1, Ordering::SeqCst) + 1;
+                let ahead = pulled - ran.load(Ordering::SeqCst);
+                ahead_max.fetch_max(ahead, Ordering::SeqCst);
+            });
+            let options = options().runtime(runtime).degree_of_parallelism(degree);
+            options.for_each(from_iter(numbers).unbuffered(), |_| {
+                busy_micros(3);
+                ran.fetch_add(1, Ordering::SeqCst);
+            });
+            assert!(ahead_max.into_inner() <= degree, "degree {degree}");
+        }
+    });
+}
+
+/// An iterator that notes when it is dropped.
+struct Noted<'a> {
+    left: u32,
+    panics_at: u32,
+    dropped: &'a AtomicUsize,
+}
+
+impl Iterator for Noted<'_> {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        if self.left == self.panics_at {
+            blow("iterator");
+        }
+        self.left = self.left.checked_sub(1)?;
+        Some(self.left)
+    }
+}
+
+impl Drop for Noted<'_> {
+    fn drop(&mut self) {
+        self.dropped.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Runs `work` with a noted iterator, and checks that it was dropped once by the end.
+fn is_dropped<T>(panics_at: u32, work: impl FnOnce(Noted<'_>) -> T) -> Vec<String> {
+    let dropped = AtomicUsize::new(0);
+    let payloads = panics_of(|| {
+        work(Noted {
+            left: 3_000,
+            panics_at,
+            dropped: &dropped,
+        });
+    });
+    assert_eq!(dropped.into_inner(), 1);
+    payloads.iter().map(message_of).collect()
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+#[test]
+fn p16_iterators_are_dropped_once_before_the_loop_returns() {
+    on_each_runtime(|runtime| {
+        for micros in [0, 2] {
+            let options = options().runtime(runtime);
+            let body = |_| busy_micros(micros);
+            let none: [&str; 0] = [];
+            assert_eq!(is_dropped(NOWHERE, |i| options.for_each(from_iter(i), body)), none);
+            let slow = |i| options.for_each(from_iter(i).unbuffered(), body);
+            assert_eq!(is_dropped(NOWHERE, slow), none);
+            assert_eq!(is_dropped(NOWHERE, |i| options.map(from_iter(i), body)), none);
+            assert_eq!(is_dropped(NOWHERE, |i| options.max(from_iter(i))), none);
+            let sum = |i| options.deterministic().sum::<_, u32>(from_iter(i));
+            assert_eq!(is_dropped(NOWHERE, sum), none);
+            let found = |i| options.find_any(from_iter(i), |&i| i == 2_500);
+            assert_eq!(is_dropped(NOWHERE, found), none);
+            let stopped = |i| {
+                options.for_each_with_control(from_iter(i), |i, control| {
+                    if i < 2_000 {
+                        control.stop();
+                    }
+                })
+            };
+            assert_eq!(is_dropped(NOWHERE, stopped), none);
+            let source = Source::new();
+            let token = source.token();
+            let cancelled = |i| {
+                options.cancellation(&token).for_each(from_iter(i), |i| {
+                    if i < 2_000 {
+                        source.cancel();
+                    }
+                })
+            };
+            assert_eq!(is_dropped(NOWHERE, cancelled), none);
+        }
+    });
+}
+
+#[test]
+fn p16_iterators_are_dropped_once_when_bodies_panic() {
+    on_each_runtime(|runtime| {
+        for at in [2_999, 2_998, 2_000, 0] {
+            let options = options().runtime(runtime);
+            let body = |i| {
+                busy_micros(1);
+                if i == at {
+                    blow("body");
+                }
+            };
+            assert_eq!(is_dropped(NOWHERE, |i| options.for_each(from_iter(i), body)), ["body"]);
+            let unbuffered = |i| options.for_each(from_iter(i).unbuffered(), body);
+            assert_eq!(is_dropped(NOWHERE, unbuffered), ["body"]);
+            assert_eq!(is_dropped(NOWHERE, |i| options.map(from_iter(i), body)), ["body"]);
+        }
+    });
+}
+
+#[test]
+fn p16_a_panic_of_the_iterator_is_one_panic_of_the_loop() {
+    on_each_runtime(|runtime| {
+        for at in [3_000, 2_999, 2_500, 1] {
+            let options = options().runtime(runtime);
+            let (ran, seen) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+            let body = |i| {
+                busy_micros(1);
+                ran.fetch_add(1, Ordering::SeqCst);
+                seen.lock().unwrap().push(i);
+            };
+            assert_eq!(is_dropped(at, |i| options.for_each(from_iter(i), body)), ["iterator"]);
+            let unbuffered = |i| options.for_each(from_iter(i).unbuffered(), body);
+            assert_eq!(is_dropped(at, unbuffered), ["iterator"]);
+            assert_eq!(is_dropped(at, |i| options.map(from_iter(i), body)), ["iterator"]);
+            let sum = |i| options.deterministic().sum::<_, u32>(from_iter(i));
+            assert_eq!(is_dropped(at, sum), ["iterator"]);
+            assert!(seen.into_inner().unwrap().into_iter().all(|i| i >= at));
+        }
+    });
+}
+
+/// Promise 18, that what cannot be shared out is refused, is kept by the compiler: see the doctests of
+/// [`parallel::Source`]. This is its other half.
+#[test]
+fn p18_what_can_be_sent_can_be_shared_out_even_if_it_cannot_be_shared() {
+    fn double<S: parallel::Source<Item = u32>>(options: &Options<'_>, source: S) -> u32 {
+        options.map_reduce(source, |n| n * 2, |a, b| a + b).unwrap_or(0)
+    }
+    on_each_runtime(|runtime| {
+        let options = options().runtime(runtime);
+        // A `Cell` can be sent but not shared: by value and by mutable reference it will do.
+        let cells: Vec<_> = (0..100).map(std::cell::Cell::new).collect();
+        let sum = options.map_reduce(cells.clone(), |cell| cell.get(), |a, b| a + b);
+        assert_eq!(sum, Some(4_950));
+        let mut cells = cells;
+        options.for_each(&mut cells, |cell| cell.set(1));
+        assert!(cells.iter().all(|cell| cell.get() == 1));
+        let (sender, receiver) = std::sync::mpsc::channel();
+        (0..10).for_each(|n| sender.send(n).unwrap());
+        drop(sender);
+        assert_eq!(double(&options, from_iter(receiver.into_iter())), 90);
+        assert_eq!(double(&options, 0..10_u32), 90);
+        assert_eq!(double(&options, vec![1, 2, 3]), 12);
+        assert_eq!(double(&options, [1, 2, 3]), 12);
+    });
+}

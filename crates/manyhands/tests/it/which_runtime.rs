@@ -1,0 +1,155 @@
+//! Which runtime a call uses.
+
+use crate::support::{attempt_until, busy_micros, on, receive};
+use manyhands::parallel::options;
+use manyhands::{Runtime, join, parallel, scope, task};
+use std::collections::BTreeSet;
+use std::sync::{Mutex, mpsc};
+
+/// A runtime whose threads are called by `name`.
+pub(crate) fn named(name: &'static str, workers: usize) -> Runtime {
+    let builder = Runtime::builder().workers(workers);
+    let builder = builder.thread_name(move |index| format!("{name}-{index}"));
+    builder.build().expect("the numbers are right")
+}
+
+pub(crate) fn thread_name() -> String {
+    std::thread::current().name().unwrap_or("").to_owned()
+}
+
+/// Runs `work`, which calls what it is given from many bodies, until a thread called by `name` has taken
+/// part; checks that none called by `other` ever has, but for the calling one.
+fn check_takes_part(name: &str, other: &str, work: impl Fn(&(dyn Fn() + Sync))) {
+    let here = thread_name();
+    attempt_until("another thread takes part", || {
+        let names = Mutex::new(BTreeSet::new());
+        work(&|| {
+            busy_micros(20);
+            names.lock().unwrap().insert(thread_name());
+        });
+        let mut names = names.into_inner().unwrap();
+        names.remove(&here);
+        assert!(!names.iter().any(|found| found.starts_with(other)), "{names:?}");
+        assert!(names.iter().all(|found| found.starts_with(name)), "{names:?}");
+        !names.is_empty()
+    });
+}
+
+#[test]
+fn p22_the_runtime_option_is_used_inside_another_runtime() {
+    on(named("first", 2), |first| {
+        let second = named("second", 2);
+        let options = options().runtime(&second);
+        let check_all = || {
+            check_takes_part("second", "first", |body| options.for_range(0..200, |_| body()));
+            check_takes_part("second", "first", |body| {
+                options.for_each(parallel::from_iter(0..200), |_| body());
+            });
+            check_takes_part("second", "first", |body| {
+                options.map_reduce(0..200, |_| body(), |(), ()| ());
+            });
+            check_takes_part("second", "first", |body| {
+                options.invoke(vec![body; 50]);
+            });
+        };
+        first.install(check_all);
+        scope_on(first, check_all);
+        // After the call the surrounding runtime is the current one again.
+        first.install(|| {
+            options.for_range(0..10, |_| {});
+            check_takes_part("first", "second", |body| parallel::for_range(0..200, |_| body()));
+        });
+    });
+}
+
+/// Runs `work` on a worker of the runtime.
+fn scope_on(runtime: &Runtime, work: impl Fn() + Sync) {
+    runtime.install(|| {
+        scope(|s| {
+            let (done, is_done) = mpsc::channel();
+            let work = &work;
+            s.spawn(move |_| {
+                work();
+                done.send(()).unwrap();
+            });
+            // Waits in the body, so that the closure runs elsewhere.
+            receive(&is_done);
+        });
+    });
+}
+
+#[test]
+fn p22_without_the_option_the_current_runtime_is_used() {
+    on(named("first", 2), |first| {
+        let second = named("second", 2);
+        let check_all = |name: &str, other: &str| {
+            check_takes_part(name, other, |body| parallel::for_range(0..200, |_| body()));
+            check_takes_part(name, other, |body| {
+                join(|| body(), || body());
+            });
+            check_takes_part(name, other, |body| {
+                scope(|s| (0..20).for_each(|_| s.spawn(|_| body())));
+            });
+        };
+        first.install(|| {
+            check_all("first", "second");
+            second.install(|| check_all("second", "first"));
+            check_all("first", "second");
+        });
+        let entered = second.enter();
+        check_all("second", "first");
+        drop(entered);
+        scope_on(first, || check_all("first", "second"));
+    });
+}
+
+#[test]
+fn p22_without_any_runtime_the_default_one_is_used() {
+    check_takes_part("manyhands-", "first", |body| parallel::for_range(0..200, |_| body()));
+}
+
+/// Where a task runs that is not waited for.
+pub(crate) fn where_tasks_run() -> String {
+    let (sender, receiver) = mpsc::channel();
+    drop(task::run(move || sender.send(thread_name()).unwrap()));
+    receive(&receiver)
+}
+
+#[test]
+fn p22_tasks_go_to_the_current_runtime() {
+    on(named("first", 2), |first| {
+        let second = named("second", 1);
+        first.install(|| {
+            assert!(where_tasks_run().starts_with("first-"));
+            second.install(|| {
+                assert!(where_tasks_run().starts_with("second-"));
+                first.install(|| assert!(where_tasks_run().starts_with("first-")));
+                assert!(where_tasks_run().starts_with("second-"));
+            });
+            assert!(where_tasks_run().starts_with("first-"));
+            {
+                let _entered = second.enter();
+                assert!(where_tasks_run().starts_with("second-"));
+                options().runtime(first).for_range(0..1, |_| {
+                    assert!(where_tasks_run().starts_with("first-"));
+                });
+                assert!(where_tasks_run().starts_with("second-"));
+            }
+            assert!(where_tasks_run().starts_with("first-"));
+        });
+        assert!(where_tasks_run().starts_with("manyhands-"));
+    });
+}
+
+#[test]
+fn the_runtime_is_restored_when_what_is_installed_panics() {
+    on(named("first", 1), |first| {
+        let second = named("second", 1);
+        first.install(|| {
+            let payloads =
+                crate::support::panics_of(|| second.install(|| crate::support::blow("inside")));
+            assert_eq!(crate::support::message_of(&payloads[0]), "inside");
+            assert!(where_tasks_run().starts_with("first-"));
+        });
+    });
+}
