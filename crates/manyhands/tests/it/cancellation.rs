@@ -40,8 +40,9 @@ fn callbacks_run_on_the_thread_that_cancels() {
     within(60, || {
         let source = Source::new();
         let (sender, receiver) = mpsc::channel();
-        let _registration =
-            source.token().register(move || sender.send(thread::current().id()).unwrap());
+        let _registration = source
+            .token()
+            .register(move || sender.send(thread::current().id()).unwrap());
         let canceller = thread::spawn(move || source.cancel());
         let id = canceller.thread().id();
         canceller.join().unwrap();
@@ -120,7 +121,10 @@ fn unregistering_waits_for_a_callback_that_runs_on_another_thread() {
     within(60, || {
         for _ in 0..50 {
             let source = Source::new();
-            let (inside, left) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+            let (inside, left) = (
+                Arc::new(AtomicBool::new(false)),
+                Arc::new(AtomicBool::new(false)),
+            );
             let (their_inside, their_left) = (Arc::clone(&inside), Arc::clone(&left));
             let registration = source.token().register(move || {
                 their_inside.store(true, Ordering::SeqCst);
@@ -214,7 +218,10 @@ fn every_callback_runs_even_if_some_panic_and_the_panics_go_on_together() {
         token.register(log.writes("third")),
     );
     let payloads = panics_of(|| source.cancel());
-    assert_eq!(payloads.iter().map(message_of).collect::<Vec<_>>(), ["dear", "oh"]);
+    assert_eq!(
+        payloads.iter().map(message_of).collect::<Vec<_>>(),
+        ["dear", "oh"]
+    );
     assert_eq!(log.take(), ["third", "second", "first"]);
     assert!(token.is_cancelled());
     source.cancel();

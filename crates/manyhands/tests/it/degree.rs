@@ -17,13 +17,16 @@ fn p11_long_loops_reach_the_degree_and_do_not_exceed_it() {
                 assert!(inside.highest() <= degree);
                 inside.highest() == degree
             });
-            attempt_until("as many bodies at once as allowed, from an iterator", || {
-                let inside = HighWater::default();
-                let options = options().runtime(runtime).degree_of_parallelism(degree);
-                options.for_each(from_iter(0..300), |_| inside.during(|| busy_micros(100)));
-                assert!(inside.highest() <= degree);
-                inside.highest() == degree
-            });
+            attempt_until(
+                "as many bodies at once as allowed, from an iterator",
+                || {
+                    let inside = HighWater::default();
+                    let options = options().runtime(runtime).degree_of_parallelism(degree);
+                    options.for_each(from_iter(0..300), |_| inside.during(|| busy_micros(100)));
+                    assert!(inside.highest() <= degree);
+                    inside.highest() == degree
+                },
+            );
         }
     });
 }
@@ -69,17 +72,28 @@ fn p11_nested_loops_keep_their_own_degrees() {
         options.degree_of_parallelism(2).for_range(0..20, |_| {
             outer.during(|| {
                 let mine = HighWater::default();
-                options.degree_of_parallelism(2).for_range(0..20, |_| mine.during(|| busy_micros(20)));
+                options
+                    .degree_of_parallelism(2)
+                    .for_range(0..20, |_| mine.during(|| busy_micros(20)));
                 inner.lock().unwrap().push(mine.highest());
             });
         });
         assert!(outer.highest() <= 2);
-        assert!(inner.into_inner().unwrap().into_iter().all(|highest| highest <= 2));
+        assert!(
+            inner
+                .into_inner()
+                .unwrap()
+                .into_iter()
+                .all(|highest| highest <= 2)
+        );
     });
 }
 
 #[test]
 fn p12_a_degree_of_zero_is_refused() {
     let payloads = panics_of(|| options().degree_of_parallelism(0));
-    assert_eq!(message_of(&payloads[0]), "a degree of parallelism is at least 1");
+    assert_eq!(
+        message_of(&payloads[0]),
+        "a degree of parallelism is at least 1"
+    );
 }

@@ -123,7 +123,11 @@ fn results_of_map_are_dropped_once_when_it_does_not_end_well() {
             drop(options.try_map(0..COUNT, |id| Ok::<_, ()>(make(id))));
             drop(options.try_map(from_iter(0..COUNT), |id| Ok::<_, ()>(make(id))));
             drop(options.try_map(0..COUNT, |id| {
-                if id == at { Err(ledger.make(id)) } else { Ok(ledger.make(id)) }
+                if id == at {
+                    Err(ledger.make(id))
+                } else {
+                    Ok(ledger.make(id))
+                }
             }));
             let cancelling = |id: usize| {
                 if id == at {
@@ -164,7 +168,9 @@ fn items_and_results_of_map_are_each_dropped_once() {
 fn finished_results_belong_to_the_caller() {
     on_each_runtime(|runtime| {
         let ledger = Ledger::new(COUNT);
-        let results = options().runtime(runtime).map(0..COUNT, |id| ledger.make(id));
+        let results = options()
+            .runtime(runtime)
+            .map(0..COUNT, |id| ledger.make(id));
         assert_eq!(ledger.count_dropped(), 0);
         assert!(results.iter().map(|result| result.id).eq(0..COUNT));
         drop(results);
@@ -206,7 +212,13 @@ fn arrays_and_items_of_no_size_are_dropped_once() {
         assert_eq!(DROPPED.swap(0, Ordering::SeqCst), 3);
         let ledger = Ledger::new(3);
         let array = [ledger.make(0), ledger.make(1), ledger.make(2)];
-        panics_of(|| options.for_each(array, |item| if item.id == 1 { blow(item) }));
+        panics_of(|| {
+            options.for_each(array, |item| {
+                if item.id == 1 {
+                    blow(item)
+                }
+            })
+        });
         ledger.assert_settled();
     });
 }
@@ -241,11 +253,16 @@ fn items_are_dropped_when_the_call_is_cancelled_before_it_begins() {
         let ledger = Ledger::new(COUNT);
         let options = options().runtime(runtime).cancellation(&token);
         options.for_each(ledger.make_all(), drop).unwrap_err();
-        options.for_each(from_iter(ledger.make_all()), drop).unwrap_err();
+        options
+            .for_each(from_iter(ledger.make_all()), drop)
+            .unwrap_err();
         options.map(ledger.make_all(), |item| item).unwrap_err();
         options.find_any(ledger.make_all(), |_| true).unwrap_err();
         let things = ledger.make_all();
-        let closures: Vec<_> = things.into_iter().map(|thing| move || drop(thing)).collect();
+        let closures: Vec<_> = things
+            .into_iter()
+            .map(|thing| move || drop(thing))
+            .collect();
         options.invoke(closures).unwrap_err();
         ledger.assert_settled();
     });

@@ -25,34 +25,50 @@ pub(crate) const ENTRIES: [(&str, Entry); 27] = [
         let end = i32::try_from(n).expect("small");
         o.for_range(0..end, |i| body(u64::from(i.unsigned_abs())))
     }),
-    ("for_range inclusive u128", |o, n, body| match n.checked_sub(1) {
-        None => Ok(()),
-        Some(last) => o.for_range(0..=u128::from(last), |i| {
-            body(u64::try_from(i).expect("small"));
-        }),
+    ("for_range inclusive u128", |o, n, body| {
+        match n.checked_sub(1) {
+            None => Ok(()),
+            Some(last) => o.for_range(0..=u128::from(last), |i| {
+                body(u64::try_from(i).expect("small"));
+            }),
+        }
     }),
     ("for_range_with_control", |o, n, body| {
         o.for_range_with_control(0..n, |i, _| body(i)).map(drop)
     }),
-    ("try_for_range", |o, n, body| settle(o.try_for_range(0..n, |i| fine(body, i)))),
-    ("for_each slice", |o, n, body| o.for_each(&numbers(n)[..], |&i| body(i))),
+    ("try_for_range", |o, n, body| {
+        settle(o.try_for_range(0..n, |i| fine(body, i)))
+    }),
+    ("for_each slice", |o, n, body| {
+        o.for_each(&numbers(n)[..], |&i| body(i))
+    }),
     ("for_each mutable slice", |o, n, body| {
         o.for_each(&mut numbers(n)[..], |i| body(*i))
     }),
-    ("for_each vector", |o, n, body| o.for_each(&numbers(n), |&i| body(i))),
-    ("for_each owned vector", |o, n, body| o.for_each(numbers(n), body)),
+    ("for_each vector", |o, n, body| {
+        o.for_each(&numbers(n), |&i| body(i))
+    }),
+    ("for_each owned vector", |o, n, body| {
+        o.for_each(numbers(n), body)
+    }),
     ("for_each range", |o, n, body| o.for_each(0..n, body)),
-    ("for_each iterator", |o, n, body| o.for_each(from_iter(0..n), body)),
+    ("for_each iterator", |o, n, body| {
+        o.for_each(from_iter(0..n), body)
+    }),
     ("for_each unbuffered", |o, n, body| {
         o.for_each(from_iter(0..n).unbuffered(), body)
     }),
     ("for_each_with_control", |o, n, body| {
-        o.for_each_with_control(&numbers(n), |&i, _| body(i)).map(drop)
+        o.for_each_with_control(&numbers(n), |&i, _| body(i))
+            .map(drop)
     }),
     ("for_each_with_control iterator", |o, n, body| {
-        o.for_each_with_control(from_iter(0..n), |i, _| body(i)).map(drop)
+        o.for_each_with_control(from_iter(0..n), |i, _| body(i))
+            .map(drop)
     }),
-    ("try_for_each", |o, n, body| settle(o.try_for_each(numbers(n), |i| fine(body, i)))),
+    ("try_for_each", |o, n, body| {
+        settle(o.try_for_each(numbers(n), |i| fine(body, i)))
+    }),
     ("local for_range", |o, n, body| {
         let local = o.local(|| (), |()| ());
         local.for_range(0..n, |i, _, ()| body(i)).map(drop)
@@ -69,18 +85,29 @@ pub(crate) const ENTRIES: [(&str, Entry); 27] = [
         })
         .map(drop)
     }),
-    ("map iterator", |o, n, body| o.map(from_iter(0..n), body).map(drop)),
-    ("try_map", |o, n, body| settle(o.try_map(0..n, |i| fine(body, i)))),
+    ("map iterator", |o, n, body| {
+        o.map(from_iter(0..n), body).map(drop)
+    }),
+    ("try_map", |o, n, body| {
+        settle(o.try_map(0..n, |i| fine(body, i)))
+    }),
     ("try_map iterator", |o, n, body| {
         settle(o.try_map(from_iter(0..n), |i| fine(body, i)))
     }),
-    ("map_reduce", |o, n, body| o.map_reduce(0..n, body, |(), ()| ()).map(drop)),
-    ("map_reduce deterministic", |o, n, body| {
-        o.deterministic().map_reduce(&numbers(n), |&i| body(i), |(), ()| ()).map(drop)
+    ("map_reduce", |o, n, body| {
+        o.map_reduce(0..n, body, |(), ()| ()).map(drop)
     }),
-    ("find_any", |o, n, body| o.find_any(0..n, |&i| looked_at(body, i)).map(drop)),
+    ("map_reduce deterministic", |o, n, body| {
+        o.deterministic()
+            .map_reduce(&numbers(n), |&i| body(i), |(), ()| ())
+            .map(drop)
+    }),
+    ("find_any", |o, n, body| {
+        o.find_any(0..n, |&i| looked_at(body, i)).map(drop)
+    }),
     ("find_first", |o, n, body| {
-        o.find_first(from_iter(0..n), |&i| looked_at(body, i)).map(drop)
+        o.find_first(from_iter(0..n), |&i| looked_at(body, i))
+            .map(drop)
     }),
     ("invoke", |o, n, body| {
         let closures: Vec<_> = (0..n).map(|i| move || body(i)).collect();
@@ -155,7 +182,10 @@ fn p02_every_entry_runs_each_item_exactly_once() {
                     ran[usize::try_from(i).unwrap()].fetch_add(1, Ordering::SeqCst);
                 };
                 run_with(runtime, entry, &Token::never(), n as u64, &body).unwrap();
-                assert!(values(&ran).iter().all(|&count| count == 1), "{name} of {n}");
+                assert!(
+                    values(&ran).iter().all(|&count| count == 1),
+                    "{name} of {n}"
+                );
             }
         }
     });
@@ -297,8 +327,7 @@ fn p13_every_entry_hands_on_every_panic_and_starts_no_more_work() {
                 }
             };
             let token = Token::never();
-            let payloads =
-                panics_of_entry(|| run_with(runtime, entry, &token, 400, &body));
+            let payloads = panics_of_entry(|| run_with(runtime, entry, &token, 400, &body));
             let mut caught: Vec<_> = payloads
                 .iter()
                 .map(|payload| *payload.downcast_ref::<u64>().unwrap())

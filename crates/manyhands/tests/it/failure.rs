@@ -37,10 +37,12 @@ fn p13_panics_at_the_same_time_are_one_aggregate() {
     on_runtime(2, |runtime| {
         let barrier = Barrier::new(2);
         let payload = catch_unwind(AssertUnwindSafe(|| {
-            options().runtime(runtime).for_each(from_iter(0..2).unbuffered(), |i| {
-                barrier.wait();
-                blow(i);
-            });
+            options()
+                .runtime(runtime)
+                .for_each(from_iter(0..2).unbuffered(), |i| {
+                    barrier.wait();
+                    blow(i);
+                });
         }))
         .unwrap_err();
         let aggregate = payload.downcast::<AggregatePanic>().unwrap();
@@ -62,17 +64,26 @@ fn p13_running_bodies_see_that_another_has_failed() {
         let body = |i: i32, control: &parallel::Control<'_, u64>| {
             if i == 0 {
                 let other = || failing.load(Ordering::SeqCst);
-                assert!(holds_within(Duration::from_secs(20), other), "both in flight");
+                assert!(
+                    holds_within(Duration::from_secs(20), other),
+                    "both in flight"
+                );
                 blow("first");
             }
             assert!(!control.is_exceptional() && !control.should_exit());
             failing.store(true, Ordering::SeqCst);
             let told = || control.is_exceptional() && control.should_exit();
-            assert!(holds_within(Duration::from_secs(20), told), "told of the failure");
+            assert!(
+                holds_within(Duration::from_secs(20), told),
+                "told of the failure"
+            );
             seen.store(true, Ordering::SeqCst);
         };
-        let payloads =
-            panics_of(|| options().runtime(runtime).for_each_with_control(source(), body));
+        let payloads = panics_of(|| {
+            options()
+                .runtime(runtime)
+                .for_each_with_control(source(), body)
+        });
         assert_eq!(message_of(&payloads[0]), "first");
         assert!(seen.swap(false, Ordering::SeqCst));
         failing.store(false, Ordering::SeqCst);
@@ -92,9 +103,10 @@ fn p13_bodies_over_indices_see_that_another_has_failed() {
         attempt_until("a failure seen by another body", || {
             let (inside, seen) = (HighWater::default(), AtomicBool::new(false));
             let failed = AtomicBool::new(false);
-            let failures = options().runtime(runtime).local(|| (), |()| ()).try_for_range(
-                0..200,
-                |_, control, ()| {
+            let failures = options()
+                .runtime(runtime)
+                .local(|| (), |()| ())
+                .try_for_range(0..200, |_, control, ()| {
                     inside.during(|| {
                         busy_micros(200);
                         if inside.now() > 1 && !failed.swap(true, Ordering::SeqCst) {
@@ -107,8 +119,7 @@ fn p13_bodies_over_indices_see_that_another_has_failed() {
                         }
                         Ok(())
                     })
-                },
-            );
+                });
             assert_eq!(failures.is_err(), failed.into_inner());
             seen.into_inner()
         });
@@ -127,29 +138,63 @@ fn p13_try_forms_report_every_error_and_panic_at_its_position() {
             thrown.lock().unwrap().push(i);
             if i % 2 == 0 { Err(i) } else { blow(i) }
         };
-        let check = |failures: parallel::Failures<u64>| {
-            let mut thrown = std::mem::take(&mut *thrown.lock().unwrap());
-            thrown.sort_unstable();
-            assert!(failures.iter().map(|(position, _)| position).eq(thrown.iter().copied()));
-            assert!(failures.errors().all(|(position, error)| position == *error));
-            let panics = failures.panics();
-            assert!(panics.into_iter().all(|(position, payload)| {
-                payload.downcast_ref::<u64>() == Some(&position)
-            }));
-            assert!(failures.cancelled().is_none());
-            assert_eq!(failures.into_vec().len(), thrown.len());
-        };
+        let check =
+            |failures: parallel::Failures<u64>| {
+                let mut thrown = std::mem::take(&mut *thrown.lock().unwrap());
+                thrown.sort_unstable();
+                assert!(
+                    failures
+                        .iter()
+                        .map(|(position, _)| position)
+                        .eq(thrown.iter().copied())
+                );
+                assert!(
+                    failures
+                        .errors()
+                        .all(|(position, error)| position == *error)
+                );
+                let panics = failures.panics();
+                assert!(panics.into_iter().all(|(position, payload)| {
+                    payload.downcast_ref::<u64>() == Some(&position)
+                }));
+                assert!(failures.cancelled().is_none());
+                assert_eq!(failures.into_vec().len(), thrown.len());
+            };
         let options = options().runtime(runtime);
         let numbers: Vec<u64> = (0..400).collect();
-        check(options.try_for_range(0..400, |i| body(i).map(drop)).unwrap_err());
-        check(options.try_for_each(&numbers, |&i| body(i).map(drop)).unwrap_err());
-        check(options.try_for_each(numbers.clone(), |i| body(i).map(drop)).unwrap_err());
-        check(options.try_for_each(from_iter(0..400), |i| body(i).map(drop)).unwrap_err());
+        check(
+            options
+                .try_for_range(0..400, |i| body(i).map(drop))
+                .unwrap_err(),
+        );
+        check(
+            options
+                .try_for_each(&numbers, |&i| body(i).map(drop))
+                .unwrap_err(),
+        );
+        check(
+            options
+                .try_for_each(numbers.clone(), |i| body(i).map(drop))
+                .unwrap_err(),
+        );
+        check(
+            options
+                .try_for_each(from_iter(0..400), |i| body(i).map(drop))
+                .unwrap_err(),
+        );
         check(options.try_map(&numbers, |&i| body(i)).unwrap_err());
         check(options.try_map(from_iter(0..400), body).unwrap_err());
         let local = options.local(|| (), |()| ());
-        check(local.try_for_range(0..400, |i, _, ()| body(i).map(drop)).unwrap_err());
-        check(local.try_for_each(0..400, |i, _, ()| body(i).map(drop)).unwrap_err());
+        check(
+            local
+                .try_for_range(0..400, |i, _, ()| body(i).map(drop))
+                .unwrap_err(),
+        );
+        check(
+            local
+                .try_for_each(0..400, |i, _, ()| body(i).map(drop))
+                .unwrap_err(),
+        );
     });
 }
 
@@ -192,7 +237,10 @@ fn p20_failures_and_cancellation_are_reported_together() {
         assert_eq!(failures.errors().next(), Some((3, &"three")));
         assert_eq!(failures.cancelled().unwrap().token(), &token);
         let text = failures.to_string();
-        assert_eq!(text, "1 body failed, and the call was cancelled; item 3: three");
+        assert_eq!(
+            text,
+            "1 body failed, and the call was cancelled; item 3: three"
+        );
     });
 }
 
@@ -201,7 +249,10 @@ fn failures_print_their_positions_and_messages() {
     within(60, || {
         let failures = parallel::try_for_range(0..1, |_| -> Result<(), String> { blow("oh dear") });
         let failures = failures.unwrap_err();
-        assert_eq!(failures.to_string(), "1 body failed; item 0: panicked: oh dear");
+        assert_eq!(
+            failures.to_string(),
+            "1 body failed; item 0: panicked: oh dear"
+        );
         assert!(format!("{failures:?}").contains("oh dear"));
         let error: &dyn Error = &failures;
         assert!(error.source().is_none());

@@ -20,7 +20,10 @@ fn find_first_gives_the_lowest_of_many() {
             let expected = (first < n).then_some(first);
             let numbers: Vec<_> = (0..n).collect();
             assert_eq!(options.find_first(0..n, matches), expected);
-            assert_eq!(options.find_first(&numbers, |i| matches(i)).copied(), expected);
+            assert_eq!(
+                options.find_first(&numbers, |i| matches(i)).copied(),
+                expected
+            );
             assert_eq!(options.find_first(numbers, matches), expected);
             assert_eq!(options.find_first(from_iter(0..n), matches), expected);
         }

@@ -156,7 +156,10 @@ fn panics_deep_in_a_tree_reach_the_root() {
             }
             return busy_micros(3);
         }
-        join(|| tree(depth - 1, path << 1), || tree(depth - 1, path << 1 | 1));
+        join(
+            || tree(depth - 1, path << 1),
+            || tree(depth - 1, path << 1 | 1),
+        );
     }
     on_each_runtime(|runtime| {
         runtime.install(|| {
@@ -171,7 +174,10 @@ fn panics_deep_in_a_tree_reach_the_root() {
 /// The first closure blocks until the second one, which another thread must take, has spoken.
 fn first_waits_for_second() {
     let (speak, spoken) = mpsc::channel();
-    let (heard, ()) = join(|| receive(&spoken), move || speak.send(7).unwrap_or(()));
+    let (heard, ()) = join(
+        move || receive(&spoken),
+        move || speak.send(7).unwrap_or(()),
+    );
     assert_eq!(heard, 7);
 }
 
@@ -213,7 +219,7 @@ fn a_wait_deep_in_nested_joins_is_served_too() {
             let (speak, spoken) = mpsc::channel();
             runtime.install(|| {
                 join(
-                    || join(|| join(|| receive(&spoken), || ()), || ()),
+                    move || join(move || join(move || receive(&spoken), || ()), || ()),
                     || {
                         join(|| (), || join(|| (), move || speak.send(()).unwrap()));
                     },
@@ -268,7 +274,9 @@ fn check_lock_across(call: impl Fn() + Send + Sync + 'static) {
                 call();
                 *held += 1;
             });
-            handles.into_iter().for_each(|handle| handle.join().unwrap());
+            handles
+                .into_iter()
+                .for_each(|handle| handle.join().unwrap());
             assert_eq!(*lock.lock().unwrap(), 61);
         });
     }
@@ -277,7 +285,10 @@ fn check_lock_across(call: impl Fn() + Send + Sync + 'static) {
 #[test]
 fn a_lock_may_be_held_across_join() {
     check_lock_across(|| {
-        join(|| busy_micros(100), || join(|| busy_micros(100), || busy_micros(100)));
+        join(
+            || busy_micros(100),
+            || join(|| busy_micros(100), || busy_micros(100)),
+        );
     });
 }
 
@@ -333,7 +344,9 @@ fn with_stack(runtime: &Runtime, bytes: usize, work: impl FnOnce() + Send) {
     thread::scope(|threads| {
         let builder = thread::Builder::new().stack_size(bytes);
         let big = builder.spawn_scoped(threads, || runtime.install(work));
-        big.expect("there is memory for a stack").join().expect("the work succeeds");
+        big.expect("there is memory for a stack")
+            .join()
+            .expect("the work succeeds");
     });
 }
 

@@ -32,10 +32,24 @@ fn p19_tuples_arrays_and_vectors_give_their_results_in_place() {
         let (a, b, c) = parallel::invoke((|| 1_u8, || "two".to_owned(), || vec![3]));
         assert_eq!((a, b.as_str(), c), (1, "two", vec![3]));
         let twelve = parallel::invoke((
-            || 1, || 2, || 3, || 4, || 5, || 6, || 7, || 8, || 9, || 10, || 11, || 12,
+            || 1,
+            || 2,
+            || 3,
+            || 4,
+            || 5,
+            || 6,
+            || 7,
+            || 8,
+            || 9,
+            || 10,
+            || 11,
+            || 12,
         ));
         assert_eq!((twelve.0, twelve.6, twelve.11), (1, 7, 12));
-        assert_eq!(parallel::invoke([1, 2, 3].map(|n| move || n * n)), [1, 4, 9]);
+        assert_eq!(
+            parallel::invoke([1, 2, 3].map(|n| move || n * n)),
+            [1, 4, 9]
+        );
         let none: [fn() -> u8; 0] = [];
         assert_eq!(parallel::invoke(none), []);
         let borrowed = String::from("borrowed");
@@ -60,7 +74,10 @@ fn p20_one_failure_does_not_stop_the_others() {
             })
             .collect();
         let payloads = panics_of(|| options().runtime(runtime).invoke(closures));
-        assert_eq!(payloads.iter().map(message_of).collect::<Vec<_>>(), ["three"]);
+        assert_eq!(
+            payloads.iter().map(message_of).collect::<Vec<_>>(),
+            ["three"]
+        );
         assert_eq!(ran.into_inner(), 100);
     });
 }

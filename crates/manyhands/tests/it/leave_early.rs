@@ -12,8 +12,14 @@ use std::time::Duration;
 /// What ran of a loop that was broken: everything below `lowest` once, everything above at most once.
 fn check_broken(ran: &[AtomicUsize], lowest: usize) {
     let ran = values(ran);
-    assert!(ran[..=lowest].iter().all(|&count| count == 1), "below {lowest}");
-    assert!(ran[lowest..].iter().all(|&count| count <= 1), "above {lowest}");
+    assert!(
+        ran[..=lowest].iter().all(|&count| count == 1),
+        "below {lowest}"
+    );
+    assert!(
+        ran[lowest..].iter().all(|&count| count <= 1),
+        "above {lowest}"
+    );
 }
 
 #[test]
@@ -24,13 +30,15 @@ fn p04_break_runs_every_index_below() {
             let at = random_below(round + 1_000, n);
             let micros = if round % 4 == 0 { 5 } else { 0 };
             let ran = counters(usize::try_from(n).unwrap());
-            let outcome = options().runtime(runtime).for_range_with_control(0..n, |i, control| {
-                busy_micros(micros);
-                ran[usize::try_from(i).unwrap()].fetch_add(1, Ordering::SeqCst);
-                if i == at {
-                    control.break_at_current();
-                }
-            });
+            let outcome = options()
+                .runtime(runtime)
+                .for_range_with_control(0..n, |i, control| {
+                    busy_micros(micros);
+                    ran[usize::try_from(i).unwrap()].fetch_add(1, Ordering::SeqCst);
+                    if i == at {
+                        control.break_at_current();
+                    }
+                });
             assert_eq!(outcome.lowest_break(), Some(at));
             assert!(!outcome.is_completed() && !outcome.is_stopped());
             check_broken(&ran, usize::try_from(at).unwrap());
@@ -67,7 +75,10 @@ fn p04_break_runs_every_item_below_in_every_source() {
                 assert_eq!(outcome.lowest_break(), Some(at as u64));
             }
             let ran = values(&ran);
-            assert!(ran[..=at].iter().all(|&count| count == outcomes.len()), "{at}");
+            assert!(
+                ran[..=at].iter().all(|&count| count == outcomes.len()),
+                "{at}"
+            );
             assert!(ran.iter().all(|&count| count <= outcomes.len()), "{at}");
         }
     });
@@ -77,12 +88,14 @@ fn p04_break_runs_every_item_below_in_every_source() {
 fn p04_break_skips_most_of_what_is_above() {
     on_each_runtime(|runtime| {
         let ran = AtomicUsize::new(0);
-        options().runtime(runtime).for_range_with_control(0..1_000_000, |i, control| {
-            ran.fetch_add(1, Ordering::SeqCst);
-            if i == 10 {
-                control.break_at_current();
-            }
-        });
+        options()
+            .runtime(runtime)
+            .for_range_with_control(0..1_000_000, |i, control| {
+                ran.fetch_add(1, Ordering::SeqCst);
+                if i == 10 {
+                    control.break_at_current();
+                }
+            });
         assert!(ran.into_inner() < 1_000_000);
     });
 }
@@ -93,16 +106,18 @@ fn p05_of_several_breaks_the_lowest_wins() {
         for first in [0_i32, 3, 250, 1_499] {
             let ran = counters(1_500);
             let outcome =
-                options().runtime(runtime).for_range_with_control(-750..750, |i, control| {
-                    busy_micros(2);
-                    let index = usize::try_from(i + 750).unwrap();
-                    ran[index].fetch_add(1, Ordering::SeqCst);
-                    if i + 750 >= first && (i + 750 - first) % 7 == 0 {
-                        control.break_at_current();
-                        let seen = control.lowest_break();
-                        assert!(seen.is_some_and(|seen| seen <= i), "{seen:?} at {i}");
-                    }
-                });
+                options()
+                    .runtime(runtime)
+                    .for_range_with_control(-750..750, |i, control| {
+                        busy_micros(2);
+                        let index = usize::try_from(i + 750).unwrap();
+                        ran[index].fetch_add(1, Ordering::SeqCst);
+                        if i + 750 >= first && (i + 750 - first) % 7 == 0 {
+                            control.break_at_current();
+                            let seen = control.lowest_break();
+                            assert!(seen.is_some_and(|seen| seen <= i), "{seen:?} at {i}");
+                        }
+                    });
             assert_eq!(outcome.lowest_break(), Some(first - 750));
             check_broken(&ran, usize::try_from(first).unwrap());
         }
@@ -115,23 +130,38 @@ fn p05_other_bodies_see_the_lowest_break() {
     on_runtime(2, |runtime| {
         let (low_in, high_in) = (AtomicBool::new(false), AtomicBool::new(false));
         let source = from_iter(0..2).unbuffered();
-        let outcome = options().runtime(runtime).for_each_with_control(source, |i, control| {
-            let (mine, other) = if i == 0 { (&low_in, &high_in) } else { (&high_in, &low_in) };
-            mine.store(true, Ordering::SeqCst);
-            let both = || other.load(Ordering::SeqCst);
-            assert!(holds_within(Duration::from_secs(20), both), "both in flight");
-            if i == 1 {
-                control.break_at_current();
-                let lower = || control.lowest_break() == Some(0);
-                assert!(holds_within(Duration::from_secs(20), lower), "the lower break");
-                assert!(control.should_exit());
-            } else {
-                let higher = || control.lowest_break() == Some(1);
-                assert!(holds_within(Duration::from_secs(20), higher), "the higher break");
-                assert!(!control.should_exit(), "what is below the break is wanted");
-                control.break_at_current();
-            }
-        });
+        let outcome = options()
+            .runtime(runtime)
+            .for_each_with_control(source, |i, control| {
+                let (mine, other) = if i == 0 {
+                    (&low_in, &high_in)
+                } else {
+                    (&high_in, &low_in)
+                };
+                mine.store(true, Ordering::SeqCst);
+                let both = || other.load(Ordering::SeqCst);
+                assert!(
+                    holds_within(Duration::from_secs(20), both),
+                    "both in flight"
+                );
+                if i == 1 {
+                    control.break_at_current();
+                    let lower = || control.lowest_break() == Some(0);
+                    assert!(
+                        holds_within(Duration::from_secs(20), lower),
+                        "the lower break"
+                    );
+                    assert!(control.should_exit());
+                } else {
+                    let higher = || control.lowest_break() == Some(1);
+                    assert!(
+                        holds_within(Duration::from_secs(20), higher),
+                        "the higher break"
+                    );
+                    assert!(!control.should_exit(), "what is below the break is wanted");
+                    control.break_at_current();
+                }
+            });
         assert_eq!(outcome.lowest_break(), Some(0));
     });
 }
@@ -170,19 +200,21 @@ fn p06_running_bodies_see_the_stop() {
         attempt_until("a stop seen by a body that did not stop", || {
             let (inside, seen) = (HighWater::default(), AtomicBool::new(false));
             let stopper = AtomicBool::new(false);
-            options().runtime(runtime).for_range_with_control(0..200, |_, control| {
-                inside.during(|| {
-                    busy_micros(200);
-                    let first = inside.now() > 1 && !stopper.swap(true, Ordering::SeqCst);
-                    if first {
-                        control.stop();
-                    } else if stopper.load(Ordering::SeqCst) {
-                        let stopped = || control.is_stopped() && control.should_exit();
-                        let saw = holds_within(Duration::from_secs(5), stopped);
-                        seen.fetch_or(saw, Ordering::SeqCst);
-                    }
+            options()
+                .runtime(runtime)
+                .for_range_with_control(0..200, |_, control| {
+                    inside.during(|| {
+                        busy_micros(200);
+                        let first = inside.now() > 1 && !stopper.swap(true, Ordering::SeqCst);
+                        if first {
+                            control.stop();
+                        } else if stopper.load(Ordering::SeqCst) {
+                            let stopped = || control.is_stopped() && control.should_exit();
+                            let saw = holds_within(Duration::from_secs(5), stopped);
+                            seen.fetch_or(saw, Ordering::SeqCst);
+                        }
+                    });
                 });
-            });
             seen.into_inner()
         });
     });
@@ -192,15 +224,20 @@ fn p06_running_bodies_see_the_stop() {
 fn p07_break_after_stop_is_refused_and_the_stop_rules() {
     on_each_runtime(|runtime| {
         let refused = AtomicU64::new(0);
-        let outcome = options().runtime(runtime).for_range_with_control(0..1_000, |i, control| {
-            if i == 5 {
-                control.stop();
-                let payloads = panics_of(|| control.break_at_current());
-                assert_eq!(message_of(&payloads[0]), "a loop that was stopped cannot be broken");
-                refused.fetch_add(1, Ordering::SeqCst);
-                control.stop();
-            }
-        });
+        let outcome = options()
+            .runtime(runtime)
+            .for_range_with_control(0..1_000, |i, control| {
+                if i == 5 {
+                    control.stop();
+                    let payloads = panics_of(|| control.break_at_current());
+                    assert_eq!(
+                        message_of(&payloads[0]),
+                        "a loop that was stopped cannot be broken"
+                    );
+                    refused.fetch_add(1, Ordering::SeqCst);
+                    control.stop();
+                }
+            });
         assert_eq!(refused.into_inner(), 1);
         assert!(outcome.is_stopped());
         assert_eq!(outcome.lowest_break(), None);
@@ -210,13 +247,18 @@ fn p07_break_after_stop_is_refused_and_the_stop_rules() {
 #[test]
 fn p07_stop_after_break_is_refused_and_the_break_rules() {
     on_each_runtime(|runtime| {
-        let outcome = options().runtime(runtime).for_range_with_control(0..1_000, |i, control| {
-            if i == 5 {
-                control.break_at_current();
-                let payloads = panics_of(|| control.stop());
-                assert_eq!(message_of(&payloads[0]), "a loop that was broken cannot be stopped");
-            }
-        });
+        let outcome = options()
+            .runtime(runtime)
+            .for_range_with_control(0..1_000, |i, control| {
+                if i == 5 {
+                    control.break_at_current();
+                    let payloads = panics_of(|| control.stop());
+                    assert_eq!(
+                        message_of(&payloads[0]),
+                        "a loop that was broken cannot be stopped"
+                    );
+                }
+            });
         assert!(!outcome.is_stopped());
         assert_eq!(outcome.lowest_break(), Some(5));
     });
@@ -226,12 +268,18 @@ fn p07_stop_after_break_is_refused_and_the_break_rules() {
 fn p07_a_refusal_that_is_not_caught_ends_the_loop() {
     on_each_runtime(|runtime| {
         let payloads = panics_of(|| {
-            options().runtime(runtime).for_range_with_control(0..10, |_, control| {
-                control.stop();
-                control.break_at_current();
-            })
+            options()
+                .runtime(runtime)
+                .for_range_with_control(0..10, |_, control| {
+                    control.stop();
+                    control.break_at_current();
+                })
         });
-        assert!(payloads.iter().all(|payload| message_of(payload).contains("cannot be broken")));
+        assert!(
+            payloads
+                .iter()
+                .all(|payload| message_of(payload).contains("cannot be broken"))
+        );
         assert!(!payloads.is_empty());
     });
 }
@@ -239,7 +287,11 @@ fn p07_a_refusal_that_is_not_caught_ends_the_loop() {
 #[test]
 fn p08_cancelled_wins_over_stop_and_break() {
     on_each_runtime(|runtime| {
-        for leave in [Control::stop, Control::break_at_current] {
+        let ways: [fn(&Control<'_, u64>); 2] = [
+            |control| control.stop(),
+            |control| control.break_at_current(),
+        ];
+        for leave in ways {
             for cancel_first in [true, false] {
                 let source = Source::new();
                 let token = source.token();
@@ -304,7 +356,10 @@ fn p08_a_running_body_hears_from_its_control_that_the_loop_was_cancelled() {
             let ended = options.for_range_with_control(0..1, |_, control| {
                 running.store(true, Ordering::SeqCst);
                 let exit = || control.should_exit();
-                assert!(holds_within(Duration::from_secs(10), exit), "the body is told to exit");
+                assert!(
+                    holds_within(Duration::from_secs(10), exit),
+                    "the body is told to exit"
+                );
             });
             assert!(ended.is_err());
         });

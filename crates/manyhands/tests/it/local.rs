@@ -44,7 +44,10 @@ fn p14_each_state_is_made_once_and_finished_once_and_sums_are_exact() {
                 let books = Books::default();
                 run(&books);
                 let made = books.made();
-                assert!((1..=degree).contains(&made), "{made} states at degree {degree}");
+                assert!(
+                    (1..=degree).contains(&made),
+                    "{made} states at degree {degree}"
+                );
                 assert_eq!(books.total(), 124_750);
             };
             let numbers: Vec<u64> = (0..500).collect();
@@ -128,7 +131,12 @@ fn p14_a_panic_where_the_state_is_made_or_finished_goes_on() {
     on_each_runtime(|runtime| {
         let options = options().runtime(runtime);
         let finished = AtomicUsize::new(0);
-        let local = options.local(|| blow("init"), |()| { finished.fetch_add(1, Ordering::SeqCst); });
+        let local = options.local(
+            || blow("init"),
+            |()| {
+                finished.fetch_add(1, Ordering::SeqCst);
+            },
+        );
         let payloads = panics_of(|| local.for_range(0..500, |_, _, ()| busy_micros(2)));
         assert!(payloads.iter().all(|payload| message_of(payload) == "init"));
         assert!(!payloads.is_empty());
@@ -137,7 +145,11 @@ fn p14_a_panic_where_the_state_is_made_or_finished_goes_on() {
         assert!(!payloads.is_empty());
         let local = options.local(|| (), |()| blow("finish"));
         let payloads = panics_of(|| local.for_range(0..500, |_, _, ()| busy_micros(2)));
-        assert!(payloads.iter().all(|payload| message_of(payload) == "finish"));
+        assert!(
+            payloads
+                .iter()
+                .all(|payload| message_of(payload) == "finish")
+        );
         assert!(!payloads.is_empty());
         let payloads = panics_of(|| local.for_each(from_iter(0..500), |_, _, ()| busy_micros(2)));
         assert!(!payloads.is_empty());
@@ -152,7 +164,9 @@ fn p14_an_empty_or_cancelled_loop_makes_no_state_that_it_does_not_finish() {
         source.cancel();
         let token = source.token();
         let options = options().runtime(runtime);
-        options.local(|| books.make(), |sum| books.finish(sum)).for_range(0..0, |_, _, _| {});
+        options
+            .local(|| books.make(), |sum| books.finish(sum))
+            .for_range(0..0, |_, _, _| {});
         let cancelled = options.cancellation(&token);
         let local = cancelled.local(|| books.make(), |sum| books.finish(sum));
         local.for_range(0..100, |_, _, _| {}).unwrap_err();

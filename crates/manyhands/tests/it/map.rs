@@ -45,7 +45,12 @@ fn map_to_nothing_and_to_large_things() {
     within(60, || {
         assert_eq!(parallel::map(0..1_000_u16, |_| ()).len(), 1_000);
         let large = parallel::map(0..200_u64, |i| [i; 512]);
-        assert!(large.iter().enumerate().all(|(i, large)| large == &[i as u64; 512]));
+        assert!(
+            large
+                .iter()
+                .enumerate()
+                .all(|(i, large)| large == &[i as u64; 512])
+        );
     });
 }
 
@@ -53,7 +58,12 @@ fn map_to_nothing_and_to_large_things() {
 fn a_million_results_are_in_order() {
     within(60, || {
         let squares = parallel::map(0..1_000_000_u64, |i| i * i);
-        assert!(squares.iter().zip(0_u64..).all(|(&square, i)| square == i * i));
+        assert!(
+            squares
+                .iter()
+                .zip(0_u64..)
+                .all(|(&square, i)| square == i * i)
+        );
     });
 }
 
@@ -69,7 +79,11 @@ fn loops_nest_three_deep() {
                 });
             });
         });
-        assert!(crate::support::values(&cells).iter().all(|&count| count == 1));
+        assert!(
+            crate::support::values(&cells)
+                .iter()
+                .all(|&count| count == 1)
+        );
     });
 }
 

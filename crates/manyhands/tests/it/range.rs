@@ -194,7 +194,8 @@ fn p03_endless_ranges_can_be_cancelled_searched_and_fail() {
         assert_eq!(found, Some(i128::MIN + 70_000));
         let found = options.find_any(0..=u64::MAX, |&i| i % 10_007 == 10_006);
         assert_eq!(found.unwrap() % 10_007, 10_006);
-        let failures = options.try_for_range(0..u64::MAX, |i| if i == 9_999 { Err(i) } else { Ok(()) });
+        let failures =
+            options.try_for_range(0..u64::MAX, |i| if i == 9_999 { Err(i) } else { Ok(()) });
         assert_eq!(failures.unwrap_err().errors().next(), Some((9_999, &9_999)));
     });
 }
@@ -204,7 +205,10 @@ fn p03_an_endless_deterministic_reduction_can_be_cancelled() {
     on_each_runtime(|runtime| {
         let source = Source::new();
         let token = source.token();
-        let options = options().runtime(runtime).deterministic().cancellation(&token);
+        let options = options()
+            .runtime(runtime)
+            .deterministic()
+            .cancellation(&token);
         let cancelled = options.map_reduce(
             0..=u64::MAX,
             |i| {

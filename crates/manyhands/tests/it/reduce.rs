@@ -65,11 +65,20 @@ fn sum_min_and_max_agree_with_the_standard_library() {
             assert_eq!(options.min(&numbers), numbers.iter().min());
             assert_eq!(options.max(&numbers), numbers.iter().max());
             assert_eq!(options.min(numbers.clone()), numbers.iter().copied().min());
-            assert_eq!(options.max(from_iter(numbers.clone())), numbers.iter().copied().max());
+            assert_eq!(
+                options.max(from_iter(numbers.clone())),
+                numbers.iter().copied().max()
+            );
         }
         let bits = |x: f64| x.to_bits();
-        assert_eq!(bits(options.sum(Vec::<f64>::new())), bits(Vec::<f64>::new().iter().sum()));
-        assert_eq!(bits(options.sum(vec![-0.0_f64])), bits([-0.0_f64].iter().sum()));
+        assert_eq!(
+            bits(options.sum(Vec::<f64>::new())),
+            bits(Vec::<f64>::new().iter().sum())
+        );
+        assert_eq!(
+            bits(options.sum(vec![-0.0_f64])),
+            bits([-0.0_f64].iter().sum())
+        );
     });
 }
 
@@ -103,13 +112,17 @@ fn of_equal_items_min_gives_the_first_and_max_the_last() {
     on_each_runtime(|runtime| {
         for grouped in [options(), options().deterministic()] {
             let options = grouped.runtime(runtime);
-            let ranked: Vec<_> =
-                (0..2_000).map(|i| Ranked(random_below(i as u64, 5), i)).collect();
+            let ranked: Vec<_> = (0..2_000)
+                .map(|i| Ranked(random_below(i as u64, 5), i))
+                .collect();
             let first = ranked.iter().min().unwrap().1;
             let last = ranked.iter().max().unwrap().1;
             assert_eq!(options.min(&ranked).unwrap().1, first);
             assert_eq!(options.max(&ranked).unwrap().1, last);
-            assert_eq!(options.min(from_iter(ranked.iter().copied())).unwrap().1, first);
+            assert_eq!(
+                options.min(from_iter(ranked.iter().copied())).unwrap().1,
+                first
+            );
             assert_eq!(options.max(ranked).unwrap().1, last);
         }
     });
@@ -142,8 +155,9 @@ fn deterministic_sums_repeat_bit_for_bit_on_any_runtime() {
                 let reduced = options.map_reduce(&numbers, slow, add).unwrap_or(0.0);
                 let iterated: f64 = options.sum(from_iter(numbers.iter()));
                 let unbuffered: f64 = options.sum(from_iter(numbers.iter()).unbuffered());
-                let iterated_slowly =
-                    options.map_reduce(from_iter(&numbers), slow, add).unwrap_or(0.0);
+                let iterated_slowly = options
+                    .map_reduce(from_iter(&numbers), slow, add)
+                    .unwrap_or(0.0);
                 assert_eq!(by_slice.to_bits(), by_vector.to_bits());
                 assert_eq!(by_slice.to_bits(), by_degree.to_bits());
                 assert_eq!(iterated.to_bits(), unbuffered.to_bits());

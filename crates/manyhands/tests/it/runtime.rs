@@ -33,7 +33,10 @@ fn pools_of_any_size_run_loops_joins_scopes_and_tasks() {
                 });
                 assert_eq!(count.into_inner(), 2_000);
                 let handles: Vec<_> = (0..2_000).map(|i| task::run(move || i)).collect();
-                let sum: i32 = handles.into_iter().map(|handle| handle.join().unwrap()).sum();
+                let sum: i32 = handles
+                    .into_iter()
+                    .map(|handle| handle.join().unwrap())
+                    .sum();
                 assert_eq!(sum, 1_999_000);
             });
         });
@@ -59,7 +62,9 @@ fn a_thousand_workers_can_all_run_at_once() {
             };
             (0..300).map(|_| start()).collect()
         });
-        handles.into_iter().for_each(|handle| handle.join().unwrap());
+        handles
+            .into_iter()
+            .for_each(|handle| handle.join().unwrap());
         assert!(runtime.threads() >= 299);
     });
 }
@@ -88,7 +93,10 @@ fn impossible_configurations_are_refused() {
     let none = refused(Runtime::builder().workers(0));
     assert_eq!(none.to_string(), "a runtime needs at least one worker");
     let below = refused(Runtime::builder().workers(4).max_threads(3));
-    assert_eq!(below.to_string(), "the limit of 3 threads is below the 4 workers");
+    assert_eq!(
+        below.to_string(),
+        "the limit of 3 threads is below the 4 workers"
+    );
     let many = refused(Runtime::builder().workers(100_000));
     assert!(many.to_string().contains("more than"), "{many}");
     refused(Runtime::builder().workers(usize::MAX));
@@ -101,7 +109,11 @@ fn impossible_configurations_are_refused() {
 
 #[test]
 fn as_many_threads_as_workers_are_enough_to_allow() {
-    let runtime = Runtime::builder().workers(3).max_threads(3).build().unwrap();
+    let runtime = Runtime::builder()
+        .workers(3)
+        .max_threads(3)
+        .build()
+        .unwrap();
     on(runtime, |runtime| {
         let sum: u64 = options().runtime(runtime).sum(0..10_000_u64);
         assert_eq!(sum, 49_995_000);
@@ -112,7 +124,11 @@ fn as_many_threads_as_workers_are_enough_to_allow() {
 
 #[test]
 fn the_limit_of_threads_is_kept_when_all_of_them_block() {
-    let runtime = Runtime::builder().workers(2).max_threads(4).build().unwrap();
+    let runtime = Runtime::builder()
+        .workers(2)
+        .max_threads(4)
+        .build()
+        .unwrap();
     on(runtime, |runtime| {
         let (release, released) = mpsc::channel::<()>();
         let released = Arc::new(Mutex::new(released));
@@ -131,7 +147,9 @@ fn the_limit_of_threads_is_kept_when_all_of_them_block() {
         receive(&has_started);
         assert!(runtime.threads() <= 4);
         (0..20).for_each(|_| release.send(()).unwrap());
-        handles.into_iter().for_each(|handle| handle.join().unwrap());
+        handles
+            .into_iter()
+            .for_each(|handle| handle.join().unwrap());
         assert!(runtime.threads() <= 4);
     });
 }
@@ -139,7 +157,10 @@ fn the_limit_of_threads_is_kept_when_all_of_them_block() {
 #[test]
 fn threads_are_named_by_their_index() {
     let builder = Runtime::builder().workers(2);
-    let runtime = builder.thread_name(|index| format!("crunch-{index}")).build().unwrap();
+    let runtime = builder
+        .thread_name(|index| format!("crunch-{index}"))
+        .build()
+        .unwrap();
     on(runtime, |runtime| {
         let name = runtime.install(where_tasks_run);
         let index: usize = name.strip_prefix("crunch-").unwrap().parse().unwrap();
@@ -153,9 +174,16 @@ fn threads_are_named_by_their_index() {
 
 #[test]
 fn a_naming_function_that_fails_gets_the_default_name() {
-    for bad in [|_| crate::support::blow("no name"), |_| String::from("nul\0name")] {
+    for bad in [
+        |_| crate::support::blow("no name"),
+        |_| String::from("nul\0name"),
+    ] {
         let name: fn(usize) -> String = bad;
-        let runtime = Runtime::builder().workers(1).thread_name(name).build().unwrap();
+        let runtime = Runtime::builder()
+            .workers(1)
+            .thread_name(name)
+            .build()
+            .unwrap();
         on(runtime, |runtime| {
             assert!(runtime.install(where_tasks_run).starts_with("manyhands-"));
         });
@@ -174,7 +202,11 @@ fn deep(levels: u32) -> u32 {
 #[test]
 fn the_stack_size_is_honoured() {
     // Sixteen times the standard library's stack is used, so this would overflow without the option.
-    let runtime = Runtime::builder().workers(1).stack_size(128 << 20).build().unwrap();
+    let runtime = Runtime::builder()
+        .workers(1)
+        .stack_size(128 << 20)
+        .build()
+        .unwrap();
     on(runtime, |runtime| {
         let (sender, receiver) = mpsc::channel();
         runtime.install(|| drop(task::run(move || sender.send(deep(32 * 1024)).unwrap())));
@@ -190,7 +222,10 @@ struct Hooks {
 
 impl Hooks {
     fn note(threads: &Mutex<BTreeMap<usize, String>>, index: usize) {
-        let before = threads.lock().unwrap_or_else(|p| p.into_inner()).insert(index, thread_name());
+        let before = threads
+            .lock()
+            .unwrap_or_else(|p| p.into_inner())
+            .insert(index, thread_name());
         assert_eq!(before, None, "a hook ran twice");
     }
 
@@ -235,7 +270,10 @@ fn hooks_run_once_on_each_thread_and_every_started_thread_stops() {
 fn a_hook_that_panics_does_no_harm() {
     let builder = Runtime::builder().workers(2);
     let builder = builder.on_thread_start(|_| crate::support::blow("start"));
-    let runtime = builder.on_thread_stop(|_| crate::support::blow("stop")).build().unwrap();
+    let runtime = builder
+        .on_thread_stop(|_| crate::support::blow("stop"))
+        .build()
+        .unwrap();
     on(runtime, |runtime| {
         assert!(runtime.install(where_tasks_run).starts_with("manyhands-"));
     });
@@ -279,8 +317,9 @@ fn many_runtimes_one_after_the_other_and_at_once() {
             assert_eq!(sum, 499_500);
             assert!(runtime.install(where_tasks_run).starts_with("manyhands-"));
         }
-        let runtimes: Vec<_> =
-            (0..30).map(|_| Runtime::builder().workers(2).build().unwrap()).collect();
+        let runtimes: Vec<_> = (0..30)
+            .map(|_| Runtime::builder().workers(2).build().unwrap())
+            .collect();
         for runtime in &runtimes {
             assert!(runtime.install(where_tasks_run).starts_with("manyhands-"));
         }

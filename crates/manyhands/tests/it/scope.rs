@@ -1,6 +1,8 @@
 //! Scopes: borrowing spawns, nesting, panics.
 
-use crate::support::{Ledger, blow, busy_micros, message_of, on_each_runtime, on_runtime, panics_of};
+use crate::support::{
+    Ledger, blow, busy_micros, message_of, on_each_runtime, on_runtime, panics_of,
+};
 use manyhands::{Scope, join, parallel, scope, task};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -188,7 +190,10 @@ fn a_panic_goes_on_after_every_closure_has_run() {
                     }
                 })
             });
-            assert_eq!(payloads.iter().map(message_of).collect::<Vec<_>>(), ["fifty"]);
+            assert_eq!(
+                payloads.iter().map(message_of).collect::<Vec<_>>(),
+                ["fifty"]
+            );
             assert_eq!(ran.into_inner(), 100);
         });
     });
@@ -275,7 +280,10 @@ fn scopes_in_tasks_and_tasks_in_scopes() {
                     })
                 })
                 .collect();
-            let total: usize = handles.into_iter().map(|handle| handle.join().unwrap()).sum();
+            let total: usize = handles
+                .into_iter()
+                .map(|handle| handle.join().unwrap())
+                .sum();
             assert_eq!(total, 4 * 780);
         });
     });

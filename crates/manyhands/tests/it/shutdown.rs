@@ -50,7 +50,10 @@ fn queued_tasks_are_dropped_and_counted_and_their_handles_say_cancelled() {
             assert!(handle.is_finished());
             let error = handle.join().unwrap_err();
             assert!(error.is_cancelled() && !error.is_panic());
-            assert_eq!(error.to_string(), "the task was cancelled before it started");
+            assert_eq!(
+                error.to_string(),
+                "the task was cancelled before it started"
+            );
             assert!(error.try_into_panic().unwrap_err().is_cancelled());
         }
         ledger.assert_settled();
@@ -68,7 +71,11 @@ fn the_closures_of_dropped_tasks_are_dropped_although_their_handles_are_kept() {
             runtime.shutdown();
             handles
         });
-        assert_eq!(ledger.count_dropped(), 50, "closures dropped by the shutdown");
+        assert_eq!(
+            ledger.count_dropped(),
+            50,
+            "closures dropped by the shutdown"
+        );
         drop(handles);
         ledger.assert_settled();
     });
@@ -80,7 +87,9 @@ fn detached_tasks_are_dropped_and_counted_too() {
         let ledger = Ledger::new(50);
         let things = ledger.make_all();
         let report = inside(single(), move |runtime| {
-            things.into_iter().for_each(|thing| drop(task::run(move || drop(thing))));
+            things
+                .into_iter()
+                .for_each(|thing| drop(task::run(move || drop(thing))));
             runtime.shutdown()
         });
         assert_eq!(report.dropped, 50);
@@ -123,7 +132,10 @@ fn a_shutdown_from_outside_accounts_for_every_task() {
             let ran = ran.load(Ordering::SeqCst);
             assert_eq!(ran + report.dropped, 200);
             let cancelled = handles.into_iter().filter_map(|handle| handle.join().err());
-            assert_eq!(cancelled.filter(|error| error.is_cancelled()).count(), report.dropped);
+            assert_eq!(
+                cancelled.filter(|error| error.is_cancelled()).count(),
+                report.dropped
+            );
             ledger.assert_settled();
         }
     });

@@ -6,8 +6,8 @@ use crate::support::{
 };
 use manyhands::cancel::Source;
 use manyhands::parallel::{self, Options, from_iter, options};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 #[test]
@@ -30,8 +30,14 @@ fn every_kind_of_source_gives_each_item() {
         parallel::for_each(1..4_usize, add);
         parallel::for_each(1..=3_usize, add);
         parallel::for_each(from_iter([7, 8]), add);
-        parallel::for_each(from_iter("a bc def".split(' ').map(str::len)).unbuffered(), add);
-        assert_eq!(total.into_inner(), 6 + 5 + 6 + 6 + 15 + 15 + 6 + 15 + 6 + 6 + 15 + 6);
+        parallel::for_each(
+            from_iter("a bc def".split(' ').map(str::len)).unbuffered(),
+            add,
+        );
+        assert_eq!(
+            total.into_inner(),
+            6 + 5 + 6 + 6 + 15 + 15 + 6 + 15 + 6 + 6 + 15 + 6
+        );
     });
 }
 
@@ -63,9 +69,11 @@ fn p02_an_iterator_gives_each_item_once_whatever_its_size_hint() {
         for n in [0, 1, 7, 1_024, 1_025, 4_000] {
             for hint in [(0, None), (0, Some(usize::MAX)), (n, Some(n))] {
                 let ran = counters(n);
-                options().runtime(runtime).for_each(from_iter(Hinting(0..n, hint)), |i| {
-                    ran[i].fetch_add(1, Ordering::SeqCst);
-                });
+                options()
+                    .runtime(runtime)
+                    .for_each(from_iter(Hinting(0..n, hint)), |i| {
+                        ran[i].fetch_add(1, Ordering::SeqCst);
+                    });
                 assert!(values(&ran).iter().all(|&count| count == 1));
             }
         }
@@ -84,7 +92,10 @@ fn p15_an_unbuffered_item_may_wait_for_the_next_one() {
                 }
                 if i % 2 == 0 {
                     let next = || ran[i + 1].load(Ordering::SeqCst);
-                    assert!(holds_within(Duration::from_secs(20), next), "item {i} waits in vain");
+                    assert!(
+                        holds_within(Duration::from_secs(20), next),
+                        "item {i} waits in vain"
+                    );
                 }
                 ran[i].store(true, Ordering::SeqCst);
             });
@@ -100,21 +111,32 @@ fn p15_unbuffered_items_may_wait_in_a_chain_and_in_every_kind_of_loop() {
         let wait_for_next = |i: usize| {
             if let Some(next) = ran.get(i + 1) {
                 let next = || next.load(Ordering::SeqCst);
-                assert!(holds_within(Duration::from_secs(20), next), "item {i} waits in vain");
+                assert!(
+                    holds_within(Duration::from_secs(20), next),
+                    "item {i} waits in vain"
+                );
             }
             ran[i].store(true, Ordering::SeqCst);
             i
         };
-        let reset = || ran.iter().for_each(|ran| ran.store(false, Ordering::SeqCst));
+        let reset = || {
+            ran.iter()
+                .for_each(|ran| ran.store(false, Ordering::SeqCst))
+        };
         let options = options().runtime(runtime);
         let source = || from_iter(0..6).unbuffered();
         options.for_each(source(), |i| drop(wait_for_next(i)));
         reset();
         assert_eq!(options.map(source(), wait_for_next), [0, 1, 2, 3, 4, 5]);
         reset();
-        assert_eq!(options.map_reduce(source(), wait_for_next, |a, b| a + b), Some(15));
+        assert_eq!(
+            options.map_reduce(source(), wait_for_next, |a, b| a + b),
+            Some(15)
+        );
         reset();
-        options.try_for_each(source(), |i| Ok::<_, ()>(drop(wait_for_next(i)))).unwrap();
+        options
+            .try_for_each(source(), |i| Ok::<_, ()>(drop(wait_for_next(i))))
+            .unwrap();
     });
 }
 
@@ -140,13 +162,13 @@ fn p15_an_unbuffered_source_is_never_pulled_ahead_of_its_runners() {
 }
 
 /// An iterator that notes when it is dropped.
-struct Noted<'a> {
+struct Noted {
     left: u32,
     panics_at: u32,
-    dropped: &'a AtomicUsize,
+    dropped: Arc<AtomicUsize>,
 }
 
-impl Iterator for Noted<'_> {
+impl Iterator for Noted {
     type Item = u32;
 
     fn next(&mut self) -> Option<u32> {
@@ -158,23 +180,23 @@ impl Iterator for Noted<'_> {
     }
 }
 
-impl Drop for Noted<'_> {
+impl Drop for Noted {
     fn drop(&mut self) {
         self.dropped.fetch_add(1, Ordering::SeqCst);
     }
 }
 
 /// Runs `work` with a noted iterator, and checks that it was dropped once by the end.
-fn is_dropped<T>(panics_at: u32, work: impl FnOnce(Noted<'_>) -> T) -> Vec<String> {
-    let dropped = AtomicUsize::new(0);
+fn is_dropped<T>(panics_at: u32, work: impl FnOnce(Noted) -> T) -> Vec<String> {
+    let dropped = Arc::new(AtomicUsize::new(0));
     let payloads = panics_of(|| {
         work(Noted {
             left: 3_000,
             panics_at,
-            dropped: &dropped,
+            dropped: Arc::clone(&dropped),
         });
     });
-    assert_eq!(dropped.into_inner(), 1);
+    assert_eq!(dropped.load(Ordering::SeqCst), 1);
     payloads.iter().map(message_of).collect()
 }
 
@@ -187,10 +209,16 @@ fn p16_iterators_are_dropped_once_before_the_loop_returns() {
             let options = options().runtime(runtime);
             let body = |_| busy_micros(micros);
             let none: [&str; 0] = [];
-            assert_eq!(is_dropped(NOWHERE, |i| options.for_each(from_iter(i), body)), none);
+            assert_eq!(
+                is_dropped(NOWHERE, |i| options.for_each(from_iter(i), body)),
+                none
+            );
             let slow = |i| options.for_each(from_iter(i).unbuffered(), body);
             assert_eq!(is_dropped(NOWHERE, slow), none);
-            assert_eq!(is_dropped(NOWHERE, |i| options.map(from_iter(i), body)), none);
+            assert_eq!(
+                is_dropped(NOWHERE, |i| options.map(from_iter(i), body)),
+                none
+            );
             assert_eq!(is_dropped(NOWHERE, |i| options.max(from_iter(i))), none);
             let sum = |i| options.deterministic().sum::<_, u32>(from_iter(i));
             assert_eq!(is_dropped(NOWHERE, sum), none);
@@ -229,10 +257,16 @@ fn p16_iterators_are_dropped_once_when_bodies_panic() {
                     blow("body");
                 }
             };
-            assert_eq!(is_dropped(NOWHERE, |i| options.for_each(from_iter(i), body)), ["body"]);
+            assert_eq!(
+                is_dropped(NOWHERE, |i| options.for_each(from_iter(i), body)),
+                ["body"]
+            );
             let unbuffered = |i| options.for_each(from_iter(i).unbuffered(), body);
             assert_eq!(is_dropped(NOWHERE, unbuffered), ["body"]);
-            assert_eq!(is_dropped(NOWHERE, |i| options.map(from_iter(i), body)), ["body"]);
+            assert_eq!(
+                is_dropped(NOWHERE, |i| options.map(from_iter(i), body)),
+                ["body"]
+            );
         }
     });
 }
@@ -248,10 +282,16 @@ fn p16_a_panic_of_the_iterator_is_one_panic_of_the_loop() {
                 ran.fetch_add(1, Ordering::SeqCst);
                 seen.lock().unwrap().push(i);
             };
-            assert_eq!(is_dropped(at, |i| options.for_each(from_iter(i), body)), ["iterator"]);
+            assert_eq!(
+                is_dropped(at, |i| options.for_each(from_iter(i), body)),
+                ["iterator"]
+            );
             let unbuffered = |i| options.for_each(from_iter(i).unbuffered(), body);
             assert_eq!(is_dropped(at, unbuffered), ["iterator"]);
-            assert_eq!(is_dropped(at, |i| options.map(from_iter(i), body)), ["iterator"]);
+            assert_eq!(
+                is_dropped(at, |i| options.map(from_iter(i), body)),
+                ["iterator"]
+            );
             let sum = |i| options.deterministic().sum::<_, u32>(from_iter(i));
             assert_eq!(is_dropped(at, sum), ["iterator"]);
             assert!(seen.into_inner().unwrap().into_iter().all(|i| i >= at));
@@ -264,7 +304,9 @@ fn p16_a_panic_of_the_iterator_is_one_panic_of_the_loop() {
 #[test]
 fn p18_what_can_be_sent_can_be_shared_out_even_if_it_cannot_be_shared() {
     fn double<S: parallel::Source<Item = u32>>(options: &Options<'_>, source: S) -> u32 {
-        options.map_reduce(source, |n| n * 2, |a, b| a + b).unwrap_or(0)
+        options
+            .map_reduce(source, |n| n * 2, |a, b| a + b)
+            .unwrap_or(0)
     }
     on_each_runtime(|runtime| {
         let options = options().runtime(runtime);

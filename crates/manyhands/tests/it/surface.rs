@@ -6,9 +6,7 @@ use manyhands::parallel::{
     Uncancellable, options,
 };
 use manyhands::task::{JoinError, JoinHandle};
-use manyhands::{
-    AggregatePanic, BuildError, Builder, EnterGuard, Runtime, Scope, ShutdownReport,
-};
+use manyhands::{AggregatePanic, BuildError, Builder, EnterGuard, Runtime, Scope, ShutdownReport};
 use std::cell::Cell;
 use std::error::Error;
 use std::fmt::{Debug, Display};
@@ -156,7 +154,12 @@ fn what_is_printed_is_not_empty() {
         format!("{registration:?}"),
         format!("{runtime:?}"),
         format!("{:?}", runtime.enter()),
-        format!("{:?}", Runtime::builder().thread_name(|_| String::new()).on_thread_stop(|_| ())),
+        format!(
+            "{:?}",
+            Runtime::builder()
+                .thread_name(|_| String::new())
+                .on_thread_stop(|_| ())
+        ),
         format!("{:?}", options()),
         format!("{:?}", options().runtime(&runtime).cancellation(&token)),
         format!("{:?}", manyhands::parallel::from_iter([1, 2])),

@@ -20,7 +20,11 @@ fn a_result_comes_back_through_the_handle() {
         let from_outside = runtime.install(|| task::run(|| vec![1, 2, 3]));
         assert_eq!(from_outside.join().unwrap(), [1, 2, 3]);
         runtime.install(|| {
-            let nested = task::run(|| task::run(|| task::run(|| 7).join().unwrap()).join().unwrap());
+            let nested = task::run(|| {
+                task::run(|| task::run(|| 7).join().unwrap())
+                    .join()
+                    .unwrap()
+            });
             assert_eq!(nested.join().unwrap(), 7);
         });
         let nothing = runtime.install(|| task::run(|| ()));
@@ -98,8 +102,9 @@ fn who_waits_for_a_queued_task_on_the_only_worker_runs_it_in_place() {
         runtime.install(|| {
             drop(task::run(move || {
                 let here = thread::current().id();
-                let newest_first: Vec<_> =
-                    (0..20).map(|i| task::run(move || (i, thread::current().id()))).collect();
+                let newest_first: Vec<_> = (0..20)
+                    .map(|i| task::run(move || (i, thread::current().id())))
+                    .collect();
                 for (i, handle) in newest_first.into_iter().enumerate().rev() {
                     assert_eq!(handle.join().unwrap(), (i, here));
                 }
@@ -136,7 +141,12 @@ fn a_handle_may_be_waited_for_on_a_thread_of_no_runtime_and_on_another_runtimes(
         };
         for _ in 0..30 {
             let handle = spawn();
-            assert_eq!(thread::spawn(move || handle.join().unwrap()).join().unwrap(), 9);
+            assert_eq!(
+                thread::spawn(move || handle.join().unwrap())
+                    .join()
+                    .unwrap(),
+                9
+            );
         }
         let other = Runtime::builder().workers(2).build().unwrap();
         for _ in 0..30 {
@@ -168,7 +178,9 @@ fn of_many_tasks_from_many_threads_each_runs_exactly_once() {
                     });
                 }
             });
-            wait_until("all have run", || ran.iter().all(|ran| ran.load(Ordering::SeqCst) == 1));
+            wait_until("all have run", || {
+                ran.iter().all(|ran| ran.load(Ordering::SeqCst) == 1)
+            });
         });
     }
 }
@@ -191,7 +203,9 @@ fn of_many_tasks_from_inside_each_runs_exactly_once() {
                     }));
                 }
             });
-            wait_until("all have run", || ran.iter().all(|ran| ran.load(Ordering::SeqCst) == 1));
+            wait_until("all have run", || {
+                ran.iter().all(|ran| ran.load(Ordering::SeqCst) == 1)
+            });
         });
     }
 }
@@ -205,8 +219,10 @@ fn joined_results_add_up_from_several_threads() {
                     runtime.install(|| {
                         let handles: Vec<_> =
                             (0..2_000_u64).map(|i| task::run(move || i)).collect();
-                        let sum: u64 =
-                            handles.into_iter().map(|handle| handle.join().unwrap()).sum();
+                        let sum: u64 = handles
+                            .into_iter()
+                            .map(|handle| handle.join().unwrap())
+                            .sum();
                         assert_eq!(sum, 1_999_000);
                     });
                 });

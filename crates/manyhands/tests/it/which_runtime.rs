@@ -29,8 +29,14 @@ fn check_takes_part(name: &str, other: &str, work: impl Fn(&(dyn Fn() + Sync))) 
         });
         let mut names = names.into_inner().unwrap();
         names.remove(&here);
-        assert!(!names.iter().any(|found| found.starts_with(other)), "{names:?}");
-        assert!(names.iter().all(|found| found.starts_with(name)), "{names:?}");
+        assert!(
+            !names.iter().any(|found| found.starts_with(other)),
+            "{names:?}"
+        );
+        assert!(
+            names.iter().all(|found| found.starts_with(name)),
+            "{names:?}"
+        );
         !names.is_empty()
     });
 }
@@ -41,7 +47,9 @@ fn p22_the_runtime_option_is_used_inside_another_runtime() {
         let second = named("second", 2);
         let options = options().runtime(&second);
         let check_all = || {
-            check_takes_part("second", "first", |body| options.for_range(0..200, |_| body()));
+            check_takes_part("second", "first", |body| {
+                options.for_range(0..200, |_| body())
+            });
             check_takes_part("second", "first", |body| {
                 options.for_each(parallel::from_iter(0..200), |_| body());
             });
@@ -57,7 +65,9 @@ fn p22_the_runtime_option_is_used_inside_another_runtime() {
         // After the call the surrounding runtime is the current one again.
         first.install(|| {
             options.for_range(0..10, |_| {});
-            check_takes_part("first", "second", |body| parallel::for_range(0..200, |_| body()));
+            check_takes_part("first", "second", |body| {
+                parallel::for_range(0..200, |_| body())
+            });
         });
     });
 }
@@ -105,7 +115,9 @@ fn p22_without_the_option_the_current_runtime_is_used() {
 
 #[test]
 fn p22_without_any_runtime_the_default_one_is_used() {
-    check_takes_part("manyhands-", "first", |body| parallel::for_range(0..200, |_| body()));
+    check_takes_part("manyhands-", "first", |body| {
+        parallel::for_range(0..200, |_| body())
+    });
 }
 
 /// Where a task runs that is not waited for.
