@@ -58,6 +58,11 @@ pub mod parallel;
 )]
 mod models;
 
+/// The README's examples are tests.
+#[cfg(all(doctest, not(loom)))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 #[cfg(not(loom))]
 pub use job::AggregatePanic;
 #[cfg(not(loom))]

@@ -114,7 +114,7 @@ enum Finding {
 /// The monitor's thread.
 fn watch(switch: &Switch, shared: &Weak<Shared>) {
     let mut interval = INTERVAL_MIN;
-    let mut quiet_ticks = 0;
+    let mut quiet = Duration::ZERO;
     let mut samples = Samples::default();
     loop {
         // SeqCst: M1.
@@ -123,7 +123,7 @@ fn watch(switch: &Switch, shared: &Weak<Shared>) {
             OFF => {
                 switch.parker.park();
                 interval = INTERVAL_MIN;
-                quiet_ticks = 0;
+                quiet = Duration::ZERO;
                 continue;
             }
             _ => return,
@@ -136,12 +136,12 @@ fn watch(switch: &Switch, shared: &Weak<Shared>) {
             Finding::Trouble => (interval / 2).max(INTERVAL_MIN),
             Finding::Nothing | Finding::Quiet => (interval * 2).min(INTERVAL_MAX),
         };
-        quiet_ticks = if finding == Finding::Quiet {
-            quiet_ticks + 1
+        quiet = if finding == Finding::Quiet {
+            quiet + interval
         } else {
-            0
+            Duration::ZERO
         };
-        if quiet_ticks >= QUIET_TICKS_MAX
+        if quiet >= QUIET_MIN
             && switch.transition(ON, OFF)
             && (!shared.idle.is_quiet() || shared.has_visible_work(None))
         {
@@ -244,8 +244,8 @@ const CLOSED: u32 = 2;
 
 const INTERVAL_MIN: Duration = Duration::from_micros(200);
 const INTERVAL_MAX: Duration = Duration::from_millis(10);
-/// Ticks without anybody before the monitor sleeps.
-const QUIET_TICKS_MAX: u32 = 3;
+/// So long without anybody, and the monitor sleeps. Waking it again costs who comes next a system call.
+const QUIET_MIN: Duration = Duration::from_millis(100);
 /// A thread that used less than this part of the time was off the processor: blocked, not just preempted.
 const OFF_PROCESSOR_SHARE: u128 = 8;
 /// Looks closer together than this say nothing; further apart, too much has happened in between.

@@ -121,6 +121,7 @@ impl Site {
     /// Sharing made a call slower: run the next ones alone, more of them each time, `longest` at most.
     #[cold]
     fn sharing_hurt(&self, longest: u64, elapsed: u64) {
+        // Relaxed: advice.
         let doubled = self.sentence.load(Ordering::Relaxed) * 2 + 1;
         // Relaxed: advice.
         let sentence = doubled

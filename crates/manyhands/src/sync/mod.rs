@@ -27,7 +27,9 @@ pub(crate) use prefetch::prefetch_for_writing;
 /// Atomic types and orderings.
 pub(crate) mod atomic {
     #[cfg(loom)]
-    pub(crate) use super::seq_cst::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+    pub(crate) use crate::sync::seq_cst::{
+        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize,
+    };
     #[cfg(loom)]
     pub(crate) use loom::sync::atomic::{Ordering, fence};
     #[cfg(not(loom))]

@@ -4,6 +4,8 @@
 //! A task spawned on a worker goes to the back of that worker's queue, one spawned from outside to the back
 //! of the runtime's. Both are first in, first out; idle workers take from others' queues, oldest first.
 //! Every 61st time a worker looks at the tasks from outside before its own.
+//!
+//! Unsafe: a new task's cell is handed to a queue by pointer.
 
 mod cell;
 mod handle;

@@ -251,6 +251,18 @@ fn scopes_and_tasks_are_served_while_their_spawner_waits_for_them() {
     }
 }
 
+#[test]
+fn a_task_runs_while_an_outside_thread_that_fills_the_only_place_waits_for_it() {
+    // Nothing else has been called that would make somebody look after the waiting thread.
+    on_runtime(1, |runtime| {
+        let (speak, spoken) = mpsc::channel();
+        runtime.install(|| {
+            drop(task::run(move || speak.send(1)));
+            assert_eq!(receive(&spoken), 1);
+        });
+    });
+}
+
 /// Many tasks want one lock and hold it across `call`; see the issue on rayon's scheduler and mutexes.
 fn check_lock_across(call: impl Fn() + Send + Sync + 'static) {
     let call = Arc::new(call);

@@ -125,7 +125,9 @@ fn p15_unbuffered_items_may_wait_in_a_chain_and_in_every_kind_of_loop() {
         };
         let options = options().runtime(runtime);
         let source = || from_iter(0..6).unbuffered();
-        options.for_each(source(), |i| drop(wait_for_next(i)));
+        options.for_each(source(), |i| {
+            wait_for_next(i);
+        });
         reset();
         assert_eq!(options.map(source(), wait_for_next), [0, 1, 2, 3, 4, 5]);
         reset();
@@ -135,7 +137,10 @@ fn p15_unbuffered_items_may_wait_in_a_chain_and_in_every_kind_of_loop() {
         );
         reset();
         options
-            .try_for_each(source(), |i| Ok::<_, ()>(drop(wait_for_next(i))))
+            .try_for_each(source(), |i| {
+                wait_for_next(i);
+                Ok::<_, ()>(())
+            })
             .unwrap();
     });
 }

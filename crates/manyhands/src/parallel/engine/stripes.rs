@@ -49,6 +49,7 @@ impl Stripes {
             }
             let count = max.min((end - start).div_ceil(LEAVE_BEHIND)).max(1);
             let left = pack(start + count, end);
+            // Relaxed, both: see the file's header.
             match stripe.compare_exchange_weak(word, left, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return Some((start, start + count)),
                 Err(now) => word = now,
@@ -73,6 +74,7 @@ impl Stripes {
                 Ordering::Relaxed,
             );
             if halved.is_ok() {
+                // Relaxed: see the file's header.
                 self.of(runner).store(pack(middle, end), Ordering::Relaxed);
                 return true;
             }
