@@ -13,6 +13,8 @@
     allow(
         dead_code,
         unused_imports,
+        unreachable_pub,
+        unfulfilled_lint_expectations,
         reason = "under loom only the protocols are built"
     )
 )]

@@ -118,13 +118,14 @@ impl Work {
 
     /// Does it.
     fn run(&self) {
-        // SAFETY: loom fails the model if another access is not ordered before or after.
-        let before = self.times_done.with_mut(|times| unsafe {
-            let before = times.read();
-            times.write(before + 1);
-            before
+        // loom fails the model if another access is not ordered before or after.
+        let times = self.times_done.with_mut(|times| {
+            // SAFETY: see above.
+            let times = unsafe { &mut *times };
+            *times += 1;
+            *times
         });
-        assert_eq!(before, 0, "work {} is done twice", self.number);
+        assert_eq!(times, 1, "work {} is done twice", self.number);
     }
 
     /// Whether it was done. The caller must have learnt that it was, or was not, by synchronisation.

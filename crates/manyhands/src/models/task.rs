@@ -105,7 +105,7 @@ fn model(runs: bool, handle: impl Fn(&Model) + Send + Sync + 'static) {
             move || model.perform(runs)
         });
         handle(&model);
-        taker.join().unwrap();
+        taker.join().expect("the model fails at once");
         // SAFETY: the other thread has ended.
         let is_freed = model.cell.freed.with(|freed| unsafe { *freed });
         assert!(is_freed, "the cell is never freed");

@@ -97,12 +97,10 @@ fn two_pushers_and_a_taker_lose_nothing() {
 fn a_run_taken_across_an_emptied_queue_stays_linked() {
     check(|| {
         let model = Model::<2>::new();
+        model.push(0);
         let pusher = thread::spawn({
             let model = Arc::clone(&model);
-            move || {
-                model.push(0);
-                model.push(1);
-            }
+            move || model.push(1)
         });
         model.move_run();
         pusher.join().unwrap();

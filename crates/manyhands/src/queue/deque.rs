@@ -7,8 +7,8 @@
 //!
 //! Not a general queue: entries are popped in the exact reverse order of their pushes, by address.
 //!
-//! After Lace and LCWS (split deques: Dijk and van de Pol 2014; Rito and Paulino 2022,
-//! <https://doi.org/10.1145/3503221.3508443>); here each slot says by a tag bit whether it is private, so
+//! After the split deques of Lace (van Dijk and van de Pol, Euro-Par 2014) and of low-cost work stealing (Rito
+//! and Paulino); here each slot says by a tag bit whether it is private, so
 //! no index has to be exact.
 //!
 //! # Threads
@@ -180,40 +180,40 @@ impl<T> Deque<T> {
 
     /// Any thread: takes the oldest public entry at or above `from`.
     pub(crate) fn steal(&self, from: usize) -> Option<*mut T> {
-        // Acquire: pairs with the Release in `publish`; what matters per slot is the exchange below.
-        let end = self.public_end.load(Ordering::Acquire);
-        // Relaxed: a hint.
-        let start = self.public_start.load(Ordering::Relaxed).max(from);
-        if start >= end {
-            return None;
-        }
-        // Acquire: pairs with the Release in `grow`: the buffer's slots were initialised.
-        let slots = self.slots.load(Ordering::Acquire);
-        for index in start..end {
-            // SAFETY: `end` was at most the capacity of a buffer stored before it, buffers only grow, and
-            // none is freed while self lives.
-            let slot = unsafe { self.slot(slots, index) };
+        self.public_slots(from).find_map(|slot| {
             // Relaxed: the exchange decides.
             let job = slot.load(Ordering::Relaxed);
             if job.is_null() || is_private(job) {
-                continue;
+                return None;
             }
             // AcqRel: Acquire pairs with the Release in `publish`, so the thief sees the job.
             // Relaxed on failure: nothing was taken.
             let taken =
                 slot.compare_exchange(job, ptr::null_mut(), Ordering::AcqRel, Ordering::Relaxed);
-            if taken.is_ok() {
-                return Some(job);
-            }
-        }
-        None
+            taken.ok()
+        })
     }
 
-    /// Any thread: whether `steal(from)` is worth a try. A hint.
+    /// Any thread: whether `steal(from)` is worth a try. A hint, but not for long a wrong one.
     pub(crate) fn has_public(&self, from: usize) -> bool {
+        self.public_slots(from).any(|slot| {
+            // Relaxed: a hint.
+            let job = slot.load(Ordering::Relaxed);
+            !job.is_null() && !is_private(job)
+        })
+    }
+
+    /// The slots at or above `from` that may hold public entries.
+    fn public_slots(&self, from: usize) -> impl Iterator<Item = &AtomicPtr<T>> {
+        // Acquire: pairs with the Release in `publish`; what matters is decided slot by slot.
+        let end = self.public_end.load(Ordering::Acquire);
         // Relaxed: a hint.
-        let end = self.public_end.load(Ordering::Relaxed);
-        end > from && end > self.public_start.load(Ordering::Relaxed)
+        let start = self.public_start.load(Ordering::Relaxed).max(from);
+        // Acquire: pairs with the Release in `grow`: the buffer's slots were initialised.
+        let slots = self.slots.load(Ordering::Acquire);
+        // SAFETY: `end` was at most the capacity of a buffer stored before it, buffers only grow, and none
+        // is freed while self lives.
+        (start..end).map(move |index| unsafe { self.slot(slots, index) })
     }
 
     /// Any thread: whether entries at or above `from` are private. A hint.
@@ -454,6 +454,11 @@ mod tests {
         push(&deque, &jobs[1]);
         assert_eq!(deque.expose(1), 1);
         assert!(deque.is_plain(2) && deque.has_public(0));
+        assert_eq!(deque.steal(0), Some(from_ref(&jobs[0]).cast_mut()));
+        assert!(
+            !deque.has_public(0),
+            "what was stolen is no longer there to be taken"
+        );
     }
 
     #[test]

@@ -169,7 +169,7 @@ fn tick(shared: &Shared, samples: &mut Samples) -> Finding {
             return Finding::Nothing;
         };
         shared.idle.set_found_blocked(blocked);
-        if !shared.idle.has_room() {
+        if !shared.idle.has_room() && !shared.idle.is_anyone_searching() {
             return Finding::Nothing;
         }
     }

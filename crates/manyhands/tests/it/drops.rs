@@ -215,9 +215,9 @@ fn arrays_and_items_of_no_size_are_dropped_once() {
         panics_of(|| {
             options.for_each(array, |item| {
                 if item.id == 1 {
-                    blow(item)
+                    blow(item);
                 }
-            })
+            });
         });
         ledger.assert_settled();
     });

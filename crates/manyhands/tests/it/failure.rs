@@ -136,7 +136,7 @@ fn p13_try_forms_report_every_error_and_panic_at_its_position() {
                 return Ok(i);
             }
             thrown.lock().unwrap().push(i);
-            if i % 2 == 0 { Err(i) } else { blow(i) }
+            if i.is_multiple_of(2) { Err(i) } else { blow(i) }
         };
         let check =
             |failures: parallel::Failures<u64>| {

@@ -1,13 +1,22 @@
-//! Integration tests, by area. Tests whose names begin with a number hold the promise of that number:
+//! Integration tests, by area. A test whose name begins with a number holds the promise of that number:
 //!
-//! 1. Empty and reversed ranges. 2. Every index once. 3. Ranges at the ends of their types. 4. Break.
-//! 5. Several breaks. 6. Stop. 7. Break and stop in one loop. 8. Cancelled rules. 9. Cancelled before.
-//! 10. Cancelled in flight. 11. Degree. 12. Degree zero. 13. Failures. 14. State of each runner.
-//! 15. Unbuffered. 16. Iterators are dropped. 17. Partitions from many threads. 18. Only what can be
-//! shared out is a source. 19. Invoke. 20. Invoke with failures. 21. Invoked closures wait for one
-//! another. 22. The runtime that is used.
+//! | | | | |
+//! |---|---|---|---|
+//! | 1 | empty and reversed ranges | 12 | degree zero |
+//! | 2 | every index once | 13 | failures |
+//! | 3 | ranges at the ends of their types | 14 | state of each runner |
+//! | 4 | break | 15 | unbuffered iterators |
+//! | 5 | several breaks | 16 | iterators are dropped |
+//! | 6 | stop | 17 | partitions from many threads |
+//! | 7 | break and stop in one loop | 18 | only what can be shared out is a source |
+//! | 8 | cancelled rules | 19 | invoke |
+//! | 9 | cancelled before the call | 20 | invoke with failures |
+//! | 10 | cancelled in flight | 21 | invoked closures wait for one another |
+//! | 11 | degree | 22 | the runtime that is used |
 //!
 //! Every wait has a deadline, and nothing sleeps.
+
+#![expect(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
 
 mod cancellation;
 mod degree;

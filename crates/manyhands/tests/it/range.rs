@@ -1,6 +1,7 @@
 //! Ranges: empty, reversed, at the ends of their types, whole spans, and covered once from many threads.
 
 use crate::support::{busy_micros, counters, on_each_runtime, on_runtime, values, within};
+use manyhands::Runtime;
 use manyhands::cancel::Source;
 use manyhands::parallel::{self, IndexRange, from_iter, options};
 use std::fmt::Debug;
@@ -137,44 +138,48 @@ fn p03_whole_spans_of_small_types_are_covered_when_shared() {
     });
 }
 
-/// A range far too long to be run ends when it is broken `at` above its start, and when it is stopped.
-macro_rules! ends_early {
-    ($runtime:expr, $($range:expr, $first:expr;)*) => {$({
-        for (at, micros) in [(0, 0), (1, 0), (1_000, 0), (100_000, 0), (500, 10)] {
-            let below = AtomicUsize::new(0);
-            let outcome = options().runtime($runtime).for_range_with_control($range, |i, control| {
-                busy_micros(micros);
-                if i < $first + at {
-                    below.fetch_add(1, Ordering::SeqCst);
-                } else if i == $first + at {
-                    control.break_at_current();
-                }
-            });
-            assert_eq!(outcome.lowest_break(), Some($first + at));
-            assert_eq!(below.into_inner(), usize::try_from(at).unwrap());
-            let outcome = options().runtime($runtime).for_range_with_control($range, |i, control| {
-                busy_micros(micros);
-                if i >= $first + at {
-                    control.stop();
-                }
-            });
-            assert!(outcome.is_stopped() && !outcome.is_completed());
-            assert_eq!(outcome.lowest_break(), None);
-        }
-    })*};
+/// A range far too long to be run ends when it is broken at some index, and when it is stopped there.
+fn ends_early<R>(runtime: &Runtime, range: &R, index: impl Fn(i32) -> R::Index)
+where
+    R: IndexRange<Index: Ord> + Clone,
+{
+    let options = options().runtime(runtime);
+    for (at, micros) in [(0, 0), (1, 0), (1_000, 0), (100_000, 0), (500, 10)] {
+        let (place, below) = (index(at), AtomicUsize::new(0));
+        let outcome = options.for_range_with_control(range.clone(), |i, control| {
+            busy_micros(micros);
+            if i < place {
+                below.fetch_add(1, Ordering::SeqCst);
+            } else if i == place {
+                control.break_at_current();
+            }
+        });
+        assert_eq!(outcome.lowest_break(), Some(place));
+        assert_eq!(below.into_inner(), usize::try_from(at).unwrap());
+        let outcome = options.for_range_with_control(range.clone(), |i, control| {
+            busy_micros(micros);
+            if i >= place {
+                control.stop();
+            }
+        });
+        assert!(outcome.is_stopped() && !outcome.is_completed());
+        assert_eq!(outcome.lowest_break(), None);
+    }
 }
 
 #[test]
 fn p03_endless_ranges_can_be_broken_and_stopped() {
     on_each_runtime(|runtime| {
-        ends_early! { runtime,
-            0..=u64::MAX, 0;
-            0..u64::MAX, 0;
-            i64::MIN..=i64::MAX, i64::MIN;
-            0..=u128::MAX, 0;
-            i128::MIN..=i128::MAX, i128::MIN;
-            isize::MIN..isize::MAX, isize::MIN;
-        }
+        ends_early(runtime, &(0..=u64::MAX), |i| u64::from(i.unsigned_abs()));
+        ends_early(runtime, &(0..u64::MAX), |i| u64::from(i.unsigned_abs()));
+        ends_early(runtime, &(i64::MIN..=i64::MAX), |i| i64::MIN + i64::from(i));
+        ends_early(runtime, &(0..=u128::MAX), |i| u128::from(i.unsigned_abs()));
+        ends_early(runtime, &(i128::MIN..=i128::MAX), |i| {
+            i128::MIN + i128::from(i)
+        });
+        ends_early(runtime, &(i128::MIN..i128::MAX), |i| {
+            i128::MIN + i128::from(i)
+        });
     });
 }
 

@@ -188,7 +188,7 @@ fn a_panic_goes_on_after_every_closure_has_run() {
                             }
                         });
                     }
-                })
+                });
             });
             assert_eq!(
                 payloads.iter().map(message_of).collect::<Vec<_>>(),
@@ -239,7 +239,7 @@ fn what_closures_own_is_dropped_once() {
                             }
                         });
                     }
-                })
+                });
             });
         });
         ledger.assert_settled();

@@ -262,6 +262,7 @@ fn a_result_is_kept_for_its_handle_when_the_runtime_is_gone() {
 }
 
 #[test]
+#[expect(clippy::mem_forget, reason = "that is what is tested")]
 fn a_forgotten_guard_does_not_outlive_its_runtime() {
     // Forgetting a guard is safe code: afterwards any runtime may be the current one, but a live one.
     within(60, || {
@@ -290,6 +291,25 @@ fn guards_dropped_in_the_wrong_order_do_not_outlive_their_runtimes() {
         let filler: Vec<Vec<u8>> = (0..64).map(|size| vec![0xAA; 64 * size]).collect();
         let sum: u64 = parallel::sum(0..10_000_u64);
         assert_eq!((sum, filler.len()), (49_995_000, 64));
+        drop(second);
+    });
+}
+
+#[test]
+fn a_guard_that_outlives_the_call_it_was_made_in_does_no_harm() {
+    within(60, || {
+        let first = Runtime::builder().workers(2).build().unwrap();
+        let second = Runtime::builder().workers(2).build().unwrap();
+        let guard = first.install(|| second.enter());
+        drop(guard);
+        let guard = second.install(|| manyhands::scope(|_| second.enter()));
+        let sum: u64 = parallel::sum(0..10_000_u64);
+        drop(guard);
+        drop(first);
+        let filler: Vec<Vec<u8>> = (0..64).map(|size| vec![0xAA; 64 * size]).collect();
+        let (a, b) = manyhands::join(|| 1, || 2);
+        assert_eq!((sum, a + b, filler.len()), (49_995_000, 3, 64));
+        assert!(where_tasks_run().starts_with("manyhands-"));
         drop(second);
     });
 }

@@ -1,14 +1,13 @@
 //! Sources: every kind, iterators pulled one by one, and when iterators are dropped.
 
 use crate::support::{
-    blow, busy_micros, counters, holds_within, message_of, on_each_runtime, on_runtime, panics_of,
-    values, within,
+    Board, blow, busy_micros, counters, message_of, on_each_runtime, on_runtime, panics_of, values,
+    within,
 };
 use manyhands::cancel::Source;
 use manyhands::parallel::{self, Options, from_iter, options};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 #[test]
 fn every_kind_of_source_gives_each_item() {
@@ -84,22 +83,16 @@ fn p02_an_iterator_gives_each_item_once_whatever_its_size_hint() {
 fn p15_an_unbuffered_item_may_wait_for_the_next_one() {
     on_runtime(2, |runtime| {
         for round in 0..20 {
-            let ran: Vec<_> = (0..40).map(|_| AtomicBool::new(false)).collect();
-            let source = from_iter(0..ran.len()).unbuffered();
+            let board = Board::new(40);
+            let source = from_iter(0..40).unbuffered();
             options().runtime(runtime).for_each(source, |i| {
-                if round % 2 == 0 {
-                    busy_micros(20);
-                }
+                busy_micros(round % 2 * 20);
                 if i % 2 == 0 {
-                    let next = || ran[i + 1].load(Ordering::SeqCst);
-                    assert!(
-                        holds_within(Duration::from_secs(20), next),
-                        "item {i} waits in vain"
-                    );
+                    board.wait_for(i + 1);
                 }
-                ran[i].store(true, Ordering::SeqCst);
+                board.happens(i);
             });
-            assert!(ran.into_iter().all(AtomicBool::into_inner));
+            board.wait_for_all();
         }
     });
 }
@@ -107,41 +100,26 @@ fn p15_an_unbuffered_item_may_wait_for_the_next_one() {
 #[test]
 fn p15_unbuffered_items_may_wait_in_a_chain_and_in_every_kind_of_loop() {
     on_each_runtime(|runtime| {
-        let ran: Vec<_> = (0..6).map(|_| AtomicBool::new(false)).collect();
-        let wait_for_next = |i: usize| {
-            if let Some(next) = ran.get(i + 1) {
-                let next = || next.load(Ordering::SeqCst);
-                assert!(
-                    holds_within(Duration::from_secs(20), next),
-                    "item {i} waits in vain"
-                );
+        let board = Board::new(6);
+        let wait_for_next = |board: &Board, i: usize| {
+            if i + 1 < 6 {
+                board.wait_for(i + 1);
             }
-            ran[i].store(true, Ordering::SeqCst);
+            board.happens(i);
             i
-        };
-        let reset = || {
-            ran.iter()
-                .for_each(|ran| ran.store(false, Ordering::SeqCst))
         };
         let options = options().runtime(runtime);
         let source = || from_iter(0..6).unbuffered();
-        options.for_each(source(), |i| {
-            wait_for_next(i);
-        });
-        reset();
-        assert_eq!(options.map(source(), wait_for_next), [0, 1, 2, 3, 4, 5]);
-        reset();
-        assert_eq!(
-            options.map_reduce(source(), wait_for_next, |a, b| a + b),
-            Some(15)
-        );
-        reset();
-        options
-            .try_for_each(source(), |i| {
-                wait_for_next(i);
-                Ok::<_, ()>(())
-            })
-            .unwrap();
+        options.for_each(source(), |i| assert_eq!(wait_for_next(&board, i), i));
+        let board = Board::new(6);
+        let mapped = options.map(source(), |i| wait_for_next(&board, i));
+        assert_eq!(mapped, [0, 1, 2, 3, 4, 5]);
+        let board = Board::new(6);
+        let sum = options.map_reduce(source(), |i| wait_for_next(&board, i), |a, b| a + b);
+        assert_eq!(sum, Some(15));
+        let board = Board::new(6);
+        let tried = options.try_map(source(), |i| Ok::<_, ()>(wait_for_next(&board, i)));
+        assert_eq!(tried.unwrap().len(), 6);
     });
 }
 

@@ -7,9 +7,9 @@
 use manyhands::{AggregatePanic, Runtime};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -121,6 +121,50 @@ pub(crate) fn receive<T>(receiver: &mpsc::Receiver<T>) -> T {
     receiver
         .recv_timeout(Duration::from_secs(LIMIT_SECS - 5))
         .expect("somebody sends in time")
+}
+
+/// Numbered things that happen once, to be waited for. Waiting blocks, as threads do that wait for one
+/// another; spinning would look like work.
+#[derive(Debug)]
+pub(crate) struct Board {
+    happened: Mutex<Vec<bool>>,
+    changed: Condvar,
+}
+
+impl Board {
+    pub(crate) fn new(count: usize) -> Self {
+        Self {
+            happened: Mutex::new(vec![false; count]),
+            changed: Condvar::new(),
+        }
+    }
+
+    pub(crate) fn happens(&self, index: usize) {
+        self.happened.lock().expect("not poisoned")[index] = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits for one; fails after a while.
+    pub(crate) fn wait_for(&self, index: usize) {
+        self.wait_while(|happened| !happened[index]);
+    }
+
+    /// Waits for all; fails after a while.
+    pub(crate) fn wait_for_all(&self) {
+        self.wait_while(|happened| happened.contains(&false));
+    }
+
+    fn wait_while(&self, condition: impl Fn(&[bool]) -> bool) {
+        let happened = self.happened.lock().expect("not poisoned");
+        let limit = Duration::from_secs(LIMIT_SECS / 2);
+        let waiting = |happened: &mut Vec<bool>| condition(happened);
+        let waited = self.changed.wait_timeout_while(happened, limit, waiting);
+        let (happened, timeout) = waited.expect("not poisoned");
+        let state = format!("{happened:?}");
+        // Before the panic, so that the lock is not poisoned for the others.
+        drop(happened);
+        assert!(!timeout.timed_out(), "waited in vain: {state}");
+    }
 }
 
 /// Burns processor time.

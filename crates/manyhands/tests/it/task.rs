@@ -282,16 +282,3 @@ fn a_result_whose_drop_panics_does_not_kill_a_worker() {
         });
     });
 }
-
-#[test]
-fn tasks_from_outside_start_in_the_order_of_their_spawning_on_one_worker() {
-    on(single(), |runtime| {
-        let (sender, receiver) = mpsc::channel();
-        let _entered = runtime.enter();
-        for i in 0..200 {
-            let sender = sender.clone();
-            drop(task::run(move || sender.send(i).unwrap()));
-        }
-        assert!((0..200).all(|i| receive(&receiver) == i));
-    });
-}

@@ -48,7 +48,7 @@ fn p22_the_runtime_option_is_used_inside_another_runtime() {
         let options = options().runtime(&second);
         let check_all = || {
             check_takes_part("second", "first", |body| {
-                options.for_range(0..200, |_| body())
+                options.for_range(0..200, |_| body());
             });
             check_takes_part("second", "first", |body| {
                 options.for_each(parallel::from_iter(0..200), |_| body());
@@ -66,7 +66,7 @@ fn p22_the_runtime_option_is_used_inside_another_runtime() {
         first.install(|| {
             options.for_range(0..10, |_| {});
             check_takes_part("first", "second", |body| {
-                parallel::for_range(0..200, |_| body())
+                parallel::for_range(0..200, |_| body());
             });
         });
     });
@@ -95,7 +95,7 @@ fn p22_without_the_option_the_current_runtime_is_used() {
         let check_all = |name: &str, other: &str| {
             check_takes_part(name, other, |body| parallel::for_range(0..200, |_| body()));
             check_takes_part(name, other, |body| {
-                join(|| body(), || body());
+                join(body, body);
             });
             check_takes_part(name, other, |body| {
                 scope(|s| (0..20).for_each(|_| s.spawn(|_| body())));
@@ -116,7 +116,7 @@ fn p22_without_the_option_the_current_runtime_is_used() {
 #[test]
 fn p22_without_any_runtime_the_default_one_is_used() {
     check_takes_part("manyhands-", "first", |body| {
-        parallel::for_range(0..200, |_| body())
+        parallel::for_range(0..200, |_| body());
     });
 }
 
