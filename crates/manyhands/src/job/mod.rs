@@ -24,7 +24,7 @@ use std::ptr;
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Job {
-    perform: unsafe fn(*mut Self, Action),
+    perform: unsafe fn(*mut Self, Action) -> bool,
     /// Written by the queue that the job is pushed to; jobs in a deque have no use for it.
     link: AtomicPtr<Self>,
 }
@@ -42,24 +42,25 @@ pub(crate) enum Action {
 impl Job {
     /// A job that is performed by `perform`, which is given a pointer to this job.
     ///
-    /// `perform` must not unwind.
+    /// `perform` must not unwind. It returns false when somebody else has run the job before.
     #[inline(always)]
-    pub(crate) fn new(perform: unsafe fn(*mut Self, Action)) -> Self {
+    pub(crate) fn new(perform: unsafe fn(*mut Self, Action) -> bool) -> Self {
         Self {
             perform,
             link: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
-    /// Performs the job.
+    /// Performs the job. Returns false when there was nothing left to do, because whoever waits for the
+    /// job has run it in place.
     ///
     /// # Safety
     /// 1. `job` is valid. 2. Nobody performs it a second time.
-    pub(crate) unsafe fn perform(job: *mut Self, action: Action) {
+    pub(crate) unsafe fn perform(job: *mut Self, action: Action) -> bool {
         // SAFETY: valid by 1.
         let perform = unsafe { (*job).perform };
         // SAFETY: this is the job the function was stored in; once, by 2.
-        unsafe { perform(job, action) };
+        unsafe { perform(job, action) }
     }
 }
 

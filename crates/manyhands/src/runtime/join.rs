@@ -309,7 +309,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
     }
 
     /// The thief's part: see [`Job::perform`].
-    unsafe fn perform(job: *mut Job, action: Action) {
+    unsafe fn perform(job: *mut Job, action: Action) -> bool {
         let this = job.cast::<Self>();
         // SAFETY: the job is the first field of a live struct, whose latch is not final yet.
         let latch = unsafe { &raw const (*this).latch };
@@ -328,6 +328,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
         if let Some(sleeper) = sleeper {
             Seat::wake(sleeper);
         }
+        true
     }
 
     /// Runs the closure and stores its result.

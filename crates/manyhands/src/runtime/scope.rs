@@ -244,7 +244,7 @@ struct Spawned<F> {
 
 impl<'scope, F: FnOnce(&Scope<'scope>) + Send + 'scope> Spawned<F> {
     /// See [`Job::perform`]. A scope outlives its runtime's closing, so its closures are always run.
-    unsafe fn perform(job: *mut Job, _action: Action) {
+    unsafe fn perform(job: *mut Job, _action: Action) -> bool {
         // SAFETY: a job is never null.
         let spawned = unsafe { NonNull::new_unchecked(job.cast::<Self>()) };
         // SAFETY: the job is the first field of a cell allocated by `spawn`, performed once.
@@ -257,5 +257,6 @@ impl<'scope, F: FnOnce(&Scope<'scope>) + Send + 'scope> Spawned<F> {
             lock(&scope.panics).push(payload);
         }
         scope.finish_one();
+        true
     }
 }

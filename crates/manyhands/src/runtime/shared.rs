@@ -284,8 +284,8 @@ impl Shared {
         {
             while let Some(run) = queue.take(1) {
                 // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.
-                unsafe { Job::perform(run.first, Action::Discard) };
-                discarded += 1;
+                let is_dropped = unsafe { Job::perform(run.first, Action::Discard) };
+                discarded += usize::from(is_dropped);
             }
         }
         discarded

@@ -190,8 +190,10 @@ fn steal_from(
 /// Gives back what turned out not to belong to the awaited work.
 fn return_unperformed(found: Found) {
     match found {
-        // SAFETY: 1. and 2.: taken from a deque just now, and not performed.
-        Found::Job(job) => unsafe { Job::perform(job, Action::Discard) },
+        Found::Job(job) => {
+            // SAFETY: 1. and 2.: taken from a deque just now, and not performed.
+            unsafe { Job::perform(job, Action::Discard) };
+        }
         Found::Call(pin, owner) => {
             if pin.unpin() {
                 owner.parker.unpark();

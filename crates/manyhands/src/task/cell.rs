@@ -122,7 +122,7 @@ pub(super) unsafe fn release_handle(cell: NonNull<Header>) {
 }
 
 /// The queue's part: see [`Job::perform`].
-unsafe fn perform(job: *mut Job, action: Action) {
+unsafe fn perform(job: *mut Job, action: Action) -> bool {
     // SAFETY: the job is the first field of the header of a live cell.
     let cell = unsafe { NonNull::new_unchecked(job.cast::<Header>()) };
     // SAFETY: valid, because the queue's part is held.
@@ -135,7 +135,7 @@ unsafe fn perform(job: *mut Job, action: Action) {
     if claim == Claim::Detached {
         // SAFETY: nobody has the handle, and the queue's part is ours.
         unsafe { (header.kind.free)(cell) };
-        return;
+        return true;
     }
     if claim == Claim::Awaited {
         // SAFETY: valid, because the queue's part is held until below.
@@ -147,6 +147,7 @@ unsafe fn perform(job: *mut Job, action: Action) {
         // SAFETY: the last holder has let go.
         unsafe { (header.kind.free)(cell) };
     }
+    claim != Claim::TooLate
 }
 
 /// # Safety

@@ -1,0 +1,23 @@
+//! Stress: random fork-join trees with panics, cancellation and blocking against a sequential oracle, many
+//! tiny loops at once, and runtimes that come and go with work in flight. A watchdog prints what every
+//! thread does, and aborts, when nothing has been finished for 30 seconds.
+//!
+//! `MANYHANDS_STRESS_SECONDS` sets the length, `MANYHANDS_STRESS_SEED` the seed; a failure prints the command
+//! that repeats it.
+
+#[path = "stress/life.rs"]
+mod life;
+#[path = "stress/loops.rs"]
+mod loops;
+#[path = "stress/oracle.rs"]
+mod oracle;
+#[path = "stress/program.rs"]
+mod program;
+#[path = "stress/rounds.rs"]
+mod rounds;
+#[path = "stress/run.rs"]
+mod run;
+#[path = "stress/tree.rs"]
+mod tree;
+#[path = "stress/watchdog.rs"]
+mod watchdog;
