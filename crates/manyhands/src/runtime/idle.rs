@@ -98,6 +98,12 @@ impl Idle {
         self.counts.load(Ordering::SeqCst) == 0
     }
 
+    /// Whether every worker has announced sleep.
+    pub(crate) fn is_nobody_awake(&self) -> bool {
+        // SeqCst: I1; the runtime's end hangs by it.
+        self.counts.load(Ordering::SeqCst) & FIELD_MASK == 0
+    }
+
     /// A thread begins to look for work, to take part as a guest, or to wait.
     pub(crate) fn begin(&self, what: Activity) {
         // SeqCst: I1.

@@ -33,7 +33,12 @@ pub(crate) struct Shared {
     /// How long a woken worker takes to run, in ticks, smoothed.
     wake_latency: AtomicU64,
     monitor: Monitor,
+    /// No task is started any more; those that run are finished, with all the help they need.
     closing: AtomicBool,
+    /// Nothing runs any more: workers leave.
+    ended: AtomicBool,
+    /// Tasks dropped because they had not been started.
+    dropped: AtomicUsize,
     threads: Mutex<Vec<thread::JoinHandle<()>>>,
     this: Weak<Self>,
 }
@@ -54,15 +59,29 @@ impl Shared {
             wake_latency: AtomicU64::new(clock::ticks_in(WAKE_NANOS_FIRST)),
             monitor: Monitor::new(),
             closing: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+            dropped: AtomicUsize::new(0),
             threads: Mutex::new(Vec::new()),
             this: Weak::clone(this),
         })
     }
 
-    /// Whether the runtime ends.
+    /// Whether the runtime ends: no task is started any more.
     pub(crate) fn is_closing(&self) -> bool {
         // SeqCst: a worker checks this after it announced sleep, `close` wakes after it set it.
         self.closing.load(Ordering::SeqCst)
+    }
+
+    /// Worker: whether it may leave. Work that still runs may need the help of every worker, so nobody
+    /// leaves before all have announced sleep; whoever finds that tells the others.
+    pub(crate) fn is_over(&self) -> bool {
+        // SeqCst, both: as for `closing`.
+        if self.is_closing() && !self.ended.load(Ordering::SeqCst) && self.idle.is_nobody_awake() {
+            self.ended.store(true, Ordering::SeqCst);
+            self.all_seats().for_each(|seat| seat.parker.unpark());
+        }
+        // SeqCst: as above.
+        self.ended.load(Ordering::SeqCst)
     }
 
     /// Adds a task from outside and sees to it that somebody comes for it.
@@ -202,20 +221,32 @@ impl Shared {
     }
 
     /// Ends the runtime: workers finish what they run, what did not run is dropped and counted.
+    ///
+    /// Called from one of its own workers, it does not wait for them.
     pub(crate) fn close(&self) -> usize {
         // SeqCst: see `is_closing`.
         self.closing.store(true, Ordering::SeqCst);
-        // The lock: a worker being started now is either in the list or sees `closing`.
-        let threads = std::mem::take(&mut *lock(&self.threads));
+        self.discard_queued();
         self.all_seats().for_each(|seat| seat.parker.unpark());
-        self.monitor.close();
-        for thread in threads {
-            if thread.thread().id() != thread::current().id() {
+        let here = thread::current().id();
+        if !lock(&self.threads)
+            .iter()
+            .any(|thread| thread.thread().id() == here)
+        {
+            // Threads may still be started while others are waited for, until the runtime has ended.
+            while let Some(thread) = self.next_thread() {
                 // A worker never panics: jobs do not unwind, hooks are caught.
                 let _ = thread.join();
             }
+            self.monitor.close();
         }
-        self.discard_queued()
+        self.discard_queued();
+        // Relaxed: an exact count once the threads have ended.
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    fn next_thread(&self) -> Option<thread::JoinHandle<()>> {
+        lock(&self.threads).pop()
     }
 
     fn seat_at(&self, index: usize) -> Option<&'static Seat> {
@@ -253,7 +284,8 @@ impl Shared {
             return false;
         };
         let mut threads = lock(&self.threads);
-        if self.is_closing() {
+        // SeqCst: see `is_over`.
+        if self.ended.load(Ordering::SeqCst) {
             return false;
         }
         let Some(seat) = Seat::take(self) else {
@@ -276,25 +308,25 @@ impl Shared {
         spawned.map(|thread| threads.push(thread)).is_ok()
     }
 
-    /// Drops every queued task without running it; returns how many.
-    fn discard_queued(&self) -> usize {
-        let mut discarded = 0;
-        for queue in
-            std::iter::once(&*self.injector).chain(self.all_seats().map(|seat| &seat.tasks))
-        {
+    /// Drops every queued task without running it.
+    pub(crate) fn discard_queued(&self) {
+        let queues = self.all_seats().map(|seat| &seat.tasks);
+        for queue in std::iter::once(&*self.injector).chain(queues) {
             while let Some(run) = queue.take(1) {
                 // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.
                 let is_dropped = unsafe { Job::perform(run.first, Action::Discard) };
-                discarded += usize::from(is_dropped);
+                // Relaxed: a count.
+                self.dropped
+                    .fetch_add(usize::from(is_dropped), Ordering::Relaxed);
             }
         }
-        discarded
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
         // The last thread is out: nobody pushes, nobody sits.
+        self.monitor.close();
         self.discard_queued();
         self.all_seats().for_each(Seat::give_back);
     }

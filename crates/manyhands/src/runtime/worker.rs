@@ -28,7 +28,7 @@ pub(crate) enum Found {
 pub(crate) fn run(shared: &Shared, seat: &'static Seat, index: usize) {
     let mut spin_nanos = SPIN_NANOS_MAX;
     let mut tick = 0_u32;
-    while !shared.is_closing() {
+    while !shared.is_over() {
         tick = tick.wrapping_add(1);
         if shared.idle.is_overfull() {
             sleep(shared, seat, index);
@@ -68,6 +68,10 @@ pub(crate) fn perform(seat: &Seat, found: Found) {
 
 /// One look at every place where work may be.
 fn find(shared: &Shared, seat: &'static Seat, tick: u32) -> Option<Found> {
+    if shared.is_closing() {
+        shared.discard_queued();
+        return find_elsewhere(shared, seat);
+    }
     let outside_first = tick.is_multiple_of(OUTSIDE_FIRST_EVERY);
     if outside_first && let Some(job) = take_tasks(shared, seat, None) {
         return Some(job);
@@ -92,7 +96,11 @@ fn find_elsewhere(shared: &Shared, seat: &'static Seat) -> Option<Found> {
         if other.deque.has_private(0) {
             other.deque.demand();
         }
-        take_tasks(shared, seat, Some(other))
+        if shared.is_closing() {
+            None
+        } else {
+            take_tasks(shared, seat, Some(other))
+        }
     })
 }
 
@@ -129,13 +137,18 @@ fn spin(shared: &Shared, seat: &'static Seat, nanos: u64) -> Option<Found> {
     found
 }
 
-/// Sleeps until claimed, or until there is work after all. Returns whether somebody woke it.
+/// Sleeps until claimed, until there is work after all, or until the runtime has ended. Returns whether
+/// somebody woke it.
 fn sleep(shared: &Shared, seat: &'static Seat, index: usize) -> bool {
     shared.idle.announce(index);
     seat.set_occupant(Occupant::Idle);
     let mut woken = false;
     loop {
-        if shared.is_closing() || (shared.idle.has_room() && shared.has_visible_work(Some(seat))) {
+        if shared.is_over() {
+            // It stays announced: nobody is awake any more.
+            return false;
+        }
+        if shared.idle.has_room() && shared.has_visible_work(Some(seat)) {
             break;
         }
         seat.counters.parked.bump();
