@@ -94,9 +94,12 @@ impl Shared {
         self.wake_if_nobody_searches();
     }
 
-    /// Wakes a worker for new work, unless one is already looking.
+    /// Wakes a worker for new work, unless one is already looking. Where as many run as may, the monitor
+    /// is to look whether they do.
     pub(crate) fn wake_if_nobody_searches(&self) {
-        if self.idle.has_room() && !self.idle.is_anyone_searching() {
+        if !self.idle.has_room() {
+            self.arm_monitor();
+        } else if !self.idle.is_anyone_searching() {
             self.wake_one();
         }
     }

@@ -9,7 +9,7 @@ use manyhands::cancel::Source;
 use manyhands::parallel::{self, Failure, from_iter, options};
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::time::Duration;
 
@@ -53,6 +53,30 @@ fn p13_panics_at_the_same_time_are_one_aggregate() {
             .collect();
         numbers.sort_unstable();
         assert_eq!(numbers, [0, 1]);
+    });
+}
+
+#[test]
+fn p13_panics_of_a_loop_over_indices_at_the_same_time_are_all_handed_on() {
+    on_runtime(2, |runtime| {
+        attempt_until("two panics of one loop", || {
+            let (inside, thrown) = (HighWater::default(), AtomicUsize::new(0));
+            let payloads = panics_of(|| {
+                options().runtime(runtime).for_range(0..100, |_| {
+                    inside.during(|| {
+                        busy_micros(100);
+                        holds_within(Duration::from_micros(500), || inside.now() > 1);
+                    });
+                    // Whoever was in company panics, the other one as well.
+                    if inside.highest() > 1 {
+                        thrown.fetch_add(1, Ordering::SeqCst);
+                        blow("in company");
+                    }
+                });
+            });
+            assert_eq!(payloads.len(), thrown.into_inner());
+            payloads.len() > 1
+        });
     });
 }
 

@@ -2,7 +2,7 @@
 
 use crate::support::{
     LIMIT_SECS, Ledger, attempt_until, blow, busy_micros, message_of, on, on_each_runtime,
-    on_runtime, panics_of, receive,
+    on_runtime, panics_of, receive, wait_until,
 };
 use manyhands::parallel::options;
 use manyhands::{Runtime, join, scope, task};
@@ -348,6 +348,95 @@ fn a_lock_held_across_a_join_may_be_taken_in_bodies_of_an_outer_loop() {
             *held += a + b;
         });
         assert_eq!(lock.into_inner().unwrap(), 6_000);
+    });
+}
+
+/// While a thread waits for the rest of a call, it runs nothing that does not belong to the call: it might
+/// want a lock that the thread holds.
+///
+/// `call` calls the first closure it is given in place; the second one must be run elsewhere.
+fn check_waits_alone(call: impl Fn(&(dyn Fn() + Sync), &(dyn Fn() + Sync)) + Send + 'static) {
+    on_runtime(2, move |runtime| {
+        for _ in 0..15 {
+            runtime.install(|| {
+                let (holder, holding) = (thread::current().id(), Arc::new(AtomicBool::new(true)));
+                let (handles, begun) = (Mutex::new(Vec::new()), AtomicBool::new(false));
+                let spawn = || {
+                    let holding = Arc::clone(&holding);
+                    let handle = task::run(move || {
+                        thread::current().id() == holder && holding.load(Ordering::SeqCst)
+                    });
+                    handles.lock().unwrap().push(handle);
+                };
+                let first = || {
+                    wait_until("the second has begun", || begun.load(Ordering::SeqCst));
+                    spawn();
+                    thread::scope(|threads| {
+                        threads.spawn(|| {
+                            let _entered = runtime.enter();
+                            spawn();
+                        });
+                    });
+                };
+                let second = || {
+                    begun.store(true, Ordering::SeqCst);
+                    // So long that the first one waits, with both threads of the runtime taken.
+                    busy_micros(10_000);
+                };
+                call(&first, &second);
+                holding.store(false, Ordering::SeqCst);
+                for handle in handles.into_inner().unwrap() {
+                    assert!(!handle.join().unwrap(), "a task ran on top of the wait");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn who_waits_for_a_join_runs_no_task() {
+    check_waits_alone(|first, second| {
+        join(first, second);
+    });
+}
+
+#[test]
+fn who_waits_for_a_scope_runs_no_task() {
+    check_waits_alone(|first, second| {
+        scope(|s| {
+            s.spawn(|_| second());
+            first();
+        });
+    });
+}
+
+#[test]
+fn who_waits_for_a_loop_runs_no_task() {
+    check_waits_alone(|first, second| {
+        let both = manyhands::parallel::from_iter([first, second]).unbuffered();
+        manyhands::parallel::for_each(both, |body| body());
+    });
+}
+
+#[test]
+fn who_waits_for_a_task_runs_no_other() {
+    check_waits_alone(|first, second| {
+        // The task outlives neither closure, because it is waited for; so it is told what to do.
+        let (begin, may_begin) = mpsc::channel();
+        let (done, is_done) = mpsc::channel::<()>();
+        let handle = task::run(move || {
+            begin.send(()).unwrap();
+            receive(&is_done);
+        });
+        receive(&may_begin);
+        thread::scope(|threads| {
+            threads.spawn(|| {
+                second();
+                done.send(()).unwrap();
+            });
+            first();
+            handle.join().unwrap();
+        });
     });
 }
 

@@ -1,7 +1,7 @@
 //! The end of a runtime: what runs is finished, what is queued is dropped and counted, nothing hangs.
 
 use crate::support::{Ledger, busy_micros, receive, wait_until, within};
-use crate::which_runtime::where_tasks_run;
+use crate::which_runtime::{named, where_tasks_run};
 use manyhands::{Runtime, parallel, task};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -298,18 +298,18 @@ fn guards_dropped_in_the_wrong_order_do_not_outlive_their_runtimes() {
 #[test]
 fn a_guard_that_outlives_the_call_it_was_made_in_does_no_harm() {
     within(60, || {
-        let first = Runtime::builder().workers(2).build().unwrap();
-        let second = Runtime::builder().workers(2).build().unwrap();
+        let (first, second) = (named("first", 2), named("second", 2));
         let guard = first.install(|| second.enter());
         drop(guard);
-        let guard = second.install(|| manyhands::scope(|_| second.enter()));
-        let sum: u64 = parallel::sum(0..10_000_u64);
+        // The place taken by `install` was left with it, and nothing brings it back.
+        assert!(where_tasks_run().starts_with("manyhands-"));
+        let guard = first.install(|| manyhands::scope(|_| first.enter()));
         drop(guard);
-        drop(first);
+        assert!(where_tasks_run().starts_with("manyhands-"));
+        drop((first, second));
         let filler: Vec<Vec<u8>> = (0..64).map(|size| vec![0xAA; 64 * size]).collect();
         let (a, b) = manyhands::join(|| 1, || 2);
-        assert_eq!((sum, a + b, filler.len()), (49_995_000, 3, 64));
+        assert_eq!((a + b, filler.len()), (3, 64));
         assert!(where_tasks_run().starts_with("manyhands-"));
-        drop(second);
     });
 }

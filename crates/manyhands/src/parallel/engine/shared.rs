@@ -35,6 +35,8 @@ struct Call<'a, S: Indexed, C: Consumer<S::Item>> {
     /// Workers still to be woken, by whoever comes next.
     to_wake: AtomicU32,
     rate: Rate,
+    /// Most positions claimed at once.
+    block_max: u32,
     /// A body has panicked: no more blocks are handed out.
     stopped: AtomicBool,
     panics: Mutex<Vec<Payload>>,
@@ -75,6 +77,11 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
             runners_max,
             to_wake: AtomicU32::new(0),
             rate,
+            block_max: match plan.opening {
+                Opening::WhenItPays => u32::MAX,
+                // A body that waits must not hold others back that it waits for.
+                Opening::AtOnce => 1,
+            },
             stopped: AtomicBool::new(false),
             panics: Mutex::new(Vec::new()),
         };
@@ -183,7 +190,8 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
         let mut rate = self.rate;
         let mut last = clock::ticks();
         loop {
-            let Some((start, end)) = self.stripes.claim(me, block_at(rate)) else {
+            let Some((start, end)) = self.stripes.claim(me, block_at(rate).min(self.block_max))
+            else {
                 if self.stripes.steal(me) {
                     continue;
                 }

@@ -38,7 +38,7 @@ struct Leaves<'a, S> {
 
 impl<S> Leaves<'_, S> {
     fn first_of(&self, leaf: u64) -> u64 {
-        (leaf * self.leaf_len).min(self.len)
+        leaf.saturating_mul(self.leaf_len).min(self.len)
     }
 }
 
