@@ -44,8 +44,13 @@ pub trait Ending: Watch + Copy {
     /// Hands the result over. `value` is `None` only when the call was cut short.
     fn conclude<T>(&self, value: Option<T>) -> Self::Output<T>;
 
+    /// The token that can cancel the call.
+    fn token(&self) -> Option<&Token>;
+
     /// Whether the call was cancelled.
-    fn cancelled(&self) -> Option<Cancelled>;
+    fn cancelled(&self) -> Option<Cancelled> {
+        self.token().and_then(|token| token.check().err())
+    }
 }
 
 /// The call cannot be cancelled.
@@ -71,7 +76,7 @@ impl Ending for Uncancellable {
         value.expect("a call that cannot be cancelled ends or panics")
     }
 
-    fn cancelled(&self) -> Option<Cancelled> {
+    fn token(&self) -> Option<&Token> {
         None
     }
 }
@@ -100,8 +105,8 @@ impl Ending for Cancellable<'_> {
         Ok(value.expect("only cancellation cuts the call short"))
     }
 
-    fn cancelled(&self) -> Option<Cancelled> {
-        self.0.check().err()
+    fn token(&self) -> Option<&Token> {
+        Some(self.0)
     }
 }
 

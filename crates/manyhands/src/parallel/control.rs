@@ -5,6 +5,7 @@
 //! is published when their runner leaves. So they are Relaxed throughout; exactness of "everything below
 //! the lowest break runs" comes from `fetch_min`: the end never rises.
 
+use crate::cancel::Token;
 use crate::parallel::consumer::{Watch, limit_each};
 use crate::parallel::source::Integer;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -27,7 +28,7 @@ pub struct Control<'a, I> {
     state: &'a LoopState,
     position: u64,
     first: I,
-    cancelled: bool,
+    token: Option<&'a Token>,
 }
 
 /// How a loop ended that was not cancelled and had no failures.
@@ -70,7 +71,7 @@ impl<I: Integer> Control<'_, I> {
     #[doc(alias = "ShouldExitCurrentIteration")]
     #[must_use]
     pub fn should_exit(&self) -> bool {
-        self.cancelled || self.state.limit() <= self.position
+        self.token.is_some_and(Token::is_cancelled) || self.state.limit() <= self.position
     }
 
     /// Whether the loop was stopped.
@@ -154,12 +155,17 @@ impl LoopState {
     }
 
     /// The view of the body at `position`.
-    pub(super) fn control<I>(&self, position: u64, first: I, cancelled: bool) -> Control<'_, I> {
+    pub(super) fn control<'a, I>(
+        &'a self,
+        position: u64,
+        first: I,
+        token: Option<&'a Token>,
+    ) -> Control<'a, I> {
         Control {
             state: self,
             position,
             first,
-            cancelled,
+            token,
         }
     }
 

@@ -59,7 +59,7 @@ where
         for (item, position) in watch.limit(first, items).zip(first..) {
             let control = self
                 .state
-                .control(position, self.first, self.ending.end() == 0);
+                .control(position, self.first, self.ending.token());
             (self.body)(item, position, &control, local);
         }
     }

@@ -1,40 +1,38 @@
 //! Which seat the calling thread occupies, and which runtime its calls go to.
 //!
-//! Not here: what is done there.
+//! Each thread has a stack of what it has entered and where it has sat down. Guards may be dropped in any
+//! order, or never: each takes its own entry out, and an entry keeps its runtime's memory alive.
 //!
-//! Unsafe: the entered runtime is kept as a pointer, valid while the guard that entered it lives.
+//! Not here: what is done there.
 
 use crate::runtime::idle::Activity;
 use crate::runtime::seat::{Occupant, Seat};
 use crate::runtime::{Runtime, Shared};
 use crate::sync::thread_state;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
-use std::ptr;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 thread_local! {
+    /// The seat that calls use now: what [`recompute`] found in the stack.
     static SEAT: Cell<Option<&'static Seat>> = const { Cell::new(None) };
-    static ENTERED: Cell<*const Shared> = const { Cell::new(ptr::null()) };
+    static STACK: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
+    static NEXT_ID: Cell<u64> = const { Cell::new(0) };
     static THREAD: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The seat of the calling thread, if it is a worker or a guest.
+/// One entry of a thread's stack.
+struct Frame {
+    id: u64,
+    shared: Arc<Shared>,
+    /// The seat, if the thread has sat down and not only entered.
+    seat: Option<&'static Seat>,
+}
+
+/// The seat of the calling thread, if it is a worker or a guest of the runtime that is current.
 #[inline(always)]
 pub(crate) fn seat() -> Option<&'static Seat> {
     SEAT.get()
-}
-
-/// Sits the calling thread down on `seat`, or on none; returns where it sat.
-pub(crate) fn set_seat(seat: Option<&'static Seat>) -> Option<&'static Seat> {
-    if let Some(seat) = seat {
-        if THREAD.get() == 0 {
-            THREAD.set(thread_state::current_thread());
-        }
-        seat.set_thread(THREAD.get());
-        seat.set_occupant(Occupant::Running);
-    }
-    SEAT.replace(seat)
 }
 
 /// Calls `f` with the runtime of the calling thread: that of its seat, else the entered one, else the
@@ -43,13 +41,55 @@ pub(crate) fn with_runtime<R>(f: impl FnOnce(&Shared) -> R) -> R {
     if let Some(seat) = seat() {
         return f(seat.runtime());
     }
-    let entered = ENTERED.get();
-    if entered.is_null() {
-        f(default_runtime().shared())
-    } else {
-        // SAFETY: set by a guard that borrows the runtime and resets this when dropped.
-        f(unsafe { &*entered })
+    match entered() {
+        Some(shared) => f(&shared),
+        None => f(default_runtime().shared()),
     }
+}
+
+/// The runtime entered last that has not been closed.
+fn entered() -> Option<Arc<Shared>> {
+    let newest_open = |stack: &RefCell<Vec<Frame>>| {
+        let stack = stack.borrow();
+        let frame = stack.iter().rev().find(|frame| !frame.shared.is_closing());
+        frame.map(|frame| Arc::clone(&frame.shared))
+    };
+    // A thread that is ending has no stack any more.
+    STACK.try_with(newest_open).ok().flatten()
+}
+
+/// Puts an entry on the stack; returns what takes it out again.
+fn push(shared: Arc<Shared>, seat: Option<&'static Seat>) -> u64 {
+    let id = NEXT_ID.get();
+    NEXT_ID.set(id + 1);
+    // A thread that is ending has no stack any more, and no use for one.
+    let _ = STACK.try_with(|stack| {
+        stack.borrow_mut().push(Frame { id, shared, seat });
+        recompute(&stack.borrow());
+    });
+    id
+}
+
+/// Takes an entry out, wherever it is.
+fn remove(id: u64) {
+    let removed = STACK.try_with(|stack| {
+        let mut frames = stack.borrow_mut();
+        let index = frames.iter().rposition(|frame| frame.id == id)?;
+        let removed = frames.remove(index);
+        recompute(&frames);
+        Some(removed)
+    });
+    // Dropped only now, because the last owner of a runtime may itself look at the stack.
+    drop(removed);
+}
+
+/// Finds the seat that calls use: the newest one in the runtime that was entered last.
+fn recompute(stack: &[Frame]) {
+    let seat = stack.last().and_then(|newest| {
+        let same = |frame: &&Frame| Arc::ptr_eq(&frame.shared, &newest.shared);
+        stack.iter().rev().filter(same).find_map(|frame| frame.seat)
+    });
+    SEAT.set(seat);
 }
 
 /// The runtime that is used where no other is current.
@@ -62,19 +102,15 @@ fn default_runtime() -> &'static Runtime {
 #[derive(Debug)]
 #[must_use = "the runtime is current only while the guard lives"]
 pub struct EnterGuard<'runtime> {
-    seat_before: Option<&'static Seat>,
-    entered_before: *const Shared,
+    id: u64,
     /// Not `Send`: it speaks of this thread.
     borrowed: PhantomData<(&'runtime Runtime, *const ())>,
 }
 
 impl<'runtime> EnterGuard<'runtime> {
     pub(crate) fn new(runtime: &'runtime Runtime) -> Self {
-        let shared: *const Shared = runtime.shared();
-        let keep = seat().filter(|seat| ptr::eq(seat.runtime(), shared));
         Self {
-            seat_before: SEAT.replace(keep),
-            entered_before: ENTERED.replace(shared),
+            id: push(runtime.shared().to_arc(), None),
             borrowed: PhantomData,
         }
     }
@@ -82,42 +118,71 @@ impl<'runtime> EnterGuard<'runtime> {
 
 impl Drop for EnterGuard<'_> {
     fn drop(&mut self) {
-        SEAT.set(self.seat_before);
-        ENTERED.set(self.entered_before);
+        remove(self.id);
     }
 }
 
-/// An outside thread's stay on a seat, for one outermost call.
+/// A thread's stay on a seat: a worker's for life, a guest's for one outermost call.
 #[derive(Debug)]
-pub(crate) struct Guest<'runtime> {
-    shared: &'runtime Shared,
+pub(crate) struct Stay {
     seat: &'static Seat,
-    seat_before: Option<&'static Seat>,
+    id: u64,
 }
 
-impl<'runtime> Guest<'runtime> {
+impl Stay {
+    /// Sits the calling thread down.
+    pub(crate) fn begin(shared: Arc<Shared>, seat: &'static Seat) -> Self {
+        if THREAD.get() == 0 {
+            THREAD.set(thread_state::current_thread());
+        }
+        seat.set_thread(THREAD.get());
+        seat.set_occupant(Occupant::Running);
+        Self {
+            seat,
+            id: push(shared, Some(seat)),
+        }
+    }
+}
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        remove(self.id);
+        self.seat.set_occupant(Occupant::None);
+    }
+}
+
+/// An outside thread's stay, as one of the threads that run.
+#[derive(Debug)]
+pub(crate) struct Guest {
+    shared: Arc<Shared>,
+    stay: Option<Stay>,
+}
+
+impl Guest {
     /// Sits down. `None` when every guest seat is taken: then the call is the thread's alone.
-    pub(crate) fn sit_down(shared: &'runtime Shared) -> Option<Self> {
+    pub(crate) fn sit_down(shared: &Shared) -> Option<Self> {
         let seat = shared.take_guest_seat()?;
         shared.idle.begin(Activity::Guest);
+        let shared = shared.to_arc();
+        let stay = Stay::begin(Arc::clone(&shared), seat);
         Some(Self {
             shared,
-            seat,
-            seat_before: set_seat(Some(seat)),
+            stay: Some(stay),
         })
     }
 
     /// The seat.
-    pub(crate) fn seat(&self) -> &'static Seat {
-        self.seat
+    pub(crate) fn seat(&self) -> Option<&'static Seat> {
+        self.stay.as_ref().map(|stay| stay.seat)
     }
 }
 
-impl Drop for Guest<'_> {
+impl Drop for Guest {
     fn drop(&mut self) {
-        SEAT.set(self.seat_before);
-        self.seat.set_occupant(Occupant::None);
-        self.shared.give_guest_seat_back(self.seat);
+        if let Some(seat) = self.seat() {
+            self.stay = None;
+            self.shared.give_guest_seat_back(seat);
+        }
         self.shared.idle.end(Activity::Guest);
         self.shared.use_room();
     }
@@ -130,7 +195,7 @@ pub(crate) fn with_seat<R>(f: impl FnOnce(Option<&'static Seat>) -> R) -> R {
         Some(seat) => f(Some(seat)),
         None => with_runtime(|shared| {
             let guest = Guest::sit_down(shared);
-            f(guest.as_ref().map(Guest::seat))
+            f(guest.as_ref().and_then(Guest::seat))
         }),
     }
 }

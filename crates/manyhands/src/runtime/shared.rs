@@ -66,6 +66,13 @@ impl Shared {
         })
     }
 
+    /// Another owner of this.
+    pub(crate) fn to_arc(&self) -> Arc<Self> {
+        self.this
+            .upgrade()
+            .expect("what is borrowed is owned by somebody")
+    }
+
     /// Whether the runtime ends: no task is started any more.
     pub(crate) fn is_closing(&self) -> bool {
         // SeqCst: a worker checks this after it announced sleep, `close` wakes after it set it.
@@ -301,12 +308,12 @@ impl Shared {
             builder = builder.stack_size(size);
         }
         let spawned = builder.spawn(move || {
-            current::set_seat(Some(seat));
+            let stay = current::Stay::begin(Arc::clone(&this), seat);
             Settings::run_hook(this.settings.on_start.as_ref(), index);
             seat.begin_placement();
             worker::run(&this, seat, index);
             Settings::run_hook(this.settings.on_stop.as_ref(), index);
-            current::set_seat(None);
+            drop(stay);
         });
         spawned.map(|thread| threads.push(thread)).is_ok()
     }

@@ -26,6 +26,7 @@ pub(super) struct Header {
 #[derive(Debug)]
 struct Kind {
     run: unsafe fn(NonNull<Header>),
+    discard: unsafe fn(NonNull<Header>),
     take_result: unsafe fn(NonNull<Header>, *mut ()),
     free: unsafe fn(NonNull<Header>),
 }
@@ -62,6 +63,7 @@ pub(super) fn allocate<F: FnOnce() -> T, T>(closure: F) -> NonNull<Header> {
             kind: const {
                 &Kind {
                     run: Cell::<F, T>::run,
+                    discard: Cell::<F, T>::discard,
                     take_result: Cell::<F, T>::take_result,
                     free: Cell::<F, T>::free,
                 }
@@ -153,17 +155,19 @@ unsafe fn perform(job: *mut Job, action: Action) -> bool {
 /// # Safety
 /// The caller has claimed the cell.
 unsafe fn run_or_discard(cell: NonNull<Header>, action: Action, claim: Claim) {
+    // SAFETY: claimed, so the cell is valid.
+    let header = unsafe { cell.as_ref() };
     if let Action::Run(execution) = action {
-        // SAFETY: claimed, so the cell is valid.
-        let header = unsafe { cell.as_ref() };
         if claim == Claim::Awaited && execution != ExecutionId::UNKNOWN {
             // Whoever waits for the task may help it.
             header.latch.start(execution);
         }
         // SAFETY: claimed by the caller.
         unsafe { (header.kind.run)(cell) };
+    } else {
+        // SAFETY: claimed by the caller.
+        unsafe { (header.kind.discard)(cell) };
     }
-    // Discarding: the closure stays where it is and is dropped with the cell; `take_result` says so.
 }
 
 impl<F: FnOnce() -> T, T> Cell<F, T> {
@@ -181,7 +185,23 @@ impl<F: FnOnce() -> T, T> Cell<F, T> {
         *stage = Stage::Finished(outcome);
     }
 
-    /// Moves the result to `place`, if there is one; drops the closure if it was not run.
+    /// Drops the closure without running it.
+    ///
+    /// # Safety
+    /// The caller has claimed the cell.
+    unsafe fn discard(header: NonNull<Header>) {
+        // SAFETY: this function is in the kind of a cell of just this type.
+        let cell = unsafe { header.cast::<Self>().as_ref() };
+        // SAFETY: only the claimer touches the stage until the latch is final.
+        let stage = unsafe { &mut *cell.stage.get() };
+        let closure = std::mem::replace(stage, Stage::Taken);
+        // What the closure does when dropped must not unwind into the worker.
+        if let Err(payload) = catch(|| drop(closure)) {
+            let _ = catch(|| drop(payload));
+        }
+    }
+
+    /// Moves the result to `place`, if there is one.
     ///
     /// # Safety
     /// As [`take_result`](take_result): the latch is final, and `place` is an `Outcome<T>`.
