@@ -234,8 +234,8 @@ pub fn find_first<S: Source<Item: Send>>(
 /// Invokes several closures, perhaps at the same time, and returns all results.
 ///
 /// Takes a tuple of 2 to 12 closures, an array, or a vector. All are run even if some panic. They may wait
-/// for one another: where too few workers are free, the runtime adds threads, within its limit, some
-/// milliseconds later.
+/// for one another by blocking, not by spinning: where too few workers are free, the runtime adds threads,
+/// within its limit, some milliseconds later.
 ///
 /// # Panics
 /// If closures do: a single panic goes on as it was, several as an

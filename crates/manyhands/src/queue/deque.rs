@@ -134,8 +134,9 @@ impl<T> Deque<T> {
     #[inline(always)]
     pub(crate) fn pop(&self, index: usize, job: *mut T) -> Popped {
         debug_assert_eq!(index + 1, self.len(), "the newest entry is popped");
-        // Relaxed: F1 orders this store before the load of `signal`.
-        self.bottom.store(index, Ordering::Relaxed);
+        // Release: a forcer that reads this length must see the entries below it, as in `push`. F1 orders
+        // the store before the load of `signal`.
+        self.bottom.store(index, Ordering::Release);
         barrier::light();
         // Acquire: if a forcer has come and gone, its change of the slot is visible below.
         if self.signal.load(Ordering::Acquire) == 0 {

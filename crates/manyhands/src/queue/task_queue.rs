@@ -158,8 +158,13 @@ impl<T: Linked> TaskQueue<T> {
     }
 
     fn try_lock(&self) -> bool {
-        // Relaxed: the exchange decides. Acquire: pairs with the Release in `take`.
-        !self.taking.load(Ordering::Relaxed) && !self.taking.swap(true, Ordering::Acquire)
+        // Relaxed, both: the exchange decides, and where it fails nothing is read.
+        // Acquire: pairs with the Release in `take`.
+        !self.taking.load(Ordering::Relaxed)
+            && self
+                .taking
+                .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
     }
 
     /// Takes the first task. The take lock is held.

@@ -149,11 +149,29 @@ impl Idle {
 
     /// Claims a worker to be woken or started, if one more may run.
     pub(crate) fn claim(&self) -> Option<Claim> {
+        while self.raise_awake() {
+            let claim = self.claim_sleeper().or_else(|| self.claim_unstarted());
+            if claim.is_some() {
+                return claim;
+            }
+            // SeqCst: I1.
+            self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
+            // While the count was too high, a worker may have gone to sleep, or another waker gone away,
+            // because there seemed to be no room. The bit tells: it was set before they looked.
+            if !self.is_anyone_asleep() {
+                break;
+            }
+        }
+        None
+    }
+
+    /// Counts one more thread as awake, if the limit allows.
+    fn raise_awake(&self) -> bool {
         // SeqCst: I1.
         let mut counts = self.counts.load(Ordering::SeqCst);
         loop {
             if self.running_in(counts) >= self.limit {
-                return None;
+                return false;
             }
             let raised = counts + AWAKE;
             // SeqCst: I1, both.
@@ -161,16 +179,17 @@ impl Idle {
                 .counts
                 .compare_exchange(counts, raised, Ordering::SeqCst, Ordering::SeqCst)
             {
-                Ok(_) => break,
+                Ok(_) => return true,
                 Err(now) => counts = now,
             }
         }
-        let claim = self.claim_sleeper().or_else(|| self.claim_unstarted());
-        if claim.is_none() {
-            // SeqCst: I1.
-            self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
-        }
-        claim
+    }
+
+    fn is_anyone_asleep(&self) -> bool {
+        // SeqCst: I1.
+        self.sleepers
+            .iter()
+            .any(|word| word.load(Ordering::SeqCst) != 0)
     }
 
     /// The claimed thread could not be started.

@@ -111,6 +111,11 @@ fn run_scope<'scope, R>(seat: Option<&'static Seat>, body: impl FnOnce(&Scope<'s
     let value = catch(|| body(&scope));
     scope.finish_one();
     scope.run_queued(seat);
+    while slot.is_none() && !scope.latch.is_final() {
+        // Nobody else runs the closures; somebody may be in the middle of spawning one.
+        scope.run_queued(seat);
+        spin_loop();
+    }
     if let (Some(seat), Some(slot)) = (seat, slot) {
         wait::for_scope(seat, &scope.latch, slot, &|| {
             scope.queue.take(1).map(|run| run.first)
@@ -171,19 +176,20 @@ impl<'scope> Scope<'scope> {
         }
     }
 
-    /// Runs queued closures until none is left to take.
-    fn run_queued(&self, seat: Option<&'static Seat>) {
-        while !self.queue.is_empty() {
-            match (self.queue.take(1), seat) {
-                (Some(run), Some(seat)) => worker::perform(seat, Found::Job(run.first)),
+    /// Runs queued closures until none can be taken just now; returns whether there was one.
+    fn run_queued(&self, seat: Option<&'static Seat>) -> bool {
+        let mut has_run = false;
+        while let Some(run) = self.queue.take(1) {
+            has_run = true;
+            match seat {
+                Some(seat) => worker::perform(seat, Found::Job(run.first)),
                 // SAFETY: 1. and 2.: taken from the queue just now.
-                (Some(run), None) => unsafe {
+                None => unsafe {
                     Job::perform(run.first, Action::Run(ExecutionId::UNKNOWN));
                 },
-                // Another taker is at work, or a pusher half done.
-                (None, _) => spin_loop(),
             }
         }
+        has_run
     }
 
     /// One of the counted has finished.
@@ -208,23 +214,19 @@ unsafe fn help(open: *const OpenCall) {
     let scope = unsafe { &*open.cast::<Scope<'_>>() };
     let mut lingered = 0;
     while lingered < LINGERS_MAX {
-        scope.run_queued(current::seat());
+        lingered = if scope.run_queued(current::seat()) {
+            0
+        } else {
+            lingered + 1
+        };
         // The spawner may be about to spawn more: let it, undisturbed by looks at its queue.
         (0..SPINS_BETWEEN_LOOKS).for_each(|_| spin_loop());
-        lingered = if scope.queue.is_empty() {
-            lingered + 1
-        } else {
-            0
-        };
-        if lingered == LINGERS_MAX
-            && let Some(slot) = scope.slot
-        {
-            slot.dismiss();
-            if !scope.queue.is_empty() {
-                // Something was pushed between the look and the dismissal.
-                slot.invite();
-                lingered = 0;
-            }
+    }
+    if let Some(slot) = scope.slot {
+        slot.dismiss();
+        if !scope.queue.is_empty() {
+            // Pushed since, or half pushed, or just being taken: somebody is to look again.
+            slot.invite();
         }
     }
 }

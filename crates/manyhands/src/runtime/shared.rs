@@ -293,6 +293,8 @@ impl Shared {
         let Some(this) = self.this.upgrade() else {
             return false;
         };
+        // Before the lock: the naming function is the user's.
+        let name = self.settings.name_of(index);
         let mut threads = lock(&self.threads);
         // SeqCst: see `is_over`.
         if self.ended.load(Ordering::SeqCst) {
@@ -303,7 +305,7 @@ impl Shared {
         };
         // Release: pairs with the Acquire in `seat_at`.
         self.seats[index].store(ptr::from_ref(seat).cast_mut(), Ordering::Release);
-        let mut builder = thread::Builder::new().name(self.settings.name_of(index));
+        let mut builder = thread::Builder::new().name(name);
         if let Some(size) = self.settings.stack_size {
             builder = builder.stack_size(size);
         }

@@ -36,6 +36,10 @@ pub(crate) fn run(shared: &Shared, seat: &'static Seat, index: usize) {
             perform(seat, found);
         } else if let Some(found) = spin(shared, seat, spin_nanos) {
             spin_nanos = (spin_nanos * 2).min(SPIN_NANOS_MAX);
+            if !seat.tasks.is_empty() {
+                // Found more than one: while it searched, it was itself the one that others relied on.
+                shared.wake_if_nobody_searches();
+            }
             perform(seat, found);
         } else {
             spin_nanos = (spin_nanos / 2).max(SPIN_NANOS_MIN);

@@ -249,12 +249,15 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
     }
 
     fn discard(&self, (start, end): (u32, u32)) {
-        if start < end {
-            // SAFETY: claimed positions, or those nobody claimed, after all runners have gone.
-            unsafe {
-                self.source
-                    .discard(self.base + u64::from(start), self.base + u64::from(end));
-            }
+        if start == end {
+            return;
+        }
+        let (start, end) = (self.base + u64::from(start), self.base + u64::from(end));
+        // SAFETY: claimed positions, or those nobody claimed, after all runners have gone.
+        let discarded = catch(|| unsafe { self.source.discard(start, end) });
+        if let Err(payload) = discarded {
+            // An item panicked when it was dropped.
+            self.note_panic(payload);
         }
     }
 

@@ -166,11 +166,12 @@ impl<I: Iterator> Pull<I> {
         let Some(mut iterator) = self.iterator.take() else {
             return Ok(first);
         };
-        catch(|| chunk.extend(iterator.by_ref().take(max)))?;
+        self.iterator = catch(|| {
+            chunk.extend(iterator.by_ref().take(max));
+            // One that has ended is dropped here, where its destructor may panic.
+            (chunk.len() == max).then_some(iterator)
+        })?;
         self.next += chunk.len() as u64;
-        if chunk.len() == max {
-            self.iterator = Some(iterator);
-        }
         Ok(first)
     }
 }
