@@ -130,7 +130,8 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
         self.plan_wakes(seat);
         self.wake_more(seat);
         let rate = self.work(seat, 0, runner);
-        if rate != Rate::UNKNOWN {
+        // Items that got in each other's way seem dearer than they are, never cheaper.
+        if rate != Rate::UNKNOWN && (site.cost() == 0 || rate.0 < site.cost()) {
             site.learn(rate.0);
         }
         self.slot.close();
