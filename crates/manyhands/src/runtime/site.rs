@@ -18,7 +18,7 @@ pub(crate) struct Site {
     alone: AtomicU32,
     /// How many calls the last such sentence lasted.
     sentence: AtomicU32,
-    /// The sentence is for calls expected to take fewer ticks than this.
+    /// The sentence is for calls of fewer items than this.
     alone_below: AtomicU64,
 }
 
@@ -73,12 +73,12 @@ impl Site {
         }
     }
 
-    /// Whether this call, expected to take so many ticks, is to be run alone; counts it off.
+    /// Whether this call, of so many items, is to be run alone; counts it off.
     #[inline]
-    pub(crate) fn is_sentenced(&self, expected: u64) -> bool {
+    pub(crate) fn is_sentenced(&self, items: u64) -> bool {
         // Relaxed, here and below: advice; two threads may count the same call.
         let left = self.alone.load(Ordering::Relaxed);
-        if left == 0 || expected >= self.alone_below.load(Ordering::Relaxed) {
+        if left == 0 || items >= self.alone_below.load(Ordering::Relaxed) {
             return false;
         }
         self.alone.store(left - 1, Ordering::Relaxed);
@@ -114,13 +114,13 @@ impl Site {
             } else {
                 patience
             };
-            self.sharing_hurt(if alone == 0 { 1 } else { longest }, elapsed);
+            self.sharing_hurt(if alone == 0 { 1 } else { longest }, items);
         }
     }
 
     /// Sharing made a call slower: run the next ones alone, more of them each time, `longest` at most.
     #[cold]
-    fn sharing_hurt(&self, longest: u64, elapsed: u64) {
+    fn sharing_hurt(&self, longest: u64, items: u64) {
         // Relaxed: advice.
         let doubled = self.sentence.load(Ordering::Relaxed) * 2 + 1;
         // Relaxed: advice.
@@ -130,7 +130,7 @@ impl Site {
         self.sentence.store(sentence, Ordering::Relaxed);
         // Relaxed: advice.
         self.alone_below
-            .store(elapsed.saturating_mul(4), Ordering::Relaxed);
+            .store(items.saturating_mul(4), Ordering::Relaxed);
         self.alone.store(sentence, Ordering::Relaxed);
     }
 
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_site_that_was_hurt_badly_runs_alone_for_longer_each_time() {
         let site = Site::of(0x2000);
-        let sentence = || std::iter::from_fn(|| site.is_sentenced(900).then_some(())).count();
+        let sentence = || std::iter::from_fn(|| site.is_sentenced(39).then_some(())).count();
         assert_eq!(sentence(), 0);
         site.learn_shared(1000, 2000, 10);
         assert_eq!(
@@ -213,8 +213,8 @@ mod tests {
         let site = Site::of(0x3000);
         site.learn_alone(100 << 10);
         site.learn_shared(1000, 2000, 10);
-        assert!(!site.is_sentenced(8000));
-        assert!(site.is_sentenced(7999));
+        assert!(!site.is_sentenced(40));
+        assert!(site.is_sentenced(39));
     }
 
     #[test]

@@ -206,7 +206,7 @@ fn drive_stretch<S: Indexed, C: Consumer<S::Item>>(
     }
     let known = Rate(site.cost());
     let expected = known.ticks_for(rest.end - start);
-    let alone = plan.degree == Some(1) || site.is_sentenced(expected);
+    let alone = plan.degree == Some(1) || site.is_sentenced(rest.end - start);
     if !alone && pays_to_share(expected) {
         return shared::share(rest, &mut runner, plan, site, known);
     }
