@@ -220,7 +220,7 @@ fn drive_stretch<S: Indexed, C: Consumer<S::Item>>(
             break;
         }
         let left = probe.measure(to - from, rest.end - to);
-        if pays_to_share(left) {
+        if !alone && pays_to_share(left) {
             return shared::share(rest, &mut runner, plan, site, probe.rate);
         }
     }
