@@ -24,7 +24,7 @@ fn check_takes_part(name: &str, other: &str, work: impl Fn(&(dyn Fn() + Sync))) 
     attempt_until("another thread takes part", || {
         let names = Mutex::new(BTreeSet::new());
         work(&|| {
-            busy_micros(20);
+            busy_micros(500);
             names.lock().unwrap().insert(thread_name());
         });
         let mut names = names.into_inner().unwrap();
