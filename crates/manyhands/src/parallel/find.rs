@@ -4,7 +4,7 @@ use crate::parallel::consumer::{Consumer, Ending, Watch};
 use crate::parallel::control::{Both, LoopState};
 use crate::parallel::options::Options;
 use crate::parallel::source::{Drive, Feed, Source};
-use crate::sync::{Mutex, lock};
+use crate::sync::{Mutex, into_inner, lock};
 
 /// Keeps the found item with the lowest position.
 struct Finding<'a, T, P, W> {
@@ -98,10 +98,7 @@ impl<E: Ending> Options<'_, E> {
             found: Mutex::new(None),
         };
         source.into_feed().drive(&finding, &self.plan());
-        let found = finding
-            .found
-            .into_inner()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let found = into_inner(finding.found);
         ending.conclude(Some(found.map(|(_, item)| item)))
     }
 }

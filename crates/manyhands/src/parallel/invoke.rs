@@ -5,7 +5,7 @@ use crate::parallel::consumer::{Consumer, Ending};
 use crate::parallel::engine::{Opening, Plan};
 use crate::parallel::options::Options;
 use crate::parallel::source::{Drive, Feed};
-use crate::sync::{Mutex, lock};
+use crate::sync::{Mutex, into_inner, lock};
 
 /// Closures to be invoked together: a tuple of 2 to 12, an array, or a vector. Sealed.
 pub trait Invoke: sealed::Sealed {
@@ -36,10 +36,7 @@ impl<R, F: FnOnce() -> R> Place<F, R> {
     }
 
     fn into_result(self) -> Option<R> {
-        self.0
-            .into_inner()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .1
+        into_inner(self.0).1
     }
 }
 
@@ -82,12 +79,7 @@ fn run_all<E: Ending>(count: usize, options: &Options<'_, E>, run: impl Fn(usize
         ..options.plan()
     };
     (0..count).into_feed().drive(&invoking, &plan);
-    resume_all(
-        invoking
-            .panics
-            .into_inner()
-            .unwrap_or_else(|poisoned| poisoned.into_inner()),
-    );
+    resume_all(into_inner(invoking.panics));
 }
 
 impl<F> sealed::Sealed for Vec<F> {}

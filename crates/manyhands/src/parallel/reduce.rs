@@ -3,7 +3,7 @@
 use crate::parallel::consumer::{Consumer, Ending, Watch};
 use crate::parallel::options::{Grouping, Options};
 use crate::parallel::source::{Drive, Feed, Source};
-use crate::sync::{Mutex, lock};
+use crate::sync::{Mutex, into_inner, lock};
 use std::iter::Sum;
 
 /// How items become a value, and values one value.
@@ -210,10 +210,7 @@ impl<E: Ending> Options<'_, E> {
             Grouping::Any => source.into_feed().drive(&folding, &self.plan()),
             Grouping::Fixed => source.into_feed().drive_leaves(&folding, &self.plan()),
         }
-        let mut parts = folding
-            .parts
-            .into_inner()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut parts = into_inner(folding.parts);
         parts.sort_by_key(|(first, _)| *first);
         parts
             .into_iter()

@@ -20,7 +20,7 @@ use crate::runtime::seat::{OPEN_DEPTH, Seat};
 use crate::runtime::worker::{self, Found};
 use crate::runtime::{current, wait};
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Mutex, lock, spin_loop};
+use crate::sync::{Mutex, into_inner, lock, spin_loop};
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
@@ -129,10 +129,7 @@ fn run_scope<'scope, R>(seat: Option<&'static Seat>, body: impl FnOnce(&Scope<'s
         "a scope ends with every closure finished"
     );
     frame.disarm();
-    let mut panics = scope
-        .panics
-        .into_inner()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut panics = into_inner(scope.panics);
     match value {
         Ok(value) => {
             resume_all(panics);

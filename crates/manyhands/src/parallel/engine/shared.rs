@@ -17,7 +17,7 @@ use crate::runtime::seat::Seat;
 use crate::runtime::site::Site;
 use crate::runtime::{OpenCall, OpenSlot, current, next_slot, wait};
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use crate::sync::{Mutex, clock, lock};
+use crate::sync::{Mutex, clock, into_inner, lock};
 
 /// A loop's rest, open to helpers.
 #[repr(C)]
@@ -90,11 +90,7 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
         let ended = clock::ticks();
         note_end(ended);
         call.learn(site, ended.saturating_sub(begun), u64::from(len));
-        resume_all(
-            call.panics
-                .into_inner()
-                .unwrap_or_else(|poisoned| poisoned.into_inner()),
-        );
+        resume_all(into_inner(call.panics));
     });
 }
 

@@ -15,7 +15,7 @@ use crate::parallel::source::{Drive, Feed};
 use crate::runtime::seat::Seat;
 use crate::runtime::{OpenCall, OpenSlot, current, next_slot, wait};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync::{Mutex, clock, lock};
+use crate::sync::{Mutex, clock, into_inner, lock};
 
 /// An iterator as a source of loops; made by [`from_iter`].
 #[derive(Debug)]
@@ -244,11 +244,7 @@ fn share<I, C>(
             seat.open_depth.set(seat.open_depth.get() - 1);
         }
         frame.disarm();
-        resume_all(
-            call.panics
-                .into_inner()
-                .unwrap_or_else(|poisoned| poisoned.into_inner()),
-        );
+        resume_all(into_inner(call.panics));
     });
 }
 
