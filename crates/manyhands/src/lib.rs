@@ -28,7 +28,6 @@ mod sync;
 #[expect(unsafe_code, reason = "queues of pointers; see each file's header")]
 mod queue;
 
-#[cfg(not(loom))]
 mod probe;
 
 #[expect(unsafe_code, reason = "erased work; see each file's header")]
@@ -68,4 +67,6 @@ struct Readme;
 #[cfg(not(loom))]
 pub use job::AggregatePanic;
 #[cfg(not(loom))]
-pub use runtime::{BuildError, Builder, EnterGuard, Runtime, Scope, ShutdownReport, join, scope};
+pub use runtime::{
+    BuildError, Builder, EnterGuard, Metrics, Runtime, Scope, ShutdownReport, join, scope,
+};

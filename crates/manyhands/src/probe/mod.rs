@@ -1,10 +1,11 @@
-//! Counters that a thread keeps about itself: the write side of diagnostics.
+//! Counters: the write side of diagnostics.
 //!
-//! Not here: reading them together, and anything that formats.
+//! Not here: reading them together (`runtime/metrics.rs`), and anything that formats.
 
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::counting::{AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard, lock, try_lock};
 
-/// A number that one thread raises and any thread reads, by its `Debug` so far.
+/// A number that one thread raises and any thread reads.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -12,19 +13,82 @@ impl Counter {
     /// Adds one. Only the owning thread calls this, so no read-modify-write is needed.
     #[inline]
     pub(crate) fn bump(&self) {
+        self.add(1);
+    }
+
+    /// Adds `count`, as [`bump`](Self::bump) does.
+    #[inline]
+    pub(crate) fn add(&self, count: u64) {
         // Relaxed, both: one writer, and readers take a snapshot that may be late.
         self.0
-            .store(self.0.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            .store(self.0.load(Ordering::Relaxed) + count, Ordering::Relaxed);
+    }
+
+    /// What has been counted, or had been a moment ago.
+    pub(crate) fn read(&self) -> u64 {
+        // Relaxed: a count stands alone.
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Starts again from 0. Only the owning thread calls this.
+    fn reset(&self) {
+        // Relaxed: as in `add`.
+        self.0.store(0, Ordering::Relaxed);
+    }
+}
+
+/// A number that any thread raises: for slow paths only.
+#[derive(Debug, Default)]
+pub(crate) struct SharedCounter(AtomicU64);
+
+impl SharedCounter {
+    /// Adds one.
+    #[cold]
+    pub(crate) fn bump(&self) {
+        // Relaxed: a count stands alone.
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Starts again from 0. Nobody may be counting.
+    pub(crate) fn reset(&self) {
+        // Relaxed: as in `bump`.
+        self.0.store(0, Ordering::Relaxed);
+    }
+
+    /// What has been counted, or had been a moment ago.
+    pub(crate) fn read(&self) -> u64 {
+        // Relaxed: a count stands alone.
+        self.0.load(Ordering::Relaxed)
     }
 }
 
 /// What one seat counts.
 #[derive(Debug, Default)]
 pub(crate) struct SeatCounters {
-    /// Jobs, tasks and loop blocks finished: the sign of life that the monitor looks for.
+    /// Jobs, tasks and loop blocks finished.
     pub(crate) finished: Counter,
-    /// Jobs and tasks taken from another seat.
+    /// Jobs and runs of tasks taken from another seat.
     pub(crate) stolen: Counter,
     /// Times the thread went to sleep.
     pub(crate) parked: Counter,
+    /// Times the thread found a lock taken that has no counter of its own.
+    pub(crate) contended: Counter,
+}
+
+impl SeatCounters {
+    /// Locks `mutex`, and counts if another thread had it.
+    pub(crate) fn lock<'mutex, T>(&self, mutex: &'mutex Mutex<T>) -> MutexGuard<'mutex, T> {
+        try_lock(mutex).unwrap_or_else(|| {
+            self.contended.bump();
+            lock(mutex)
+        })
+    }
+
+    /// A new occupant starts from 0.
+    pub(crate) fn reset(&self) {
+        self.finished.reset();
+        self.stolen.reset();
+        self.parked.reset();
+        self.contended.reset();
+    }
 }

@@ -23,6 +23,7 @@
 //!
 //! Unsafe: links live in tasks reached by pointer.
 
+use crate::probe::SharedCounter;
 use crate::sync::Padded;
 use crate::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::ptr;
@@ -73,6 +74,8 @@ pub(crate) struct TaskQueue<T> {
     /// First task, or null when the first is the one whose push found `back` null.
     front: Padded<AtomicPtr<T>>,
     taking: AtomicBool,
+    /// Times that a taker gave up because another was at work.
+    contended: SharedCounter,
 }
 
 impl<T: Linked> TaskQueue<T> {
@@ -82,6 +85,7 @@ impl<T: Linked> TaskQueue<T> {
             back: Padded(AtomicPtr::new(ptr::null_mut())),
             front: Padded(AtomicPtr::new(ptr::null_mut())),
             taking: AtomicBool::new(false),
+            contended: SharedCounter::default(),
         }
     }
 
@@ -97,6 +101,16 @@ impl<T: Linked> TaskQueue<T> {
     pub(crate) fn is_empty(&self) -> bool {
         // SeqCst: the other half of the idle protocol.
         self.back.load(Ordering::SeqCst).is_null()
+    }
+
+    /// How often a taker gave up because another was at work.
+    pub(crate) fn contentions(&self) -> u64 {
+        self.contended.read()
+    }
+
+    /// Counts contentions from 0 again.
+    pub(crate) fn forget_contentions(&self) {
+        self.contended.reset();
     }
 
     /// Takes up to `max` tasks from the front.
@@ -160,11 +174,15 @@ impl<T: Linked> TaskQueue<T> {
     fn try_lock(&self) -> bool {
         // Relaxed, both: the exchange decides, and where it fails nothing is read.
         // Acquire: pairs with the Release in `take`.
-        !self.taking.load(Ordering::Relaxed)
+        let locked = !self.taking.load(Ordering::Relaxed)
             && self
                 .taking
                 .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
-                .is_ok()
+                .is_ok();
+        if !locked {
+            self.contended.bump();
+        }
+        locked
     }
 
     /// Takes the first task. The take lock is held.
@@ -213,7 +231,7 @@ impl<T: Linked> TaskQueue<T> {
 mod tests {
     use super::{Linked, TaskQueue};
     use std::ptr;
-    use std::sync::atomic::AtomicPtr;
+    use std::sync::atomic::{AtomicPtr, Ordering};
 
     struct Node {
         link: AtomicPtr<Self>,
@@ -277,6 +295,18 @@ mod tests {
     }
 
     #[test]
+    fn a_taker_that_finds_another_at_work_gives_up_and_is_counted() {
+        let queue = TaskQueue::new();
+        push(&queue, 7);
+        assert!(queue.try_lock());
+        assert_eq!((take(&queue), take(&queue)), (None, None));
+        assert_eq!(queue.contentions(), 2);
+        queue.taking.store(false, Ordering::Relaxed);
+        assert_eq!(take(&queue), Some(7));
+        assert_eq!(queue.contentions(), 2);
+    }
+
+    #[test]
     fn every_task_of_many_pushers_is_taken_once_and_in_its_pushers_order() {
         const PUSHERS: usize = 3;
         const EACH: usize = if cfg!(miri) { 100 } else { 20_000 };
@@ -305,7 +335,7 @@ mod tests {
         const EACH: usize = if cfg!(miri) { 100 } else { 50_000 };
         let (from, to) = (TaskQueue::new(), TaskQueue::new());
         let taken = std::sync::atomic::AtomicUsize::new(0);
-        let relaxed = std::sync::atomic::Ordering::Relaxed;
+        let relaxed = Ordering::Relaxed;
         std::thread::scope(|scope| {
             scope.spawn(|| (0..EACH).for_each(|i| push(&from, i)));
             for _ in 0..2 {

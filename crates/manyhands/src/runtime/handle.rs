@@ -2,7 +2,7 @@
 
 use crate::runtime::current::{self, EnterGuard, Guest};
 use crate::runtime::seat::Occupant;
-use crate::runtime::{Builder, Shared};
+use crate::runtime::{Builder, Metrics, Shared};
 use std::fmt;
 use std::sync::Arc;
 
@@ -86,6 +86,23 @@ impl Runtime {
     /// Worker threads started so far, sleeping ones and those that stand in for blocked ones included.
     pub fn threads(&self) -> usize {
         self.shared.idle.started()
+    }
+
+    /// What the runtime does now, and what it has done so far.
+    ///
+    /// # Cost
+    /// Some loads for each thread the runtime has ever had; nothing is locked or held up.
+    ///
+    /// # Examples
+    /// ```
+    /// let runtime = manyhands::Runtime::builder().workers(2).build()?;
+    /// runtime.install(|| manyhands::task::run(|| 6 * 7)).join().unwrap();
+    /// let metrics = runtime.metrics();
+    /// assert_eq!((metrics.workers, metrics.threads_started), (2, 1));
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
+    pub fn metrics(&self) -> Metrics {
+        Metrics::of(&self.shared)
     }
 
     /// Ends the runtime: each worker finishes what it runs, and what has not started is dropped.

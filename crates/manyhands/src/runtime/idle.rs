@@ -92,6 +92,20 @@ impl Idle {
         Self::searching_in(self.counts.load(Ordering::SeqCst)) > 0
     }
 
+    /// How many threads do what, all at one moment.
+    pub(crate) fn census(&self) -> Census {
+        // Relaxed: a snapshot stands alone.
+        let counts = self.counts.load(Ordering::Relaxed);
+        let field = |unit: u64| ((counts / unit) & FIELD_MASK) as usize;
+        Census {
+            awake: field(AWAKE) + field(GUEST),
+            searching: field(SEARCHING),
+            blocked: field(BLOCKED),
+            // Relaxed: as above.
+            found_blocked: self.found_blocked.load(Ordering::Relaxed) as usize,
+        }
+    }
+
     /// Whether nobody runs at all.
     pub(crate) fn is_quiet(&self) -> bool {
         // SeqCst: I1; the monitor goes to sleep on this.
@@ -247,6 +261,19 @@ impl Idle {
     fn searching_in(counts: u64) -> u64 {
         (counts / SEARCHING) & FIELD_MASK
     }
+}
+
+/// Threads by what they do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Census {
+    /// Workers that are awake or being woken, and guests.
+    pub(crate) awake: usize,
+    /// Of these: look for work.
+    pub(crate) searching: usize,
+    /// Of these: said that they wait, asleep.
+    pub(crate) blocked: usize,
+    /// Of these: the monitor found them off the processor.
+    pub(crate) found_blocked: usize,
 }
 
 /// What a thread may begin and end, beside being awake.

@@ -16,6 +16,8 @@ mod handle;
 #[cfg(not(loom))]
 mod join;
 #[cfg(not(loom))]
+mod metrics;
+#[cfg(not(loom))]
 mod monitor;
 #[cfg(not(loom))]
 mod placement;
@@ -42,6 +44,8 @@ pub use current::EnterGuard;
 pub use handle::{Runtime, ShutdownReport};
 #[cfg(not(loom))]
 pub use join::join;
+#[cfg(not(loom))]
+pub use metrics::Metrics;
 #[cfg(not(loom))]
 pub(crate) use scope::next_slot;
 #[cfg(not(loom))]

@@ -129,6 +129,9 @@ fn run_scope<'scope, R>(seat: Option<&'static Seat>, body: impl FnOnce(&Scope<'s
         "a scope ends with every closure finished"
     );
     frame.disarm();
+    if let Some(seat) = seat {
+        seat.counters.contended.add(scope.queue.contentions());
+    }
     let mut panics = into_inner(scope.panics);
     match value {
         Ok(value) => {

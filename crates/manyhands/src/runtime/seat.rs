@@ -169,6 +169,8 @@ impl Seat {
                 seat
             }
         };
+        seat.counters.reset();
+        seat.tasks.forget_contentions();
         // Relaxed: read by the occupant, to whom the seat is handed over with synchronisation.
         seat.runtime.store(runtime.cast_mut(), Ordering::Relaxed);
         Some(seat)

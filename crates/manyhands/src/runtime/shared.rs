@@ -5,6 +5,7 @@
 //! Unsafe: seats are kept as pointers to leaked memory; queues take jobs by pointer.
 
 use crate::job::{Action, Job};
+use crate::probe::SharedCounter;
 use crate::queue::TaskQueue;
 use crate::runtime::builder::Settings;
 use crate::runtime::idle::{Claim, Idle};
@@ -40,6 +41,8 @@ pub(crate) struct Shared {
     /// Tasks dropped because they had not been started.
     dropped: AtomicUsize,
     threads: Mutex<Vec<thread::JoinHandle<()>>>,
+    /// Threads ever started for workers.
+    pub(crate) threads_started: SharedCounter,
     this: Weak<Self>,
 }
 
@@ -62,6 +65,7 @@ impl Shared {
             ended: AtomicBool::new(false),
             dropped: AtomicUsize::new(0),
             threads: Mutex::new(Vec::new()),
+            threads_started: SharedCounter::default(),
             this: Weak::clone(this),
         })
     }
@@ -177,9 +181,13 @@ impl Shared {
         // Acquire: pairs with the AcqRel in `take_guest_seat`; a seat not yet stored reads as null.
         let guests_end = self.guests_end.load(Ordering::Acquire);
         let guests = self.settings.threads_max..self.settings.threads_max + guests_end;
-        (0..self.idle.started())
-            .chain(guests)
-            .filter_map(|index| self.seat_at(index))
+        let guest_seats = guests.filter_map(|index| self.seat_at(index));
+        self.worker_seats().chain(guest_seats)
+    }
+
+    /// The seats of started workers.
+    pub(crate) fn worker_seats(&self) -> impl Iterator<Item = &'static Seat> {
+        (0..self.idle.started()).filter_map(|index| self.seat_at(index))
     }
 
     /// All seats but `seat`, beginning after the `random`th.
@@ -317,7 +325,10 @@ impl Shared {
             Settings::run_hook(this.settings.on_stop.as_ref(), index);
             drop(stay);
         });
-        spawned.map(|thread| threads.push(thread)).is_ok()
+        let Ok(thread) = spawned else { return false };
+        threads.push(thread);
+        self.threads_started.bump();
+        true
     }
 
     /// Drops every queued task without running it.

@@ -24,6 +24,8 @@ pub(crate) use padded::Padded;
 pub(crate) use park::Parker;
 pub(crate) use prefetch::prefetch_for_writing;
 
+use std::sync::TryLockError;
+
 /// Atomic types and orderings.
 pub(crate) mod atomic {
     #[cfg(loom)]
@@ -36,6 +38,11 @@ pub(crate) mod atomic {
     pub(crate) use std::sync::atomic::{
         AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
     };
+}
+
+/// Atomics of counters. They take part in no protocol, so the models leave their orders unexplored.
+pub(crate) mod counting {
+    pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
 }
 
 #[cfg(loom)]
@@ -65,6 +72,15 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     match mutex.lock() {
         Ok(guard) => guard,
         Err(poisoned) => poisoned.into_inner(),
+    }
+}
+
+/// Locks a mutex unless another thread has it; poison carries no information, as for [`lock`].
+pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
     }
 }
 

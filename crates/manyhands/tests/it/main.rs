@@ -29,6 +29,7 @@ mod invoke;
 mod leave_early;
 mod local;
 mod map;
+mod metrics;
 mod range;
 mod reduce;
 mod runtime;

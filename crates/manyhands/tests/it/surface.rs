@@ -6,7 +6,9 @@ use manyhands::parallel::{
     Uncancellable, options,
 };
 use manyhands::task::{JoinError, JoinHandle};
-use manyhands::{AggregatePanic, BuildError, Builder, EnterGuard, Runtime, Scope, ShutdownReport};
+use manyhands::{
+    AggregatePanic, BuildError, Builder, EnterGuard, Metrics, Runtime, Scope, ShutdownReport,
+};
 use std::cell::Cell;
 use std::error::Error;
 use std::fmt::{Debug, Display};
@@ -30,6 +32,7 @@ const _: () = {
     is_sent::<Builder>();
     is_sent::<BuildError>();
     is_sent::<ShutdownReport>();
+    is_sent::<Metrics>();
     is_sent::<AggregatePanic>();
     is_sent::<JoinHandle<u8>>();
     is_sent::<JoinHandle<Cell<u8>>>();
@@ -52,6 +55,7 @@ const _: () = {
     is_shared::<Builder>();
     is_shared::<BuildError>();
     is_shared::<ShutdownReport>();
+    is_shared::<Metrics>();
     is_shared::<JoinHandle<u8>>();
     is_shared::<JoinHandle<Cell<u8>>>();
     is_shared::<Source>();
@@ -72,6 +76,7 @@ const _: () = {
     is_printed::<Builder>();
     is_printed::<BuildError>();
     is_printed::<ShutdownReport>();
+    is_printed::<Metrics>();
     is_printed::<EnterGuard<'_>>();
     is_printed::<Scope<'_>>();
     is_printed::<AggregatePanic>();
@@ -99,6 +104,7 @@ const _: () = {
     is_copied::<Options<'_, Cancellable<'_>>>();
     is_copied::<Outcome<u64>>();
     is_copied::<ShutdownReport>();
+    is_copied::<Metrics>();
     is_cloned::<Token>();
     is_cloned::<Cancelled>();
     is_cloned::<BuildError>();

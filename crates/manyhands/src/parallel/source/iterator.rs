@@ -256,7 +256,12 @@ impl<I: Iterator, C: Consumer<I::Item>> Call<'_, I, C> {
         // Relaxed: a runner may see the stop a chunk late.
         while !self.stopped.load(Ordering::Relaxed) {
             let begun = clock::ticks();
-            let filled = lock(&self.pull).fill(&mut chunk, size);
+            let mut pull = match seat {
+                Some(seat) => seat.counters.lock(&self.pull),
+                None => lock(&self.pull),
+            };
+            let filled = pull.fill(&mut chunk, size);
+            drop(pull);
             let first = match filled {
                 Ok(first) => first,
                 Err(payload) => return self.note_panic(payload),

@@ -1,0 +1,176 @@
+//! Metrics: each number counts what it says.
+
+use crate::support::{Board, on, on_runtime, wait_until};
+use manyhands::parallel::{from_iter, options};
+use manyhands::{Metrics, Runtime, join, task};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Waits until the metrics are as they should be; returns what they are then.
+fn wait_for(runtime: &Runtime, what: &str, condition: impl Fn(&Metrics) -> bool) -> Metrics {
+    wait_until(what, || condition(&runtime.metrics()));
+    runtime.metrics()
+}
+
+#[test]
+fn a_new_runtime_has_done_nothing() {
+    on_runtime(3, |runtime| {
+        let metrics = runtime.metrics();
+        assert_eq!(metrics.workers, 3);
+        let now = [
+            metrics.threads,
+            metrics.working,
+            metrics.searching,
+            metrics.asleep,
+            metrics.blocked,
+            metrics.found_blocked,
+        ];
+        assert_eq!(now, [0; 6]);
+        let totals = [
+            metrics.steals,
+            metrics.parks,
+            metrics.threads_started,
+            metrics.completed,
+            metrics.contentions,
+        ];
+        assert_eq!(totals, [0; 5]);
+    });
+}
+
+#[test]
+fn totals_do_not_come_from_an_earlier_runtime() {
+    for _ in 0..3 {
+        on_runtime(2, |runtime| {
+            let before = runtime.metrics();
+            assert_eq!((before.completed, before.parks), (0, 0));
+            runtime.install(|| task::run(|| ())).join().unwrap();
+            wait_for(runtime, "one task completed", |now| now.completed == 1);
+        });
+    }
+}
+
+#[test]
+fn every_task_is_completed_once() {
+    on_runtime(2, |runtime| {
+        let _entered = runtime.enter();
+        let tasks: Vec<_> = (0..1_000).map(|i| task::run(move || i)).collect();
+        for (i, task) in tasks.into_iter().enumerate() {
+            assert_eq!(task.join().unwrap(), i);
+        }
+        let metrics = wait_for(runtime, "all are completed", |now| now.completed >= 1_000);
+        assert_eq!(metrics.completed, 1_000);
+    });
+}
+
+#[test]
+fn threads_that_run_are_working_and_those_without_work_are_asleep() {
+    on_runtime(2, |runtime| {
+        let events = Arc::new(Board::new(3));
+        let tasks = [0, 1].map(|number| {
+            let events = Arc::clone(&events);
+            let work = move || {
+                events.happens(number);
+                events.wait_for(2);
+            };
+            runtime.install(|| task::run(work))
+        });
+        events.wait_for(0);
+        events.wait_for(1);
+        let busy = wait_for(runtime, "both work", |now| now.working == 2);
+        assert_eq!((busy.threads, busy.threads_started), (2, 2));
+        assert_eq!(busy.asleep, 0);
+        events.happens(2);
+        for task in tasks {
+            task.join().unwrap();
+        }
+        let idle = wait_for(runtime, "both are asleep", |now| now.asleep == 2);
+        assert_eq!((idle.threads, idle.working, idle.searching), (2, 0, 0));
+        assert!(idle.parks >= 2);
+        assert_eq!(idle.threads_started, 2);
+    });
+}
+
+#[test]
+fn an_outside_caller_works_while_it_takes_part() {
+    on_runtime(2, |runtime| {
+        let inside = runtime.install(|| runtime.metrics());
+        assert_eq!((inside.working, inside.threads), (1, 0));
+        assert_eq!(runtime.metrics().working, 0);
+    });
+}
+
+#[test]
+fn a_worker_without_work_searches_before_it_sleeps() {
+    on_runtime(1, |runtime| {
+        runtime.install(|| task::run(|| ())).join().unwrap();
+        // It sleeps soon; each task gives another chance to see it.
+        wait_until("somebody searches", || {
+            runtime.install(|| drop(task::run(|| ())));
+            runtime.metrics().searching == 1
+        });
+    });
+}
+
+#[test]
+fn the_stolen_half_of_a_join_is_a_steal_and_its_waiter_is_blocked() {
+    on_runtime(2, |runtime| {
+        let before = runtime.metrics();
+        let (stolen, seen) = (AtomicBool::new(false), AtomicBool::new(false));
+        runtime.install(|| {
+            join(
+                || {
+                    wait_until("the second half is stolen", || {
+                        stolen.load(Ordering::SeqCst)
+                    });
+                },
+                || {
+                    stolen.store(true, Ordering::SeqCst);
+                    // The first half has ended by now or soon, and its caller waits for this one.
+                    wait_for(runtime, "only the thief works", |now| {
+                        now.blocked == 1 && now.working == 1
+                    });
+                    seen.store(true, Ordering::SeqCst);
+                },
+            )
+        });
+        assert!(seen.into_inner());
+        let after = runtime.metrics();
+        assert_eq!((before.steals, after.steals), (0, 1));
+        assert_eq!(after.blocked, 0);
+    });
+}
+
+#[test]
+fn threads_that_block_without_a_word_are_found() {
+    let runtime = Runtime::builder().workers(1).max_threads(2).build();
+    on(runtime.unwrap(), |runtime| {
+        let events = Arc::new(Board::new(1));
+        // The third stays visible while the first two block, because no third thread is allowed.
+        let tasks = [(); 3].map(|()| {
+            let events = Arc::clone(&events);
+            runtime.install(|| task::run(move || events.wait_for(0)))
+        });
+        let metrics = wait_for(runtime, "both are found", |now| now.found_blocked == 2);
+        assert_eq!((metrics.threads_started, metrics.working), (2, 0));
+        events.happens(0);
+        for task in tasks {
+            task.join().unwrap();
+        }
+        wait_for(runtime, "none is blocked", |now| now.found_blocked == 0);
+    });
+}
+
+#[test]
+fn runners_that_meet_at_an_iterator_are_contentions() {
+    on_runtime(2, |runtime| {
+        // The first item is not given before another runner has come for one.
+        let items = (0..10).inspect(|item| {
+            if *item == 0 {
+                wait_for(runtime, "another runner comes", |now| now.contentions > 0);
+            }
+        });
+        let loop_options = options().runtime(runtime);
+        loop_options.for_each(from_iter(items).unbuffered(), |_| {});
+        assert!(runtime.metrics().contentions > 0);
+    });
+}
