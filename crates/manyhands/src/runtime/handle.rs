@@ -98,7 +98,8 @@ impl Runtime {
     /// let runtime = manyhands::Runtime::builder().workers(2).build()?;
     /// runtime.install(|| manyhands::task::run(|| 6 * 7)).join().unwrap();
     /// let metrics = runtime.metrics();
-    /// assert_eq!((metrics.workers, metrics.threads_started), (2, 1));
+    /// assert_eq!(metrics.workers, 2);
+    /// assert!((1..=2).contains(&metrics.threads_started));
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
     pub fn metrics(&self) -> Metrics {
