@@ -65,7 +65,7 @@ mod models;
 struct Readme;
 
 #[cfg(not(loom))]
-pub use job::AggregatePanic;
+pub use job::{AggregatePanic, PanicPayload};
 #[cfg(not(loom))]
 pub use runtime::{
     BuildError, Builder, EnterGuard, Metrics, Runtime, Scope, ShutdownReport, join, scope,

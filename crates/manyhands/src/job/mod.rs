@@ -9,12 +9,14 @@
 pub(crate) mod block;
 mod execution;
 mod latch;
+mod payload;
 mod unwind;
 
 pub(crate) use execution::ExecutionId;
 pub(crate) use latch::{Latch, SeatNumber};
+pub use payload::PanicPayload;
 pub use unwind::AggregatePanic;
-pub(crate) use unwind::{AbortOnUnwind, Payload, catch, message_of, resume_all};
+pub(crate) use unwind::{AbortOnUnwind, Payload, catch, resume_all};
 
 use crate::queue::Linked;
 use crate::sync::atomic::AtomicPtr;

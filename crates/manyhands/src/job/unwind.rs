@@ -1,6 +1,8 @@
 //! Panics as values, and a guard for code that must not unwind.
 
+use crate::job::PanicPayload;
 use std::any::Any;
+use std::error::Error;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -20,15 +22,10 @@ pub(crate) fn resume_all(mut payloads: Vec<Payload>) {
     match payloads.len() {
         0 => {}
         1 => resume_unwind(payloads.remove(0)),
-        _ => resume_unwind(Box::new(AggregatePanic { payloads })),
+        _ => resume_unwind(Box::new(AggregatePanic {
+            payloads: payloads.into_iter().map(PanicPayload::new).collect(),
+        })),
     }
-}
-
-/// The message of a panic, if it carried one.
-pub(crate) fn message_of(payload: &Payload) -> &str {
-    let text = payload.downcast_ref::<&'static str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message")
 }
 
 /// The payload of the panic that a parallel call resumes when more than one of its bodies panicked.
@@ -46,20 +43,21 @@ pub(crate) fn message_of(payload: &Payload) -> &str {
 /// ```
 #[doc(alias = "AggregateException")]
 pub struct AggregatePanic {
-    payloads: Vec<Payload>,
+    payloads: Vec<PanicPayload>,
 }
 
 impl AggregatePanic {
     /// What each panic carried.
     #[must_use]
-    pub fn payloads(&self) -> &[Box<dyn Any + Send + 'static>] {
+    pub fn payloads(&self) -> &[PanicPayload] {
         &self.payloads
     }
 
     /// What each panic carried, to be kept.
     #[must_use]
     pub fn into_payloads(self) -> Vec<Box<dyn Any + Send + 'static>> {
-        self.payloads
+        let payloads = self.payloads.into_iter();
+        payloads.map(PanicPayload::into_inner).collect()
     }
 }
 
@@ -68,7 +66,7 @@ impl fmt::Display for AggregatePanic {
         write!(f, "{} panics:", self.payloads.len())?;
         self.payloads
             .iter()
-            .try_for_each(|payload| write!(f, " [{}]", message_of(payload)))
+            .try_for_each(|payload| write!(f, " [{payload}]"))
     }
 }
 
@@ -77,6 +75,8 @@ impl fmt::Debug for AggregatePanic {
         fmt::Display::fmt(self, f)
     }
 }
+
+impl Error for AggregatePanic {}
 
 /// Aborts the process when dropped by unwinding. Forget it with [`disarm`](Self::disarm) when all is well.
 #[derive(Debug)]

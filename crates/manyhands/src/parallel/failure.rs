@@ -1,9 +1,8 @@
 //! Everything that went wrong in one call whose bodies can fail.
 
 use crate::cancel::Cancelled;
-use crate::job::{Payload, message_of};
+use crate::job::{PanicPayload, Payload};
 use crate::sync::{Mutex, lock};
-use std::any::Any;
 use std::error::Error;
 use std::fmt;
 
@@ -30,7 +29,7 @@ pub enum Failure<E> {
     /// It returned this error.
     Error(E),
     /// It panicked with this payload.
-    Panic(Box<dyn Any + Send + 'static>),
+    Panic(PanicPayload),
 }
 
 impl<E> Failures<E> {
@@ -50,10 +49,10 @@ impl<E> Failures<E> {
     }
 
     /// The payloads of bodies that panicked, with their positions.
-    pub fn panics(&self) -> impl Iterator<Item = (u64, &(dyn Any + Send))> {
+    pub fn panics(&self) -> impl Iterator<Item = (u64, &PanicPayload)> {
         self.iter().filter_map(|(position, failure)| match failure {
             Failure::Error(_) => None,
-            Failure::Panic(payload) => Some((position, &**payload)),
+            Failure::Panic(payload) => Some((position, payload)),
         })
     }
 
@@ -89,7 +88,7 @@ impl<E> Gathered<E> {
         let failure = match result {
             Ok(Ok(value)) => return Some(value),
             Ok(Err(error)) => Failure::Error(error),
-            Err(payload) => Failure::Panic(payload),
+            Err(payload) => Failure::Panic(PanicPayload::new(payload)),
         };
         lock(&self.0).push((position, failure));
         None
@@ -142,7 +141,7 @@ impl<E: fmt::Display> fmt::Display for Failure<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Error(error) => fmt::Display::fmt(error, f),
-            Self::Panic(payload) => write!(f, "panicked: {}", message_of(payload)),
+            Self::Panic(payload) => write!(f, "panicked: {payload}"),
         }
     }
 }
@@ -160,7 +159,7 @@ impl<E: fmt::Debug> fmt::Debug for Failure<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Error(error) => f.debug_tuple("Error").field(error).finish(),
-            Self::Panic(payload) => f.debug_tuple("Panic").field(&message_of(payload)).finish(),
+            Self::Panic(payload) => f.debug_tuple("Panic").field(payload).finish(),
         }
     }
 }

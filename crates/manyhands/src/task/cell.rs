@@ -6,7 +6,7 @@
 //!
 //! Unsafe: the cell is reached through a pointer to its header, and freed by its last holder.
 
-use crate::job::{Action, ExecutionId, Job, Latch, Payload, block, catch};
+use crate::job::{Action, ExecutionId, Job, Latch, PanicPayload, block, catch};
 use crate::runtime::seat::Seat;
 use crate::task::state::{AfterRelease, Claim, State};
 use std::cell::UnsafeCell;
@@ -37,7 +37,7 @@ pub(super) type Outcome<T> = Result<T, Failure>;
 /// Why a task has no result.
 #[derive(Debug)]
 pub(super) enum Failure {
-    Panicked(Payload),
+    Panicked(PanicPayload),
     Cancelled,
 }
 
@@ -181,7 +181,8 @@ impl<F: FnOnce() -> T, T> Cell<F, T> {
         let Stage::Waiting(closure) = std::mem::replace(stage, Stage::Taken) else {
             unreachable!("a task is claimed once")
         };
-        let outcome = catch(closure).map_err(Failure::Panicked);
+        let outcome =
+            catch(closure).map_err(|payload| Failure::Panicked(PanicPayload::new(payload)));
         *stage = Stage::Finished(outcome);
     }
 

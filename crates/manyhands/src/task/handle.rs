@@ -2,7 +2,6 @@
 //!
 //! Unsafe: the handle owns its part of the cell by pointer.
 
-use crate::job::message_of;
 use crate::runtime::current;
 use crate::runtime::seat::Seat;
 use crate::runtime::wait;
@@ -109,7 +108,7 @@ impl JoinError {
     /// The error itself when the task did not panic.
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, Self> {
         match self.0 {
-            Failure::Panicked(payload) => Ok(payload),
+            Failure::Panicked(payload) => Ok(payload.into_inner()),
             Failure::Cancelled => Err(self),
         }
     }
@@ -118,7 +117,7 @@ impl JoinError {
 impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Failure::Panicked(payload) => write!(f, "the task panicked: {}", message_of(payload)),
+            Failure::Panicked(payload) => write!(f, "the task panicked: {payload}"),
             Failure::Cancelled => f.write_str("the task was cancelled before it started"),
         }
     }

@@ -141,7 +141,7 @@ fn settle<T>(result: Result<T, Failures<Infallible>>) -> Result<(), Cancelled> {
         .into_vec()
         .into_iter()
         .map(|(_, failure)| match failure {
-            Failure::Panic(payload) => payload,
+            Failure::Panic(payload) => payload.into_inner(),
             Failure::Error(never) => match never {},
         })
         .collect();

@@ -4,9 +4,10 @@ use crate::support::{
     HighWater, attempt_until, blow, busy_micros, holds_within, message_of, on_each_runtime,
     on_runtime, panics_of, within,
 };
-use manyhands::AggregatePanic;
 use manyhands::cancel::Source;
 use manyhands::parallel::{self, Failure, from_iter, options};
+use manyhands::{AggregatePanic, task};
+use std::cell::Cell;
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -283,6 +284,46 @@ fn failures_print_their_positions_and_messages() {
         let failure = &failures.into_vec()[0].1;
         assert!(matches!(failure, Failure::Panic(_)));
         assert_eq!(format!("{failure:?}"), "Panic(\"oh dear\")");
+    });
+}
+
+#[test]
+fn failures_and_panics_go_up_with_a_question_mark() {
+    type Anything = Box<dyn Error + Send + Sync>;
+    within(60, || {
+        let failures = || -> Result<(), Anything> {
+            parallel::try_for_range(0..1, |_| -> Result<(), std::fmt::Error> { blow("oh dear") })?;
+            Ok(())
+        };
+        let error = failures().unwrap_err();
+        assert!(
+            error
+                .downcast_ref::<parallel::Failures<std::fmt::Error>>()
+                .is_some()
+        );
+        let task = || -> Result<(), Anything> { Ok(task::run(|| blow("oh dear")).join()?) };
+        assert_eq!(
+            task().unwrap_err().to_string(),
+            "the task panicked: oh dear"
+        );
+    });
+}
+
+#[test]
+fn a_payload_that_cannot_be_shared_comes_out_by_value_only() {
+    within(60, || {
+        let throw = |_| -> Result<(), ()> { blow(Cell::new(7)) };
+        let failures = parallel::try_for_range(0..1, throw).unwrap_err();
+        assert_eq!(failures.panics().next().unwrap().1.message(), None);
+        let Failure::Panic(payload) = failures.into_vec().remove(0).1 else {
+            panic!("it panicked")
+        };
+        assert_eq!(
+            format!("{payload} {payload:?}"),
+            "no message \"no message\""
+        );
+        let cell = payload.into_inner().downcast::<Cell<i32>>().unwrap();
+        assert_eq!(cell.get(), 7);
     });
 }
 

@@ -7,7 +7,8 @@ use manyhands::parallel::{
 };
 use manyhands::task::{JoinError, JoinHandle};
 use manyhands::{
-    AggregatePanic, BuildError, Builder, EnterGuard, Metrics, Runtime, Scope, ShutdownReport,
+    AggregatePanic, BuildError, Builder, EnterGuard, Metrics, PanicPayload, Runtime, Scope,
+    ShutdownReport,
 };
 use std::cell::Cell;
 use std::error::Error;
@@ -34,6 +35,7 @@ const _: () = {
     is_sent::<ShutdownReport>();
     is_sent::<Metrics>();
     is_sent::<AggregatePanic>();
+    is_sent::<PanicPayload>();
     is_sent::<JoinHandle<u8>>();
     is_sent::<JoinHandle<Cell<u8>>>();
     is_sent::<JoinError>();
@@ -55,6 +57,11 @@ const _: () = {
     is_shared::<Builder>();
     is_shared::<BuildError>();
     is_shared::<ShutdownReport>();
+    is_shared::<AggregatePanic>();
+    is_shared::<PanicPayload>();
+    is_shared::<JoinError>();
+    is_shared::<Failures<u8>>();
+    is_shared::<Failure<u8>>();
     is_shared::<Metrics>();
     is_shared::<JoinHandle<u8>>();
     is_shared::<JoinHandle<Cell<u8>>>();
@@ -80,6 +87,7 @@ const _: () = {
     is_printed::<EnterGuard<'_>>();
     is_printed::<Scope<'_>>();
     is_printed::<AggregatePanic>();
+    is_printed::<PanicPayload>();
     is_printed::<JoinHandle<u8>>();
     is_printed::<JoinHandle<Unprintable>>();
     is_printed::<JoinError>();
@@ -113,6 +121,7 @@ const _: () = {
     is_compared::<BuildError>();
     is_compared::<Outcome<u64>>();
     is_compared::<ShutdownReport>();
+    is_error::<AggregatePanic>();
     is_error::<BuildError>();
     is_error::<Cancelled>();
     is_error::<JoinError>();

@@ -1,0 +1,76 @@
+//! What a panic carried, as part of errors that threads share.
+//!
+//! Not here: catching and resuming (`unwind.rs`), where a payload is still the plain box.
+//!
+//! Unsafe: `Sync` by hand, because a payload need not be.
+
+use crate::job::unwind::Payload;
+use std::any::Any;
+use std::fmt;
+
+/// What a panic carried.
+///
+/// A panic's payload can be sent but perhaps not shared. Errors are shared, so this gives the payload itself
+/// out by value only, and a reference to it only as a type that can be shared.
+///
+/// # Examples
+/// ```
+/// use manyhands::parallel::{self, Failure};
+/// let failures = parallel::try_for_range(0..3, |i| -> Result<(), ()> {
+///     if i == 1 { panic!("not {i}") } else { Ok(()) }
+/// }).unwrap_err();
+/// let (position, failure) = failures.into_vec().remove(0);
+/// let Failure::Panic(payload) = failure else { unreachable!() };
+/// assert_eq!((position, payload.message()), (1, Some("not 1")));
+/// ```
+pub struct PanicPayload(Payload);
+
+// SAFETY: the payload forbids it. Through a shared reference only the methods below reach it, and they give
+// out nothing but references to types that can be shared.
+unsafe impl Sync for PanicPayload {}
+
+impl PanicPayload {
+    pub(crate) fn new(payload: Payload) -> Self {
+        Self(payload)
+    }
+
+    /// The message, if the panic carried one, as `panic!` does.
+    #[must_use]
+    pub fn message(&self) -> Option<&str> {
+        let text = self.downcast_ref::<&'static str>().copied();
+        text.or_else(|| self.downcast_ref::<String>().map(String::as_str))
+    }
+
+    /// The payload as a `T`, if it is one.
+    ///
+    /// What cannot be shared must be taken out by value:
+    /// ```compile_fail,E0277
+    /// fn number(payload: &manyhands::PanicPayload) -> Option<u8> {
+    ///     payload.downcast_ref::<std::cell::Cell<u8>>().map(std::cell::Cell::get)
+    /// }
+    /// ```
+    #[must_use]
+    pub fn downcast_ref<T: Any + Sync>(&self) -> Option<&T> {
+        self.0.downcast_ref()
+    }
+
+    /// The payload itself, to be inspected or resumed.
+    #[must_use]
+    pub fn into_inner(self) -> Box<dyn Any + Send + 'static> {
+        self.0
+    }
+}
+
+/// The message.
+impl fmt::Display for PanicPayload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message().unwrap_or("no message"))
+    }
+}
+
+/// The message; never the payload.
+impl fmt::Debug for PanicPayload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.message().unwrap_or("no message"), f)
+    }
+}
