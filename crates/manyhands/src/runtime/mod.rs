@@ -20,6 +20,8 @@ mod metrics;
 #[cfg(not(loom))]
 mod monitor;
 #[cfg(not(loom))]
+mod open_place;
+#[cfg(not(loom))]
 mod placement;
 #[cfg(not(loom))]
 mod scope;
@@ -47,7 +49,7 @@ pub use join::join;
 #[cfg(not(loom))]
 pub use metrics::Metrics;
 #[cfg(not(loom))]
-pub(crate) use scope::next_slot;
+pub(crate) use open_place::{OpenPlace, keep_open};
 #[cfg(not(loom))]
 pub use scope::{Scope, scope};
 #[cfg(not(loom))]

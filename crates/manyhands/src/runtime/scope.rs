@@ -11,14 +11,12 @@
 //!
 //! Unsafe: closures borrow for `'scope`, which is erased in the queue.
 
-use crate::job::{
-    AbortOnUnwind, Action, ExecutionId, Job, Latch, Payload, block, catch, resume_all,
-};
+use crate::job::{Action, ExecutionId, Job, Latch, Payload, block, catch, resume_all};
 use crate::queue::TaskQueue;
 use crate::runtime::open::{OpenSlot, Shared as OpenCall};
-use crate::runtime::seat::{OPEN_DEPTH, Seat};
+use crate::runtime::seat::Seat;
 use crate::runtime::worker::{self, Found};
-use crate::runtime::{current, wait};
+use crate::runtime::{OpenPlace, current, keep_open, wait};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, into_inner, lock, spin_loop};
 use std::marker::PhantomData;
@@ -89,46 +87,22 @@ pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
 }
 
 fn run_scope<'scope, R>(seat: Option<&'static Seat>, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
-    let slot = seat.and_then(next_slot);
+    let place = seat.and_then(OpenPlace::next);
     let scope = Scope {
         open: OpenCall::new(help),
         queue: TaskQueue::new(),
         unfinished: AtomicUsize::new(1),
         latch: Latch::new(),
-        slot,
+        slot: place.map(|place| place.slot),
         panics: Mutex::new(Vec::new()),
         borrows: PhantomData,
     };
-    // Closures hold pointers to this frame: it must not be left before they have finished.
-    let frame = AbortOnUnwind::new();
-    if let (Some(seat), Some(slot)) = (seat, slot) {
-        seat.open_depth.set(seat.open_depth.get() + 1);
-        seat.runtime().arm_monitor();
-        // SAFETY: `scope` stays in place until `close` below has waited for the last helper.
-        unsafe { slot.open(&raw const scope.open) };
-        slot.dismiss();
-    }
-    let value = catch(|| body(&scope));
-    scope.finish_one();
-    scope.run_queued(seat);
-    while slot.is_none() && !scope.latch.is_final() {
-        // Nobody else runs the closures; somebody may be in the middle of spawning one.
-        scope.run_queued(seat);
-        spin_loop();
-    }
-    if let (Some(seat), Some(slot)) = (seat, slot) {
-        wait::for_scope(seat, &scope.latch, slot, &|| {
-            scope.queue.take(1).map(|run| run.first)
-        });
-        slot.close();
-        wait::for_helpers(seat, slot);
-        seat.open_depth.set(seat.open_depth.get() - 1);
-    }
-    assert!(
-        scope.latch.is_final(),
-        "a scope ends with every closure finished"
-    );
-    frame.disarm();
+    // SAFETY: `scope` stays in place, here and below.
+    let value = unsafe {
+        keep_open(place, &raw const scope.open, || {
+            scope.run_to_end(seat, place, body)
+        })
+    };
     if let Some(seat) = seat {
         seat.counters.contended.add(scope.queue.contentions());
     }
@@ -144,12 +118,6 @@ fn run_scope<'scope, R>(seat: Option<&'static Seat>, body: impl FnOnce(&Scope<'s
             unreachable!("there is at least one panic to resume")
         }
     }
-}
-
-/// The slot for the next call that `seat` opens.
-pub(crate) fn next_slot(seat: &'static Seat) -> Option<&'static OpenSlot> {
-    const { assert!(OPEN_DEPTH > 0, "a seat can open at least one call") };
-    seat.slots.get(seat.open_depth.get())
 }
 
 impl<'scope> Scope<'scope> {
@@ -174,6 +142,40 @@ impl<'scope> Scope<'scope> {
             slot.invite();
             current::with_runtime(|shared| shared.wake_if_nobody_searches());
         }
+    }
+
+    /// Owner: runs the body, then waits for everything that was spawned. Does not unwind.
+    fn run_to_end<R>(
+        &self,
+        seat: Option<&'static Seat>,
+        place: Option<OpenPlace>,
+        body: impl FnOnce(&Self) -> R,
+    ) -> Result<R, Payload> {
+        if let Some(place) = place {
+            place.slot.dismiss();
+            place.seat.runtime().arm_monitor();
+        }
+        let value = catch(|| body(self));
+        self.finish_one();
+        self.run_queued(seat);
+        match place {
+            Some(OpenPlace { seat, slot }) => {
+                let take = || self.queue.take(1).map(|run| run.first);
+                wait::for_scope(seat, &self.latch, slot, &take);
+            }
+            None => {
+                // Nobody else runs the closures; somebody may be in the middle of spawning one.
+                while !self.latch.is_final() {
+                    self.run_queued(seat);
+                    spin_loop();
+                }
+            }
+        }
+        assert!(
+            self.latch.is_final(),
+            "a scope ends with every closure finished"
+        );
+        value
     }
 
     /// Runs queued closures until none can be taken just now; returns whether there was one.

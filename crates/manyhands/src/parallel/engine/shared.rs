@@ -7,7 +7,7 @@
 //!
 //! Unsafe: the call is reached by pointer, and positions are handed to the source, each exactly once.
 
-use crate::job::{AbortOnUnwind, Payload, catch, resume_all};
+use crate::job::{Payload, catch, resume_all};
 use crate::parallel::consumer::Consumer;
 use crate::parallel::engine::stripes::Stripes;
 use crate::parallel::engine::{
@@ -15,7 +15,7 @@ use crate::parallel::engine::{
 };
 use crate::runtime::seat::Seat;
 use crate::runtime::site::Site;
-use crate::runtime::{OpenCall, OpenSlot, current, next_slot, wait};
+use crate::runtime::{OpenCall, OpenPlace, OpenSlot, current, keep_open};
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use crate::sync::{Mutex, clock, into_inner, lock};
 
@@ -53,14 +53,14 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
     rate: Rate,
 ) {
     current::with_seat(|seat| {
-        let Some((seat, slot)) = seat.and_then(|seat| Some((seat, next_slot(seat)?))) else {
+        let Some(place) = seat.and_then(OpenPlace::next) else {
             run_alone(rest, runner);
             return;
         };
         // From here on the positions are the stripes'.
         let (base, end) = rest.take(u64::MAX);
         let len = u32::try_from(end - base).expect("a stretch fits 32 bits");
-        let workers = seat.runtime().idle.limit();
+        let workers = place.seat.runtime().idle.limit();
         let runners_max = plan.degree.unwrap_or(match plan.opening {
             Opening::WhenItPays => workers + RUNNERS_SPARE,
             Opening::AtOnce => workers + RUNNERS_SPARE_AT_ONCE,
@@ -70,7 +70,7 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
             open: OpenCall::new(help::<S, C>),
             source: rest.source,
             consumer: runner.consumer,
-            slot,
+            slot: place.slot,
             base,
             stripes: Stripes::new(runners_max, len),
             runners: AtomicUsize::new(1),
@@ -86,7 +86,13 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
             panics: Mutex::new(Vec::new()),
         };
         let begun = clock::ticks();
-        call.run_open(seat, runner, plan.opening, site);
+        // SAFETY: `call` stays in place, here and below.
+        unsafe {
+            keep_open(Some(place), &raw const call.open, || {
+                call.run(place.seat, runner, plan.opening, site);
+            });
+        }
+        call.discard_unclaimed();
         let ended = clock::ticks();
         note_end(ended);
         call.learn(site, ended.saturating_sub(begun), u64::from(len));
@@ -107,19 +113,14 @@ fn run_alone<S: Indexed, C: Consumer<S::Item>>(
 }
 
 impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
-    /// The owner's part, from opening to the last helper's leaving.
-    fn run_open(
+    /// The owner's part while the call is open.
+    fn run(
         &self,
         seat: &'static Seat,
         runner: &mut Runner<'_, S::Item, C>,
         opening: Opening,
         site: &Site,
     ) {
-        // Helpers hold pointers to this frame: it must not be left before they have gone.
-        let frame = AbortOnUnwind::new();
-        seat.open_depth.set(seat.open_depth.get() + 1);
-        // SAFETY: `self` stays in place until the slot is closed and drained below.
-        unsafe { self.slot.open(&raw const self.open) };
         if opening == Opening::AtOnce {
             seat.runtime().arm_monitor();
         }
@@ -130,10 +131,10 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
         if rate != Rate::UNKNOWN && (site.cost() == 0 || rate.0 < site.cost()) {
             site.learn(rate.0);
         }
-        self.slot.close();
-        wait::for_helpers(seat, self.slot);
-        seat.open_depth.set(seat.open_depth.get() - 1);
-        frame.disarm();
+    }
+
+    /// Owner, after the last helper has left: disposes of what nobody claimed.
+    fn discard_unclaimed(&self) {
         for stripe in 0..self.stripes.count() {
             self.discard(self.stripes.take_all(stripe));
         }

@@ -8,12 +8,12 @@
 //!
 //! Unsafe: the opened call is reached by pointer, as in `engine/shared.rs`.
 
-use crate::job::{AbortOnUnwind, Payload, catch, resume_all};
+use crate::job::{Payload, catch, resume_all};
 use crate::parallel::consumer::Consumer;
 use crate::parallel::engine::{BLOCK_NANOS_MAX, Opening, Plan, Rate, Runner, WAKE_PAYS_FROM};
 use crate::parallel::source::{Drive, Feed};
 use crate::runtime::seat::Seat;
-use crate::runtime::{OpenCall, OpenSlot, current, next_slot, wait};
+use crate::runtime::{OpenCall, OpenPlace, OpenSlot, current, keep_open};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Mutex, clock, into_inner, lock};
 
@@ -212,12 +212,12 @@ fn share<I, C>(
     C: Consumer<I::Item>,
 {
     current::with_seat(|seat| {
-        let slot = seat.and_then(next_slot);
+        let place = seat.and_then(OpenPlace::next);
         let workers = seat.map_or(1, |seat| seat.runtime().idle.limit());
         let call = Call {
             open: OpenCall::new(help::<I, C>),
             consumer: runner.consumer,
-            slot,
+            slot: place.map(|place| place.slot),
             pull: Mutex::new(pull),
             chunk,
             runners: AtomicUsize::new(1),
@@ -225,25 +225,18 @@ fn share<I, C>(
             stopped: AtomicBool::new(false),
             panics: Mutex::new(Vec::new()),
         };
-        // Helpers hold pointers to this frame: it must not be left before they have gone.
-        let frame = AbortOnUnwind::new();
-        if let (Some(seat), Some(slot)) = (seat, slot) {
-            seat.open_depth.set(seat.open_depth.get() + 1);
-            // SAFETY: `call` stays in place until the slot is closed and drained below.
-            unsafe { slot.open(&raw const call.open) };
-            let runtime = seat.runtime();
-            runtime.arm_monitor();
-            if plan.opening == Opening::AtOnce || !runtime.idle.is_anyone_searching() {
-                runtime.wake_one();
+        let run = || {
+            if let Some(place) = place {
+                let runtime = place.seat.runtime();
+                runtime.arm_monitor();
+                if plan.opening == Opening::AtOnce || !runtime.idle.is_anyone_searching() {
+                    runtime.wake_one();
+                }
             }
-        }
-        call.work(seat, runner);
-        if let (Some(seat), Some(slot)) = (seat, slot) {
-            slot.close();
-            wait::for_helpers(seat, slot);
-            seat.open_depth.set(seat.open_depth.get() - 1);
-        }
-        frame.disarm();
+            call.work(seat, runner);
+        };
+        // SAFETY: `call` stays in place, here and below.
+        unsafe { keep_open(place, &raw const call.open, run) };
         resume_all(into_inner(call.panics));
     });
 }
