@@ -2,7 +2,7 @@
 //!
 //! Threads: a worker or two, pushers, a guest that leaves. Operations, as in `runtime/worker.rs` and
 //! `runtime/shared.rs`: look, search, announce, look again, park, withdraw; push, ask for room and for
-//! searchers, claim, unpark; end a stay, use the room.
+//! searchers, claim, give up, unpark; begin and end a stay, use the room.
 //! With four preemptions for the models of two threads: a claim that finds nobody needs as many.
 //! Property: a pushed task is always run, with no monitor to help; one sleeper is claimed at most once
 //! for each announcement, and the count of running threads is right afterwards.
@@ -25,7 +25,12 @@ struct Model<const TASKS: usize> {
 impl<const TASKS: usize> Model<TASKS> {
     /// A pool in which `limit` threads may run, and whose `workers` are awake.
     fn new(limit: usize, workers: usize) -> Arc<Self> {
-        let idle = Idle::new(limit, workers);
+        Self::with_unstartable(limit, workers, 0)
+    }
+
+    /// Like [`new`](Self::new), with so many workers more that cannot be started.
+    fn with_unstartable(limit: usize, workers: usize, unstartable: usize) -> Arc<Self> {
+        let idle = Idle::new(limit, workers + unstartable);
         for worker in 0..workers {
             assert_eq!(idle.claim(), Some(Claim::Unstarted(worker)));
         }
@@ -45,14 +50,14 @@ impl<const TASKS: usize> Model<TASKS> {
     }
 
     fn wake_if_nobody_searches(&self) {
-        if self.idle.has_room()
-            && !self.idle.is_anyone_searching()
-            && let Some(claim) = self.idle.claim()
-        {
-            let Claim::Asleep(worker) = claim else {
-                panic!("every worker of the model is started")
-            };
-            self.parkers[worker].unpark();
+        if self.idle.has_room() && !self.idle.is_anyone_searching() {
+            let mut claim = self.idle.claim();
+            while let Some(Claim::Unstarted(_)) = claim {
+                claim = self.idle.give_up();
+            }
+            if let Some(Claim::Asleep(worker)) = claim {
+                self.parkers[worker].unpark();
+            }
         }
     }
 
@@ -172,6 +177,26 @@ fn a_task_that_found_no_room_is_run_when_a_guest_leaves() {
         guest.join().unwrap();
         pusher.join().unwrap();
         assert_eq!(model.idle.running(), 1);
+    });
+}
+
+#[test]
+fn a_task_is_run_although_a_thread_could_not_be_started() {
+    check_deeper(3, || {
+        let model = Model::<1>::with_unstartable(2, 1, 1);
+        let guest = thread::spawn({
+            let model = Arc::clone(&model);
+            // It stays, so nobody uses its room.
+            move || model.idle.begin(Activity::Guest)
+        });
+        let pusher = thread::spawn({
+            let model = Arc::clone(&model);
+            move || model.inject(0)
+        });
+        model.work(0, 1);
+        guest.join().unwrap();
+        pusher.join().unwrap();
+        assert_eq!(model.idle.running(), 2);
     });
 }
 

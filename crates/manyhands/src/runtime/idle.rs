@@ -10,11 +10,15 @@
 //! Sleeper: `announce` (set the bit, then lower `awake`), look for work once more, `park`; woken or not,
 //! `withdraw`. Waker: make the work visible, then `claim`: raise `awake` if the limit allows, take one bit,
 //! wake its owner. Who takes the bit owns the wake, so nobody is woken twice for one claim.
+//! Whoever gives room back looks whether it is wanted: a guest that leaves and a waiter that falls asleep
+//! look for work (`Shared::use_room`), a claimer that took it in vain looks for sleepers (`lower_awake`).
 //!
 //! # Ordering
-//! I1: every step above and the queue's `back` (see `queue/task_queue.rs`) are SeqCst. Either the waker's
-//! load of `counts` comes after the sleeper's lowering, then the waker finds the bit, which was set before;
-//! or the sleeper's second look comes after the waker's push, then the sleeper finds the task.
+//! I1: every step above and the queue's `back` (see `queue/task_queue.rs`) are SeqCst. Either the sleeper's
+//! second look comes after the waker's push, then the sleeper finds the task; or the push comes after the
+//! second look, and so after the bit and the lowered count, then the waker finds both. What either may lack
+//! is room, which somebody else has in the meantime, and who gives that back looks for both of them. So it
+//! does not matter which of bit and count comes first; the bit does, to spare the start of a new thread.
 //! Work that its owner will do anyway (an exposed job, an open loop) is published with Release only: there
 //! a missed wake costs parallelism until the monitor's next tick, never progress.
 
@@ -140,7 +144,7 @@ impl Idle {
     /// Worker: announces that it is about to sleep. It must look for work once more before it parks.
     pub(crate) fn announce(&self, worker: usize) {
         let (word, bit) = self.locate(worker);
-        // SeqCst: I1. The bit comes first, so that whoever sees the lowered count finds it.
+        // SeqCst: I1. The bit comes first, so that whoever sees the lowered count takes it, not a new thread.
         word.fetch_or(bit, Ordering::SeqCst);
         self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
     }
@@ -168,15 +172,19 @@ impl Idle {
             if claim.is_some() {
                 return claim;
             }
-            // SeqCst: I1.
-            self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
-            // While the count was too high, a worker may have gone to sleep, or another waker gone away,
-            // because there seemed to be no room. The bit tells: it was set before they looked.
-            if !self.is_anyone_asleep() {
+            if self.lower_awake() == AfterLowering::NobodyAsleep {
                 break;
             }
         }
         None
+    }
+
+    /// The claimed thread could not be started; returns whom to bring to life in its place, if anybody.
+    pub(crate) fn give_up(&self) -> Option<Claim> {
+        match self.lower_awake() {
+            AfterLowering::NobodyAsleep => None,
+            AfterLowering::ClaimAgain => self.claim(),
+        }
     }
 
     /// Counts one more thread as awake, if the limit allows.
@@ -199,17 +207,20 @@ impl Idle {
         }
     }
 
-    fn is_anyone_asleep(&self) -> bool {
-        // SeqCst: I1.
-        self.sleepers
-            .iter()
-            .any(|word| word.load(Ordering::SeqCst) != 0)
-    }
-
-    /// The claimed thread could not be started.
-    pub(crate) fn give_up(&self) {
+    /// Takes back a raise that has woken nobody.
+    ///
+    /// While the count was too high, a worker may have gone to sleep, or another waker gone away, because
+    /// there seemed to be no room. The bit tells: it was set before they looked.
+    fn lower_awake(&self) -> AfterLowering {
         // SeqCst: I1.
         self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
+        // SeqCst: I1.
+        let is_set = |word: &AtomicU64| word.load(Ordering::SeqCst) != 0;
+        if self.sleepers.iter().any(is_set) {
+            AfterLowering::ClaimAgain
+        } else {
+            AfterLowering::NobodyAsleep
+        }
     }
 
     fn claim_sleeper(&self) -> Option<Claim> {
@@ -261,6 +272,14 @@ impl Idle {
     fn searching_in(counts: u64) -> u64 {
         (counts / SEARCHING) & FIELD_MASK
     }
+}
+
+/// What a claimer owes that had raised the count in vain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+enum AfterLowering {
+    NobodyAsleep,
+    ClaimAgain,
 }
 
 /// Threads by what they do.

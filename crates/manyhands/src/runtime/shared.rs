@@ -118,23 +118,28 @@ impl Shared {
     /// Wakes a worker, or starts one, if one more may run. Returns whether one is coming.
     #[cold]
     pub(crate) fn wake_one(&self) -> bool {
-        match self.idle.claim() {
-            None => false,
-            Some(Claim::Asleep(index)) => {
-                self.arm_monitor();
-                if let Some(seat) = self.seat_at(index) {
-                    // Relaxed: a measurement.
-                    seat.woken_at
-                        .store(clock::ticks().max(1), Ordering::Relaxed);
-                    seat.placement.steer_away();
-                    seat.parker.unpark();
+        let mut claim = self.idle.claim();
+        while let Some(claimed) = claim {
+            self.arm_monitor();
+            match claimed {
+                Claim::Asleep(index) => {
+                    self.unpark_worker(index);
+                    return true;
                 }
-                true
+                Claim::Unstarted(index) if self.start_worker(index) => return true,
+                Claim::Unstarted(_) => claim = self.idle.give_up(),
             }
-            Some(Claim::Unstarted(index)) => {
-                self.arm_monitor();
-                self.start_worker(index)
-            }
+        }
+        false
+    }
+
+    fn unpark_worker(&self, index: usize) {
+        if let Some(seat) = self.seat_at(index) {
+            // Relaxed: a measurement.
+            seat.woken_at
+                .store(clock::ticks().max(1), Ordering::Relaxed);
+            seat.placement.steer_away();
+            seat.parker.unpark();
         }
     }
 
@@ -288,16 +293,9 @@ impl Shared {
         Some(seat)
     }
 
+    /// Starts the thread of worker `index`; false if there can be none.
     #[cold]
     fn start_worker(&self, index: usize) -> bool {
-        let started = self.try_start_worker(index);
-        if !started {
-            self.idle.give_up();
-        }
-        started
-    }
-
-    fn try_start_worker(&self, index: usize) -> bool {
         let Some(this) = self.this.upgrade() else {
             return false;
         };
