@@ -53,6 +53,31 @@ pub(crate) unsafe fn free<T>(place: NonNull<T>) -> T {
     value
 }
 
+/// Drops the value where it is and frees its memory, also when the drop panics. Cheaper than [`free`],
+/// which copies all of it.
+///
+/// # Safety
+/// `place` came from [`allocate`], and is not used again.
+pub(crate) unsafe fn dispose<T>(place: NonNull<T>) {
+    if !fits::<T>() {
+        // SAFETY: leaked from a box by `allocate`.
+        drop(unsafe { Box::from_raw(place.as_ptr()) });
+        return;
+    }
+    let _block = GiveBlock(place.cast());
+    // SAFETY: written by `allocate`, and not used again.
+    unsafe { place.drop_in_place() };
+}
+
+/// Gives a block back when dropped.
+struct GiveBlock(NonNull<u8>);
+
+impl Drop for GiveBlock {
+    fn drop(&mut self) {
+        give_block(self.0);
+    }
+}
+
 /// Addresses of free blocks.
 struct Magazine {
     len: usize,

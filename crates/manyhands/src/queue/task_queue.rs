@@ -24,8 +24,8 @@
 //! Unsafe: links live in tasks reached by pointer.
 
 use crate::probe::SharedCounter;
-use crate::sync::Padded;
 use crate::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use crate::sync::{Padded, prefetch_for_reading};
 use std::ptr;
 
 /// Something that can stand in a [`TaskQueue`].
@@ -118,7 +118,8 @@ impl<T: Linked> TaskQueue<T> {
     /// Returns nothing when the queue is empty, when another taker is at work, or when the first pusher
     /// is between its two steps.
     pub(crate) fn take(&self, max: usize) -> Option<Run<T>> {
-        if self.is_empty() || !self.try_lock() {
+        // Relaxed: a hint, which leaves the pushers' line alone; looked at again under the lock.
+        if self.front.load(Ordering::Relaxed).is_null() || !self.try_lock() {
             return None;
         }
         let run = self.take_front().map(|first| {
@@ -221,6 +222,8 @@ impl<T: Linked> TaskQueue<T> {
                 return None;
             }
         }
+        // Whoever takes it next finds its line on the way: it was written by another thread.
+        prefetch_for_reading(next);
         // Relaxed: still under the lock.
         self.front.store(next, Ordering::Relaxed);
         Some(first)

@@ -6,8 +6,13 @@
 //!
 //! # Who may touch the call
 //! The owner until `scope` returns; helpers while they hold a pin; a closure's performer, which is one of
-//! these. `unfinished` counts the body and every closure spawned and not yet finished; whoever brings it
-//! to zero sets the latch, and only then does the owner go on to close the slot and wait for the pins.
+//! these. `unfinished` counts the closures spawned and not yet finished; whoever brings it to zero sets the
+//! latch, and only then does the owner go on to close the slot and wait for the pins.
+//!
+//! Counting one by one would cost a fight over the count for each closure. So what the owner spawns while
+//! the body runs is counted by the owner alone and settled when the body ends; until then a large number
+//! stands for it, so that the count cannot reach zero. And who runs closures counts them off together, when
+//! it finds no more.
 //!
 //! Unsafe: closures borrow for `'scope`, which is erased in the queue.
 
@@ -29,7 +34,11 @@ pub struct Scope<'scope> {
     open: OpenCall,
     queue: TaskQueue<Job>,
     unfinished: AtomicUsize,
+    /// Closures spawned by the owner while the body runs; afterwards `SETTLED`. Only the owner's thread
+    /// touches it.
+    spawned_by_body: AtomicUsize,
     latch: Latch,
+    owner: Option<&'static Seat>,
     /// Where helpers find the scope; `None` when the owner has too many calls open already.
     slot: Option<&'static OpenSlot>,
     panics: Mutex<Vec<Payload>>,
@@ -42,7 +51,8 @@ pub struct Scope<'scope> {
 /// Closures may borrow everything that outlives the call, and may spawn more of the same scope.
 ///
 /// # Cost
-/// One allocation and two atomic read-modify-writes for each spawn.
+/// One allocation and one atomic read-modify-write for each spawn, and one more where a closure spawns.
+/// Spawning neither waits nor runs anything, so what is spawned faster than run takes memory.
 ///
 /// # Blocking
 /// At its end the caller runs closures of this scope, then waits for those that run elsewhere. It never
@@ -91,8 +101,10 @@ fn run_scope<'scope, R>(seat: Option<&'static Seat>, body: impl FnOnce(&Scope<'s
     let scope = Scope {
         open: OpenCall::new(help),
         queue: TaskQueue::new(),
-        unfinished: AtomicUsize::new(1),
+        unfinished: AtomicUsize::new(BODY),
+        spawned_by_body: AtomicUsize::new(0),
         latch: Latch::new(),
+        owner: seat,
         slot: place.map(|place| place.slot),
         panics: Mutex::new(Vec::new()),
         borrows: PhantomData,
@@ -129,8 +141,7 @@ impl<'scope> Scope<'scope> {
     where
         F: FnOnce(&Self) + Send + 'scope,
     {
-        // Relaxed: the spawner is itself counted, so the count cannot reach zero before.
-        self.unfinished.fetch_add(1, Ordering::Relaxed);
+        self.count_spawned();
         let spawned = block::allocate(Spawned {
             job: Job::new(Spawned::<F>::perform),
             scope: ptr::from_ref(self).cast(),
@@ -156,12 +167,17 @@ impl<'scope> Scope<'scope> {
             place.seat.runtime().arm_monitor();
         }
         let value = catch(|| body(self));
-        self.finish_one();
+        self.settle_body();
         self.run_queued(seat);
         match place {
             Some(OpenPlace { seat, slot }) => {
-                let take = || self.queue.take(1).map(|run| run.first);
-                wait::for_scope(seat, &self.latch, slot, &take);
+                wait::for_scope(seat, &self.latch, slot, &|| {
+                    !self.queue.is_empty() && {
+                        // What runs on top of the wait is not what it waits for.
+                        seat.set_awaiting(ExecutionId::UNKNOWN);
+                        self.run_queued(Some(seat))
+                    }
+                });
             }
             None => {
                 // Nobody else runs the closures; somebody may be in the middle of spawning one.
@@ -180,9 +196,9 @@ impl<'scope> Scope<'scope> {
 
     /// Runs queued closures until none can be taken just now; returns whether there was one.
     fn run_queued(&self, seat: Option<&'static Seat>) -> bool {
-        let mut has_run = false;
+        let mut finished = 0;
         while let Some(run) = self.queue.take(1) {
-            has_run = true;
+            finished += 1;
             match seat {
                 Some(seat) => worker::perform(seat, Found::Job(run.first)),
                 // SAFETY: 1. and 2.: taken from the queue just now.
@@ -191,15 +207,38 @@ impl<'scope> Scope<'scope> {
                 },
             }
         }
-        has_run
+        self.count_finished(finished);
+        finished > 0
     }
 
-    /// One of the counted has finished.
-    fn finish_one(&self) {
+    fn count_spawned(&self) {
+        // Relaxed, all: only the owner's thread touches this count.
+        if let Some(owner) = self.owner
+            && current::seat().is_some_and(|seat| ptr::eq(seat, owner))
+            && self.spawned_by_body.load(Ordering::Relaxed) != SETTLED
+        {
+            let spawned = self.spawned_by_body.load(Ordering::Relaxed);
+            self.spawned_by_body.store(spawned + 1, Ordering::Relaxed);
+        } else {
+            // Relaxed: the spawner is itself counted, so the count cannot reach zero before.
+            self.unfinished.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Owner, when the body has ended: from now on the count is of closures alone.
+    fn settle_body(&self) {
+        // Relaxed, both: only the owner's thread touches this count.
+        let spawned = self.spawned_by_body.load(Ordering::Relaxed);
+        self.spawned_by_body.store(SETTLED, Ordering::Relaxed);
+        self.count_finished(BODY - spawned);
+    }
+
+    /// So many of the counted have finished.
+    fn count_finished(&self, count: usize) {
         let latch = &raw const self.latch;
         // AcqRel: each finisher's writes reach the last one, which passes them on through the latch.
-        if self.unfinished.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // SAFETY: the last one to finish is the owner, or holds a pin that keeps the scope in place.
+        if count > 0 && self.unfinished.fetch_sub(count, Ordering::AcqRel) == count {
+            // SAFETY: the last one to count off is the owner, or holds a pin that keeps the scope in place.
             if let Some(sleeper) = unsafe { Latch::set(latch) } {
                 Seat::wake(sleeper);
             }
@@ -233,6 +272,10 @@ unsafe fn help(open: *const OpenCall) {
     }
 }
 
+/// Stands for the body and what it spawns until it has ended: more than can be spawned.
+const BODY: usize = 1 << (usize::BITS - 1);
+/// The body has ended.
+const SETTLED: usize = usize::MAX;
 /// Looks at the empty queue before a helper leaves.
 const LINGERS_MAX: u32 = 4;
 /// About half a microsecond: a queue that fills up meanwhile is emptied without a fight over each closure.
@@ -260,7 +303,6 @@ impl<'scope, F: FnOnce(&Scope<'scope>) + Send + 'scope> Spawned<F> {
         if let Err(payload) = catch(|| closure(scope)) {
             lock(&scope.panics).push(payload);
         }
-        scope.finish_one();
         true
     }
 }

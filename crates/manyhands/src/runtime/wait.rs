@@ -51,20 +51,14 @@ pub(crate) fn for_helpers(seat: &'static Seat, slot: &OpenSlot) {
     );
 }
 
-/// Waits on `seat` until `latch` is set, running what `take` gives and helping the helpers of `slot`.
+/// Waits on `seat` until `latch` is set, running its own closures with `run_own`, which says whether there
+/// were any, and helping the helpers of `slot`.
 pub(crate) fn for_scope(
     seat: &'static Seat,
     latch: &Latch,
     slot: &OpenSlot,
-    take: &dyn Fn() -> Option<*mut Job>,
+    run_own: &dyn Fn() -> bool,
 ) {
-    let run_own = || {
-        take().is_some_and(|job| {
-            seat.set_awaiting(ExecutionId::UNKNOWN);
-            worker::perform(seat, Found::Job(job));
-            true
-        })
-    };
     wait(
         seat,
         &|| latch.is_final(),

@@ -22,7 +22,7 @@ pub(crate) use affinity::allowed_cpus;
 pub(crate) use affinity::{CpuSet, current_cpu};
 pub(crate) use padded::Padded;
 pub(crate) use park::Parker;
-pub(crate) use prefetch::prefetch_for_writing;
+pub(crate) use prefetch::{prefetch_for_reading, prefetch_for_writing};
 
 use std::sync::TryLockError;
 

@@ -2,6 +2,20 @@
 //!
 //! Unsafe: the hint is an intrinsic; any address may be given to it.
 
+/// Asks for the line of `place`, to be read soon, wherever it is now. Does nothing where there is no such
+/// instruction.
+#[inline]
+pub(crate) fn prefetch_for_reading<T>(place: *const T) {
+    #[cfg(all(target_arch = "x86_64", not(any(miri, loom))))]
+    // SAFETY: a hint that never faults, whatever the address.
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(place.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(any(miri, loom)))))]
+    let _ = place;
+}
+
 /// Asks for the line of `place`, to be written soon, wherever it is now. Does nothing where there is no
 /// such instruction.
 #[inline]

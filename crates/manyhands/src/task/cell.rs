@@ -220,10 +220,9 @@ impl<F: FnOnce() -> T, T> Cell<F, T> {
     /// # Safety
     /// Nobody else holds the cell.
     unsafe fn free(header: NonNull<Header>) {
-        // SAFETY: the cell was allocated with this type, and this is its last use.
-        let cell = unsafe { block::free(header.cast::<Self>()) };
         // What the closure or the result does when dropped must not unwind into the worker.
-        if let Err(payload) = catch(|| drop(cell)) {
+        // SAFETY: the cell was allocated with this type, and this is its last use.
+        if let Err(payload) = catch(|| unsafe { block::dispose(header.cast::<Self>()) }) {
             let _ = catch(|| drop(payload));
         }
     }

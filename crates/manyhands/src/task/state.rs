@@ -74,8 +74,9 @@ impl State {
     }
 
     fn release(&self, holder: u32) -> AfterRelease {
-        // AcqRel: the first holder's writes reach the second, which frees the cell.
-        let before = self.0.fetch_and(!holder, Ordering::AcqRel);
+        // AcqRel: the first holder's writes reach the second, which frees the cell. The bit is set, so
+        // subtracting clears it; unlike masking, that is a single instruction everywhere.
+        let before = self.0.fetch_sub(holder, Ordering::AcqRel);
         if before & (QUEUED | HANDLE) == holder {
             AfterRelease::Free
         } else {
