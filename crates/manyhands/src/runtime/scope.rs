@@ -16,7 +16,7 @@
 //!
 //! Unsafe: closures borrow for `'scope`, which is erased in the queue.
 
-use crate::job::{Action, ExecutionId, Job, Latch, Payload, block, catch, resume_all};
+use crate::job::{Action, ExecutionId, Job, Latch, Payload, SeatNumber, block, catch, resume_all};
 use crate::queue::TaskQueue;
 use crate::runtime::open::{OpenSlot, Shared as OpenCall};
 use crate::runtime::seat::Seat;
@@ -38,7 +38,8 @@ pub struct Scope<'scope> {
     /// touches it.
     spawned_by_body: AtomicUsize,
     latch: Latch,
-    owner: Option<&'static Seat>,
+    /// The owner's seat.
+    owner: Option<SeatNumber>,
     /// Where helpers find the scope; `None` when the owner has too many calls open already.
     slot: Option<&'static OpenSlot>,
     panics: Mutex<Vec<Payload>>,
@@ -104,7 +105,7 @@ fn run_scope<'scope, R>(seat: Option<&'static Seat>, body: impl FnOnce(&Scope<'s
         unfinished: AtomicUsize::new(BODY),
         spawned_by_body: AtomicUsize::new(0),
         latch: Latch::new(),
-        owner: seat,
+        owner: seat.map(|seat| seat.number),
         slot: place.map(|place| place.slot),
         panics: Mutex::new(Vec::new()),
         borrows: PhantomData,
@@ -212,17 +213,17 @@ impl<'scope> Scope<'scope> {
     }
 
     fn count_spawned(&self) {
-        // Relaxed, all: only the owner's thread touches this count.
-        if let Some(owner) = self.owner
-            && current::seat().is_some_and(|seat| ptr::eq(seat, owner))
-            && self.spawned_by_body.load(Ordering::Relaxed) != SETTLED
-        {
+        let here = current::seat().map(|seat| seat.number);
+        if here.is_some() && here == self.owner {
+            // Relaxed, both: only the owner's thread touches this count.
             let spawned = self.spawned_by_body.load(Ordering::Relaxed);
-            self.spawned_by_body.store(spawned + 1, Ordering::Relaxed);
-        } else {
-            // Relaxed: the spawner is itself counted, so the count cannot reach zero before.
-            self.unfinished.fetch_add(1, Ordering::Relaxed);
+            if spawned != SETTLED {
+                self.spawned_by_body.store(spawned + 1, Ordering::Relaxed);
+                return;
+            }
         }
+        // Relaxed: the spawner is itself counted, so the count cannot reach zero before.
+        self.unfinished.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Owner, when the body has ended: from now on the count is of closures alone.
