@@ -16,7 +16,7 @@ use crate::job::{Action, Job, Latch, Payload, catch};
 use crate::queue::Popped;
 use crate::runtime::seat::Seat;
 use crate::runtime::site::Site;
-use crate::runtime::{current, wait};
+use crate::runtime::{Shared, current, series, wait};
 use crate::sync::{clock, thread};
 use std::cell::UnsafeCell;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -163,7 +163,7 @@ where
 }
 
 /// The outermost join of a call: learns how long this call site takes, and wakes a worker at once where
-/// that has been long before, or where nothing is known yet.
+/// that has been long before, where joins follow each other closely, or where nothing is known yet.
 #[cold]
 #[inline(never)]
 fn join_timed<A, B, RA, RB>(seat: &'static Seat, a: A, b: B) -> (RA, RB)
@@ -177,15 +177,35 @@ where
     let site = Site::of(join_timed::<A, B, RA, RB> as *const () as usize);
     let shared = seat.runtime();
     shared.arm_monitor();
-    let cost = site.cost();
-    if cost == 0 || cost > 2 * shared.wake_latency() {
+    let mut start = 0;
+    let first = || {
+        offer(seat, shared, site.cost());
+        start = clock::ticks();
+        seat.last_wake.set(start);
+        a()
+    };
+    let results = join_at(seat, 0, first, b);
+    let end = clock::ticks();
+    site.learn(end.saturating_sub(start));
+    series::note_end(end);
+    results
+}
+
+/// Lets others have the outermost join's second half, if the join is known to take enough ticks for that;
+/// 0 if nothing is known.
+fn offer(seat: &Seat, shared: &Shared, cost: u64) {
+    if cost != 0 && cost < clock::ticks_in(OFFER_NANOS_MIN) {
+        return;
+    }
+    let wake =
+        cost == 0 || cost > 2 * shared.wake_latency() || series::is_worth_a_wake(shared, cost);
+    if wake || shared.idle.is_anyone_searching() {
+        // Without waiting for a demand: the first half may be long, and fork nothing.
+        seat.deque.expose(EXPOSED_AT_ONCE);
+    }
+    if wake {
         shared.wake_if_nobody_searches();
     }
-    let start = clock::ticks();
-    seat.last_wake.set(start);
-    let results = join_at(seat, 0, a, b);
-    site.learn(clock::ticks().saturating_sub(start));
-    results
 }
 
 /// Marks the seat while its outermost join runs.
@@ -381,5 +401,8 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
 const LEVELS_APART: usize = 8;
 /// A hundred joins or so pass between looks at the clock.
 const PUSHES_PER_BEAT: u32 = 16;
+/// A join that takes less is faster done alone than with a thief, which costs about a microsecond or, when
+/// it loses its processor meanwhile, far more.
+const OFFER_NANOS_MIN: u64 = 10_000;
 /// The oldest entry is the largest part of the work; one is enough until a thief asks again.
 const EXPOSED_AT_ONCE: usize = 1;

@@ -28,6 +28,8 @@ mod scope;
 #[cfg(not(loom))]
 pub(crate) mod seat;
 #[cfg(not(loom))]
+pub(crate) mod series;
+#[cfg(not(loom))]
 mod shared;
 #[cfg(not(loom))]
 pub(crate) mod site;

@@ -520,3 +520,21 @@ fn many_outside_threads_fork_at_once() {
     });
     const { assert!(LIMIT_SECS >= 20, "waits inside end before the watchdog's") };
 }
+
+#[test]
+fn short_joins_in_a_row_are_shared_although_none_is_worth_a_wake() {
+    if thread::available_parallelism().is_ok_and(|processors| processors.get() < 2) {
+        return;
+    }
+    on_runtime(2, |runtime| {
+        runtime.install(|| {
+            attempt_until("one in five is shared", || {
+                let before = runtime.metrics().steals;
+                for _ in 0..100 {
+                    join(|| busy_micros(20), || busy_micros(20));
+                }
+                runtime.metrics().steals - before >= 20
+            });
+        });
+    });
+}

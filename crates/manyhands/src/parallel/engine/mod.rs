@@ -16,10 +16,10 @@ mod shared;
 mod stripes;
 
 use crate::parallel::consumer::Consumer;
+use crate::runtime::current;
+use crate::runtime::series::{self, WAKE_PAYS_FROM};
 use crate::runtime::site::Site;
-use crate::runtime::{Shared, current};
 use crate::sync::{clock, thread};
-use std::cell::Cell;
 
 /// Items by position.
 ///
@@ -302,14 +302,9 @@ impl Probe {
     /// The rate of the whole run.
     fn end(&self, items: u64) -> Rate {
         let now = clock::ticks();
-        note_end(now);
+        series::note_end(now);
         Rate::of(now.saturating_sub(self.begun), items)
     }
-}
-
-/// A loop of this thread that was long enough to be shared has ended.
-pub(crate) fn note_end(now: u64) {
-    HOT.set((now, HOT.get().1));
 }
 
 /// Whether the rest, `left` ticks long, is better shared.
@@ -319,8 +314,7 @@ fn pays_to_share(left: u64) -> bool {
     }
     // Where this thread has run no loop of late, nobody is spinning for its next one, and a wake has never
     // been cheap enough for so little: no need to look.
-    let since_last = clock::ticks().saturating_sub(HOT.get().0);
-    let recently = since_last < clock::ticks_in(SPINNING_NANOS_MAX);
+    let recently = series::since_last_end() < clock::ticks_in(SPINNING_NANOS_MAX);
     (recently || left > clock::ticks_in(WAKE_PAYS_NEVER_BELOW_NANOS)) && pays_on_this_runtime(left)
 }
 
@@ -329,25 +323,8 @@ fn pays_on_this_runtime(left: u64) -> bool {
     current::with_runtime(|runtime| {
         runtime.idle.is_anyone_searching()
             || left > WAKE_PAYS_FROM * runtime.wake_latency()
-            || is_one_of_a_series(runtime, left)
+            || series::is_worth_a_wake(runtime, left)
     })
-}
-
-/// Whether loops that are each too short to wake a worker for come so close together that one will find
-/// the next one: then it is woken for the series.
-fn is_one_of_a_series(runtime: &Shared, left: u64) -> bool {
-    let (last_end, credit) = HOT.get();
-    let in_series =
-        clock::ticks().saturating_sub(last_end) < clock::ticks_in(SERIES_GAP_NANOS_MAX) + left;
-    let credit = if in_series { credit + left / 2 } else { 0 };
-    let pays = credit > WAKE_PAYS_FROM * runtime.wake_latency();
-    HOT.set((last_end, if pays { 0 } else { credit }));
-    pays
-}
-
-thread_local! {
-    /// When this thread's last loop ended, and what sharing its recent loops would have saved, in ticks.
-    static HOT: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
 }
 
 /// Positions driven in one go: they fit a stripe's 32 bits, and no sum of two overflows.
@@ -370,11 +347,7 @@ const SHORT_TICKS: u64 = if cfg!(target_arch = "x86_64") {
 const SHORT_LEN_MAX: u64 = 1 << 20;
 /// A worker that has found nothing to do for so long has stopped spinning.
 const SPINNING_NANOS_MAX: u64 = 100_000;
-/// Three times the quickest wake that has been seen on any machine.
-const WAKE_PAYS_NEVER_BELOW_NANOS: u64 = 30_000;
 /// Less than this is faster done than handed over, even to a spinning worker.
 const SHARE_NANOS_MIN: u64 = 2_500;
-/// A wake pays when what is left takes this many times as long.
-pub(crate) const WAKE_PAYS_FROM: u64 = 3;
-/// Loops that follow each other within this belong to a series.
-const SERIES_GAP_NANOS_MAX: u64 = 30_000;
+/// Three times the quickest wake that has been seen on any machine.
+const WAKE_PAYS_NEVER_BELOW_NANOS: u64 = 30_000;

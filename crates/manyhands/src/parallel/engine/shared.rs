@@ -10,10 +10,9 @@
 use crate::job::{Payload, catch, resume_all};
 use crate::parallel::consumer::Consumer;
 use crate::parallel::engine::stripes::Stripes;
-use crate::parallel::engine::{
-    BLOCK_NANOS_MAX, Indexed, Opening, Plan, Rate, Rest, Runner, WAKE_PAYS_FROM, note_end,
-};
+use crate::parallel::engine::{BLOCK_NANOS_MAX, Indexed, Opening, Plan, Rate, Rest, Runner};
 use crate::runtime::seat::Seat;
+use crate::runtime::series::{self, WAKE_PAYS_FROM};
 use crate::runtime::site::Site;
 use crate::runtime::{OpenCall, OpenPlace, OpenSlot, current, keep_open};
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -94,7 +93,7 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
         }
         call.discard_unclaimed();
         let ended = clock::ticks();
-        note_end(ended);
+        series::note_end(ended);
         call.learn(site, ended.saturating_sub(begun), u64::from(len));
         resume_all(into_inner(call.panics));
     });

@@ -10,9 +10,10 @@
 
 use crate::job::{Payload, catch, resume_all};
 use crate::parallel::consumer::Consumer;
-use crate::parallel::engine::{BLOCK_NANOS_MAX, Opening, Plan, Rate, Runner, WAKE_PAYS_FROM};
+use crate::parallel::engine::{BLOCK_NANOS_MAX, Opening, Plan, Rate, Runner};
 use crate::parallel::source::{Drive, Feed};
 use crate::runtime::seat::Seat;
+use crate::runtime::series::WAKE_PAYS_FROM;
 use crate::runtime::{OpenCall, OpenPlace, OpenSlot, current, keep_open};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Mutex, clock, into_inner, lock};
