@@ -186,8 +186,11 @@ where
     };
     let results = join_at(seat, 0, first, b);
     let end = clock::ticks();
-    site.learn(end.saturating_sub(start));
-    series::note_end(end);
+    let elapsed = end.saturating_sub(start);
+    site.learn(elapsed);
+    if elapsed >= clock::ticks_in(OFFER_NANOS_MIN) {
+        series::note_end(end);
+    }
     results
 }
 

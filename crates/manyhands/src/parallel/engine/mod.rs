@@ -312,7 +312,7 @@ fn pays_to_share(left: u64) -> bool {
     if left < clock::ticks_in(SHARE_NANOS_MIN) {
         return false;
     }
-    // Where this thread has run no loop of late, nobody is spinning for its next one, and a wake has never
+    // Where this thread has run no such call of late, nobody is spinning for its next, and a wake has never
     // been cheap enough for so little: no need to look.
     let recently = series::since_last_end() < clock::ticks_in(SPINNING_NANOS_MAX);
     (recently || left > clock::ticks_in(WAKE_PAYS_NEVER_BELOW_NANOS)) && pays_on_this_runtime(left)
