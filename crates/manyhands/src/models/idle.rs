@@ -52,8 +52,8 @@ impl<const TASKS: usize> Model<TASKS> {
     fn wake_if_nobody_searches(&self) {
         if self.idle.has_room() && !self.idle.is_anyone_searching() {
             let mut claim = self.idle.claim();
-            while let Some(Claim::Unstarted(_)) = claim {
-                claim = self.idle.give_up();
+            while let Some(Claim::Unstarted(worker)) = claim {
+                claim = self.idle.give_up(worker);
             }
             if let Some(Claim::Asleep(worker)) = claim {
                 self.parkers[worker].unpark();

@@ -33,7 +33,7 @@ pub(crate) struct Idle {
     found_blocked: AtomicU32,
     /// One bit a worker, set while it sleeps or is about to.
     sleepers: Box<[AtomicU64]>,
-    /// Workers that have been started, asleep or not. Never falls.
+    /// Workers that have been started, asleep or not. Falls only when a thread could not be started.
     started: AtomicU32,
     limit: u32,
     threads_max: u32,
@@ -179,8 +179,17 @@ impl Idle {
         None
     }
 
-    /// The claimed thread could not be started; returns whom to bring to life in its place, if anybody.
-    pub(crate) fn give_up(&self) -> Option<Claim> {
+    /// The thread of `worker`, just claimed, could not be started; returns whom to bring to life in its
+    /// place, if anybody.
+    pub(crate) fn give_up(&self, worker: usize) -> Option<Claim> {
+        let worker = u32::try_from(worker).unwrap_or(u32::MAX);
+        // Relaxed, both: nothing is published. Another start meanwhile leaves this number unused for good.
+        let _ = self.started.compare_exchange(
+            worker.saturating_add(1),
+            worker,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
         match self.lower_awake() {
             AfterLowering::NobodyAsleep => None,
             AfterLowering::ClaimAgain => self.claim(),
@@ -348,6 +357,20 @@ mod tests {
         assert!(!idle.is_announced(1));
         idle.withdraw(1);
         assert_eq!(idle.running(), 2);
+    }
+
+    #[test]
+    fn a_thread_that_could_not_be_started_is_tried_again_later() {
+        let idle = Idle::new(2, 2);
+        assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
+        for _ in 0..3 {
+            assert_eq!(idle.claim(), Some(Claim::Unstarted(1)));
+            assert_eq!(idle.give_up(1), None);
+            assert_eq!((idle.running(), idle.started()), (1, 1));
+        }
+        assert_eq!(idle.claim(), Some(Claim::Unstarted(1)));
+        idle.announce(0);
+        assert_eq!(idle.give_up(1), Some(Claim::Asleep(0)));
     }
 
     #[test]

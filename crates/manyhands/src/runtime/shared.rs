@@ -127,7 +127,7 @@ impl Shared {
                     return true;
                 }
                 Claim::Unstarted(index) if self.start_worker(index) => return true,
-                Claim::Unstarted(_) => claim = self.idle.give_up(),
+                Claim::Unstarted(index) => claim = self.idle.give_up(index),
             }
         }
         false
@@ -306,7 +306,8 @@ impl Shared {
         if self.ended.load(Ordering::SeqCst) {
             return false;
         }
-        let Some(seat) = Seat::take(self) else {
+        // An earlier start that failed has left its seat there.
+        let Some(seat) = self.seat_at(index).or_else(|| Seat::take(self)) else {
             return false;
         };
         // Release: pairs with the Acquire in `seat_at`.
@@ -349,7 +350,8 @@ impl Drop for Shared {
         // The last thread is out: nobody pushes, nobody sits.
         self.monitor.close();
         self.discard_queued();
-        self.all_seats().for_each(Seat::give_back);
+        let seats = (0..self.seats.len()).filter_map(|index| self.seat_at(index));
+        seats.for_each(Seat::give_back);
     }
 }
 

@@ -361,3 +361,30 @@ fn more_outside_threads_than_guest_seats_still_get_their_loops_run() {
         });
     });
 }
+
+#[test]
+fn where_no_thread_can_be_started_callers_do_their_work_alone() {
+    let runtime = Runtime::builder().workers(2).stack_size(1 << 60).build();
+    within(60, || {
+        let runtime = runtime.unwrap();
+        runtime.install(|| {
+            assert_eq!(fibonacci(15), 610);
+            let sum: u64 = options().sum(0..100_000_u64);
+            assert_eq!(sum, 4_999_950_000);
+            assert_eq!(task::run(|| 7).join().unwrap(), 7);
+            let count = AtomicUsize::new(0);
+            scope(|s| {
+                for _ in 0..100 {
+                    s.spawn(|_| {
+                        count.fetch_add(1, Ordering::SeqCst);
+                    });
+                }
+            });
+            assert_eq!(count.into_inner(), 100);
+            drop(task::run(|| ()));
+        });
+        assert_eq!(runtime.threads(), 0);
+        assert_eq!(runtime.metrics().threads_started, 0);
+        assert_eq!(runtime.shutdown().dropped, 1);
+    });
+}
