@@ -19,6 +19,7 @@ pub(crate) struct Invocation {
     args: Vec<OsString>,
     env: Vec<(&'static str, String)>,
     limit: Option<Duration>,
+    accepted: Option<i32>,
 }
 
 impl Invocation {
@@ -30,6 +31,7 @@ impl Invocation {
             args: words.collect(),
             env: Vec::new(),
             limit: None,
+            accepted: None,
         }
     }
 
@@ -49,6 +51,12 @@ impl Invocation {
 
     pub(crate) fn env(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.env.push((name, value.into()));
+        self
+    }
+
+    /// Takes this exit code for success, too.
+    pub(crate) fn accept(mut self, code: i32) -> Self {
+        self.accepted = Some(code);
         self
     }
 
@@ -112,7 +120,7 @@ impl Invocation {
     }
 
     fn judge(&self, status: ExitStatus) -> Result<(), Failure> {
-        if status.success() {
+        if status.success() || (self.accepted.is_some() && status.code() == self.accepted) {
             Ok(())
         } else {
             Err(Failure::new(format!("`{self}` failed: {status}")))

@@ -1,18 +1,26 @@
 //! The `manyhands` command: arguments as typed, then as meant, then run.
 //!
-//! Exit codes: 0 done · 1 a result is wrong or a file cannot be written · 2 bad arguments.
+//! Exit codes: 0 done · 1 a result is wrong or a file cannot be written · 2 bad arguments · 3 the
+//! machine was not quiet enough · 130 interrupted.
+//!
+//! The program starts itself again as the processes that measure; those only serve.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod lab;
 mod meant;
 mod output;
-mod progress;
+mod pair;
 mod tour;
 mod typed;
 
+use manyhands_lab::{CountingAllocator, child, console::Ending, registry};
 use output::Failure;
 use std::process::ExitCode;
 use typed::Typed;
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
 fn main() -> ExitCode {
     let typed = match typed::parse(std::env::args_os()) {
@@ -20,13 +28,35 @@ fn main() -> ExitCode {
         Err(answer) => return output::answer(&answer),
     };
     match run(typed) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(ending) => ending.into(),
         Err(failure) => output::fail(&failure),
     }
 }
 
-fn run(typed: Typed) -> Result<(), Failure> {
-    match meant::mean(typed).map_err(Failure::Arguments)? {
-        meant::Command::Tour(meant) => tour::run(&meant),
+fn run(typed: Typed) -> Result<Ending, Failure> {
+    let command = meant::mean(typed).map_err(Failure::Arguments)?;
+    if child::is_wanted() {
+        return serve(command);
     }
+    match command {
+        meant::Command::Tour(run) => tour::run(run),
+        meant::Command::List => lab::list(),
+        meant::Command::Run { ids, run } => lab::run(&ids, run),
+        meant::Command::Resume(folder) => lab::resume(&folder),
+        meant::Command::Report(folder) => lab::report(&folder),
+        meant::Command::Compare(first, second) => lab::compare(&first, &second),
+        meant::Command::SelfTest { quick, seed } => lab::self_test(quick, seed),
+        meant::Command::Pair { first, second, run } => pair::run(&first, &second, run),
+    }
+}
+
+/// A process that measures for another one knows from the same arguments what there is to measure.
+fn serve(command: meant::Command) -> Result<Ending, Failure> {
+    let experiments = match command {
+        meant::Command::Pair { first, second, .. } => vec![pair::experiment(&first, &second)],
+        meant::Command::Tour(_) => tour::experiments()?,
+        _ => registry::experiments(),
+    };
+    child::serve(&experiments)?;
+    Ok(Ending::Good)
 }

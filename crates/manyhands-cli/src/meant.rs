@@ -1,23 +1,57 @@
 //! Arguments as meant: defaults filled in, values checked, nothing left to decide.
 
-use crate::typed::{Typed, TypedCommand, TypedTour};
-use manyhands_lab::Scale;
-use std::{path::PathBuf, time::Duration};
+use crate::typed::{Typed, TypedCommand, TypedLab, TypedTour};
+use manyhands_lab::{
+    console::Options,
+    record::{Scale, Settings},
+};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 /// What to run.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Command {
     /// The tour.
-    Tour(Tour),
+    Tour(Run),
+    /// List the experiments.
+    List,
+    /// Run experiments.
+    Run {
+        /// Their ids, at least one.
+        ids: Vec<String>,
+        /// How.
+        run: Run,
+    },
+    /// Go on with the run in this folder.
+    Resume(PathBuf),
+    /// Make the reports of the run in this folder again.
+    Report(PathBuf),
+    /// Compare the runs in these folders.
+    Compare(PathBuf, PathBuf),
+    /// Check the laboratory itself.
+    SelfTest {
+        /// A tenth of the trials.
+        quick: bool,
+        /// Fixes the trials.
+        seed: u64,
+    },
+    /// Time two whole commands side by side.
+    Pair {
+        /// First command with its arguments.
+        first: Vec<OsString>,
+        /// Second command with its arguments.
+        second: Vec<OsString>,
+        /// How.
+        run: Run,
+    },
 }
 
-/// A tour with everything settled.
+/// How to measure and where to put it.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Tour {
+pub(crate) struct Run {
+    pub(crate) settings: Settings,
     pub(crate) out: PathBuf,
-    pub(crate) seed: u64,
-    pub(crate) budget: Duration,
-    pub(crate) scale: Scale,
+    pub(crate) replace: bool,
+    pub(crate) force: bool,
 }
 
 /// Works out what was meant, or says in one line why nothing sensible was.
@@ -27,98 +61,156 @@ pub(crate) fn mean(typed: Typed) -> Result<Command, String> {
         .unwrap_or_else(|| TypedCommand::Tour(TypedTour::default()));
     match command {
         TypedCommand::Tour(tour) => mean_tour(tour).map(Command::Tour),
+        TypedCommand::Lab(lab) => mean_lab(lab),
     }
 }
 
-fn mean_tour(typed: TypedTour) -> Result<Tour, String> {
-    let out = typed.out.unwrap_or_else(|| DEFAULT_OUT.into());
-    if out.as_os_str().is_empty() {
-        return Err("'--out' needs the name of a folder".to_owned());
-    }
-    if out.exists() && !out.is_dir() {
-        return Err(format!("'--out {}' is a file, not a folder", out.display()));
-    }
-    let (scale, default_seconds) = if typed.quick {
-        (Scale::Quick, QUICK_SECONDS)
-    } else {
-        (Scale::Full, FULL_SECONDS)
-    };
-    let seconds = typed.budget.unwrap_or(default_seconds);
-    // Not a number fails this too.
-    if !(SECONDS_MIN..=SECONDS_MAX).contains(&seconds) {
-        return Err(format!(
-            "'--budget {seconds}' is not between {SECONDS_MIN} and {SECONDS_MAX} seconds"
-        ));
-    }
-    Ok(Tour {
-        out,
-        // Half the bits: short enough to be typed again.
-        seed: typed.seed.unwrap_or_else(|| rand::random::<u32>().into()),
-        budget: Duration::from_secs_f64(seconds),
-        scale,
+fn mean_lab(typed: TypedLab) -> Result<Command, String> {
+    Ok(match typed {
+        TypedLab::List => Command::List,
+        TypedLab::Run { ids, options } => Command::Run {
+            ids,
+            run: mean_run(&options, LAB_OUT)?,
+        },
+        TypedLab::Resume { folder } => Command::Resume(folder),
+        TypedLab::Report { folder } => Command::Report(folder),
+        TypedLab::Compare { first, second } => Command::Compare(first, second),
+        TypedLab::SelfTest { quick, seed } => Command::SelfTest {
+            quick,
+            seed: seed.unwrap_or_else(Settings::drawn_seed),
+        },
+        TypedLab::Command { options, words } => {
+            let (first, second) = split(&words)?;
+            let run = mean_run(&options, COMMAND_OUT)?;
+            Command::Pair { first, second, run }
+        }
     })
 }
 
-const DEFAULT_OUT: &str = "manyhands-tour";
-/// Leaves a third of the promised minute for slow machines and the chart.
-const FULL_SECONDS: f64 = 40.0;
-const QUICK_SECONDS: f64 = 10.0;
-const SECONDS_MIN: f64 = 1.0;
-const SECONDS_MAX: f64 = 3_600.0;
+fn mean_run(options: &Options, default_out: &str) -> Result<Run, String> {
+    Ok(Run {
+        settings: options.settings()?,
+        out: options.folder(default_out)?,
+        replace: options.replace,
+        force: options.force,
+    })
+}
+
+/// The tour is a run of a few experiments in a fixed time.
+fn mean_tour(typed: TypedTour) -> Result<Run, String> {
+    let options = Options {
+        quick: typed.quick,
+        out: typed.out,
+        seed: typed.seed,
+        ..Options::default()
+    };
+    let mut run = mean_run(&options, TOUR_OUT)?;
+    let default_budget = match run.settings.scale {
+        Scale::Quick => TOUR_QUICK,
+        Scale::Standard | Scale::Full => TOUR,
+    };
+    run.settings.budget = typed.budget.or(Some(default_budget));
+    run.replace = true;
+    run.force = true;
+    Ok(run)
+}
+
+/// Two commands from one list of words.
+fn split(words: &[OsString]) -> Result<(Vec<OsString>, Vec<OsString>), String> {
+    let mut parts = words.split(|word| word == SEPARATOR);
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(first), Some(second), None) if !first.is_empty() && !second.is_empty() => {
+            Ok((first.to_vec(), second.to_vec()))
+        }
+        _ => Err(format!(
+            "two commands are needed, with one '{SEPARATOR}' between them"
+        )),
+    }
+}
+
+const SEPARATOR: &str = "--vs";
+const LAB_OUT: &str = "manyhands-lab";
+const COMMAND_OUT: &str = "manyhands-commands";
+const TOUR_OUT: &str = "manyhands-tour";
+/// Leaves a third of the promised minute for slow machines and the charts.
+const TOUR: Duration = Duration::from_secs(40);
+const TOUR_QUICK: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::typed;
 
-    fn tour(typed: TypedTour) -> Result<Tour, String> {
-        let command = Some(TypedCommand::Tour(typed));
-        mean(Typed { command }).map(|Command::Tour(tour)| tour)
+    fn meant(line: &str) -> Result<Command, String> {
+        let words = line.split_whitespace().map(OsString::from);
+        mean(typed::parse(words).expect("the line is accepted as typed"))
     }
 
     #[test]
-    fn nothing_typed_means_the_full_tour() {
-        let Ok(Command::Tour(tour)) = mean(Typed { command: None }) else {
+    fn nothing_typed_means_the_tour_with_its_budget() {
+        let Ok(Command::Tour(tour)) = meant("manyhands") else {
             panic!("refused");
         };
         assert_eq!(tour.out, PathBuf::from("manyhands-tour"));
-        assert_eq!(tour.budget, Duration::from_secs(40));
-        assert_eq!(tour.scale, Scale::Full);
+        assert_eq!(tour.settings.budget, Some(Duration::from_secs(40)));
+        assert!(tour.replace);
     }
 
     #[test]
     fn a_quick_tour_has_its_own_budget_unless_one_is_given() {
-        let quick = |budget| TypedTour {
-            budget,
-            quick: true,
-            ..TypedTour::default()
-        };
-        assert_eq!(tour(quick(None)).unwrap().budget, Duration::from_secs(10));
-        let given = tour(quick(Some(2.5))).unwrap();
-        assert_eq!(given.budget, Duration::from_millis(2_500));
-        assert_eq!(given.scale, Scale::Quick);
+        fn check(line: &str, seconds: f64) {
+            let Ok(Command::Tour(tour)) = meant(line) else {
+                panic!("refused: {line}");
+            };
+            let budget = Some(Duration::from_secs_f64(seconds));
+            assert_eq!(tour.settings.budget, budget, "{line}");
+            assert_eq!(tour.settings.scale, Scale::Quick);
+        }
+        check("manyhands tour --quick", 10.0);
+        check("manyhands tour --quick --budget 2.5", 2.5);
     }
 
     #[test]
-    fn impossible_budgets_and_folders_are_refused_in_one_line() {
-        fn check(typed: TypedTour, culprit: &str) {
-            let complaint = tour(typed).unwrap_err();
+    fn a_run_keeps_its_ids_and_options() {
+        let Ok(Command::Run { ids, run }) = meant("manyhands lab run E3 e1b --full --out x/y")
+        else {
+            panic!("refused");
+        };
+        assert_eq!(ids, ["E3", "e1b"]);
+        assert_eq!(run.out, PathBuf::from("x/y"));
+        assert_eq!(run.settings.scale, Scale::Full);
+        assert!(!run.replace && run.settings.budget.is_none());
+    }
+
+    #[test]
+    fn two_commands_are_split_where_the_separator_stands() {
+        let Ok(Command::Pair { first, second, .. }) =
+            meant("manyhands lab command -- sort -u a --vs sort b")
+        else {
+            panic!("refused");
+        };
+        assert_eq!(first, ["sort", "-u", "a"]);
+        assert_eq!(second, ["sort", "b"]);
+        for line in [
+            "manyhands lab command -- sort a",
+            "manyhands lab command -- --vs sort",
+            "manyhands lab command -- sort --vs",
+            "manyhands lab command -- a --vs b --vs c",
+        ] {
+            assert!(meant(line).unwrap_err().contains("--vs"), "{line}");
+        }
+    }
+
+    #[test]
+    fn impossible_values_are_refused_in_one_line() {
+        fn check(line: &str, culprit: &str) {
+            let complaint = meant(line).unwrap_err();
             assert!(complaint.contains(culprit), "{complaint}");
             assert!(!complaint.contains('\n'));
         }
-        for seconds in [0.0, -5.0, 0.5, 3_601.0, f64::NAN, f64::INFINITY] {
-            let budget = Some(seconds);
-            let typed = TypedTour {
-                budget,
-                ..TypedTour::default()
-            };
-            check(typed, "--budget");
-        }
-        for out in ["", "Cargo.toml"] {
-            let typed = TypedTour {
-                out: Some(out.into()),
-                ..TypedTour::default()
-            };
-            check(typed, "--out");
-        }
+        check("manyhands tour --out Cargo.toml", "Cargo.toml");
+        check("manyhands lab run E3 --out Cargo.toml", "Cargo.toml");
+        check("manyhands lab run E3 --launches 2", "--launches 2");
+        check("manyhands lab run E3 --workers 0", "--workers");
     }
 }

@@ -7,6 +7,11 @@ use std::{
     process::ExitCode,
 };
 
+/// Prints a text as it is.
+pub(crate) fn print(text: &str) -> io::Result<()> {
+    write!(io::stdout(), "{text}")
+}
+
 /// Why the program ends early.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -33,12 +38,16 @@ pub(crate) fn answer(answer: &Answer) -> ExitCode {
 pub(crate) fn fail(failure: &Failure) -> ExitCode {
     match failure {
         Failure::Arguments(text) => complain(text),
+        Failure::Lab(LabError::Output(error)) | Failure::Output(error)
+            if error.kind() == io::ErrorKind::BrokenPipe =>
+        {
+            // Whoever read the output has seen enough, as with `| head`.
+            ExitCode::SUCCESS
+        }
         Failure::Lab(error) => {
             say(&format!("error: {error}"));
             ExitCode::FAILURE
         }
-        // Whoever read the output has seen enough, as with `| head`.
-        Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Failure::Output(error) => {
             say(&format!("error: cannot write the output: {error}"));
             ExitCode::FAILURE

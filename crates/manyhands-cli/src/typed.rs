@@ -1,6 +1,7 @@
 //! Arguments as typed. What they mean is decided in `meant`.
 
 use clap::{Args, Parser, Subcommand, error::ErrorKind};
+use manyhands_lab::console::Options;
 use std::{ffi::OsString, path::PathBuf};
 
 /// The whole command line.
@@ -20,27 +21,84 @@ pub(crate) struct Typed {
 pub(crate) enum TypedCommand {
     /// Measure sequential loops against ours, find the break-even, draw a chart; under a minute
     Tour(TypedTour),
+    /// The laboratory: when does parallel pay, with confidence
+    #[command(subcommand)]
+    Lab(TypedLab),
 }
 
 /// Options of the tour.
 #[derive(Debug, Default, PartialEq, Args)]
 pub(crate) struct TypedTour {
-    /// Folder for the chart, the raw measurements and the summary; files of an earlier tour in
+    /// Folder for the report, the charts and the raw measurements; those of an earlier tour in
     /// it are replaced [default: manyhands-tour]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Number that fixes the order of the arms and the bootstrap [default: drawn and printed]
+    /// Number that fixes the order of the arms and the resamples [default: drawn and printed]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 
-    /// Time for all measurements together, 1 to 3600 [default: 40, or 10 with --quick]
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
-    pub(crate) budget: Option<f64>,
+    /// Time for all measurements together, such as 40s or 2m [default: 40s, or 10s with --quick]
+    #[arg(long, value_name = "TIME", value_parser = manyhands_lab::console::parse_budget, allow_negative_numbers = true)]
+    pub(crate) budget: Option<std::time::Duration>,
 
     /// Small sizes, only to see that everything works
     #[arg(long)]
     pub(crate) quick: bool,
+}
+
+/// Commands of the laboratory.
+#[derive(Debug, PartialEq, Subcommand)]
+pub(crate) enum TypedLab {
+    /// List the experiments
+    List,
+    /// Run experiments: tables, break-evens, charts and a report in a folder
+    Run {
+        /// Experiments, such as E3 or E1b; 'all' for all of them
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
+        #[command(flatten)]
+        options: Options,
+    },
+    /// Go on with a run that was interrupted
+    Resume {
+        /// Its folder
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
+    /// Make the tables, charts and reports of a run again from its raw measurements
+    Report {
+        /// Its folder
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
+    /// Compare the results of two runs
+    Compare {
+        /// Folder of the first run
+        #[arg(value_name = "A")]
+        first: PathBuf,
+        /// Folder of the second run
+        #[arg(value_name = "B")]
+        second: PathBuf,
+    },
+    /// Check the laboratory itself on this machine: false verdicts, known differences, known
+    /// break-evens
+    SelfTest {
+        /// A tenth of the trials
+        #[arg(long)]
+        quick: bool,
+        /// Number that fixes the trials [default: drawn and printed]
+        #[arg(long, value_name = "N")]
+        seed: Option<u64>,
+    },
+    /// Time two whole commands side by side: manyhands lab command -- A ... --vs B ...
+    Command {
+        #[command(flatten)]
+        options: Options,
+        /// The two commands with their arguments, '--vs' between them
+        #[arg(last = true, required = true, value_name = "A --vs B")]
+        words: Vec<OsString>,
+    },
 }
 
 /// What to say instead of running.
@@ -96,7 +154,7 @@ mod tests {
         let tour = TypedTour {
             out: Some("a/b".into()),
             seed: Some(7),
-            budget: Some(2.5),
+            budget: Some(std::time::Duration::from_millis(2_500)),
             quick: true,
         };
         let command = Some(TypedCommand::Tour(tour));

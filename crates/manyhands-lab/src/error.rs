@@ -1,6 +1,7 @@
 //! What can go wrong in the laboratory.
 
-use std::{error::Error, fmt, io, path::PathBuf};
+use crate::{machine::PinError, record::FORMAT};
+use std::{error::Error, fmt, io, path::PathBuf, time::Duration};
 
 /// A measurement that must not be believed, or a file that could not be written.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub enum LabError {
     UnknownExperiment {
         /// The id asked for.
         id: String,
+        /// Ids that are most like it.
+        near: Vec<String>,
     },
     /// A file or folder could not be used.
     File {
@@ -40,8 +43,70 @@ pub enum LabError {
         /// Why it failed.
         source: io::Error,
     },
+    /// A sample of an arm cannot be made long enough for the clock.
+    TooShort {
+        /// Experiment and case, as printed.
+        case: String,
+        /// Size at which it happened.
+        n: usize,
+        /// The arm.
+        arm: String,
+        /// The longest sample that could be had.
+        sample: Duration,
+        /// How long it had to be.
+        needed: Duration,
+    },
+    /// A process that measures cannot hear or answer the one that started it.
+    Stream(io::Error),
+    /// This process cannot be restricted to some of its CPUs.
+    Pin(PinError),
+    /// A file of a run is damaged.
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A run was written by another version of the laboratory.
+    UnknownFormat {
+        /// The file that says so.
+        path: PathBuf,
+        /// The format it is in.
+        found: u32,
+    },
+    /// A folder holds a run already.
+    FolderInUse {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Another process is writing the run in this folder.
+    FolderLocked {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A recorded run cannot go on with these experiments or settings.
+    OtherRun {
+        /// What differs.
+        reason: String,
+    },
     /// An observer ended the run; it knows why.
     Stopped,
+    /// The interrupt signal cannot be caught.
+    Signal(ctrlc::Error),
+    /// The machine should not measure now.
+    Objection {
+        /// Why, as a clause.
+        reason: String,
+    },
+    /// Arguments make no sense.
+    Arguments {
+        /// Which, in one line.
+        reason: String,
+    },
+    /// The terminal or pipe that reads what is printed is gone or broken.
+    Output(io::Error),
     /// A chart could not be drawn.
     Chart {
         /// What the drawing library said.
@@ -71,6 +136,7 @@ impl LabError {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one sentence for each kind of error")]
 impl fmt::Display for LabError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -89,7 +155,11 @@ impl fmt::Display for LabError {
             Self::TooFewArms { case } => {
                 write!(formatter, "{case} has fewer than two arms to compare")
             }
-            Self::UnknownExperiment { id } => write!(formatter, "no experiment is called '{id}'"),
+            Self::UnknownExperiment { id, near } => write!(
+                formatter,
+                "no experiment is called '{id}'; there is {}",
+                near.join(", ")
+            ),
             Self::File {
                 operation,
                 path,
@@ -99,6 +169,49 @@ impl fmt::Display for LabError {
                 "cannot {operation} '{}': {source}",
                 path.display()
             ),
+            Self::TooShort {
+                case,
+                n,
+                arm,
+                sample,
+                needed,
+            } => write!(
+                formatter,
+                "{case} at n = {n}: the clock is too coarse for '{arm}': a sample takes \
+                 {sample:?}, and must take {needed:?}"
+            ),
+            Self::Stream(source) => {
+                write!(
+                    formatter,
+                    "cannot talk to the process that started this one: {source}"
+                )
+            }
+            Self::Pin(source) => write!(formatter, "cannot pin this process: {source}"),
+            Self::Damaged { path, line, reason } => write!(
+                formatter,
+                "'{}' is damaged in line {line}: {reason}",
+                path.display()
+            ),
+            Self::UnknownFormat { path, found } => write!(
+                formatter,
+                "'{}' has format {found}; this version reads format {FORMAT}",
+                path.display()
+            ),
+            Self::FolderInUse { path } => {
+                write!(formatter, "'{}' holds a run already", path.display())
+            }
+            Self::FolderLocked { path } => write!(
+                formatter,
+                "another process is writing the run in '{}'",
+                path.display()
+            ),
+            Self::OtherRun { reason } => write!(formatter, "the run cannot go on: {reason}"),
+            Self::Signal(error) => write!(formatter, "cannot catch Ctrl-C: {error}"),
+            Self::Objection { reason } => {
+                write!(formatter, "{reason}; '--force' measures nevertheless")
+            }
+            Self::Arguments { reason } => formatter.write_str(reason),
+            Self::Output(error) => write!(formatter, "cannot write the output: {error}"),
             Self::Stopped => formatter.write_str("stopped before the end"),
             Self::Chart { reason } => write!(formatter, "cannot draw the chart: {reason}"),
         }
@@ -108,7 +221,8 @@ impl fmt::Display for LabError {
 impl Error for LabError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::File { source, .. } => Some(source),
+            Self::File { source, .. } | Self::Stream(source) | Self::Output(source) => Some(source),
+            Self::Pin(source) => Some(source),
             _ => None,
         }
     }

@@ -1,61 +1,81 @@
 //! The laboratory: when does parallel pay, measured on the machine at hand.
 //!
 //! An [`Experiment`] is a list of cases; a case has named arms (the first is the baseline) and
-//! sizes. [`run`] and [`tour`] time the arms side by side in paired blocks, [`stats`] and
-//! [`verdict`] judge the ratios, [`break_even`] finds from which size on the challenger wins,
-//! [`report`] and [`chart`] show it.
-//!
-//! What it is not yet: blocks come from one process, nothing watches what the neighbours on the
-//! machine do meanwhile, and there is no noise floor of an A/A pair. The intervals printed
-//! cover the spread between blocks of this one run and nothing else.
+//! sizes. The [`director`] decides what is measured next, fresh processes ([`launcher`],
+//! [`child`]) measure it, and the [`store`] keeps every event. [`gate`], [`stats`] and [`verdict`]
+//! judge the blocks, [`break_even`] finds from which size on an arm pays; [`findings`] is all of
+//! it together. [`report`] and [`chart`] show it, [`console`] is a run as its user sees it, and
+//! [`harness`] the main function of a benchmark of one's own.
 //!
 //! # Examples
-//! ```
-//! use manyhands_lab::{Case, Experiment, LiveSampler, Measurement, Scale, Stop, run};
-//! use std::time::Duration;
+//! ```standalone_crate
+//! use manyhands_lab::{Case, Experiment, Scale, child};
+//! use manyhands_lab::director::{Director, Statistics};
+//! use manyhands_lab::launcher::{Launcher, Live};
+//! use manyhands_lab::record::Settings;
+//! use manyhands_lab::run::{self, Interrupt, Silent};
+//! use manyhands_lab::{findings, machine::Machine};
+//! use std::error::Error;
 //!
-//! let squares = Case::slots("squares", 0_u64)
-//!     .full_sizes([1_000])
-//!     .arm("by index", |_, slots| {
-//!         for index in 0..slots.len() {
-//!             slots[index] = (index as u64).pow(2);
-//!         }
-//!     })
-//!     .arm("by iterator", |_, slots| {
-//!         for (index, slot) in slots.iter_mut().enumerate() {
-//!             *slot = (index as u64).pow(2);
-//!         }
-//!     });
-//! let experiment = Experiment::new("squares", "Squares, two ways").case(squares);
+//! fn main() -> Result<(), Box<dyn Error>> {
+//!     let sum = Case::returning("sum")
+//!         .full_sizes([10_000])
+//!         .arm("loop", |n| (0..=n).fold(0, |sum, number| sum + std::hint::black_box(number)))
+//!         .arm("formula", |n| n * (n + 1) / 2);
+//!     let experiments = [Experiment::new("sums", "Sums, two ways").case(sum)];
+//!     // The processes that measure are this program too.
+//!     if child::is_wanted() {
+//!         return Ok(child::serve(&experiments)?);
+//!     }
 //!
-//! let mut sampler = LiveSampler::new(7).batch(Duration::from_micros(200));
-//! let stop = Stop::after_blocks(3);
-//! let all = run::experiment(&experiment, Scale::Full, &mut sampler, &stop)?;
-//! assert_eq!(all[0].blocks.len(), 3);
-//! assert!(all[0].speed_up(1, 7).is_some());
-//! # Ok::<(), manyhands_lab::LabError>(())
+//!     let settings = Settings::new(Scale::Quick, 7);
+//!     let head = run::head(&experiments, settings, Machine::here(), "2026-11-21T00:00:00Z");
+//!     let mut director = Director::new(&head, Box::new(Statistics::new(&head)));
+//!     let mut live = Live::new(Launcher::this_program()?, &head.settings);
+//!     // A store::Store in place of this list keeps the events in a folder.
+//!     let mut events = Vec::new();
+//!     let interrupt = Interrupt::default();
+//!     run::execute(&mut director, &mut live, &mut events, &mut Silent, &interrupt)?;
+//!
+//!     let findings = findings::analyse(&head, &events);
+//!     let point = &findings.experiments[0].cases[0].points[0];
+//!     assert!(point.comparisons[0].as_found.low > 1.0, "the formula is faster");
+//!     Ok(())
+//! }
 //! ```
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![warn(missing_docs)]
 
 pub mod break_even;
 pub mod chart;
-mod clock;
+pub mod child;
+pub mod clock;
+pub mod console;
+pub mod director;
 mod error;
 mod experiment;
+pub mod findings;
+pub mod gate;
+pub mod harness;
+pub mod launcher;
 pub mod machine;
-mod measurement;
+pub mod meter;
+pub mod model;
+pub mod paper;
+pub mod published;
+pub mod record;
 pub mod registry;
 pub mod report;
 pub mod run;
-mod sample;
+pub mod self_test;
 pub mod stats;
-pub mod tour;
+pub mod store;
+mod system;
 pub mod verdict;
 mod workload;
 
+pub use clock::ClockCard;
 pub use error::LabError;
-pub use experiment::{Case, Experiment, Scale, Trial, Workload};
-pub use measurement::{Block, Measurement};
-pub use run::Stop;
-pub use sample::{LiveSampler, Sampler, Subject};
+pub use experiment::{Case, Experiment, Returned, Stored, Trial, Workload};
+pub use meter::CountingAllocator;
+pub use record::Scale;

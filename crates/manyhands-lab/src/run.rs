@@ -1,75 +1,130 @@
-//! Taking blocks until a stop rule or the time says enough. Knows no clock of its own.
+//! Carries out what the director decides and keeps every event before going on.
 
 use crate::{
-    Experiment, LabError, Measurement, Scale,
-    sample::{Sampler, Subject},
-    verdict::{Rule, Side},
+    Experiment, LabError,
+    child::Taken,
+    clock::ClockCard,
+    director::{BlockStep, Director, Pass, Step, Subject, TimeLeft},
+    launcher::ChildError,
+    machine::Machine,
+    record::{Block, CoreTrace, Event, FORMAT, Head, Key, Settings},
+    store::Store,
 };
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
-/// When one measurement has blocks enough.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stop {
-    /// Blocks to take even if the measurement's share of the time is used up.
-    pub blocks_min: u32,
-    /// Blocks never to exceed.
-    pub blocks_max: u32,
-    /// Stop as soon as this rule has decided a side.
-    pub decided_by: Option<Rule>,
-}
-
-impl Stop {
-    /// Exactly this many blocks.
-    #[must_use]
-    pub fn after_blocks(blocks: u32) -> Self {
-        Self {
-            blocks_min: blocks,
-            blocks_max: blocks,
-            decided_by: None,
-        }
-    }
-
-    /// Whether to stop here. The last block tells how long the next one will take.
-    #[must_use]
-    pub fn is_enough(&self, measurement: &Measurement, time: &Time) -> bool {
-        let blocks = u32::try_from(measurement.blocks.len()).unwrap_or(u32::MAX);
-        let next_end = time.now.saturating_add(time.last_block);
-        if blocks >= self.blocks_max || next_end > time.deadline {
-            return true;
-        }
-        if blocks < self.blocks_min {
-            return false;
-        }
-        let decides = |rule: Rule| rule.side(&measurement.ratios(1)) != Side::Undecided;
-        next_end > time.share_end || self.decided_by.is_some_and(decides)
+/// The head of a run of these experiments; `started` is the time of its start, UTC, RFC 3339.
+#[must_use]
+pub fn head(
+    experiments: &[Experiment],
+    settings: Settings,
+    machine: Machine,
+    started: impl Into<String>,
+) -> Head {
+    let card = |experiment: &Experiment| experiment.card(settings.scale);
+    Head {
+        format: FORMAT,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started: started.into(),
+        experiments: experiments.iter().map(card).collect(),
+        settings,
+        machine,
     }
 }
 
-/// The time as a stop rule sees it; all but `last_block` count from the same start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Time {
-    /// Now.
-    pub now: Duration,
-    /// How long the last block took; zero before the first.
-    pub last_block: Duration,
-    /// End of this measurement's share.
-    pub share_end: Duration,
-    /// End of everything.
-    pub deadline: Duration,
+/// Where blocks come from: processes, or in tests a simulation.
+pub trait Executor {
+    /// Starts a fresh process for a case.
+    ///
+    /// # Errors
+    /// Like all others: if the process cannot do what it is asked. It is of no further use then.
+    fn launch(&mut self, subject: &Subject, launch: u32) -> Result<ClockCard, ChildError>;
+
+    /// Prepares a size in a process.
+    ///
+    /// # Errors
+    /// If it cannot.
+    fn open(&mut self, launch: u32, n: usize) -> Result<(), ChildError>;
+
+    /// Times every arm once.
+    ///
+    /// # Errors
+    /// If it cannot.
+    fn block(&mut self, step: &BlockStep) -> Result<Taken, ChildError>;
+
+    /// Peak memory of one call in a fresh process; `None` where the system does not say.
+    ///
+    /// # Errors
+    /// If the process cannot make the call.
+    fn peak(&mut self, pass: &Pass) -> Result<Option<u64>, ChildError>;
+
+    /// A picture of the cores while a fresh process makes calls; `None` where the system does not
+    /// say.
+    ///
+    /// # Errors
+    /// If the process cannot make the calls.
+    fn cores(&mut self, pass: &Pass) -> Result<Option<CoreTrace>, ChildError>;
+
+    /// Ends all processes.
+    fn close(&mut self);
+
+    /// Time since the executor was made.
+    fn elapsed(&self) -> Duration;
+}
+
+/// Where events go: a [`Store`], or a list that ends with the program.
+pub trait Journal {
+    /// Keeps an event, so that it survives this process.
+    ///
+    /// # Errors
+    /// If it cannot be kept; the run ends.
+    fn append(&mut self, event: &Event) -> Result<(), LabError>;
+
+    /// Keeps all events, so that they survive the machine.
+    ///
+    /// # Errors
+    /// If they cannot be kept; the run ends.
+    fn sync(&mut self) -> Result<(), LabError>;
+}
+
+impl Journal for Store {
+    fn append(&mut self, event: &Event) -> Result<(), LabError> {
+        Self::append(self, event)
+    }
+
+    fn sync(&mut self) -> Result<(), LabError> {
+        Self::sync(self)
+    }
+}
+
+impl Journal for Vec<Event> {
+    fn append(&mut self, event: &Event) -> Result<(), LabError> {
+        self.push(event.clone());
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), LabError> {
+        Ok(())
+    }
 }
 
 /// Told what happens, between blocks.
 pub trait Observer {
-    /// A case is about to be prepared at one size.
-    fn measurement_begins(&mut self, measurement: &Measurement, now: Duration) {
-        let _ = (measurement, now);
+    /// A step is about to be carried out.
+    fn begins(&mut self, step: &Step, progress: &Progress) {
+        let _ = (step, progress);
     }
 
-    /// The last block of this measurement is new.
+    /// An event was recorded.
     ///
     /// # Errors
-    /// Whatever makes it pointless to go on, such as results that cannot be saved.
-    fn block_done(&mut self, measurement: &Measurement, now: Duration) -> Result<(), LabError>;
+    /// Whatever makes it pointless to go on.
+    fn happened(&mut self, event: &Event, progress: &Progress) -> Result<(), LabError>;
 }
 
 /// Ignores everything.
@@ -77,163 +132,248 @@ pub trait Observer {
 pub struct Silent;
 
 impl Observer for Silent {
-    fn block_done(&mut self, _: &Measurement, _: Duration) -> Result<(), LabError> {
+    fn happened(&mut self, _: &Event, _: &Progress) -> Result<(), LabError> {
         Ok(())
     }
 }
 
-/// An empty measurement of a case at one size.
-#[must_use]
-pub fn measurement_of(subject: Subject<'_>, n: usize) -> Measurement {
-    Measurement {
-        experiment: subject.experiment.id().to_owned(),
-        case: subject.case.name().to_owned(),
-        n,
-        arms: subject.case.arms().into_iter().map(str::to_owned).collect(),
-        blocks: Vec::new(),
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Time so far, in all sessions of the run.
+    pub spent: Duration,
+    /// Time until the end.
+    pub left: TimeLeft,
+}
+
+/// Asks a run to end after the block it is at. Clones ask the same run.
+#[derive(Debug, Clone, Default)]
+pub struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// A flag that the interrupt signal sets, Ctrl-C in a terminal. Once in a program.
+    ///
+    /// # Errors
+    /// [`LabError::Signal`] if there is a handler for it already.
+    pub fn on_signal() -> Result<Self, LabError> {
+        let interrupt = Self::default();
+        let asked = interrupt.clone();
+        ctrlc::set_handler(move || asked.set()).map_err(LabError::Signal)?;
+        Ok(interrupt)
+    }
+
+    /// Asks.
+    pub fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody asked.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Opens the case at the measurement's size and adds blocks until it is enough. Nothing happens
-/// if the deadline has passed.
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing is left to do.
+    Finished,
+    /// Somebody asked it to end. What was measured is kept, and the run can go on later.
+    Interrupted,
+}
+
+/// Runs to the end, or until interrupted. Every event is kept before the next step begins.
 ///
 /// # Errors
-/// Those of the sampler and of the observer; the blocks taken before stay.
-pub fn measure<'case>(
-    subject: Subject<'case>,
-    measurement: &mut Measurement,
-    limits: &Limits<'_>,
-    sampler: &mut dyn Sampler<'case>,
+/// Those of the journal and of the observer. A process that fails ends a point and not the run.
+pub fn execute(
+    director: &mut Director,
+    executor: &mut dyn Executor,
+    journal: &mut dyn Journal,
     observer: &mut dyn Observer,
-) -> Result<(), LabError> {
-    let mut time = Time {
-        now: sampler.elapsed(),
-        last_block: Duration::ZERO,
-        share_end: limits.share_end,
-        deadline: limits.deadline,
+    interrupt: &Interrupt,
+) -> Result<Outcome, LabError> {
+    let mut run = Run {
+        director,
+        executor,
+        journal,
+        observer,
     };
-    if limits.stop.is_enough(measurement, &time) {
-        return Ok(());
+    let outcome = run.go(interrupt);
+    run.executor.close();
+    outcome
+}
+
+/// A run with everything it needs.
+struct Run<'run> {
+    director: &'run mut Director,
+    executor: &'run mut dyn Executor,
+    journal: &'run mut dyn Journal,
+    observer: &'run mut dyn Observer,
+}
+
+impl Run<'_> {
+    fn go(&mut self, interrupt: &Interrupt) -> Result<Outcome, LabError> {
+        let mut at = None;
+        while !interrupt.is_set() {
+            let step = self.director.next(self.executor.elapsed());
+            if let Step::Finished = step {
+                self.journal.sync()?;
+                return Ok(Outcome::Finished);
+            }
+            self.sync_between_points(&mut at, &step)?;
+            self.observer.begins(&step, &self.progress());
+            match self.carry_out(&step) {
+                Ok(Some(event)) => self.happened(&event)?,
+                Ok(None) => {}
+                // A process may well have been ended by what interrupts the run.
+                Err(_) if interrupt.is_set() => break,
+                Err(error) => self.failed(&step, &error)?,
+            }
+        }
+        self.journal.sync()?;
+        Ok(Outcome::Interrupted)
     }
-    observer.measurement_begins(measurement, time.now);
-    sampler.open(subject, measurement.n)?;
-    loop {
-        let before = sampler.elapsed();
-        measurement.blocks.push(sampler.block()?);
-        time.now = sampler.elapsed();
-        time.last_block = time.now.saturating_sub(before);
-        observer.block_done(measurement, time.now)?;
-        if limits.stop.is_enough(measurement, &time) {
+
+    /// Blocks reach the file at once, the disk at the end of their point.
+    fn sync_between_points(&mut self, at: &mut Option<Key>, step: &Step) -> Result<(), LabError> {
+        let key = key_of(step);
+        if key.is_some() && *at != key {
+            self.journal.sync()?;
+            *at = key;
+        }
+        Ok(())
+    }
+
+    /// Carries a step out; the event is what there is to record of it.
+    fn carry_out(&mut self, step: &Step) -> Result<Option<Event>, ChildError> {
+        match step {
+            Step::Launch {
+                subject, launch, ..
+            } => {
+                let clock = self.executor.launch(subject, *launch)?;
+                Ok(Some(launched(subject, *launch, clock)))
+            }
+            Step::Open { key, launch } => {
+                self.executor.open(*launch, key.n)?;
+                self.director.opened(key.n);
+                Ok(None)
+            }
+            Step::Block(step) => {
+                let taken = self.executor.block(step)?;
+                self.compare(&step.key, &taken)?;
+                Ok(Some(block(step, taken)))
+            }
+            Step::Peak(pass) => {
+                let peak = self.executor.peak(pass)?;
+                let event = peak.map(|peak_bytes| Event::Memory {
+                    key: pass.subject.key(pass.n),
+                    arm: pass.arm,
+                    peak_bytes,
+                });
+                Ok(self.or_skipped(event))
+            }
+            Step::Cores(pass) => {
+                let trace = self.executor.cores(pass)?;
+                let event = trace.map(|trace| Event::Cores {
+                    key: pass.subject.key(pass.n),
+                    arm: pass.arm,
+                    trace,
+                });
+                Ok(self.or_skipped(event))
+            }
+            Step::Close | Step::Finished => {
+                self.close();
+                Ok(None)
+            }
+        }
+    }
+
+    fn or_skipped(&mut self, event: Option<Event>) -> Option<Event> {
+        if event.is_none() {
+            self.director.skipped();
+        }
+        event
+    }
+
+    /// Arms agree within a process; here processes must agree.
+    fn compare(&self, key: &Key, taken: &Taken) -> Result<(), ChildError> {
+        match self.director.checksum_at(key) {
+            Some(expected) if expected != taken.checksum => Err(ChildError::Failed {
+                message: format!(
+                    "two processes have different results (checksum {}, expected {expected})",
+                    taken.checksum
+                ),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn failed(&mut self, step: &Step, error: &ChildError) -> Result<(), LabError> {
+        let Some(key) = key_of(step) else {
             return Ok(());
-        }
-    }
-}
-
-/// Everything that can end a measurement.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limits<'stop> {
-    /// The rule.
-    pub stop: &'stop Stop,
-    /// End of this measurement's share of the time.
-    pub share_end: Duration,
-    /// End of everything.
-    pub deadline: Duration,
-}
-
-/// Measures all cases of an experiment at all sizes of a scale, without a limit on time.
-///
-/// # Errors
-/// [`LabError::ChecksumMismatch`] if the arms of a case store different results.
-pub fn experiment<'case>(
-    experiment: &'case Experiment,
-    scale: Scale,
-    sampler: &mut dyn Sampler<'case>,
-    stop: &Stop,
-) -> Result<Vec<Measurement>, LabError> {
-    let limits = Limits {
-        stop,
-        share_end: Duration::MAX,
-        deadline: Duration::MAX,
-    };
-    let mut all = Vec::new();
-    for case in experiment.cases() {
-        let case = case.as_ref();
-        for n in case.sizes(scale) {
-            let subject = Subject { experiment, case };
-            let mut measurement = measurement_of(subject, *n);
-            measure(subject, &mut measurement, &limits, sampler, &mut Silent)?;
-            all.push(measurement);
-        }
-    }
-    Ok(all)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Block;
-
-    fn measurement(ratios: &[f64]) -> Measurement {
-        let block = |ratio: &f64| Block {
-            calls: 1,
-            order: vec![0, 1],
-            nanos: vec![100.0 * ratio, 100.0],
-            checksum: 0,
         };
-        Measurement {
-            experiment: "X".into(),
-            case: "c".into(),
-            n: 1,
-            arms: vec!["a".into(), "b".into()],
-            blocks: ratios.iter().map(block).collect(),
-        }
-    }
-
-    const STOP: Stop = Stop {
-        blocks_min: 3,
-        blocks_max: 20,
-        decided_by: Some(Rule::SINGLE),
-    };
-
-    #[test]
-    fn every_reason_to_stop() {
-        fn check(why: &str, ratios: &[f64], seconds: [u64; 4], expected: bool) {
-            let [now, last_block, share_end, deadline] = seconds.map(Duration::from_secs);
-            let time = Time {
-                now,
-                last_block,
-                share_end,
-                deadline,
-            };
-            let enough = STOP.is_enough(&measurement(ratios), &time);
-            assert_eq!(enough, expected, "{why}");
-        }
-        let mixed = [1.2, 0.8].repeat(10);
-        check("fresh", &[], [0, 0, 10, 20], false);
-        check("undecided, in time", &mixed[..5], [5, 1, 10, 20], false);
-        check("as many as allowed", &mixed, [5, 1, 10, 20], true);
-        check("share used up", &mixed[..5], [10, 1, 10, 20], true);
-        check(
-            "too few, share used up",
-            &mixed[..2],
-            [12, 1, 10, 20],
-            false,
-        );
-        check("too few, deadline near", &mixed[..2], [19, 2, 10, 20], true);
-        check("decided", &[1.5; 7], [5, 1, 10, 20], true);
-        check("not yet decided", &[1.5; 6], [5, 1, 10, 20], false);
-    }
-
-    #[test]
-    fn a_fixed_number_of_blocks_ignores_the_share() {
-        let stop = Stop::after_blocks(4);
-        let time = Time {
-            now: Duration::from_secs(9),
-            last_block: Duration::from_secs(1),
-            share_end: Duration::ZERO,
-            deadline: Duration::MAX,
+        let message = match step {
+            Step::Peak(pass) => format!("peak memory of arm {}: {error}", pass.arm),
+            Step::Cores(pass) => format!("picture of the cores for arm {}: {error}", pass.arm),
+            _ => error.to_string(),
         };
-        assert!(!stop.is_enough(&measurement(&[1.0; 3]), &time));
-        assert!(stop.is_enough(&measurement(&[1.0; 4]), &time));
+        self.happened(&Event::Failed { key, message })?;
+        // One process has failed; the others have opened a size that is not measured any more.
+        self.close();
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        self.executor.close();
+        self.director.closed();
+    }
+
+    fn happened(&mut self, event: &Event) -> Result<(), LabError> {
+        self.journal.append(event)?;
+        self.director.observe(event, self.executor.elapsed());
+        self.observer.happened(event, &self.progress())
+    }
+
+    fn progress(&self) -> Progress {
+        let now = self.executor.elapsed();
+        Progress {
+            spent: self.director.spent(now),
+            left: self.director.time_left(now),
+        }
+    }
+}
+
+fn launched(subject: &Subject, launch: u32, clock: ClockCard) -> Event {
+    Event::Launched {
+        experiment: subject.experiment.clone(),
+        case: subject.case.clone(),
+        launch,
+        clock_cost_nanos: clock.cost_nanos,
+        clock_grain_nanos: clock.grain_nanos,
+    }
+}
+
+fn block(step: &BlockStep, taken: Taken) -> Event {
+    Event::Block {
+        key: step.key.clone(),
+        block: Block {
+            launch: step.launch,
+            order: step.order.clone(),
+            samples: taken.samples,
+            checksum: taken.checksum,
+        },
+    }
+}
+
+/// The point a step is about.
+fn key_of(step: &Step) -> Option<Key> {
+    match step {
+        Step::Launch { subject, n, .. } => Some(subject.key(*n)),
+        Step::Open { key, .. } => Some(key.clone()),
+        Step::Block(block) => Some(block.key.clone()),
+        Step::Peak(pass) | Step::Cores(pass) => Some(pass.subject.key(pass.n)),
+        Step::Close | Step::Finished => None,
     }
 }

@@ -10,6 +10,10 @@ use super::source::Source;
 /// The folder with the code of the library.
 pub(crate) const LIBRARY: &str = "crates/manyhands/src/";
 
+/// Code that may be unsafe: the library's, and the laboratory's, which has an allocator to count
+/// allocations with.
+pub(crate) const MAY_BE_UNSAFE: &[&str] = &[LIBRARY, "crates/manyhands-lab/src/"];
+
 /// Build output and other folders that are not ours.
 const SKIPPED: &[&str] = &["target", ".git", "manyhands-tour"];
 /// Files whose text some rule reads; of the others only the existence matters.
@@ -59,9 +63,21 @@ impl Tree {
 
     /// The library's files, read; tests and models are in it, marked as test code.
     pub(crate) fn library(&self) -> impl Iterator<Item = (&str, Source)> {
+        self.sources(&[LIBRARY])
+    }
+
+    /// Files that may have unsafe code, read as the library's are.
+    pub(crate) fn may_be_unsafe(&self) -> impl Iterator<Item = (&str, Source)> {
+        self.sources(MAY_BE_UNSAFE)
+    }
+
+    fn sources<'tree>(
+        &'tree self,
+        folders: &'tree [&str],
+    ) -> impl Iterator<Item = (&'tree str, Source)> {
         self.rust_files()
-            .filter(|(path, _)| path.starts_with(LIBRARY))
-            .map(|(path, text)| (path, library_source(path, text)))
+            .filter(|(path, _)| folders.iter().any(|folder| path.starts_with(folder)))
+            .map(|(path, text)| (path, source_of(path, text)))
     }
 
     fn add_folder(&mut self, folder: &Path, prefix: &str) -> io::Result<()> {
@@ -86,7 +102,7 @@ pub(crate) fn library_module(path: &str) -> Option<&str> {
     Some(first.strip_suffix(".rs").unwrap_or(first))
 }
 
-fn library_source(path: &str, text: &str) -> Source {
+fn source_of(path: &str, text: &str) -> Source {
     let is_models = library_module(path) == Some("models");
     let is_test_file = path.ends_with("/tests.rs") || path.contains("/tests/");
     if is_models || is_test_file {

@@ -1,6 +1,7 @@
 //! The binary from outside: what it prints, with which exit code, and the files it leaves.
 
 mod arguments;
+mod lab;
 mod tour;
 
 use std::process::{Command, Output};

@@ -9,30 +9,29 @@ fn a_quick_tour_prints_tables_and_leaves_all_its_files() {
     let out = folder.path().join("new").join("tour");
     let out_text = out.to_str().expect("a path in UTF-8");
     let output = manyhands(&[
-        "tour", "--quick", "--budget", "2", "--seed", "7", "--out", out_text,
+        "tour", "--quick", "--budget", "4", "--seed", "7", "--out", out_text,
     ]);
     let printed = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    for part in [
-        "seed 7",
-        "E3",
-        "sequential",
-        "Break-even",
-        "Try next",
-        out_text,
-    ] {
+    // On a machine that is not quiet the code says so.
+    let code = output.status.code();
+    assert!(
+        code == Some(0) || code == Some(3),
+        "{}",
+        text(&output.stderr)
+    );
+    for part in ["seed 7", "E3", "sequential", "Try next", out_text] {
         assert!(printed.contains(part), "'{part}' is missing in: {printed}");
     }
     // Nobody watches, so there is no progress bar.
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
 
-    check_raw_blocks(&out.join("blocks.csv"));
     check_summary(&out.join("summary.json"));
-    check_picture(&out.join("e3.png"));
-    let svg = fs::read_to_string(out.join("e3.svg")).expect("the SVG");
-    assert!(svg.contains("<svg width=\"800\" height=\"620\""));
-    let unfinished = fs::read_dir(&out).expect("the folder").count();
-    assert_eq!(unfinished, 4, "only the four named files are left");
+    check_picture(&out.join("charts/e3-sha-512-sizes.png"));
+    for file in ["report.html", "report.md", "results.csv", "run.json"] {
+        let content = fs::read_to_string(out.join(file)).expect(file);
+        assert!(content.contains("E3"), "{file}");
+    }
+    check_measurements(&out.join("results-measurements.csv"));
 }
 
 #[test]
@@ -48,18 +47,19 @@ fn a_folder_that_cannot_be_made_is_named_in_one_line_with_exit_code_one() {
     assert!(err.contains("taken"), "{err}");
 }
 
-fn check_raw_blocks(path: &Path) {
-    let mut reader = csv::Reader::from_path(path).expect("the raw blocks");
+/// Other programs find their columns first.
+fn check_measurements(path: &Path) {
+    let mut reader = csv::Reader::from_path(path).expect("the measurements");
     let headers = reader.headers().expect("a header").clone();
-    assert_eq!(headers.iter().next(), Some("experiment"));
+    assert_eq!(headers.get(0), Some("Target"));
+    let value = headers
+        .iter()
+        .position(|name| name == "Measurement_Value")
+        .expect("the column of times");
     let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.expect("a row")).collect();
-    assert!(
-        rows.len() >= 2 && rows.len().is_multiple_of(2),
-        "{}",
-        rows.len()
-    );
+    assert!(rows.len() >= 3, "{}", rows.len());
     for row in &rows {
-        let nanos: f64 = row[7].parse().expect("a time");
+        let nanos: f64 = row[value].parse().expect("a time");
         assert!(nanos > 0.0);
     }
 }
@@ -67,9 +67,8 @@ fn check_raw_blocks(path: &Path) {
 fn check_summary(path: &Path) {
     let text = fs::read_to_string(path).expect("the summary");
     let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(json["seed"], 7);
-    assert_eq!(json["sections"].as_array().map(Vec::len), Some(4));
-    assert!(json["sections"][0]["break_even"]["kind"].is_string());
+    assert_eq!(json["head"]["settings"]["seed"], 7);
+    assert_eq!(json["experiments"].as_array().map(Vec::len), Some(4));
 }
 
 fn check_picture(path: &Path) {
@@ -77,7 +76,7 @@ fn check_picture(path: &Path) {
     let mut reader = png::Decoder::new(file).read_info().expect("a PNG");
     let mut pixels = vec![0; reader.output_buffer_size().expect("a size")];
     let frame = reader.next_frame(&mut pixels).expect("a picture");
-    assert_eq!((frame.width, frame.height), (1_600, 1_240));
+    assert_eq!(frame.width, 1_600);
     let first = pixels[..4].to_vec();
     assert!(pixels.chunks(4).any(|pixel| pixel != first), "it is blank");
 }

@@ -1,6 +1,6 @@
 //! From the SVG to the PNG, with the bundled font only.
 
-use super::{FONT, FONT_NAME, HEIGHT, WIDTH};
+use super::{FONT, FONT_NAME};
 use crate::LabError;
 use resvg::{
     render,
@@ -9,7 +9,7 @@ use resvg::{
 };
 
 /// Pixels of the PNG per pixel of the SVG: sharp on fine screens, readable at half its width.
-const SCALE: u8 = 2;
+const SCALE: f32 = 2.0;
 
 /// Renders an SVG made by [`svg`](super::svg).
 ///
@@ -24,12 +24,13 @@ pub fn png(svg: &str) -> Result<Vec<u8>, LabError> {
     fonts.load_font_data(FONT.to_vec());
     fonts.set_sans_serif_family(FONT_NAME);
     let tree = Tree::from_str(svg, &options).map_err(LabError::chart)?;
-    let mut pixels = Pixmap::new(WIDTH * u32::from(SCALE), HEIGHT * u32::from(SCALE))
+    let size = tree.size().to_int_size().scale_by(SCALE);
+    let mut pixels = size
+        .and_then(|size| Pixmap::new(size.width(), size.height()))
         .ok_or_else(|| LabError::chart("the picture is empty"))?;
-    let scale = f32::from(SCALE);
     render(
         &tree,
-        Transform::from_scale(scale, scale),
+        Transform::from_scale(SCALE, SCALE),
         &mut pixels.as_mut(),
     );
     pixels.encode_png().map_err(LabError::chart)

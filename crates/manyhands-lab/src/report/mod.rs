@@ -1,12 +1,41 @@
-//! Results as text: tables and sentences for people, files for programs. Nothing is judged here.
+//! Findings as text: tables and sentences for people, files for programs, pages for browsers.
+//!
+//! Everything here is a pure function of [`Findings`](crate::findings::Findings), or, for the raw
+//! table, of a run's head and events. Nothing is judged here and nothing is written to disk.
 
+mod compare;
+mod conditions;
+mod files;
+mod grid;
+mod html;
+mod markdown;
+mod measurements_csv;
+mod paper;
+mod published;
+mod results;
+mod results_csv;
 mod sentence;
-mod store;
 mod summary;
-mod table;
+mod terminal;
 mod units;
+mod verdict_words;
 
-pub use sentence::break_even_sentence;
-pub use store::{Provenance, RAW_FILE, SUMMARY_FILE, Store};
-pub use table::section_table;
-pub use units::{count, nanos, ratio};
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod golden;
+
+pub use compare::compare;
+pub use conditions::{conditions, not_quiet_sentence};
+pub use files::{ReportFile, files};
+pub use html::html;
+pub use markdown::markdown;
+pub use measurements_csv::measurements_csv;
+pub use published::Published;
+pub use results_csv::results_csv;
+pub use sentence::{break_even_label, break_even_sentence};
+pub use summary::summary_json;
+pub(crate) use terminal::wrapped;
+pub use terminal::{closing, experiment_text, meters_text};
+pub use units::{bytes, count, nanos, percent, plural, ratio};
+pub use verdict_words::verdict_sentence;

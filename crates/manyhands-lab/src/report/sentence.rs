@@ -1,249 +1,310 @@
 //! The break-even in words.
 
-use super::units::{count, nanos, ratio};
-use crate::{Measurement, break_even::BreakEven, tour::Section};
-use std::fmt::Write;
+use super::units::{count, interval, nanos, percent, ratio, size};
+use crate::{
+    break_even::{Answer, Fit, Kind, Source},
+    findings::{CaseFindings, Point},
+    stats::Estimate,
+};
 
-/// What the section says about the break-even, or `None` if it was not looked for.
+/// What an answer says about an arm, in a few sentences.
+///
+/// # Panics
+/// If the case has no such arm.
 #[must_use]
-pub fn break_even_sentence(section: &Section) -> Option<String> {
-    let words = Words { section };
-    let percent = section.rule.margin * 100.0;
-    let arm = words.challenger();
-    Some(match section.break_even.as_ref()? {
-        BreakEven::Between { lower, upper } => format!(
-            "Break-even: '{arm}' is measurably faster (by more than {percent:.0} %) from somewhere \
-             between n = {} and n = {}, {} to {} of work. {}{}",
-            count(*lower),
-            count(*upper),
-            words.work(*lower),
-            words.work(*upper),
-            words.below(*lower),
-            words.doubt(*lower),
-        ),
-        BreakEven::FromSmallest { smallest } => format!(
-            "Break-even: '{arm}' pays from the smallest size measured, n = {} ({} of work).",
-            count(*smallest),
-            words.work(*smallest),
-        ),
-        BreakEven::NeverUpTo { largest } => format!(
-            "Break-even: never up to n = {} ({} of work); '{arm}' reaches {} there, as it does where \
-             only one CPU is free.{}",
-            count(*largest),
-            words.work(*largest),
-            words.speed_up(*largest),
-            words.doubt(*largest),
-        ),
-        BreakEven::Unsettled { faster_at, largest } => format!(
-            "Break-even: not settled. '{arm}' is measurably faster at n = {} but not at n = {}, \
-             where it reaches {}; a longer --budget or a quieter machine may tell.",
-            count(*faster_at),
-            count(*largest),
-            words.speed_up(*largest),
-        ),
-        BreakEven::TooFewBlocks => format!(
-            "Break-even: no time to look for it; deciding one size takes {} blocks or more. \
-             Try a longer --budget.",
-            section.rule.blocks_min(),
-        ),
-        BreakEven::Several {
-            crossings,
-            settled_from,
-        } => {
-            let pairs: Vec<String> = crossings
-                .iter()
-                .map(|(one, next)| format!("{} and {}", count(*one), count(*next)))
-                .collect();
-            let end = settled_from.map_or_else(
-                || format!("There is no size from which on '{arm}' is always faster."),
-                |n| {
-                    let (n, work) = (count(n), words.work(n));
-                    format!("From n = {n} on, {work} of work, '{arm}' is faster at every size.")
-                },
-            );
-            format!(
-                "Break-even: several crossings, between n = {}. {end}",
-                pairs.join(", between "),
-            )
+pub fn break_even_sentence(case: &CaseFindings, arm: usize, answer: &Answer) -> String {
+    let words = Words {
+        case,
+        arm: &case.card.arms[arm],
+        baseline: &case.card.arms[0],
+    };
+    let fit = answer.fit.as_ref();
+    let mut sentences = vec![words.kind(&answer.kind, fit)];
+    match answer.kind {
+        Kind::Between { .. } => {
+            sentences.extend(fit.map(cost_words));
+            sentences.push(words.practical(answer.practical));
         }
-    })
+        Kind::AlwaysFrom { .. } => {
+            sentences.extend(
+                fit.and_then(|fit| fit.break_even)
+                    .map(|model| format!("The cost model puts it at about n = {}.", sizes(model))),
+            );
+            sentences.extend(fit.map(cost_words));
+            sentences.push(words.practical(answer.practical));
+        }
+        Kind::NeverUpTo { .. } => {
+            sentences.extend(fit.and_then(|fit| fit.break_even).map(|model| {
+                format!(
+                    "The cost model would put the break-even at about n = {}, beyond what was \
+                     decided here.",
+                    sizes(model)
+                )
+            }));
+        }
+        Kind::Several { .. } => sentences.push(words.practical(answer.practical)),
+        Kind::NoDifference { .. } | Kind::TooFewBlocks => {}
+    }
+    sentences.join(" ")
 }
 
-struct Words<'section> {
-    section: &'section Section,
+/// A few words for beside a mark in a chart: three lines, or one if the case has several arms.
+/// Empty unless the answer is [`Kind::Between`].
+///
+/// # Panics
+/// If the case has no such arm.
+#[must_use]
+pub fn break_even_label(case: &CaseFindings, arm: usize, answer: &Answer) -> String {
+    let Kind::Between {
+        lower,
+        upper,
+        source,
+    } = answer.kind
+    else {
+        return String::new();
+    };
+    let middle = middle(lower, upper, source, answer.fit.as_ref());
+    let ends = size_range(lower, upper);
+    let work = work_at(case, middle).map_or_else(String::new, nanos);
+    if case.answers.len() > 1 {
+        let arm = &case.card.arms[arm];
+        return format!("{arm}: even at n = {ends}, {work} of work");
+    }
+    match source {
+        Source::Fit => format!("break-even\nn = {} ({ends})\n{work} of work", size(middle)),
+        Source::Bracket => format!("break-even\nbetween n = {ends}\n{work} of work"),
+    }
+}
+
+/// An answer in a few words, to stand beside another one.
+pub(super) fn kind_words(kind: &Kind) -> String {
+    match kind {
+        Kind::Between { lower, upper, .. } => format!("n = {}", size_range(*lower, *upper)),
+        Kind::AlwaysFrom { smallest } => format!("below n = {}", count(*smallest)),
+        Kind::NeverUpTo { largest, .. } => format!("never up to n = {}", count(*largest)),
+        Kind::NoDifference { .. } => "no difference at any size".to_owned(),
+        Kind::Several { .. } => "several crossings".to_owned(),
+        Kind::TooFewBlocks => "too few blocks".to_owned(),
+    }
+}
+
+/// Two sizes, or one if they are the same.
+pub(super) fn size_range(lower: f64, upper: f64) -> String {
+    let (lower, upper) = (size(lower), size(upper));
+    if lower == upper {
+        lower
+    } else {
+        format!("{lower} … {upper}")
+    }
+}
+
+struct Words<'case> {
+    case: &'case CaseFindings,
+    arm: &'case str,
+    baseline: &'case str,
 }
 
 impl Words<'_> {
-    fn challenger(&self) -> &str {
-        let first = self.section.measurements.first();
-        first.map_or("parallel", |one| one.arms[1].as_str())
+    fn kind(&self, kind: &Kind, fit: Option<&Fit>) -> String {
+        let (arm, baseline) = (self.arm, self.baseline);
+        match kind {
+            Kind::Between {
+                lower,
+                upper,
+                source,
+            } => self.between(*lower, *upper, *source, fit),
+            Kind::AlwaysFrom { smallest } => format!(
+                "'{arm}' is faster than '{baseline}' at every size measured, from n = {}{} on; the \
+                 break-even lies below that.",
+                count(*smallest),
+                self.work_in_brackets(*smallest as f64)
+            ),
+            Kind::NeverUpTo {
+                largest,
+                speed_up_at_most,
+            } => format!(
+                "'{arm}' is faster than '{baseline}' at no size up to n = {}{}; its speed-up there \
+                 is at most {}.",
+                count(*largest),
+                self.work_in_brackets(*largest as f64),
+                ratio((speed_up_at_most * 100.0).ceil() / 100.0)
+            ),
+            Kind::NoDifference { effect } => format!(
+                "'{arm}' and '{baseline}' differ by less than {} at every size measured: there is \
+                 no break-even to find.",
+                percent(*effect)
+            ),
+            Kind::Several {
+                crossings,
+                settled_from,
+            } => self.several(crossings, *settled_from),
+            Kind::TooFewBlocks => format!(
+                "There are too few blocks to say where '{arm}' breaks even with '{baseline}'; a \
+                 larger budget or a quieter machine gives more."
+            ),
+        }
     }
 
-    fn at(&self, n: usize) -> Option<&Measurement> {
-        self.section.measurements.iter().find(|one| one.n == n)
+    fn between(&self, lower: f64, upper: f64, source: Source, fit: Option<&Fit>) -> String {
+        let (arm, baseline) = (self.arm, self.baseline);
+        let at = middle(lower, upper, source, fit);
+        match source {
+            Source::Fit => format!(
+                "'{arm}' breaks even with '{baseline}' at about n = {} (95 % interval {} … {}){}: \
+                 below it is slower, above it faster.",
+                size(at),
+                size(lower),
+                size(upper),
+                self.work_of(at)
+            ),
+            Source::Bracket => {
+                let why = match fit {
+                    Some(fit) if fit.has_steps => {
+                        "; the curve has steps, so these are measured sizes and no model"
+                    }
+                    _ => "; both are measured sizes",
+                };
+                format!(
+                    "'{arm}' breaks even with '{baseline}' somewhere between n = {} and n = \
+                     {}{}{why}.",
+                    size(lower),
+                    size(upper),
+                    self.work_of(at)
+                )
+            }
+        }
     }
 
-    /// Time of the baseline at a size.
-    fn work(&self, n: usize) -> String {
-        let median = self.at(n).and_then(|one| one.median_nanos(0));
-        median.map_or_else(|| "unknown time".to_owned(), nanos)
+    fn several(&self, crossings: &[(usize, usize)], settled_from: Option<usize>) -> String {
+        let (arm, baseline) = (self.arm, self.baseline);
+        let pairs: Vec<String> = crossings
+            .iter()
+            .map(|(one, next)| format!("between n = {} and n = {}", count(*one), count(*next)))
+            .collect();
+        let end = settled_from.map_or_else(
+            || format!("There is no size from which on '{arm}' is always faster."),
+            |n| {
+                format!(
+                    "From n = {}{} on, '{arm}' is faster at every size measured.",
+                    count(n),
+                    self.work_in_brackets(n as f64)
+                )
+            },
+        );
+        format!(
+            "'{arm}' and '{baseline}' change places more than once: {}. {end}",
+            pairs.join(", ")
+        )
     }
 
-    fn speed_up(&self, n: usize) -> String {
-        let estimate = self.at(n).and_then(|one| one.speed_up(1, INTERVAL_SEED));
-        estimate.map_or_else(|| "nothing".to_owned(), |found| ratio(found.median))
+    fn practical(&self, practical: Option<(usize, usize)>) -> String {
+        let gain = percent(PRACTICAL - 1.0);
+        practical.map_or_else(
+            || format!("No size was found from which on it gains {gain} or more for good."),
+            |(lower, upper)| {
+                format!(
+                    "It pays in practice, by {gain} or more for good, from somewhere between n = \
+                     {} and n = {}.",
+                    count(lower),
+                    count(upper)
+                )
+            },
+        )
     }
 
-    /// A warning where the interval at a size is too wide to take the answer at its word.
-    fn doubt(&self, n: usize) -> String {
-        let estimate = self.at(n).and_then(|one| one.speed_up(1, INTERVAL_SEED));
-        let wide = estimate.filter(|found| found.high / found.low > WIDE);
-        wide.map_or_else(String::new, |found| {
-            format!(
-                " The interval at n = {}, {:.2} … {:.2}, is wide: probably other programs used the machine \
-                 meanwhile; a quiet one may break even earlier.",
-                count(n),
-                found.low,
-                found.high,
-            )
+    fn work_of(&self, n: f64) -> String {
+        let work = work_at(self.case, n);
+        work.map_or_else(String::new, |work| {
+            format!(", where '{}' takes {}", self.baseline, nanos(work))
         })
     }
 
-    /// What happens below the break-even: the design, then the worst that was measured.
-    fn below(&self, lower: usize) -> String {
-        let below = || {
-            self.section
-                .measurements
-                .iter()
-                .filter(|one| one.n <= lower)
-        };
-        let speed_ups =
-            below().filter_map(|one| Some((one.speed_up(1, INTERVAL_SEED)?.median, one)));
-        let extras =
-            below().filter_map(|one| Some((one.median_nanos(1)? - one.median_nanos(0)?, one)));
-        let slowest = speed_ups.min_by(|(one, _), (other, _)| one.total_cmp(other));
-        let costliest = extras.max_by(|(one, _), (other, _)| one.total_cmp(other));
-        let mut text =
-            "Below that no gain stands out from the noise; where there is none to be had, the \
-            loop is built to stay on the calling thread at the cost of the plain loop."
-                .to_owned();
-        if let (Some((speed_up, slowest)), Some((extra, costliest))) = (slowest, costliest) {
-            let _ = write!(
-                text,
-                " Measured there, the lowest speed-up is {} (n = {}) and the largest extra time per \
-                 call {} (n = {}).",
-                ratio(speed_up),
-                count(slowest.n),
-                nanos(extra.max(0.0)),
-                count(costliest.n),
-            );
-        }
-        text
+    fn work_in_brackets(&self, n: f64) -> String {
+        let work = work_at(self.case, n);
+        work.map_or_else(String::new, |work| {
+            format!(" (where '{}' takes {})", self.baseline, nanos(work))
+        })
     }
 }
 
-/// Ends of an interval further apart than this factor are called wide.
-const WIDE: f64 = 1.2;
-/// Only the interval depends on it, and the sentence gives the median.
-const INTERVAL_SEED: u64 = 0;
+/// The model's two costs.
+fn cost_words(fit: &Fit) -> String {
+    format!(
+        "A call costs about {} before anything is gained, and for large n the speed-up tends to \
+         {}.",
+        nanos(fit.overhead_nanos.max(0.0)),
+        ratio(fit.asymptotic_speed_up)
+    )
+}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Block, verdict::Rule};
-
-    fn sentence(break_even: BreakEven) -> String {
-        break_even_sentence(&section(break_even)).unwrap()
-    }
-
-    fn section(break_even: BreakEven) -> Section {
-        let measurement = |n: usize, speed_up: f64| Measurement {
-            experiment: "E3".into(),
-            case: "SHA-512".into(),
-            n,
-            arms: vec!["sequential".into(), "for_each".into()],
-            blocks: vec![Block {
-                calls: 1,
-                order: vec![0, 1],
-                nanos: vec![n as f64 * 230.0, n as f64 * 230.0 / speed_up],
-                checksum: 0,
-            }],
-        };
-        Section {
-            id: "E3".into(),
-            title: "t".into(),
-            measurements: vec![
-                measurement(10, 0.97),
-                measurement(100, 1.0),
-                measurement(1_000, 1.8),
-            ],
-            rule: Rule::AMONG_SIZES,
-            break_even: Some(break_even),
-            left_out: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn a_wide_interval_is_a_reason_for_doubt() {
-        let block = |ratio: f64| Block {
-            calls: 1,
-            order: vec![0, 1],
-            nanos: vec![ratio, 1.0],
-            checksum: 0,
-        };
-        let mut section = section(BreakEven::NeverUpTo { largest: 1_000 });
-        assert!(!break_even_sentence(&section).unwrap().contains("is wide"));
-        section.measurements[2].blocks = [0.6, 1.9, 0.7, 1.8, 1.0].map(block).to_vec();
-        let text = break_even_sentence(&section).unwrap();
-        assert!(text.contains("n = 1,000, 0.60 … 1.90, is wide"), "{text}");
-    }
-
-    #[test]
-    fn every_answer_names_its_sizes() {
-        fn check(break_even: BreakEven, parts: &[&str]) {
-            let text = sentence(break_even);
-            for part in parts {
-                assert!(text.contains(part), "'{part}' is missing in: {text}");
-            }
-            assert!(!text.contains("  "), "{text}");
-        }
-        check(
-            BreakEven::Between {
-                lower: 100,
-                upper: 1_000,
-            },
-            &[
-                "between n = 100 and n = 1,000, 23.0 µs to 230 µs of work",
-                "more than 2 %",
-                "0.97× (n = 10)",
-                "71.1 ns (n = 10).",
-            ],
-        );
-        check(
-            BreakEven::FromSmallest { smallest: 10 },
-            &["n = 10 (2.30 µs"],
-        );
-        check(
-            BreakEven::NeverUpTo { largest: 1_000 },
-            &["never up to n = 1,000", "1.80×"],
-        );
-        check(
-            BreakEven::Unsettled {
-                faster_at: 100,
-                largest: 1_000,
-            },
-            &["not settled", "n = 100 but not at n = 1,000"],
-        );
-        check(BreakEven::TooFewBlocks, &["11 blocks or more"]);
-        check(
-            BreakEven::Several {
-                crossings: vec![(10, 100), (100, 1_000)],
-                settled_from: Some(1_000),
-            },
-            &[
-                "between n = 10 and 100, between 100 and 1,000.",
-                "From n = 1,000 on, 230 µs of work",
-            ],
-        );
+/// Where to say the break-even is: at the model's value, or in the middle of a bracket.
+fn middle(lower: f64, upper: f64, source: Source, fit: Option<&Fit>) -> f64 {
+    let modelled = fit.and_then(|fit| fit.break_even);
+    match (source, modelled) {
+        (Source::Fit, Some(estimate)) => estimate.median,
+        _ => (lower * upper).sqrt(),
     }
 }
+
+/// Time of the baseline at a size, scaled from the measured size nearest to it.
+fn work_at(case: &CaseFindings, n: f64) -> Option<f64> {
+    let far = |measured: usize| (n / measured.max(1) as f64).ln().abs();
+    let nearest = case
+        .points
+        .iter()
+        .min_by(|one, other| far(one.n).total_cmp(&far(other.n)))?;
+    let time = nearest.times.first()?.median.median;
+    Some(time * n / nearest.n.max(1) as f64)
+}
+
+fn sizes(estimate: Estimate) -> String {
+    format!(
+        "{} ({} … {})",
+        size(estimate.median),
+        size(estimate.low),
+        size(estimate.high)
+    )
+}
+
+/// The noise floor of some points, or that there is none.
+pub(super) fn floor_sentence<'point>(points: impl Iterator<Item = &'point Point>) -> String {
+    let floors = points.filter_map(|point| Some((point.n, point.floor?)));
+    let width = |floor: &Estimate| (floor.high / floor.low).ln();
+    let widest = floors.max_by(|(_, one), (_, other)| width(one).total_cmp(&width(other)));
+    widest.map_or_else(
+        || "Noise floor: unknown, the baseline was not timed against itself.".to_owned(),
+        |(n, floor)| {
+            format!(
+                "Noise floor: the baseline against itself is {} {}, at n = {} where it is widest.",
+                ratio(floor.median),
+                interval(floor),
+                count(n)
+            )
+        },
+    )
+}
+
+/// How far the speed-ups of some points spread between launches and within one, at most; nothing
+/// if they do not.
+pub(super) fn spread_sentence<'point>(
+    points: impl Iterator<Item = &'point Point>,
+) -> Option<String> {
+    let spreads = points.flat_map(|point| &point.comparisons);
+    let (between, within) = spreads.fold((0.0_f64, 0.0_f64), |(between, within), one| {
+        let spread = one.spread;
+        (
+            between.max(spread.between_launches),
+            within.max(spread.within_launches),
+        )
+    });
+    (between > 0.0 || within > 0.0).then(|| {
+        format!(
+            "Spread of the speed-ups: at most {} between launches, at most {} within one.",
+            percent(between),
+            percent(within)
+        )
+    })
+}
+
+/// The speed-up from which on an arm pays in practice.
+const PRACTICAL: f64 = 1.1;

@@ -1,97 +1,323 @@
-//! The summary as JSON: its own copy of the results, so that the core types stay free to change.
+//! The summary as JSON: its own copy of the findings, so that those stay free to change.
 
-use super::store::Provenance;
-use crate::{Measurement, break_even::BreakEven, stats::Estimate, tour::Section, verdict::Side};
+use super::verdict_words::verdict_word;
+use crate::{
+    break_even::{Answer, Fit, Kind, Source},
+    findings::{CaseFindings, Comparison, Findings, Point, Times},
+    record::{Head, Key},
+    stats::Estimate,
+};
 use serde::Serialize;
 
-/// The summary of a run.
-pub(super) fn to_json(provenance: &Provenance, sections: &[Section]) -> String {
-    let seed = provenance.seed;
+/// The summary of a run as indented JSON.
+///
+/// # Fields
+/// `format` counts up when a field changes its meaning or goes; fields may be added without that.
+/// `head` is the run's head as recorded. `experiments[].cases[].points[]` has for each size
+/// `times` by arm and `comparisons` by arm from the second on; a median or speed-up is always an
+/// object with `median`, `low`, `high`, the ends of a 95 % interval. Times are nanoseconds per
+/// call; speed-ups are the baseline's time over the arm's. `verdict` is one of `faster`, `slower`,
+/// `no difference`, `undecided`. `break_even[].kind` is one of
+/// `between`, `always_from`, `never_up_to`, `no_difference`, `several`, `too_few_blocks`, with the
+/// fields of that kind beside it. What was not measured is `null`.
+///
+/// # Panics
+/// Never: numbers, strings and lists have a form as JSON.
+#[must_use]
+pub fn summary_json(findings: &Findings) -> String {
+    let experiment = |one| ExperimentOut::new(one);
+    let failure = |one: &crate::findings::Failure| FailureOut {
+        key: one.key.clone(),
+        message: one.message.clone(),
+    };
     let file = SummaryFile {
         format: FORMAT,
-        manyhands: env!("CARGO_PKG_VERSION"),
-        seed,
-        machine: MachineOut {
-            cpu: &provenance.machine.cpu,
-            cpus: provenance.machine.cpus,
-            system: &provenance.machine.system,
-            sha_instructions: provenance.machine.sha_instructions,
-        },
-        sections: sections.iter().map(|one| section(one, seed)).collect(),
+        head: &findings.head,
+        blocks: findings.blocks,
+        disturbed: findings.disturbed,
+        quiet: findings.quiet,
+        experiments: findings.experiments.iter().map(experiment).collect(),
+        failures: findings.failures.iter().map(failure).collect(),
+        left_out: &findings.left_out,
     };
     serde_json::to_string_pretty(&file).expect("numbers, strings and lists have a JSON form")
 }
 
 /// Counted up when a field changes its meaning or goes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 #[derive(Serialize)]
 struct SummaryFile<'run> {
     format: u32,
-    manyhands: &'static str,
-    seed: u64,
-    machine: MachineOut<'run>,
-    sections: Vec<SectionOut<'run>>,
+    head: &'run Head,
+    blocks: usize,
+    disturbed: usize,
+    quiet: bool,
+    experiments: Vec<ExperimentOut<'run>>,
+    failures: Vec<FailureOut>,
+    left_out: &'run [Key],
 }
 
 #[derive(Serialize)]
-struct MachineOut<'run> {
-    cpu: &'run str,
-    cpus: usize,
-    system: &'run str,
-    sha_instructions: bool,
+struct FailureOut {
+    #[serde(flatten)]
+    key: Key,
+    message: String,
 }
 
 #[derive(Serialize)]
-struct SectionOut<'run> {
-    experiment: &'run str,
+struct ExperimentOut<'run> {
+    id: &'run str,
     title: &'run str,
-    margin: f64,
-    alpha: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    break_even: Option<BreakEvenOut>,
-    measurements: Vec<MeasurementOut<'run>>,
-    left_out: Vec<LeftOut<'run>>,
+    cases: Vec<CaseOut<'run>>,
+}
+
+impl<'run> ExperimentOut<'run> {
+    fn new(experiment: &'run crate::findings::ExperimentFindings) -> Self {
+        Self {
+            id: &experiment.id,
+            title: &experiment.title,
+            cases: experiment.cases.iter().map(CaseOut::new).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct CaseOut<'run> {
+    name: &'run str,
+    unit: &'run str,
+    points: Vec<PointOut<'run>>,
+    break_even: Vec<AnswerOut<'run>>,
+    peak_memory: Vec<PeakOut<'run>>,
+    clock_cost_nanos: Option<f64>,
+    clock_grain_nanos: Option<f64>,
+}
+
+impl<'run> CaseOut<'run> {
+    fn new(case: &'run CaseFindings) -> Self {
+        let arms = case.card.arms.iter().skip(1);
+        let peak = |one: &crate::findings::Peak| PeakOut {
+            n: one.n,
+            arm: &case.card.arms[one.arm],
+            bytes: one.bytes,
+        };
+        Self {
+            name: &case.card.name,
+            unit: &case.card.unit,
+            points: case
+                .points
+                .iter()
+                .map(|one| PointOut::new(case, one))
+                .collect(),
+            break_even: arms
+                .zip(&case.answers)
+                .map(|(arm, answer)| AnswerOut::new(arm, answer))
+                .collect(),
+            peak_memory: case.peaks.iter().map(peak).collect(),
+            clock_cost_nanos: case.clock.map(|(cost, _)| cost),
+            clock_grain_nanos: case.clock.map(|(_, grain)| grain),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct PeakOut<'run> {
+    n: usize,
+    arm: &'run str,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct PointOut<'run> {
+    n: usize,
+    blocks: usize,
+    disturbed: usize,
+    noise_floor: Option<EstimateOut>,
+    times: Vec<TimesOut<'run>>,
+    comparisons: Vec<ComparisonOut<'run>>,
+}
+
+impl<'run> PointOut<'run> {
+    fn new(case: &'run CaseFindings, point: &'run Point) -> Self {
+        let arms = case.card.arms.iter();
+        let challengers = arms.clone().skip(1);
+        Self {
+            n: point.n,
+            blocks: point.blocks,
+            disturbed: point.disturbed,
+            noise_floor: point.floor.map(EstimateOut::from),
+            times: arms
+                .zip(&point.times)
+                .map(|(arm, times)| TimesOut::new(arm, times))
+                .collect(),
+            comparisons: challengers
+                .zip(&point.comparisons)
+                .map(|(arm, one)| ComparisonOut::new(arm, one))
+                .collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct TimesOut<'run> {
+    arm: &'run str,
+    median: EstimateOut,
+    mean: f64,
+    standard_deviation: f64,
+    minimum: f64,
+    percentile_95: f64,
+    deviation: f64,
+    cpu: Option<f64>,
+    allocations: Option<f64>,
+    allocated_bytes: Option<f64>,
+}
+
+impl<'run> TimesOut<'run> {
+    fn new(arm: &'run str, times: &Times) -> Self {
+        Self {
+            arm,
+            median: times.median.into(),
+            mean: times.mean,
+            standard_deviation: times.standard_deviation,
+            minimum: times.minimum,
+            percentile_95: times.percentile_95,
+            deviation: times.deviation,
+            cpu: times.cpu,
+            allocations: times.allocations.map(|(allocations, _)| allocations),
+            allocated_bytes: times.allocations.map(|(_, allocated)| allocated),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ComparisonOut<'run> {
+    arm: &'run str,
+    speed_up: Option<EstimateOut>,
+    speed_up_as_found: EstimateOut,
+    verdict: &'static str,
+    q_value: Option<f64>,
+    spread_between_launches: f64,
+    spread_within_launches: f64,
+}
+
+impl<'run> ComparisonOut<'run> {
+    fn new(arm: &'run str, comparison: &Comparison) -> Self {
+        Self {
+            arm,
+            speed_up: comparison.clean.map(EstimateOut::from),
+            speed_up_as_found: comparison.as_found.into(),
+            verdict: verdict_word(comparison.verdict),
+            q_value: comparison.q_value,
+            spread_between_launches: comparison.spread.between_launches,
+            spread_within_launches: comparison.spread.within_launches,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct AnswerOut<'run> {
+    arm: &'run str,
+    #[serde(flatten)]
+    kind: KindOut<'run>,
+    practical: Option<(usize, usize)>,
+    model: Option<FitOut>,
+}
+
+impl<'run> AnswerOut<'run> {
+    fn new(arm: &'run str, answer: &'run Answer) -> Self {
+        Self {
+            arm,
+            kind: KindOut::from(&answer.kind),
+            practical: answer.practical,
+            model: answer.fit.as_ref().map(FitOut::from),
+        }
+    }
 }
 
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-enum BreakEvenOut {
+enum KindOut<'run> {
     Between {
-        lower: usize,
-        upper: usize,
+        lower: f64,
+        upper: f64,
+        source: &'static str,
     },
-    FromSmallest {
+    AlwaysFrom {
         smallest: usize,
     },
     NeverUpTo {
         largest: usize,
+        speed_up_at_most: f64,
     },
-    Unsettled {
-        faster_at: usize,
-        largest: usize,
+    NoDifference {
+        effect: f64,
     },
     Several {
-        crossings: Vec<(usize, usize)>,
+        crossings: &'run [(usize, usize)],
         settled_from: Option<usize>,
     },
     TooFewBlocks,
 }
 
-#[derive(Serialize)]
-struct MeasurementOut<'run> {
-    case: &'run str,
-    n: usize,
-    blocks: usize,
-    arms: Vec<ArmOut<'run>>,
-    speed_up: Option<EstimateOut>,
-    side: &'static str,
+impl<'run> From<&'run Kind> for KindOut<'run> {
+    fn from(kind: &'run Kind) -> Self {
+        match *kind {
+            Kind::Between {
+                lower,
+                upper,
+                source,
+            } => Self::Between {
+                lower,
+                upper,
+                source: match source {
+                    Source::Fit => "model",
+                    Source::Bracket => "measured_sizes",
+                },
+            },
+            Kind::AlwaysFrom { smallest } => Self::AlwaysFrom { smallest },
+            Kind::NeverUpTo {
+                largest,
+                speed_up_at_most,
+            } => Self::NeverUpTo {
+                largest,
+                speed_up_at_most,
+            },
+            Kind::NoDifference { effect } => Self::NoDifference { effect },
+            Kind::Several {
+                ref crossings,
+                settled_from,
+            } => Self::Several {
+                crossings,
+                settled_from,
+            },
+            Kind::TooFewBlocks => Self::TooFewBlocks,
+        }
+    }
 }
 
 #[derive(Serialize)]
-struct ArmOut<'run> {
-    name: &'run str,
-    median_nanos: Option<f64>,
+struct FitOut {
+    c: f64,
+    d: f64,
+    overhead_nanos: f64,
+    asymptotic_speed_up: f64,
+    break_even: Option<EstimateOut>,
+    lack_of_fit: f64,
+    has_steps: bool,
+}
+
+impl From<&Fit> for FitOut {
+    fn from(fit: &Fit) -> Self {
+        Self {
+            c: fit.c,
+            d: fit.d,
+            overhead_nanos: fit.overhead_nanos,
+            asymptotic_speed_up: fit.asymptotic_speed_up,
+            break_even: fit.break_even.map(EstimateOut::from),
+            lack_of_fit: fit.lack_of_fit,
+            has_steps: fit.has_steps,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -101,80 +327,12 @@ struct EstimateOut {
     high: f64,
 }
 
-#[derive(Serialize)]
-struct LeftOut<'run> {
-    case: &'run str,
-    n: usize,
-}
-
-fn section(section: &Section, seed: u64) -> SectionOut<'_> {
-    let measurement = |one| measurement(one, section, seed);
-    SectionOut {
-        experiment: &section.id,
-        title: &section.title,
-        margin: section.rule.margin,
-        alpha: section.rule.alpha,
-        break_even: section.break_even.as_ref().map(break_even),
-        measurements: section.measurements.iter().map(measurement).collect(),
-        left_out: section
-            .left_out
-            .iter()
-            .map(|(case, n)| LeftOut { case, n: *n })
-            .collect(),
-    }
-}
-
-fn break_even(answer: &BreakEven) -> BreakEvenOut {
-    match *answer {
-        BreakEven::Between { lower, upper } => BreakEvenOut::Between { lower, upper },
-        BreakEven::FromSmallest { smallest } => BreakEvenOut::FromSmallest { smallest },
-        BreakEven::NeverUpTo { largest } => BreakEvenOut::NeverUpTo { largest },
-        BreakEven::Unsettled { faster_at, largest } => {
-            BreakEvenOut::Unsettled { faster_at, largest }
+impl From<Estimate> for EstimateOut {
+    fn from(estimate: Estimate) -> Self {
+        Self {
+            median: estimate.median,
+            low: estimate.low,
+            high: estimate.high,
         }
-        BreakEven::Several {
-            ref crossings,
-            settled_from,
-        } => BreakEvenOut::Several {
-            crossings: crossings.clone(),
-            settled_from,
-        },
-        BreakEven::TooFewBlocks => BreakEvenOut::TooFewBlocks,
-    }
-}
-
-fn measurement<'run>(
-    measurement: &'run Measurement,
-    section: &Section,
-    seed: u64,
-) -> MeasurementOut<'run> {
-    let arm = |(index, name): (usize, &'run String)| ArmOut {
-        name,
-        median_nanos: measurement.median_nanos(index),
-    };
-    let side = section.rule.side(&measurement.ratios(1));
-    MeasurementOut {
-        case: &measurement.case,
-        n: measurement.n,
-        blocks: measurement.blocks.len(),
-        arms: measurement.arms.iter().enumerate().map(arm).collect(),
-        speed_up: measurement.speed_up(1, seed).map(estimate),
-        side: side_name(side),
-    }
-}
-
-fn estimate(estimate: Estimate) -> EstimateOut {
-    EstimateOut {
-        median: estimate.median,
-        low: estimate.low,
-        high: estimate.high,
-    }
-}
-
-fn side_name(side: Side) -> &'static str {
-    match side {
-        Side::Faster => "faster",
-        Side::Slower => "slower",
-        Side::Undecided => "undecided",
     }
 }

@@ -1,5 +1,7 @@
 //! Numbers for people.
 
+use crate::stats::Estimate;
+
 /// A time with three significant digits and its unit.
 ///
 /// # Examples
@@ -43,6 +45,84 @@ pub fn ratio(ratio: f64) -> String {
     format!("{ratio:.2}×")
 }
 
+/// A ratio with its interval for a table: 1.87 (1.80 … 1.94).
+pub(super) fn ratio_cell(estimate: Estimate) -> String {
+    format!("{:.2} {}", estimate.median, interval(estimate))
+}
+
+/// A mean count: whole from ten on, below with as many of two decimals as it needs.
+pub(super) fn few(value: f64) -> String {
+    if value >= 9.95 {
+        return size(value);
+    }
+    let digits = format!("{value:.2}");
+    digits
+        .trim_end_matches('0')
+        .trim_end_matches('.')
+        .to_owned()
+}
+
+/// The ends of an interval of ratios: (1.80 … 1.94).
+pub(super) fn interval(estimate: Estimate) -> String {
+    format!("({:.2} … {:.2})", estimate.low, estimate.high)
+}
+
+/// A share as a percentage, with a decimal below ten.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent == 0.0 || percent >= 9.95 || percent.fract() == 0.0 {
+        format!("{percent:.0} %")
+    } else {
+        format!("{percent:.1} %")
+    }
+}
+
+/// Bytes with three significant digits, in powers of 1,024.
+#[must_use]
+pub fn bytes(bytes: f64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB"];
+    let mut value = bytes;
+    let mut unit = units[0];
+    for next in &units[1..] {
+        if value < 999.5 {
+            break;
+        }
+        value /= 1_024.0;
+        unit = next;
+    }
+    if unit == units[0] {
+        format!("{value:.0} B")
+    } else {
+        format!("{} {unit}", three_digits(value))
+    }
+}
+
+/// A size that a model gave: whole from ten on, with a decimal below, with two below one.
+pub(super) fn size(n: f64) -> String {
+    let decimals = match n {
+        whole if whole.fract() == 0.0 || whole >= 9.95 => 0,
+        small if small >= 0.995 => 1,
+        _ => 2,
+    };
+    let digits = format!("{n:.decimals$}");
+    digits.parse().map_or(digits, count)
+}
+
+/// The plural of an English noun that forms it by rule.
+#[must_use]
+pub fn plural(noun: &str) -> String {
+    let hisses = ["s", "x", "z", "sh", "ch"];
+    if hisses.iter().any(|end| noun.ends_with(end)) {
+        return format!("{noun}es");
+    }
+    let vowels = ["ay", "ey", "oy", "uy"];
+    match noun.strip_suffix('y') {
+        Some(stem) if !vowels.iter().any(|end| noun.ends_with(end)) => format!("{stem}ies"),
+        _ => format!("{noun}s"),
+    }
+}
+
 fn three_digits(value: f64) -> String {
     if value < 9.995 {
         format!("{value:.2}")
@@ -81,5 +161,41 @@ mod tests {
         assert_eq!(count(1_000), "1,000");
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(ratio(1.868), "1.87×");
+    }
+
+    #[test]
+    fn shares_and_bytes_are_as_exact_as_they_need_to_be() {
+        assert_eq!(percent(0.0), "0 %");
+        assert_eq!(percent(0.02), "2 %");
+        assert_eq!(percent(0.0125), "1.2 %");
+        assert_eq!(percent(0.413), "41 %");
+        assert_eq!(bytes(512.0), "512 B");
+        assert_eq!(bytes(2_048.0), "2.00 KiB");
+        assert_eq!(bytes(440_401_920.0), "420 MiB");
+    }
+
+    #[test]
+    fn sizes_and_mean_counts_are_as_exact_as_they_need_to_be() {
+        assert_eq!(size(3.44), "3.4");
+        assert_eq!(size(3.0), "3");
+        assert_eq!(size(0.4), "0.40");
+        assert_eq!(size(9.96), "10");
+        assert_eq!(size(1_234.4), "1,234");
+        assert_eq!(few(0.25), "0.25");
+        assert_eq!(few(6.0), "6");
+        assert_eq!(few(0.0), "0");
+        assert_eq!(few(1_234.4), "1,234");
+    }
+
+    #[test]
+    fn plurals_follow_the_rules_of_spelling() {
+        for (one, many) in [
+            ("hash", "hashes"),
+            ("item", "items"),
+            ("query", "queries"),
+            ("delay", "delays"),
+        ] {
+            assert_eq!(plural(one), many);
+        }
     }
 }

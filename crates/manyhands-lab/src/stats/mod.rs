@@ -1,9 +1,25 @@
-//! Statistics as pure functions: medians, a bootstrap of paired ratios, the sign e-process.
+//! Statistics for noisy, shared machines, as pure functions.
+//!
+//! Values are grouped by launch, the fresh process they were taken in: `&[Vec<f64>]` is one list
+//! per launch everywhere here. What is random is seeded.
 
-mod bootstrap;
-mod median;
+mod false_discovery;
+mod interval;
+mod moments;
+#[cfg(test)]
+pub(crate) mod noise;
+mod order;
+mod resample;
+mod scaling;
 mod sign;
+mod spread;
 
-pub use bootstrap::{Estimate, median_of_ratios};
-pub use median::median;
+pub use false_discovery::q_values;
+pub(crate) use interval::interval_of;
+pub use interval::{Estimate, by_launch, estimate_median};
+pub use moments::{geometric_mean, mean, standard_deviation};
+pub use order::{median, median_absolute_deviation, quantile};
+pub(crate) use resample::{RESAMPLES, Resampler, rng_for};
+pub use scaling::{Scalability, karp_flatt};
 pub use sign::{SignTest, blocks_to_decide};
+pub use spread::{Spread, spread};

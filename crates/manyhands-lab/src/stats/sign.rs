@@ -25,6 +25,19 @@ impl SignTest {
         }
     }
 
+    /// Judges trials that are over, by whether each was won.
+    pub fn of(trials: impl IntoIterator<Item = bool>) -> Self {
+        let mut test = Self::new();
+        for won in trials {
+            if won {
+                test.win();
+            } else {
+                test.lose();
+            }
+        }
+        test
+    }
+
     /// Adds a trial that was won.
     pub fn win(&mut self) {
         self.evidence *= 2.0 * Self::bet(self.wins, self.trials());
@@ -44,6 +57,12 @@ impl SignTest {
     #[must_use]
     pub fn favours_wins(&self, alpha: f64) -> bool {
         self.wins > self.losses && self.evidence >= alpha.recip()
+    }
+
+    /// Evidence against the fair coin, for either side.
+    #[must_use]
+    pub fn evidence(&self) -> f64 {
+        self.evidence
     }
 
     fn trials(&self) -> u32 {
@@ -76,14 +95,6 @@ mod tests {
     use super::*;
     use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-    fn toss(test: &mut SignTest, win: bool) {
-        if win {
-            test.win();
-        } else {
-            test.lose();
-        }
-    }
-
     #[test]
     fn seven_unanimous_trials_decide_at_five_percent() {
         assert_eq!(blocks_to_decide(0.05), 7);
@@ -95,10 +106,7 @@ mod tests {
         // 2^4 · B(2.5, 2.5)/π = 16 · 3/128.
         let expected = 0.375;
         for order in [[true, true, false, false], [false, true, false, true]] {
-            let mut test = SignTest::new();
-            for win in order {
-                toss(&mut test, win);
-            }
+            let test = SignTest::of(order);
             assert!((test.evidence - expected).abs() < 1e-12, "{test:?}");
         }
     }
@@ -131,7 +139,11 @@ mod tests {
         let mut rng = StdRng::seed_from_u64(4);
         let mut test = SignTest::new();
         let called = (0..60).any(|_| {
-            toss(&mut test, rng.random_bool(0.9));
+            if rng.random_bool(0.9) {
+                test.win();
+            } else {
+                test.lose();
+            }
             test.favours_wins(0.005)
         });
         assert!(called);

@@ -1,16 +1,22 @@
-//! The workloads of the registered experiments, one file each.
+//! What the registered experiments run: items of work, and the loops around them.
 //!
-//! In every file the arms share one body and differ in the loop around it only.
+//! The arms of a case share one item and differ in the loop around it only. Which loops, sizes and
+//! claims belong to which experiment is the [registry](crate::registry)'s business.
 
-mod bcrypt_strings;
-mod five_hashes;
-mod primes;
-mod sha512_hello;
+pub(crate) mod bcrypts;
+pub(crate) mod counting;
+pub(crate) mod hashes;
+pub(crate) mod loops;
+pub(crate) mod primes;
+pub(crate) mod queueing;
+pub(crate) mod slot;
+pub(crate) mod switching;
 
-pub(crate) use bcrypt_strings::bcrypt_strings;
-pub(crate) use five_hashes::five_hashes;
-pub(crate) use primes::primes;
-pub(crate) use sha512_hello::sha512_hello;
+use std::{sync::LazyLock, thread};
 
-/// Name of the baseline arm: a plain loop on the calling thread.
-const SEQUENTIAL: &str = "sequential";
+/// CPUs this process may use. Asked once: the question takes longer than a short loop.
+pub(crate) fn cpus() -> usize {
+    static CPUS: LazyLock<usize> =
+        LazyLock::new(|| thread::available_parallelism().map_or(1, usize::from));
+    *CPUS
+}

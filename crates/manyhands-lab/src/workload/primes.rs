@@ -1,33 +1,29 @@
-//! E4's shape: primes by trial division, filtered into a list. Items of very uneven cost.
-//!
-//! The parallel arm marks in parallel and gathers the marked numbers afterwards on the calling
-//! thread, about 1 ns an item; a parallel filter belongs to queries.
+//! Primes by trial division, filtered into a list: many light items of very uneven cost.
 
-use super::SEQUENTIAL;
-use crate::{Case, Experiment};
 use manyhands::parallel;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use std::ops::Range;
 
-/// The experiment with many light, uneven items.
-pub(crate) fn primes() -> Experiment {
-    let case = Case::collected("primes")
-        .full_sizes([1_000_000])
-        .quick_sizes([20_000])
-        .arm(SEQUENTIAL, |n, found| {
-            *found = numbers(n).filter(|number| is_prime(*number)).collect();
-        })
-        .arm("map", |n, found| {
-            let marks = parallel::map(numbers(n), is_prime);
-            let marked = numbers(n).zip(marks).filter(|(_, mark)| *mark);
-            *found = marked.map(|(number, _)| number).collect();
-        });
-    Experiment::new(
-        "E4",
-        "Primes up to n by trial division, filtered into a list",
-    )
-    .case(case)
+/// LINQ: an iterator with a filter.
+pub(crate) fn iter(n: usize, found: &mut Vec<u64>) {
+    *found = numbers(n).filter(|number| is_prime(*number)).collect();
 }
 
-fn numbers(n: usize) -> std::ops::Range<u64> {
+/// PLINQ, until there are queries here: marks in parallel, then gathers the marked numbers on the calling
+/// thread, about 1 ns an item.
+pub(crate) fn map(n: usize, found: &mut Vec<u64>) {
+    let marks = parallel::map(numbers(n), is_prime);
+    let marked = numbers(n).zip(marks).filter(|(_, mark)| *mark);
+    *found = marked.map(|(number, _)| number).collect();
+}
+
+/// Rayon's filter, in order.
+pub(crate) fn rayon(n: usize, found: &mut Vec<u64>) {
+    let numbers = numbers(n).into_par_iter();
+    *found = numbers.filter(|number| is_prime(*number)).collect();
+}
+
+fn numbers(n: usize) -> Range<u64> {
     0..n as u64 + 1
 }
 
@@ -55,8 +51,9 @@ mod tests {
     #[test]
     fn the_number_of_primes_is_known() {
         fn check(n: usize, expected: usize) {
-            let found = numbers(n).filter(|number| is_prime(*number)).count();
-            assert_eq!(found, expected, "up to {n}");
+            let mut found = Vec::new();
+            iter(n, &mut found);
+            assert_eq!(found.len(), expected, "up to {n}");
         }
         check(1, 0);
         check(2, 1);

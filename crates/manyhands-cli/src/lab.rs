@@ -1,0 +1,138 @@
+//! The laboratory's commands.
+
+use crate::{
+    meant::Run,
+    output::{self, Failure},
+    pair,
+};
+use manyhands_lab::{
+    Experiment,
+    console::{self, Companion, Ending, Job},
+    findings,
+    machine::Machine,
+    published, registry, report,
+    run::Interrupt,
+    self_test::{self, Criterion, Extent},
+    store::{self, Existing, Store},
+};
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+
+/// Lists the experiments.
+pub(crate) fn list() -> Result<Ending, Failure> {
+    let mut out = io::stdout().lock();
+    for experiment in registry::experiments() {
+        writeln!(out, "{:5} {}", experiment.id(), experiment.title())?;
+        for text in experiment.claimed().into_iter().chain(experiment.origin()) {
+            writeln!(out, "      {text}")?;
+        }
+    }
+    Ok(Ending::Good)
+}
+
+/// Runs experiments by id.
+pub(crate) fn run(ids: &[String], run: Run) -> Result<Ending, Failure> {
+    let mut experiments: Vec<Experiment> = Vec::new();
+    for id in ids {
+        for experiment in selected(id)? {
+            if !experiments.iter().any(|one| one.id() == experiment.id()) {
+                experiments.push(experiment);
+            }
+        }
+    }
+    begin(experiments, run, published::companion)
+}
+
+fn selected(id: &str) -> Result<Vec<Experiment>, Failure> {
+    if id.eq_ignore_ascii_case("all") {
+        return Ok(registry::experiments());
+    }
+    // An unknown experiment is a mistake in the arguments.
+    registry::select(id).map_err(|error| Failure::Arguments(error.to_string()))
+}
+
+/// Runs these experiments.
+pub(crate) fn begin(
+    experiments: Vec<Experiment>,
+    run: Run,
+    companion: Companion,
+) -> Result<Ending, Failure> {
+    let job = Job {
+        experiments,
+        settings: run.settings,
+        folder: run.out,
+        existing: if run.replace {
+            Existing::Replace
+        } else {
+            Existing::Keep
+        },
+        force: run.force,
+        companion,
+    };
+    Ok(console::begin(job, &Interrupt::on_signal()?)?)
+}
+
+/// Goes on with an interrupted run.
+pub(crate) fn resume(folder: &Path) -> Result<Ending, Failure> {
+    let head = store::read(folder)?.head;
+    let (launcher, companion): (_, Companion) = match pair::launcher(&head)? {
+        Some(launcher) => (launcher, console::alone),
+        None => (console::launcher()?, published::companion),
+    };
+    Ok(console::resume(
+        folder,
+        launcher,
+        companion,
+        &Interrupt::on_signal()?,
+    )?)
+}
+
+/// Makes the reports of a run again.
+pub(crate) fn report(folder: &Path) -> Result<Ending, Failure> {
+    let (store, recording) = Store::resume(folder)?;
+    let findings = findings::analyse(&recording.head, &recording.events);
+    let companion = published::companion;
+    console::write(&store, &findings, &recording.events, companion)?;
+    output::print(&console::text(&findings, companion))?;
+    Ok(Ending::Good)
+}
+
+/// Compares two runs.
+pub(crate) fn compare(first: &Path, second: &Path) -> Result<Ending, Failure> {
+    let findings = |folder| -> Result<_, Failure> {
+        let recording = store::read(folder)?;
+        Ok(findings::analyse(&recording.head, &recording.events))
+    };
+    output::print(&report::compare(&findings(first)?, &findings(second)?))?;
+    Ok(Ending::Good)
+}
+
+/// Checks the laboratory itself.
+pub(crate) fn self_test(quick: bool, seed: u64) -> Result<Ending, Failure> {
+    let extent = if quick { Extent::Quick } else { Extent::Whole };
+    output::print(&format!(
+        "{}\nseed {seed}; {}\n\n",
+        Machine::here().line(),
+        match extent {
+            Extent::Quick => "a quarter of the comparisons, about a minute",
+            Extent::Whole => "all comparisons, some minutes",
+        }
+    ))?;
+    let interrupt = Interrupt::on_signal()?;
+    let mut printed = Ok(());
+    let criteria = self_test::run(extent, seed, &interrupt, &mut |criterion| {
+        if printed.is_ok() {
+            printed = output::print(&format!("{criterion}\n"));
+        }
+    })?;
+    printed?;
+    Ok(if interrupt.is_set() {
+        Ending::Interrupted
+    } else if criteria.iter().all(Criterion::holds) {
+        Ending::Good
+    } else {
+        Ending::Failed
+    })
+}

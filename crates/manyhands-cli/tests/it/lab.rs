@@ -1,0 +1,123 @@
+//! The laboratory's commands from start to end.
+
+use crate::{manyhands, text};
+use std::{fs, path::Path, process::Output};
+
+#[test]
+fn the_list_names_every_experiment_that_can_be_run() {
+    let output = manyhands(&["lab", "list"]);
+    assert_eq!(output.status.code(), Some(0));
+    let printed = text(&output.stdout);
+    for id in ["E1a", "E1b", "E2", "E3", "E6", "E9", "E10", "E11", "E13"] {
+        let listed = printed.lines().any(|line| line.starts_with(id));
+        assert!(listed, "{id} is missing in: {printed}");
+    }
+}
+
+#[test]
+fn a_run_is_kept_reported_again_and_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (first, second) = (folder.path().join("first"), folder.path().join("second"));
+    for out in [&first, &second] {
+        let ran = run(out, &["lab", "run", "e6", "--quick", "--budget", "3s"]);
+        assert!(is_done(&ran), "{}", text(&ran.stderr));
+        assert!(text(&ran.stdout).contains("E6"));
+    }
+
+    // A second run in the same folder would lose the first.
+    let again = run(&first, &["lab", "run", "E6", "--quick"]);
+    assert_eq!(again.status.code(), Some(1));
+    assert_eq!(text(&again.stderr).lines().count(), 1);
+
+    fs::remove_file(first.join("report.html")).expect("the report is there");
+    let reported = manyhands(&["lab", "report", path(&first)]);
+    assert_eq!(reported.status.code(), Some(0));
+    assert!(first.join("report.html").exists());
+    assert!(text(&reported.stdout).contains("E6"));
+
+    let compared = manyhands(&["lab", "compare", path(&first), path(&second)]);
+    assert_eq!(compared.status.code(), Some(0));
+    assert!(text(&compared.stdout).contains("E6"));
+
+    // Nothing is left to do, so this ends at once and well.
+    let resumed = manyhands(&["lab", "resume", path(&first)]);
+    assert!(is_done(&resumed), "{}", text(&resumed.stderr));
+}
+
+#[test]
+fn two_commands_are_timed_side_by_side() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("pair");
+    let words = ["lab", "command", "--quick", "--budget", "3s", "--out"];
+    let commands = ["--", "true", "--vs", "sleep", "0.02"];
+    let mut arguments = words.to_vec();
+    arguments.push(path(&out));
+    arguments.extend(commands);
+    let ran = manyhands(&arguments);
+    assert!(is_done(&ran), "{}", text(&ran.stderr));
+    assert!(text(&ran.stdout).contains("sleep 0.02"));
+
+    let resumed = manyhands(&["lab", "resume", path(&out)]);
+    assert!(is_done(&resumed), "{}", text(&resumed.stderr));
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_one_line() {
+    fn check(arguments: &[&str], code: i32, culprit: &str) {
+        let output = manyhands(arguments);
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {err}");
+        assert_eq!(err.lines().count(), 1, "{err}");
+        assert!(err.contains(culprit), "'{culprit}' is missing in: {err}");
+    }
+    check(&["lab", "run", "E99"], 2, "E99");
+    check(&["lab", "run"], 2, "<ID>");
+    check(&["lab", "run", "E3", "--quick", "--full"], 2, "--full");
+    check(&["lab", "run", "E3", "--budget", "soon"], 2, "soon");
+    check(&["lab", "run", "E3", "--launches", "1"], 2, "--launches 1");
+    check(
+        &["lab", "run", "E3", "--out", "Cargo.toml"],
+        2,
+        "Cargo.toml",
+    );
+    check(&["lab", "report", "no-such-folder"], 1, "no-such-folder");
+    check(&["lab", "command", "--", "true"], 2, "--vs");
+    check(
+        &["lab", "command", "--", "no-such-program", "--vs", "true"],
+        2,
+        "no-such-program",
+    );
+}
+
+#[test]
+fn damaged_results_are_named_with_their_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("run");
+    let ran = run(&out, &["lab", "run", "E6", "--quick", "--budget", "2s"]);
+    assert!(is_done(&ran), "{}", text(&ran.stderr));
+    let events = out.join("events.ndjson");
+    let text_of_events = fs::read_to_string(&events).expect("events");
+    fs::write(&events, format!("nonsense\n{text_of_events}")).expect("the folder is writable");
+    let output = manyhands(&["lab", "report", path(&out)]);
+    assert_eq!(output.status.code(), Some(1));
+    let err = text(&output.stderr);
+    assert!(
+        err.contains("events.ndjson") && err.contains("line 1"),
+        "{err}"
+    );
+}
+
+fn run(out: &Path, arguments: &[&str]) -> Output {
+    let mut all = arguments.to_vec();
+    all.extend(["--out", path(out)]);
+    manyhands(&all)
+}
+
+/// Whether a run ended well; on a machine that is not quiet the code says so.
+fn is_done(output: &Output) -> bool {
+    matches!(output.status.code(), Some(0 | 3))
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().expect("a path in UTF-8")
+}

@@ -1,0 +1,98 @@
+//! What the sides of several sizes say about crossings. Undecided sizes say nothing.
+
+use crate::verdict::Side;
+use std::collections::BTreeMap;
+
+/// The two sizes between which the arm becomes faster: the largest decided slower and the
+/// smallest decided faster. If none was decided slower, the lower one is the largest that was not
+/// decided faster. `None` without a crossing, or with several.
+pub(super) fn bracket(sides: &BTreeMap<usize, Side>) -> Option<(usize, usize)> {
+    if falls_back(sides) {
+        return None;
+    }
+    let upper = first_faster(sides)?;
+    let below = || sides.range(..upper).rev();
+    let lower = below()
+        .find(|(_, side)| **side == Side::Slower)
+        .or_else(|| below().next())?;
+    Some((*lower.0, upper))
+}
+
+/// Whether the arm was decided not to be faster at a size above one at which it was.
+pub(super) fn falls_back(sides: &BTreeMap<usize, Side>) -> bool {
+    first_faster(sides).is_some_and(|faster| {
+        let mut above = sides.range(faster..);
+        above.any(|(_, side)| matches!(side, Side::Slower | Side::Equal))
+    })
+}
+
+/// Neighbouring decided sizes, faster at one and not at the other.
+pub(super) fn crossings(sides: &BTreeMap<usize, Side>) -> Vec<(usize, usize)> {
+    let decided: Vec<(usize, bool)> = sides
+        .iter()
+        .filter(|(_, side)| **side != Side::Undecided)
+        .map(|(n, side)| (*n, *side == Side::Faster))
+        .collect();
+    let crossing =
+        |pair: &[(usize, bool)]| (pair[0].1 != pair[1].1).then_some((pair[0].0, pair[1].0));
+    decided.windows(2).filter_map(crossing).collect()
+}
+
+/// The smallest size from which on it was decided faster at every size.
+pub(super) fn settled_from(sides: &BTreeMap<usize, Side>) -> Option<usize> {
+    let faster = |entry: &(&usize, &Side)| *entry.1 == Side::Faster;
+    sides
+        .iter()
+        .rev()
+        .take_while(faster)
+        .last()
+        .map(|(n, _)| *n)
+}
+
+fn first_faster(sides: &BTreeMap<usize, Side>) -> Option<usize> {
+    let mut faster = sides.iter().filter(|(_, side)| **side == Side::Faster);
+    faster.next().map(|(n, _)| *n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const F: Side = Side::Faster;
+    const S: Side = Side::Slower;
+    const E: Side = Side::Equal;
+    const U: Side = Side::Undecided;
+
+    fn sides(sides: &[Side]) -> BTreeMap<usize, Side> {
+        let sizes = (0..).map(|index| 10_usize.pow(index));
+        sizes.zip(sides.iter().copied()).collect()
+    }
+
+    #[test]
+    fn brackets_have_decided_ends_where_they_can() {
+        fn check(given: &[Side], expected: Option<(usize, usize)>) {
+            assert_eq!(bracket(&sides(given)), expected, "{given:?}");
+        }
+        check(&[], None);
+        check(&[S, S], None);
+        check(&[F, F], None);
+        check(&[U, F], Some((1, 10)));
+        check(&[S, U, F, F], Some((1, 100)));
+        check(&[S, E, F, F], Some((1, 100)));
+        check(&[E, U, F, U], Some((10, 100)));
+        check(&[S, F, U, U], Some((1, 10)));
+        check(&[S, F, U, S], None);
+        check(&[S, F, E], None);
+    }
+
+    #[test]
+    fn crossings_lie_between_decided_neighbours() {
+        let given = sides(&[S, U, F, F, E, S, F]);
+        assert_eq!(
+            crossings(&given),
+            [(1, 100), (1_000, 10_000), (100_000, 1_000_000)]
+        );
+        assert_eq!(settled_from(&given), Some(1_000_000));
+        assert_eq!(settled_from(&sides(&[F, F, U])), None);
+    }
+}

@@ -1,0 +1,145 @@
+//! From which size on is the challenger faster?
+//!
+//! A [`Finder`] is a function of what was measured, and of nothing else: asked again with the
+//! same blocks it says the same, so a run that was interrupted goes on where it was by reading
+//! its blocks again. It neither measures nor waits.
+//!
+//! # Phases
+//! 1. Every size of the case is measured until its side is decided, at the lowest price: sizes
+//!    above the crossing show whether there is a second one. Where slower and faster neighbours
+//!    lie far apart, sizes between them join, each four times the one before.
+//! 2. The bracket is halved on ln n until it is narrow, or a size stays undecided: that is the
+//!    crossing at this price.
+//! 3. Five sizes around it get more blocks, for the cost model of [`Fit`].
+//!
+//! A side is decided by the sign e-process, at a tenth of alpha for each size, as there are some
+//! ten of them. The model's answer is printed only if it fits, and if it does not contradict the
+//! sides; the bracket of two decided sizes is valid without it.
+
+mod answer;
+mod bracket;
+mod conclusion;
+mod fit;
+mod plan;
+#[cfg(test)]
+mod simulation;
+
+pub use answer::{Answer, Fit, Kind, Source};
+
+use crate::{
+    record::{Block, Settings},
+    verdict::{Rule, Side},
+};
+use bracket::{bracket, crossings, falls_back, settled_from};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What was measured: for each size the ratios of its blocks.
+pub type Points = BTreeMap<usize, Vec<Ratio>>;
+
+/// One arm in one block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ratio {
+    /// The process the block was taken in.
+    pub launch: u32,
+    /// The baseline's time over the arm's.
+    pub value: f64,
+    /// The baseline's time in nanoseconds per call.
+    pub baseline_nanos: f64,
+}
+
+impl Ratio {
+    /// Reads the ratio of one arm off a block; `None` if the block has no such arm.
+    #[must_use]
+    pub fn of(block: &Block, arm: usize) -> Option<Self> {
+        let baseline_nanos = block.samples.first()?.nanos();
+        Some(Self {
+            launch: block.launch,
+            value: baseline_nanos / block.samples.get(arm)?.nanos(),
+            baseline_nanos,
+        })
+    }
+}
+
+/// What to measure next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Probe {
+    /// Size.
+    pub n: usize,
+    /// How many blocks there are to be in all, those already measured among them.
+    pub blocks: usize,
+}
+
+/// Searches for a break-even. See the head of this module.
+///
+/// # Examples
+/// ```
+/// use manyhands_lab::break_even::{Finder, Kind, Points, Ratio};
+///
+/// // An arm that costs 5,000 at the start and then saves half, without any noise.
+/// let measure = |n: usize, block: usize| Ratio {
+///     launch: block as u32 % 3,
+///     value: n as f64 / (5_000.0 + n as f64 / 2.0),
+///     baseline_nanos: n as f64,
+/// };
+/// let finder = Finder::new([100, 1_000, 10_000, 100_000], 0.05, 0.02);
+/// let mut points = Points::new();
+/// while let Some(probe) = finder.next(&points) {
+///     let ratios = points.entry(probe.n).or_default();
+///     ratios.extend((ratios.len()..probe.blocks).map(|block| measure(probe.n, block)));
+/// }
+/// let Kind::Between { lower, upper, .. } = finder.answer(&points, 1).kind else {
+///     panic!("there is one crossing");
+/// };
+/// assert!(9_900.0 < lower && lower <= upper && upper < 10_100.0);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finder {
+    /// Ascending, without doubles.
+    sizes: BTreeSet<usize>,
+    exhausted: BTreeSet<usize>,
+    rule: Rule,
+}
+
+impl Finder {
+    /// A finder over the sizes of a case, with the probability of a wrong decision and the
+    /// smallest difference that counts.
+    #[must_use]
+    pub fn new(sizes: impl IntoIterator<Item = usize>, alpha: f64, smallest_effect: f64) -> Self {
+        Self {
+            sizes: sizes.into_iter().filter(|n| *n > 0).collect(),
+            exhausted: BTreeSet::new(),
+            rule: Rule {
+                margin: smallest_effect,
+                alpha: alpha / SIZES_EXPECTED,
+            },
+        }
+    }
+
+    /// The same with a run's settings.
+    #[must_use]
+    pub fn with(sizes: &[usize], settings: &Settings) -> Self {
+        Self::new(
+            sizes.iter().copied(),
+            settings.alpha,
+            settings.smallest_effect,
+        )
+    }
+
+    /// Says that no further block can be had at this size, because it fails or takes too long:
+    /// the finder goes on with what there is.
+    pub fn exhaust(&mut self, n: usize) {
+        self.exhausted.insert(n);
+    }
+
+    /// Which side the ratios of one size decide for.
+    fn side(&self, ratios: &[Ratio]) -> Side {
+        self.rule.side(&values(ratios))
+    }
+}
+
+fn values(ratios: &[Ratio]) -> Vec<f64> {
+    ratios.iter().map(|ratio| ratio.value).collect()
+}
+
+/// Alpha is shared among about as many sizes.
+const SIZES_EXPECTED: f64 = 10.0;

@@ -1,0 +1,167 @@
+//! Tests of whole searches: the finder drives a simulated sampler with known truth.
+
+use super::{Answer, Finder, Kind, Points, Ratio, Source};
+use crate::stats::noise::Noise;
+
+/// The answer of a whole search. `cost` is the arm's time over the baseline's; an item costs
+/// the baseline 100 ns.
+fn search(cost: impl Fn(f64) -> f64, seed: u64) -> Answer {
+    let finder = Finder::new(SIZES, 0.05, 0.02);
+    finder.answer(&measured(&finder, cost, seed), seed)
+}
+
+/// Everything the finder asks for, in three launches that differ a little.
+fn measured(finder: &Finder, cost: impl Fn(f64) -> f64, seed: u64) -> Points {
+    let mut noise = Noise::new(seed);
+    let launches = [0; 3].map(|_| (0.003 * noise.normal()).exp());
+    let mut points = Points::new();
+    while let Some(probe) = finder.next(&points) {
+        let ratios = points.entry(probe.n).or_default();
+        assert!(ratios.len() < probe.blocks, "nothing new is asked for");
+        for block in ratios.len()..probe.blocks {
+            let launch = block % launches.len();
+            ratios.push(Ratio {
+                launch: u32::try_from(launch).unwrap(),
+                value: launches[launch] * noise.ratio(0.05) / cost(probe.n as f64),
+                baseline_nanos: 100.0 * probe.n as f64,
+            });
+        }
+    }
+    points
+}
+
+const SIZES: [usize; 6] = [5, 10, 100, 1_000, 10_000, 100_000];
+
+/// An overhead of 5 µs, then 1.9 times as fast.
+fn two_workers(n: f64) -> f64 {
+    50.0 / n + 1.9_f64.recip()
+}
+
+#[test]
+fn the_true_break_even_lies_in_the_printed_interval() {
+    let truth = 50.0 / (1.0 - 1.9_f64.recip());
+    let (mut inside, mut fitted) = (0, 0);
+    for seed in 0..100 {
+        let answer = search(two_workers, seed);
+        let Kind::Between {
+            lower,
+            upper,
+            source,
+        } = answer.kind
+        else {
+            panic!("{answer:?}");
+        };
+        inside += u32::from(lower <= truth && truth <= upper);
+        fitted += u32::from(source == Source::Fit && upper < lower * 1.3);
+    }
+    assert!(inside >= 90, "{inside} of 100");
+    assert!(fitted >= 90, "{fitted} of 100");
+}
+
+#[test]
+fn a_search_that_is_over_asks_for_nothing_and_forgets_the_order_of_its_blocks() {
+    let finder = Finder::new(SIZES, 0.05, 0.02);
+    let mut points = measured(&finder, two_workers, 1);
+    let answer = finder.answer(&points, 1);
+    for ratios in points.values_mut() {
+        ratios.reverse();
+    }
+    assert_eq!(finder.next(&points), None);
+    assert_eq!(finder.answer(&points, 1), answer);
+}
+
+#[test]
+fn one_core_is_never_enough() {
+    for seed in 0..20 {
+        let answer = search(|n| 1.0 + 50.0 / n, seed);
+        let Kind::NeverUpTo {
+            largest,
+            speed_up_at_most,
+        } = answer.kind
+        else {
+            panic!("{answer:?}");
+        };
+        assert_eq!(largest, 100_000);
+        assert!(speed_up_at_most < 1.2, "{speed_up_at_most}");
+    }
+}
+
+#[test]
+fn a_curve_with_steps_gets_a_bracket() {
+    // From 100 items on there is a second chunk, which costs another 3 µs.
+    let cost = |n: f64| 0.5 + if n < 100.0 { 40.0 } else { 90.0 } / n;
+    let truth = 180.0;
+    let mut inside = 0;
+    for seed in 0..20 {
+        let answer = search(cost, seed);
+        let Kind::Between {
+            lower,
+            upper,
+            source,
+        } = answer.kind
+        else {
+            panic!("{answer:?}");
+        };
+        inside += u32::from(source == Source::Bracket && lower <= truth && truth <= upper);
+    }
+    assert!(inside >= 18, "{inside} of 20");
+}
+
+#[test]
+fn an_arm_that_always_pays_is_told_from_the_smallest_size_on() {
+    for seed in 0..10 {
+        let answer = search(|_| 0.55, seed);
+        assert_eq!(answer.kind, Kind::AlwaysFrom { smallest: 5 });
+        assert_eq!(answer.practical, None);
+    }
+}
+
+#[test]
+fn equal_arms_have_no_break_even() {
+    let mut wrong = 0;
+    for seed in 0..200 {
+        let answer = search(|_| 1.0, seed);
+        let right = matches!(
+            answer.kind,
+            Kind::NoDifference { .. } | Kind::NeverUpTo { .. }
+        );
+        wrong += u32::from(!right);
+    }
+    assert!(wrong <= 10, "{wrong} of 200");
+}
+
+#[test]
+fn two_crossings_are_both_told() {
+    // Beyond 10,000 items it is limited by memory, and slower.
+    let cost = |n: f64| if n > 5_000.0 { 1.3 } else { two_workers(n) };
+    for seed in 0..10 {
+        let answer = search(cost, seed);
+        let Kind::Several {
+            crossings,
+            settled_from,
+        } = answer.kind
+        else {
+            panic!("{answer:?}");
+        };
+        assert_eq!(settled_from, None);
+        assert_eq!(crossings.last(), Some(&(1_000, 10_000)));
+        assert_eq!(crossings.len(), 2);
+    }
+}
+
+#[test]
+fn an_arm_that_stays_alone_at_first_pays_from_where_it_does_not() {
+    let cost = |n: f64| if n < 300.0 { 1.0 } else { 0.55 };
+    for seed in 0..10 {
+        let answer = search(cost, seed);
+        let Kind::Between {
+            lower,
+            upper,
+            source: Source::Bracket,
+        } = answer.kind
+        else {
+            panic!("{answer:?}");
+        };
+        assert!(lower < 300.0 && 299.0 <= upper, "{lower} {upper}");
+    }
+}

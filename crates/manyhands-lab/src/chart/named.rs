@@ -1,0 +1,78 @@
+//! Which charts a run has, and the names of their files.
+
+use super::{cores, over_sizes, spec::ChartSpec, speed_ups_by_case};
+use crate::findings::{CaseFindings, ExperimentFindings, Findings};
+
+/// A chart of a run with the name of its file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Named {
+    /// Lower-case letters, digits and dashes; unique in a run, without an ending.
+    pub name: String,
+    /// The experiment it belongs to.
+    pub experiment: String,
+    /// The case it belongs to; `None` if it shows all of them.
+    pub case: Option<String>,
+    /// What it shows.
+    pub chart: ChartSpec,
+}
+
+/// All charts of a run in the order of its experiments: times and speed-ups over sizes for every
+/// case with several sizes, speed-ups by case for experiments with one size a case, and the
+/// pictures of the cores.
+#[must_use]
+pub fn all(findings: &Findings) -> Vec<Named> {
+    let of_experiment = |one| of_experiment(findings, one);
+    findings
+        .experiments
+        .iter()
+        .flat_map(of_experiment)
+        .collect()
+}
+
+fn of_experiment(findings: &Findings, experiment: &ExperimentFindings) -> Vec<Named> {
+    let of_case = |case: &CaseFindings| {
+        let name = case.card.name.as_str();
+        let named = |kind: &str, chart: ChartSpec| Named {
+            name: file_name(&[&experiment.id, name, kind]),
+            experiment: experiment.id.clone(),
+            case: Some(name.to_owned()),
+            chart,
+        };
+        let sizes = over_sizes(findings, experiment, case);
+        let cores = cores(findings, experiment, case);
+        let sizes = sizes.map(|chart| named("sizes", chart));
+        sizes
+            .into_iter()
+            .chain(cores.map(|chart| named("cores", chart)))
+    };
+    let by_case = speed_ups_by_case(findings, experiment).map(|chart| Named {
+        name: file_name(&[&experiment.id, "cases"]),
+        experiment: experiment.id.clone(),
+        case: None,
+        chart,
+    });
+    let cases = experiment.cases.iter().flat_map(of_case);
+    by_case.into_iter().chain(cases).collect()
+}
+
+/// Joins words with dashes; everything but letters and digits becomes one dash.
+fn file_name(parts: &[&str]) -> String {
+    let joined = parts.join("-").to_lowercase();
+    let words = joined.split(|c: char| !c.is_ascii_alphanumeric());
+    words
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_are_plain() {
+        let name = file_name(&["E10", "Two tasks / in \"series\"", "sizes"]);
+        assert_eq!(name, "e10-two-tasks-in-series-sizes");
+        assert_eq!(file_name(&["../..", "é"]), "");
+    }
+}

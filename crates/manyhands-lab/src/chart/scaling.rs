@@ -1,0 +1,202 @@
+//! Time over CPUs, with the lines no arrangement of the work can go below.
+
+use super::{
+    sizes::line_at_one,
+    spec::{Axis, ChartSpec, Form, Mark, Panel, Reference, Series, Stroke},
+};
+use crate::report::{count, nanos};
+
+/// Times over numbers of CPUs: measured, modelled or published.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scaling {
+    /// Headline.
+    pub title: String,
+    /// Lines below it; where the numbers come from is one of them.
+    pub notes: Vec<String>,
+    /// One panel each, for example one per cost of an item.
+    pub facets: Vec<Facet>,
+}
+
+/// One panel.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Facet {
+    /// What is the same in the whole panel.
+    pub caption: String,
+    /// The lines.
+    pub contenders: Vec<Contender>,
+    /// CPUs and nanoseconds if the work were split evenly to the last grain: T₁ / P. Empty for
+    /// none.
+    pub ideal: Vec<(usize, f64)>,
+    /// CPUs and nanoseconds of as many rounds as there are if no item is split. Empty for none.
+    pub rounds_bound: Vec<(usize, f64)>,
+}
+
+/// One line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contender {
+    /// Name in the legend.
+    pub name: String,
+    /// Colour and marker; the same in all facets.
+    pub family: usize,
+    /// By ascending number of CPUs.
+    pub points: Vec<ScalingPoint>,
+}
+
+/// A time at a number of CPUs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ScalingPoint {
+    /// CPUs.
+    pub cpus: usize,
+    /// Time in nanoseconds.
+    pub nanos: f64,
+    /// Its interval, if it has one.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// Describes the chart: CPUs on a base-two axis with a tick at each number that occurs, times on
+/// a base-ten axis. `None` if there are no times.
+#[must_use]
+pub fn scaling(data: &Scaling) -> Option<ChartSpec> {
+    let panels: Vec<Panel> = data.facets.iter().filter_map(panel).collect();
+    if panels.is_empty() {
+        return None;
+    }
+    Some(ChartSpec {
+        title: data.title.clone(),
+        notes: data.notes.clone(),
+        description: data.facets.iter().map(words).collect::<Vec<_>>().join(" "),
+        columns: panels.len().min(2),
+        panels,
+    })
+}
+
+/// Describes the same data as multiples of the bound by whole rounds, where lines that lie on
+/// each other in [`scaling`] stand apart: 1 is as good as it gets. `None` if there are no times
+/// or no bounds.
+#[must_use]
+pub fn scaling_over_bound(data: &Scaling) -> Option<ChartSpec> {
+    let panels: Vec<Panel> = data.facets.iter().filter_map(panel_over_bound).collect();
+    if panels.is_empty() {
+        return None;
+    }
+    Some(ChartSpec {
+        title: format!("{}: how far from the bound", data.title),
+        notes: data.notes.clone(),
+        description: "Time over the bound by whole rounds, over CPUs.".to_owned(),
+        columns: panels.len().min(2),
+        panels,
+    })
+}
+
+fn panel_over_bound(facet: &Facet) -> Option<Panel> {
+    let bound = |cpus: usize| {
+        let mut bounds = facet.rounds_bound.iter();
+        bounds.find(|(at, _)| *at == cpus).map(|(_, nanos)| *nanos)
+    };
+    let over_bound = |point: &ScalingPoint| {
+        let bound = bound(point.cpus)?;
+        Some(Mark {
+            x: point.cpus as f64,
+            y: point.nanos / bound,
+            interval: point
+                .interval
+                .map(|(low, high)| (low / bound, high / bound)),
+        })
+    };
+    let series: Vec<Series> = facet
+        .contenders
+        .iter()
+        .map(|one| line(one, one.points.iter().filter_map(over_bound).collect()))
+        .collect();
+    let ends = |one: &Mark| {
+        let (low, high) = one.interval.unwrap_or((one.y, one.y));
+        [low, high]
+    };
+    let points = series.iter().flat_map(|one| &one.points);
+    let values: Vec<f64> = points.flat_map(ends).collect();
+    let x = Axis::cpus("CPUs", &cpus(facet))?;
+    (!values.is_empty()).then(|| Panel {
+        caption: format!("{}, time over the bound", facet.caption),
+        height: 200,
+        y: Axis::speed_ups(values.into_iter()),
+        series,
+        references: vec![line_at_one(&x)],
+        x,
+        bands: Vec::new(),
+    })
+}
+
+/// All numbers of CPUs of a facet, ascending.
+fn cpus(facet: &Facet) -> Vec<usize> {
+    let points = facet.contenders.iter().flat_map(|one| &one.points);
+    let mut cpus: Vec<usize> = points.map(|point| point.cpus).collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus
+}
+
+fn line(contender: &Contender, points: Vec<Mark>) -> Series {
+    Series {
+        name: contender.name.clone(),
+        family: contender.family,
+        form: Form::Line,
+        points,
+        end_label: String::new(),
+    }
+}
+
+fn panel(facet: &Facet) -> Option<Panel> {
+    let points = || facet.contenders.iter().flat_map(|one| &one.points);
+    let lines = facet.ideal.iter().chain(&facet.rounds_bound);
+    let times = points().map(|point| point.nanos);
+    let series = facet.contenders.iter();
+    let series = series.map(|one| line(one, one.points.iter().map(mark).collect()));
+    Some(Panel {
+        caption: format!("{}, time per call", facet.caption),
+        height: 200,
+        x: Axis::cpus("CPUs", &cpus(facet))?,
+        y: Axis::times(times.chain(lines.map(|(_, nanos)| *nanos)))?,
+        series: series.collect(),
+        references: vec![
+            reference("ideal, T₁ / P", Stroke::Dotted, &facet.ideal),
+            reference("bound by whole rounds", Stroke::Dashed, &facet.rounds_bound),
+        ],
+        bands: Vec::new(),
+    })
+}
+
+fn mark(point: &ScalingPoint) -> Mark {
+    Mark {
+        x: point.cpus as f64,
+        y: point.nanos,
+        interval: point.interval,
+    }
+}
+
+fn reference(name: &str, stroke: Stroke, points: &[(usize, f64)]) -> Reference {
+    let name = if points.is_empty() { "" } else { name };
+    Reference {
+        name: name.to_owned(),
+        stroke,
+        points: points.iter().map(|(x, y)| (*x as f64, *y)).collect(),
+    }
+}
+
+fn words(facet: &Facet) -> String {
+    let ends = facet.contenders.iter().filter_map(|one| {
+        let (first, last) = (one.points.first()?, one.points.last()?);
+        Some(format!(
+            "{} from {} at {} CPUs to {} at {}",
+            one.name,
+            nanos(first.nanos),
+            count(first.cpus),
+            nanos(last.nanos),
+            count(last.cpus)
+        ))
+    });
+    format!(
+        "{}: {}.",
+        facet.caption,
+        ends.collect::<Vec<_>>().join("; ")
+    )
+}

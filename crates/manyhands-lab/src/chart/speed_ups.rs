@@ -1,0 +1,77 @@
+//! Speed-ups of all arms, case by case, for experiments whose cases have one size each.
+
+use super::{
+    sizes::{line_at_one, mark, shown},
+    spec::{Axis, ChartSpec, Form, Mark, Panel, Series},
+};
+use crate::{
+    findings::{CaseFindings, ExperimentFindings, Findings},
+    report::{conditions, ratio},
+};
+
+/// The chart of an experiment, or `None` unless it has two cases or more, each with one size and
+/// all with the same arms.
+#[must_use]
+pub fn speed_ups_by_case(
+    findings: &Findings,
+    experiment: &ExperimentFindings,
+) -> Option<ChartSpec> {
+    let cases = experiment.cases.as_slice();
+    let arms = &cases.first()?.card.arms;
+    let fits = |case: &CaseFindings| case.points.len() == 1 && case.card.arms == *arms;
+    if cases.len() < 2 || !cases.iter().all(fits) {
+        return None;
+    }
+    let names: Vec<String> = cases.iter().map(|case| case.card.name.clone()).collect();
+    let challengers = arms.len() - 1;
+    let series: Vec<Series> = (0..challengers)
+        .map(|index| Series {
+            name: arms[index + 1].clone(),
+            family: index + 1,
+            form: Form::Dots,
+            points: marks(cases, index, challengers),
+            end_label: String::new(),
+        })
+        .collect();
+    let ends = series
+        .iter()
+        .flat_map(|one| &one.points)
+        .flat_map(|one| one.interval)
+        .flat_map(|(low, high)| [low, high]);
+    let x = Axis::names("", &names);
+    Some(ChartSpec {
+        title: experiment.title.clone(),
+        notes: conditions(findings, cases.iter().flat_map(|case| &case.points)),
+        description: description(&names, &series),
+        columns: 1,
+        panels: vec![Panel {
+            caption: format!("speed-up over {}, with 95 % intervals", arms[0]),
+            height: 240,
+            y: Axis::speed_ups(ends),
+            references: vec![line_at_one(&x)],
+            x,
+            bands: Vec::new(),
+            series,
+        }],
+    })
+}
+
+/// One arm's points, shifted so that arms stand side by side.
+fn marks(cases: &[CaseFindings], index: usize, challengers: usize) -> Vec<Mark> {
+    let shift = (index as f64 - (challengers as f64 - 1.0) / 2.0) * 0.4 / challengers as f64;
+    let one = |(place, case): (usize, &CaseFindings)| {
+        let comparison = case.points[0].comparisons.get(index)?;
+        Some(mark(place as f64 + shift, shown(comparison)))
+    };
+    cases.iter().enumerate().filter_map(one).collect()
+}
+
+fn description(names: &[String], series: &[Series]) -> String {
+    let of_series = |one: &Series| {
+        let values = names.iter().zip(&one.points);
+        let values = values.map(|(name, mark)| format!("{name} {}", ratio(mark.y)));
+        format!("{}: {}.", one.name, values.collect::<Vec<_>>().join(", "))
+    };
+    let all: Vec<String> = series.iter().map(of_series).collect();
+    format!("Speed-up by case. {}", all.join(" "))
+}

@@ -1,0 +1,343 @@
+//! A case at one size, warmed and timed: the only code that runs arms.
+//!
+//! A pilot fixes for each arm how many calls make a sample long enough for the clock. A block
+//! times the arms one after the other; resetting, counters and checksums stay outside the timed
+//! region. What a block means is decided elsewhere.
+
+use super::{
+    protocol::{Batch, Start, Taken},
+    sum,
+};
+use crate::{
+    LabError,
+    clock::{ClockCard, GRAINS_MIN, Stopwatch, rest},
+    experiment::{Trial, Workload},
+    meter::Meter,
+    record::{PoolState, Sample},
+};
+use manyhands::Runtime;
+use std::{sync::Arc, time::Duration};
+
+/// An open case.
+pub(crate) struct Bench<'case> {
+    title: String,
+    n: usize,
+    arms: Vec<Arm>,
+    trial: Box<dyn Trial + 'case>,
+    expected: Option<u64>,
+    pool: PoolState,
+    meter: Meter,
+}
+
+/// What the pilot found out about an arm.
+struct Arm {
+    name: String,
+    calls: u32,
+    sample: Duration,
+}
+
+impl<'case> Bench<'case> {
+    /// Makes room for the results of one size; no arm runs yet.
+    pub(crate) fn new(
+        case: &'case dyn Workload,
+        n: usize,
+        start: &Start,
+    ) -> Result<Self, LabError> {
+        let title = format!("{} {}", start.experiment, start.case);
+        let arm = |name| Arm {
+            name,
+            calls: 1,
+            sample: Duration::ZERO,
+        };
+        let arms: Vec<Arm> = case.arms().into_iter().map(arm).collect();
+        if arms.len() < 2 {
+            return Err(LabError::TooFewArms { case: title });
+        }
+        Ok(Self {
+            title,
+            n,
+            arms,
+            trial: case.open(n),
+            expected: None,
+            pool: start.pool,
+            meter: Meter::new(),
+        })
+    }
+
+    /// Counts what this pool does, too.
+    pub(crate) fn with_pool(mut self, pool: Arc<Runtime>) -> Self {
+        self.meter = Meter::new().with_pool(pool);
+        self
+    }
+
+    /// Warms every arm, compares their results and fixes how many calls make a sample.
+    pub(crate) fn pilot(&mut self, batch: Batch, clock: ClockCard) -> Result<(), LabError> {
+        let grains = Duration::try_from_secs_f64(GRAINS_MIN * clock.grain_nanos / 1e9);
+        let grains = grains.unwrap_or(Duration::MAX);
+        let target = batch.at_least.max(grains);
+        if target > batch.at_most {
+            return Err(self.too_short(0, grains));
+        }
+        for arm in 0..self.arms.len() {
+            self.fix_calls(arm, target, batch.at_most)?;
+            if self.arms[arm].sample < grains {
+                return Err(self.too_short(arm, grains));
+            }
+        }
+        Ok(())
+    }
+
+    /// The first call warms the arm, and decides only if it was long enough to be no accident.
+    /// After that the shorter of two samples counts: a long one may have been disturbed.
+    fn fix_calls(&mut self, arm: usize, target: Duration, long: Duration) -> Result<(), LabError> {
+        let mut took = self.wall(arm)?;
+        if took <= long {
+            took = self.wall(arm)?.min(self.wall(arm)?);
+        }
+        let calls_max = match self.pool {
+            PoolState::Warm => CALLS_MAX,
+            PoolState::Parked => PARKED_CALLS_MAX,
+        };
+        while took < target && self.arms[arm].calls < calls_max {
+            let missing = target.as_nanos() / took.as_nanos().max(1) + 1;
+            let factor = u32::try_from(missing).unwrap_or(u32::MAX).min(GROWTH_MAX);
+            let calls = self.arms[arm].calls.saturating_mul(factor);
+            self.arms[arm].calls = calls.min(calls_max);
+            took = self.wall(arm)?.min(self.wall(arm)?);
+        }
+        self.arms[arm].sample = took;
+        Ok(())
+    }
+
+    /// Times every arm in this order, a permutation; the number after the last arm is the
+    /// baseline again.
+    pub(crate) fn block(&mut self, order: &[usize]) -> Result<Taken, LabError> {
+        let mut by_place = Vec::with_capacity(order.len());
+        for place in order {
+            by_place.push((*place, self.sample(place % self.arms.len())?));
+        }
+        by_place.sort_unstable_by_key(|(place, _)| *place);
+        Ok(Taken {
+            samples: by_place.into_iter().map(|(_, sample)| sample).collect(),
+            checksum: format!("{:016x}", self.expected.unwrap_or_default()),
+        })
+    }
+
+    /// Calls each arm once if that is short: another process had the caches meanwhile.
+    pub(crate) fn refresh(&mut self) {
+        for arm in 0..self.arms.len() {
+            let call = self.arms[arm].sample / self.arms[arm].calls;
+            if call <= REFRESH_MAX {
+                self.reset();
+                self.call(arm);
+            }
+        }
+    }
+
+    /// Makes room for the results of a call.
+    pub(crate) fn reset(&mut self) {
+        self.trial.reset();
+    }
+
+    /// Calls an arm once, not timed.
+    pub(crate) fn call(&mut self, arm: usize) {
+        self.trial.call(arm, 1);
+    }
+
+    fn wall(&mut self, arm: usize) -> Result<Duration, LabError> {
+        let sample = self.sample(arm)?;
+        Ok(Duration::from_nanos(sample.wall_nanos))
+    }
+
+    /// Times one sample of an arm and checks what it stored.
+    fn sample(&mut self, arm: usize) -> Result<Sample, LabError> {
+        let calls = self.arms[arm].calls;
+        self.trial.reset();
+        let sample = match self.pool {
+            PoolState::Warm => self.timed(arm, calls),
+            PoolState::Parked => self.parked(arm, calls),
+        };
+        self.check(arm)?;
+        Ok(sample)
+    }
+
+    /// Times each call on its own, after a pause in which the workers fall asleep.
+    fn parked(&mut self, arm: usize, calls: u32) -> Sample {
+        rest(PAUSE);
+        let mut sum = self.timed(arm, 1);
+        for _ in 1..calls {
+            rest(PAUSE);
+            sum = sum::of_samples(&sum, &self.timed(arm, 1));
+        }
+        sum
+    }
+
+    /// Counters are read outside of what is timed.
+    fn timed(&mut self, arm: usize, calls: u32) -> Sample {
+        let before = self.meter.read();
+        let watch = Stopwatch::start();
+        self.trial.call(arm, calls);
+        let wall = watch.elapsed();
+        Sample {
+            calls,
+            wall_nanos: u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX),
+            meters: self.meter.read().since(&before),
+        }
+    }
+
+    fn check(&mut self, arm: usize) -> Result<(), LabError> {
+        let found = self.trial.checksum();
+        let expected = *self.expected.get_or_insert(found);
+        if found == expected {
+            return Ok(());
+        }
+        Err(LabError::ChecksumMismatch {
+            case: self.title.clone(),
+            n: self.n,
+            baseline: self.arms[0].name.clone(),
+            expected,
+            arm: self.arms[arm].name.clone(),
+            found,
+        })
+    }
+
+    fn too_short(&self, arm: usize, grains: Duration) -> LabError {
+        LabError::TooShort {
+            case: self.title.clone(),
+            n: self.n,
+            arm: self.arms[arm].name.clone(),
+            sample: self.arms[arm].sample,
+            needed: grains,
+        }
+    }
+}
+
+/// Calls of a warm sample: some 10 ms of calls that do nothing.
+const CALLS_MAX: u32 = 1 << 24;
+/// Calls of a sample with a pause before each.
+const PARKED_CALLS_MAX: u32 = 16;
+/// One disturbed or cold call must not make a sample ten times too long.
+const GROWTH_MAX: u32 = 16;
+/// Longer than workers look for work before they sleep.
+const PAUSE: Duration = Duration::from_millis(2);
+/// Longer calls warm the caches themselves.
+const REFRESH_MAX: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Scale;
+    use std::{cell::RefCell, rc::Rc};
+
+    /// Three arms that write down how they are called and otherwise do nothing.
+    #[derive(Default)]
+    struct Recorder(Rc<RefCell<Vec<(usize, u32)>>>);
+
+    impl Workload for Recorder {
+        fn name(&self) -> &'static str {
+            "recorded"
+        }
+
+        fn arms(&self) -> Vec<String> {
+            ["a", "b", "c"].map(str::to_owned).to_vec()
+        }
+
+        fn sizes(&self, _: Scale) -> Vec<usize> {
+            vec![1]
+        }
+
+        fn open(&self, _: usize) -> Box<dyn Trial + '_> {
+            Box::new(Self(Rc::clone(&self.0)))
+        }
+    }
+
+    impl Trial for Recorder {
+        fn reset(&mut self) {}
+
+        fn call(&mut self, arm: usize, times: u32) {
+            self.0.borrow_mut().push((arm, times));
+        }
+
+        fn checksum(&self) -> u64 {
+            7
+        }
+    }
+
+    const FINE: ClockCard = ClockCard {
+        cost_nanos: 1.0,
+        grain_nanos: 0.001,
+    };
+
+    fn start(pool: PoolState) -> Start {
+        Start {
+            experiment: "X".to_owned(),
+            case: "recorded".to_owned(),
+            cpus: None,
+            workers: None,
+            pool,
+            batch: Batch::default(),
+        }
+    }
+
+    #[test]
+    fn a_block_takes_the_arms_in_the_order_asked_and_its_twin_is_the_baseline() {
+        let recorder = Recorder::default();
+        let mut bench = Bench::new(&recorder, 1, &start(PoolState::Warm)).unwrap();
+        let taken = bench.block(&[2, 3, 0, 1]).unwrap();
+        let arms: Vec<usize> = recorder.0.borrow().iter().map(|(arm, _)| *arm).collect();
+        assert_eq!(arms, [2, 0, 0, 1]);
+        assert_eq!(taken.samples.len(), 4);
+        assert_eq!(taken.checksum, "0000000000000007");
+    }
+
+    #[test]
+    fn calls_that_are_too_short_are_repeated_within_limits() {
+        let recorder = Recorder::default();
+        let mut bench = Bench::new(&recorder, 1, &start(PoolState::Warm)).unwrap();
+        bench.pilot(Batch::default(), FINE).unwrap();
+        // Calls that do nothing never fill a batch.
+        let taken = bench.block(&[0, 1, 2]).unwrap();
+        assert!(taken.samples.iter().all(|sample| sample.calls == CALLS_MAX));
+        let last = recorder.0.borrow().last().copied();
+        assert_eq!(last, Some((2, CALLS_MAX)));
+    }
+
+    #[test]
+    fn with_a_parked_pool_every_call_is_timed_on_its_own() {
+        let recorder = Recorder::default();
+        let mut bench = Bench::new(&recorder, 1, &start(PoolState::Parked)).unwrap();
+        bench.pilot(Batch::default(), FINE).unwrap();
+        let taken = bench.block(&[0, 1, 2]).unwrap();
+        let is_capped = |sample: &Sample| sample.calls == PARKED_CALLS_MAX;
+        assert!(taken.samples.iter().all(is_capped));
+        assert!(recorder.0.borrow().iter().all(|(_, times)| *times == 1));
+    }
+
+    #[test]
+    fn a_clock_that_is_too_coarse_is_refused() {
+        fn check(pool: PoolState, grain_nanos: f64) {
+            let recorder = Recorder::default();
+            let mut bench = Bench::new(&recorder, 1, &start(pool)).unwrap();
+            let clock = ClockCard {
+                grain_nanos,
+                ..FINE
+            };
+            let error = bench.pilot(Batch::default(), clock).unwrap_err();
+            assert!(matches!(error, LabError::TooShort { .. }), "{error}");
+            assert!(error.to_string().contains("X recorded at n = 1"), "{error}");
+        }
+        // A sample would have to take a tenth of a second.
+        check(PoolState::Warm, 1e6);
+        // A clock that never moved.
+        check(PoolState::Warm, 1e28);
+        // Sixteen calls that do nothing do not take a tenth of a millisecond.
+        check(PoolState::Parked, 1_000.0);
+    }
+
+    #[test]
+    fn a_case_needs_two_arms() {
+        let case = crate::Case::returning("alone").arm("only", |n| n);
+        let error = Bench::new(&case, 1, &start(PoolState::Warm)).map(drop);
+        assert!(matches!(error, Err(LabError::TooFewArms { .. })));
+    }
+}

@@ -1,0 +1,29 @@
+//! A fresh process that measures one case for another process of the same program.
+//!
+//! A program that measures starts itself again with [`VARIABLE`] set; the second process calls
+//! [`serve`] instead of doing its main job and answers requests on its standard streams until
+//! its input ends. What it is told and how it answers is in `protocol`, how the messages are
+//! kept apart from what else the program prints in `sequence`, and how a block is taken in
+//! `bench`.
+
+mod bench;
+pub(crate) mod protocol;
+pub(crate) mod sequence;
+mod serve;
+mod sum;
+
+pub(crate) use bench::Bench;
+pub use protocol::{Batch, Taken};
+pub use serve::serve;
+
+use std::env;
+
+/// Name of the environment variable that makes a program serve.
+pub const VARIABLE: &str = "MANYHANDS_LAB_CHILD";
+
+/// Whether this process was started to serve. A program asks this before anything else, and
+/// above all before its first parallel call: pinning holds for threads started later.
+#[must_use]
+pub fn is_wanted() -> bool {
+    env::var_os(VARIABLE).is_some()
+}

@@ -1,0 +1,130 @@
+//! What parent and child say to each other. Both are the same program, so there is no version.
+//!
+//! The parent asks, the child answers each request once, in order. The first request is
+//! [`Request::Start`]. There is no request to end: the child ends when its input does.
+
+use crate::{
+    clock::ClockCard,
+    record::{PoolState, Sample},
+};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// What the parent wants.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "request", rename_all = "snake_case")]
+pub(crate) enum Request {
+    /// Prepare the process; answered with [`Reply::Started`].
+    Start(Start),
+    /// Prepare the case at a size, warm every arm and fix its calls; answered with
+    /// [`Reply::Opened`].
+    Open {
+        /// Size.
+        n: usize,
+    },
+    /// Time the arms in this order; answered with [`Reply::Block`].
+    Block {
+        /// Arms; the number after the last one is the baseline's twin.
+        order: Vec<usize>,
+        /// Whether another process had the machine since the last block of this one.
+        refresh: bool,
+    },
+    /// Call an arm once and tell how much memory it took; answered with [`Reply::Peak`].
+    Peak {
+        /// Size.
+        n: usize,
+        /// Arm.
+        arm: usize,
+    },
+    /// Call an arm again and again for a while; answered with [`Reply::Repeated`].
+    Repeat {
+        /// Size.
+        n: usize,
+        /// Arm.
+        arm: usize,
+        /// Until at least this has passed.
+        at_least: Duration,
+    },
+}
+
+/// How the process is to be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Start {
+    /// Id of the experiment.
+    pub(crate) experiment: String,
+    /// Name of the case.
+    pub(crate) case: String,
+    /// CPUs to stay on, counted from the first allowed one.
+    pub(crate) cpus: Option<usize>,
+    /// Workers of the pool that the arms find.
+    pub(crate) workers: Option<usize>,
+    /// State of the pool when a timed call begins.
+    pub(crate) pool: PoolState,
+    /// How long a sample should take.
+    pub(crate) batch: Batch,
+}
+
+/// How long one sample of an arm should take. An operation that takes longer is called once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Batch {
+    /// Shorter samples get more calls.
+    pub at_least: Duration,
+    /// A clock so coarse that samples had to be longer than this is refused.
+    pub at_most: Duration,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self {
+            at_least: Duration::from_millis(1),
+            at_most: Duration::from_millis(50),
+        }
+    }
+}
+
+/// What the child answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "reply", rename_all = "snake_case")]
+pub(crate) enum Reply {
+    /// The process is ready.
+    Started {
+        /// What one reading of its clock costs, in nanoseconds.
+        clock_cost_nanos: f64,
+        /// Smallest step of its clock, in nanoseconds.
+        clock_grain_nanos: f64,
+    },
+    /// The case is open.
+    Opened,
+    /// The arms were timed.
+    Block(Taken),
+    /// The arm was called.
+    Peak {
+        /// Bytes above what was resident before; `None` where the system does not say.
+        bytes: Option<u64>,
+    },
+    /// The arm was called for a while.
+    Repeated,
+    /// The request could not be carried out; the process is of no further use.
+    Failed {
+        /// One line for people.
+        message: String,
+    },
+}
+
+impl Reply {
+    pub(crate) fn started(clock: ClockCard) -> Self {
+        Self::Started {
+            clock_cost_nanos: clock.cost_nanos,
+            clock_grain_nanos: clock.grain_nanos,
+        }
+    }
+}
+
+/// One block as the child took it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Taken {
+    /// By arm, the twin last.
+    pub samples: Vec<Sample>,
+    /// Checksum that all arms agreed on, in hexadecimal.
+    pub checksum: String,
+}

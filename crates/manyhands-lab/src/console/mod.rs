@@ -1,0 +1,10 @@
+//! A run as its user sees it in a terminal: options, progress, tables, files, and how it ended.
+
+mod options;
+mod progress;
+mod reports;
+mod session;
+
+pub use options::{Options, TypedPool, parse_budget};
+pub use reports::{Companion, alone, text, write};
+pub use session::{Ending, Job, begin, launcher, resume};

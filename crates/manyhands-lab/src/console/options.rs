@@ -1,0 +1,232 @@
+//! Options of a run as typed on a command line, and what they mean.
+
+use crate::record::{PoolState, Scale, Settings};
+use clap::{Args, ValueEnum};
+use std::{path::PathBuf, time::Duration};
+
+/// Options that every measuring command takes.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of its own on the command line"
+)]
+#[derive(Debug, Clone, Default, PartialEq, Args)]
+pub struct Options {
+    /// Small sizes and few blocks: an answer within minutes
+    #[arg(long, conflicts_with = "full")]
+    pub quick: bool,
+
+    /// All published sizes, also those whose calls take many seconds
+    #[arg(long)]
+    pub full: bool,
+
+    /// Time for all measurements together, such as 90s, 2m or 1h30m [default: as long as it takes]
+    #[arg(long, value_name = "TIME", value_parser = parse_budget, allow_negative_numbers = true)]
+    pub budget: Option<Duration>,
+
+    /// Number that fixes the order of the arms and the resamples [default: drawn and printed]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// Folder for the results
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Replace the results of an earlier run in that folder
+    #[arg(long)]
+    pub replace: bool,
+
+    /// Whether the pool's threads are awake or asleep when a call begins [default: warm]
+    #[arg(long, value_name = "STATE")]
+    pub pool: Option<TypedPool>,
+
+    /// Workers of the pool [default: one per CPU]
+    #[arg(long, value_name = "N")]
+    pub workers: Option<usize>,
+
+    /// Fresh processes per case, 3 to 64
+    #[arg(long, value_name = "N")]
+    pub launches: Option<u32>,
+
+    /// Also measure the peak memory of each arm at the largest size, each in a process of its own
+    #[arg(long)]
+    pub memory: bool,
+
+    /// Also record how busy each core is while an arm runs at the largest size
+    #[arg(long)]
+    pub cores: bool,
+
+    /// Measure also on battery
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// State of the pool as typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TypedPool {
+    /// Calls follow each other at once
+    Warm,
+    /// A pause before each call lets the workers sleep
+    Parked,
+}
+
+impl Options {
+    /// The settings these options mean, or one line that says why there are none.
+    ///
+    /// # Errors
+    /// A text that names the option and the value that make no sense.
+    pub fn settings(&self) -> Result<Settings, String> {
+        let scale = match (self.quick, self.full) {
+            (true, _) => Scale::Quick,
+            (_, true) => Scale::Full,
+            _ => Scale::Standard,
+        };
+        let seed = self.seed.unwrap_or_else(Settings::drawn_seed);
+        let mut settings = Settings::new(scale, seed);
+        if let Some(launches) = self.launches {
+            if !(LAUNCHES_MIN..=LAUNCHES_MAX).contains(&launches) {
+                return Err(format!(
+                    "'--launches {launches}' is not between {LAUNCHES_MIN} and {LAUNCHES_MAX}"
+                ));
+            }
+            settings.launches = launches;
+        }
+        if self
+            .workers
+            .is_some_and(|n| !(1..=WORKERS_MAX).contains(&n))
+        {
+            return Err(format!("'--workers' is not between 1 and {WORKERS_MAX}"));
+        }
+        settings.workers = self.workers;
+        settings.budget = self.budget;
+        settings.pool = match self.pool {
+            Some(TypedPool::Parked) => PoolState::Parked,
+            Some(TypedPool::Warm) | None => PoolState::Warm,
+        };
+        settings.memory = self.memory;
+        settings.cores = self.cores;
+        Ok(settings)
+    }
+
+    /// The folder for the results.
+    ///
+    /// # Errors
+    /// A text, if it is a file or has no name.
+    pub fn folder(&self, default: &str) -> Result<PathBuf, String> {
+        let out = self.out.clone().unwrap_or_else(|| default.into());
+        if out.as_os_str().is_empty() {
+            return Err("'--out' needs the name of a folder".to_owned());
+        }
+        if out.exists() && !out.is_dir() {
+            return Err(format!("'--out {}' is a file, not a folder", out.display()));
+        }
+        Ok(out)
+    }
+}
+
+/// Reads a time; a plain number is seconds.
+///
+/// # Errors
+/// A text, unless it lies between a second and a week.
+pub fn parse_budget(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok();
+    let budget = match seconds {
+        Some(seconds) => Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())?,
+        None => humantime::parse_duration(text).map_err(|error| error.to_string())?,
+    };
+    if (BUDGET_MIN..=BUDGET_MAX).contains(&budget) {
+        Ok(budget)
+    } else {
+        Err("a budget lies between one second and a week".to_owned())
+    }
+}
+
+const LAUNCHES_MIN: u32 = 3;
+const LAUNCHES_MAX: u32 = 64;
+const WORKERS_MAX: usize = 1_024;
+const BUDGET_MIN: Duration = Duration::from_secs(1);
+const BUDGET_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budgets_are_numbers_of_seconds_or_have_units() {
+        fn check(text: &str, seconds: f64) {
+            let expected = Duration::from_secs_f64(seconds);
+            assert_eq!(parse_budget(text), Ok(expected), "{text}");
+        }
+        check("40", 40.0);
+        check("2.5", 2.5);
+        check("90s", 90.0);
+        check("2m", 120.0);
+        check("1h30m", 5_400.0);
+        for text in ["", "soon", "0", "-5", "0.5", "NaN", "inf", "1e9", "3w"] {
+            assert!(parse_budget(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn options_fill_the_settings() {
+        let options = Options {
+            quick: true,
+            seed: Some(7),
+            launches: Some(5),
+            pool: Some(TypedPool::Parked),
+            workers: Some(3),
+            ..Options::default()
+        };
+        let settings = options.settings().unwrap();
+        assert_eq!(settings.scale, Scale::Quick);
+        assert_eq!((settings.seed, settings.launches), (7, 5));
+        assert_eq!(settings.pool, PoolState::Parked);
+        assert_eq!(settings.workers, Some(3));
+        assert_eq!(
+            Options::default().settings().unwrap().scale,
+            Scale::Standard
+        );
+    }
+
+    #[test]
+    fn impossible_numbers_are_refused_in_one_line() {
+        fn check(options: &Options, culprit: &str) {
+            let complaint = options.settings().unwrap_err();
+            assert!(complaint.contains(culprit), "{complaint}");
+            assert!(!complaint.contains('\n'));
+        }
+        for launches in [0, 1, 2, 65] {
+            let launches = Some(launches);
+            let options = Options {
+                launches,
+                ..Options::default()
+            };
+            check(&options, "--launches");
+        }
+        for workers in [0, 1_025] {
+            let workers = Some(workers);
+            let options = Options {
+                workers,
+                ..Options::default()
+            };
+            check(&options, "--workers");
+        }
+    }
+
+    #[test]
+    fn a_file_is_no_folder() {
+        let folder = |out: &str| {
+            let out = Some(out.into());
+            Options {
+                out,
+                ..Options::default()
+            }
+            .folder("results")
+        };
+        assert!(folder("").is_err());
+        assert!(folder("Cargo.toml").unwrap_err().contains("Cargo.toml"));
+        assert_eq!(
+            Options::default().folder("results").unwrap(),
+            PathBuf::from("results")
+        );
+    }
+}

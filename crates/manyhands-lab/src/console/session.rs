@@ -1,0 +1,244 @@
+//! One run from its settings to its reports: what is printed when, and which files it leaves.
+
+use super::{
+    progress::Progress,
+    reports::{self, Companion},
+};
+use crate::{
+    Experiment, LabError,
+    clock::utc,
+    director::{Director, Statistics, Step},
+    findings::{self, Findings},
+    launcher::{Launcher, Live},
+    machine::{Machine, NOISE_PROBE, Noise},
+    record::{Event, Head, Settings},
+    run::{self, Interrupt, Observer, Outcome},
+    store::{Existing, Store},
+};
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+/// A run that is about to begin.
+#[derive(Debug)]
+pub struct Job {
+    /// What to measure, in order.
+    pub experiments: Vec<Experiment>,
+    /// How.
+    pub settings: Settings,
+    /// Where results go.
+    pub folder: PathBuf,
+    /// What to do with results that are there already.
+    pub existing: Existing,
+    /// Whether to measure also where the machine objects, as on battery.
+    pub force: bool,
+    /// What stands beside the findings.
+    pub companion: Companion,
+}
+
+/// How a run ended, for an exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// All is measured, on a machine that was quiet enough.
+    Good,
+    /// Some points failed: arms with different results, a process that died.
+    Failed,
+    /// All is measured, but the machine was not quiet enough to rely on it.
+    NotQuiet,
+    /// Interrupted; what was measured is kept.
+    Interrupted,
+}
+
+/// Begins a run and takes it to its end.
+///
+/// # Errors
+/// Those of the store, and [`LabError::Objection`] if the machine should not measure now.
+pub fn begin(job: Job, interrupt: &Interrupt) -> Result<Ending, LabError> {
+    let machine = Machine::here();
+    if let Some(objection) = machine.objection().filter(|_| !job.force) {
+        return Err(LabError::Objection {
+            reason: objection.to_owned(),
+        });
+    }
+    let head = run::head(&job.experiments, job.settings, machine, utc());
+    let store = Store::create(&job.folder, &head, job.existing)?;
+    introduce(&head)?;
+    let director = Director::new(&head, Box::new(Statistics::new(&head)));
+    let session = Session::new(head, Vec::new(), store, job.companion);
+    session.run(director, launcher()?, interrupt)
+}
+
+/// Goes on with the run in a folder. The program must serve the same experiments as before.
+///
+/// # Errors
+/// Those of [`Store::resume`] and [`Director::resume`].
+pub fn resume(
+    folder: &Path,
+    launcher: Launcher,
+    companion: Companion,
+    interrupt: &Interrupt,
+) -> Result<Ending, LabError> {
+    let (store, recording) = Store::resume(folder)?;
+    let judge = Box::new(Statistics::new(&recording.head));
+    let director = Director::resume(&recording.head, judge, &recording.events)?;
+    introduce(&recording.head)?;
+    let session = Session::new(recording.head, recording.events, store, companion);
+    session.run(director, launcher, interrupt)
+}
+
+/// Starts this program again as the processes that measure.
+///
+/// # Errors
+/// [`LabError::Stream`] if the system does not say which program this is.
+pub fn launcher() -> Result<Launcher, LabError> {
+    Launcher::this_program().map_err(LabError::Stream)
+}
+
+/// A run with what it has found so far.
+struct Session {
+    head: Head,
+    events: Vec<Event>,
+    store: Store,
+    companion: Companion,
+}
+
+impl Session {
+    fn new(head: Head, events: Vec<Event>, store: Store, companion: Companion) -> Self {
+        Self {
+            head,
+            events,
+            store,
+            companion,
+        }
+    }
+
+    fn run(
+        mut self,
+        mut director: Director,
+        launcher: Launcher,
+        interrupt: &Interrupt,
+    ) -> Result<Ending, LabError> {
+        let mut executor = Live::new(launcher, &self.head.settings);
+        let mut host = Host {
+            head: &self.head,
+            events: &mut self.events,
+            companion: self.companion,
+            progress: Progress::new(),
+            current: None,
+        };
+        let outcome = run::execute(
+            &mut director,
+            &mut executor,
+            &mut self.store,
+            &mut host,
+            interrupt,
+        );
+        host.progress.finish();
+        let outcome = outcome?;
+        host.section_ends()?;
+        let findings = findings::analyse(&self.head, &self.events);
+        reports::write(&self.store, &findings, &self.events, self.companion)?;
+        self.conclude(&findings, outcome)
+    }
+
+    fn conclude(&self, findings: &Findings, outcome: Outcome) -> Result<Ending, LabError> {
+        let mut out = io::stdout().lock();
+        let folder = self.store.folder().display();
+        write!(out, "{}", crate::report::closing(findings)).map_err(LabError::Output)?;
+        writeln!(out, "{}", reports::listing(&folder.to_string())).map_err(LabError::Output)?;
+        if outcome == Outcome::Interrupted {
+            writeln!(
+                out,
+                "Interrupted; every finished block is kept. To go on: manyhands lab resume {folder}"
+            )
+            .map_err(LabError::Output)?;
+            return Ok(Ending::Interrupted);
+        }
+        Ok(if !findings.failures.is_empty() {
+            Ending::Failed
+        } else if findings.quiet {
+            Ending::Good
+        } else {
+            Ending::NotQuiet
+        })
+    }
+}
+
+/// Prints each experiment when the next one begins.
+struct Host<'run> {
+    head: &'run Head,
+    events: &'run mut Vec<Event>,
+    companion: Companion,
+    progress: Progress,
+    /// The experiment that is being measured.
+    current: Option<String>,
+}
+
+impl From<Ending> for ExitCode {
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::Good => Self::SUCCESS,
+            Ending::Failed => Self::FAILURE,
+            Ending::NotQuiet => Self::from(NOT_QUIET),
+            Ending::Interrupted => Self::from(INTERRUPTED),
+        }
+    }
+}
+
+impl Host<'_> {
+    fn section_ends(&mut self) -> Result<(), LabError> {
+        let Some(id) = self.current.take() else {
+            return Ok(());
+        };
+        let text = reports::section(self.head, self.events, &id, self.companion);
+        let mut out = io::stdout().lock();
+        self.progress
+            .aside(|| writeln!(out, "\n{text}"))
+            .map_err(LabError::Output)
+    }
+}
+
+impl Observer for Host<'_> {
+    fn begins(&mut self, step: &Step, progress: &run::Progress) {
+        self.progress.show(step, progress);
+    }
+
+    fn happened(&mut self, event: &Event, _: &run::Progress) -> Result<(), LabError> {
+        let (id, _) = event.subject();
+        if self.current.as_deref() != Some(id) {
+            let id = id.to_owned();
+            self.section_ends()?;
+            self.current = Some(id);
+        }
+        self.events.push(event.clone());
+        Ok(())
+    }
+}
+
+/// Says where and how it measures, and how quiet the machine is.
+fn introduce(head: &Head) -> Result<(), LabError> {
+    let noise = Noise::probe(NOISE_PROBE);
+    let mut out = io::stdout().lock();
+    let mut lines = vec![head.machine.line()];
+    if cfg!(debug_assertions) {
+        lines
+            .push("Built without optimisation: these times mean little, use --release.".to_owned());
+    }
+    let settings = &head.settings;
+    lines.push(format!(
+        "{} fresh processes per case take turns; every block has every arm once, in shuffled order, \
+         and the baseline twice; seed {}.",
+        settings.launches, settings.seed
+    ));
+    lines.push(noise.sentence());
+    for line in lines {
+        writeln!(out, "{}", crate::report::wrapped(&line).trim_end()).map_err(LabError::Output)?;
+    }
+    Ok(())
+}
+
+const NOT_QUIET: u8 = 3;
+/// As shells count a program that ended by the interrupt signal.
+const INTERRUPTED: u8 = 130;

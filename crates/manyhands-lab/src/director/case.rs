@@ -1,0 +1,311 @@
+//! How far a case is: its points, its search, its passes. Where it goes next follows from what
+//! was recorded and from the time, never from the processes that happen to live.
+
+use super::{
+    analyst::{Analyst, Measured},
+    estimate,
+    quota::{BLOCKS_PER_CLEAN_MAX, Quota},
+    step::Subject,
+};
+use crate::{
+    break_even::Probe,
+    record::{Block, CaseCard},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+/// A case and what is known of it.
+#[derive(Debug)]
+pub(super) struct Case {
+    pub(super) subject: Subject,
+    pub(super) card: CaseCard,
+    /// Blocks by size; a size without blocks may be there.
+    pub(super) blocks: BTreeMap<usize, Vec<Block>>,
+    /// Everything else about the sizes that were begun.
+    points: BTreeMap<usize, Point>,
+    /// Sizes of the card that are done with.
+    scanned: usize,
+    search: Search,
+    /// Sizes of which the search gets no more.
+    exhausted: BTreeSet<usize>,
+    pub(super) passes_done: usize,
+    pub(super) launches: u32,
+}
+
+/// A size that was begun.
+#[derive(Debug)]
+struct Point {
+    /// From then on the fewest blocks are enough.
+    end: Duration,
+    clean: usize,
+    /// Time of all its blocks, with all that was not timed.
+    spent: Duration,
+    failed: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Search {
+    NotBegun,
+    Until(Duration),
+    Over,
+}
+
+/// What a case needs next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Goal {
+    /// A block at this size.
+    Block(usize),
+    /// Whatever follows the blocks.
+    Passes,
+}
+
+/// What a decision may depend on beside the case.
+#[derive(Clone, Copy)]
+pub(super) struct Moment<'run> {
+    pub(super) now: Duration,
+    pub(super) deadline: Option<Duration>,
+    /// Weight of all cases after this one.
+    pub(super) weight_after: usize,
+    pub(super) quota: Quota,
+    pub(super) launches: u32,
+    pub(super) analyst: &'run dyn Analyst,
+}
+
+impl Moment<'_> {
+    fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| self.now >= deadline)
+    }
+}
+
+impl Case {
+    pub(super) fn new(experiment: &str, card: &CaseCard) -> Self {
+        Self {
+            subject: Subject {
+                experiment: experiment.to_owned(),
+                case: card.name.clone(),
+                cpus: card.cpus,
+            },
+            card: card.clone(),
+            blocks: BTreeMap::new(),
+            points: BTreeMap::new(),
+            scanned: 0,
+            search: Search::NotBegun,
+            exhausted: BTreeSet::new(),
+            passes_done: 0,
+            launches: 0,
+        }
+    }
+
+    /// What comes next; begins a size if it is time for it.
+    pub(super) fn goal(&mut self, moment: &Moment<'_>) -> Goal {
+        let next = self.scan(moment).or_else(|| self.search(moment));
+        next.map_or(Goal::Passes, Goal::Block)
+    }
+
+    /// The first size of the card that is not done with. A size there is no time for is done with.
+    fn scan(&mut self, moment: &Moment<'_>) -> Option<usize> {
+        while let Some(&n) = self.card.sizes.get(self.scanned) {
+            let is_next = match self.points.get(&n) {
+                Some(_) => !self.has_enough(n, moment),
+                None => self.fits(n, moment),
+            };
+            if is_next {
+                self.begin(n, moment);
+                return Some(n);
+            }
+            self.scanned += 1;
+        }
+        None
+    }
+
+    fn search(&mut self, moment: &Moment<'_>) -> Option<usize> {
+        if !self.card.finds_break_even {
+            return None;
+        }
+        if self.search == Search::NotBegun {
+            self.search = Search::Until(self.share_end(SEARCH_POINTS, moment));
+        }
+        let probe = self.probe(moment);
+        match probe {
+            Some(n) => self.begin(n, moment),
+            None => self.search = Search::Over,
+        }
+        probe
+    }
+
+    /// The size the search wants, unless time is up. A size that gives no more is exhausted, and
+    /// the search is asked again: each time one size less is left to ask for.
+    fn probe(&mut self, moment: &Moment<'_>) -> Option<usize> {
+        let Search::Until(end) = self.search else {
+            return None;
+        };
+        if moment.now >= end {
+            return None;
+        }
+        loop {
+            let measured = Measured {
+                blocks: &self.blocks,
+                exhausted: &self.exhausted,
+            };
+            let Probe { n, blocks } = moment.analyst.probe(&self.card, measured)?;
+            if self.gives_more(n, blocks, moment) {
+                return Some(n);
+            }
+            if !self.exhausted.insert(n) {
+                return None;
+            }
+        }
+    }
+
+    fn gives_more(&self, n: usize, wanted: usize, moment: &Moment<'_>) -> bool {
+        match self.points.get(&n) {
+            Some(point) => !point.failed && self.len(n) < wanted * BLOCKS_PER_CLEAN_MAX,
+            None => self.fits(n, moment),
+        }
+    }
+
+    fn begin(&mut self, n: usize, moment: &Moment<'_>) {
+        if !self.points.contains_key(&n) {
+            let point = Point {
+                end: self.share_end(1, moment),
+                clean: 0,
+                spent: Duration::ZERO,
+                failed: false,
+            };
+            self.points.insert(n, point);
+        }
+    }
+
+    /// When so many points have had their share of what is left of the budget; without a budget,
+    /// when patience ends.
+    fn share_end(&self, points: usize, moment: &Moment<'_>) -> Duration {
+        let patience = moment.quota.patience * u32::try_from(points).unwrap_or(u32::MAX);
+        let share = moment.deadline.map_or(patience, |deadline| {
+            let part = points * self.point_weight();
+            let all = (self.weight_left() + moment.weight_after).max(part);
+            let left = deadline.saturating_sub(moment.now);
+            left.mul_f64(part as f64 / all as f64)
+        });
+        moment.now.saturating_add(share.min(patience))
+    }
+
+    /// Whether the fewest blocks should end before the deadline.
+    fn fits(&self, n: usize, moment: &Moment<'_>) -> bool {
+        let Some(deadline) = moment.deadline else {
+            return true;
+        };
+        let blocks = moment.quota.min + OPENING_BLOCKS * moment.launches as usize;
+        let needed =
+            self.block_cost(n).unwrap_or_default() * u32::try_from(blocks).unwrap_or(u32::MAX);
+        moment.now < deadline && moment.now.saturating_add(needed) <= deadline
+    }
+
+    fn has_enough(&self, n: usize, moment: &Moment<'_>) -> bool {
+        let blocks = self.len(n);
+        let Some(point) = self.points.get(&n) else {
+            return false;
+        };
+        if point.failed || (moment.is_late() && blocks > 0) {
+            return true;
+        }
+        let quota = moment.quota;
+        let is_decided = || {
+            quota.stops_when_decided && moment.analyst.is_decided(&self.card, n, &self.blocks[&n])
+        };
+        blocks >= quota.min
+            && (point.clean >= quota.wanted
+                || blocks >= quota.wanted * BLOCKS_PER_CLEAN_MAX
+                || moment.now >= point.end
+                || is_decided())
+    }
+
+    /// Keeps a block that was taken at the size that was the goal.
+    pub(super) fn keep(&mut self, n: usize, block: &Block, cost: Duration, analyst: &dyn Analyst) {
+        self.blocks.entry(n).or_default().push(block.clone());
+        if let Some(point) = self.points.get_mut(&n) {
+            point.clean += usize::from(analyst.is_clean(&self.card, block));
+            point.spent += cost;
+        }
+    }
+
+    /// The size gives nothing.
+    pub(super) fn fail(&mut self, n: usize) {
+        if let Some(point) = self.points.get_mut(&n) {
+            point.failed = true;
+        }
+    }
+
+    /// A record says that this size was the goal, whatever the time says.
+    pub(super) fn go_to(&mut self, n: usize, moment: &Moment<'_>) {
+        if self.goal(moment) == Goal::Block(n) {
+            return;
+        }
+        let at = self.card.sizes.iter().position(|size| *size == n);
+        match at.filter(|at| *at >= self.scanned) {
+            Some(at) => self.scanned = at,
+            None => {
+                self.scanned = self.card.sizes.len();
+                self.search = Search::Until(self.share_end(SEARCH_POINTS, moment));
+            }
+        }
+        self.begin(n, moment);
+    }
+
+    /// A record says that the passes had begun.
+    pub(super) fn go_to_passes(&mut self) {
+        self.scanned = self.card.sizes.len();
+        self.search = Search::Over;
+    }
+
+    /// Blocks at a size.
+    pub(super) fn len(&self, n: usize) -> usize {
+        self.blocks.get(&n).map_or(0, Vec::len)
+    }
+
+    /// The largest size that has blocks.
+    pub(super) fn largest(&self) -> Option<usize> {
+        self.blocks.last_key_value().map(|(n, _)| *n)
+    }
+
+    /// Sizes of the card that are still to come, the current one included.
+    pub(super) fn sizes_left(&self) -> &[usize] {
+        &self.card.sizes[self.scanned..]
+    }
+
+    /// Points the search may still ask for.
+    pub(super) fn search_points_left(&self) -> usize {
+        let is_over = !self.card.finds_break_even || self.search == Search::Over;
+        if is_over { 0 } else { SEARCH_POINTS }
+    }
+
+    /// Weight of what is still to come: a point of many arms costs more than one of two.
+    pub(super) fn weight_left(&self) -> usize {
+        (self.sizes_left().len() + self.search_points_left()) * self.point_weight()
+    }
+
+    /// Time of all blocks.
+    pub(super) fn spent(&self) -> Duration {
+        self.points.values().map(|point| point.spent).sum()
+    }
+
+    fn point_weight(&self) -> usize {
+        self.card.arms.len() + 1
+    }
+
+    /// Time of one block at a size, judged from the nearest smaller size that has blocks, or else
+    /// the nearest larger one.
+    pub(super) fn block_cost(&self, n: usize) -> Option<Duration> {
+        let mut below = self.blocks.range(..=n).rev();
+        let mut above = self.blocks.range(n..);
+        let (known, blocks) = below.next().or_else(|| above.next())?;
+        let spent = self.points.get(known)?.spent;
+        estimate::block_cost(blocks, spent, n as f64 / (*known).max(1) as f64)
+    }
+}
+
+/// Points of the card that a search costs about as much as.
+const SEARCH_POINTS: usize = 6;
+/// Opening a size calls each arm up to three times; a block does so once.
+const OPENING_BLOCKS: usize = 3;

@@ -1,0 +1,72 @@
+//! What is still to come, in time.
+
+use crate::record::Block;
+use std::time::Duration;
+
+/// Time until a run ends, as far as one can tell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TimeLeft {
+    /// Time of the points that are left. A point of a case of which nothing was measured yet
+    /// counts as much as the others do on average.
+    pub duration: Duration,
+    /// How many points that average stands for: the more, the less the time is worth.
+    pub points_unknown: usize,
+}
+
+/// Time of one block whose calls take `factor` times as long as those of these blocks, which took
+/// `spent` in all.
+pub(super) fn block_cost(blocks: &[Block], spent: Duration, factor: f64) -> Option<Duration> {
+    let last = blocks.last()?;
+    let timed: f64 = last
+        .samples
+        .iter()
+        .map(|sample| sample.wall_nanos as f64)
+        .sum();
+    let all = spent.as_nanos() as f64 / blocks.len() as f64;
+    let overhead = (all - timed).max(0.0);
+    let longer = |nanos: f64| (nanos * factor).max(SAMPLE_NANOS_MIN);
+    let scaled: f64 = last
+        .samples
+        .iter()
+        .map(|sample| longer(sample.nanos()))
+        .sum();
+    Some(Duration::from_secs_f64((scaled + overhead) / 1e9))
+}
+
+/// Shorter calls are repeated until they take so long.
+const SAMPLE_NANOS_MIN: f64 = 1e6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Meters, Sample};
+
+    #[test]
+    fn long_calls_grow_with_the_size_and_short_ones_fill_a_batch() {
+        fn check(calls: u32, factor: f64, millis: u64) {
+            let sample = Sample {
+                calls,
+                wall_nanos: 4_000_000,
+                meters: Meters::default(),
+            };
+            let block = Block {
+                launch: 0,
+                order: vec![0, 1],
+                samples: vec![sample; 2],
+                checksum: String::new(),
+            };
+            let spent = Duration::from_millis(9);
+            let cost = block_cost(&[block], spent, factor).unwrap();
+            assert_eq!(
+                cost,
+                Duration::from_millis(millis),
+                "{calls} calls, times {factor}"
+            );
+        }
+        check(1, 1.0, 9);
+        check(1, 10.0, 81);
+        check(4_000, 10.0, 3);
+        check(4_000, 10_000.0, 21);
+        assert_eq!(block_cost(&[], Duration::ZERO, 1.0), None);
+    }
+}

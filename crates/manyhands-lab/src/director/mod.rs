@@ -1,0 +1,397 @@
+//! Decides what a run does next: a pure state machine, without clock, processes or files.
+//!
+//! A run goes through the cases in the order of its head. A case is measured at each size of its
+//! card, then at the sizes its search asks for, then come the passes that are not timed. Blocks
+//! of a size are taken by several processes in turns. Everything follows from the head and the
+//! events, so that a run that was cut goes on as if nothing had happened: the processes are
+//! started anew, and that is all.
+//!
+//! With a budget every point has its share of what is left by weight; what it does not need
+//! passes to those after it, and what no longer fits is left out.
+
+mod analyst;
+mod case;
+mod estimate;
+mod order;
+mod quota;
+mod statistics;
+mod step;
+
+pub use analyst::{Analyst, Measured};
+pub use estimate::TimeLeft;
+pub use statistics::Statistics;
+pub use step::{BlockStep, Pass, Step, Subject};
+
+use crate::{
+    LabError,
+    record::{Event, ExperimentCard, Head, Key, Settings},
+};
+use case::{Case, Goal, Moment};
+use quota::{Quota, TURN_BLOCKS};
+use std::{fmt, time::Duration};
+
+/// The state of a run.
+pub struct Director {
+    settings: Settings,
+    quota: Quota,
+    analyst: Box<dyn Analyst>,
+    cases: Vec<Case>,
+    current: usize,
+    slots: Slots,
+    asked: Asked,
+    asked_at: Duration,
+    /// Time of the sessions before this one.
+    before: Duration,
+}
+
+/// The processes of the current case.
+#[derive(Debug, Default)]
+struct Slots {
+    running: Vec<Option<Process>>,
+    last_used: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Process {
+    launch: u32,
+    opened: Option<usize>,
+}
+
+/// What the last step was, as far as its outcome needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Nothing,
+    Slot(usize),
+    Pass,
+}
+
+impl Director {
+    /// Begins a run.
+    #[must_use]
+    pub fn new(head: &Head, analyst: Box<dyn Analyst>) -> Self {
+        let settings = head.settings.clone();
+        let with_cases = |experiment: &ExperimentCard| {
+            let case = |card| Case::new(&experiment.id, card);
+            experiment.cases.iter().map(case).collect::<Vec<_>>()
+        };
+        Self {
+            quota: Quota::of(settings.scale, settings.launches),
+            cases: head.experiments.iter().flat_map(with_cases).collect(),
+            slots: Slots::new(settings.launches),
+            settings,
+            analyst,
+            current: 0,
+            asked: Asked::Nothing,
+            asked_at: Duration::ZERO,
+            before: Duration::ZERO,
+        }
+    }
+
+    /// Goes on with a run from what was recorded of it. Of the time it took, what was timed
+    /// counts as spent.
+    ///
+    /// # Errors
+    /// [`LabError::OtherRun`] if an event is about a case the head does not have.
+    pub fn resume(
+        head: &Head,
+        analyst: Box<dyn Analyst>,
+        events: &[Event],
+    ) -> Result<Self, LabError> {
+        let mut director = Self::new(head, analyst);
+        let mut at = None;
+        for event in events {
+            director.go_to(event, &mut at)?;
+            let before = director.before;
+            if let Event::Block { block, .. } = event {
+                let timed = block.samples.iter().map(|sample| sample.wall_nanos).sum();
+                director.before += Duration::from_nanos(timed);
+            }
+            director.observe(event, director.before - before);
+        }
+        director.asked = Asked::Nothing;
+        Ok(director)
+    }
+
+    /// Brings the state to where this recorded event happened. Time may have decided then what it
+    /// would not decide now, so the event is right where the state disagrees.
+    fn go_to(&mut self, event: &Event, at: &mut Option<Key>) -> Result<(), LabError> {
+        let (experiment, case) = event.subject();
+        let is_it = |one: &Case| one.subject.experiment == experiment && one.subject.case == case;
+        let Some(index) = self.cases.iter().position(is_it) else {
+            let reason =
+                format!("it has events of '{experiment} {case}', which it does not measure");
+            return Err(LabError::OtherRun { reason });
+        };
+        self.current = index;
+        self.asked = Asked::Nothing;
+        let (case, moment) = self.current_case(self.before);
+        match event {
+            Event::Launched { .. } => {}
+            Event::Block { key, .. } => {
+                // Blocks of one point follow each other; nothing is to be decided between them.
+                if at.as_ref() != Some(key) {
+                    case.go_to(key.n, &moment);
+                    *at = Some(key.clone());
+                }
+            }
+            Event::Failed { key, .. } => match case.goal(&moment) {
+                Goal::Block(_) => case.go_to(key.n, &moment),
+                Goal::Passes => self.asked = Asked::Pass,
+            },
+            Event::Memory { .. } | Event::Cores { .. } => case.go_to_passes(),
+        }
+        Ok(())
+    }
+
+    /// What to do next. The step is to be carried out and then told of with
+    /// [`observe`](Self::observe), [`opened`](Self::opened), [`closed`](Self::closed) or
+    /// [`skipped`](Self::skipped) before the next one is asked for; until then the answer stays
+    /// the same. `now` is the time since this session of the run began.
+    pub fn next(&mut self, now: Duration) -> Step {
+        self.asked_at = now;
+        self.decide(self.before + now)
+    }
+
+    fn decide(&mut self, now: Duration) -> Step {
+        self.asked = Asked::Nothing;
+        while self.current < self.cases.len() {
+            let (case, moment) = self.current_case(now);
+            match case.goal(&moment) {
+                Goal::Block(n) => return self.toward_block(n),
+                Goal::Passes if self.slots.any_running() => return Step::Close,
+                Goal::Passes => {
+                    if let Some(step) = self.pass() {
+                        self.asked = Asked::Pass;
+                        return step;
+                    }
+                }
+            }
+            self.current += 1;
+        }
+        Step::Finished
+    }
+
+    /// The block whose turn it is, or what its process needs before.
+    fn toward_block(&mut self, n: usize) -> Step {
+        let case = &self.cases[self.current];
+        let block = case.len(n);
+        let slot = block / TURN_BLOCKS % self.slots.running.len();
+        self.asked = Asked::Slot(slot);
+        let key = case.subject.key(n);
+        match self.slots.running[slot] {
+            None => Step::Launch {
+                subject: case.subject.clone(),
+                n,
+                launch: case.launches,
+            },
+            Some(Process { launch, opened }) if opened != Some(n) => Step::Open { key, launch },
+            Some(Process { launch, .. }) => Step::Block(BlockStep {
+                order: order::of_block(self.settings.seed, &key, case.card.arms.len(), block),
+                key,
+                launch,
+                refresh: self.slots.last_used != Some(slot),
+            }),
+        }
+    }
+
+    /// The next pass at the largest size: memory of each arm, then a picture of each arm.
+    fn pass(&self) -> Option<Step> {
+        let case = &self.cases[self.current];
+        let arms = case.card.arms.len();
+        let memory = if self.settings.memory { arms } else { 0 };
+        let cores = if self.settings.cores { arms } else { 0 };
+        let n = case.largest()?;
+        let pass = |arm| Pass {
+            subject: case.subject.clone(),
+            n,
+            arm,
+        };
+        let done = case.passes_done;
+        if done < memory {
+            Some(Step::Peak(pass(done)))
+        } else if done < memory + cores {
+            Some(Step::Cores(pass(done - memory)))
+        } else {
+            None
+        }
+    }
+
+    /// The last step led to this event; it took until `now`.
+    pub fn observe(&mut self, event: &Event, now: Duration) {
+        let Some(case) = self.cases.get_mut(self.current) else {
+            return;
+        };
+        match (event, self.asked) {
+            (Event::Launched { launch, .. }, asked) => {
+                case.launches = case.launches.max(launch + 1);
+                if let Asked::Slot(slot) = asked {
+                    self.slots.running[slot] = Some(Process {
+                        launch: *launch,
+                        opened: None,
+                    });
+                }
+            }
+            (Event::Block { key, block }, asked) => {
+                let cost = now.saturating_sub(self.asked_at);
+                case.keep(key.n, block, cost, self.analyst.as_ref());
+                if let Asked::Slot(slot) = asked {
+                    self.slots.last_used = Some(slot);
+                }
+            }
+            (Event::Memory { .. } | Event::Cores { .. }, _)
+            | (Event::Failed { .. }, Asked::Pass) => {
+                case.passes_done += 1;
+            }
+            (Event::Failed { key, .. }, _) => case.fail(key.n),
+        }
+    }
+
+    /// The last step, an opening, succeeded.
+    pub fn opened(&mut self, n: usize) {
+        if let Asked::Slot(slot) = self.asked
+            && let Some(process) = &mut self.slots.running[slot]
+        {
+            process.opened = Some(n);
+            // Opening warms every arm.
+            self.slots.last_used = Some(slot);
+        }
+    }
+
+    /// All processes were ended.
+    pub fn closed(&mut self) {
+        self.slots = Slots::new(self.settings.launches);
+    }
+
+    /// The last step, a pass, is not possible on this system.
+    pub fn skipped(&mut self) {
+        if let (Asked::Pass, Some(case)) = (self.asked, self.cases.get_mut(self.current)) {
+            case.passes_done += 1;
+        }
+    }
+
+    /// Time the run has taken so far, in all its sessions.
+    #[must_use]
+    pub fn spent(&self, now: Duration) -> Duration {
+        self.before + now
+    }
+
+    /// The first checksum of a point's blocks.
+    #[must_use]
+    pub fn checksum_at(&self, key: &Key) -> Option<&str> {
+        let is_it = |case: &&Case| {
+            case.subject.experiment == key.experiment && case.subject.case == key.case
+        };
+        let case = self.cases.iter().find(is_it)?;
+        let block = case.blocks.get(&key.n)?.first()?;
+        Some(&block.checksum)
+    }
+
+    /// Time until the end, from what blocks took so far.
+    #[must_use]
+    pub fn time_left(&self, now: Duration) -> TimeLeft {
+        let mut known = Duration::ZERO;
+        let mut points_known: u32 = 0;
+        let mut points_unknown: u32 = 0;
+        for case in self.cases.iter().skip(self.current) {
+            for (n, blocks) in self.blocks_left(case) {
+                match case.block_cost(n) {
+                    Some(cost) => {
+                        known = known.saturating_add(cost * blocks);
+                        points_known += 1;
+                    }
+                    None => points_unknown += 1,
+                }
+            }
+        }
+        let mean = self
+            .mean_point()
+            .or_else(|| known.checked_div(points_known));
+        let unknown = mean.unwrap_or_default() * points_unknown;
+        let budget = self
+            .settings
+            .budget
+            .map(|end| end.saturating_sub(self.spent(now)));
+        TimeLeft {
+            duration: (known + unknown).min(budget.unwrap_or(Duration::MAX)),
+            points_unknown: points_unknown as usize,
+        }
+    }
+
+    /// Sizes a case will still be measured at and how often; a search is taken to stay near the
+    /// middle of its card.
+    fn blocks_left<'case>(
+        &self,
+        case: &'case Case,
+    ) -> impl Iterator<Item = (usize, u32)> + use<'case> {
+        let quota = self.quota;
+        let wanted = if quota.stops_when_decided {
+            quota.min
+        } else {
+            quota.wanted
+        };
+        let sizes = case
+            .sizes_left()
+            .iter()
+            .map(move |n| (*n, wanted.saturating_sub(case.len(*n))));
+        let middle = case.card.sizes.get(case.card.sizes.len() / 2).copied();
+        let probes = middle.map(|n| (n, wanted * case.search_points_left()));
+        let all = sizes.chain(probes).filter(|(_, blocks)| *blocks > 0);
+        all.map(|(n, blocks)| (n, u32::try_from(blocks).unwrap_or(u32::MAX)))
+    }
+
+    /// Mean time of the points measured so far.
+    fn mean_point(&self) -> Option<Duration> {
+        let points = self
+            .cases
+            .iter()
+            .map(|case| case.blocks.len())
+            .sum::<usize>();
+        let spent: Duration = self.cases.iter().map(Case::spent).sum();
+        spent.checked_div(u32::try_from(points).ok()?)
+    }
+
+    fn current_case(&mut self, now: Duration) -> (&mut Case, Moment<'_>) {
+        let weight_after = self.cases[self.current + 1..]
+            .iter()
+            .map(Case::weight_left)
+            .sum();
+        let moment = Moment {
+            now,
+            deadline: self.settings.budget,
+            weight_after,
+            quota: self.quota,
+            launches: self.settings.launches,
+            analyst: self.analyst.as_ref(),
+        };
+        (&mut self.cases[self.current], moment)
+    }
+}
+
+impl fmt::Debug for Director {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Director")
+            .field(
+                "current",
+                &self.cases.get(self.current).map(|case| &case.subject),
+            )
+            .field("slots", &self.slots)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Slots {
+    fn new(launches: u32) -> Self {
+        Self {
+            running: vec![None; launches.max(1) as usize],
+            last_used: None,
+        }
+    }
+
+    fn any_running(&self) -> bool {
+        self.running.iter().any(Option::is_some)
+    }
+}
+
+#[cfg(test)]
+mod tests;

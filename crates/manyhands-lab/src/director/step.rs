@@ -1,0 +1,81 @@
+//! What a run does next.
+
+use crate::record::Key;
+
+/// One step of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Start a fresh process for a case.
+    Launch {
+        /// The case.
+        subject: Subject,
+        /// Size that is about to be measured.
+        n: usize,
+        /// Number of the process within the case.
+        launch: u32,
+    },
+    /// Prepare a size in a process.
+    Open {
+        /// The point.
+        key: Key,
+        /// The process.
+        launch: u32,
+    },
+    /// Time every arm once.
+    Block(BlockStep),
+    /// Measure the peak memory of an arm.
+    Peak(Pass),
+    /// Take a picture of the cores while an arm runs.
+    Cores(Pass),
+    /// End the processes of the case.
+    Close,
+    /// Nothing is left to do.
+    Finished,
+}
+
+/// A case, as a process must know it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    /// Id of the experiment.
+    pub experiment: String,
+    /// Name of the case.
+    pub case: String,
+    /// CPUs to stay on.
+    pub cpus: Option<usize>,
+}
+
+impl Subject {
+    /// The case at a size.
+    #[must_use]
+    pub fn key(&self, n: usize) -> Key {
+        Key {
+            experiment: self.experiment.clone(),
+            case: self.case.clone(),
+            n,
+        }
+    }
+}
+
+/// A block to take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockStep {
+    /// The point.
+    pub key: Key,
+    /// The process.
+    pub launch: u32,
+    /// Arms; the number after the last one is the baseline's twin.
+    pub order: Vec<usize>,
+    /// Whether another process had the machine since the last block of this one.
+    pub refresh: bool,
+}
+
+/// Something beside the blocks that needs a process of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pass {
+    /// The case.
+    pub subject: Subject,
+    /// Size.
+    pub n: usize,
+    /// Arm.
+    pub arm: usize,
+}

@@ -1,0 +1,331 @@
+//! The builder of cases: arms are closures over the size that store or return results.
+
+use super::{Trial, Workload, checksum};
+use crate::record::Scale;
+use std::{borrow::Cow, fmt, hash::Hash, hint, marker::PhantomData};
+
+/// A case whose arms give results of type `R`.
+///
+/// `K` says how: arms that are [`Stored`] fill a vector that all arms share, so that all write to
+/// the same pages; arms that are [`Returned`] give back one value. Results are cleared before
+/// each sample and their checksum is compared after it: an arm that does nothing is found out.
+///
+/// # Examples
+/// ```
+/// use manyhands_lab::{Case, Workload};
+///
+/// let stored = Case::slots("squares", 0_u64)
+///     .full_sizes([1_000, 10_000])
+///     .unit("square")
+///     .arm("by index", |n, slots| {
+///         for index in 0..n {
+///             slots[index] = (index as u64).pow(2);
+///         }
+///     })
+///     .arm("by iterator", |_, slots| {
+///         for (index, slot) in slots.iter_mut().enumerate() {
+///             *slot = (index as u64).pow(2);
+///         }
+///     });
+/// assert_eq!(stored.arms(), ["by index", "by iterator"]);
+///
+/// let returned = Case::returning("sum")
+///     .full_sizes([1_000])
+///     .arm("formula", |n| n * (n + 1) / 2)
+///     .arm_async("loop", |n| async move { (0..=n).sum() });
+/// let mut trial = returned.open(1_000);
+/// trial.call(0, 1);
+/// let checksum = trial.checksum();
+/// trial.call(1, 1);
+/// assert_eq!(trial.checksum(), checksum);
+/// ```
+pub struct Case<R, K = Stored> {
+    name: Cow<'static, str>,
+    unit: Cow<'static, str>,
+    full: Vec<usize>,
+    standard: Option<Vec<usize>>,
+    quick: Option<Vec<usize>>,
+    finds_break_even: bool,
+    cpus: Option<usize>,
+    room: Room<R>,
+    arms: Vec<Arm<R>>,
+    kind: PhantomData<K>,
+}
+
+/// Arms get the size and a vector for their results.
+#[derive(Debug, Clone, Copy)]
+pub struct Stored;
+
+/// Arms get the size and return their result.
+#[derive(Debug, Clone, Copy)]
+pub struct Returned;
+
+/// An arm that returns its result leaves it as the vector's only element.
+struct Arm<R> {
+    name: Cow<'static, str>,
+    body: Body<R>,
+}
+
+type Body<R> = Box<dyn Fn(usize, &mut Vec<R>)>;
+
+/// What the vector holds when an arm starts.
+enum Room<R> {
+    /// As many copies of this as the size says: the arm overwrites them.
+    Slots(R),
+    /// Nothing: the arm makes the vector.
+    Empty,
+}
+
+impl<R> Case<R> {
+    /// A case whose arms find `n` slots holding `blank` and overwrite them.
+    #[must_use]
+    pub fn slots(name: impl Into<Cow<'static, str>>, blank: R) -> Self {
+        Self::with_room(name.into(), Room::Slots(blank))
+    }
+
+    /// A case whose arms find an empty vector and put their own in its place.
+    #[must_use]
+    pub fn collected(name: impl Into<Cow<'static, str>>) -> Self {
+        Self::with_room(name.into(), Room::Empty)
+    }
+
+    /// Adds an arm: a closure that is given the size and the vector for its results. The first
+    /// arm is the baseline.
+    #[must_use]
+    pub fn arm(
+        self,
+        name: impl Into<Cow<'static, str>>,
+        body: impl Fn(usize, &mut Vec<R>) + 'static,
+    ) -> Self {
+        self.with_arm(name.into(), Box::new(body))
+    }
+}
+
+impl<R> Case<R, Returned> {
+    /// A case whose arms return their result. Dropping the result of one call is part of the
+    /// next one's time.
+    #[must_use]
+    pub fn returning(name: impl Into<Cow<'static, str>>) -> Self {
+        Self::with_room(name.into(), Room::Empty)
+    }
+
+    /// Adds an arm: a closure that is given the size. The first arm is the baseline.
+    #[must_use]
+    pub fn arm(
+        self,
+        name: impl Into<Cow<'static, str>>,
+        body: impl Fn(usize) -> R + 'static,
+    ) -> Self {
+        let keep = move |n, results: &mut Vec<R>| {
+            results.clear();
+            results.push(body(n));
+        };
+        self.with_arm(name.into(), Box::new(keep))
+    }
+
+    /// Adds an arm whose future is driven to its end on the thread that measures.
+    #[must_use]
+    pub fn arm_async<F: Future<Output = R>>(
+        self,
+        name: impl Into<Cow<'static, str>>,
+        body: impl Fn(usize) -> F + 'static,
+    ) -> Self {
+        self.arm(name, move |n| pollster::block_on(body(n)))
+    }
+}
+
+impl<R, K> Case<R, K> {
+    fn with_room(name: Cow<'static, str>, room: Room<R>) -> Self {
+        Self {
+            name,
+            unit: "item".into(),
+            full: Vec::new(),
+            standard: None,
+            quick: None,
+            finds_break_even: false,
+            cpus: None,
+            room,
+            arms: Vec::new(),
+            kind: PhantomData,
+        }
+    }
+
+    fn with_arm(mut self, name: Cow<'static, str>, body: Body<R>) -> Self {
+        self.arms.push(Arm { name, body });
+        self
+    }
+
+    /// Sets the sizes, ascending; also those of the smaller scales unless they are set on their
+    /// own.
+    #[must_use]
+    pub fn full_sizes(mut self, sizes: impl IntoIterator<Item = usize>) -> Self {
+        self.full = sizes.into_iter().collect();
+        self
+    }
+
+    /// Sets the sizes of a standard run, ascending: those whose calls take no longer than
+    /// seconds.
+    #[must_use]
+    pub fn standard_sizes(mut self, sizes: impl IntoIterator<Item = usize>) -> Self {
+        self.standard = Some(sizes.into_iter().collect());
+        self
+    }
+
+    /// Sets the sizes of a quick run, ascending; without them it runs those of a standard one.
+    #[must_use]
+    pub fn quick_sizes(mut self, sizes: impl IntoIterator<Item = usize>) -> Self {
+        self.quick = Some(sizes.into_iter().collect());
+        self
+    }
+
+    /// Sets what one unit of the size is, in the singular; "item" unless set.
+    #[must_use]
+    pub fn unit(mut self, unit: impl Into<Cow<'static, str>>) -> Self {
+        self.unit = unit.into();
+        self
+    }
+
+    /// Has sizes between those of the scale searched for the size from which an arm pays.
+    #[must_use]
+    pub fn finds_break_even(mut self) -> Self {
+        self.finds_break_even = true;
+        self
+    }
+
+    /// Pins the processes of this case to the first so many of the CPUs they may use.
+    #[must_use]
+    pub fn pinned_to(mut self, cpus: usize) -> Self {
+        self.cpus = Some(cpus);
+        self
+    }
+}
+
+impl<R: Clone + Hash, K> Workload for Case<R, K> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn arms(&self) -> Vec<String> {
+        self.arms.iter().map(|arm| arm.name.to_string()).collect()
+    }
+
+    fn sizes(&self, scale: Scale) -> Vec<usize> {
+        let standard = self.standard.as_ref().unwrap_or(&self.full);
+        match scale {
+            Scale::Quick => self.quick.as_ref().unwrap_or(standard).clone(),
+            Scale::Standard => standard.clone(),
+            Scale::Full => self.full.clone(),
+        }
+    }
+
+    fn unit(&self) -> &str {
+        &self.unit
+    }
+
+    fn finds_break_even(&self) -> bool {
+        self.finds_break_even
+    }
+
+    fn cpus(&self) -> Option<usize> {
+        self.cpus
+    }
+
+    fn open(&self, n: usize) -> Box<dyn Trial + '_> {
+        Box::new(Open {
+            case: self,
+            n,
+            results: Vec::new(),
+        })
+    }
+}
+
+impl<R, K> fmt::Debug for Case<R, K> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let arms: Vec<&str> = self.arms.iter().map(|arm| arm.name.as_ref()).collect();
+        formatter
+            .debug_struct("Case")
+            .field("name", &self.name)
+            .field("sizes", &self.full)
+            .field("arms", &arms)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The vector all arms of an open case share.
+struct Open<'case, R, K> {
+    case: &'case Case<R, K>,
+    n: usize,
+    results: Vec<R>,
+}
+
+impl<R: Clone + Hash, K> Trial for Open<'_, R, K> {
+    fn reset(&mut self) {
+        self.results.clear();
+        if let Room::Slots(blank) = &self.case.room {
+            self.results.resize(self.n, blank.clone());
+        }
+    }
+
+    fn call(&mut self, arm: usize, times: u32) {
+        let body = &self.case.arms[arm].body;
+        for _ in 0..times {
+            body(hint::black_box(self.n), &mut self.results);
+            hint::black_box(&mut self.results);
+        }
+    }
+
+    fn checksum(&self) -> u64 {
+        checksum::of(&self.results)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_arm_that_stores_nothing_has_another_checksum() {
+        let case = Case::slots("c", 0_u8)
+            .full_sizes([4])
+            .arm("fills", |_, slots| slots.fill(9))
+            .arm("forgets", |_, _| ());
+        let mut trial = case.open(4);
+        trial.reset();
+        trial.call(0, 1);
+        let filled = trial.checksum();
+        trial.reset();
+        trial.call(1, 1);
+        assert_ne!(filled, trial.checksum());
+    }
+
+    #[test]
+    fn the_checksum_of_a_returned_value_is_that_of_the_last_call() {
+        let case = Case::returning("c")
+            .arm("n", |n| n)
+            .arm_async("n later", |n| async move { n })
+            .arm("another", |n| n + 1);
+        let mut trial = case.open(4);
+        let mut checksum = |arm, times| {
+            trial.reset();
+            trial.call(arm, times);
+            trial.checksum()
+        };
+        assert_eq!(checksum(0, 1), checksum(0, 3));
+        assert_eq!(checksum(0, 1), checksum(1, 1));
+        assert_ne!(checksum(0, 1), checksum(2, 1));
+    }
+
+    #[test]
+    fn smaller_scales_fall_back_to_the_next_larger() {
+        fn check(case: &Case<u8>, expected: [&[usize]; 3]) {
+            let sizes = [Scale::Quick, Scale::Standard, Scale::Full].map(|scale| case.sizes(scale));
+            assert_eq!(sizes, expected);
+        }
+        let case = Case::collected("c").full_sizes([1, 2, 3]);
+        check(&case, [&[1, 2, 3], &[1, 2, 3], &[1, 2, 3]]);
+        let case = case.standard_sizes([1, 2]);
+        check(&case, [&[1, 2], &[1, 2], &[1, 2, 3]]);
+        let case = case.quick_sizes([1]);
+        check(&case, [&[1], &[1, 2], &[1, 2, 3]]);
+    }
+}

@@ -1,0 +1,195 @@
+//! Experiments, their cases and arms, as values.
+//!
+//! # Threads
+//! Everything here stays on the thread that measures; only the bodies of the arms go elsewhere.
+
+mod case;
+pub(crate) mod checksum;
+mod few_arms;
+mod workload;
+
+pub use case::{Case, Returned, Stored};
+pub use workload::{Trial, Workload};
+
+use crate::record::{CaseCard, ExperimentCard, Scale};
+use std::{borrow::Cow, fmt};
+
+/// One question with its cases, for example "five hashes over one paragraph".
+pub struct Experiment {
+    id: Cow<'static, str>,
+    title: Cow<'static, str>,
+    source: Option<Cow<'static, str>>,
+    claim: Option<Cow<'static, str>>,
+    notes: Vec<Cow<'static, str>>,
+    cases: Vec<Box<dyn Workload>>,
+}
+
+impl Experiment {
+    /// Makes an experiment without cases.
+    #[must_use]
+    pub fn new(id: impl Into<Cow<'static, str>>, title: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            id: id.into(),
+            title: title.into(),
+            source: None,
+            claim: None,
+            notes: Vec::new(),
+            cases: Vec::new(),
+        }
+    }
+
+    /// Adds a case.
+    #[must_use]
+    pub fn case(mut self, case: impl Workload + 'static) -> Self {
+        self.cases.push(Box::new(case));
+        self
+    }
+
+    /// Sets where the question comes from.
+    #[must_use]
+    pub fn source(mut self, source: impl Into<Cow<'static, str>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Sets what was claimed there, as a sentence.
+    #[must_use]
+    pub fn claim(mut self, claim: impl Into<Cow<'static, str>>) -> Self {
+        self.claim = Some(claim.into());
+        self
+    }
+
+    /// Adds what a reader of the numbers must know, as a sentence.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<Cow<'static, str>>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// Keeps the first `arms` arms of each case and leaves the others out.
+    #[must_use]
+    pub fn first_arms(mut self, arms: usize) -> Self {
+        let few = |case| Box::new(few_arms::FewArms { case, arms }) as Box<dyn Workload>;
+        self.cases = self.cases.into_iter().map(few).collect();
+        self
+    }
+
+    /// Short name, unique in a registry.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// One line for people.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// Where the question comes from.
+    #[must_use]
+    pub fn origin(&self) -> Option<&str> {
+        self.source.as_deref()
+    }
+
+    /// What was claimed there.
+    #[must_use]
+    pub fn claimed(&self) -> Option<&str> {
+        self.claim.as_deref()
+    }
+
+    /// What a reader of the numbers must know.
+    #[must_use]
+    pub fn notes(&self) -> &[Cow<'static, str>] {
+        &self.notes
+    }
+
+    /// The cases in the order they run.
+    #[must_use]
+    pub fn cases(&self) -> &[Box<dyn Workload>] {
+        &self.cases
+    }
+
+    /// The case of this name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&dyn Workload> {
+        let mut cases = self.cases.iter().map(AsRef::as_ref);
+        cases.find(|case| case.name() == name)
+    }
+
+    /// The experiment as data, with the sizes of a scale.
+    #[must_use]
+    pub fn card(&self, scale: Scale) -> ExperimentCard {
+        let card = |case: &dyn Workload| CaseCard {
+            name: case.name().to_owned(),
+            arms: case.arms(),
+            sizes: case.sizes(scale),
+            finds_break_even: case.finds_break_even(),
+            unit: case.unit().to_owned(),
+            cpus: case.cpus(),
+        };
+        ExperimentCard {
+            id: self.id.to_string(),
+            title: self.title.to_string(),
+            cases: self.cases.iter().map(|case| card(case.as_ref())).collect(),
+        }
+    }
+}
+
+impl fmt::Debug for Experiment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cases: Vec<&str> = self.cases.iter().map(|case| case.name()).collect();
+        formatter
+            .debug_struct("Experiment")
+            .field("id", &self.id)
+            .field("cases", &cases)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn with_few_arms_all_else_is_as_it_was() {
+        let case = || {
+            Case::returning("sum")
+                .full_sizes([1, 2])
+                .arm("one", |n| n)
+                .arm("two", |n| n)
+                .arm("three", |n| n)
+        };
+        let whole = Experiment::new("X", "x").case(case());
+        let few = Experiment::new("X", "x").case(case()).first_arms(2);
+        let mut expected = whole.card(Scale::Full);
+        expected.cases[0].arms.truncate(2);
+        assert_eq!(few.card(Scale::Full), expected);
+    }
+
+    #[test]
+    fn the_card_says_what_the_builder_was_told() {
+        let case = Case::slots("squares", 0_u64)
+            .full_sizes([1, 2])
+            .quick_sizes([1])
+            .unit("square")
+            .finds_break_even()
+            .pinned_to(1)
+            .arm("one", |_, _| ())
+            .arm(format!("number {}", 2), |_, _| ());
+        let experiment = Experiment::new("X", format!("{} ways", 2)).case(case);
+        let card = experiment.card(Scale::Quick);
+        assert_eq!((card.id.as_str(), card.title.as_str()), ("X", "2 ways"));
+        let expected = CaseCard {
+            name: "squares".to_owned(),
+            arms: vec!["one".to_owned(), "number 2".to_owned()],
+            sizes: vec![1],
+            finds_break_even: true,
+            unit: "square".to_owned(),
+            cpus: Some(1),
+        };
+        assert_eq!(card.cases, [expected]);
+        assert_eq!(experiment.card(Scale::Full).cases[0].sizes, [1, 2]);
+        assert!(experiment.find("squares").is_some() && experiment.find("cubes").is_none());
+    }
+}

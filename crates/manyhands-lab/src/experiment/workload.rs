@@ -1,0 +1,46 @@
+//! A case as the runner sees it, whatever its arms do. Most cases are a [`Case`](super::Case);
+//! one that needs more, such as fresh inputs before each call, implements these traits itself.
+
+use crate::record::Scale;
+
+/// A case: named arms over sizes.
+pub trait Workload {
+    /// Name, unique in the experiment.
+    fn name(&self) -> &str;
+
+    /// Names of the arms; the first is the baseline.
+    fn arms(&self) -> Vec<String>;
+
+    /// Sizes to measure, ascending.
+    fn sizes(&self, scale: Scale) -> Vec<usize>;
+
+    /// What one unit of the size is, in the singular.
+    fn unit(&self) -> &str {
+        "item"
+    }
+
+    /// Whether sizes between those of the scale are searched for the break-even.
+    fn finds_break_even(&self) -> bool {
+        false
+    }
+
+    /// How many CPUs its processes are pinned to; `None` for all there are.
+    fn cpus(&self) -> Option<usize> {
+        None
+    }
+
+    /// Makes room for the results of size `n`; the arms are not called yet.
+    fn open(&self, n: usize) -> Box<dyn Trial + '_>;
+}
+
+/// A case at one size, ready to be timed.
+pub trait Trial {
+    /// Forgets the results of earlier calls. Not timed.
+    fn reset(&mut self);
+
+    /// Calls one arm `times` times. This is what is timed.
+    fn call(&mut self, arm: usize, times: u32);
+
+    /// Checksum of the results of the last call. Not timed.
+    fn checksum(&self) -> u64;
+}

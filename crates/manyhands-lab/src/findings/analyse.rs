@@ -1,0 +1,112 @@
+//! From the events of a run to its findings.
+
+use super::{
+    ExperimentFindings, Failure, Findings, case,
+    collect::{Collected, collect},
+};
+use crate::{
+    record::{Event, Head, Key},
+    stats::q_values,
+};
+
+/// Computes everything there is to say about a run.
+///
+/// The same head and events give the same findings. A run that is not over gives findings about
+/// what there is.
+///
+/// # Cost
+/// A few bootstraps for each arm at each size.
+#[must_use]
+pub fn analyse(head: &Head, events: &[Event]) -> Findings {
+    let collected = collect(head, events);
+    let experiments: Vec<ExperimentFindings> = head
+        .experiments
+        .iter()
+        .map(|experiment| ExperimentFindings {
+            id: experiment.id.clone(),
+            title: experiment.title.clone(),
+            cases: experiment
+                .cases
+                .iter()
+                .filter_map(|card| {
+                    let found = collected.case(&experiment.id, &card.name)?;
+                    (!found.blocks.is_empty()).then(|| case::case(head, card, found))
+                })
+                .collect(),
+        })
+        .collect();
+
+    let points = || {
+        experiments
+            .iter()
+            .flat_map(|one| &one.cases)
+            .flat_map(|case| &case.points)
+    };
+    let blocks = points().map(|point| point.blocks).sum();
+    let disturbed = points().map(|point| point.disturbed).sum();
+    let mut findings = Findings {
+        failures: failures(events),
+        left_out: left_out(head, &collected),
+        blocks,
+        disturbed,
+        quiet: disturbed as f64 <= head.settings.thresholds.too_noisy * blocks as f64,
+        head: head.clone(),
+        experiments,
+    };
+    add_q_values(&mut findings);
+    findings
+}
+
+fn failures(events: &[Event]) -> Vec<Failure> {
+    let failure = |event: &Event| match event {
+        Event::Failed { key, message } => Some(Failure {
+            key: key.clone(),
+            message: message.clone(),
+        }),
+        _ => None,
+    };
+    events.iter().filter_map(failure).collect()
+}
+
+/// The points of the head that have neither blocks nor a failure.
+fn left_out(head: &Head, collected: &Collected<'_>) -> Vec<Key> {
+    let mut left_out = Vec::new();
+    for experiment in &head.experiments {
+        for card in &experiment.cases {
+            let found = collected.case(&experiment.id, &card.name);
+            let known = |n: &usize| {
+                found.is_some_and(|found| found.blocks.contains_key(n) || found.failed.contains(n))
+            };
+            left_out.extend(card.sizes.iter().filter(|n| !known(n)).map(|n| Key {
+                experiment: experiment.id.clone(),
+                case: card.name.clone(),
+                n: *n,
+            }));
+        }
+    }
+    left_out
+}
+
+/// Adds q-values if there are many comparisons.
+fn add_q_values(findings: &mut Findings) {
+    let comparisons = findings
+        .experiments
+        .iter_mut()
+        .flat_map(|experiment| &mut experiment.cases)
+        .flat_map(|case| &mut case.points)
+        .flat_map(|point| &mut point.comparisons);
+    let comparisons: Vec<_> = comparisons.collect();
+    if comparisons.len() <= COMPARISONS_FEW {
+        return;
+    }
+    let p_values: Vec<f64> = comparisons
+        .iter()
+        .map(|comparison| comparison.p_value)
+        .collect();
+    for (comparison, q) in comparisons.into_iter().zip(q_values(&p_values)) {
+        comparison.q_value = Some(q);
+    }
+}
+
+/// Up to so many comparisons are judged one by one.
+const COMPARISONS_FEW: usize = 20;

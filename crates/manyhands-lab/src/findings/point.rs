@@ -1,0 +1,208 @@
+//! From the blocks of one size to its times and comparisons.
+
+use super::{Cause, Comparison, Point, Times};
+use crate::{
+    break_even::Ratio,
+    gate::{self, Capacity},
+    record::{Block, PoolMeters, Sample, Settings},
+    stats::{
+        Estimate, by_launch, estimate_median, mean, median, median_absolute_deviation, quantile,
+        spread, standard_deviation,
+    },
+    verdict::{Judge, StopRule, Verdict, p_value},
+};
+use std::collections::BTreeMap;
+
+/// Analyses the blocks of one size while a run goes on, to see whether they are
+/// [enough](Point::is_enough). `arms` counts the baseline, and not its twin.
+///
+/// # Examples
+/// ```
+/// use manyhands_lab::{findings::point, gate::Capacity, record::{Scale, Settings}};
+/// use manyhands_lab::verdict::StopRule;
+///
+/// let settings = Settings::new(Scale::Quick, 1);
+/// let capacity = Capacity { machine: 2, allowed: 2 };
+/// let nothing = point(100, &[], 2, capacity, &settings);
+/// assert!(nothing.comparisons.is_empty());
+/// assert!(!nothing.is_enough(&StopRule::default()));
+/// ```
+#[must_use]
+pub fn point(
+    n: usize,
+    blocks: &[&Block],
+    arms: usize,
+    capacity: Capacity,
+    settings: &Settings,
+) -> Point {
+    Observed::new(n, blocks, capacity, settings).analyse(arms)
+}
+
+impl Point {
+    /// Whether more blocks would change nothing: every comparison has its verdict, or there are
+    /// as many blocks, clean or not, as the rule allows.
+    #[must_use]
+    pub fn is_enough(&self, rule: &StopRule) -> bool {
+        let enough = |comparison: &Comparison| rule.is_enough(self.blocks, comparison.verdict);
+        self.blocks > 0 && self.comparisons.iter().all(enough)
+    }
+}
+
+/// The blocks of one size, after the gate.
+pub(super) struct Observed<'run> {
+    pub(super) n: usize,
+    all: &'run [&'run Block],
+    clean: Vec<&'run Block>,
+    dropped: BTreeMap<Cause, usize>,
+    settings: &'run Settings,
+}
+
+impl<'run> Observed<'run> {
+    pub(super) fn new(
+        n: usize,
+        all: &'run [&'run Block],
+        capacity: Capacity,
+        settings: &'run Settings,
+    ) -> Self {
+        let mut clean = Vec::new();
+        let mut dropped = BTreeMap::new();
+        for block in all {
+            let causes = gate::causes(block, capacity, &settings.thresholds);
+            if causes.is_empty() {
+                clean.push(*block);
+            }
+            for cause in causes {
+                *dropped.entry(cause).or_default() += 1;
+            }
+        }
+        Self {
+            n,
+            all,
+            clean,
+            dropped,
+            settings,
+        }
+    }
+
+    /// The clean blocks, or all if none is clean.
+    fn best(&self) -> &[&'run Block] {
+        if self.clean.is_empty() {
+            self.all
+        } else {
+            &self.clean
+        }
+    }
+
+    /// One arm's ratios in the best blocks.
+    pub(super) fn ratios(&self, arm: usize) -> Vec<Ratio> {
+        self.best()
+            .iter()
+            .filter_map(|block| Ratio::of(block, arm))
+            .collect()
+    }
+
+    /// Computes the point; `arms` counts the baseline and not its twin.
+    pub(super) fn analyse(&self, arms: usize) -> Point {
+        // The twin's sample follows those of the arms, where there is one.
+        let floor = self.estimate(&ratios(self.best(), arms));
+        Point {
+            n: self.n,
+            blocks: self.all.len(),
+            dropped: self
+                .dropped
+                .iter()
+                .map(|(cause, count)| (*cause, *count))
+                .collect(),
+            disturbed: self.all.len() - self.clean.len(),
+            times: (0..arms).filter_map(|arm| self.times(arm)).collect(),
+            comparisons: (1..arms)
+                .filter_map(|arm| self.compare(arm, floor))
+                .collect(),
+            floor,
+        }
+    }
+
+    fn compare(&self, arm: usize, floor: Option<Estimate>) -> Option<Comparison> {
+        let clean = ratios(&self.clean, arm);
+        let speed_up = self.estimate(&clean);
+        let as_found = match speed_up {
+            Some(found) if self.clean.len() == self.all.len() => found,
+            _ => self.estimate(&ratios(self.all, arm))?,
+        };
+        let judge = Judge::with(self.settings);
+        let values: Vec<f64> = clean.iter().map(|(_, ratio)| *ratio).collect();
+        let verdict = |found| judge.verdict(&values, found, floor);
+        Some(Comparison {
+            clean: speed_up,
+            as_found,
+            verdict: speed_up.map_or(Verdict::Undecided, verdict),
+            p_value: p_value(&values),
+            q_value: None,
+            spread: spread(&by_launch(ratios(self.best(), arm))),
+        })
+    }
+
+    fn times(&self, arm: usize) -> Option<Times> {
+        let samples = || {
+            self.best()
+                .iter()
+                .map(|block| (block.launch, &block.samples[arm]))
+        };
+        let nanos: Vec<(u32, f64)> = samples()
+            .map(|(launch, sample)| (launch, sample.nanos()))
+            .collect();
+        let values: Vec<f64> = nanos.iter().map(|(_, nanos)| *nanos).collect();
+        let samples: Vec<&Sample> = samples().map(|(_, sample)| sample).collect();
+        Some(Times {
+            median: self.estimate(&nanos)?,
+            mean: mean(&values)?,
+            standard_deviation: standard_deviation(&values),
+            minimum: quantile(&values, 0.0)?,
+            percentile_95: quantile(&values, 0.95)?,
+            deviation: median_absolute_deviation(&values)?,
+            cpu: per_call(&samples, |sample| sample.meters.cpu_nanos),
+            allocations: per_call(&samples, |sample| sample.meters.allocations)
+                .zip(per_call(&samples, |sample| sample.meters.allocated_bytes)),
+            pool: pool_per_call(&samples),
+        })
+    }
+
+    fn estimate(&self, values: &[(u32, f64)]) -> Option<Estimate> {
+        estimate_median(&by_launch(values.iter().copied()), self.settings.seed)
+    }
+}
+
+/// Ratios of one arm, or of the twin behind the last one, with their launches.
+fn ratios(blocks: &[&Block], arm: usize) -> Vec<(u32, f64)> {
+    let ratio = |block: &&Block| Ratio::of(block, arm).map(|ratio| (ratio.launch, ratio.value));
+    blocks.iter().filter_map(ratio).collect()
+}
+
+/// Median of a counter per call, over the samples that have it.
+fn per_call(samples: &[&Sample], counter: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
+    let counts = samples.iter().filter_map(|sample| {
+        counter(sample).map(|count| count as f64 / f64::from(sample.calls.max(1)))
+    });
+    median(&counts.collect::<Vec<_>>())
+}
+
+/// Means of the pool's counters per call, over the samples that have them.
+fn pool_per_call(samples: &[&Sample]) -> Option<[f64; 4]> {
+    let counted: Vec<(PoolMeters, u32)> = samples
+        .iter()
+        .filter_map(|sample| Some((sample.meters.pool?, sample.calls)))
+        .collect();
+    let calls: f64 = counted.iter().map(|(_, calls)| f64::from(*calls)).sum();
+    let per_call = |counter: fn(&PoolMeters) -> u64| {
+        let all: u64 = counted.iter().map(|(pool, _)| counter(pool)).sum();
+        all as f64 / calls
+    };
+    (calls > 0.0).then(|| {
+        [
+            per_call(|pool| pool.steals),
+            per_call(|pool| pool.parks),
+            per_call(|pool| pool.threads_added),
+            per_call(|pool| pool.contentions),
+        ]
+    })
+}

@@ -1,0 +1,328 @@
+//! Tests of the whole analysis, on runs made up for it.
+
+use super::{Cause, Failure, Findings, analyse};
+use crate::{
+    break_even::Kind,
+    machine::Machine,
+    record::{
+        Block, CaseCard, CoreTrace, Event, ExperimentCard, FORMAT, Head, Key, Meters, PoolMeters,
+        Sample, Scale, Settings,
+    },
+    verdict::{StopRule, Verdict},
+};
+
+fn head(sizes: &[usize]) -> Head {
+    let case = CaseCard {
+        name: "case".into(),
+        arms: vec!["sequential".into(), "parallel".into()],
+        sizes: sizes.to_vec(),
+        finds_break_even: true,
+        unit: "item".into(),
+        cpus: None,
+    };
+    Head {
+        format: FORMAT,
+        version: "0".into(),
+        started: "2026-01-01T00:00:00Z".into(),
+        settings: Settings::new(Scale::Quick, 7),
+        machine: Machine {
+            cpus: 2,
+            ..Machine::here()
+        },
+        experiments: vec![ExperimentCard {
+            id: "E".into(),
+            title: "Example".into(),
+            cases: vec![case],
+        }],
+    }
+}
+
+fn key(n: usize) -> Key {
+    Key {
+        experiment: "E".into(),
+        case: "case".into(),
+        n,
+    }
+}
+
+/// A block in which one call of the baseline, the arm and the twin takes so many nanoseconds.
+fn block(n: usize, launch: u32, nanos: [u64; 3], meters: Meters) -> Event {
+    let sample = |nanos: u64| Sample {
+        calls: 10,
+        wall_nanos: nanos * 10,
+        meters,
+    };
+    Event::Block {
+        key: key(n),
+        block: Block {
+            launch,
+            order: vec![0, 1, 2],
+            samples: nanos.map(sample).to_vec(),
+            checksum: "0".into(),
+        },
+    }
+}
+
+/// Quiet blocks in three launches.
+fn blocks(n: usize, count: u32, nanos: [u64; 3]) -> Vec<Event> {
+    (0..count)
+        .map(|index| block(n, index % 3, nanos, Meters::default()))
+        .collect()
+}
+
+fn delayed() -> Meters {
+    Meters {
+        run_delay_nanos: Some(1_000_000),
+        ..Meters::default()
+    }
+}
+
+fn only_point(findings: &Findings) -> &super::Point {
+    let [point] = findings.experiments[0].cases[0].points.as_slice() else {
+        panic!("one point was measured");
+    };
+    point
+}
+
+fn near(value: f64, expected: f64) -> bool {
+    (value / expected - 1.0).abs() < 1e-9
+}
+
+#[test]
+fn times_ratios_and_the_floor_are_those_of_the_blocks() {
+    let findings = analyse(&head(&[10]), &blocks(10, 12, [2_000, 1_000, 2_000]));
+    let point = only_point(&findings);
+    assert_eq!((point.n, point.blocks, point.disturbed), (10, 12, 0));
+    assert_eq!(point.times.len(), 2);
+    assert!(near(point.times[0].median.median, 2_000.0));
+    assert!(near(point.times[1].mean, 1_000.0));
+    assert!(near(point.floor.unwrap().high, 1.0));
+    let [comparison] = point.comparisons.as_slice() else {
+        panic!("the twin is no arm");
+    };
+    assert!(near(comparison.clean.unwrap().median, 2.0));
+    assert_eq!(Some(comparison.as_found), comparison.clean);
+    assert_eq!(comparison.verdict, Verdict::Faster);
+    assert!(comparison.p_value < 0.01);
+    assert_eq!(comparison.q_value, None);
+}
+
+#[test]
+fn disturbed_blocks_are_shown_but_not_judged() {
+    let mut events = blocks(10, 8, [1_000, 1_000, 1_000]);
+    events.extend((0..12).map(|index| block(10, index % 3, [1_000, 4_000, 1_000], delayed())));
+    let findings = analyse(&head(&[10]), &events);
+    let point = only_point(&findings);
+    assert_eq!((point.blocks, point.disturbed), (20, 12));
+    assert_eq!(point.dropped, [(Cause::RunDelay, 12)]);
+    assert!(near(point.times[1].median.median, 1_000.0));
+    let comparison = &point.comparisons[0];
+    assert!(near(comparison.clean.unwrap().low, 1.0));
+    assert!(near(comparison.as_found.median, 0.25));
+    assert_eq!(comparison.verdict, Verdict::NoDifference);
+    assert!(!findings.quiet, "more than a third was disturbed");
+}
+
+#[test]
+fn a_run_without_clean_blocks_has_times_and_no_verdict() {
+    let events: Vec<Event> = (0..20)
+        .map(|index| block(10, index % 3, [2_000, 1_000, 2_000], delayed()))
+        .collect();
+    let findings = analyse(&head(&[10]), &events);
+    assert!(!findings.quiet);
+    assert_eq!((findings.blocks, findings.disturbed), (20, 20));
+    let point = only_point(&findings);
+    assert!(near(point.times[1].median.median, 1_000.0));
+    let comparison = &point.comparisons[0];
+    assert_eq!(comparison.clean, None);
+    assert!(near(comparison.as_found.median, 2.0));
+    assert_eq!(comparison.verdict, Verdict::Undecided);
+    assert_eq!(comparison.p_value, 1.0);
+}
+
+#[test]
+fn what_is_missing_either_failed_or_was_left_out() {
+    let mut events = blocks(10, 3, [1, 1, 1]);
+    events.push(Event::Failed {
+        key: key(20),
+        message: "no room".into(),
+    });
+    let findings = analyse(&head(&[10, 20, 30]), &events);
+    let failure = Failure {
+        key: key(20),
+        message: "no room".into(),
+    };
+    assert_eq!(findings.failures, [failure]);
+    assert_eq!(findings.left_out, [key(30)]);
+
+    let nothing = analyse(&head(&[10]), &[]);
+    assert_eq!(nothing.left_out, [key(10)]);
+    assert!(nothing.experiments[0].cases.is_empty());
+    assert!(nothing.quiet);
+}
+
+#[test]
+fn a_searched_case_has_an_answer_for_each_arm_and_a_mean_speed_up() {
+    let mut head = head(&[10, 100]);
+    let mut events = blocks(10, 12, [1_000, 2_000, 1_000]);
+    events.extend(blocks(100, 12, [16_000, 2_000, 16_000]));
+    // A size of the search counts for the answer, not for the mean.
+    events.extend(blocks(50, 12, [4_000, 2_000, 4_000]));
+    let findings = analyse(&head, &events);
+    let case = &findings.experiments[0].cases[0];
+    assert_eq!(case.points.len(), 3);
+    assert!(near(case.speed_ups[0].unwrap(), 2.0));
+    let [answer] = case.answers.as_slice() else {
+        panic!("one answer for one arm");
+    };
+    assert!(
+        matches!(
+            answer.kind,
+            Kind::Between {
+                lower: 10.0,
+                upper: 50.0,
+                ..
+            }
+        ),
+        "{answer:?}"
+    );
+
+    head.experiments[0].cases[0].finds_break_even = false;
+    assert!(
+        analyse(&head, &events).experiments[0].cases[0]
+            .answers
+            .is_empty()
+    );
+}
+
+#[test]
+fn order_of_events_does_not_matter_and_repetition_gives_the_same() {
+    let mut events: Vec<Event> = (0_u32..30)
+        .map(|index| {
+            let nanos = 1_000 + u64::from(index * 7 % 11) * 10;
+            block(10, index % 3, [nanos, 900, 1_000], Meters::default())
+        })
+        .collect();
+    let head = head(&[10]);
+    let first = analyse(&head, &events);
+    assert_eq!(first, analyse(&head, &events));
+    events.reverse();
+    let reversed = analyse(&head, &events);
+    assert_eq!(
+        only_point(&first).comparisons,
+        only_point(&reversed).comparisons
+    );
+    assert_eq!(
+        only_point(&first).times[0].median,
+        only_point(&reversed).times[0].median
+    );
+}
+
+#[test]
+fn many_comparisons_have_q_values() {
+    let sizes: Vec<usize> = (1..=21).collect();
+    let mut events = Vec::new();
+    for n in &sizes {
+        events.extend(blocks(*n, 9, [2_000, 1_000, 2_000]));
+    }
+    let findings = analyse(&head(&sizes), &events);
+    for point in &findings.experiments[0].cases[0].points {
+        // All are equally convincing, so none loses by the company of the others.
+        assert_eq!(
+            point.comparisons[0].q_value,
+            Some(point.comparisons[0].p_value)
+        );
+    }
+}
+
+#[test]
+fn a_decided_point_is_enough_and_an_undecided_one_at_its_limit() {
+    let rule = StopRule {
+        at_least: 9,
+        at_most: 15,
+    };
+    let enough = |count, arm| {
+        let findings = analyse(&head(&[10]), &blocks(10, count, [1_000, arm, 1_000]));
+        only_point(&findings).is_enough(&rule)
+    };
+    assert!(!enough(8, 500));
+    assert!(enough(9, 500));
+    assert!(enough(9, 1_000));
+    let noisy = |count: u32| {
+        let events: Vec<Event> = (0..count)
+            .map(|index| {
+                block(
+                    10,
+                    index % 3,
+                    [1_000, 800 + u64::from(index % 2) * 400, 1_000],
+                    Meters::default(),
+                )
+            })
+            .collect();
+        only_point(&analyse(&head(&[10]), &events)).is_enough(&rule)
+    };
+    assert!(!noisy(14));
+    assert!(noisy(15));
+}
+
+#[test]
+fn counters_are_given_per_call() {
+    let meters = Meters {
+        cpu_nanos: Some(30),
+        allocations: Some(20),
+        allocated_bytes: Some(640),
+        pool: Some(PoolMeters {
+            steals: 5,
+            parks: 10,
+            threads_added: 0,
+            contentions: 1,
+        }),
+        ..Meters::default()
+    };
+    let events: Vec<Event> = (0..3)
+        .map(|launch| block(10, launch, [2, 1, 2], meters))
+        .collect();
+    let findings = analyse(&head(&[10]), &events);
+    let times = only_point(&findings).times[1];
+    assert_eq!(times.cpu, Some(3.0));
+    assert_eq!(times.allocations, Some((2.0, 64.0)));
+    assert_eq!(times.pool, Some([0.5, 1.0, 0.0, 0.1]));
+}
+
+#[test]
+fn clocks_peaks_and_pictures_are_passed_on() {
+    let clock = |launch, cost, grain| Event::Launched {
+        experiment: "E".into(),
+        case: "case".into(),
+        launch,
+        clock_cost_nanos: cost,
+        clock_grain_nanos: grain,
+    };
+    let trace = CoreTrace {
+        step_millis: 5.0,
+        busy: vec![vec![1.0], vec![0.5]],
+    };
+    let mut events = blocks(10, 1, [1, 1, 1]);
+    events.extend([
+        clock(0, 20.0, 1.0),
+        clock(1, 15.0, 3.0),
+        Event::Memory {
+            key: key(10),
+            arm: 1,
+            peak_bytes: 64,
+        },
+        Event::Cores {
+            key: key(10),
+            arm: 1,
+            trace: trace.clone(),
+        },
+    ]);
+    let findings = analyse(&head(&[10]), &events);
+    let case = &findings.experiments[0].cases[0];
+    assert_eq!(case.clock, Some((20.0, 3.0)));
+    assert_eq!(
+        (case.peaks[0].n, case.peaks[0].arm, case.peaks[0].bytes),
+        (10, 1, 64)
+    );
+    assert_eq!(case.traces[0].trace, trace);
+}

@@ -1,0 +1,168 @@
+//! The main function of a benchmark of one's own: everything the laboratory does, for one's own
+//! functions.
+//!
+//! `cargo bench` measures; options come after `--`, as in `cargo bench -- --quick`. Run without
+//! `--bench`, as `cargo test --benches` does, it only calls every arm at the smallest size and
+//! compares what they give.
+
+use crate::{
+    Experiment, LabError, child,
+    console::{self, Ending, Job, Options},
+    record::Scale,
+    run::Interrupt,
+    store::Existing,
+};
+use clap::Parser;
+use std::{
+    io::{self, Write},
+    path::Path,
+    process::ExitCode,
+};
+
+/// Options of a benchmark.
+#[derive(Debug, Parser)]
+#[command(about = "Measures from which size on one way is faster than another")]
+struct Typed {
+    /// Experiments to run, by id [default: all]
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+
+    #[command(flatten)]
+    options: Options,
+
+    /// Go on with the interrupted run in the folder for the results
+    #[arg(long, conflicts_with_all = ["quick", "full", "budget", "seed", "replace"])]
+    resume: bool,
+
+    /// Measure; cargo bench gives this
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+/// Runs a benchmark made of these experiments. Call it first thing in `main`: the program is
+/// started again for every process that measures.
+///
+/// The exit code is 0 if all is well, 1 if arms differ or something cannot be written, 2 for bad
+/// arguments, 3 if the machine was not quiet enough, 130 if interrupted.
+///
+/// # Examples
+/// A whole file `benches/roots.rs`, with `harness = false` for it in `Cargo.toml`:
+/// ```no_run
+/// use manyhands_lab::{Case, Experiment, harness};
+/// use std::process::ExitCode;
+///
+/// fn root_sum(n: usize) -> u64 {
+///     (0..n as u64).map(u64::isqrt).sum()
+/// }
+///
+/// fn main() -> ExitCode {
+///     let case = Case::returning("sum of roots")
+///         .full_sizes([10, 100, 1_000, 10_000, 100_000])
+///         .finds_break_even()
+///         .arm("sequential", root_sum)
+///         .arm("parallel", |n| {
+///             manyhands::parallel::map_reduce(0..n as u64, u64::isqrt, |a, b| a + b).unwrap_or(0)
+///         });
+///     harness::main(vec![Experiment::new("roots", "Sums of square roots").case(case)])
+/// }
+/// ```
+#[must_use]
+pub fn main(experiments: Vec<Experiment>) -> ExitCode {
+    let typed = match Typed::try_parse() {
+        Ok(typed) => typed,
+        Err(error) => {
+            // Standard error is the last resort: nobody is left to tell if it fails.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { BAD_ARGUMENTS } else { 0 });
+        }
+    };
+    let ended = if child::is_wanted() {
+        child::serve(&experiments).map(|()| Ending::Good)
+    } else if typed.bench {
+        measure(&typed, experiments)
+    } else {
+        compare(&experiments).map(|()| Ending::Good)
+    };
+    match ended {
+        Ok(ending) => ending.into(),
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: {error}");
+            match error {
+                LabError::Arguments { .. } => ExitCode::from(BAD_ARGUMENTS),
+                _ => ExitCode::FAILURE,
+            }
+        }
+    }
+}
+
+fn measure(typed: &Typed, mut experiments: Vec<Experiment>) -> Result<Ending, LabError> {
+    let wrong = |reason| LabError::Arguments { reason };
+    let name = experiments.first().map_or("results", Experiment::id);
+    let folder = typed
+        .options
+        .folder(&format!("target/lab/{name}"))
+        .map_err(wrong)?;
+    for id in &typed.ids {
+        if !experiments
+            .iter()
+            .any(|one| one.id().eq_ignore_ascii_case(id))
+        {
+            return Err(wrong(format!("there is no experiment '{id}'")));
+        }
+    }
+    if typed.resume {
+        return resume(&folder);
+    }
+    if !typed.ids.is_empty() {
+        let wanted =
+            |one: &Experiment| typed.ids.iter().any(|id| one.id().eq_ignore_ascii_case(id));
+        experiments.retain(wanted);
+    }
+    let job = Job {
+        experiments,
+        settings: typed.options.settings().map_err(wrong)?,
+        folder,
+        // A benchmark is run again and again; what it found last is what counts.
+        existing: Existing::Replace,
+        force: typed.options.force,
+        companion: console::alone,
+    };
+    console::begin(job, &Interrupt::on_signal()?)
+}
+
+fn resume(folder: &Path) -> Result<Ending, LabError> {
+    let interrupt = Interrupt::on_signal()?;
+    console::resume(folder, console::launcher()?, console::alone, &interrupt)
+}
+
+/// Calls every arm once at the smallest size.
+fn compare(experiments: &[Experiment]) -> Result<(), LabError> {
+    for experiment in experiments {
+        for case in experiment.cases() {
+            let Some(n) = case.sizes(Scale::Quick).first().copied() else {
+                continue;
+            };
+            let mut trial = case.open(n);
+            let mut expected = None;
+            for (arm, name) in case.arms().iter().enumerate() {
+                trial.reset();
+                trial.call(arm, 1);
+                let found = trial.checksum();
+                let expected = *expected.get_or_insert(found);
+                if found != expected {
+                    return Err(LabError::ChecksumMismatch {
+                        case: format!("{} {}", experiment.id(), case.name()),
+                        n,
+                        baseline: case.arms()[0].clone(),
+                        expected,
+                        arm: name.clone(),
+                        found,
+                    });
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+const BAD_ARGUMENTS: u8 = 2;

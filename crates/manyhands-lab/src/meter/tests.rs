@@ -1,0 +1,159 @@
+//! Readings made up and real, and their differences.
+
+use super::*;
+use manyhands::{Runtime, task};
+use std::{
+    hint,
+    sync::{Arc, Barrier},
+    thread,
+};
+
+fn edge(cpu: u64, faults: u64, allocations: u64) -> Edge {
+    Edge {
+        cpu_nanos: Some(cpu),
+        usage: Some(Usage {
+            minor_faults: faults,
+            major_faults: faults / 10,
+            voluntary_switches: faults + 1,
+            involuntary_switches: faults + 2,
+        }),
+        allocations: Some((allocations, 8 * allocations)),
+    }
+}
+
+fn reading(begin: Edge, end: Edge, busy_nanos: u64) -> Reading {
+    Reading {
+        begin,
+        machine: Some(MachineTimes {
+            busy_nanos,
+            steal_nanos: busy_nanos / 100,
+        }),
+        run_delay_nanos: Some(busy_nanos / 1_000),
+        pool: Some(PoolMeters {
+            steals: busy_nanos,
+            parks: 5,
+            threads_added: 2,
+            contentions: 1,
+        }),
+        end,
+    }
+}
+
+#[test]
+fn a_difference_leaves_out_what_reading_itself_cost() {
+    let earlier = reading(edge(100, 10, 1), edge(150, 20, 5), 1_000);
+    let later = reading(edge(450, 50, 8), edge(999, 99, 99), 9_000);
+    let meters = later.since(&earlier);
+    assert_eq!(meters.cpu_nanos, Some(300));
+    assert_eq!(meters.minor_faults, Some(30));
+    assert_eq!(meters.major_faults, Some(3));
+    assert_eq!(meters.voluntary_switches, Some(30));
+    assert_eq!(meters.involuntary_switches, Some(30));
+    assert_eq!(meters.allocations, Some(3));
+    assert_eq!(meters.allocated_bytes, Some(24));
+}
+
+#[test]
+fn others_are_what_the_machine_did_less_what_we_did() {
+    let earlier = reading(edge(0, 0, 0), edge(0, 0, 0), 1_000);
+    let later = reading(edge(3_000, 0, 0), edge(3_000, 0, 0), 9_000);
+    let meters = later.since(&earlier);
+    assert_eq!(meters.others_nanos, Some(5_000));
+    assert_eq!(meters.steal_nanos, Some(80));
+    assert_eq!(meters.run_delay_nanos, Some(8));
+    let pool = meters.pool.expect("both readings have it");
+    assert_eq!((pool.steals, pool.parks), (8_000, 0));
+}
+
+#[test]
+fn ticks_that_lag_behind_our_own_time_give_zero() {
+    let earlier = reading(edge(0, 0, 0), edge(0, 0, 0), 9_000);
+    let later = reading(edge(3_000, 0, 0), edge(3_000, 0, 0), 9_000);
+    assert_eq!(later.since(&earlier).others_nanos, Some(0));
+}
+
+#[test]
+fn what_one_reading_lacks_the_difference_lacks() {
+    let whole = reading(edge(0, 0, 0), edge(0, 0, 0), 0);
+    let bare = Edge {
+        cpu_nanos: None,
+        usage: None,
+        allocations: None,
+    };
+    let nothing = Reading {
+        begin: bare,
+        machine: None,
+        run_delay_nanos: None,
+        pool: None,
+        end: bare,
+    };
+    assert_eq!(whole.since(&nothing), Meters::default());
+    assert_eq!(nothing.since(&whole), Meters::default());
+    let no_cpu = Reading {
+        begin: bare,
+        ..whole
+    };
+    assert_eq!(no_cpu.since(&whole).others_nanos, None);
+}
+
+#[test]
+fn work_on_any_thread_shows_in_every_counter_there_is() {
+    const BYTES: usize = 32 << 20;
+    let pool = Arc::new(Runtime::builder().workers(2).build().unwrap());
+    let mut meter = Meter::new().with_pool(Arc::clone(&pool));
+    let before = meter.read();
+    pool.install(|| task::run(|| ()).join().unwrap());
+    thread::scope(|scope| {
+        scope.spawn(|| drop(hint::black_box(vec![1_u8; BYTES])));
+    });
+    let meters = meter.read().since(&before);
+    let at_least = |value: Option<u64>, least: u64| value.is_none_or(|value| value >= least);
+    assert!(at_least(meters.cpu_nanos, 1_000), "{meters:?}");
+    assert!(at_least(meters.minor_faults, 8), "{meters:?}");
+    assert!(at_least(meters.allocations, 1), "{meters:?}");
+    assert!(at_least(meters.allocated_bytes, BYTES as u64), "{meters:?}");
+    assert_eq!(meters.pool.map(|pool| pool.threads_added > 0), Some(true));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn linux_has_processor_time_faults_and_switches() {
+    let mut meter = Meter::new();
+    let meters = {
+        let before = meter.read();
+        meter.read().since(&before)
+    };
+    assert!(meters.cpu_nanos.is_some());
+    assert!(meters.minor_faults.is_some() && meters.major_faults.is_some());
+    assert!(meters.voluntary_switches.is_some() && meters.involuntary_switches.is_some());
+    assert!(meters.allocations.is_some(), "the tests count");
+    assert_eq!(meters.pool, None, "nobody gave a function");
+}
+
+/// `cargo test --release -p manyhands-lab the_cost_of_a_reading -- --ignored --nocapture`
+#[test]
+#[ignore = "prints times and judges nothing"]
+#[expect(clippy::print_stdout, reason = "the numbers are its purpose")]
+fn the_cost_of_a_reading() {
+    let mut meter = Meter::new();
+    for threads in [0, 2, 8, 64] {
+        let known = Barrier::new(threads + 1);
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| known.wait());
+            }
+            println!("{threads} sleeping threads: {:?} a reading", meter.cost());
+            known.wait();
+        });
+    }
+    let watch = Stopwatch::start();
+    for _ in 0..10_000_000 {
+        drop(hint::black_box(Box::new(1_u8)));
+    }
+    println!(
+        "{:?} to allocate, count and free",
+        watch.elapsed() / 10_000_000
+    );
+    let before = meter.read();
+    println!("{:#?}", meter.read().since(&before));
+}

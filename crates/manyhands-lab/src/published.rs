@@ -1,0 +1,115 @@
+//! What stands beside the findings of the registry's experiments: the figures that were published,
+//! what there is to say about them, and the cloud experiments drawn for more CPUs than are here.
+
+use crate::{
+    chart::{self, Contender, Facet, Named, Scaling, ScalingPoint},
+    findings::{CaseFindings, ExperimentFindings, Findings},
+    model::{ItemTime, Panel, PanelPoint, panels, slowdown},
+    paper,
+    report::Published,
+};
+
+/// The companion of runs of the registry's experiments.
+#[must_use]
+pub fn companion(findings: &Findings) -> Published {
+    let paper = |experiment: &ExperimentFindings| {
+        let id = &experiment.id;
+        let mut paper = paper::of(id)?;
+        paper.notes.extend(paper::remarks(id, Some(findings)));
+        Some((id.clone(), paper))
+    };
+    let experiments = findings.experiments.iter();
+    let both = |experiment: &ExperimentFindings| [posted(experiment), modelled(experiment)];
+    Published {
+        papers: experiments.clone().filter_map(paper).collect(),
+        charts: experiments.flat_map(both).flatten().collect(),
+    }
+}
+
+/// Times over CPUs as published.
+fn posted(experiment: &ExperimentFindings) -> Option<Named> {
+    let facets = experiment.cases.iter().filter_map(|case| {
+        let panels = panels_of(experiment, case, ItemTime::Published);
+        facet(case, &panels, |point| point.paper_nanos)
+    });
+    let data = Scaling {
+        title: format!("{}: published times over CPUs", experiment.id),
+        notes: vec![
+            "As published, with the bound that whole rounds of equal items set.".to_owned(),
+        ],
+        facets: facets.collect(),
+    };
+    named(experiment, "published", &data)
+}
+
+/// Times over CPUs as the model has them, with the item time measured here.
+fn modelled(experiment: &ExperimentFindings) -> Option<Named> {
+    let facets = experiment.cases.iter().filter_map(|case| {
+        let point = case.points.last()?;
+        let nanos = point.times.first()?.median.median / point.n as f64;
+        let slowdown = slowdown(&experiment.id)?;
+        let item = ItemTime::Measured { nanos, slowdown };
+        let panels = panels_of(experiment, case, item);
+        facet(case, &panels, |point| Some(point.model_nanos))
+    });
+    let data = Scaling {
+        title: format!("{}: the partition model over CPUs", experiment.id),
+        notes: vec![
+            "Item time measured here; rounds counted by the rule of each kind of loop.".to_owned(),
+        ],
+        facets: facets.collect(),
+    };
+    named(experiment, "model", &data)
+}
+
+fn panels_of(experiment: &ExperimentFindings, case: &CaseFindings, item: ItemTime) -> Vec<Panel> {
+    let mut panels = panels(&experiment.id, item);
+    panels.retain(|panel| panel.case == case.card.name);
+    panels
+}
+
+/// One panel of a chart: the arms that have a time to show, with the lines below which none can go.
+fn facet(
+    case: &CaseFindings,
+    panels: &[Panel],
+    time: impl Fn(&PanelPoint) -> Option<f64>,
+) -> Option<Facet> {
+    let contender = |(family, panel): (usize, &Panel)| {
+        let point = |point: &PanelPoint| {
+            Some(ScalingPoint {
+                cpus: point.cpus,
+                nanos: time(point)?,
+                interval: None,
+            })
+        };
+        Contender {
+            name: panel.arm.clone(),
+            family,
+            points: panel.points.iter().filter_map(point).collect(),
+        }
+    };
+    let contenders: Vec<Contender> = panels.iter().enumerate().map(contender).collect();
+    let longest = panels.iter().max_by_key(|panel| panel.points.len())?;
+    let line = |nanos: fn(&PanelPoint) -> f64| {
+        let points = longest.points.iter();
+        points.map(|point| (point.cpus, nanos(point))).collect()
+    };
+    Some(Facet {
+        caption: case.card.name.clone(),
+        contenders: contenders
+            .into_iter()
+            .filter(|one| !one.points.is_empty())
+            .collect(),
+        ideal: line(|point| point.ideal_nanos),
+        rounds_bound: line(|point| point.bound_nanos),
+    })
+}
+
+fn named(experiment: &ExperimentFindings, what: &str, data: &Scaling) -> Option<Named> {
+    Some(Named {
+        name: format!("{}-{what}", experiment.id.to_lowercase()),
+        experiment: experiment.id.clone(),
+        case: None,
+        chart: chart::scaling(data)?,
+    })
+}

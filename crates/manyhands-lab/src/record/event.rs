@@ -1,0 +1,170 @@
+//! The events of a run; each is one line of the raw file.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that happened while measuring.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// A fresh process was started for a case.
+    Launched {
+        /// Id of the experiment.
+        experiment: String,
+        /// Name of the case.
+        case: String,
+        /// Number of the launch within the case, from 0.
+        launch: u32,
+        /// What one reading of the clock costs in that process, in nanoseconds.
+        clock_cost_nanos: f64,
+        /// Smallest step the clock was seen to make, in nanoseconds.
+        clock_grain_nanos: f64,
+    },
+    /// Every arm was timed once.
+    Block {
+        /// Which point.
+        #[serde(flatten)]
+        key: Key,
+        /// The times.
+        block: Block,
+    },
+    /// Peak memory of one arm, in a process that did nothing else.
+    Memory {
+        /// Which point.
+        #[serde(flatten)]
+        key: Key,
+        /// Arm.
+        arm: usize,
+        /// Peak resident bytes during one call, less what was resident before it.
+        peak_bytes: u64,
+    },
+    /// What each core did while one arm ran; taken in a pass of its own that is not timed.
+    Cores {
+        /// Which point.
+        #[serde(flatten)]
+        key: Key,
+        /// Arm.
+        arm: usize,
+        /// The picture.
+        trace: CoreTrace,
+    },
+    /// A case could not be measured at one size; the run went on without it.
+    Failed {
+        /// Which point.
+        #[serde(flatten)]
+        key: Key,
+        /// One line for people.
+        message: String,
+    },
+}
+
+impl Event {
+    /// The experiment and the case it is about.
+    #[must_use]
+    pub fn subject(&self) -> (&str, &str) {
+        match self {
+            Self::Launched {
+                experiment, case, ..
+            } => (experiment, case),
+            Self::Block { key, .. }
+            | Self::Memory { key, .. }
+            | Self::Cores { key, .. }
+            | Self::Failed { key, .. } => (&key.experiment, &key.case),
+        }
+    }
+}
+
+/// One case at one size.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Key {
+    /// Id of the experiment.
+    pub experiment: String,
+    /// Name of the case.
+    pub case: String,
+    /// Size.
+    pub n: usize,
+}
+
+/// Every arm timed once, one after the other, in one process: the unit of replication.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Block {
+    /// The process it was taken in, numbered within the case.
+    pub launch: u32,
+    /// Arms in the order they ran; the number after the last arm is the baseline's twin.
+    pub order: Vec<usize>,
+    /// One sample per arm, by arm; a last one, if there is one more than arms, is the baseline
+    /// once more, and shows what difference there is between two equal arms.
+    pub samples: Vec<Sample>,
+    /// Checksum that all arms agreed on, in hexadecimal.
+    pub checksum: String,
+}
+
+/// One arm timed once over a number of calls.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Calls.
+    pub calls: u32,
+    /// Wall time of all of them.
+    pub wall_nanos: u64,
+    /// What the process and the machine did meanwhile.
+    pub meters: Meters,
+}
+
+impl Sample {
+    /// Nanoseconds of wall time per call. A clock too coarse for the sample gives one nanosecond
+    /// over the calls, never zero, so that no ratio is infinite.
+    #[must_use]
+    pub fn nanos(&self) -> f64 {
+        self.wall_nanos.max(1) as f64 / f64::from(self.calls.max(1))
+    }
+}
+
+/// Differences of counters over one sample; `None` where this system or program has no such
+/// counter. Times are nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Meters {
+    /// CPU time of this process, all threads, user and system.
+    pub cpu_nanos: Option<u64>,
+    /// Time threads of this process were runnable and did not run.
+    pub run_delay_nanos: Option<u64>,
+    /// CPU time of all other processes.
+    pub others_nanos: Option<u64>,
+    /// CPU time the hypervisor gave to other machines.
+    pub steal_nanos: Option<u64>,
+    /// Page faults served without reading a file.
+    pub minor_faults: Option<u64>,
+    /// Page faults that had to read.
+    pub major_faults: Option<u64>,
+    /// Times a thread of this process gave its CPU up.
+    pub voluntary_switches: Option<u64>,
+    /// Times a thread of this process was taken off its CPU.
+    pub involuntary_switches: Option<u64>,
+    /// Allocations, all threads.
+    pub allocations: Option<u64>,
+    /// Bytes allocated, all threads.
+    pub allocated_bytes: Option<u64>,
+    /// What the pool did.
+    pub pool: Option<PoolMeters>,
+}
+
+/// Counters of the pool, as differences over one sample.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PoolMeters {
+    /// Pieces of work taken from another worker.
+    pub steals: u64,
+    /// Times a worker went to sleep.
+    pub parks: u64,
+    /// Threads started.
+    pub threads_added: u64,
+    /// Times a lock or queue was found taken and the slow path was used.
+    pub contentions: u64,
+}
+
+/// How busy each core was, over time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CoreTrace {
+    /// Length of one step in milliseconds.
+    pub step_millis: f64,
+    /// For each core the busy share of each step, 0 to 1.
+    pub busy: Vec<Vec<f64>>,
+}

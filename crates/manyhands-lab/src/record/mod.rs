@@ -1,0 +1,15 @@
+//! What a run leaves behind: one head and a sequence of events, in the order they happened.
+//!
+//! Everything printed, drawn or exported is computed from these values and from nothing else, so
+//! a report can be made again at any later time. They are plain data: no judgement, no clock.
+
+mod event;
+mod head;
+mod settings;
+
+pub use event::{Block, CoreTrace, Event, Key, Meters, PoolMeters, Sample};
+pub use head::{CaseCard, ExperimentCard, Head};
+pub use settings::{PoolState, Scale, Settings, Thresholds};
+
+/// Version of the files' layout; a reader refuses what it does not know.
+pub const FORMAT: u32 = 1;

@@ -1,0 +1,105 @@
+//! What the user asked of a run.
+
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Everything that decides how a run measures; the same settings and seed give the same plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Which sizes, and how many blocks.
+    pub scale: Scale,
+    /// Time for all measurements together; `None` for as long as it takes.
+    pub budget: Option<Duration>,
+    /// Fixes orders of arms and resamples.
+    pub seed: u64,
+    /// Fresh processes per case.
+    pub launches: u32,
+    /// State of the pool when a call begins.
+    pub pool: PoolState,
+    /// Workers of the default pool; `None` for one per CPU.
+    pub workers: Option<usize>,
+    /// When a difference counts: 0.02 is 2 %.
+    pub smallest_effect: f64,
+    /// Probability of a wrong decision for a single comparison.
+    pub alpha: f64,
+    /// When a block counts as disturbed.
+    pub thresholds: Thresholds,
+    /// Whether to measure each arm's peak memory at a case's largest size, in a process of its own.
+    #[serde(default)]
+    pub memory: bool,
+    /// Whether to record what each core does while an arm runs, at a case's largest size.
+    #[serde(default)]
+    pub cores: bool,
+}
+
+impl Settings {
+    /// The defaults of a scale.
+    #[must_use]
+    pub fn new(scale: Scale, seed: u64) -> Self {
+        Self {
+            scale,
+            budget: None,
+            seed,
+            launches: match scale {
+                Scale::Quick => 3,
+                Scale::Standard | Scale::Full => 6,
+            },
+            pool: PoolState::Warm,
+            workers: None,
+            smallest_effect: 0.02,
+            alpha: 0.05,
+            thresholds: Thresholds::default(),
+            memory: false,
+            cores: false,
+        }
+    }
+
+    /// A seed for a run that was given none: half the bits, short enough to be typed again.
+    #[must_use]
+    pub fn drawn_seed() -> u64 {
+        rand::random::<u32>().into()
+    }
+}
+
+/// How much to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// Sizes and blocks that end within minutes.
+    Quick,
+    /// The published sizes, as far as a call takes no longer than seconds.
+    Standard,
+    /// All published sizes.
+    Full,
+}
+
+/// State of the pool when a timed call begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PoolState {
+    /// Calls follow each other at once.
+    Warm,
+    /// Before each call there is a pause that is not timed, long enough for workers to sleep.
+    Parked,
+}
+
+/// Shares above which a block counts as disturbed and is dropped as a whole, by cause.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Thresholds {
+    /// CPU time of other processes and of other machines, as a share of all CPUs' time.
+    pub load: f64,
+    /// Time runnable but not running, as a share of the time of the CPUs this process may use.
+    pub run_delay: f64,
+    /// Share of disturbed blocks from which on the machine was not quiet enough.
+    pub too_noisy: f64,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Self {
+            load: 0.03,
+            run_delay: 0.02,
+            too_noisy: 0.30,
+        }
+    }
+}

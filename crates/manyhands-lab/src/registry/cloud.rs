@@ -1,0 +1,90 @@
+//! E7 to E9: what was taken to machines of up to 192 CPUs. Here they run on the CPUs there are; for
+//! more there is the [model](crate::model).
+
+use super::loops::{POST, five_hashes, with_loops};
+use crate::{
+    Case, Experiment,
+    workload::{
+        bcrypts::bcrypt,
+        hashes::{HELLO, LOREM},
+        loops,
+        slot::Slot,
+    },
+};
+
+/// Five hashes of a short text.
+pub(super) fn e7() -> Experiment {
+    let experiment = Experiment::new(
+        "E7",
+        "Five hashes of \"Hello World\", on 16 to 64 CPUs in the cloud",
+    );
+    five_hashes(experiment, HELLO).source(POST).claim(
+        "Twice the CPUs make HMAC-SHA512 only 10 % faster: the hashes are too cheap to be worth \
+         managing threads.",
+    )
+}
+
+/// BCrypt of one text.
+pub(super) fn e8() -> Experiment {
+    let case = |cost| {
+        let item = move |index, slot: &Slot<3>| slot.store(&bcrypt(cost, HELLO, index));
+        with_loops(case(cost), item)
+    };
+    costs(
+        Experiment::new(
+            "E8",
+            "BCrypt of \"Hello World\", on 16 to 96 CPUs in the cloud",
+        ),
+        case,
+    )
+    .source(POST)
+    .claim(
+        "Time halves when CPUs double. Ranges are about 40 % faster than the plain parallel \
+             loop on 64 CPUs and 25 % on 96, but no faster on 32; why is not known.",
+    )
+}
+
+/// BCrypt of paragraphs, with every kind of loop and query.
+pub(super) fn e9() -> Experiment {
+    let case = |cost| {
+        let item = move |index, slot: &Slot<3>| slot.store(&bcrypt(cost, LOREM, index));
+        case(cost)
+            .arm("sequential", loops::sequential(item))
+            .arm("for_each", loops::for_each(item))
+            .arm("iter", loops::iter(item))
+            .arm("for", loops::for_range(item))
+            .arm("ranges", loops::ranges(item))
+            .arm("map", loops::map(item))
+            .arm("rayon", loops::rayon(item))
+    };
+    costs(
+        Experiment::new("E9", "BCrypt of paragraphs, on 2 to 192 CPUs in the cloud"),
+        case,
+    )
+    .source(POST)
+    .claim(
+        "Parallel queries are a little faster than parallel loops; ranges are as fast as \
+             queries on 64 and 96 CPUs; on 192 all are equal.",
+    )
+    .note("BCrypt reads the first 72 bytes of a text and ignores the rest of the paragraph.")
+}
+
+/// One case without arms.
+fn case(cost: u32) -> Case<Slot<3>> {
+    Case::slots(format!("BCrypt cost {cost}"), Slot::blank()).unit("hash")
+}
+
+/// Four cases; smaller runs take fewer of the dearer hashes.
+fn costs(experiment: Experiment, case: impl Fn(u32) -> Case<Slot<3>>) -> Experiment {
+    let sized = |cost, standard, quick| {
+        case(cost)
+            .full_sizes([300])
+            .standard_sizes([standard])
+            .quick_sizes([quick])
+    };
+    experiment
+        .case(sized(4, 300, 60))
+        .case(sized(6, 300, 20))
+        .case(sized(8, 60, 6))
+        .case(sized(10, 20, 4))
+}

@@ -1,0 +1,221 @@
+//! Two runs side by side.
+//!
+//! The runs were not paired, so what changed between them, such as the machine's temper, is in
+//! the ratios. Intervals of ratios of two independent estimates are combined on logarithms by
+//! the method of variance estimates recovery (Zou and Donner 2008, doi:10.1002/sim.3095): each
+//! end's distance is the root of the sum of the squares of the two distances on that side.
+
+use super::{
+    grid::{Column, Grid},
+    sentence::kind_words,
+    terminal::wrapped,
+    units::{count, nanos, ratio_cell},
+};
+use crate::{
+    findings::{CaseFindings, Findings, Point},
+    stats::Estimate,
+};
+
+/// What became of every time and speed-up that both runs have, as text for a terminal.
+#[must_use]
+pub fn compare(before: &Findings, after: &Findings) -> String {
+    let mut text = format!(
+        "before  {}, {}\nafter   {}, {}\n",
+        before.head.started,
+        before.head.machine.line(),
+        after.head.started,
+        after.head.machine.line()
+    );
+    let times = if before.head.machine.line() == after.head.machine.line() {
+        Times::Compare
+    } else {
+        Times::DoNot
+    };
+    if times == Times::DoNot {
+        text += "Warning: the machines differ. Times do not compare, only speed-ups do.\n";
+    }
+    for run in [before, after] {
+        if let Some(sentence) = super::not_quiet_sentence(run) {
+            text += &wrapped(&format!("Run of {}: {sentence}", run.head.started));
+        }
+    }
+    let mut matched = false;
+    for (title, case, other) in pairs(before, after) {
+        let grid = grid(case, other, times);
+        if !grid.rows.is_empty() {
+            matched = true;
+            text += &format!("\n{title}\n{}\n", grid.terminal());
+            text += &break_evens(case, other);
+        }
+    }
+    text += if matched {
+        "\nThe two runs were not paired: whatever changed on the machine between them is in these \
+         ratios.\nA ratio above 1 means faster after than before. \"changed\" is said where 1 lies \
+         outside the\n95 % interval; of twenty such intervals one is wrong by chance.\n"
+    } else {
+        "\nThe two runs have no case, size and arm in common.\n"
+    };
+    text
+}
+
+/// Cases that both runs have with the same baseline, with a headline.
+fn pairs<'run>(
+    before: &'run Findings,
+    after: &'run Findings,
+) -> Vec<(String, &'run CaseFindings, &'run CaseFindings)> {
+    let mut pairs = Vec::new();
+    for experiment in &before.experiments {
+        let mut others = after.experiments.iter();
+        let Some(other) = others.find(|other| other.id == experiment.id) else {
+            continue;
+        };
+        for case in &experiment.cases {
+            let same = |one: &&CaseFindings| {
+                one.card.name == case.card.name && one.card.arms.first() == case.card.arms.first()
+            };
+            if let Some(found) = other.cases.iter().find(same) {
+                let title = format!("{}  {}", experiment.id, case.card.name);
+                pairs.push((title, case, found));
+            }
+        }
+    }
+    pairs
+}
+
+/// Whether times of the two runs may be compared.
+#[derive(Clone, Copy, PartialEq)]
+enum Times {
+    Compare,
+    DoNot,
+}
+
+fn grid(before: &CaseFindings, after: &CaseFindings, times: Times) -> Grid {
+    let mut grid = Grid::new(vec![
+        Column::numbers("n"),
+        Column::words("arm"),
+        Column::numbers("before"),
+        Column::numbers("after"),
+        Column::numbers("before ÷ after"),
+        Column::numbers("speed-ups"),
+        Column::numbers("ratio of those"),
+        Column::words("changed"),
+    ]);
+    for point in &before.points {
+        let Some(other) = after.points.iter().find(|other| other.n == point.n) else {
+            continue;
+        };
+        for (arm, name) in before.card.arms.iter().enumerate() {
+            let Some(arm_after) = after.card.arms.iter().position(|one| one == name) else {
+                continue;
+            };
+            grid.rows
+                .extend(row(name, (point, arm), (other, arm_after), times));
+        }
+    }
+    grid.without_empty_columns()
+}
+
+/// One arm at one size in both runs; nothing if there is nothing to compare.
+fn row(
+    name: &str,
+    (before, arm_before): (&Point, usize),
+    (after, arm_after): (&Point, usize),
+    times: Times,
+) -> Option<Vec<String>> {
+    let old = before.times.get(arm_before)?.median;
+    let new = after.times.get(arm_after)?.median;
+    let time = (times == Times::Compare).then(|| quotient(old, new));
+    let speed_ups = speed_up(before, arm_before).zip(speed_up(after, arm_after));
+    let gain = speed_ups.map(|(old, new)| quotient(new, old));
+    if time.is_none() && gain.is_none() {
+        return None;
+    }
+    let text = |value: Option<String>| value.unwrap_or_default();
+    Some(vec![
+        count(before.n),
+        name.to_owned(),
+        nanos(old.median),
+        nanos(new.median),
+        text(time.map(ratio_cell)),
+        text(speed_ups.map(|(old, new)| format!("{:.2} → {:.2}", old.median, new.median))),
+        text(gain.map(ratio_cell)),
+        changed(time, gain).to_owned(),
+    ])
+}
+
+fn speed_up(point: &Point, arm: usize) -> Option<Estimate> {
+    let comparison = point.comparisons.get(arm.checked_sub(1)?)?;
+    Some(comparison.clean.unwrap_or(comparison.as_found))
+}
+
+/// The break-evens of the arms that were searched for one in both runs, a line each.
+fn break_evens(before: &CaseFindings, after: &CaseFindings) -> String {
+    let answer = |case: &CaseFindings, name: &String| {
+        let mut arms = case.card.arms.iter().skip(1);
+        let index = arms.position(|one| one == name)?;
+        Some(kind_words(&case.answers.get(index)?.kind))
+    };
+    let line = |name: &String| {
+        let (old, new) = (answer(before, name)?, answer(after, name)?);
+        Some(wrapped(&format!(
+            "Break-even of '{name}': {old} before, {new} after."
+        )))
+    };
+    before.card.arms.iter().filter_map(line).collect()
+}
+
+/// One independent estimate over another.
+fn quotient(above: Estimate, below: Estimate) -> Estimate {
+    let up = |one: Estimate| (one.high / one.median).ln();
+    let down = |one: Estimate| (one.median / one.low).ln();
+    let median = above.median / below.median;
+    Estimate {
+        median,
+        low: median * (-down(above).hypot(up(below))).exp(),
+        high: median * up(above).hypot(down(below)).exp(),
+    }
+}
+
+fn changed(time: Option<Estimate>, speed_up: Option<Estimate>) -> &'static str {
+    let moved = |one: Estimate| one.low > 1.0 || one.high < 1.0;
+    match (time.is_some_and(moved), speed_up.is_some_and(moved)) {
+        (true, true) => "both",
+        (true, false) => "time",
+        (false, true) => "speed-up",
+        (false, false) => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(median: f64, low: f64, high: f64) -> Estimate {
+        Estimate { median, low, high }
+    }
+
+    #[test]
+    fn a_quotient_is_less_certain_than_either_part() {
+        let exact = estimate(2.0, 2.0, 2.0);
+        let wide = estimate(4.0, 3.0, 6.0);
+        let one_sided = quotient(wide, exact);
+        assert!((one_sided.median - 2.0).abs() < 1e-12);
+        assert!((one_sided.low - 1.5).abs() < 1e-12);
+        assert!((one_sided.high - 3.0).abs() < 1e-12);
+        let both = quotient(wide, wide);
+        assert!(both.low < 0.75 && both.high > 4.0 / 3.0, "{both:?}");
+        // The distances of a ratio and of its inverse mirror each other.
+        assert!((both.low * both.high - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn only_an_interval_without_one_is_a_change() {
+        let same = estimate(1.02, 0.99, 1.05);
+        let moved = estimate(1.1, 1.01, 1.2);
+        assert_eq!(changed(Some(same), Some(same)), "");
+        assert_eq!(changed(Some(moved), None), "time");
+        assert_eq!(changed(None, Some(same)), "");
+        assert_eq!(changed(Some(same), Some(moved)), "speed-up");
+        assert_eq!(changed(Some(moved), Some(moved)), "both");
+    }
+}

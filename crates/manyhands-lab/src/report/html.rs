@@ -1,0 +1,139 @@
+//! A whole run as one page that needs nothing but itself.
+
+use super::{
+    conditions::{clock_sentence, disturbance, method, not_quiet_sentence},
+    grid::Grid,
+    paper,
+    published::Published,
+    results::{groups, meters, results},
+    terminal::{group_sentences, not_measured},
+};
+use crate::{
+    LabError,
+    chart::{self, Named},
+    findings::{ExperimentFindings, Findings},
+    paper::Paper,
+};
+use askama::Template;
+use serde_json::Value;
+
+/// The page, with all charts drawn in it and what was published beside what was found.
+///
+/// # Errors
+/// [`LabError::Chart`] if a chart cannot be drawn.
+///
+/// # Panics
+/// Never: the template only joins strings.
+pub fn html(findings: &Findings, published: &Published) -> Result<String, LabError> {
+    let mut drawn = Vec::new();
+    for named in published.beside(chart::all(findings)) {
+        let svg = chart::svg(&named.chart)?;
+        drawn.push((named, svg));
+    }
+    let sections = findings.experiments.iter();
+    let sections =
+        sections.map(|one| section(findings, one, published.papers.get(&one.id), &drawn));
+    let page = Page {
+        version: &findings.head.version,
+        started: &findings.head.started,
+        machine: findings.head.machine.line(),
+        not_quiet: not_quiet_sentence(findings),
+        sections: sections.collect(),
+        method: method(findings),
+        clock: clock_sentence(findings),
+        disturbance: disturbance(findings),
+        card: machine_card(findings),
+    };
+    Ok(page.render().expect("the template only joins strings"))
+}
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'run> {
+    version: &'run str,
+    started: &'run str,
+    machine: String,
+    not_quiet: Option<String>,
+    sections: Vec<Section<'run>>,
+    method: String,
+    clock: Option<String>,
+    disturbance: String,
+    card: Vec<(String, String)>,
+}
+
+struct Section<'run> {
+    id: &'run str,
+    title: &'run str,
+    groups: Vec<GroupOut<'run>>,
+    paper: Option<PaperOut>,
+    missing: Vec<String>,
+}
+
+struct GroupOut<'run> {
+    name: Option<&'run str>,
+    results: Grid,
+    sentences: Vec<String>,
+    meters: Vec<Grid>,
+    charts: Vec<&'run str>,
+}
+
+struct PaperOut {
+    grid: Grid,
+    remarks: Vec<String>,
+}
+
+fn section<'run>(
+    findings: &Findings,
+    experiment: &'run ExperimentFindings,
+    paper: Option<&Paper>,
+    drawn: &'run [(Named, String)],
+) -> Section<'run> {
+    let groups = groups(experiment).into_iter().map(|group| {
+        let of_group =
+            |(named, _): &&(Named, String)| named.experiment == experiment.id && group.owns(named);
+        let charts = drawn.iter().filter(of_group);
+        GroupOut {
+            name: group.name,
+            results: results(findings, &group),
+            sentences: group_sentences(findings, &group),
+            meters: meters(&group),
+            charts: charts.map(|(_, svg)| svg.as_str()).collect(),
+        }
+    });
+    Section {
+        id: &experiment.id,
+        title: &experiment.title,
+        groups: groups.collect(),
+        paper: paper.map(|paper| PaperOut {
+            grid: paper::grid(experiment, paper),
+            remarks: paper::remarks(experiment, paper),
+        }),
+        missing: not_measured(findings, &experiment.id),
+    }
+}
+
+/// Everything recorded about the machine, by its field's name in words.
+fn machine_card(findings: &Findings) -> Vec<(String, String)> {
+    let value = serde_json::to_value(&findings.head.machine).unwrap_or_default();
+    let mut lines = Vec::new();
+    flatten("", &value, &mut lines);
+    lines
+}
+
+fn flatten(name: &str, value: &Value, lines: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                let name = format!("{name} {}", field.replace('_', " "));
+                flatten(name.trim_start(), value, lines);
+            }
+        }
+        Value::Null => lines.push((name.to_owned(), "unknown".to_owned())),
+        Value::Bool(yes) => {
+            let word = if *yes { "yes" } else { "no" };
+            lines.push((name.to_owned(), word.to_owned()));
+        }
+        Value::String(text) => lines.push((name.to_owned(), text.clone())),
+        Value::Number(_) | Value::Array(_) => lines.push((name.to_owned(), value.to_string())),
+    }
+}

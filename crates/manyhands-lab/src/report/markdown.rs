@@ -1,0 +1,94 @@
+//! A whole run as Markdown.
+
+use super::{
+    conditions::{clock_sentence, disturbance, method, not_quiet_sentence},
+    grid::escaped,
+    paper,
+    published::Published,
+    results::{groups, meters, results},
+    terminal::{group_sentences, not_measured},
+};
+use crate::{
+    chart::{self, Named},
+    findings::{ExperimentFindings, Findings},
+    paper::Paper,
+};
+
+/// The whole run, with what was published beside what was found. Charts are linked by name, as
+/// `charts/NAME.svg`.
+#[must_use]
+pub fn markdown(findings: &Findings, published: &Published) -> String {
+    let mut text = format!(
+        "# Measured by manyhands {}\n\n{}  \nStarted {}.\n\n",
+        findings.head.version,
+        escaped(&findings.head.machine.line()),
+        findings.head.started
+    );
+    if let Some(sentence) = not_quiet_sentence(findings) {
+        text += &format!("> **{}**\n\n", escaped(&sentence));
+    }
+    let charts = published.beside(chart::all(findings));
+    for experiment in &findings.experiments {
+        text += &section(
+            findings,
+            experiment,
+            published.papers.get(&experiment.id),
+            &charts,
+        );
+    }
+    text += &format!(
+        "## How it was measured\n\n{} {}\n\n{}\n",
+        escaped(&method(findings)),
+        escaped(&clock_sentence(findings).unwrap_or_default()),
+        escaped(&disturbance(findings))
+    );
+    text
+}
+
+fn section(
+    findings: &Findings,
+    experiment: &ExperimentFindings,
+    paper: Option<&Paper>,
+    charts: &[Named],
+) -> String {
+    let mut text = format!(
+        "## {}: {}\n\n",
+        escaped(&experiment.id),
+        escaped(&experiment.title)
+    );
+    for group in groups(experiment) {
+        if let Some(name) = group.name {
+            text += &format!("### {}\n\n", escaped(name));
+        }
+        text += &results(findings, &group).markdown();
+        text += &list(&group_sentences(findings, &group));
+        let charts = charts.iter().filter(|one| one.experiment == experiment.id);
+        for chart in charts.filter(|one| group.owns(one)) {
+            let title = escaped(&chart.chart.title);
+            text += &format!("![{title}](charts/{}.svg)\n\n", chart.name);
+        }
+        for grid in meters(&group) {
+            text += &format!("Per call:\n\n{}\n", grid.markdown());
+        }
+    }
+    if let Some(paper) = paper {
+        let grid = paper::grid(experiment, paper);
+        if !grid.rows.is_empty() {
+            text += &format!("### Beside the paper\n\n{}", grid.markdown());
+        }
+        text += &list(&paper::remarks(experiment, paper));
+    }
+    let missing = not_measured(findings, &experiment.id);
+    if !missing.is_empty() {
+        text += &list(&missing);
+    }
+    text
+}
+
+fn list(sentences: &[String]) -> String {
+    let items: Vec<String> = sentences
+        .iter()
+        .map(|sentence| format!("- {}\n", escaped(sentence)))
+        .collect();
+    format!("\n{}\n", items.concat())
+}

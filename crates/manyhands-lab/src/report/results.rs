@@ -1,0 +1,217 @@
+//! The tables of an experiment: results, and what else was metered.
+
+use super::{
+    conditions::share,
+    grid::{Column, Grid},
+    units::{bytes, count, few, nanos, ratio_cell},
+    verdict_words::verdict_word,
+};
+use crate::{
+    chart::Named,
+    findings::{CaseFindings, Comparison, ExperimentFindings, Findings, Point, Times},
+    stats::Estimate,
+};
+
+/// Cases that share a table.
+pub(super) struct Group<'run> {
+    /// The case's name; `None` if the table has several or the experiment has only this one.
+    pub(super) name: Option<&'run str>,
+    /// The cases.
+    pub(super) cases: Vec<&'run CaseFindings>,
+}
+
+impl Group<'_> {
+    /// What stands in the column of cases: nothing if there is one only.
+    fn case_cell(&self, case: &CaseFindings) -> String {
+        if self.cases.len() > 1 {
+            case.card.name.clone()
+        } else {
+            String::new()
+        }
+    }
+
+    /// Whether a chart is about cases of this table.
+    pub(super) fn owns(&self, chart: &Named) -> bool {
+        let about = |name: &String| self.cases.iter().any(|case| case.card.name == *name);
+        chart.case.as_ref().is_none_or(about)
+    }
+}
+
+/// One table for all cases if each has one size and all have the same arms, else one for each.
+pub(super) fn groups(experiment: &ExperimentFindings) -> Vec<Group<'_>> {
+    let cases = &experiment.cases;
+    if cases.is_empty() {
+        return Vec::new();
+    }
+    let alike =
+        |case: &CaseFindings| case.points.len() == 1 && case.card.arms == cases[0].card.arms;
+    if cases.len() < 2 || cases.iter().all(alike) {
+        return vec![Group {
+            name: None,
+            cases: cases.iter().collect(),
+        }];
+    }
+    let groups = cases.iter().map(|case| Group {
+        name: Some(&case.card.name),
+        cases: vec![case],
+    });
+    groups.collect()
+}
+
+/// One row for each size and arm. Columns in which nothing is to be said are left out: the case
+/// if there is one only, "as found" where no disturbed block changed anything, q unless the run
+/// has more than [`COMPARISONS_WITHOUT_Q`] comparisons.
+pub(super) fn results(findings: &Findings, group: &Group<'_>) -> Grid {
+    let baseline = group
+        .cases
+        .first()
+        .map_or("baseline", |case| &case.card.arms[0]);
+    let mut grid = Grid::new(vec![
+        Column::words("case"),
+        Column::numbers("n"),
+        Column::numbers(baseline),
+        Column::words("arm"),
+        Column::numbers("median"),
+        Column::numbers("speed-up (95 %)"),
+        Column::words("verdict"),
+        Column::numbers("as found"),
+        Column::numbers("disturbed"),
+        Column::numbers("q"),
+    ]);
+    let with_q = comparisons(findings) > COMPARISONS_WITHOUT_Q;
+    for case in &group.cases {
+        for point in &case.points {
+            for (arm, comparison) in point.comparisons.iter().enumerate() {
+                let mut row = row(case, point, arm + 1, comparison);
+                row[0] = group.case_cell(case);
+                if with_q {
+                    row[9] = comparison.q_value.map_or_else(String::new, q_words);
+                }
+                grid.rows.push(row);
+            }
+        }
+    }
+    grid.without_empty_columns()
+}
+
+fn row(case: &CaseFindings, point: &Point, arm: usize, comparison: &Comparison) -> Vec<String> {
+    let median = |arm: usize| {
+        let times = point.times.get(arm);
+        times.map_or_else(String::new, |times| nanos(times.median.median))
+    };
+    vec![
+        String::new(),
+        count(point.n),
+        median(0),
+        case.card.arms[arm].clone(),
+        median(arm),
+        comparison.clean.map_or_else(|| "–".to_owned(), ratio_cell),
+        verdict_word(comparison.verdict).to_owned(),
+        as_found(comparison),
+        disturbed(point),
+        String::new(),
+    ]
+}
+
+/// The speed-up over all blocks, where it differs from that over the clean ones.
+fn as_found(comparison: &Comparison) -> String {
+    let words = |speed_up: Estimate| format!("{:.2}", speed_up.median);
+    let found = words(comparison.as_found);
+    let clean = comparison.clean.map(words);
+    if clean.as_ref() == Some(&found) {
+        String::new()
+    } else {
+        found
+    }
+}
+
+fn disturbed(point: &Point) -> String {
+    if point.disturbed == 0 {
+        String::new()
+    } else {
+        share(point.disturbed, point.blocks)
+    }
+}
+
+fn q_words(q: f64) -> String {
+    if q < 0.001 {
+        "<0.001".to_owned()
+    } else {
+        format!("{q:.3}")
+    }
+}
+
+/// Comparisons of the whole run.
+fn comparisons(findings: &Findings) -> usize {
+    let cases = findings.experiments.iter().flat_map(|one| &one.cases);
+    let points = cases.flat_map(|case| &case.points);
+    points.map(|point| point.comparisons.len()).sum()
+}
+
+/// What else was metered per call, one row for each size and arm: CPU time and memory, then what
+/// the pool did. Nothing metered, no table.
+pub(super) fn meters(group: &Group<'_>) -> Vec<Grid> {
+    let usage = [
+        "CPU time",
+        "CPUs used",
+        "allocations",
+        "allocated",
+        "peak memory",
+    ];
+    let pool = ["steals", "parks", "threads added", "contentions"];
+    [
+        meter_grid(group, &usage, usage_cells),
+        meter_grid(group, &pool, pool_cells),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The numbers of one arm at one size.
+type Cells = fn(&CaseFindings, &Point, usize, &Times) -> Vec<String>;
+
+fn meter_grid(group: &Group<'_>, titles: &[&str], cells: Cells) -> Option<Grid> {
+    let names = [
+        Column::words("case"),
+        Column::numbers("n"),
+        Column::words("arm"),
+    ];
+    let numbers = titles.iter().map(|title| Column::numbers(title));
+    let mut grid = Grid::new(names.into_iter().chain(numbers).collect());
+    for case in &group.cases {
+        for point in &case.points {
+            for (arm, times) in point.times.iter().enumerate() {
+                let arm_name = case.card.arms[arm].clone();
+                let mut row = vec![group.case_cell(case), count(point.n), arm_name];
+                row.extend(cells(case, point, arm, times));
+                if row[3..].iter().any(|cell| !cell.is_empty()) {
+                    grid.rows.push(row);
+                }
+            }
+        }
+    }
+    (!grid.rows.is_empty()).then(|| grid.without_empty_columns())
+}
+
+fn usage_cells(case: &CaseFindings, point: &Point, arm: usize, times: &Times) -> Vec<String> {
+    let mut peaks = case.peaks.iter();
+    let peak = peaks.find(|peak| peak.n == point.n && peak.arm == arm);
+    let cpus = times.cpu.map(|cpu| cpu / times.median.median);
+    let cells = [
+        times.cpu.map(nanos),
+        cpus.map(|cpus| format!("{cpus:.2}")),
+        times.allocations.map(|(allocations, _)| few(allocations)),
+        times.allocations.map(|(_, allocated)| bytes(allocated)),
+        peak.map(|peak| bytes(peak.bytes as f64)),
+    ];
+    cells.map(Option::unwrap_or_default).to_vec()
+}
+
+fn pool_cells(_: &CaseFindings, _: &Point, _: usize, times: &Times) -> Vec<String> {
+    let counts = times.pool.map(|counts| counts.map(few));
+    counts.map_or_else(|| vec![String::new(); 4], Vec::from)
+}
+
+/// With more comparisons than this, some would differ by chance: then q-values are shown.
+const COMPARISONS_WITHOUT_Q: usize = 20;

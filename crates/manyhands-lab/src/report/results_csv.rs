@@ -1,0 +1,133 @@
+//! The table of results for programs.
+
+use super::verdict_words::verdict_word;
+use crate::{
+    findings::{CaseFindings, ExperimentFindings, Findings, Point, Times},
+    stats::Estimate,
+};
+use serde::Serialize;
+
+/// The results as CSV, one row for each case, size and arm.
+///
+/// Separated by commas, decimals with points, quoted by RFC 4180. Times are nanoseconds per call;
+/// an empty cell means "not measured". The baseline's rows have no speed-up and no verdict.
+///
+/// # Panics
+/// Never: rows of numbers and strings have a form as CSV.
+#[must_use]
+pub fn results_csv(findings: &Findings) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for experiment in &findings.experiments {
+        for case in &experiment.cases {
+            for point in &case.points {
+                for (arm, times) in point.times.iter().enumerate() {
+                    let row = Row::new(experiment, case, point, (arm, times));
+                    writer.serialize(row).expect("a row of plain values");
+                }
+            }
+        }
+    }
+    let bytes = writer.into_inner().expect("memory takes all writes");
+    String::from_utf8(bytes).expect("made of strings")
+}
+
+#[derive(Serialize)]
+struct Row<'run> {
+    experiment: &'run str,
+    case: &'run str,
+    unit: &'run str,
+    n: usize,
+    arm: &'run str,
+    baseline: &'run str,
+    blocks: usize,
+    disturbed: usize,
+    median_nanos: f64,
+    median_low: f64,
+    median_high: f64,
+    mean_nanos: f64,
+    standard_deviation_nanos: f64,
+    minimum_nanos: f64,
+    percentile_95_nanos: f64,
+    deviation_nanos: f64,
+    cpu_nanos: Option<f64>,
+    allocations: Option<f64>,
+    allocated_bytes: Option<f64>,
+    peak_bytes: Option<u64>,
+    speed_up: Option<f64>,
+    speed_up_low: Option<f64>,
+    speed_up_high: Option<f64>,
+    as_found: Option<f64>,
+    as_found_low: Option<f64>,
+    as_found_high: Option<f64>,
+    verdict: Option<&'static str>,
+    q_value: Option<f64>,
+    spread_between_launches: Option<f64>,
+    spread_within_launches: Option<f64>,
+    floor_low: Option<f64>,
+    floor_high: Option<f64>,
+}
+
+impl<'run> Row<'run> {
+    fn new(
+        experiment: &'run ExperimentFindings,
+        case: &'run CaseFindings,
+        point: &'run Point,
+        (arm, times): (usize, &'run Times),
+    ) -> Self {
+        let comparison = arm
+            .checked_sub(1)
+            .and_then(|one| point.comparisons.get(one));
+        let clean = comparison.and_then(|one| one.clean);
+        let as_found = comparison.map(|one| one.as_found);
+        let peak = case
+            .peaks
+            .iter()
+            .find(|peak| peak.n == point.n && peak.arm == arm);
+        Self {
+            experiment: &experiment.id,
+            case: &case.card.name,
+            unit: &case.card.unit,
+            n: point.n,
+            arm: &case.card.arms[arm],
+            baseline: &case.card.arms[0],
+            blocks: point.blocks,
+            disturbed: point.disturbed,
+            median_nanos: times.median.median,
+            median_low: times.median.low,
+            median_high: times.median.high,
+            mean_nanos: times.mean,
+            standard_deviation_nanos: times.standard_deviation,
+            minimum_nanos: times.minimum,
+            percentile_95_nanos: times.percentile_95,
+            deviation_nanos: times.deviation,
+            cpu_nanos: times.cpu,
+            allocations: times.allocations.map(|(allocations, _)| allocations),
+            allocated_bytes: times.allocations.map(|(_, allocated)| allocated),
+            peak_bytes: peak.map(|peak| peak.bytes),
+            speed_up: clean.map(median),
+            speed_up_low: clean.map(low),
+            speed_up_high: clean.map(high),
+            as_found: as_found.map(median),
+            as_found_low: as_found.map(low),
+            as_found_high: as_found.map(high),
+            verdict: comparison.map(|one| verdict_word(one.verdict)),
+            q_value: comparison.and_then(|one| one.q_value),
+            spread_between_launches: comparison.map(|one| one.spread.between_launches),
+            spread_within_launches: comparison.map(|one| one.spread.within_launches),
+            floor_low: point.floor.map(low),
+            floor_high: point.floor.map(high),
+        }
+    }
+}
+
+fn median(estimate: Estimate) -> f64 {
+    estimate.median
+}
+
+fn low(estimate: Estimate) -> f64 {
+    estimate.low
+}
+
+fn high(estimate: Estimate) -> f64 {
+    estimate.high
+}

@@ -1,0 +1,127 @@
+//! An experiment as text for a terminal, at most 100 columns wide.
+
+use super::{
+    conditions::{disturbance, not_quiet_sentence},
+    grid::WIDTH,
+    paper,
+    results::{Group, groups, meters, results},
+    sentence::{break_even_sentence, floor_sentence, spread_sentence},
+    units::count,
+    verdict_words::verdict_sentence,
+};
+use crate::{
+    findings::{ExperimentFindings, Findings},
+    paper::Paper,
+    record::Key,
+};
+
+/// One experiment: tables, noise floor, verdicts, break-evens, and the paper's numbers if any.
+#[must_use]
+pub fn experiment_text(
+    findings: &Findings,
+    experiment: &ExperimentFindings,
+    paper: Option<&Paper>,
+) -> String {
+    let mut text = format!("{}  {}\n", experiment.id, experiment.title);
+    if experiment.cases.is_empty() {
+        text += "Nothing was measured.\n";
+    }
+    for group in groups(experiment) {
+        if let Some(name) = group.name {
+            text += &format!("\n{name}\n");
+        }
+        text += &results(findings, &group).terminal();
+        text.push('\n');
+        for sentence in group_sentences(findings, &group) {
+            text += &wrapped(&sentence);
+        }
+    }
+    if let Some(paper) = paper {
+        let grid = paper::grid(experiment, paper);
+        if !grid.rows.is_empty() {
+            text += &format!("\nBeside the paper\n{}\n", grid.terminal());
+        }
+        for remark in paper::remarks(experiment, paper) {
+            text += &wrapped(&remark);
+        }
+    }
+    for sentence in not_measured(findings, &experiment.id) {
+        text += &wrapped(&sentence);
+    }
+    text
+}
+
+/// CPU time, memory and what the pool did, for an experiment; empty if none of it was metered.
+#[must_use]
+pub fn meters_text(experiment: &ExperimentFindings) -> String {
+    let of_group = |group: &Group<'_>| {
+        let name = group.name.unwrap_or(&experiment.title);
+        let tables = meters(group).into_iter();
+        tables
+            .map(|grid| format!("{name}, per call\n{}\n", grid.terminal()))
+            .collect::<String>()
+    };
+    groups(experiment).iter().map(of_group).collect()
+}
+
+/// What is to be said once, after all experiments: disturbed blocks, and whether the machine was
+/// quiet enough.
+#[must_use]
+pub fn closing(findings: &Findings) -> String {
+    let mut text = wrapped(&disturbance(findings));
+    if let Some(sentence) = not_quiet_sentence(findings) {
+        text += &wrapped(&sentence);
+    }
+    text
+}
+
+/// Noise floor, spread, verdicts and break-evens of the cases of one table.
+pub(super) fn group_sentences(findings: &Findings, group: &Group<'_>) -> Vec<String> {
+    let points = || group.cases.iter().flat_map(|case| &case.points);
+    let mut sentences = vec![floor_sentence(points())];
+    sentences.extend(spread_sentence(points()));
+    for case in &group.cases {
+        let of_case = |sentence: String| {
+            if group.cases.len() > 1 {
+                format!("{}: {sentence}", case.card.name)
+            } else {
+                sentence
+            }
+        };
+        for arm in 1..case.card.arms.len() {
+            sentences.push(of_case(verdict_sentence(findings, case, arm)));
+        }
+        for (index, answer) in case.answers.iter().enumerate() {
+            let sentence = break_even_sentence(case, index + 1, answer);
+            sentences.push(of_case(format!("Break-even: {sentence}")));
+        }
+    }
+    sentences
+}
+
+/// Failures of an experiment, and points there was no time for.
+pub(super) fn not_measured(findings: &Findings, experiment: &str) -> Vec<String> {
+    let failures = findings.failures.iter().map(|one| (&one.key, one));
+    let failed = failures.filter(|(key, _)| key.experiment == experiment);
+    let mut sentences: Vec<String> = failed
+        .map(|(key, failure)| format!("Failed: {}: {}.", point_name(key), failure.message))
+        .collect();
+    let left_out = findings.left_out.iter();
+    let names: Vec<String> = left_out
+        .filter(|key| key.experiment == experiment)
+        .map(point_name)
+        .collect();
+    if !names.is_empty() {
+        sentences.push(format!("No time was left for {}.", names.join("; ")));
+    }
+    sentences
+}
+
+fn point_name(key: &Key) -> String {
+    format!("{} at n = {}", key.case, count(key.n))
+}
+
+/// A paragraph in lines that fit the terminal.
+pub(crate) fn wrapped(sentence: &str) -> String {
+    textwrap::fill(sentence, usize::from(WIDTH)) + "\n"
+}

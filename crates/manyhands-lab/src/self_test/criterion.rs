@@ -1,0 +1,208 @@
+//! What the laboratory claims, and whether it holds.
+
+use super::{Extent, arms::Spin};
+use crate::{
+    Experiment,
+    break_even::{Kind, Source},
+    findings::{CaseFindings, Findings},
+    verdict::Verdict,
+};
+use std::fmt;
+
+/// One claim with its number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Criterion {
+    /// What is claimed, as a sentence without its full stop.
+    pub claim: &'static str,
+    /// How often it was found.
+    pub found: usize,
+    /// Of how many.
+    pub of: usize,
+    /// How often it must or may be found.
+    pub needed: Needed,
+    /// Blocks that were taken.
+    pub blocks: usize,
+    /// Those that did not count, because the machine was not ours.
+    pub disturbed: usize,
+}
+
+/// A bound on a count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needed {
+    /// No fewer.
+    AtLeast(usize),
+    /// No more.
+    AtMost(usize),
+}
+
+impl Criterion {
+    /// Whether the claim holds.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        match self.needed {
+            Needed::AtLeast(bound) => self.found >= bound,
+            Needed::AtMost(bound) => self.found <= bound,
+        }
+    }
+}
+
+/// One line: pass or fail, the claim, the number.
+impl fmt::Display for Criterion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.holds() { "pass" } else { "FAIL" };
+        let (word, bound) = match self.needed {
+            Needed::AtLeast(bound) => ("at least", bound),
+            Needed::AtMost(bound) => ("at most", bound),
+        };
+        let Self {
+            claim, found, of, ..
+        } = self;
+        let disturbed = 100 * self.disturbed / self.blocks.max(1);
+        write!(
+            formatter,
+            "{sign}  {claim}: {found} of {of}, {word} {bound}; \
+             {disturbed} % of the blocks were disturbed"
+        )
+    }
+}
+
+/// The claims.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Claim {
+    Equal,
+    Slower,
+    BreakEven,
+    OneCore,
+    Step,
+}
+
+impl Claim {
+    pub(super) const ALL: [Self; 5] = [
+        Self::Equal,
+        Self::Slower,
+        Self::BreakEven,
+        Self::OneCore,
+        Self::Step,
+    ];
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::Equal => "two equal arms are told apart",
+            Self::Slower => "an arm slower by 5 % is found slower",
+            Self::BreakEven => "a known break-even lies in its interval",
+            Self::OneCore => "two threads on one core are found not to pay",
+            Self::Step => "a step in the curve is answered with the sizes around it",
+        }
+    }
+
+    fn cases(self, extent: Extent) -> usize {
+        let whole = match self {
+            Self::Equal => 200,
+            Self::Slower | Self::BreakEven => 100,
+            Self::OneCore => 4,
+            Self::Step => 20,
+        };
+        match extent {
+            Extent::Whole => whole,
+            Extent::Quick => whole / 4,
+        }
+    }
+
+    /// So many equal cases: each is measured and judged on its own.
+    pub(super) fn experiment(self, spin: Spin, extent: Extent) -> Experiment {
+        let all = (0..self.cases(extent)).map(|number| number.to_string());
+        let empty = Experiment::new(format!("{self:?}"), self.text());
+        all.fold(empty, |experiment, name| match self {
+            Self::Equal => experiment.case(spin.pair(name, PAIR_MICROS, 1.0)),
+            Self::Slower => experiment.case(spin.pair(name, PAIR_MICROS, 1.05)),
+            Self::BreakEven => {
+                experiment.case(spin.curve(name, SIZES, |n| OVERHEAD_MICROS + n as f64 / SPEED_UP))
+            }
+            Self::OneCore => experiment.case(spin.two_threads(name, SIZES)),
+            Self::Step => experiment
+                .case(spin.curve(name, SIZES, |n| n as f64 * if n < STEP { 1.2 } else { 0.6 })),
+        })
+    }
+
+    /// Counts the cases in which the claim shows.
+    pub(super) fn judge(self, findings: &Findings, of: usize) -> Criterion {
+        let cases = findings.experiments.iter().flat_map(|found| &found.cases);
+        let percent = |percent: usize| (of * percent).div_ceil(100);
+        Criterion {
+            claim: self.text(),
+            found: cases.filter(|case| self.shows(case)).count(),
+            of,
+            needed: match self {
+                Self::Equal => Needed::AtMost(of * 5 / 100),
+                Self::Slower | Self::Step => Needed::AtLeast(percent(95)),
+                Self::BreakEven => Needed::AtLeast(percent(90)),
+                Self::OneCore => Needed::AtLeast(of),
+            },
+            blocks: findings.blocks,
+            disturbed: findings.disturbed,
+        }
+    }
+
+    fn shows(self, case: &CaseFindings) -> bool {
+        let verdict = || Some(case.points.first()?.comparisons.first()?.verdict);
+        let kind = || case.answers.first().map(|answer| &answer.kind);
+        match self {
+            Self::Equal => matches!(verdict(), Some(Verdict::Faster | Verdict::Slower)),
+            Self::Slower => verdict() == Some(Verdict::Slower),
+            Self::BreakEven => match kind() {
+                Some(Kind::Between { lower, upper, .. }) => (*lower..=*upper).contains(&BREAK_EVEN),
+                _ => false,
+            },
+            Self::OneCore => {
+                matches!(
+                    kind(),
+                    Some(Kind::NeverUpTo { .. } | Kind::NoDifference { .. })
+                )
+            }
+            Self::Step => match kind() {
+                Some(Kind::Between {
+                    lower,
+                    upper,
+                    source: Source::Bracket,
+                }) => (*lower..=*upper).contains(&(STEP as f64)),
+                _ => false,
+            },
+        }
+    }
+}
+
+/// Sizes of the curves; an item of the baseline takes a microsecond.
+const SIZES: [usize; 4] = [10, 40, 160, 640];
+/// Fixed cost of the arm with a break-even.
+const OVERHEAD_MICROS: f64 = 40.0;
+/// Its speed-up for large sizes.
+const SPEED_UP: f64 = 2.0;
+/// Where n = overhead + n / speed-up.
+const BREAK_EVEN: f64 = OVERHEAD_MICROS / (1.0 - 1.0 / SPEED_UP);
+/// The stepped curve is slower below and faster from here on.
+const STEP: usize = 100;
+/// Time of the arms that are compared at one size.
+const PAIR_MICROS: f64 = 1_000.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_criterion_is_one_line_with_its_number() {
+        let mut criterion = Criterion {
+            claim: "it rains",
+            found: 3,
+            of: 4,
+            needed: Needed::AtLeast(3),
+            blocks: 200,
+            disturbed: 24,
+        };
+        let disturbed = "12 % of the blocks were disturbed";
+        let expected = format!("pass  it rains: 3 of 4, at least 3; {disturbed}");
+        assert_eq!(criterion.to_string(), expected);
+        criterion.needed = Needed::AtMost(2);
+        let expected = format!("FAIL  it rains: 3 of 4, at most 2; {disturbed}");
+        assert_eq!(criterion.to_string(), expected);
+    }
+}

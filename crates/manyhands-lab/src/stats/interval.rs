@@ -1,0 +1,231 @@
+//! Medians with 95 % intervals: blocks are resampled, launches are not.
+//!
+//! Blocks are nested in launches, and both vary. Blocks are many, so their part of the spread is
+//! found by resampling them within their launches. Launches are few, usually three, and three
+//! values cannot be resampled: no resample leaves their range, which misses the truth in a
+//! quarter of all cases however many blocks there are. Their part is therefore added in
+//! quadrature as a Student interval, t · τ / √L, with one degree of freedom less than launches.
+//!
+//! τ, the standard deviation between launches, must be told apart from what blocks alone make
+//! launches differ by. With s² the variance of the launches' own medians and w² the part of it
+//! that the resampled blocks explain, τ = s · s² / (s² + w²). That goes to s where launches
+//! dominate and to 0 where they agree, without a threshold at which an interval would jump.
+//!
+//! Simulated with three launches and normal noise, the interval covers the truth in 97 to 98 % of
+//! all cases if launches do not differ, and in 92 to 95 % if they do, by whatever amount. The
+//! price is width: with three launches that do not differ it is half again as wide, on average,
+//! as blocks alone would give. More launches cost less than more blocks.
+//!
+//! Fewer than six blocks in all cannot give 95 %: their interval is their range, or less.
+
+use super::{
+    moments::variance,
+    order::{median, quantile_of_sorted},
+    resample::{RESAMPLES, Resampler, rng_for},
+};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+use std::collections::BTreeMap;
+
+/// A median with its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The median.
+    pub median: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+}
+
+/// Median of positive values, all launches together, with its 95 % interval; `None` if there are
+/// no values.
+///
+/// Works on logarithms, so that a ratio and its inverse weigh the same, and an interval of times
+/// scales with the unit. The same values and seed give the same interval, whatever the order of
+/// the values within their launches.
+///
+/// # Cost
+/// 2,000 resamples, each as long as the input.
+#[must_use]
+pub fn estimate_median(launches: &[Vec<f64>], seed: u64) -> Option<Estimate> {
+    let log = |values: &Vec<f64>| values.iter().map(|value| value.ln()).collect();
+    let logs: Vec<Vec<f64>> = launches.iter().map(log).collect();
+    let mut resampler = Resampler::new(&logs)?;
+    let mut rng = rng_for(seed);
+    let resampled = (0..RESAMPLES).map(|_| resampler.draw(&mut rng)).collect();
+    let medians: Vec<f64> = logs.iter().filter_map(|values| median(values)).collect();
+    Some(interval_of(resampler.median(), resampled, &medians).exp())
+}
+
+/// Groups values by launch.
+pub fn by_launch(values: impl IntoIterator<Item = (u32, f64)>) -> Vec<Vec<f64>> {
+    let mut launches: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for (launch, value) in values {
+        launches.entry(launch).or_default().push(value);
+    }
+    launches.into_values().collect()
+}
+
+/// The interval around `center`, from the same statistic of resampled blocks and of each launch
+/// alone. See the head of this file.
+pub(crate) fn interval_of(center: f64, mut resampled: Vec<f64>, launches: &[f64]) -> Estimate {
+    resampled.sort_by(f64::total_cmp);
+    let end = |share| quantile_of_sorted(&resampled, share).unwrap_or(center);
+    let (low, high) = (end(TAIL), end(1.0 - TAIL));
+    // A normal distribution would have this standard deviation.
+    let from_blocks = (high - low) / (2.0 * NORMAL_97_5);
+    let between = launch_term(from_blocks, launches);
+    Estimate {
+        median: center,
+        low: center - (center - low).max(0.0).hypot(between),
+        high: center + (high - center).max(0.0).hypot(between),
+    }
+}
+
+/// Half the width of the launches' part of the interval.
+fn launch_term(from_blocks: f64, launches: &[f64]) -> f64 {
+    let count = launches.len() as f64;
+    let Some(seen) = variance(launches).filter(|seen| *seen > 0.0) else {
+        return 0.0;
+    };
+    let explained = count * from_blocks.powi(2);
+    let between = seen.sqrt() * seen / (seen + explained);
+    student_97_5(count - 1.0) * between / count.sqrt()
+}
+
+fn student_97_5(freedom: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom)
+        .expect("there is a degree of freedom, as there is a variance")
+        .inverse_cdf(1.0 - TAIL)
+}
+
+impl Estimate {
+    /// From logarithms to what they are the logarithms of.
+    pub(crate) fn exp(self) -> Self {
+        Self {
+            median: self.median.exp(),
+            low: self.low.exp(),
+            high: self.high.exp(),
+        }
+    }
+}
+
+/// Share left out at each end.
+const TAIL: f64 = 0.025;
+/// The normal distribution's quantile for the same share.
+const NORMAL_97_5: f64 = 1.959_963_984_540_054;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::noise::Noise;
+    use proptest::prelude::*;
+
+    #[test]
+    fn no_values_no_estimate() {
+        assert_eq!(estimate_median(&[], 1), None);
+        assert_eq!(estimate_median(&[Vec::new()], 1), None);
+    }
+
+    #[test]
+    fn equal_values_have_an_interval_without_width() {
+        let estimate = estimate_median(&[vec![2.0; 9], vec![2.0; 4]], 1).unwrap();
+        for value in [estimate.median, estimate.low, estimate.high] {
+            assert!((value - 2.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn launches_that_disagree_widen_the_interval() {
+        let launch = |center: f64| -> Vec<f64> {
+            (0..20)
+                .map(|block| center + f64::from(block) * 1e-3)
+                .collect()
+        };
+        let agreeing = estimate_median(&[launch(1.0), launch(1.0), launch(1.0)], 1).unwrap();
+        let differing = estimate_median(&[launch(0.9), launch(1.0), launch(1.1)], 1).unwrap();
+        assert!(agreeing.high - agreeing.low < 0.02, "{agreeing:?}");
+        // 4.3 times a tenth over the root of three, to both sides.
+        assert!(differing.high - differing.low > 0.4, "{differing:?}");
+    }
+
+    #[test]
+    fn student_s_quantiles_are_those_of_the_tables() {
+        assert!((student_97_5(2.0) - 4.303).abs() < 1e-3);
+        assert!((student_97_5(9.0) - 2.262).abs() < 1e-3);
+    }
+
+    /// How many of `runs` intervals cover the truth, with blocks that scatter by 5 % and spikes.
+    fn covered(launches: u32, blocks: u32, between: f64, runs: u64) -> u64 {
+        let truth = 1.8_f64;
+        let covers = |run: &u64| {
+            let mut noise = Noise::new(*run);
+            let groups: Vec<Vec<f64>> = (0..launches)
+                .map(|_| {
+                    let shift = (between * noise.normal()).exp();
+                    let ratio = |noise: &mut Noise| truth * shift * noise.ratio(0.05);
+                    (0..blocks).map(|_| ratio(&mut noise)).collect()
+                })
+                .collect();
+            let estimate = estimate_median(&groups, *run).unwrap();
+            estimate.low <= truth && truth <= estimate.high
+        };
+        (0..runs).filter(covers).count() as u64
+    }
+
+    #[test]
+    fn the_interval_covers_the_truth_about_as_often_as_it_says() {
+        fn check(launches: u32, blocks: u32, between: f64) {
+            let covered = covered(launches, blocks, between, 120);
+            let about_right = (108..120).contains(&covered);
+            assert!(
+                about_right,
+                "{launches} x {blocks}, {between}: {covered} of 120"
+            );
+        }
+        check(1, 24, 0.0);
+        check(3, 8, 0.02);
+        check(3, 20, 0.0);
+        check(3, 20, 0.02);
+        check(3, 8, 0.2);
+        check(8, 5, 0.02);
+    }
+
+    fn launches() -> impl Strategy<Value = Vec<Vec<f64>>> {
+        prop::collection::vec(prop::collection::vec(0.1..10.0_f64, 1..8), 1..4)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn order_of_blocks_does_not_matter(launches in launches(), seed in 0..9_u64) {
+            let mut reversed = launches.clone();
+            for values in &mut reversed {
+                values.reverse();
+            }
+            prop_assert_eq!(estimate_median(&launches, seed), estimate_median(&reversed, seed));
+        }
+
+        #[test]
+        fn the_median_lies_in_its_interval_and_both_scale(
+            launches in launches(),
+            factor in 0.01..100.0_f64,
+        ) {
+            let scaled: Vec<Vec<f64>> = launches
+                .iter()
+                .map(|values| values.iter().map(|value| value * factor).collect())
+                .collect();
+            let plain = estimate_median(&launches, 3).unwrap();
+            let scaled = estimate_median(&scaled, 3).unwrap();
+            prop_assert!(plain.low <= plain.median && plain.median <= plain.high);
+            for (one, other) in [
+                (plain.low, scaled.low),
+                (plain.median, scaled.median),
+                (plain.high, scaled.high),
+            ] {
+                prop_assert!((one * factor / other - 1.0).abs() < 1e-9);
+            }
+        }
+    }
+}

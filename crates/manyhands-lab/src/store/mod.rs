@@ -1,0 +1,178 @@
+//! A run as a folder: `run.json` is its head, `events.ndjson` has an event in each line, and all
+//! other files are computed from these two.
+//!
+//! A finished block is never lost: its line is in the file before the next block begins, and what
+//! a killed process left of a line that it was writing is cut off. The head is written whole
+//! before the first event.
+//!
+//! # Threads
+//! One process writes a folder at a time; a lock that the system drops with the process sees to
+//! that.
+
+mod read;
+mod replace;
+
+pub use read::{Recording, read};
+
+use crate::{
+    LabError,
+    record::{Event, Head},
+};
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+};
+
+/// What to do with a run that is in the folder already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// Leave it alone and refuse.
+    Keep,
+    /// Replace it.
+    Replace,
+}
+
+/// A run's folder, open for writing.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    events: File,
+    /// Held for as long as the store lives.
+    lock: File,
+}
+
+impl Store {
+    /// Begins a run in a folder, which is made if it is not there.
+    ///
+    /// # Errors
+    /// [`LabError::FolderInUse`] if it holds a run, finished or not, that is not to be replaced,
+    /// [`LabError::FolderLocked`] if another process writes it, [`LabError::File`] if it cannot
+    /// be written.
+    pub fn create(folder: &Path, head: &Head, existing: Existing) -> Result<Self, LabError> {
+        fs::create_dir_all(folder).map_err(LabError::file("create", folder))?;
+        let lock = lock(folder)?;
+        if existing == Existing::Keep && holds_run(folder) {
+            return Err(LabError::FolderInUse {
+                path: folder.to_owned(),
+            });
+        }
+        // Old events must not be seen beside a new head, whenever this process is killed.
+        remove(&folder.join(HEAD))?;
+        remove(&folder.join(EVENTS))?;
+        let path = folder.join(EVENTS);
+        let events = File::create_new(&path).map_err(LabError::file("create", &path))?;
+        let json = serde_json::to_vec_pretty(head).map_err(io::Error::from);
+        let json = json.map_err(LabError::file("write", folder.join(HEAD)))?;
+        replace::file(folder, HEAD, &json)?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            events,
+            lock,
+        })
+    }
+
+    /// Opens the run in a folder to go on with it.
+    ///
+    /// # Errors
+    /// Those of [`read`], and [`LabError::FolderLocked`] if another process writes it.
+    pub fn resume(folder: &Path) -> Result<(Self, Recording), LabError> {
+        let lock = lock(folder)?;
+        let recording = read(folder)?;
+        let path = folder.join(EVENTS);
+        let mut events = OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .map_err(LabError::file("open", &path))?;
+        events
+            .set_len(recording.whole_bytes)
+            .and_then(|()| events.seek(SeekFrom::End(0)))
+            .map_err(LabError::file("cut", &path))?;
+        let store = Self {
+            folder: folder.to_owned(),
+            events,
+            lock,
+        };
+        Ok((store, recording))
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Adds an event: its line is with the system when this returns, and survives this process.
+    ///
+    /// # Errors
+    /// [`LabError::File`] if it cannot be written.
+    pub fn append(&mut self, event: &Event) -> Result<(), LabError> {
+        let line = serde_json::to_vec(event).map_err(io::Error::from);
+        let written = line.and_then(|mut line| {
+            line.push(b'\n');
+            self.events.write_all(&line)
+        });
+        written.map_err(LabError::file("write", self.folder.join(EVENTS)))
+    }
+
+    /// Waits until all events are on the disk, where they survive the machine.
+    ///
+    /// # Errors
+    /// [`LabError::File`] if the disk fails.
+    pub fn sync(&mut self) -> Result<(), LabError> {
+        let synced = self.events.sync_data();
+        synced.map_err(LabError::file("write", self.folder.join(EVENTS)))
+    }
+
+    /// Writes a file that is computed from the run; whoever reads it sees the old one or the new
+    /// one, whole.
+    ///
+    /// # Errors
+    /// [`LabError::File`] if it cannot be written.
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), LabError> {
+        replace::file(&self.folder, name, bytes)
+    }
+}
+
+impl Drop for Store {
+    /// Closing the file would do, but for a process that is just being started and has a copy of
+    /// it for a moment.
+    fn drop(&mut self) {
+        // If this fails, the lock ends with this process.
+        let _ = self.lock.unlock();
+    }
+}
+
+/// Events without a head are no run: a process was killed while it began or replaced one.
+fn holds_run(folder: &Path) -> bool {
+    folder.join(HEAD).exists()
+}
+
+fn remove(path: &Path) -> Result<(), LabError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(LabError::file("remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn lock(folder: &Path) -> Result<File, LabError> {
+    let path = folder.join(LOCK);
+    let file = File::create(&path).map_err(LabError::file("create", &path))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(LabError::FolderLocked {
+            path: folder.to_owned(),
+        }),
+        Err(TryLockError::Error(error)) => Err(LabError::file("lock", &path)(error)),
+    }
+}
+
+const HEAD: &str = "run.json";
+/// File with the events of a run, one in each line.
+pub const EVENTS: &str = "events.ndjson";
+const LOCK: &str = "run.lock";
+
+#[cfg(test)]
+mod tests;

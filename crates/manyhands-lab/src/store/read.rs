@@ -1,0 +1,73 @@
+//! Reads a run back.
+
+use super::{EVENTS, HEAD};
+use crate::{
+    LabError,
+    record::{Event, FORMAT, Head},
+};
+use serde::Deserialize;
+use std::{fs, path::Path};
+
+/// What a run has left behind so far.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recording {
+    /// What was asked.
+    pub head: Head,
+    /// What happened, in order.
+    pub events: Vec<Event>,
+    /// Bytes of the events' file that are whole lines.
+    pub(super) whole_bytes: u64,
+}
+
+/// Reads the run in a folder, finished or not. The run may still be going on.
+///
+/// # Errors
+/// [`LabError::File`] if there is none, [`LabError::UnknownFormat`] if another version wrote it,
+/// [`LabError::Damaged`] if a file does not hold what this program wrote. An unfinished last line
+/// of the events is no damage: a process was killed while writing it.
+pub fn read(folder: &Path) -> Result<Recording, LabError> {
+    let head = read_head(&folder.join(HEAD))?;
+    let path = folder.join(EVENTS);
+    let bytes = fs::read(&path).map_err(LabError::file("read", &path))?;
+    let mut events = Vec::new();
+    let mut whole_bytes = 0;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let Some(json) = line.strip_suffix(b"\n") else {
+            break;
+        };
+        let event = serde_json::from_slice(json).map_err(|error| LabError::Damaged {
+            path: path.clone(),
+            line: events.len() + 1,
+            reason: error.to_string(),
+        })?;
+        events.push(event);
+        whole_bytes += line.len() as u64;
+    }
+    Ok(Recording {
+        head,
+        events,
+        whole_bytes,
+    })
+}
+
+/// The format comes first: another version's head may have other fields.
+fn read_head(path: &Path) -> Result<Head, LabError> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        format: u32,
+    }
+    let damaged = |error: serde_json::Error| LabError::Damaged {
+        path: path.to_owned(),
+        line: error.line(),
+        reason: error.to_string(),
+    };
+    let bytes = fs::read(path).map_err(LabError::file("read", path))?;
+    let Versioned { format } = serde_json::from_slice(&bytes).map_err(damaged)?;
+    if format != FORMAT {
+        return Err(LabError::UnknownFormat {
+            path: path.to_owned(),
+            found: format,
+        });
+    }
+    serde_json::from_slice(&bytes).map_err(damaged)
+}

@@ -1,0 +1,37 @@
+//! Writes a file so that it is there whole or not at all.
+
+use crate::LabError;
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::Path,
+};
+
+/// Writes beside the file, then renames.
+pub(super) fn file(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), LabError> {
+    let path = folder.join(name);
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(LabError::file("create", parent))?;
+    }
+    let mut beside = path.clone().into_os_string();
+    beside.push(".new");
+    let written = File::create(&beside).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_data()
+    });
+    written
+        .and_then(|()| fs::rename(&beside, &path))
+        .map_err(LabError::file("write", &path))?;
+    sync_folder(&path)
+}
+
+/// The new name is on the disk only when its folder is. Only Unix lets a folder be synced.
+fn sync_folder(path: &Path) -> Result<(), LabError> {
+    match path.parent() {
+        Some(folder) if cfg!(unix) => {
+            let synced = File::open(folder).and_then(|folder| folder.sync_all());
+            synced.map_err(LabError::file("write", folder))
+        }
+        _ => Ok(()),
+    }
+}

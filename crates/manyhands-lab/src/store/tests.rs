@@ -1,0 +1,170 @@
+//! What is written is read, damage is named, and two writers do not meet.
+
+use super::*;
+use crate::{
+    machine::Machine,
+    record::{FORMAT, Scale, Settings},
+};
+
+fn head(seed: u64) -> Head {
+    Head {
+        format: FORMAT,
+        version: "0".to_owned(),
+        started: "2026-01-01T00:00:00Z".to_owned(),
+        settings: Settings::new(Scale::Quick, seed),
+        machine: Machine::here(),
+        experiments: Vec::new(),
+    }
+}
+
+fn event(launch: u32) -> Event {
+    Event::Launched {
+        experiment: "X".to_owned(),
+        case: "c\n\"quoted\"".to_owned(),
+        launch,
+        clock_cost_nanos: 20.0,
+        clock_grain_nanos: 0.1 + 0.2,
+    }
+}
+
+/// A folder with three events.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::create(folder.path(), &head(1), Existing::Keep).unwrap();
+    for launch in 0..3 {
+        store.append(&event(launch)).unwrap();
+    }
+    folder
+}
+
+fn events_of(folder: &Path) -> Vec<u8> {
+    fs::read(folder.join(EVENTS)).unwrap()
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let folder = folder();
+    let recording = read(folder.path()).unwrap();
+    assert_eq!(recording.head, head(1));
+    assert_eq!(recording.events, [event(0), event(1), event(2)]);
+}
+
+#[test]
+fn a_line_cut_anywhere_is_dropped_and_the_run_goes_on_behind_the_last_whole_one() {
+    let folder = folder();
+    let whole = events_of(folder.path());
+    let line = whole.len() / 3;
+    for cut in line..whole.len() {
+        fs::write(folder.path().join(EVENTS), &whole[..cut]).unwrap();
+        let (mut store, recording) = Store::resume(folder.path()).unwrap();
+        assert_eq!(recording.events.len(), cut / line, "cut at {cut}");
+        store.append(&event(9)).unwrap();
+        let read = read(folder.path()).unwrap();
+        assert_eq!(read.events.last(), Some(&event(9)));
+        assert_eq!(read.events.len(), cut / line + 1);
+    }
+}
+
+#[test]
+fn damage_before_the_last_line_is_named_by_its_line() {
+    fn check(damage: impl Fn(&mut Vec<u8>, usize), expected: usize) {
+        let folder = folder();
+        let mut bytes = events_of(folder.path());
+        let line = bytes.len() / 3;
+        damage(&mut bytes, line);
+        fs::write(folder.path().join(EVENTS), bytes).unwrap();
+        let error = read(folder.path()).unwrap_err();
+        assert!(error.to_string().contains(EVENTS), "{error}");
+        match error {
+            LabError::Damaged { line, .. } => assert_eq!(line, expected),
+            other => panic!("{other}"),
+        }
+    }
+    check(|bytes, _| bytes[0] = b'x', 1);
+    check(|bytes, line| bytes[line + 3] = 0, 2);
+    // A line that ends was written whole, so what is wrong with it is damage.
+    check(|bytes, line| bytes[2 * line + 3] = 0xff, 3);
+    check(|bytes, line| drop(bytes.splice(line..line, *b"\n")), 2);
+}
+
+#[test]
+fn an_unknown_format_is_refused_whatever_else_the_head_holds() {
+    let folder = folder();
+    fs::write(folder.path().join(HEAD), r#"{"format": 99, "new": []}"#).unwrap();
+    let error = read(folder.path()).unwrap_err();
+    assert!(
+        matches!(error, LabError::UnknownFormat { found: 99, .. }),
+        "{error}"
+    );
+    fs::write(folder.path().join(HEAD), "{").unwrap();
+    let error = read(folder.path()).unwrap_err();
+    assert!(
+        matches!(error, LabError::Damaged { line: 1, .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_run_is_replaced_only_if_asked_to() {
+    let folder = folder();
+    let create = |existing| Store::create(folder.path(), &head(2), existing);
+    let error = create(Existing::Keep).unwrap_err();
+    assert!(matches!(error, LabError::FolderInUse { .. }), "{error}");
+    assert_eq!(read(folder.path()).unwrap().events.len(), 3);
+    drop(create(Existing::Replace).unwrap());
+    let recording = read(folder.path()).unwrap();
+    assert_eq!((recording.head, recording.events), (head(2), Vec::new()));
+}
+
+#[test]
+fn what_a_killed_beginning_leaves_is_no_run() {
+    let folder = folder();
+    fs::remove_file(folder.path().join(HEAD)).unwrap();
+    drop(Store::create(folder.path(), &head(2), Existing::Keep).unwrap());
+    assert!(read(folder.path()).unwrap().events.is_empty());
+}
+
+#[test]
+fn a_folder_has_one_writer_and_any_number_of_readers() {
+    let folder = folder();
+    let (store, _) = Store::resume(folder.path()).unwrap();
+    let second = Store::resume(folder.path()).map(drop).unwrap_err();
+    assert!(matches!(second, LabError::FolderLocked { .. }), "{second}");
+    let third = Store::create(folder.path(), &head(2), Existing::Replace).unwrap_err();
+    assert!(matches!(third, LabError::FolderLocked { .. }), "{third}");
+    assert_eq!(read(folder.path()).unwrap().events.len(), 3);
+    drop(store);
+    assert!(Store::resume(folder.path()).is_ok());
+}
+
+#[test]
+fn the_lock_ends_with_the_store_also_if_a_starting_process_has_a_copy_of_the_file() {
+    let folder = folder();
+    let (store, _) = Store::resume(folder.path()).unwrap();
+    let copy = store.lock.try_clone().unwrap();
+    drop(store);
+    assert!(Store::resume(folder.path()).is_ok());
+    drop(copy);
+}
+
+#[test]
+fn derived_files_are_replaced_whole() {
+    let folder = folder();
+    let (store, _) = Store::resume(folder.path()).unwrap();
+    store
+        .replace("charts/a.svg", b"long first version")
+        .unwrap();
+    store.replace("charts/a.svg", b"second").unwrap();
+    let path = folder.path().join("charts");
+    assert_eq!(fs::read(path.join("a.svg")).unwrap(), b"second");
+    assert_eq!(fs::read_dir(path).unwrap().count(), 1);
+}
+
+#[test]
+fn a_folder_without_a_run_cannot_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    match Store::resume(folder.path()).map(drop) {
+        Err(LabError::File { source, .. }) => assert_eq!(source.kind(), io::ErrorKind::NotFound),
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,93 @@
+//! The few system calls the laboratory makes, under the same names on every system.
+//!
+//! Where a system has no such call the answer is `None`, or an error of kind `Unsupported`.
+
+use std::io;
+
+/// Counters that the system keeps for this process, all threads together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Usage {
+    pub(crate) minor_faults: u64,
+    pub(crate) major_faults: u64,
+    pub(crate) voluntary_switches: u64,
+    pub(crate) involuntary_switches: u64,
+}
+
+/// CPU time of this process so far, all threads, user and system.
+#[cfg(unix)]
+pub(crate) fn cpu_nanos() -> Option<u64> {
+    use nix::time::{ClockId, clock_gettime};
+    let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).ok()?;
+    u64::try_from(std::time::Duration::from(time).as_nanos()).ok()
+}
+
+/// CPU time of this process so far, all threads, user and system.
+#[cfg(not(unix))]
+pub(crate) fn cpu_nanos() -> Option<u64> {
+    None
+}
+
+/// Faults and context switches so far.
+#[cfg(unix)]
+pub(crate) fn usage() -> Option<Usage> {
+    use nix::sys::resource::{UsageWho, getrusage};
+    let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
+    Some(Usage {
+        minor_faults: u64::try_from(usage.minor_page_faults()).ok()?,
+        major_faults: u64::try_from(usage.major_page_faults()).ok()?,
+        voluntary_switches: u64::try_from(usage.voluntary_context_switches()).ok()?,
+        involuntary_switches: u64::try_from(usage.involuntary_context_switches()).ok()?,
+    })
+}
+
+/// Faults and context switches so far.
+#[cfg(not(unix))]
+pub(crate) fn usage() -> Option<Usage> {
+    None
+}
+
+/// Length of one tick, the unit of the CPU times in `/proc/stat`.
+#[cfg(target_os = "linux")]
+pub(crate) fn tick_nanos() -> Option<u64> {
+    use nix::unistd::{SysconfVar, sysconf};
+    let per_second = u64::try_from(sysconf(SysconfVar::CLK_TCK).ok()??).ok()?;
+    1_000_000_000_u64.checked_div(per_second)
+}
+
+/// Length of one tick, the unit of the CPU times in `/proc/stat`.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn tick_nanos() -> Option<u64> {
+    None
+}
+
+/// CPUs that the calling thread may run on, ascending.
+#[cfg(target_os = "linux")]
+pub(crate) fn allowed_cpus() -> Option<Vec<usize>> {
+    use nix::{sched, unistd::Pid};
+    let set = sched::sched_getaffinity(Pid::from_raw(0)).ok()?;
+    let is_allowed = |cpu: &usize| set.is_set(*cpu).unwrap_or(false);
+    Some((0..sched::CpuSet::count()).filter(is_allowed).collect())
+}
+
+/// CPUs that the calling thread may run on, ascending.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn allowed_cpus() -> Option<Vec<usize>> {
+    None
+}
+
+/// Lets the calling thread, and threads it starts from now on, run on these CPUs only.
+#[cfg(target_os = "linux")]
+pub(crate) fn allow_cpus(cpus: &[usize]) -> io::Result<()> {
+    use nix::{sched, unistd::Pid};
+    let mut set = sched::CpuSet::new();
+    for &cpu in cpus {
+        set.set(cpu)?;
+    }
+    Ok(sched::sched_setaffinity(Pid::from_raw(0), &set)?)
+}
+
+/// Lets the calling thread, and threads it starts from now on, run on these CPUs only.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn allow_cpus(_cpus: &[usize]) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
