@@ -22,6 +22,8 @@ pub(crate) enum Command {
     Joins(Settings),
     /// One and ten million empty closures, spawned from outside and from inside the pool
     Items(Settings),
+    /// Half a million messages through channels, on threads and in async code
+    Channels(Settings),
     /// CPU time a pool uses in ten idle seconds after work
     Idle(Settings),
     /// One contender in a process of its own, driven over its standard streams
@@ -59,7 +61,7 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
             ExitCode::SUCCESS
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-            refuse("name a comparison: loops, joins, items or idle (--help says more)")
+            refuse("name a comparison: loops, joins, items, channels or idle (--help says more)")
         }
         _ => {
             let text = error.to_string();

@@ -5,6 +5,7 @@
 //! `mod.rs` for what is compared.
 
 mod case_result;
+mod channels;
 mod cli;
 mod clock;
 mod idle;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Command::Loops(settings) => compare(&settings, &loops::ARMS, loops::compare),
         Command::Joins(settings) => compare(&settings, &joins::ARMS, joins::compare),
         Command::Items(settings) => compare(&settings, &items::ARMS, items::compare),
+        Command::Channels(settings) => compare(&settings, &channels::ARMS, channels::compare),
         Command::Idle(settings) => compare(&settings, &idle::ARMS, idle::compare),
         Command::Child { problem, contender } => child(&problem, &contender),
     }
@@ -68,6 +70,7 @@ fn child(problem: &str, contender: &str) -> ExitCode {
         "loops" => loops::serve(contender),
         "joins" => joins::serve(contender),
         "items" => items::serve(contender),
+        "channels" => channels::serve(contender),
         "idle" => idle::serve(contender),
         _ => false,
     };

@@ -33,6 +33,12 @@ mod probe;
 #[expect(unsafe_code, reason = "erased work; see each file's header")]
 mod job;
 
+#[expect(
+    unsafe_code,
+    reason = "timers linked by pointer; see each file's header"
+)]
+mod timer;
+
 pub mod cancel;
 
 #[expect(
@@ -44,6 +50,15 @@ mod runtime;
 #[cfg(not(loom))]
 #[expect(unsafe_code, reason = "task cells; see each file's header")]
 pub mod task;
+
+pub mod channel;
+
+#[cfg(not(loom))]
+#[expect(unsafe_code, reason = "pinned timers; see each file's header")]
+pub mod time;
+
+#[cfg(not(loom))]
+pub mod simulation;
 
 #[cfg(not(loom))]
 #[expect(

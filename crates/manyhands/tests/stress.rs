@@ -1,10 +1,13 @@
 //! Stress: random fork-join trees with panics, cancellation and blocking against a sequential oracle, many
-//! tiny loops at once, and runtimes that come and go with work in flight. A watchdog prints what every
+//! tiny loops at once, timers, runtimes that come and go with work in flight, and channels whose users give
+//! up. A watchdog prints what every
 //! thread does, and aborts, when nothing has been finished for 30 seconds.
 //!
 //! `MANYHANDS_STRESS_SECONDS` sets the length, `MANYHANDS_STRESS_SEED` the seed; a failure prints the command
 //! that repeats it.
 
+#[path = "stress/channels.rs"]
+mod channels;
 #[path = "stress/life.rs"]
 mod life;
 #[path = "stress/loops.rs"]
@@ -17,6 +20,8 @@ mod program;
 mod rounds;
 #[path = "stress/run.rs"]
 mod run;
+#[path = "stress/timers.rs"]
+mod timers;
 #[path = "stress/tree.rs"]
 mod tree;
 #[path = "stress/watchdog.rs"]

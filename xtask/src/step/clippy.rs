@@ -4,5 +4,5 @@ use crate::command::Invocation;
 use crate::failure::Failure;
 
 pub(crate) fn run() -> Result<(), Failure> {
-    Invocation::cargo("clippy --workspace --all-targets -- -D warnings").run()
+    Invocation::cargo("clippy --workspace --all-targets --all-features -- -D warnings").run()
 }

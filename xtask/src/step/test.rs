@@ -4,5 +4,5 @@ use crate::command::Invocation;
 use crate::failure::Failure;
 
 pub(crate) fn run() -> Result<(), Failure> {
-    Invocation::cargo("test --workspace").run()
+    Invocation::cargo("test --workspace --all-features").run()
 }

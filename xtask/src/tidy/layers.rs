@@ -7,7 +7,18 @@ use super::tree::{LIBRARY, Tree, library_module};
 
 /// Low to high. A new module gets its place here first.
 const LAYERS: &[&str] = &[
-    "sync", "probe", "queue", "job", "cancel", "runtime", "task", "parallel",
+    "sync",
+    "probe",
+    "queue",
+    "job",
+    "timer",
+    "cancel",
+    "runtime",
+    "task",
+    "channel",
+    "time",
+    "simulation",
+    "parallel",
 ];
 
 /// The root re-exports from everywhere, and models set whole protocols going.

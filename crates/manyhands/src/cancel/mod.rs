@@ -1,7 +1,7 @@
 //! Cooperative cancellation: a source that can cancel, and tokens that can tell.
 //!
 //! Only who holds the [`Source`] can cancel. A [`Token`] is a cheap copy that says whether that has
-//! happened and runs callbacks when it does. Nothing is ever stopped by force: loops look at their token
+//! happened, runs callbacks when it does, and can be awaited. Nothing is ever stopped by force: loops look at their token
 //! between items, and a body that runs long looks itself.
 //!
 //! # Examples
@@ -19,8 +19,10 @@
 //! ```
 
 mod registration;
+mod until_cancelled;
 
 pub use registration::Registration;
+pub use until_cancelled::UntilCancelled;
 
 use registration::Callbacks;
 use std::error::Error;
@@ -90,7 +92,8 @@ impl Source {
         }
     }
 
-    /// Cancels, and runs the callbacks on this thread, the newest first. Later calls do nothing.
+    /// Cancels, runs the callbacks on this thread, and wakes the futures that wait, the newest first. Later
+    /// calls do nothing.
     ///
     /// # Blocking
     /// As long as the callbacks take.
@@ -99,6 +102,21 @@ impl Source {
     /// When callbacks panic: every callback is run, then the panics go on together.
     pub fn cancel(&self) {
         self.callbacks.cancel();
+    }
+
+    /// What cancels this source, if it or a token of it is still there.
+    pub(crate) fn canceller(&self) -> impl Fn() + Send + 'static {
+        let callbacks = Arc::downgrade(&self.callbacks);
+        move || {
+            if let Some(callbacks) = callbacks.upgrade() {
+                callbacks.cancel();
+            }
+        }
+    }
+
+    /// Keeps `guard` until this is called again or the source and all its tokens are gone.
+    pub(crate) fn keep(&self, guard: Box<dyn Send>) {
+        self.callbacks.keep(guard);
     }
 }
 

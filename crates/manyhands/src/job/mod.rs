@@ -8,15 +8,17 @@
 #[cfg(not(loom))]
 pub(crate) mod block;
 mod execution;
+mod home;
 mod latch;
 mod payload;
 mod unwind;
 
 pub(crate) use execution::ExecutionId;
+pub(crate) use home::{Home, Place};
 pub(crate) use latch::{Latch, SeatNumber};
 pub use payload::PanicPayload;
 pub use unwind::AggregatePanic;
-pub(crate) use unwind::{AbortOnUnwind, Payload, catch, resume_all};
+pub(crate) use unwind::{AbortOnUnwind, Payload, catch, contain, resume_all};
 
 use crate::queue::Linked;
 use crate::sync::atomic::AtomicPtr;
@@ -26,43 +28,98 @@ use std::ptr;
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Job {
-    perform: unsafe fn(*mut Self, Action) -> bool,
-    /// Written by the queue that the job is pushed to; jobs in a deque have no use for it.
+    kind: *const JobKind,
+    /// Written by the queue that the job is pushed to; jobs in a deque have no use for it. A task that is
+    /// in no queue may keep something else here.
     link: AtomicPtr<Self>,
 }
 
-/// What to do with a job. Each job is given exactly one action.
+/// What can be done with the jobs of one type.
+#[derive(Debug)]
+pub(crate) struct JobKind {
+    perform: unsafe fn(*mut Job, Action<'_>) -> bool,
+    cancel: unsafe fn(*mut Job),
+}
+
+/// What to do with a job. Each job in a queue or deque is given exactly one action when it is taken out.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Action {
+pub(crate) enum Action<'home> {
     /// Run it, as this execution.
     Run(ExecutionId),
-    /// Do not run it. A task is dropped, because the runtime ends; a job on its owner's stack goes back
-    /// to the owner.
-    Discard,
+    /// It was taken by mistake: it goes back to its owner, undone.
+    GiveBack,
+    /// Do not run it: the runtime of this home ends. A task is dropped.
+    Drop(&'home Home),
+}
+
+impl JobKind {
+    /// Jobs that are performed by `perform` and cannot be cancelled.
+    ///
+    /// `perform` is given a pointer to the job and must not unwind. It returns false when somebody else has
+    /// run the job before.
+    pub(crate) const fn new(perform: unsafe fn(*mut Job, Action<'_>) -> bool) -> Self {
+        Self::cancellable(perform, |_| {})
+    }
+
+    /// As [`new`](Self::new), for jobs that may wait in a [`Home`]: `cancel` asks such a job to end, queues it
+    /// for that if need be, and must not unwind.
+    pub(crate) const fn cancellable(
+        perform: unsafe fn(*mut Job, Action<'_>) -> bool,
+        cancel: unsafe fn(*mut Job),
+    ) -> Self {
+        Self { perform, cancel }
+    }
 }
 
 impl Job {
-    /// A job that is performed by `perform`, which is given a pointer to this job.
-    ///
-    /// `perform` must not unwind. It returns false when somebody else has run the job before.
+    /// A job of this kind.
     #[inline(always)]
-    pub(crate) fn new(perform: unsafe fn(*mut Self, Action) -> bool) -> Self {
+    pub(crate) fn new(kind: *const JobKind) -> Self {
         Self {
-            perform,
+            kind,
             link: AtomicPtr::new(ptr::null_mut()),
         }
+    }
+
+    /// The kind it was made with.
+    pub(crate) fn kind(&self) -> *const JobKind {
+        self.kind
     }
 
     /// Performs the job. Returns false when there was nothing left to do, because whoever waits for the
     /// job has run it in place.
     ///
     /// # Safety
-    /// 1. `job` is valid. 2. Nobody performs it a second time.
-    pub(crate) unsafe fn perform(job: *mut Self, action: Action) -> bool {
+    /// 1. `job` is valid. 2. The caller has taken it, and performs it once.
+    pub(crate) unsafe fn perform(job: *mut Self, action: Action<'_>) -> bool {
         // SAFETY: valid by 1.
-        let perform = unsafe { (*job).perform };
-        // SAFETY: this is the job the function was stored in; once, by 2.
+        let kind = unsafe { (*job).kind };
+        // SAFETY: kinds are never freed.
+        let perform = unsafe { (*kind).perform };
+        // SAFETY: this is a job of the kind; once, by 2.
         unsafe { perform(job, action) }
+    }
+
+    /// Asks a waiting job to end.
+    ///
+    /// # Safety
+    /// `job` is registered in a [`Home`] for as long as this call takes.
+    pub(crate) unsafe fn cancel(job: *mut Self) {
+        // SAFETY: valid while registered.
+        let kind = unsafe { (*job).kind };
+        // SAFETY: kinds are never freed.
+        let cancel = unsafe { (*kind).cancel };
+        // SAFETY: this is a job of the kind.
+        unsafe { cancel(job) };
+    }
+
+    /// What a job that is in no queue keeps instead of a link.
+    ///
+    /// # Safety
+    /// `job` is valid, in no queue, and the caller's to queue or to keep.
+    pub(crate) unsafe fn spare_word<'a>(job: *mut Self) -> &'a AtomicPtr<Self> {
+        // SAFETY: valid by the caller's promise.
+        unsafe { &(*job).link }
     }
 }
 

@@ -17,6 +17,14 @@ pub(crate) fn catch<R>(work: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(work))
 }
 
+/// Runs what may panic where nobody is interested.
+pub(crate) fn contain(work: impl FnOnce()) {
+    if let Err(payload) = catch(work) {
+        // The payload may itself panic when dropped.
+        let _ = catch(|| drop(payload));
+    }
+}
+
 /// Resumes the panics of one call: a single one as it was, several as an [`AggregatePanic`].
 pub(crate) fn resume_all(mut payloads: Vec<Payload>) {
     match payloads.len() {

@@ -13,15 +13,21 @@
 //! the protocols, whose steps are written out again where a model needs them.
 
 mod cancel;
+mod channel;
+mod channel_to_all;
 mod deque;
 mod execution;
 mod forced;
+mod home;
 mod idle;
 mod latch;
 mod open;
 mod scope;
+mod short_lock;
+mod signal;
 mod task;
 mod task_queue;
+mod timer;
 
 use crate::queue::Linked;
 use crate::sync::atomic::AtomicPtr;

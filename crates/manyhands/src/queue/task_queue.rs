@@ -67,6 +67,15 @@ impl<T: Linked> Run<T> {
     }
 }
 
+/// What a pusher found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pushed {
+    /// The queue was empty.
+    First,
+    /// Others waited, or somebody was about to take the last of them.
+    BehindOthers,
+}
+
 /// A queue of tasks.
 #[derive(Debug)]
 pub(crate) struct TaskQueue<T> {
@@ -89,12 +98,12 @@ impl<T: Linked> TaskQueue<T> {
         }
     }
 
-    /// Adds a task at the back.
+    /// Adds a task at the back. Returns whether the queue was empty before.
     ///
     /// # Safety
     /// 1. `task` is valid and stays so until it is taken. 2. It is in no queue.
-    pub(crate) unsafe fn push(&self, task: *mut T) {
-        self.push_chain(task, task);
+    pub(crate) unsafe fn push(&self, task: *mut T) -> Pushed {
+        self.push_chain(task, task)
     }
 
     /// Whether nothing was pushed that has not been taken. Exact in the order of `back`'s exchanges.
@@ -154,7 +163,7 @@ impl<T: Linked> TaskQueue<T> {
         self.push_chain(first, last);
     }
 
-    fn push_chain(&self, first: *mut T, last: *mut T) {
+    fn push_chain(&self, first: *mut T, last: *mut T) -> Pushed {
         // SAFETY: valid by the promise of `push` or `append`.
         let link = unsafe { T::link(last) };
         // Relaxed: published by the exchange.
@@ -164,11 +173,13 @@ impl<T: Linked> TaskQueue<T> {
         if before.is_null() {
             // Release: publishes the task to the taker's Acquire in `take_front`.
             self.front.store(first, Ordering::Release);
+            Pushed::First
         } else {
             // SAFETY: a task that was `back` stays valid until its link is set: the taker waits for it.
             let link = unsafe { T::link(before) };
             // Release: publishes the task to the taker's Acquire in `take_front`.
             link.store(first, Ordering::Release);
+            Pushed::BehindOthers
         }
     }
 

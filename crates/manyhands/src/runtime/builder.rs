@@ -146,6 +146,18 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// Of a runtime that starts no threads, because the calling one is its worker.
+    pub(crate) fn for_one_thread() -> Self {
+        Self {
+            workers: 1,
+            threads_max: 1,
+            stack_size: None,
+            name: None,
+            on_start: None,
+            on_stop: None,
+        }
+    }
+
     /// The name of worker `index`. A naming function that panics gets the default name.
     pub(crate) fn name_of(&self, index: usize) -> String {
         let own = self

@@ -4,18 +4,25 @@
 //! order, or never: each takes its own entry out, and an entry keeps its runtime's memory alive.
 //!
 //! Not here: what is done there.
+//!
+//! Unsafe: woken tasks are queued by pointer, and find their runtime through their home.
 
+use crate::job::{Home, Job, Place};
+use crate::queue::Pushed;
 use crate::runtime::idle::Activity;
 use crate::runtime::seat::{Occupant, Seat};
 use crate::runtime::{Runtime, Shared};
 use crate::sync::thread_state;
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
+use std::ptr;
 use std::sync::{Arc, OnceLock};
 
 thread_local! {
     /// The seat that calls use now: what [`recompute`] found in the stack.
     static SEAT: Cell<Option<&'static Seat>> = const { Cell::new(None) };
+    /// The seat of a worker thread, whatever it has entered since.
+    static WORKER: Cell<Option<&'static Seat>> = const { Cell::new(None) };
     static STACK: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
     static NEXT_ID: Cell<u64> = const { Cell::new(0) };
     static THREAD: Cell<u64> = const { Cell::new(0) };
@@ -33,6 +40,74 @@ struct Frame {
 #[inline(always)]
 pub(crate) fn seat() -> Option<&'static Seat> {
     SEAT.get()
+}
+
+/// The seat of the calling thread, if it is a worker, with its runtime; whatever it has entered since.
+#[inline]
+pub(crate) fn worker() -> Option<(&'static Seat, &'static Shared)> {
+    let seat = WORKER.get()?;
+    Some((seat, seat.runtime()))
+}
+
+/// The seat of the calling thread with its runtime, if it takes part in one.
+#[inline]
+pub(crate) fn seat_of_runtime() -> Option<(&'static Seat, &'static Shared)> {
+    let seat = seat()?;
+    Some((seat, seat.runtime_or_none()?))
+}
+
+/// Queues a task that was taken out of its home, to be run or dropped there: on a thread that takes part in
+/// the task's runtime at the back of its own queue, else at the back of the runtime's.
+///
+/// # Safety
+/// `job` is registered in `home` at `place`, in no queue, and the caller's to queue.
+pub(crate) unsafe fn requeue(home: &'static Home, place: Place, job: *mut Job, caller: Caller) {
+    if let Some((seat, shared)) = seat_of_runtime()
+        && ptr::eq(shared.home(), home)
+    {
+        // SAFETY: valid until it is taken, by the caller's promise.
+        let pushed = unsafe { seat.tasks.push(job) };
+        let is_about_to_look = caller == Caller::Poll || seat.is_turning.get();
+        let comes_itself = is_about_to_look && pushed == Pushed::First && seat.is_worker();
+        if !comes_itself {
+            shared.wake_if_nobody_searches();
+        }
+        return;
+    }
+    let visit = home.visit(place.shard());
+    // SAFETY: a home with a registered task belongs to a runtime, which does not end during a visit.
+    let shared = unsafe { &*visit.runtime().cast::<Shared>() };
+    // SAFETY: as above.
+    unsafe { shared.inject(job) };
+}
+
+/// What the calling thread is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Caller {
+    /// A worker polls a task, and will soon look for the next. If it is kept from that after all, the monitor
+    /// finds somebody.
+    Poll,
+    /// Something that may take long.
+    Other,
+}
+
+/// Queues a task that belongs to the worker on `seat`, and sees to it that the worker comes for it.
+///
+/// # Safety
+/// `job` is registered in the home of the seat's runtime, in no queue, and the caller's to queue.
+pub(crate) unsafe fn requeue_local(owner: &'static Seat, job: *mut Job) {
+    if WORKER.get().is_some_and(|seat| ptr::eq(seat, owner)) {
+        // SAFETY: valid until it is taken, by the caller's promise. Taken by this very thread.
+        unsafe { owner.local.push(job) };
+        return;
+    }
+    // While the task is registered and in no queue, the runtime does not end.
+    let shared = owner.runtime();
+    let visit = shared.home().visit(owner.number.into());
+    // SAFETY: as above.
+    unsafe { owner.local.push(job) };
+    shared.wake_worker(owner);
+    drop(visit);
 }
 
 /// Calls `f` with the runtime of the calling thread: that of its seat, else the entered one, else the
@@ -93,7 +168,7 @@ fn recompute(stack: &[Frame]) {
 }
 
 /// The runtime that is used where no other is current.
-fn default_runtime() -> &'static Runtime {
+pub(crate) fn default_runtime() -> &'static Runtime {
     static DEFAULT: OnceLock<Runtime> = OnceLock::new();
     DEFAULT.get_or_init(Runtime::with_defaults)
 }
@@ -127,6 +202,8 @@ impl Drop for EnterGuard<'_> {
 pub(crate) struct Stay {
     seat: &'static Seat,
     id: u64,
+    /// The worker's seat that the thread had before, if this is a simulation on top of it.
+    before: Option<&'static Seat>,
 }
 
 impl Stay {
@@ -135,11 +212,16 @@ impl Stay {
         if THREAD.get() == 0 {
             THREAD.set(thread_state::current_thread());
         }
+        let before = WORKER.get();
+        if seat.is_worker() {
+            WORKER.set(Some(seat));
+        }
         seat.set_thread(THREAD.get());
         seat.set_occupant(Occupant::Running);
         Self {
             seat,
             id: push(shared, Some(seat)),
+            before,
         }
     }
 }
@@ -147,6 +229,9 @@ impl Stay {
 impl Drop for Stay {
     fn drop(&mut self) {
         remove(self.id);
+        if self.seat.is_worker() {
+            WORKER.set(self.before);
+        }
         self.seat.set_occupant(Occupant::None);
     }
 }

@@ -35,8 +35,9 @@ pub struct Runtime {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShutdownReport {
-    /// Tasks that were queued and had not started. Their closures were dropped, and who waits for them is
-    /// told that they were cancelled.
+    /// Closures that had not started, and futures that were queued or waiting. They were dropped, and who
+    /// waits for them is told that they were cancelled. A future that was being polled and wanted to wait is
+    /// dropped too, but not counted.
     pub dropped: usize,
 }
 
@@ -106,7 +107,8 @@ impl Runtime {
         Metrics::of(&self.shared)
     }
 
-    /// Ends the runtime: each worker finishes what it runs, and what has not started is dropped.
+    /// Ends the runtime: each worker finishes the closure, loop or poll that it runs; what has not started,
+    /// and futures that are not ready, are dropped.
     ///
     /// # Blocking
     /// Waits for the running work, but not for itself when called from one of its own workers.

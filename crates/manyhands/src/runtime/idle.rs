@@ -196,6 +196,20 @@ impl Idle {
         }
     }
 
+    /// Claims this worker if it is asleep, even if the limit is reached: only it can do what it is to do, and
+    /// another one goes to sleep for it. Returns whether the caller must wake it.
+    pub(crate) fn claim_worker(&self, worker: usize) -> bool {
+        let (word, bit) = self.locate(worker);
+        // SeqCst, all: I1. Counted before the bit is taken, because its owner may go on at once.
+        self.counts.fetch_add(AWAKE, Ordering::SeqCst);
+        let is_claimed = word.fetch_and(!bit, Ordering::SeqCst) & bit != 0;
+        if !is_claimed {
+            // SeqCst: as above.
+            self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
+        }
+        is_claimed
+    }
+
     /// Counts one more thread as awake, if the limit allows.
     fn raise_awake(&self) -> bool {
         // SeqCst: I1.

@@ -12,7 +12,7 @@
 //!
 //! Unsafe: the job lives on the owner's stack and is reached by pointer.
 
-use crate::job::{Action, Job, Latch, Payload, catch};
+use crate::job::{Action, Job, JobKind, Latch, Payload, catch};
 use crate::queue::Popped;
 use crate::runtime::seat::Seat;
 use crate::runtime::site::Site;
@@ -276,7 +276,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
     #[inline(always)]
     fn new(closure: F) -> Self {
         Self {
-            job: Job::new(Self::perform),
+            job: Job::new(const { &JobKind::new(Self::perform) }),
             latch: Latch::new(),
             closure: UnsafeCell::new(ManuallyDrop::new(closure)),
             result: UnsafeCell::new(MaybeUninit::uninit()),
@@ -332,7 +332,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
     }
 
     /// The thief's part: see [`Job::perform`].
-    unsafe fn perform(job: *mut Job, action: Action) -> bool {
+    unsafe fn perform(job: *mut Job, action: Action<'_>) -> bool {
         let this = job.cast::<Self>();
         // SAFETY: the job is the first field of a live struct, whose latch is not final yet.
         let latch = unsafe { &raw const (*this).latch };
@@ -346,7 +346,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
                 unsafe { Latch::set(latch) }
             }
             // SAFETY: valid until the exchange.
-            Action::Discard => unsafe { Latch::give_back(latch) },
+            Action::GiveBack | Action::Drop(_) => unsafe { Latch::give_back(latch) },
         };
         if let Some(sleeper) = sleeper {
             Seat::wake(sleeper);

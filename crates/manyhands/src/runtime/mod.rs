@@ -7,6 +7,9 @@ pub(crate) use open::{OpenSlot, Shared as OpenCall};
 
 pub(crate) mod idle;
 
+mod blocking;
+pub(crate) use blocking::blocking;
+
 #[cfg(not(loom))]
 mod builder;
 #[cfg(not(loom))]
@@ -31,8 +34,13 @@ pub(crate) mod seat;
 pub(crate) mod series;
 #[cfg(not(loom))]
 mod shared;
+pub(crate) mod signal;
+#[cfg(not(loom))]
+pub(crate) mod simulator;
 #[cfg(not(loom))]
 pub(crate) mod site;
+#[cfg(not(loom))]
+pub(crate) mod timers;
 #[cfg(not(loom))]
 mod topology;
 #[cfg(not(loom))]

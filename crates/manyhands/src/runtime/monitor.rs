@@ -2,6 +2,7 @@
 //!
 //! It exposes private work of an owner that is stuck in a long job, wakes a worker where work is visible
 //! and nobody comes, and lets one more thread run for each that it finds off the processor inside a job.
+//! It turns the wheel of the outside's timers, and those of workers that are late with it.
 //! It ticks only while somebody takes part in the runtime, less and less often when it finds nothing to
 //! do, and sleeps when all sleep.
 //!
@@ -70,12 +71,23 @@ impl Monitor {
         }
     }
 
+    /// Makes it look at the timers anew, on or off.
+    pub(crate) fn rouse(&self, shared: &Weak<Shared>) {
+        // SeqCst: M1.
+        if self.switch.state.load(Ordering::SeqCst) != CLOSED {
+            self.unpark_or_start(shared);
+        }
+    }
+
     #[cold]
     fn switch_on(&self, shared: &Weak<Shared>) {
         // SeqCst: M1.
-        if !self.switch.transition(OFF, ON) {
-            return;
+        if self.switch.transition(OFF, ON) {
+            self.unpark_or_start(shared);
         }
+    }
+
+    fn unpark_or_start(&self, shared: &Weak<Shared>) {
         let mut thread = lock(&self.thread);
         if thread.is_some() {
             self.switch.parker.unpark();
@@ -112,23 +124,37 @@ enum Finding {
 }
 
 /// The monitor's thread.
-fn watch(switch: &Switch, shared: &Weak<Shared>) {
+fn watch(switch: &Switch, weak: &Weak<Shared>) {
     let mut interval = INTERVAL_MIN;
     let mut quiet = Duration::ZERO;
     let mut samples = Samples::default();
     loop {
+        let Some(shared) = weak.upgrade() else {
+            return;
+        };
         // SeqCst: M1.
         match switch.state.load(Ordering::SeqCst) {
-            ON => switch.parker.park_timeout(interval),
+            ON => {
+                let limit = shared.fire_overdue_timers().unwrap_or(Duration::MAX);
+                drop(shared);
+                switch
+                    .parker
+                    .park_timeout(interval.min(limit.max(TIMERS_APART)));
+            }
             OFF => {
-                switch.parker.park();
+                let limit = shared.fire_outside_timers();
+                drop(shared);
+                match limit {
+                    None => switch.parker.park(),
+                    Some(limit) => switch.parker.park_timeout(limit),
+                }
                 interval = INTERVAL_MIN;
                 quiet = Duration::ZERO;
                 continue;
             }
             _ => return,
         }
-        let Some(shared) = shared.upgrade() else {
+        let Some(shared) = weak.upgrade() else {
             return;
         };
         let finding = tick(&shared, &mut samples);
@@ -242,6 +268,8 @@ const OFF: u32 = 0;
 const ON: u32 = 1;
 const CLOSED: u32 = 2;
 
+/// Looks at the timers of busy workers are at least so far apart.
+const TIMERS_APART: Duration = Duration::from_micros(500);
 const INTERVAL_MIN: Duration = Duration::from_micros(200);
 const INTERVAL_MAX: Duration = Duration::from_millis(10);
 /// So long without anybody, and the monitor sleeps. Waking it again costs who comes next a system call.

@@ -16,7 +16,9 @@
 //!
 //! Unsafe: closures borrow for `'scope`, which is erased in the queue.
 
-use crate::job::{Action, ExecutionId, Job, Latch, Payload, SeatNumber, block, catch, resume_all};
+use crate::job::{
+    Action, ExecutionId, Job, JobKind, Latch, Payload, SeatNumber, block, catch, resume_all,
+};
 use crate::queue::TaskQueue;
 use crate::runtime::open::{OpenSlot, Shared as OpenCall};
 use crate::runtime::seat::Seat;
@@ -144,7 +146,7 @@ impl<'scope> Scope<'scope> {
     {
         self.count_spawned();
         let spawned = block::allocate(Spawned {
-            job: Job::new(Spawned::<F>::perform),
+            job: Job::new(const { &JobKind::new(Spawned::<F>::perform) }),
             scope: ptr::from_ref(self).cast(),
             closure,
         });
@@ -292,7 +294,7 @@ struct Spawned<F> {
 
 impl<'scope, F: FnOnce(&Scope<'scope>) + Send + 'scope> Spawned<F> {
     /// See [`Job::perform`]. A scope outlives its runtime's closing, so its closures are always run.
-    unsafe fn perform(job: *mut Job, _action: Action) -> bool {
+    unsafe fn perform(job: *mut Job, _action: Action<'_>) -> bool {
         // SAFETY: a job is never null.
         let spawned = unsafe { NonNull::new_unchecked(job.cast::<Self>()) };
         // SAFETY: the job is the first field of a cell allocated by `spawn`, performed once.

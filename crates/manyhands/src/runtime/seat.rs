@@ -22,8 +22,10 @@ use crate::queue::{Deque, TaskQueue};
 use crate::runtime::Shared;
 use crate::runtime::open::OpenSlot;
 use crate::runtime::placement::Placement;
+use crate::runtime::signal::Signal;
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, Padded, Parker, lock, thread_state};
+use crate::timer::Timers;
 use std::cell::Cell;
 use std::ptr;
 
@@ -38,8 +40,14 @@ pub(crate) struct Seat {
     pub(crate) slots: Padded<[OpenSlot; OPEN_DEPTH]>,
     /// Tasks the occupant has spawned or taken a run of.
     pub(crate) tasks: TaskQueue<Job>,
+    /// What waits for a time and was first polled by the occupant, a worker.
+    pub(crate) timers: Padded<Timers>,
+    /// Tasks that only the occupant may run, a worker.
+    pub(crate) local: TaskQueue<Job>,
     /// Where the occupant sleeps.
     pub(crate) parker: Parker,
+    /// Raised by wakers of what the occupant blocks on.
+    pub(crate) signal: Signal,
     /// What the occupant has done.
     pub(crate) counters: Padded<SeatCounters>,
     /// Names the occupant's thread, or 0. Written by it, read by the monitor.
@@ -58,12 +66,16 @@ pub(crate) struct Seat {
     pub(crate) open_depth: Cell<usize>,
     /// Occupant: pushes until the next heartbeat.
     pub(crate) pushes_to_beat: Cell<u32>,
+    /// Occupant: turns its wheel between two jobs.
+    pub(crate) is_turning: Cell<bool>,
     /// Occupant: inside a join that is being timed.
     pub(crate) in_timed_join: Cell<bool>,
     /// Occupant: ticks of the last heartbeat that woke somebody.
     pub(crate) last_wake: Cell<u64>,
     /// Occupant: state of a small random generator.
     pub(crate) random: Cell<u32>,
+    /// The occupant's number among the workers, or [`NO_WORKER`].
+    worker: AtomicU32,
     /// Occupant: the place in its runtime's guest mask, if it is a guest.
     pub(crate) guest_place: Cell<usize>,
     level: Cell<usize>,
@@ -105,7 +117,10 @@ impl Seat {
             deque: Padded(Deque::new()),
             slots: Padded(std::array::from_fn(|_| OpenSlot::new())),
             tasks: TaskQueue::new(),
+            timers: Padded(Timers::new()),
+            local: TaskQueue::new(),
             parker: Parker::new(),
+            signal: Signal::new(),
             counters: Padded::default(),
             thread: AtomicU64::new(0),
             placement: Placement::default(),
@@ -120,9 +135,11 @@ impl Seat {
             occupant: AtomicU32::new(Occupant::None as u32),
             open_depth: Cell::new(0),
             pushes_to_beat: Cell::new(1),
+            is_turning: Cell::new(false),
             in_timed_join: Cell::new(false),
             last_wake: Cell::new(0),
             random: Cell::new(u32::from(number) * 2 + 1),
+            worker: AtomicU32::new(NO_WORKER),
             guest_place: Cell::new(0),
             level: Cell::new(0),
             sequence: Cell::new(0),
@@ -146,11 +163,16 @@ impl Seat {
 
     /// Lends a seat without a runtime to a thread that only waits. Such a seat can be woken, no more.
     pub(crate) fn borrow_to_wait<R>(f: impl FnOnce(&'static Self) -> R) -> R {
+        struct Borrowed(&'static Seat);
+        impl Drop for Borrowed {
+            fn drop(&mut self) {
+                self.0.give_back();
+            }
+        }
         let seat =
             Self::take(ptr::null()).expect("fewer than 65,536 threads take part or wait at once");
-        let result = f(seat);
-        seat.give_back();
-        result
+        let lent = Borrowed(seat);
+        f(lent.0)
     }
 
     /// Takes an unused seat for `runtime`, which must give it back before it is freed.
@@ -171,6 +193,7 @@ impl Seat {
         };
         seat.counters.reset();
         seat.tasks.forget_contentions();
+        seat.timers.open();
         // Relaxed: read by the occupant, to whom the seat is handed over with synchronisation.
         seat.runtime.store(runtime.cast_mut(), Ordering::Relaxed);
         Some(seat)
@@ -184,12 +207,15 @@ impl Seat {
             "a seat is given back with work in its deque"
         );
         debug_assert!(
-            self.tasks.is_empty(),
+            self.tasks.is_empty() && self.local.is_empty(),
             "a seat is given back with tasks in its queue"
         );
+        self.timers.close();
         // Relaxed, both: the pool's lock hands the seat on.
         self.runtime.store(ptr::null_mut(), Ordering::Relaxed);
         self.thread.store(0, Ordering::Relaxed);
+        // Relaxed: as above.
+        self.worker.store(NO_WORKER, Ordering::Relaxed);
         self.set_occupant(Occupant::None);
         lock(&POOL).unused.push(self);
     }
@@ -208,6 +234,25 @@ impl Seat {
         let runtime = self.runtime.load(Ordering::Relaxed);
         // SAFETY: null, or set by `take`; the runtime outlives every occupant of its seats.
         unsafe { runtime.as_ref() }
+    }
+
+    /// Before it is occupied by worker `index`.
+    pub(crate) fn set_worker(&self, index: usize) {
+        let index = u32::try_from(index).expect("workers are counted with 16 bits");
+        // Relaxed: seats are handed over with synchronisation.
+        self.worker.store(index, Ordering::Relaxed);
+    }
+
+    /// The occupant's number among the workers, if it is one.
+    pub(crate) fn worker(&self) -> Option<usize> {
+        // Relaxed: as above.
+        let worker = self.worker.load(Ordering::Relaxed);
+        (worker != NO_WORKER).then_some(worker as usize)
+    }
+
+    /// Whether the occupant is a worker.
+    pub(crate) fn is_worker(&self) -> bool {
+        self.worker().is_some()
     }
 
     /// Occupant: whether `self` belongs to a runtime, and to the same as `other`.
@@ -334,6 +379,9 @@ impl Seat {
 
 /// Nested calls that one seat can hold open; deeper ones are the owner's alone.
 pub(crate) const OPEN_DEPTH: usize = 8;
+
+/// In place of a worker's number: the occupant is a guest, or nobody.
+const NO_WORKER: u32 = u32::MAX;
 
 const SEATS_MAX: usize = SeatNumber::MAX as usize + 1;
 

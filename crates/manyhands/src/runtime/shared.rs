@@ -4,7 +4,7 @@
 //!
 //! Unsafe: seats are kept as pointers to leaked memory; queues take jobs by pointer.
 
-use crate::job::{Action, Job};
+use crate::job::{Action, Home, Job};
 use crate::probe::SharedCounter;
 use crate::queue::TaskQueue;
 use crate::runtime::builder::Settings;
@@ -12,9 +12,11 @@ use crate::runtime::idle::{Claim, Idle};
 use crate::runtime::monitor::Monitor;
 use crate::runtime::open::OpenSlot;
 use crate::runtime::seat::Seat;
+use crate::runtime::timers::Clock;
 use crate::runtime::{current, worker};
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, Padded, clock, lock, thread};
+use crate::timer::Timers;
 use std::ptr;
 use std::sync::{Arc, Weak};
 
@@ -25,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) idle: Idle,
     /// Tasks that come from outside.
     pub(crate) injector: Padded<TaskQueue<Job>>,
+    /// Tasks that wait, and through which they come back.
+    home: &'static Home,
     /// Seats of workers, by worker, then of guests, by place.
     seats: Box<[AtomicPtr<Seat>]>,
     /// One bit a guest place, set while it is taken.
@@ -34,6 +38,10 @@ pub(crate) struct Shared {
     /// How long a woken worker takes to run, in ticks, smoothed.
     wake_latency: AtomicU64,
     monitor: Monitor,
+    /// What time it is.
+    pub(crate) clock: Clock,
+    /// What waits for a time on threads that are not workers.
+    pub(crate) outside_timers: &'static Timers,
     /// No task is started any more; those that run are finished, with all the help they need.
     closing: AtomicBool,
     /// Nothing runs any more: workers leave.
@@ -49,11 +57,17 @@ pub(crate) struct Shared {
 impl Shared {
     /// A runtime without threads; they start when there is work for them.
     pub(crate) fn new(settings: Settings) -> Arc<Self> {
+        Self::with_clock(settings, Clock::System)
+    }
+
+    /// A runtime by this clock.
+    pub(crate) fn with_clock(settings: Settings, clock: Clock) -> Arc<Self> {
         let (workers, threads_max) = (settings.workers, settings.threads_max);
-        Arc::new_cyclic(|this| Self {
+        Arc::new_cyclic(|this: &Weak<Self>| Self {
             settings,
             idle: Idle::new(workers, threads_max),
             injector: Padded(TaskQueue::new()),
+            home: Home::take(this.as_ptr().cast()),
             seats: (0..threads_max + GUESTS_MAX)
                 .map(|_| AtomicPtr::new(ptr::null_mut()))
                 .collect(),
@@ -61,6 +75,8 @@ impl Shared {
             guests_end: AtomicUsize::new(0),
             wake_latency: AtomicU64::new(clock::ticks_in(WAKE_NANOS_FIRST)),
             monitor: Monitor::new(),
+            clock,
+            outside_timers: Timers::take(),
             closing: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             dropped: AtomicUsize::new(0),
@@ -68,6 +84,11 @@ impl Shared {
             threads_started: SharedCounter::default(),
             this: Weak::clone(this),
         })
+    }
+
+    /// Where this runtime's tasks are registered while they wait.
+    pub(crate) fn home(&self) -> &'static Home {
+        self.home
     }
 
     /// Another owner of this.
@@ -84,10 +105,15 @@ impl Shared {
     }
 
     /// Worker: whether it may leave. Work that still runs may need the help of every worker, so nobody
-    /// leaves before all have announced sleep; whoever finds that tells the others.
+    /// leaves before all have announced sleep, and before every task is gone that only one of them may drop;
+    /// whoever finds that tells the others.
     pub(crate) fn is_over(&self) -> bool {
         // SeqCst, both: as for `closing`.
-        if self.is_closing() && !self.ended.load(Ordering::SeqCst) && self.idle.is_nobody_awake() {
+        if self.is_closing()
+            && !self.ended.load(Ordering::SeqCst)
+            && self.idle.is_nobody_awake()
+            && self.home.is_empty()
+        {
             self.ended.store(true, Ordering::SeqCst);
             self.all_seats().for_each(|seat| seat.parker.unpark());
         }
@@ -123,7 +149,9 @@ impl Shared {
             self.arm_monitor();
             match claimed {
                 Claim::Asleep(index) => {
-                    self.unpark_worker(index);
+                    if let Some(seat) = self.seat_at(index) {
+                        Self::unpark_claimed(seat);
+                    }
                     return true;
                 }
                 Claim::Unstarted(index) if self.start_worker(index) => return true,
@@ -133,14 +161,23 @@ impl Shared {
         false
     }
 
-    fn unpark_worker(&self, index: usize) {
-        if let Some(seat) = self.seat_at(index) {
-            // Relaxed: a measurement.
-            seat.woken_at
-                .store(clock::ticks().max(1), Ordering::Relaxed);
-            seat.placement.steer_away();
-            seat.parker.unpark();
+    /// Wakes the worker on `seat`, for work that only it may do.
+    pub(crate) fn wake_worker(&self, seat: &Seat) {
+        if seat
+            .worker()
+            .is_some_and(|index| self.idle.claim_worker(index))
+        {
+            self.arm_monitor();
+            Self::unpark_claimed(seat);
         }
+    }
+
+    fn unpark_claimed(seat: &Seat) {
+        // Relaxed: a measurement.
+        seat.woken_at
+            .store(clock::ticks().max(1), Ordering::Relaxed);
+        seat.placement.steer_away();
+        seat.parker.unpark();
     }
 
     /// Room has become free: wakes a worker if there is something for it.
@@ -179,6 +216,11 @@ impl Shared {
     /// Makes sure that the monitor watches.
     pub(crate) fn arm_monitor(&self) {
         self.monitor.arm(&self.this);
+    }
+
+    /// Makes the monitor look at the outside's timers anew.
+    pub(crate) fn rouse_monitor(&self) {
+        self.monitor.rouse(&self.this);
     }
 
     /// The seats of started workers and of guests past and present.
@@ -247,8 +289,7 @@ impl Shared {
     ///
     /// Called from one of its own workers, it does not wait for them.
     pub(crate) fn close(&self) -> usize {
-        // SeqCst: see `is_closing`.
-        self.closing.store(true, Ordering::SeqCst);
+        self.begin_to_close();
         self.discard_queued();
         self.all_seats().for_each(|seat| seat.parker.unpark());
         let here = thread::current().id();
@@ -262,10 +303,18 @@ impl Shared {
                 let _ = thread.join();
             }
             self.monitor.close();
+            self.close_timers();
+            self.discard_rest();
         }
-        self.discard_queued();
         // Relaxed: an exact count once the threads have ended.
         self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Lets no task start or wait any more.
+    pub(crate) fn begin_to_close(&self) {
+        // SeqCst: see `is_closing`.
+        self.closing.store(true, Ordering::SeqCst);
+        self.cancel_waiting();
     }
 
     fn next_thread(&self) -> Option<thread::JoinHandle<()>> {
@@ -293,6 +342,29 @@ impl Shared {
         Some(seat)
     }
 
+    /// The seat of the one worker of a simulated runtime, whose thread is the calling one. Nobody can be
+    /// woken in it, and no monitor comes.
+    pub(crate) fn seat_simulator(&self) -> &'static Seat {
+        let claim = self.idle.claim();
+        assert_eq!(
+            claim,
+            Some(Claim::Unstarted(0)),
+            "a new runtime has no worker"
+        );
+        self.monitor.close();
+        self.seat_worker(0)
+            .expect("fewer than 65,536 threads take part or wait at once")
+    }
+
+    /// Takes a seat for worker `index`; `None` if there are no more.
+    fn seat_worker(&self, index: usize) -> Option<&'static Seat> {
+        let seat = Seat::take(self)?;
+        seat.set_worker(index);
+        // Release: pairs with the Acquire in `seat_at`.
+        self.seats[index].store(ptr::from_ref(seat).cast_mut(), Ordering::Release);
+        Some(seat)
+    }
+
     /// Starts the thread of worker `index`; false if there can be none.
     #[cold]
     fn start_worker(&self, index: usize) -> bool {
@@ -307,11 +379,9 @@ impl Shared {
             return false;
         }
         // An earlier start that failed has left its seat there.
-        let Some(seat) = self.seat_at(index).or_else(|| Seat::take(self)) else {
+        let Some(seat) = self.seat_at(index).or_else(|| self.seat_worker(index)) else {
             return false;
         };
-        // Release: pairs with the Acquire in `seat_at`.
-        self.seats[index].store(ptr::from_ref(seat).cast_mut(), Ordering::Release);
         let mut builder = thread::Builder::new().name(name);
         if let Some(size) = self.settings.stack_size {
             builder = builder.stack_size(size);
@@ -330,18 +400,47 @@ impl Shared {
         true
     }
 
+    /// Lets no task wait any more, and queues those that do, to be dropped.
+    fn cancel_waiting(&self) {
+        self.home.close(|job| {
+            // SAFETY: registered, because the home is locked.
+            unsafe { Job::cancel(job) };
+        });
+    }
+
+    /// Lets no timer wait here any more. Futures that other runtimes poll are told to go elsewhere.
+    fn close_timers(&self) {
+        self.outside_timers.close();
+        self.worker_seats().for_each(|seat| seat.timers.close());
+    }
+
+    /// Drops what is queued or being queued, until nothing is left. No worker runs any more.
+    fn discard_rest(&self) {
+        self.discard_queued();
+        while !self.home.is_deserted() {
+            // Somebody outside is about to queue a task that it has woken.
+            thread::yield_now();
+            self.discard_queued();
+        }
+    }
+
     /// Drops every queued task without running it.
     pub(crate) fn discard_queued(&self) {
         let queues = self.all_seats().map(|seat| &seat.tasks);
         for queue in std::iter::once(&*self.injector).chain(queues) {
             while let Some(run) = queue.take(1) {
                 // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.
-                let is_dropped = unsafe { Job::perform(run.first, Action::Discard) };
-                // Relaxed: a count.
-                self.dropped
-                    .fetch_add(usize::from(is_dropped), Ordering::Relaxed);
+                let is_dropped = unsafe { Job::perform(run.first, Action::Drop(self.home)) };
+                self.count_dropped(is_dropped);
             }
         }
+    }
+
+    /// A task was taken from a queue to be dropped; it may have been run by then.
+    pub(crate) fn count_dropped(&self, is_dropped: bool) {
+        // Relaxed: a count.
+        self.dropped
+            .fetch_add(usize::from(is_dropped), Ordering::Relaxed);
     }
 }
 
@@ -349,9 +448,12 @@ impl Drop for Shared {
     fn drop(&mut self) {
         // The last thread is out: nobody pushes, nobody sits.
         self.monitor.close();
-        self.discard_queued();
-        let seats = (0..self.seats.len()).filter_map(|index| self.seat_at(index));
-        seats.for_each(Seat::give_back);
+        self.close_timers();
+        self.cancel_waiting();
+        self.discard_rest();
+        self.home.give_back();
+        self.outside_timers.give_back();
+        self.all_seats().for_each(Seat::give_back);
     }
 }
 

@@ -21,12 +21,21 @@ use crate::sync::{clock, spin_loop};
 /// Waits on `seat` until `latch` is final, helping with what it waits for.
 #[cold]
 pub(crate) fn for_latch(seat: &'static Seat, latch: &Latch) {
-    wait(
-        seat,
-        &|| latch.is_final(),
-        &|| help(seat, latch.runner()),
-        &|| latch.fall_asleep(seat.number),
-    );
+    for_work(seat, &|| latch.is_final(), &|| latch.runner(), &|| {
+        latch.fall_asleep(seat.number)
+    });
+}
+
+/// Waits on `seat` until `is_over`, helping with the execution that `runner` names. `fall_asleep` is called
+/// before the seat is parked; false means that what is waited for has happened.
+#[cold]
+pub(crate) fn for_work(
+    seat: &'static Seat,
+    is_over: &dyn Fn() -> bool,
+    runner: &dyn Fn() -> ExecutionId,
+    fall_asleep: &dyn Fn() -> bool,
+) {
+    wait(seat, is_over, &|| help(seat, runner()), fall_asleep);
 }
 
 /// Waits on `seat` until `latch` is final, running nothing: for a thread that is unwinding, where a job
@@ -101,13 +110,55 @@ fn wait(
 
 /// Parks until `is_over`; while it sleeps another worker may run in its place.
 fn sleep(seat: &'static Seat, is_over: &dyn Fn() -> bool, fall_asleep: &dyn Fn() -> bool) {
-    if seat.deque.has_private(0) {
-        // Nobody will answer demands here for a while.
-        seat.deque.expose(usize::MAX);
-    }
+    refuse_simulated(seat);
+    expose_private(seat);
     if !fall_asleep() {
         return;
     }
+    let shared = seat.runtime_or_none();
+    away(seat, || {
+        while !is_over() {
+            seat.counters.parked.bump();
+            seat.park_until_timer();
+            if seat.fire_timers()
+                && let Some(shared) = shared
+            {
+                // What was woken may be in this seat's queue, to which its occupant does not come now.
+                shared.wake_if_nobody_searches();
+            }
+        }
+    });
+}
+
+/// Calls `sleep`, which blocks `seat`'s thread in something that is not the runtime's; another worker may
+/// run in its place meanwhile, and the monitor turns its wheel.
+#[cold]
+pub(crate) fn blocked(seat: &'static Seat, sleep: impl FnOnce()) {
+    refuse_simulated(seat);
+    expose_private(seat);
+    away(seat, || {
+        seat.counters.parked.bump();
+        sleep();
+    });
+}
+
+fn refuse_simulated(seat: &'static Seat) {
+    let shared = seat.runtime_or_none();
+    assert!(
+        !shared.is_some_and(|shared| shared.clock.is_virtual()),
+        "a simulated task blocks the only thread: await instead"
+    );
+}
+
+/// Nobody will answer demands here for a while.
+fn expose_private(seat: &'static Seat) {
+    if seat.deque.has_private(0) {
+        seat.deque.expose(usize::MAX);
+    }
+}
+
+/// Says that the thread of `seat` is blocked, for as long as `sleep` takes.
+fn away(seat: &'static Seat, sleep: impl FnOnce()) {
     let shared = seat.runtime_or_none();
     if let Some(shared) = shared {
         shared.idle.begin(Activity::Blocked);
@@ -115,10 +166,7 @@ fn sleep(seat: &'static Seat, is_over: &dyn Fn() -> bool, fall_asleep: &dyn Fn()
         shared.arm_monitor();
     }
     seat.set_occupant(Occupant::Waiting);
-    while !is_over() {
-        seat.counters.parked.bump();
-        seat.parker.park();
-    }
+    sleep();
     seat.set_occupant(Occupant::Running);
     if let Some(shared) = shared {
         shared.idle.end(Activity::Blocked);
@@ -186,7 +234,7 @@ fn return_unperformed(found: Found) {
     match found {
         Found::Job(job) => {
             // SAFETY: 1. and 2.: taken from a deque just now, and not performed.
-            unsafe { Job::perform(job, Action::Discard) };
+            unsafe { Job::perform(job, Action::GiveBack) };
         }
         Found::Call(pin, owner) => {
             if pin.unpin() {

@@ -1,7 +1,9 @@
 //! The worker: look for work, run it, spin a little, sleep.
 //!
-//! Order of looking: own tasks, tasks from outside, calls that others left open, their exposed jobs, their
-//! tasks; every 61st time tasks from outside come first, so that no source can starve another.
+//! Order of looking: own tasks, in turn with those that only this worker may run, tasks from outside, calls that others left open, their exposed jobs, their
+//! tasks. Once in 61 times tasks from outside come first, and once what others have, so that no source can
+//! starve another: whatever waits in sight of a running worker is looked at before that worker has run 61
+//! more pieces of its own.
 //!
 //! Not here: what a waiting thread may run (`wait.rs`).
 //!
@@ -12,6 +14,7 @@ use crate::runtime::Shared;
 use crate::runtime::idle::Activity;
 use crate::runtime::open::Pin;
 use crate::runtime::seat::{Occupant, Seat};
+use crate::runtime::timers::Lookout;
 use crate::sync::atomic::Ordering;
 use crate::sync::{clock, spin_loop};
 
@@ -28,10 +31,13 @@ pub(crate) enum Found {
 pub(crate) fn run(shared: &Shared, seat: &'static Seat, index: usize) {
     let mut spin_nanos = SPIN_NANOS_MAX;
     let mut tick = 0_u32;
+    let mut lookout = Lookout::default();
     while !shared.is_over() {
         tick = tick.wrapping_add(1);
-        if shared.idle.is_overfull() {
+        lookout.fire_timers(seat);
+        if shared.idle.is_overfull() && seat.local.is_empty() {
             sleep(shared, seat, index);
+            lookout.hurry();
         } else if let Some(found) = find(shared, seat, tick) {
             perform(seat, found);
         } else if let Some(found) = spin(shared, seat, spin_nanos) {
@@ -46,6 +52,7 @@ pub(crate) fn run(shared: &Shared, seat: &'static Seat, index: usize) {
             if sleep(shared, seat, index) {
                 spin_nanos = spin_nanos.max(SPIN_NANOS_WOKEN);
             }
+            lookout.hurry();
         }
     }
 }
@@ -73,17 +80,36 @@ pub(crate) fn perform(seat: &Seat, found: Found) {
 /// One look at every place where work may be.
 fn find(shared: &Shared, seat: &'static Seat, tick: u32) -> Option<Found> {
     if shared.is_closing() {
+        discard_local(shared, seat);
         shared.discard_queued();
         return find_elsewhere(shared, seat);
     }
-    let outside_first = tick.is_multiple_of(OUTSIDE_FIRST_EVERY);
-    if outside_first && let Some(job) = take_tasks(shared, seat, None) {
-        return Some(job);
+    let out_of_turn = match tick % TURNS {
+        OUTSIDE_TURN => take_tasks(shared, seat, None),
+        OTHERS_TURN => find_elsewhere(shared, seat),
+        _ => None,
+    };
+    if out_of_turn.is_some() {
+        return out_of_turn;
     }
-    if let Some(run) = seat.tasks.take(1) {
+    let (first, second) = if tick.is_multiple_of(2) {
+        (&seat.local, &seat.tasks)
+    } else {
+        (&seat.tasks, &seat.local)
+    };
+    if let Some(run) = first.take(1).or_else(|| second.take(1)) {
         return Some(Found::Job(run.first));
     }
     take_tasks(shared, seat, None).or_else(|| find_elsewhere(shared, seat))
+}
+
+/// Drops the tasks that only this worker may drop.
+pub(crate) fn discard_local(shared: &Shared, seat: &Seat) {
+    while let Some(run) = seat.local.take(1) {
+        // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.
+        let is_dropped = unsafe { Job::perform(run.first, Action::Drop(shared.home())) };
+        shared.count_dropped(is_dropped);
+    }
 }
 
 /// Looks at the other seats, starting anywhere.
@@ -141,7 +167,7 @@ fn spin(shared: &Shared, seat: &'static Seat, nanos: u64) -> Option<Found> {
     found
 }
 
-/// Sleeps until claimed, until there is work after all, or until the runtime has ended. Returns whether
+/// Sleeps until claimed, until there is work after all or a timer is due, or until the runtime has ended. Returns whether
 /// somebody woke it.
 fn sleep(shared: &Shared, seat: &'static Seat, index: usize) -> bool {
     shared.idle.announce(index);
@@ -152,18 +178,26 @@ fn sleep(shared: &Shared, seat: &'static Seat, index: usize) -> bool {
             // It stays announced: nobody is awake any more.
             return false;
         }
-        if shared.idle.has_room() && shared.has_visible_work(Some(seat)) {
+        let has_own_work = !seat.local.is_empty();
+        if has_own_work || (shared.idle.has_room() && shared.has_visible_work(Some(seat))) {
             break;
         }
         seat.counters.parked.bump();
         seat.placement.fall_asleep();
-        seat.parker.park();
+        seat.park_until_timer();
         if !shared.idle.is_announced(index) {
             woken = true;
             break;
         }
+        if seat.is_timer_due() {
+            break;
+        }
     }
     shared.idle.withdraw(index);
+    if !woken {
+        // Whoever wakes another sees to this for it.
+        shared.arm_monitor();
+    }
     seat.placement.wake_up();
     seat.set_occupant(Occupant::Running);
     // Relaxed: a measurement.
@@ -174,7 +208,11 @@ fn sleep(shared: &Shared, seat: &'static Seat, index: usize) -> bool {
     woken
 }
 
-const OUTSIDE_FIRST_EVERY: u32 = 61;
+/// Once in so many looks tasks from outside come first, and once the work of other seats. Prime, so that it
+/// does not beat with what tasks do in rounds.
+const TURNS: u32 = 61;
+const OUTSIDE_TURN: u32 = 0;
+const OTHERS_TURN: u32 = 30;
 /// Most tasks moved in one go: enough to share the price of a steal, few enough to leave some behind.
 const TASKS_TAKEN_MAX: usize = 32;
 /// Spin-loop hints between two looks.

@@ -36,6 +36,11 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
+/// When this process first asked for the time; nothing here is earlier.
+pub(crate) fn first() -> Instant {
+    origin().0
+}
+
 /// Compares ticks with the system clock since the first call and stores the ratio.
 ///
 /// The monitor calls this now and then; the longer the time since the first call, the better the ratio.

@@ -5,14 +5,18 @@
 
 #[cfg(not(loom))]
 mod affinity;
+pub(crate) mod cell;
 #[cfg(not(loom))]
 pub(crate) mod clock;
 pub(crate) mod fence;
+#[cfg(loom)]
+mod model_lock;
 mod padded;
 mod park;
 mod prefetch;
 #[cfg(loom)]
 mod seq_cst;
+pub(crate) mod short_lock;
 #[cfg(not(loom))]
 pub(crate) mod thread_state;
 
@@ -20,9 +24,14 @@ pub(crate) mod thread_state;
 pub(crate) use affinity::allowed_cpus;
 #[cfg(all(target_os = "linux", not(loom)))]
 pub(crate) use affinity::{CpuSet, current_cpu};
+pub(crate) use cell::UnsafeCell;
+#[cfg(loom)]
+pub(crate) use model_lock::ShortLock;
 pub(crate) use padded::Padded;
 pub(crate) use park::Parker;
 pub(crate) use prefetch::{prefetch_for_reading, prefetch_for_writing};
+#[cfg(not(loom))]
+pub(crate) use short_lock::ShortLock;
 
 use std::sync::TryLockError;
 
@@ -53,9 +62,9 @@ pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
 /// Threads: spawning and handles.
 pub(crate) mod thread {
     #[cfg(loom)]
-    pub(crate) use loom::thread::{Builder, JoinHandle, ThreadId, current, panicking};
+    pub(crate) use loom::thread::{Builder, JoinHandle, ThreadId, current, panicking, yield_now};
     #[cfg(not(loom))]
-    pub(crate) use std::thread::{Builder, JoinHandle, ThreadId, current, panicking};
+    pub(crate) use std::thread::{Builder, JoinHandle, ThreadId, current, panicking, yield_now};
 }
 
 /// Tells the processor (or the model checker) that this thread is spinning.

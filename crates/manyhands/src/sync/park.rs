@@ -41,6 +41,12 @@ impl Parker {
         self.sleep(Some(limit));
     }
 
+    /// Sleeper: whether the next `park` would return at once. For a spin before it.
+    pub(crate) fn has_wake(&self) -> bool {
+        // Relaxed: a hint; what the waker did becomes visible by `park`, or by what the sleeper looks at.
+        self.state.load(Ordering::Relaxed) == NOTIFIED
+    }
+
     /// Wakes the sleeper, now or at its next `park`.
     pub(crate) fn unpark(&self) {
         // AcqRel: Release publishes what the waker did before; pairs with the Acquire in `sleep`.

@@ -1,15 +1,23 @@
-//! The heap cell of a task: its closure, later its result.
+//! The heap cell of a task: a header, and in one place its closure or future, later its outcome.
 //!
 //! # Who may touch what
-//! `closure` in `stage`: the claimer. The result in `stage`: the claimer until it makes the latch final,
-//! then the handle; the one who frees the cell. The header's atomics: both holders.
+//! `stage`: see `state.rs`; before the claim or the end of the future it holds the work, from then on the
+//! outcome, until the cell is freed. `place`: the runner, or the thread that drops a queued future. The
+//! header's atomics: every holder.
+//!
+//! Not here: how closures (`closure.rs`) and futures (`future.rs`) run.
 //!
 //! Unsafe: the cell is reached through a pointer to its header, and freed by its last holder.
 
-use crate::job::{Action, ExecutionId, Job, Latch, PanicPayload, block, catch};
+use crate::job::{Job, JobKind, PanicPayload, block, contain};
 use crate::runtime::seat::Seat;
-use crate::task::state::{AfterRelease, Claim, State};
+use crate::sync::atomic::AtomicU32;
+use crate::task::joiner::{Joiner, Sleeper};
+use crate::task::schedule;
+use crate::task::state::{AfterRelease, State};
 use std::cell::UnsafeCell;
+use std::mem::ManuallyDrop;
+use std::panic::Location;
 use std::ptr::NonNull;
 
 /// What every cell begins with, whatever it runs.
@@ -18,17 +26,47 @@ use std::ptr::NonNull;
 pub(super) struct Header {
     job: Job,
     pub(super) state: State,
-    pub(super) latch: Latch,
-    kind: &'static Kind,
+    /// Where the task is registered as waiting: a `Place`, or 0.
+    pub(super) place: AtomicU32,
+    pub(super) joiner: Joiner,
+    /// Where it was spawned.
+    pub(super) location: &'static Location<'static>,
 }
 
-/// The operations that know the closure's and the result's type.
+/// The operations that know the work's and the outcome's type.
 #[derive(Debug)]
-struct Kind {
-    run: unsafe fn(NonNull<Header>),
-    discard: unsafe fn(NonNull<Header>),
-    take_result: unsafe fn(NonNull<Header>, *mut ()),
-    free: unsafe fn(NonNull<Header>),
+#[repr(C)]
+pub(super) struct Kind {
+    /// First, because a header's job points to it.
+    pub(super) job: JobKind,
+    /// Closure: runs or drops the closure and writes the outcome. Future: polls it, or drops it and writes
+    /// the outcome. Returns whether the outcome is there.
+    pub(super) run: unsafe fn(NonNull<Header>, Step) -> bool,
+    pub(super) take_outcome: unsafe fn(NonNull<Header>, *mut ()),
+    pub(super) drop_outcome: unsafe fn(NonNull<Header>),
+    pub(super) free: unsafe fn(NonNull<Header>),
+    pub(super) name: unsafe fn(NonNull<Header>) -> Option<NonNull<str>>,
+    pub(super) sort: Sort,
+}
+
+/// What runs in a cell, and where it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sort {
+    /// A closure: on any worker, or in place by who waits for it.
+    Closure,
+    /// A future: polled by any worker.
+    Future,
+    /// A future that never leaves the worker it was spawned on.
+    LocalFuture,
+}
+
+/// What [`Kind::run`] is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Run the closure, poll the future.
+    Run,
+    /// Drop it.
+    Drop,
 }
 
 /// How a task ended.
@@ -39,37 +77,81 @@ pub(super) type Outcome<T> = Result<T, Failure>;
 pub(super) enum Failure {
     Panicked(PanicPayload),
     Cancelled,
-}
-
-#[repr(C)]
-struct Cell<F, T> {
-    header: Header,
-    stage: UnsafeCell<Stage<F, T>>,
-}
-
-enum Stage<F, T> {
-    Waiting(F),
-    Finished(Outcome<T>),
+    /// The outcome was given to the handle before.
     Taken,
 }
 
+/// A cell.
+#[repr(C)]
+pub(super) struct Cell<W: Work> {
+    header: Header,
+    name: W::Name,
+    stage: UnsafeCell<Stage<W, W::Result>>,
+}
+
+/// The work, or what came of it; which of them, says the state.
+#[repr(C)]
+union Stage<W, T> {
+    work: ManuallyDrop<W>,
+    outcome: ManuallyDrop<Outcome<T>>,
+}
+
+/// Work that can be in a cell.
+pub(super) trait Work: Sized {
+    /// What it gives.
+    type Result;
+
+    /// What it is called.
+    type Name: Name;
+
+    /// The operations for cells with this work.
+    const KIND: &'static Kind;
+}
+
+/// What a task is called, in no space where it has no name.
+pub(super) trait Name: Send + Sync + 'static {
+    /// The name.
+    fn as_str(&self) -> Option<&str>;
+}
+
+impl Name for () {
+    fn as_str(&self) -> Option<&str> {
+        None
+    }
+}
+
+impl Name for Box<str> {
+    fn as_str(&self) -> Option<&str> {
+        Some(self)
+    }
+}
+
+impl Header {
+    /// What this cell can do.
+    pub(super) fn kind(&self) -> &'static Kind {
+        // SAFETY: `allocate` made the job with a pointer to a whole kind, whose first field that is.
+        unsafe { &*self.job.kind().cast::<Kind>() }
+    }
+}
+
 /// A new cell, held by a queue and by a handle.
-pub(super) fn allocate<F: FnOnce() -> T, T>(closure: F) -> NonNull<Header> {
-    let cell: NonNull<Cell<F, T>> = block::allocate(Cell {
+pub(super) fn allocate<W: Work>(
+    work: W,
+    name: W::Name,
+    location: &'static Location<'static>,
+) -> NonNull<Header> {
+    let cell: NonNull<Cell<W>> = block::allocate(Cell {
         header: Header {
-            job: Job::new(perform),
+            job: Job::new(std::ptr::from_ref(W::KIND).cast()),
             state: State::new(),
-            latch: Latch::new(),
-            kind: const {
-                &Kind {
-                    run: Cell::<F, T>::run,
-                    discard: Cell::<F, T>::discard,
-                    take_result: Cell::<F, T>::take_result,
-                    free: Cell::<F, T>::free,
-                }
-            },
+            place: AtomicU32::new(0),
+            joiner: Joiner::new(),
+            location,
         },
-        stage: UnsafeCell::new(Stage::Waiting(closure)),
+        name,
+        stage: UnsafeCell::new(Stage {
+            work: ManuallyDrop::new(work),
+        }),
     });
     cell.cast()
 }
@@ -79,156 +161,133 @@ pub(super) fn as_job(cell: NonNull<Header>) -> *mut Job {
     cell.as_ptr().cast()
 }
 
-/// The handle's part of running: claims and runs the task in place. Returns whether it did.
-///
-/// # Safety
-/// The caller holds the handle's part of the cell.
-pub(super) unsafe fn run_in_place(cell: NonNull<Header>) -> bool {
-    // SAFETY: valid, because the handle is held.
-    let header = unsafe { cell.as_ref() };
-    if header.state.claim() == Claim::TooLate {
-        return false;
-    }
-    // SAFETY: claimed just now.
-    unsafe { (header.kind.run)(cell) };
-    // SAFETY: valid, because the handle is held. The handle waits here, so nobody sleeps.
-    let sleeper = unsafe { Latch::set(&raw const header.latch) };
-    debug_assert!(sleeper.is_none(), "only the handle's holder waits");
-    true
+/// The cell that a queue holds.
+pub(super) fn from_job(job: *mut Job) -> NonNull<Header> {
+    NonNull::new(job.cast()).expect("a queue holds no null")
 }
 
-/// Takes the result; cancelled if the task was dropped before it started.
+/// Takes the outcome, which must be there.
 ///
 /// # Safety
-/// 1. The latch is final and the caller holds the handle's part. 2. `T` is the cell's result type.
-pub(super) unsafe fn take_result<T>(cell: NonNull<Header>) -> Outcome<T> {
-    let mut place: Outcome<T> = Err(Failure::Cancelled);
+/// 1. The state gives the outcome to the caller. 2. `T` is the cell's result type.
+pub(super) unsafe fn take_outcome<T>(cell: NonNull<Header>) -> Outcome<T> {
+    let mut place: Outcome<T> = Err(Failure::Taken);
     // SAFETY: valid by 1.
-    let take_result = unsafe { cell.as_ref() }.kind.take_result;
+    let take_outcome = unsafe { cell.as_ref() }.kind().take_outcome;
     // SAFETY: 1. and 2. as promised.
-    unsafe { take_result(cell, (&raw mut place).cast()) };
+    unsafe { take_outcome(cell, (&raw mut place).cast()) };
     place
 }
 
-/// Lets go of the handle's part.
+/// The outcome is there: tells whoever waits for it.
 ///
 /// # Safety
-/// The caller holds it, and does not use the cell again.
-pub(super) unsafe fn release_handle(cell: NonNull<Header>) {
-    // SAFETY: valid, because the handle is held.
-    let header = unsafe { cell.as_ref() };
-    if header.state.release_handle() == AfterRelease::Free {
-        // SAFETY: the last holder has let go.
-        unsafe { (header.kind.free)(cell) };
+/// The caller holds the cell.
+pub(super) unsafe fn announce_end(cell: NonNull<Header>) {
+    // SAFETY: held by the caller.
+    match unsafe { cell.as_ref() }.joiner.finish() {
+        Some(Sleeper::Seat(seat)) => Seat::wake(seat),
+        // A waker is the user's and may panic; a worker survives that.
+        Some(Sleeper::Waker(waker)) => contain(|| waker.wake()),
+        None => {}
     }
 }
 
-/// The queue's part: see [`Job::perform`].
-unsafe fn perform(job: *mut Job, action: Action) -> bool {
-    // SAFETY: the job is the first field of the header of a live cell.
-    let cell = unsafe { NonNull::new_unchecked(job.cast::<Header>()) };
-    // SAFETY: valid, because the queue's part is held.
-    let header = unsafe { cell.as_ref() };
-    let claim = header.state.claim_queued();
-    if claim != Claim::TooLate {
-        // SAFETY: claimed just now.
-        unsafe { run_or_discard(cell, action, claim) };
-    }
-    if claim == Claim::Detached {
-        // SAFETY: nobody has the handle, and the queue's part is ours.
-        unsafe { (header.kind.free)(cell) };
-        return true;
-    }
-    if claim == Claim::Awaited {
-        // SAFETY: valid, because the queue's part is held until below.
-        if let Some(sleeper) = unsafe { Latch::set(&raw const header.latch) } {
-            Seat::wake(sleeper);
-        }
-    }
-    if header.state.release_queue() == AfterRelease::Free {
-        // SAFETY: the last holder has let go.
-        unsafe { (header.kind.free)(cell) };
-    }
-    claim != Claim::TooLate
-}
-
+/// Does what letting go of a part of the cell owes.
+///
 /// # Safety
-/// The caller has claimed the cell.
-unsafe fn run_or_discard(cell: NonNull<Header>, action: Action, claim: Claim) {
-    // SAFETY: claimed, so the cell is valid.
-    let header = unsafe { cell.as_ref() };
-    if let Action::Run(execution) = action {
-        if claim == Claim::Awaited && execution != ExecutionId::UNKNOWN {
-            // Whoever waits for the task may help it.
-            header.latch.start(execution);
+/// The caller has just let go, and `after` is what came of it.
+pub(super) unsafe fn after_release(cell: NonNull<Header>, after: AfterRelease) {
+    match after {
+        AfterRelease::Keep | AfterRelease::DropOutcome => {}
+        // SAFETY: the state says that it must be queued, by us.
+        AfterRelease::Queue => unsafe { schedule::queue(cell) },
+        AfterRelease::Free => {
+            // SAFETY: still valid, because nobody else frees it.
+            let free = unsafe { cell.as_ref() }.kind().free;
+            // SAFETY: nobody else holds the cell.
+            unsafe { free(cell) };
         }
-        // SAFETY: claimed by the caller.
-        unsafe { (header.kind.run)(cell) };
-    } else {
-        // SAFETY: claimed by the caller.
-        unsafe { (header.kind.discard)(cell) };
     }
 }
 
-impl<F: FnOnce() -> T, T> Cell<F, T> {
-    /// # Safety
-    /// The caller has claimed the cell.
-    unsafe fn run(header: NonNull<Header>) {
-        // SAFETY: this function is in the kind of a cell of just this type.
-        let cell = unsafe { header.cast::<Self>().as_ref() };
-        // SAFETY: only the claimer touches the stage until the latch is final.
-        let stage = unsafe { &mut *cell.stage.get() };
-        let Stage::Waiting(closure) = std::mem::replace(stage, Stage::Taken) else {
-            unreachable!("a task is claimed once")
-        };
-        let outcome =
-            catch(closure).map_err(|payload| Failure::Panicked(PanicPayload::new(payload)));
-        *stage = Stage::Finished(outcome);
-    }
-
-    /// Drops the closure without running it.
+impl<W: Work> Cell<W> {
+    /// Where the work or the outcome is.
     ///
     /// # Safety
-    /// The caller has claimed the cell.
-    unsafe fn discard(header: NonNull<Header>) {
-        // SAFETY: this function is in the kind of a cell of just this type.
-        let cell = unsafe { header.cast::<Self>().as_ref() };
-        // SAFETY: only the claimer touches the stage until the latch is final.
-        let stage = unsafe { &mut *cell.stage.get() };
-        let closure = std::mem::replace(stage, Stage::Taken);
-        // What the closure does when dropped must not unwind into the worker.
-        if let Err(payload) = catch(|| drop(closure)) {
-            let _ = catch(|| drop(payload));
-        }
+    /// The header is that of a live cell of this type.
+    unsafe fn stage(header: NonNull<Header>) -> *mut Stage<W, W::Result> {
+        // SAFETY: as promised.
+        unsafe { header.cast::<Self>().as_ref() }.stage.get()
     }
 
-    /// Moves the result to `place`, if there is one.
+    /// The work in place.
     ///
     /// # Safety
-    /// As [`take_result`](take_result): the latch is final, and `place` is an `Outcome<T>`.
-    unsafe fn take_result(header: NonNull<Header>, place: *mut ()) {
-        // SAFETY: this function is in the kind of a cell of just this type.
-        let cell = unsafe { header.cast::<Self>().as_ref() };
-        // SAFETY: with the latch final, only the handle touches the stage.
-        let stage = unsafe { &mut *cell.stage.get() };
-        if let Stage::Finished(outcome) = std::mem::replace(stage, Stage::Taken) {
-            // SAFETY: `place` is a live `Outcome<T>` by the caller's promise.
-            unsafe { *place.cast::<Outcome<T>>() = outcome };
-        }
+    /// The caller has the stage to itself, and it holds the work.
+    pub(super) unsafe fn work(header: NonNull<Header>) -> *mut W {
+        // SAFETY: as promised. Both variants begin where the stage does.
+        unsafe { Self::stage(header) }.cast()
+    }
+
+    /// Writes the outcome where the work was.
+    ///
+    /// # Safety
+    /// The caller has the stage to itself, and the work is gone.
+    pub(super) unsafe fn write_outcome(header: NonNull<Header>, outcome: Outcome<W::Result>) {
+        // SAFETY: as promised.
+        let place = unsafe { Self::stage(header) }.cast();
+        // SAFETY: exclusive.
+        unsafe { std::ptr::write(place, outcome) };
+    }
+
+    /// Moves the outcome to `place`.
+    ///
+    /// # Safety
+    /// 1. The state gives the outcome to the caller. 2. `place` is an `Outcome` of this type.
+    pub(super) unsafe fn take_outcome(header: NonNull<Header>, place: *mut ()) {
+        // SAFETY: held by 1.
+        let outcome = unsafe { Self::stage(header) }.cast::<Outcome<W::Result>>();
+        // SAFETY: the caller's alone by 1., and an outcome.
+        let outcome = unsafe { outcome.replace(Err(Failure::Taken)) };
+        // SAFETY: a live outcome by 2.
+        unsafe { *place.cast() = outcome };
+    }
+
+    /// Drops the outcome.
+    ///
+    /// # Safety
+    /// The state gives the outcome to the caller.
+    pub(super) unsafe fn drop_outcome(header: NonNull<Header>) {
+        let mut outcome = Err(Failure::Taken);
+        // SAFETY: 1. as promised; 2. an outcome of this type.
+        unsafe { Self::take_outcome(header, (&raw mut outcome).cast()) };
+        // What the outcome does when dropped must not unwind into the worker.
+        contain(|| drop::<Outcome<W::Result>>(outcome));
     }
 
     /// # Safety
-    /// Nobody else holds the cell.
-    unsafe fn free(header: NonNull<Header>) {
-        // What the closure or the result does when dropped must not unwind into the worker.
-        // SAFETY: the cell was allocated with this type, and this is its last use.
-        if let Err(payload) = catch(|| unsafe { block::dispose(header.cast::<Self>()) }) {
-            let _ = catch(|| drop(payload));
-        }
+    /// Nobody else holds the cell, and it holds an outcome.
+    pub(super) unsafe fn free(header: NonNull<Header>) {
+        // SAFETY: the caller's alone.
+        unsafe { Self::drop_outcome(header) };
+        // SAFETY: allocated with this type, and this is its last use. The outcome is gone, and what is left
+        // does not unwind when dropped.
+        unsafe { block::dispose(header.cast::<Self>()) };
+    }
+
+    /// The name.
+    ///
+    /// # Safety
+    /// The header is that of a live cell of this type.
+    pub(super) unsafe fn name(header: NonNull<Header>) -> Option<NonNull<str>> {
+        // SAFETY: as promised; written once, before anybody else saw the cell.
+        let cell = unsafe { header.cast::<Self>().as_ref() };
+        cell.name.as_str().map(NonNull::from)
     }
 }
 
 const _: () = assert!(
-    size_of::<Header>() <= 48,
+    size_of::<Header>() <= 40,
     "a task's overhead is part of its contract"
 );

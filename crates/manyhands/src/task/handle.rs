@@ -2,28 +2,66 @@
 //!
 //! Unsafe: the handle owns its part of the cell by pointer.
 
+use crate::job::contain;
 use crate::runtime::current;
 use crate::runtime::seat::Seat;
 use crate::runtime::wait;
-use crate::task::cell::{self, Failure, Header};
+use crate::task::budget;
+use crate::task::cell::{self, Failure, Header, Sort};
+use crate::task::joiner::Joiner;
+use crate::task::state::{AfterRelease, AfterWake};
+use crate::task::{closure, schedule};
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
 use std::marker::PhantomData;
+use std::num::NonZeroUsize;
+use std::panic::Location;
+use std::pin::Pin;
 use std::ptr::NonNull;
+use std::task::{Context, Poll, ready};
 
-/// Waits for the result of a task. Dropping it detaches the task, which runs all the same.
+/// Waits for the result of a task: blocking, by [`join`](Self::join), or as a future.
+///
+/// Dropping it detaches the task, which runs all the same; [`cancel`](Self::cancel) asks it to end.
+///
+/// # Examples
+/// ```
+/// use manyhands::task;
+/// let outer = task::spawn(async {
+///     let inner = task::run(|| 6 * 7);
+///     inner.await.unwrap()
+/// });
+/// assert_eq!(outer.join().unwrap(), 42);
+/// ```
+///
+/// # Panics
+/// As a future, when it is polled again after it has given its result.
 #[doc(alias = "Task")]
 pub struct JoinHandle<T> {
     cell: NonNull<Header>,
     result: PhantomData<T>,
 }
 
+/// Tells tasks apart. No two tasks have the same at the same time; one that has ended and whose handle is
+/// gone may leave its number to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TaskId(NonZeroUsize);
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:x}", self.0)
+    }
+}
+
 // SAFETY: the pointer forbids it; the cell behind it is shared by the state word's rules, and the result
 // that moves through it is sendable.
 unsafe impl<T: Send> Send for JoinHandle<T> {}
-// SAFETY: as above; through a shared handle one can only ask whether the task is finished.
+// SAFETY: as above; through a shared handle one can only ask about the task, and cancel it.
 unsafe impl<T: Send> Sync for JoinHandle<T> {}
+
+// The result is not in the handle.
+impl<T> Unpin for JoinHandle<T> {}
 
 impl<T> JoinHandle<T> {
     pub(super) fn new(cell: NonNull<Header>) -> Self {
@@ -37,48 +75,145 @@ impl<T> JoinHandle<T> {
     #[doc(alias = "IsCompleted")]
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        // SAFETY: valid, because the handle holds its part.
-        unsafe { self.cell.as_ref() }.latch.is_final()
+        self.joiner().is_final()
+    }
+
+    /// The task's number.
+    #[must_use]
+    pub fn id(&self) -> TaskId {
+        TaskId(self.cell.addr())
+    }
+
+    /// The name it was given by [`Builder::name`](super::Builder::name).
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        let name = self.header().kind().name;
+        // SAFETY: the handle holds the cell.
+        let name = unsafe { name(self.cell) };
+        // SAFETY: the name lives as long as the cell.
+        name.map(|name| unsafe { name.as_ref() })
+    }
+
+    /// Where the task was spawned.
+    #[must_use]
+    pub fn location(&self) -> &'static Location<'static> {
+        self.header().location
+    }
+
+    /// Asks the task to end without a result, and returns at once.
+    ///
+    /// A future is dropped where tasks run, at its next suspension at the latest; never while it is being
+    /// polled, and never by this call. A closure that has not started is dropped; one that runs goes on.
+    /// The task ends with an error that [is cancelled](JoinError::is_cancelled), unless it was faster.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task;
+    /// let handle = task::spawn(std::future::pending::<()>());
+    /// handle.cancel();
+    /// assert!(handle.join().unwrap_err().is_cancelled());
+    /// ```
+    #[doc(alias = "abort")]
+    pub fn cancel(&self) {
+        if self.header().state.cancel() == AfterWake::Queue {
+            // SAFETY: the state says that it must be queued, by us.
+            unsafe { schedule::queue(self.cell) };
+        }
     }
 
     /// Waits for the task and returns its result.
     ///
     /// # Blocking
-    /// A task that has not been started yet is run here and now when the caller belongs to the pool.
-    /// Otherwise the caller waits and helps with nothing but this task's own forks and loops.
+    /// A closure that has not been started yet is run here and now when the caller belongs to the pool.
+    /// Otherwise the caller waits and helps with nothing but this task's own forks and loops. While it
+    /// sleeps another worker runs in its place. Inside a future, await the handle instead.
     ///
     /// # Errors
-    /// [`JoinError`] when the task panicked, or was dropped because its runtime was shut down.
+    /// [`JoinError`] when the task panicked, was cancelled, or was dropped because its runtime was shut
+    /// down.
     #[doc(alias = "Wait")]
     #[doc(alias = "Result")]
     pub fn join(self) -> Result<T, JoinError> {
-        // SAFETY: valid, because the handle holds its part.
-        let latch = &unsafe { self.cell.as_ref() }.latch;
-        let pool_seat = current::seat().filter(|seat| seat.runtime_or_none().is_some());
-        // SAFETY: the handle is held.
-        let in_place = pool_seat.is_some() && unsafe { cell::run_in_place(self.cell) };
+        let pool_seat = current::seat_of_runtime();
+        let in_place = pool_seat.is_some()
+            && self.header().kind().sort == Sort::Closure
+            // SAFETY: the handle is held, of a closure.
+            && unsafe { closure::run_in_place(self.cell) };
         if !in_place {
             match pool_seat {
-                Some(seat) => wait::for_latch(seat, latch),
-                None => Seat::borrow_to_wait(|seat| wait::for_latch(seat, latch)),
+                Some((seat, _)) => self.wait_on(seat),
+                None => Seat::borrow_to_wait(|seat| self.wait_on(seat)),
             }
         }
-        // SAFETY: 1. the latch is final, the handle held; 2. the handle was made with the cell's type.
-        let outcome = unsafe { cell::take_result::<T>(self.cell) };
+        // SAFETY: the task has ended.
+        unsafe { self.take_outcome() }
+    }
+
+    fn wait_on(&self, seat: &'static Seat) {
+        let joiner = self.joiner();
+        wait::for_work(seat, &|| joiner.is_final(), &|| joiner.runner(), &|| {
+            joiner.fall_asleep(seat.number)
+        });
+    }
+
+    /// # Safety
+    /// The task has ended.
+    unsafe fn take_outcome(&self) -> Result<T, JoinError> {
+        // SAFETY: 1. the joiner is final, the handle held; 2. the handle was made with the cell's type.
+        let outcome = unsafe { cell::take_outcome::<T>(self.cell) };
+        assert!(
+            !matches!(outcome, Err(Failure::Taken)),
+            "a task's handle was polled after it had given its result"
+        );
         outcome.map_err(JoinError)
+    }
+
+    fn joiner(&self) -> &Joiner {
+        &self.header().joiner
+    }
+
+    fn header(&self) -> &Header {
+        // SAFETY: valid, because the handle holds its part.
+        unsafe { self.cell.as_ref() }
+    }
+}
+
+impl<T> Future for JoinHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let permit = ready!(budget::poll_proceed(context));
+        let joiner = self.joiner();
+        if !joiner.is_final() && joiner.register(context.waker()) {
+            return Poll::Pending;
+        }
+        permit.charge();
+        // SAFETY: the task has ended.
+        Poll::Ready(unsafe { self.take_outcome() })
     }
 }
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        // SAFETY: the handle is held, and ends here.
-        unsafe { cell::release_handle(self.cell) };
+        self.joiner().clear();
+        let mut after = self.header().state.release_handle();
+        if after == AfterRelease::DropOutcome {
+            // SAFETY: the future is done, so the outcome is the handle's; of the handle's type.
+            let outcome = unsafe { cell::take_outcome::<T>(self.cell) };
+            after = self.header().state.release_finished_handle();
+            contain(|| drop(outcome));
+        }
+        // SAFETY: let go just now.
+        unsafe { cell::after_release(self.cell, after) };
     }
 }
 
 impl<T> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JoinHandle")
+            .field("id", &format_args!("{}", self.id()))
+            .field("name", &self.name())
+            .field("location", &format_args!("{}", self.location()))
             .field("is_finished", &self.is_finished())
             .finish()
     }
@@ -95,7 +230,7 @@ impl JoinError {
         matches!(self.0, Failure::Panicked(_))
     }
 
-    /// Whether the task was dropped before it started.
+    /// Whether the task was cancelled, or dropped because its runtime was shut down.
     #[doc(alias = "IsCanceled")]
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
@@ -109,7 +244,7 @@ impl JoinError {
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, Self> {
         match self.0 {
             Failure::Panicked(payload) => Ok(payload.into_inner()),
-            Failure::Cancelled => Err(self),
+            Failure::Cancelled | Failure::Taken => Err(self),
         }
     }
 }
@@ -118,7 +253,7 @@ impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Failure::Panicked(payload) => write!(f, "the task panicked: {payload}"),
-            Failure::Cancelled => f.write_str("the task was cancelled before it started"),
+            Failure::Cancelled | Failure::Taken => f.write_str("the task was cancelled"),
         }
     }
 }

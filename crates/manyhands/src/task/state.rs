@@ -1,12 +1,41 @@
 //! The state word of a task, and every transition of it.
 //!
 //! # Bits
-//! `CLAIMED` somebody runs it, ran it or dropped it; set once · `QUEUED` a queue, or the thread that took
-//! the task from it, still holds the cell; cleared once · `HANDLE` the handle still holds the cell;
-//! cleared once. Who clears the last of the two holders frees the cell.
+//! Holders, which keep the cell in memory: `QUEUED` a queue, or the thread that has taken the task from it
+//! · `RUNNING` the thread that polls it, a future only · `HANDLE` the handle · above them the count of
+//! wakers. Who clears the last of them frees the cell.
 //!
-//! The claimer alone touches the closure; after that, the result belongs to the handle once the latch is
-//! final, or to whoever frees the cell.
+//! Marks, which are only ever set, except for `NOTIFIED`: `CLAIMED` somebody runs the closure, ran it or
+//! dropped it · `NOTIFIED` the future was woken while it was polled · `CANCELLED` it is to be dropped ·
+//! `DONE` the future is gone, and the outcome stands in its place.
+//!
+//! # A future's life
+//! ```text
+//!             begin_poll             finish             release_runner
+//!   QUEUED ───────────────► RUNNING ─────────► RUNNING ────────────────► nothing but handle and wakers
+//!     ▲  ▲     end_poll:    │  │                + DONE
+//!     │  └──────────────────┘  │ end_poll
+//!     │    woken meanwhile     ▼
+//!     └───────────────────── idle: neither QUEUED nor RUNNING
+//!        wake, cancel, last waker gone
+//! ```
+//! `QUEUED` and `RUNNING` are never set together, so nobody but the runner touches the future, and the
+//! queue's link is the queue's alone. Who sets `QUEUED` must push the task. A task that is cancelled, or
+//! that nobody can wake any more while nobody has its handle, is queued one last time, so that it is
+//! dropped where tasks run; if it is just being polled, its runner drops it after the poll.
+//!
+//! After `finish` the outcome belongs to the handle if there is one, else to the runner.
+//!
+//! # A closure's life
+//! The queue's holder and the handle race for `CLAIMED`; the claimer alone touches the closure, after that
+//! the outcome belongs to the handle once the joiner is final, or to whoever frees the cell. A closure has
+//! no wakers, is never `RUNNING` and never `DONE`.
+//!
+//! # Ordering
+//! All changes are read-modify-writes of one word, so its history is a single order, and each acquires what
+//! all earlier releases published. `end_poll` releases the future to the next `begin_poll`; a wake releases
+//! what the waker did before to the poll that it causes, even if the task was queued already; each holder
+//! that lets go releases to the last one, which frees the cell.
 
 use crate::sync::atomic::{AtomicU32, Ordering};
 
@@ -18,22 +47,68 @@ pub(super) struct State(AtomicU32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum AfterRelease {
-    /// The other holder.
+    /// The other holders.
     Keep,
     /// Nobody: the caller frees it.
     Free,
+    /// Nobody can wake the future or wait for it: the caller must queue it, to be dropped.
+    Queue,
+    /// Handle only: it has not let go, because the outcome is there. The caller disposes of that and calls
+    /// `release_finished_handle`.
+    DropOutcome,
 }
 
-/// What came of an attempt to claim.
+/// What the caller of a wake or a cancellation owes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub(super) enum Claim {
-    /// The caller has the closure, and somebody has the handle.
+pub(super) enum AfterWake {
+    /// Nothing.
+    Nothing,
+    /// To queue the task.
+    Queue,
+}
+
+/// What the caller may do with the closure it has claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Claimed {
+    /// Somebody has the handle. If not, and the caller also holds the queue's part, the cell is its own.
+    pub(super) is_awaited: bool,
+    /// The closure is to be dropped, not run.
+    pub(super) is_cancelled: bool,
+}
+
+/// What to do with a future taken from a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Begin {
+    /// Poll it.
+    Poll,
+    /// Drop it.
+    Drop,
+}
+
+/// What to do with a future that is still pending after a poll.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum AfterPoll {
+    /// Nothing, the caller has let go.
+    Wait,
+    /// It was woken meanwhile: queue it.
+    Queue,
+    /// It was cancelled, or nobody can wake it: drop it. The caller is still the runner.
+    Drop,
+}
+
+/// Whose the outcome of a finished future is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum AfterFinish {
+    /// The handle's; its sleeper is to be woken.
     Awaited,
-    /// The caller has the closure, and with it the whole cell if it also holds the queue's part.
+    /// The runner's; but wakers still hold the cell.
     Detached,
-    /// Somebody else was first.
-    TooLate,
+    /// The runner's, as the whole cell.
+    Sole,
 }
 
 impl State {
@@ -42,79 +117,312 @@ impl State {
         Self(AtomicU32::new(QUEUED | HANDLE))
     }
 
-    /// The queue's holder claims the closure.
-    pub(super) fn claim_queued(&self) -> Claim {
+    /// Closure: the queue's holder claims it. `None`: somebody was first.
+    pub(super) fn claim_queued(&self) -> Option<Claimed> {
         // Acquire: pairs with the release of the handle: nobody else is left to claim.
-        if self.0.load(Ordering::Acquire) & (HANDLE | CLAIMED) == 0 {
-            return Claim::Detached;
+        let word = self.0.load(Ordering::Acquire);
+        if word & (HANDLE | CLAIMED) == 0 {
+            return Some(Claimed {
+                is_awaited: false,
+                is_cancelled: word & CANCELLED != 0,
+            });
         }
         self.claim()
     }
 
-    /// Claims the closure.
-    pub(super) fn claim(&self) -> Claim {
+    /// Closure: claims it. `None`: somebody was first.
+    pub(super) fn claim(&self) -> Option<Claimed> {
         // AcqRel: Acquire pairs with the release of the handle, whose bit decides who frees the cell;
         // Release orders the claim before the result.
         let before = self.0.fetch_or(CLAIMED, Ordering::AcqRel);
-        match (before & CLAIMED != 0, before & HANDLE != 0) {
-            (true, _) => Claim::TooLate,
-            (false, true) => Claim::Awaited,
-            (false, false) => Claim::Detached,
-        }
+        (before & CLAIMED == 0).then_some(Claimed {
+            is_awaited: before & HANDLE != 0,
+            is_cancelled: before & CANCELLED != 0,
+        })
     }
 
-    /// The queue's holder lets go.
+    /// Closure: the queue's holder lets go.
     pub(super) fn release_queue(&self) -> AfterRelease {
         self.release(QUEUED)
     }
 
+    /// Future: who has taken it from a queue becomes its runner.
+    pub(super) fn begin_poll(&self) -> Begin {
+        // AcqRel: Acquire pairs with `end_poll` and with every wake before; Release keeps those wakes
+        // published to whoever reads the word next.
+        let before = self.0.fetch_add(RUNNING - QUEUED, Ordering::AcqRel);
+        debug_assert_eq!(
+            before & (QUEUED | RUNNING),
+            QUEUED,
+            "only a queued future is taken"
+        );
+        if before & CANCELLED == 0 {
+            Begin::Poll
+        } else {
+            Begin::Drop
+        }
+    }
+
+    /// Runner: the future is pending.
+    pub(super) fn end_poll(&self) -> AfterPoll {
+        self.change(|word| {
+            let others = word & HOLDERS & !RUNNING;
+            if word & CANCELLED != 0 || (word & NOTIFIED == 0 && others == 0) {
+                (word, AfterPoll::Drop)
+            } else if word & NOTIFIED != 0 {
+                let queued = word & !(NOTIFIED | RUNNING) | QUEUED;
+                (queued, AfterPoll::Queue)
+            } else {
+                (word & !RUNNING, AfterPoll::Wait)
+            }
+        })
+    }
+
+    /// Runner: the future is dropped and the outcome in its place.
+    pub(super) fn finish(&self) -> AfterFinish {
+        // Acquire: pairs with the release of the handle and of wakers: nobody is left.
+        if self.0.load(Ordering::Acquire) & HOLDERS == RUNNING {
+            return AfterFinish::Sole;
+        }
+        // AcqRel: Release publishes the outcome to the handle; Acquire as above.
+        if self.0.fetch_or(DONE, Ordering::AcqRel) & HANDLE == 0 {
+            AfterFinish::Detached
+        } else {
+            AfterFinish::Awaited
+        }
+    }
+
+    /// Runner, after `finish`: lets go.
+    pub(super) fn release_runner(&self) -> AfterRelease {
+        self.release(RUNNING)
+    }
+
+    /// Asks for a poll; a finished task needs none.
+    pub(super) fn wake(&self) -> AfterWake {
+        self.change(|word| {
+            let woken = woken(word);
+            (woken, after_wake(word, woken))
+        })
+    }
+
+    /// As [`wake`](Self::wake), by a waker that lets go.
+    pub(super) fn wake_and_release(&self) -> AfterRelease {
+        self.change(|word| {
+            let woken = woken(word);
+            if after_wake(word, woken) == AfterWake::Queue {
+                (woken - WAKER, AfterRelease::Queue)
+            } else {
+                let word = woken - WAKER;
+                (word, released(word))
+            }
+        })
+    }
+
+    /// Asks for the task to be dropped; too late for one that is done, or a closure that is claimed.
+    pub(super) fn cancel(&self) -> AfterWake {
+        self.change(|word| {
+            if word & (DONE | CLAIMED | CANCELLED) != 0 {
+                return (word, AfterWake::Nothing);
+            }
+            let cancelled = woken(word) | CANCELLED;
+            (cancelled, after_wake(word, cancelled))
+        })
+    }
+
+    /// One more waker, made from an existing one or by the runner.
+    pub(super) fn add_waker(&self) {
+        // Relaxed: who makes it holds the cell already.
+        let before = self.0.fetch_add(WAKER, Ordering::Relaxed);
+        if before > WORD_MAX {
+            // Only wakers that are forgotten in a loop get here; going on would free a cell in use.
+            std::process::abort();
+        }
+    }
+
+    /// A waker lets go.
+    pub(super) fn release_waker(&self) -> AfterRelease {
+        self.change(|word| {
+            let word = word - WAKER;
+            (orphaned(word), released(word))
+        })
+    }
+
     /// The handle lets go.
     pub(super) fn release_handle(&self) -> AfterRelease {
+        self.change(|word| {
+            if word & DONE != 0 {
+                return (word, AfterRelease::DropOutcome);
+            }
+            let word = word & !HANDLE;
+            (orphaned(word), released(word))
+        })
+    }
+
+    /// The handle lets go after the outcome was disposed of.
+    pub(super) fn release_finished_handle(&self) -> AfterRelease {
         self.release(HANDLE)
     }
 
     fn release(&self, holder: u32) -> AfterRelease {
-        // AcqRel: the first holder's writes reach the second, which frees the cell. The bit is set, so
+        // AcqRel: the first holder's writes reach the last, which frees the cell. The bit is set, so
         // subtracting clears it; unlike masking, that is a single instruction everywhere.
         let before = self.0.fetch_sub(holder, Ordering::AcqRel);
-        if before & (QUEUED | HANDLE) == holder {
+        if before & HOLDERS == holder {
             AfterRelease::Free
         } else {
             AfterRelease::Keep
         }
     }
+
+    /// Changes the word as `step` says, and returns what that owes.
+    fn change<R>(&self, step: impl Fn(u32) -> (u32, R)) -> R {
+        // Relaxed: the exchange decides.
+        let mut word = self.0.load(Ordering::Relaxed);
+        loop {
+            let (changed, result) = step(word);
+            // AcqRel: see the file's head; also where nothing changes, because the exchange still publishes
+            // what the caller did before. Relaxed on failure: tried again.
+            let exchanged =
+                self.0
+                    .compare_exchange_weak(word, changed, Ordering::AcqRel, Ordering::Relaxed);
+            match exchanged {
+                Ok(_) => return result,
+                Err(now) => word = now,
+            }
+        }
+    }
 }
 
-const CLAIMED: u32 = 1;
-const QUEUED: u32 = 2;
+/// The word after a wake.
+fn woken(word: u32) -> u32 {
+    if word & (DONE | CLAIMED | QUEUED) != 0 {
+        word
+    } else if word & RUNNING != 0 {
+        word | NOTIFIED
+    } else {
+        word | QUEUED
+    }
+}
+
+fn after_wake(before: u32, after: u32) -> AfterWake {
+    if before & QUEUED == after & QUEUED {
+        AfterWake::Nothing
+    } else {
+        AfterWake::Queue
+    }
+}
+
+/// The word after a holder is gone: a future that nobody is left to wake or to wait for is to be dropped.
+fn orphaned(word: u32) -> u32 {
+    if released(word) == AfterRelease::Queue {
+        word | QUEUED | CANCELLED
+    } else {
+        word
+    }
+}
+
+fn released(word: u32) -> AfterRelease {
+    if word & HOLDERS != 0 {
+        AfterRelease::Keep
+    } else if word & (DONE | CLAIMED) != 0 {
+        AfterRelease::Free
+    } else {
+        AfterRelease::Queue
+    }
+}
+
+const QUEUED: u32 = 1;
+const RUNNING: u32 = 2;
 const HANDLE: u32 = 4;
+const CLAIMED: u32 = 8;
+const NOTIFIED: u32 = 16;
+const CANCELLED: u32 = 32;
+const DONE: u32 = 64;
+/// One waker.
+const WAKER: u32 = 128;
+const HOLDERS: u32 = QUEUED | RUNNING | HANDLE | !(WAKER - 1);
+/// Half of what the word can count.
+const WORD_MAX: u32 = u32::MAX / 2;
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{AfterRelease, Claim, State};
+    use super::{AfterFinish, AfterPoll, AfterRelease, AfterWake, Begin, Claimed, State};
+
+    const AWAITED: Claimed = Claimed {
+        is_awaited: true,
+        is_cancelled: false,
+    };
 
     #[test]
-    fn the_second_holder_to_let_go_frees_the_cell() {
+    fn a_closure_is_claimed_once_and_freed_by_the_second_holder() {
         let state = State::new();
+        assert_eq!((state.claim(), state.claim_queued()), (Some(AWAITED), None));
         assert_eq!(state.release_queue(), AfterRelease::Keep);
         assert_eq!(state.release_handle(), AfterRelease::Free);
         let state = State::new();
+        assert_eq!(state.claim_queued(), Some(AWAITED));
         assert_eq!(state.release_handle(), AfterRelease::Keep);
         assert_eq!(state.release_queue(), AfterRelease::Free);
     }
 
     #[test]
-    fn a_task_is_claimed_once() {
+    fn a_closure_without_a_handle_is_the_queue_s() {
         let state = State::new();
-        assert_eq!(state.claim(), Claim::Awaited);
-        assert_eq!(state.claim(), Claim::TooLate);
+        assert_eq!(state.cancel(), AfterWake::Nothing);
+        assert_eq!(state.release_handle(), AfterRelease::Keep);
+        let claimed = state.claim_queued().unwrap();
+        assert!(!claimed.is_awaited && claimed.is_cancelled);
+    }
+
+    #[test]
+    fn a_future_waits_until_it_is_woken_and_is_queued_once() {
+        let state = State::new();
+        assert_eq!(state.wake(), AfterWake::Nothing, "it is queued already");
+        assert_eq!(state.begin_poll(), Begin::Poll);
+        state.add_waker();
+        assert_eq!(state.end_poll(), AfterPoll::Wait);
+        assert_eq!(state.wake(), AfterWake::Queue);
+        assert_eq!(state.wake(), AfterWake::Nothing);
+        assert_eq!(state.begin_poll(), Begin::Poll);
+        assert_eq!(state.wake_and_release(), AfterRelease::Keep);
+        assert_eq!(state.end_poll(), AfterPoll::Queue);
+        assert_eq!(state.begin_poll(), Begin::Poll);
+        assert_eq!(state.finish(), AfterFinish::Awaited);
+        assert_eq!(state.wake(), AfterWake::Nothing, "it is done");
+        assert_eq!(state.release_handle(), AfterRelease::DropOutcome);
+        assert_eq!(state.release_finished_handle(), AfterRelease::Keep);
+        assert_eq!(state.release_runner(), AfterRelease::Free);
+    }
+
+    #[test]
+    fn a_cancelled_future_is_dropped_wherever_it_is_found() {
+        let state = State::new();
+        assert_eq!(state.cancel(), AfterWake::Nothing);
+        assert_eq!(state.begin_poll(), Begin::Drop);
+        let state = State::new();
+        assert_eq!(state.begin_poll(), Begin::Poll);
+        assert_eq!(state.cancel(), AfterWake::Nothing);
+        assert_eq!(state.end_poll(), AfterPoll::Drop);
+        let state = State::new();
+        assert_eq!(state.begin_poll(), Begin::Poll);
+        assert_eq!(state.end_poll(), AfterPoll::Wait);
+        assert_eq!(state.cancel(), AfterWake::Queue);
+        assert_eq!(state.begin_poll(), Begin::Drop);
+    }
+
+    #[test]
+    fn a_future_that_nobody_can_reach_is_dropped() {
         let state = State::new();
         assert_eq!(state.release_handle(), AfterRelease::Keep);
-        assert_eq!(state.claim(), Claim::Detached);
+        assert_eq!(state.begin_poll(), Begin::Poll);
+        state.add_waker();
+        assert_eq!(state.end_poll(), AfterPoll::Wait);
+        assert_eq!(state.release_waker(), AfterRelease::Queue);
+        assert_eq!(state.begin_poll(), Begin::Drop);
+        assert_eq!(state.finish(), AfterFinish::Sole);
         let state = State::new();
-        assert_eq!(state.claim_queued(), Claim::Awaited);
-        let state = State::new();
+        assert_eq!(state.begin_poll(), Begin::Poll);
         assert_eq!(state.release_handle(), AfterRelease::Keep);
-        assert_eq!(state.claim_queued(), Claim::Detached);
+        assert_eq!(state.end_poll(), AfterPoll::Drop);
     }
 }

@@ -13,21 +13,31 @@
 //! | 9 | cancelled before the call | 20 | invoke with failures |
 //! | 10 | cancelled in flight | 21 | invoked closures wait for one another |
 //! | 11 | degree | 22 | the runtime that is used |
+//! | 56, 57 | closing a channel | 58 | giving up a send or a receive |
+//! | 59 | order, once each | 60 | looking and counting |
+//! | 61 | dropping when full | 62, 63 | rendezvous, prioritized |
 //!
 //! Every wait has a deadline, and nothing sleeps.
 
 #![expect(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
 
 mod cancellation;
+mod channel;
+mod channel_to_all;
+mod combine;
+mod completion;
 mod degree;
 mod drops;
 mod entry;
 mod failure;
 mod find;
 mod fork_join;
+mod future;
+mod interval;
 mod invoke;
 mod leave_early;
 mod local;
+mod local_future;
 mod map;
 mod metrics;
 mod range;
@@ -35,8 +45,11 @@ mod reduce;
 mod runtime;
 mod scope;
 mod shutdown;
+mod simulation;
 mod source;
+mod storm;
 mod support;
 mod surface;
 mod task;
+mod time;
 mod which_runtime;

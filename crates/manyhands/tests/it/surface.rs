@@ -1,11 +1,18 @@
 //! What every public type can do: be sent, be shared, be printed. Checked by the compiler.
 
+use manyhands::cancel::UntilCancelled;
 use manyhands::cancel::{Cancelled, Registration, Source, Token};
+use manyhands::channel::{self, broadcast, watch};
 use manyhands::parallel::{
     Cancellable, Control, Failure, Failures, FromIter, LocalOptions, Options, Outcome,
     Uncancellable, options,
 };
-use manyhands::task::{JoinError, JoinHandle};
+use manyhands::simulation::{Deadlock, Simulation};
+use manyhands::task::{
+    self, Completer, Completion, CompletionError, Group, GroupError, JoinError, JoinHandle,
+    TaskGroup, TaskId, WhenAll, WhenAny, WhenEach, YieldNow,
+};
+use manyhands::time::{Elapsed, Interval, MissedTickBehavior, Sleep, Timeout};
 use manyhands::{
     AggregatePanic, BuildError, Builder, EnterGuard, Metrics, PanicPayload, Runtime, Scope,
     ShutdownReport,
@@ -13,7 +20,7 @@ use manyhands::{
 use std::cell::Cell;
 use std::error::Error;
 use std::fmt::{Debug, Display};
-use std::marker::PhantomData;
+use std::marker::{PhantomData, PhantomPinned};
 use std::ops::Range;
 
 const fn is_sent<T: Send>() {}
@@ -39,10 +46,30 @@ const _: () = {
     is_sent::<JoinHandle<u8>>();
     is_sent::<JoinHandle<Cell<u8>>>();
     is_sent::<JoinError>();
+    is_sent::<TaskId>();
+    is_sent::<task::Builder>();
+    is_sent::<Completer<u8>>();
+    is_sent::<Completion<u8>>();
+    is_sent::<CompletionError>();
+    is_sent::<TaskGroup<Cell<u8>>>();
+    is_sent::<GroupError<u8>>();
+    is_sent::<Group<'_, '_>>();
+    is_sent::<WhenAll<Cell<u8>>>();
+    is_sent::<WhenAny<Cell<u8>>>();
+    is_sent::<WhenEach<Cell<u8>>>();
+    is_sent::<YieldNow>();
+    is_sent::<UntilCancelled>();
     is_sent::<Source>();
     is_sent::<Token>();
     is_sent::<Registration>();
     is_sent::<Cancelled>();
+    is_sent::<Sleep>();
+    is_sent::<Timeout<u8>>();
+    is_sent::<Interval>();
+    is_sent::<Elapsed>();
+    is_sent::<MissedTickBehavior>();
+    is_sent::<Simulation>();
+    is_sent::<Deadlock>();
     is_sent::<Options<'_>>();
     is_sent::<Options<'_, Cancellable<'_>>>();
     is_sent::<LocalOptions<'_, Init, Finish>>();
@@ -65,10 +92,26 @@ const _: () = {
     is_shared::<Metrics>();
     is_shared::<JoinHandle<u8>>();
     is_shared::<JoinHandle<Cell<u8>>>();
+    is_shared::<TaskId>();
+    is_shared::<task::Builder>();
+    is_shared::<Completer<u8>>();
+    is_shared::<Completion<u8>>();
+    is_shared::<CompletionError>();
+    is_shared::<TaskGroup<Cell<u8>>>();
+    is_shared::<Group<'_, '_>>();
+    is_shared::<WhenEach<Cell<u8>>>();
+    is_shared::<UntilCancelled>();
     is_shared::<Source>();
     is_shared::<Token>();
     is_shared::<Registration>();
     is_shared::<Cancelled>();
+    is_shared::<Sleep>();
+    is_shared::<Timeout<u8>>();
+    is_shared::<Interval>();
+    is_shared::<Elapsed>();
+    is_shared::<MissedTickBehavior>();
+    is_shared::<Simulation>();
+    is_shared::<Deadlock>();
     is_shared::<Options<'_>>();
     is_shared::<Options<'_, Cancellable<'_>>>();
     is_shared::<LocalOptions<'_, Init, Finish>>();
@@ -95,6 +138,13 @@ const _: () = {
     is_printed::<Token>();
     is_printed::<Registration>();
     is_printed::<Cancelled>();
+    is_printed::<Sleep>();
+    is_printed::<Timeout<u8>>();
+    is_printed::<Interval>();
+    is_printed::<Elapsed>();
+    is_printed::<MissedTickBehavior>();
+    is_printed::<Simulation>();
+    is_printed::<Deadlock>();
     is_printed::<Options<'_>>();
     is_printed::<Options<'_, Cancellable<'_>>>();
     is_printed::<LocalOptions<'_, Init, Finish>>();
@@ -113,22 +163,31 @@ const _: () = {
     is_copied::<Outcome<u64>>();
     is_copied::<ShutdownReport>();
     is_copied::<Metrics>();
+    is_copied::<Elapsed>();
+    is_copied::<MissedTickBehavior>();
+    is_copied::<Simulation>();
     is_cloned::<Token>();
     is_cloned::<Cancelled>();
+    is_cloned::<Deadlock>();
     is_cloned::<BuildError>();
     is_compared::<Token>();
     is_compared::<Cancelled>();
+    is_compared::<Elapsed>();
+    is_compared::<Deadlock>();
     is_compared::<BuildError>();
     is_compared::<Outcome<u64>>();
     is_compared::<ShutdownReport>();
     is_error::<AggregatePanic>();
     is_error::<BuildError>();
     is_error::<Cancelled>();
+    is_error::<Elapsed>();
+    is_error::<Deadlock>();
     is_error::<JoinError>();
     is_error::<Failures<std::fmt::Error>>();
     is_unpinned::<Runtime>();
     is_unpinned::<JoinHandle<u8>>();
     is_unpinned::<Token>();
+    is_unpinned::<Interval>();
 };
 
 /// Cannot be printed.
@@ -194,3 +253,43 @@ fn options_can_be_kept_and_used_again() {
         assert_eq!(cancellable.sum::<_, u32>(0..10_u32).unwrap(), 45);
     }
 }
+
+/// Ends of channels can be sent and shared if their items can be sent; futures of theirs are never pinned.
+const _: () = {
+    is_sent::<channel::Sender<Cell<u8>>>();
+    is_shared::<channel::Sender<Cell<u8>>>();
+    is_cloned::<channel::Sender<Cell<u8>>>();
+    is_printed::<channel::Sender<Cell<u8>>>();
+    is_sent::<channel::Receiver<Cell<u8>>>();
+    is_shared::<channel::Receiver<Cell<u8>>>();
+    is_cloned::<channel::Receiver<Cell<u8>>>();
+    is_printed::<channel::Receiver<Cell<u8>>>();
+    is_sent::<broadcast::Sender<u8>>();
+    is_shared::<broadcast::Sender<u8>>();
+    is_sent::<broadcast::Receiver<u8>>();
+    is_shared::<broadcast::Receiver<u8>>();
+    is_sent::<watch::Sender<u8>>();
+    is_shared::<watch::Sender<u8>>();
+    is_sent::<watch::Receiver<u8>>();
+    is_shared::<watch::Receiver<u8>>();
+    is_sent::<channel::SendFuture<'static, Cell<u8>>>();
+    is_unpinned::<channel::SendFuture<'static, PhantomPinned>>();
+    is_unpinned::<channel::SendManyFuture<'static, PhantomPinned>>();
+    is_sent::<channel::RecvFuture<'static, Cell<u8>>>();
+    is_unpinned::<channel::RecvFuture<'static, PhantomPinned>>();
+    is_unpinned::<channel::RecvManyFuture<'static, PhantomPinned>>();
+    is_unpinned::<channel::EndFuture<'static, PhantomPinned>>();
+    is_unpinned::<channel::RecvStream<PhantomPinned>>();
+    is_unpinned::<broadcast::RecvFuture<'static, u8>>();
+    is_unpinned::<watch::ChangedFuture<'static, PhantomPinned>>();
+    is_error::<channel::SendError<u8>>();
+    is_error::<channel::TrySendError<u8>>();
+    is_error::<channel::SendTimeoutError<u8>>();
+    is_error::<channel::RecvError>();
+    is_error::<channel::TryRecvError>();
+    is_error::<channel::RecvTimeoutError>();
+    is_error::<broadcast::RecvError>();
+    is_error::<broadcast::TryRecvError>();
+    is_error::<broadcast::RecvTimeoutError>();
+    is_sent::<channel::Options<Cell<u8>>>();
+};

@@ -1,24 +1,21 @@
-//! The task's state word with its latch: who runs it, who reads the result, who frees the cell.
+//! The state word of a task that is a closure, with its joiner: who runs it, who reads the result, who frees the cell.
 //!
 //! Threads: whoever takes the task from the queue, and the handle's holder. Operations, as in
-//! `task/cell.rs` and `task/handle.rs`: claim, run or discard, set the latch, let go of the queue's part;
+//! `task/closure.rs` and `task/handle.rs`: claim, run or drop, finish the joiner, let go of the queue's part;
 //! claim in place, wait, take the result, let go of the handle's part.
-//! Property: the closure is run at most once, the result is read only when the latch is final, and the
+//! Property: the closure is run at most once, the result is read only when the joiner is final, and the
 //! cell is freed exactly once, after every access.
 
-#[path = "../task/state.rs"]
-mod state;
-
-use super::{Memory, Work, check};
-use crate::job::Latch;
+use super::joiner::{Joiner, Sleeper};
+use super::state::{AfterRelease, State};
+use crate::models::{Memory, Work, check};
 use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
-use state::{AfterRelease, Claim, State};
 
 struct Model {
     state: State,
-    latch: Latch,
+    joiner: Joiner,
     cell: Memory,
     closure: Work,
     /// Not part of the cell.
@@ -31,7 +28,7 @@ impl Model {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             state: State::new(),
-            latch: Latch::new(),
+            joiner: Joiner::new(),
             cell: Memory::new(),
             closure: Work::new(0),
             parker: Parker::new(),
@@ -41,20 +38,23 @@ impl Model {
     /// The queue's part.
     fn perform(&self, runs: bool) {
         self.cell.touch();
-        let claim = self.state.claim();
-        if claim != Claim::TooLate && runs {
-            self.closure.run();
-        }
-        if claim == Claim::Detached {
-            self.cell.free();
-            return;
-        }
-        self.cell.touch();
-        if claim == Claim::Awaited {
-            // SAFETY: the model keeps the latch to its end.
-            if let Some(seat) = unsafe { Latch::set(&raw const self.latch) } {
-                assert_eq!(seat, SEAT);
-                self.parker.unpark();
+        let claimed = self.state.claim_queued();
+        if let Some(claimed) = claimed {
+            if runs && !claimed.is_cancelled {
+                self.closure.run();
+            }
+            if !claimed.is_awaited {
+                self.cell.free();
+                return;
+            }
+            self.cell.touch();
+            match self.joiner.finish() {
+                Some(Sleeper::Seat(seat)) => {
+                    assert_eq!(seat, SEAT);
+                    self.parker.unpark();
+                }
+                Some(Sleeper::Waker(_)) => unreachable!("nobody registers a waker here"),
+                None => {}
             }
         }
         self.cell.touch();
@@ -66,21 +66,19 @@ impl Model {
     /// The handle's part, waiting on a thread of the pool, which may run the task itself.
     fn join_in_place(&self) {
         self.cell.touch();
-        if self.state.claim() == Claim::TooLate {
+        if self.state.claim().is_none() {
             return self.join();
         }
         self.closure.run();
-        // SAFETY: the model keeps the latch to its end.
-        let sleeper = unsafe { Latch::set(&raw const self.latch) };
-        assert_eq!(sleeper, None);
+        assert!(self.joiner.finish().is_none());
         self.drop_handle();
     }
 
     /// The handle's part, waiting elsewhere.
     fn join(&self) {
         self.cell.touch();
-        if !self.latch.is_final() && self.latch.fall_asleep(SEAT) {
-            while !self.latch.is_final() {
+        if !self.joiner.is_final() && self.joiner.fall_asleep(SEAT) {
+            while !self.joiner.is_final() {
                 self.parker.park();
             }
         }

@@ -1,0 +1,93 @@
+//! Waiting for a cancellation without a thread.
+
+use crate::cancel::registration::Key;
+use crate::cancel::{Cancelled, Token};
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+
+/// Is ready when the token's source is cancelled; see [`Token::cancelled`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless awaited"]
+pub struct UntilCancelled {
+    token: Token,
+    key: Option<Key>,
+}
+
+impl Token {
+    /// Waits until the source is cancelled.
+    ///
+    /// # Cost
+    /// To register and to go away again takes the same short time however many others wait.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{cancel, task};
+    /// let source = cancel::Source::new();
+    /// let token = source.token();
+    /// let waiting = task::spawn(async move { token.cancelled().await });
+    /// source.cancel();
+    /// waiting.join().unwrap();
+    /// ```
+    pub fn cancelled(&self) -> UntilCancelled {
+        UntilCancelled {
+            token: self.clone(),
+            key: None,
+        }
+    }
+
+    /// Runs `future` until it is ready or the source is cancelled, whichever comes first; a source that is
+    /// cancelled already wins. A cancelled future is dropped.
+    ///
+    /// # Errors
+    /// [`Cancelled`] with this token.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{cancel, task};
+    /// let source = cancel::Source::new();
+    /// let token = source.token();
+    /// let handle = task::spawn(async move {
+    ///     token.run_until_cancelled(std::future::pending::<()>()).await
+    /// });
+    /// source.cancel();
+    /// assert!(handle.join().unwrap().is_err());
+    /// ```
+    #[doc(alias = "WaitAsync")]
+    pub async fn run_until_cancelled<F: Future>(&self, future: F) -> Result<F::Output, Cancelled> {
+        let mut cancelled = pin!(self.cancelled());
+        let mut future = pin!(future);
+        poll_fn(|context| {
+            if cancelled.as_mut().poll(context).is_ready() {
+                let token = self.clone();
+                return Poll::Ready(Err(Cancelled { token }));
+            }
+            future.as_mut().poll(context).map(Ok)
+        })
+        .await
+    }
+}
+
+impl Future for UntilCancelled {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if !self.token.is_cancelled() {
+            self.key = self.token.callbacks.add_waker(context.waker(), self.key);
+        }
+        // Where it could not register, the source has just been cancelled.
+        if self.token.is_cancelled() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
+impl Drop for UntilCancelled {
+    fn drop(&mut self) {
+        if let Some(key) = self.key {
+            self.token.callbacks.remove_waker(key);
+        }
+    }
+}

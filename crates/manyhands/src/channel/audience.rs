@@ -1,0 +1,111 @@
+//! What broadcast and watch channels have in common: receivers who all wait for the same thing, the next
+//! value or the end, and are all told at once.
+//!
+//! Plain data, to be kept under a lock. A place is taken by a look that found nothing and given back by the
+//! look that finds something, or by giving up; being told promises nothing, so nothing is lost either way.
+
+use crate::channel::error::{CloseReason, RecvError};
+use crate::channel::wait_list::{Ticket, WaitList};
+use std::task::Waker;
+
+/// Those who listen, and whether anybody still speaks.
+#[derive(Debug)]
+pub(super) struct Audience {
+    waiting: WaitList<()>,
+    /// Set once; the reason is that of `close_with`.
+    closed: Option<RecvError>,
+    sender_count: usize,
+    receiver_count: usize,
+}
+
+/// Wakers to be used, or dropped, where no lock is held.
+#[derive(Debug, Default)]
+#[must_use]
+pub(super) struct Told {
+    wake: Vec<Waker>,
+    stale: Option<Waker>,
+}
+
+impl Audience {
+    /// One sender and one receiver.
+    pub(super) const fn new() -> Self {
+        Self {
+            waiting: WaitList::new(),
+            closed: None,
+            sender_count: 1,
+            receiver_count: 1,
+        }
+    }
+
+    pub(super) fn closed(&self) -> Option<&RecvError> {
+        self.closed.as_ref()
+    }
+
+    pub(super) fn receiver_count(&self) -> usize {
+        self.receiver_count
+    }
+
+    /// There is something new.
+    pub(super) fn tell_all(&mut self) -> Told {
+        let mut told = Told::default();
+        self.waiting.notify_all(&mut told.wake);
+        told
+    }
+
+    /// Nothing was found: waits.
+    pub(super) fn wait(&mut self, place: &mut Option<Ticket>, waker: &Waker) -> Told {
+        let stale = self.waiting.wait(place, waker);
+        Told {
+            wake: Vec::new(),
+            stale,
+        }
+    }
+
+    /// Something was found, or is not wanted any more.
+    pub(super) fn leave(&mut self, place: &mut Option<Ticket>) -> Told {
+        let stale = self.waiting.give_up(place);
+        Told {
+            wake: Vec::new(),
+            stale,
+        }
+    }
+
+    /// Closes; whether this was the first time.
+    pub(super) fn close(&mut self, reason: Option<CloseReason>) -> (bool, Told) {
+        if self.closed.is_some() {
+            return (false, Told::default());
+        }
+        self.closed = Some(RecvError::new(reason));
+        (true, self.tell_all())
+    }
+
+    pub(super) fn add_sender(&mut self) {
+        self.sender_count += 1;
+    }
+
+    /// The last one closes.
+    pub(super) fn remove_sender(&mut self) -> Told {
+        self.sender_count -= 1;
+        if self.sender_count == 0 {
+            self.close(None).1
+        } else {
+            Told::default()
+        }
+    }
+
+    pub(super) fn add_receiver(&mut self) {
+        self.receiver_count += 1;
+    }
+
+    pub(super) fn remove_receiver(&mut self) {
+        self.receiver_count -= 1;
+    }
+}
+
+impl Told {
+    /// Outside the lock: wakes, and drops what nobody needs.
+    pub(super) fn wake(self) {
+        self.wake.into_iter().for_each(Waker::wake);
+        drop(self.stale);
+    }
+}

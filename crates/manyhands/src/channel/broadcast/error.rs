@@ -1,0 +1,114 @@
+//! What receiving from a broadcast channel can fail with.
+
+use crate::channel::RecvError as Closed;
+use std::error::Error;
+use std::fmt;
+
+/// The next item was not received.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecvError {
+    /// This receiver was too far behind: so many items are lost to it. The next receive goes on.
+    Lagged(u64),
+    /// The channel is closed, and this receiver has got every item.
+    Closed(Closed),
+}
+
+/// The next item was not received without waiting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TryRecvError {
+    /// There is none now.
+    Empty,
+    /// As [`RecvError::Lagged`].
+    Lagged(u64),
+    /// As [`RecvError::Closed`].
+    Closed(Closed),
+}
+
+/// The next item was not received in time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecvTimeoutError {
+    /// The time is over.
+    Timeout,
+    /// As [`RecvError::Lagged`].
+    Lagged(u64),
+    /// As [`RecvError::Closed`].
+    Closed(Closed),
+}
+
+impl From<RecvError> for TryRecvError {
+    fn from(error: RecvError) -> Self {
+        match error {
+            RecvError::Lagged(lost) => Self::Lagged(lost),
+            RecvError::Closed(closed) => Self::Closed(closed),
+        }
+    }
+}
+
+impl From<RecvError> for RecvTimeoutError {
+    fn from(error: RecvError) -> Self {
+        match error {
+            RecvError::Lagged(lost) => Self::Lagged(lost),
+            RecvError::Closed(closed) => Self::Closed(closed),
+        }
+    }
+}
+
+impl fmt::Display for RecvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lagged(lost) => lagged(f, *lost),
+            Self::Closed(closed) => closed.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for TryRecvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("receive from an empty channel"),
+            Self::Lagged(lost) => lagged(f, *lost),
+            Self::Closed(closed) => closed.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for RecvTimeoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Timeout => f.write_str("receive from a channel timed out"),
+            Self::Lagged(lost) => lagged(f, *lost),
+            Self::Closed(closed) => closed.fmt(f),
+        }
+    }
+}
+
+fn lagged(f: &mut fmt::Formatter<'_>, lost: u64) -> fmt::Result {
+    write!(f, "receiver was too far behind: {lost} items are lost")
+}
+
+impl Error for RecvError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Closed(closed) => closed.source(),
+            Self::Lagged(_) => None,
+        }
+    }
+}
+
+impl Error for TryRecvError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Closed(closed) => closed.source(),
+            Self::Empty | Self::Lagged(_) => None,
+        }
+    }
+}
+
+impl Error for RecvTimeoutError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Closed(closed) => closed.source(),
+            Self::Timeout | Self::Lagged(_) => None,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! A channel each of whose receivers gets every item.
+//!
+//! Made by [`broadcast`](super::broadcast()). The channel keeps the newest items, as many as its capacity; a
+//! receiver that is further behind has lost some, and is told how many before it goes on with the oldest one
+//! that is left. Senders never wait.
+//!
+//! An item is dropped when every receiver has got it, or when it is pushed out.
+//!
+//! # Examples
+//! ```
+//! use manyhands::channel::{self, broadcast::RecvError};
+//!
+//! let (sender, mut first) = channel::broadcast(2);
+//! let mut second = sender.subscribe();
+//! sender.send("a")?;
+//! assert_eq!((first.recv(), second.recv()), (Ok("a"), Ok("a")));
+//!
+//! for item in ["b", "c", "d"] {
+//!     sender.send(item)?;
+//! }
+//! assert_eq!(first.recv(), Err(RecvError::Lagged(1)));
+//! assert_eq!(first.recv(), Ok("c"));
+//! # Ok::<(), channel::SendError<&str>>(())
+//! ```
+
+mod error;
+mod receiver;
+mod sender;
+mod state;
+
+pub use error::{RecvError, RecvTimeoutError, TryRecvError};
+pub use receiver::{Receiver, RecvFuture};
+pub use sender::Sender;
+
+use crate::sync::ShortLock;
+use state::State;
+use std::sync::Arc;
+
+/// See [`channel::broadcast`](crate::channel::broadcast()).
+pub(super) fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
+    assert!(capacity > 0, "a broadcast channel holds at least one item");
+    let shared = Arc::new(ShortLock::new(State::new(capacity)));
+    (Sender::new(Arc::clone(&shared)), Receiver::new(shared, 0))
+}

@@ -1,0 +1,209 @@
+//! The receiving end, and its future.
+
+use crate::channel::broadcast::state::State;
+use crate::channel::broadcast::{RecvError, RecvTimeoutError, TryRecvError};
+use crate::channel::thread;
+use crate::channel::wait_list::Ticket;
+use crate::sync::ShortLock;
+use futures_core::future::FusedFuture;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+#[cfg(not(loom))]
+use std::time::Duration;
+
+/// Receives every item that is sent while it exists. A clone goes on from where this one is.
+pub struct Receiver<T> {
+    shared: Arc<ShortLock<State<T>>>,
+    /// The number of the item it wants next.
+    next: u64,
+}
+
+impl<T> Receiver<T> {
+    pub(super) fn new(shared: Arc<ShortLock<State<T>>>, next: u64) -> Self {
+        Self { shared, next }
+    }
+
+    /// Receives the next item, and waits for it if there is none.
+    ///
+    /// # Blocking
+    /// A pool's worker that waits runs nothing meanwhile; the pool lets another worker run in its place.
+    ///
+    /// # Errors
+    /// [`RecvError`] when items were lost to this receiver, or the channel is closed and it has got all.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, mut receiver) = manyhands::channel::broadcast(8);
+    /// let speaker = std::thread::spawn(move || sender.send("hello"));
+    /// assert_eq!(receiver.recv(), Ok("hello"));
+    /// # speaker.join().unwrap()?;
+    /// # Ok::<(), manyhands::channel::SendError<&str>>(())
+    /// ```
+    pub fn recv(&mut self) -> Result<T, RecvError>
+    where
+        T: Clone,
+    {
+        let mut future = self.recv_async();
+        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+    }
+
+    /// Receives the next item; the future waits for it if there is none.
+    ///
+    /// # Cancellation
+    /// Dropping the future before it is ready skips no item.
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv).
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, mut receiver) = manyhands::channel::broadcast(8);
+    /// sender.send(1)?;
+    /// assert_eq!(pollster::block_on(receiver.recv_async()), Ok(1));
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    pub fn recv_async(&mut self) -> RecvFuture<'_, T>
+    where
+        T: Clone,
+    {
+        RecvFuture {
+            receiver: self,
+            place: None,
+            is_over: false,
+        }
+    }
+
+    /// Receives the next item if there is one now.
+    ///
+    /// # Errors
+    /// [`TryRecvError`]: none now, none any more, or some were lost.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::channel::{self, broadcast::TryRecvError};
+    /// let (_sender, mut receiver) = channel::broadcast::<u32>(8);
+    /// assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
+    /// ```
+    pub fn try_recv(&mut self) -> Result<T, TryRecvError>
+    where
+        T: Clone,
+    {
+        match self.poll_recv(&mut None, None) {
+            Poll::Ready(result) => Ok(result?),
+            Poll::Pending => Err(TryRecvError::Empty),
+        }
+    }
+
+    /// As [`recv`](Self::recv), and gives up when it has waited for about `limit`.
+    ///
+    /// # Errors
+    /// [`RecvTimeoutError`]: as [`recv`](Self::recv), or the time is over.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::channel::{self, broadcast::RecvTimeoutError};
+    /// use std::time::Duration;
+    /// let (_sender, mut receiver) = channel::broadcast::<u32>(8);
+    /// let late = receiver.recv_timeout(Duration::from_millis(1));
+    /// assert_eq!(late, Err(RecvTimeoutError::Timeout));
+    /// ```
+    #[cfg(not(loom))]
+    pub fn recv_timeout(&mut self, limit: Duration) -> Result<T, RecvTimeoutError>
+    where
+        T: Clone,
+    {
+        let mut future = self.recv_async();
+        match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
+            Some(result) => Ok(result?),
+            None => Err(RecvTimeoutError::Timeout),
+        }
+    }
+
+    /// Whether the channel is closed. There may still be items for this receiver.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.shared.lock().audience.closed().is_some()
+    }
+
+    fn poll_recv(
+        &mut self,
+        place: &mut Option<Ticket>,
+        waker: Option<&Waker>,
+    ) -> Poll<Result<T, RecvError>>
+    where
+        T: Clone,
+    {
+        let (polled, told) = self.shared.lock().poll(&mut self.next, place, waker);
+        told.wake();
+        polled.map(|result| result.map(Arc::unwrap_or_clone))
+    }
+}
+
+impl<T> Clone for Receiver<T> {
+    fn clone(&self) -> Self {
+        self.shared.lock().add_receiver(self.next);
+        Self::new(Arc::clone(&self.shared), self.next)
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        // What nobody wants any more is dropped here, where no lock is held.
+        let unwanted = self.shared.lock().remove_receiver(self.next);
+        drop(unwanted);
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver")
+            .field("next", &self.next)
+            .field("is_closed", &self.is_closed())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Receives one item; made by [`Receiver::recv_async`].
+#[must_use = "futures do nothing unless awaited"]
+pub struct RecvFuture<'a, T: Clone> {
+    receiver: &'a mut Receiver<T>,
+    place: Option<Ticket>,
+    is_over: bool,
+}
+
+impl<T: Clone> Future for RecvFuture<'_, T> {
+    type Output = Result<T, RecvError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        assert!(!self.is_over, "a receive was polled after its end");
+        let this = &mut *self;
+        let polled = this.receiver.poll_recv(&mut this.place, Some(cx.waker()));
+        this.is_over = polled.is_ready();
+        polled
+    }
+}
+
+impl<T: Clone> FusedFuture for RecvFuture<'_, T> {
+    fn is_terminated(&self) -> bool {
+        self.is_over
+    }
+}
+
+impl<T: Clone> Drop for RecvFuture<'_, T> {
+    fn drop(&mut self) {
+        if self.place.is_some() {
+            let told = self.receiver.shared.lock().audience.leave(&mut self.place);
+            told.wake();
+        }
+    }
+}
+
+impl<T: Clone> fmt::Debug for RecvFuture<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecvFuture")
+            .field("is_over", &self.is_over)
+            .finish_non_exhaustive()
+    }
+}

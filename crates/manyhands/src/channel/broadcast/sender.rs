@@ -1,0 +1,151 @@
+//! The sending end.
+
+use crate::channel::SendError;
+use crate::channel::broadcast::Receiver;
+use crate::channel::broadcast::state::State;
+use crate::channel::error::CloseReason;
+use crate::sync::ShortLock;
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+/// Sends to every receiver. Clones are equal; dropping the last one closes the channel.
+pub struct Sender<T> {
+    shared: Arc<ShortLock<State<T>>>,
+}
+
+impl<T> Sender<T> {
+    pub(super) fn new(shared: Arc<ShortLock<State<T>>>) -> Self {
+        Self { shared }
+    }
+
+    /// Sends to the receivers there are now, and returns how many. Without any the item is dropped.
+    ///
+    /// # Cost
+    /// One allocation, one short lock, and a wake for each receiver that waits.
+    ///
+    /// # Errors
+    /// [`SendError`] with the item when the channel was closed by [`close`](Self::close).
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, mut receiver) = manyhands::channel::broadcast(8);
+    /// let mut other = receiver.clone();
+    /// assert_eq!(sender.send(5), Ok(2));
+    /// assert_eq!((receiver.recv(), other.recv()), (Ok(5), Ok(5)));
+    /// ```
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "the pointer has just been made and is nobody else's"
+    )]
+    pub fn send(&self, item: T) -> Result<usize, SendError<T>> {
+        let item = Arc::new(item);
+        let mut state = self.shared.lock();
+        if state.audience.closed().is_some() {
+            drop(state);
+            let item = Arc::into_inner(item).expect("the item was not shared yet");
+            return Err(SendError(item));
+        }
+        let unwanted = state.push(item);
+        let count = state.audience.receiver_count();
+        let told = state.audience.tell_all();
+        drop(state);
+        told.wake();
+        drop(unwanted);
+        Ok(count)
+    }
+
+    /// A receiver of what is sent from now on.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, _) = manyhands::channel::broadcast(8);
+    /// sender.send(1)?;
+    /// let mut late = sender.subscribe();
+    /// sender.send(2)?;
+    /// assert_eq!(late.recv(), Ok(2));
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    #[must_use]
+    pub fn subscribe(&self) -> Receiver<T> {
+        let mut state = self.shared.lock();
+        let next = state.end();
+        state.add_receiver(next);
+        drop(state);
+        Receiver::new(Arc::clone(&self.shared), next)
+    }
+
+    /// How many receivers there are.
+    #[must_use]
+    pub fn receiver_count(&self) -> usize {
+        self.shared.lock().audience.receiver_count()
+    }
+
+    /// How many items some receiver has still to get.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shared.lock().len()
+    }
+
+    /// Whether every receiver has got every item.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Closes the channel: receivers get what they have not got yet, then hear of it. Returns whether it was
+    /// open until now.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, mut receiver) = manyhands::channel::broadcast(8);
+    /// sender.send(1)?;
+    /// assert!(sender.close());
+    /// assert_eq!(receiver.recv(), Ok(1));
+    /// assert!(receiver.recv().is_err());
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    pub fn close(&self) -> bool {
+        self.close_for(None)
+    }
+
+    /// As [`close`](Self::close), with a reason that every receiver gets. The first reason stays.
+    pub fn close_with(&self, reason: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
+        self.close_for(Some(Arc::from(reason.into())))
+    }
+
+    fn close_for(&self, reason: Option<CloseReason>) -> bool {
+        let (is_first, told) = self.shared.lock().audience.close(reason);
+        told.wake();
+        is_first
+    }
+
+    /// Whether the channel is closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.shared.lock().audience.closed().is_some()
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        self.shared.lock().audience.add_sender();
+        Self::new(Arc::clone(&self.shared))
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        let told = self.shared.lock().audience.remove_sender();
+        told.wake();
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender")
+            .field("len", &self.len())
+            .field("is_closed", &self.is_closed())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,257 @@
+//! What sending and receiving can fail with. Send errors give the item back; receive errors say why the
+//! channel was closed, if a reason was given.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+/// The reason given to `close_with`, shared by everybody who sees the channel closed.
+pub type CloseReason = Arc<dyn Error + Send + Sync>;
+
+/// The channel is closed, and no item is left to receive.
+///
+/// [`Error::source`] is what was given to `close_with`, if that is how the channel was closed. Two of these
+/// are equal if they have the same reason, by address, or none.
+///
+/// # Examples
+/// ```
+/// use std::error::Error;
+/// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
+/// sender.close_with("the disk is full");
+/// let closed = receiver.recv().unwrap_err();
+/// assert_eq!(closed.source().unwrap().to_string(), "the disk is full");
+/// ```
+#[doc(alias = "ChannelClosedException")]
+#[doc(alias = "Disconnected")]
+#[derive(Debug, Clone, Default)]
+pub struct RecvError {
+    reason: Option<CloseReason>,
+}
+
+impl RecvError {
+    pub(super) fn new(reason: Option<CloseReason>) -> Self {
+        Self { reason }
+    }
+
+    /// What was given to `close_with`, if that is how the channel was closed.
+    #[must_use]
+    pub fn reason(&self) -> Option<&CloseReason> {
+        self.reason.as_ref()
+    }
+}
+
+impl PartialEq for RecvError {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.reason, &other.reason) {
+            (Some(ours), Some(theirs)) => Arc::ptr_eq(ours, theirs),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for RecvError {}
+
+impl fmt::Display for RecvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("receive from a closed channel")
+    }
+}
+
+impl Error for RecvError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.reason {
+            Some(reason) => Some(&**reason),
+            None => None,
+        }
+    }
+}
+
+/// Nothing was received without waiting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TryRecvError {
+    /// There is no item now.
+    Empty,
+    /// There is none, and none will come.
+    Closed(RecvError),
+}
+
+impl fmt::Display for TryRecvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("receive from an empty channel"),
+            Self::Closed(closed) => closed.fmt(f),
+        }
+    }
+}
+
+impl Error for TryRecvError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Empty => None,
+            Self::Closed(closed) => closed.source(),
+        }
+    }
+}
+
+impl From<RecvError> for TryRecvError {
+    fn from(closed: RecvError) -> Self {
+        Self::Closed(closed)
+    }
+}
+
+/// Nothing was received in time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecvTimeoutError {
+    /// The time is over.
+    Timeout,
+    /// There is no item, and none will come.
+    Closed(RecvError),
+}
+
+impl fmt::Display for RecvTimeoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Timeout => f.write_str("receive from a channel timed out"),
+            Self::Closed(closed) => closed.fmt(f),
+        }
+    }
+}
+
+impl Error for RecvTimeoutError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Timeout => None,
+            Self::Closed(closed) => closed.source(),
+        }
+    }
+}
+
+impl From<RecvError> for RecvTimeoutError {
+    fn from(closed: RecvError) -> Self {
+        Self::Closed(closed)
+    }
+}
+
+/// The channel is closed; here is the item.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SendError<T>(pub T);
+
+impl<T> SendError<T> {
+    /// The item that was not sent.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<T> fmt::Debug for SendError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SendError(..)")
+    }
+}
+
+impl<T> fmt::Display for SendError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("send into a closed channel")
+    }
+}
+
+impl<T> Error for SendError<T> {}
+
+/// The item was not sent without waiting; here it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum TrySendError<T> {
+    /// There is no room now.
+    Full(T),
+    /// The channel is closed.
+    Closed(T),
+}
+
+impl<T> TrySendError<T> {
+    /// The item that was not sent.
+    pub fn into_inner(self) -> T {
+        match self {
+            Self::Full(item) | Self::Closed(item) => item,
+        }
+    }
+
+    /// Whether there was no room.
+    pub fn is_full(&self) -> bool {
+        matches!(self, Self::Full(_))
+    }
+
+    /// Whether the channel is closed.
+    pub fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed(_))
+    }
+}
+
+impl<T> fmt::Debug for TrySendError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full(_) => "Full(..)",
+            Self::Closed(_) => "Closed(..)",
+        })
+    }
+}
+
+impl<T> fmt::Display for TrySendError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full(_) => "send into a full channel",
+            Self::Closed(_) => "send into a closed channel",
+        })
+    }
+}
+
+impl<T> Error for TrySendError<T> {}
+
+impl<T> From<SendError<T>> for TrySendError<T> {
+    fn from(SendError(item): SendError<T>) -> Self {
+        Self::Closed(item)
+    }
+}
+
+/// The item was not sent in time; here it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum SendTimeoutError<T> {
+    /// The time is over.
+    Timeout(T),
+    /// The channel is closed.
+    Closed(T),
+}
+
+impl<T> SendTimeoutError<T> {
+    /// The item that was not sent.
+    pub fn into_inner(self) -> T {
+        match self {
+            Self::Timeout(item) | Self::Closed(item) => item,
+        }
+    }
+}
+
+impl<T> fmt::Debug for SendTimeoutError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Timeout(_) => "Timeout(..)",
+            Self::Closed(_) => "Closed(..)",
+        })
+    }
+}
+
+impl<T> fmt::Display for SendTimeoutError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Timeout(_) => "send into a channel timed out",
+            Self::Closed(_) => "send into a closed channel",
+        })
+    }
+}
+
+impl<T> Error for SendTimeoutError<T> {}
+
+impl<T> From<SendError<T>> for SendTimeoutError<T> {
+    fn from(SendError(item): SendError<T>) -> Self {
+        Self::Closed(item)
+    }
+}

@@ -1,0 +1,290 @@
+//! The futures of a channel's ends. Each is one look at the channel for each poll, and gives its place back
+//! when dropped; none is pinned in memory.
+
+use crate::channel::error::{CloseReason, RecvError, SendError, TrySendError};
+use crate::channel::shared::Shared;
+use crate::channel::state::{Sending, Until};
+use crate::channel::wait_list::Ticket;
+use futures_core::future::FusedFuture;
+use std::collections::VecDeque;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+/// Sends one item; made by [`Sender::send_async`](super::Sender::send_async).
+#[must_use = "futures do nothing unless awaited"]
+pub struct SendFuture<'a, T> {
+    shared: &'a Shared<T>,
+    sending: Sending<T>,
+    is_over: bool,
+}
+
+impl<'a, T> SendFuture<'a, T> {
+    /// There is an item; it is an option because callers that have tried before hold it in one.
+    pub(super) fn new(shared: &'a Shared<T>, item: Option<T>) -> Self {
+        Self {
+            shared,
+            sending: Sending { item, ticket: None },
+            is_over: false,
+        }
+    }
+
+    /// Gives up; the item if it was not sent.
+    #[inline]
+    pub(super) fn cancel(&mut self) -> Option<T> {
+        self.shared.cancel_send(&mut self.sending)
+    }
+}
+
+impl<T> Future for SendFuture<'_, T> {
+    type Output = Result<(), SendError<T>>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        refuse_another_poll(self.is_over);
+        let this = &mut *self;
+        let result = ready!(this.shared.poll_send(&mut this.sending, cx));
+        this.is_over = true;
+        Poll::Ready(result)
+    }
+}
+
+impl<T> FusedFuture for SendFuture<'_, T> {
+    fn is_terminated(&self) -> bool {
+        self.is_over
+    }
+}
+
+impl<T> Drop for SendFuture<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        drop(self.cancel());
+    }
+}
+
+/// The item is never pinned.
+impl<T> Unpin for SendFuture<'_, T> {}
+
+/// Sends many items; made by [`Sender::send_many_async`](super::Sender::send_many_async).
+#[must_use = "futures do nothing unless awaited"]
+pub struct SendManyFuture<'a, T> {
+    shared: &'a Shared<T>,
+    items: &'a mut VecDeque<T>,
+    /// The item that waits for room, if any.
+    sending: Sending<T>,
+    is_over: bool,
+}
+
+impl<'a, T> SendManyFuture<'a, T> {
+    pub(super) fn new(shared: &'a Shared<T>, items: &'a mut VecDeque<T>) -> Self {
+        Self {
+            shared,
+            items,
+            sending: Sending::none(),
+            is_over: false,
+        }
+    }
+
+    fn poll_rest(&mut self, cx: &Context<'_>) -> Poll<Result<(), SendError<()>>> {
+        loop {
+            if self.sending.is_some()
+                && let Err(SendError(item)) = ready!(self.shared.poll_send(&mut self.sending, cx))
+            {
+                self.items.push_front(item);
+                return Poll::Ready(Err(SendError(())));
+            }
+            match self.shared.try_send_many(self.items) {
+                Ok(()) => return Poll::Ready(Ok(())),
+                Err(TrySendError::Closed(())) => return Poll::Ready(Err(SendError(()))),
+                Err(TrySendError::Full(())) => self.sending.item = self.items.pop_front(),
+            }
+        }
+    }
+}
+
+impl<T> Future for SendManyFuture<'_, T> {
+    type Output = Result<(), SendError<()>>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        refuse_another_poll(self.is_over);
+        let result = ready!(self.poll_rest(cx));
+        self.is_over = true;
+        Poll::Ready(result)
+    }
+}
+
+impl<T> FusedFuture for SendManyFuture<'_, T> {
+    fn is_terminated(&self) -> bool {
+        self.is_over
+    }
+}
+
+impl<T> Drop for SendManyFuture<'_, T> {
+    fn drop(&mut self) {
+        if let Some(item) = self.shared.cancel_send(&mut self.sending) {
+            self.items.push_front(item);
+        }
+    }
+}
+
+/// The item is never pinned.
+impl<T> Unpin for SendManyFuture<'_, T> {}
+
+/// Receives one item; made by [`Receiver::recv_async`](super::Receiver::recv_async).
+#[must_use = "futures do nothing unless awaited"]
+pub struct RecvFuture<'a, T> {
+    shared: &'a Shared<T>,
+    place: Option<Ticket>,
+    is_over: bool,
+}
+
+impl<'a, T> RecvFuture<'a, T> {
+    pub(super) fn new(shared: &'a Shared<T>) -> Self {
+        Self {
+            shared,
+            place: None,
+            is_over: false,
+        }
+    }
+}
+
+impl<T> Future for RecvFuture<'_, T> {
+    type Output = Result<T, RecvError>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        refuse_another_poll(self.is_over);
+        let this = &mut *self;
+        let result = ready!(this.shared.poll_recv(&mut this.place, cx));
+        this.is_over = true;
+        Poll::Ready(result)
+    }
+}
+
+impl<T> FusedFuture for RecvFuture<'_, T> {
+    fn is_terminated(&self) -> bool {
+        self.is_over
+    }
+}
+
+impl<T> Drop for RecvFuture<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.shared.cancel_recv(&mut self.place);
+    }
+}
+
+/// Receives many items; made by [`Receiver::recv_many_async`](super::Receiver::recv_many_async).
+#[must_use = "futures do nothing unless awaited"]
+pub struct RecvManyFuture<'a, T> {
+    shared: &'a Shared<T>,
+    items: &'a mut Vec<T>,
+    max: usize,
+    place: Option<Ticket>,
+    is_over: bool,
+}
+
+impl<'a, T> RecvManyFuture<'a, T> {
+    pub(super) fn new(shared: &'a Shared<T>, items: &'a mut Vec<T>, max: usize) -> Self {
+        Self {
+            shared,
+            items,
+            max,
+            place: None,
+            is_over: false,
+        }
+    }
+}
+
+impl<T> Future for RecvManyFuture<'_, T> {
+    type Output = Result<usize, RecvError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        refuse_another_poll(self.is_over);
+        let this = &mut *self;
+        let polled = this
+            .shared
+            .poll_recv_many(&mut this.place, cx, this.items, this.max);
+        let result = ready!(polled);
+        this.is_over = true;
+        Poll::Ready(result)
+    }
+}
+
+impl<T> FusedFuture for RecvManyFuture<'_, T> {
+    fn is_terminated(&self) -> bool {
+        self.is_over
+    }
+}
+
+impl<T> Drop for RecvManyFuture<'_, T> {
+    fn drop(&mut self) {
+        self.shared.cancel_recv(&mut self.place);
+    }
+}
+
+/// Waits until a channel is closed, or drained as well; made by `wait_closed_async` and
+/// `wait_drained_async` of either end.
+#[must_use = "futures do nothing unless awaited"]
+pub struct EndFuture<'a, T> {
+    shared: &'a Shared<T>,
+    until: Until,
+    place: Option<Ticket>,
+    is_over: bool,
+}
+
+impl<'a, T> EndFuture<'a, T> {
+    pub(super) fn new(shared: &'a Shared<T>, until: Until) -> Self {
+        Self {
+            shared,
+            until,
+            place: None,
+            is_over: false,
+        }
+    }
+}
+
+impl<T> Future for EndFuture<'_, T> {
+    type Output = Result<(), CloseReason>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        refuse_another_poll(self.is_over);
+        let this = &mut *self;
+        let result = ready!(this.shared.poll_until(this.until, &mut this.place, cx));
+        this.is_over = true;
+        Poll::Ready(result)
+    }
+}
+
+impl<T> FusedFuture for EndFuture<'_, T> {
+    fn is_terminated(&self) -> bool {
+        self.is_over
+    }
+}
+
+impl<T> Drop for EndFuture<'_, T> {
+    fn drop(&mut self) {
+        self.shared.cancel_until(self.until, &mut self.place);
+    }
+}
+
+fn refuse_another_poll(is_over: bool) {
+    assert!(!is_over, "a future of a channel was polled after its end");
+}
+
+macro_rules! debug {
+    ($($name:ident),*) => {
+        $(impl<T> fmt::Debug for $name<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name))
+                    .field("is_over", &self.is_over)
+                    .finish_non_exhaustive()
+            }
+        })*
+    };
+}
+
+debug!(
+    SendFuture,
+    SendManyFuture, RecvFuture, RecvManyFuture, EndFuture
+);

@@ -1,0 +1,175 @@
+//! Channels between threads and async code, each of whose ends does both.
+//!
+//! | | |
+//! |---|---|
+//! | [`unbounded`] | takes any number of items |
+//! | [`bounded`] | takes so many, then senders wait |
+//! | [`rendezvous`] | takes none: an item goes from hand to hand |
+//! | [`prioritized`] | gives the smallest item first |
+//! | [`options`] | any of these, and what happens when full |
+//! | [`broadcast()`] | gives every item to every receiver |
+//! | [`watch()`] | has one value, and shows the latest |
+//!
+//! Both ends can be cloned. But for the last two, each item is received once, and those of one sender in the order in which it sent
+//! them, unless they are sorted. `send` and `recv` block the thread; `send_async` and `recv_async` make
+//! futures for any executor, which can be dropped at any time: a receive that is given up has taken nothing.
+//!
+//! # Closing
+//! A channel is closed by [`Sender::close`] or [`Receiver::close`], with a reason or without, and when the
+//! last end of one kind is dropped. What is inside can still be received; then receivers get the reason.
+//!
+//! # Fairness
+//! Those who wait are told in their order that there is something, but whoever comes just then may be
+//! faster. That keeps items moving while the one that was told is still waking up, which takes far longer.
+//! A future that was told should be polled or dropped soon: kept without either, it holds up one item, or
+//! one place, for the others who wait.
+//!
+//! # Examples
+//! ```
+//! use manyhands::channel;
+//! use std::thread;
+//!
+//! let (sender, receiver) = channel::bounded(128);
+//! let producer = thread::spawn(move || (0..1000_u64).try_for_each(|n| sender.send(n)));
+//! assert_eq!(receiver.iter().sum::<u64>(), 499_500);
+//! producer.join().unwrap()?;
+//! # Ok::<(), channel::SendError<u64>>(())
+//! ```
+
+mod audience;
+pub mod broadcast;
+mod error;
+mod future;
+mod line;
+mod options;
+mod receiver;
+mod sender;
+mod shared;
+#[cfg(feature = "sink")]
+mod sink;
+mod state;
+mod stream;
+mod thread;
+mod wait_list;
+pub mod watch;
+
+pub use error::{
+    CloseReason, RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError,
+    TrySendError,
+};
+pub use future::{EndFuture, RecvFuture, RecvManyFuture, SendFuture, SendManyFuture};
+pub use options::{Options, WhenFull, options};
+pub use receiver::Receiver;
+pub use sender::Sender;
+#[cfg(feature = "sink")]
+pub use sink::SendSink;
+pub use stream::{IntoIter, Iter, RecvStream};
+
+/// A channel that takes any number of items; sending never waits.
+///
+/// # Cost
+/// The items lie in one ring that grows by doubling.
+///
+/// # Examples
+/// ```
+/// let (sender, receiver) = manyhands::channel::unbounded();
+/// sender.send(1)?;
+/// assert_eq!(receiver.recv(), Ok(1));
+/// # Ok::<(), manyhands::channel::SendError<u32>>(())
+/// ```
+#[doc(alias = "CreateUnbounded")]
+#[must_use]
+pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
+    options().fifo()
+}
+
+/// A channel that holds at most `capacity` items; when it is full, sending waits. With a capacity of 0 it
+/// is a [`rendezvous`].
+///
+/// # Examples
+/// ```
+/// use manyhands::channel::{self, TrySendError};
+/// let (sender, receiver) = channel::bounded(2);
+/// sender.send(1)?;
+/// sender.send(2)?;
+/// assert_eq!(sender.try_send(3), Err(TrySendError::Full(3)));
+/// assert_eq!(receiver.recv(), Ok(1));
+/// assert_eq!(sender.try_send(3), Ok(()));
+/// # Ok::<(), channel::SendError<u32>>(())
+/// ```
+#[doc(alias = "CreateBounded")]
+#[must_use]
+pub fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
+    options().capacity(capacity).fifo()
+}
+
+/// A channel that holds no items: a send ends when somebody receives, or waits to receive.
+///
+/// # Examples
+/// ```
+/// let (sender, receiver) = manyhands::channel::rendezvous();
+/// let giver = std::thread::spawn(move || sender.send("here"));
+/// assert_eq!(receiver.recv(), Ok("here"));
+/// giver.join().unwrap()?;
+/// # Ok::<(), manyhands::channel::SendError<&str>>(())
+/// ```
+#[must_use]
+pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
+    bounded(0)
+}
+
+/// A channel that takes any number of items and gives the smallest first, the older of equals first.
+///
+/// For the greatest first, send [`std::cmp::Reverse`]. See [`Options::prioritized`] on comparing.
+///
+/// # Cost
+/// The logarithm of the number of items, for each send and receive.
+///
+/// # Examples
+/// ```
+/// let (sender, receiver) = manyhands::channel::prioritized();
+/// for n in [3, 1, 2] {
+///     sender.send(n)?;
+/// }
+/// assert_eq!((receiver.recv(), receiver.recv()), (Ok(1), Ok(2)));
+/// # Ok::<(), manyhands::channel::SendError<u32>>(())
+/// ```
+#[doc(alias = "CreateUnboundedPrioritized")]
+#[must_use]
+pub fn prioritized<T: Ord + Send + 'static>() -> (Sender<T>, Receiver<T>) {
+    options().prioritized()
+}
+
+/// A channel that gives every item to every receiver, and keeps the newest `capacity` for those who are
+/// behind. See [`broadcast`](mod@broadcast).
+///
+/// # Panics
+/// If `capacity` is 0.
+///
+/// # Examples
+/// ```
+/// let (sender, mut receiver) = manyhands::channel::broadcast(16);
+/// let mut other = receiver.clone();
+/// sender.send("news")?;
+/// assert_eq!((receiver.recv(), other.recv()), (Ok("news"), Ok("news")));
+/// # Ok::<(), manyhands::channel::SendError<&str>>(())
+/// ```
+#[must_use]
+pub fn broadcast<T>(capacity: usize) -> (broadcast::Sender<T>, broadcast::Receiver<T>) {
+    broadcast::channel(capacity)
+}
+
+/// A channel of one value, whose receivers see the latest. See [`watch`](mod@watch).
+///
+/// # Examples
+/// ```
+/// let (sender, mut receiver) = manyhands::channel::watch(0);
+/// sender.send(1)?;
+/// sender.send(2)?;
+/// assert_eq!(*receiver.changed()?, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn watch<T>(initial: T) -> (watch::Sender<T>, watch::Receiver<T>) {
+    watch::channel(initial)
+}

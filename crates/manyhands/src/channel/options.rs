@@ -1,0 +1,127 @@
+//! What kind of channel it is to be.
+
+use crate::channel::line::Line;
+use crate::channel::shared::{OnDrop, Shared};
+use crate::channel::{Receiver, Sender};
+use std::fmt;
+use std::sync::Arc;
+
+/// What a send does when the channel is full.
+///
+/// A rendezvous channel is full when nobody waits to receive, and has nothing else to drop than the item
+/// that is sent.
+#[doc(alias = "BoundedChannelFullMode")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WhenFull {
+    /// It waits for room.
+    #[default]
+    Wait,
+    /// It drops the item that would be received last, to make room.
+    DropNewest,
+    /// It drops the item that would be received next, to make room.
+    DropOldest,
+    /// It drops the item that it was to send.
+    #[doc(alias = "DropWrite")]
+    DropThis,
+}
+
+/// Options of a channel; made by [`options`], turned into one by [`fifo`](Self::fifo) or
+/// [`prioritized`](Self::prioritized).
+///
+/// # Examples
+/// ```
+/// use manyhands::channel::{self, WhenFull};
+/// use std::sync::atomic::{AtomicU32, Ordering};
+///
+/// static LOST: AtomicU32 = AtomicU32::new(0);
+/// let (sender, receiver) = channel::options()
+///     .capacity(2)
+///     .when_full(WhenFull::DropOldest)
+///     .on_drop(|lost: u32| {
+///         LOST.fetch_add(lost, Ordering::Relaxed);
+///     })
+///     .fifo();
+/// for n in 1..=4 {
+///     sender.send(n)?;
+/// }
+/// assert_eq!((receiver.recv(), receiver.recv()), (Ok(3), Ok(4)));
+/// assert_eq!(LOST.load(Ordering::Relaxed), 1 + 2);
+/// # Ok::<(), channel::SendError<u32>>(())
+/// ```
+#[doc(alias = "BoundedChannelOptions")]
+#[must_use = "options do nothing until a channel is made of them"]
+pub struct Options<T> {
+    capacity: usize,
+    when_full: WhenFull,
+    on_drop: Option<OnDrop<T>>,
+}
+
+/// Options to begin with: no limit, and waiting when full.
+pub fn options<T>() -> Options<T> {
+    Options {
+        capacity: usize::MAX,
+        when_full: WhenFull::Wait,
+        on_drop: None,
+    }
+}
+
+impl<T> Options<T> {
+    /// At most `count` items wait to be received. With 0 an item goes from hand to hand, as in
+    /// [`rendezvous`](super::rendezvous).
+    pub fn capacity(self, count: usize) -> Self {
+        Self {
+            capacity: count,
+            ..self
+        }
+    }
+
+    /// What a send does when the channel is full.
+    pub fn when_full(self, when_full: WhenFull) -> Self {
+        Self { when_full, ..self }
+    }
+
+    /// Calls `callback` once with each item that a full channel drops, on the thread that sends, outside
+    /// any lock. Without a callback such items are just dropped.
+    ///
+    /// Not called with what is left when the last receiver is dropped.
+    #[doc(alias = "itemDropped")]
+    pub fn on_drop(self, callback: impl Fn(T) + Send + Sync + 'static) -> Self {
+        Self {
+            on_drop: Some(Box::new(callback)),
+            ..self
+        }
+    }
+
+    /// A channel from which items are received in the order in which they were sent.
+    #[must_use]
+    pub fn fifo(self) -> (Sender<T>, Receiver<T>) {
+        self.make(Line::fifo())
+    }
+
+    /// A channel from which the smallest item is received first, and the older one of equals.
+    ///
+    /// Items are compared under the channel's lock: comparing must not use the channel. It may panic, and
+    /// the item that was being sent is lost then.
+    #[must_use]
+    pub fn prioritized(self) -> (Sender<T>, Receiver<T>)
+    where
+        T: Ord + Send + 'static,
+    {
+        self.make(Line::sorted())
+    }
+
+    fn make(self, line: Line<T>) -> (Sender<T>, Receiver<T>) {
+        let shared = Shared::new(line, self.capacity, self.when_full, self.on_drop);
+        let shared = Arc::new(shared);
+        (Sender::new(Arc::clone(&shared)), Receiver::new(shared))
+    }
+}
+
+impl<T> fmt::Debug for Options<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("capacity", &self.capacity)
+            .field("when_full", &self.when_full)
+            .finish_non_exhaustive()
+    }
+}

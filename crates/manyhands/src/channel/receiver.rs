@@ -1,0 +1,372 @@
+//! The receiving end.
+
+use crate::channel::error::{CloseReason, RecvError, RecvTimeoutError, TryRecvError};
+use crate::channel::future::{EndFuture, RecvFuture, RecvManyFuture};
+use crate::channel::shared::Shared;
+use crate::channel::state::Until;
+use crate::channel::stream::{Iter, RecvStream};
+use crate::channel::thread;
+use std::error::Error;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+#[cfg(not(loom))]
+use std::time::Duration;
+
+/// Receives from a channel, in threads and in async code. Clones share the items: each item is received
+/// once. Dropping the last one closes the channel and drops what is inside.
+///
+/// # Examples
+/// ```
+/// use manyhands::channel;
+/// use std::thread;
+///
+/// let (sender, receiver) = channel::unbounded();
+/// let consumers = [receiver.clone(), receiver]
+///     .map(|receiver| thread::spawn(move || receiver.iter().sum::<u32>()));
+/// (1..=100).try_for_each(|n| sender.send(n))?;
+/// drop(sender);
+/// assert_eq!(consumers.map(|consumer| consumer.join().unwrap()).iter().sum::<u32>(), 5050);
+/// # Ok::<(), channel::SendError<u32>>(())
+/// ```
+#[doc(alias = "ChannelReader")]
+pub struct Receiver<T> {
+    pub(super) shared: Arc<Shared<T>>,
+}
+
+impl<T> Receiver<T> {
+    pub(super) fn new(shared: Arc<Shared<T>>) -> Self {
+        Self { shared }
+    }
+
+    /// Receives the next item, and waits for one if there is none.
+    ///
+    /// # Cost
+    /// One short lock, and one wake if somebody waits to send.
+    ///
+    /// # Blocking
+    /// While the channel is empty. A pool's worker that waits runs nothing meanwhile; the pool lets another
+    /// worker run in its place.
+    ///
+    /// # Errors
+    /// [`RecvError`] when the channel is closed and every item has been received.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded();
+    /// let producer = std::thread::spawn(move || sender.send(42));
+    /// assert_eq!(receiver.recv(), Ok(42));
+    /// assert!(receiver.recv().is_err());
+    /// # producer.join().unwrap()?;
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    #[inline]
+    pub fn recv(&self) -> Result<T, RecvError> {
+        match self.shared.try_recv() {
+            Ok(item) => Ok(item),
+            Err(TryRecvError::Closed(closed)) => Err(closed),
+            Err(TryRecvError::Empty) => self.recv_later(),
+        }
+    }
+
+    #[cold]
+    fn recv_later(&self) -> Result<T, RecvError> {
+        // Where items go from hand to hand, somebody has to stand there and wait.
+        if self.shared.capacity() > 0 {
+            let received = thread::insist(|| match self.shared.try_recv() {
+                Ok(item) => Some(Ok(item)),
+                Err(TryRecvError::Closed(closed)) => Some(Err(closed)),
+                Err(TryRecvError::Empty) => None,
+            });
+            if let Some(result) = received {
+                return result;
+            }
+        }
+        let mut future = self.recv_async();
+        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+    }
+
+    /// Receives the next item; the future waits for one if there is none.
+    ///
+    /// # Cancellation
+    /// Dropping the future before it is ready takes no item.
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv).
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded();
+    /// sender.send("hello")?;
+    /// assert_eq!(pollster::block_on(receiver.recv_async()), Ok("hello"));
+    /// # Ok::<(), manyhands::channel::SendError<&str>>(())
+    /// ```
+    #[doc(alias = "ReadAsync")]
+    pub fn recv_async(&self) -> RecvFuture<'_, T> {
+        RecvFuture::new(&self.shared)
+    }
+
+    /// Receives the next item if there is one now.
+    ///
+    /// # Errors
+    /// [`TryRecvError`] when the channel is empty; it says whether it is closed.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::channel::{self, TryRecvError};
+    /// let (sender, receiver) = channel::unbounded();
+    /// assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
+    /// sender.send(1)?;
+    /// assert_eq!(receiver.try_recv(), Ok(1));
+    /// # Ok::<(), channel::SendError<u32>>(())
+    /// ```
+    #[doc(alias = "TryRead")]
+    #[inline]
+    pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        self.shared.try_recv()
+    }
+
+    /// As [`recv`](Self::recv), and gives up when it has waited for about `limit`.
+    ///
+    /// # Errors
+    /// [`RecvTimeoutError`] when the time is over, or the channel is closed and empty.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::channel::{self, RecvTimeoutError};
+    /// use std::time::Duration;
+    /// let (_sender, receiver) = channel::unbounded::<u32>();
+    /// let late = receiver.recv_timeout(Duration::from_millis(1));
+    /// assert_eq!(late, Err(RecvTimeoutError::Timeout));
+    /// ```
+    #[cfg(not(loom))]
+    pub fn recv_timeout(&self, limit: Duration) -> Result<T, RecvTimeoutError> {
+        let mut future = self.recv_async();
+        match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
+            Some(result) => Ok(result?),
+            None => Err(RecvTimeoutError::Timeout),
+        }
+    }
+
+    /// Waits for at least one item, then appends to `items` what there is, at most `max`. Returns how many.
+    ///
+    /// With a `max` of 0 it returns at once.
+    ///
+    /// # Cost
+    /// One short lock for all of them.
+    ///
+    /// # Blocking
+    /// As [`recv`](Self::recv).
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv).
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded();
+    /// (0..5).try_for_each(|n| sender.send(n))?;
+    /// let mut items = Vec::new();
+    /// assert_eq!(receiver.recv_many(&mut items, 3), Ok(3));
+    /// assert_eq!(items, [0, 1, 2]);
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    pub fn recv_many(&self, items: &mut Vec<T>, max: usize) -> Result<usize, RecvError> {
+        let mut future = self.recv_many_async(items, max);
+        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+    }
+
+    /// As [`recv_many`](Self::recv_many); the future waits.
+    ///
+    /// # Cancellation
+    /// Dropping the future before it is ready takes no item.
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv).
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded();
+    /// sender.send(1)?;
+    /// let mut items = Vec::new();
+    /// let count = pollster::block_on(receiver.recv_many_async(&mut items, 100));
+    /// assert_eq!((count, items), (Ok(1), vec![1]));
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    pub fn recv_many_async<'a>(
+        &'a self,
+        items: &'a mut Vec<T>,
+        max: usize,
+    ) -> RecvManyFuture<'a, T> {
+        RecvManyFuture::new(&self.shared, items, max)
+    }
+
+    /// Appends to `items` what there is now, at most `max`. Returns how many.
+    ///
+    /// # Errors
+    /// [`TryRecvError`] when there is none, unless `max` is 0.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::channel::{self, TryRecvError};
+    /// let (sender, receiver) = channel::unbounded();
+    /// sender.send(1)?;
+    /// let mut items = Vec::new();
+    /// assert_eq!(receiver.try_recv_many(&mut items, 100), Ok(1));
+    /// assert_eq!(receiver.try_recv_many(&mut items, 100), Err(TryRecvError::Empty));
+    /// # Ok::<(), channel::SendError<u32>>(())
+    /// ```
+    pub fn try_recv_many(&self, items: &mut Vec<T>, max: usize) -> Result<usize, TryRecvError> {
+        self.shared.try_recv_many(items, max)
+    }
+
+    /// Looks at the item that is to be received next, without taking it. `look` may be `T::clone`.
+    ///
+    /// The channel stands still while `look` runs, so it must be short and must not use the channel: it
+    /// would wait for itself.
+    ///
+    /// # Errors
+    /// [`TryRecvError`] when there is no item.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded();
+    /// sender.send(7)?;
+    /// assert_eq!(receiver.peek(u32::clone), Ok(7));
+    /// assert_eq!(receiver.recv(), Ok(7));
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    #[doc(alias = "TryPeek")]
+    pub fn peek<R>(&self, look: impl FnOnce(&T) -> R) -> Result<R, TryRecvError> {
+        self.shared.peek(look)
+    }
+
+    /// The items as a [`Stream`](futures_core::Stream), which ends when the channel is closed and drained.
+    /// It is a receiver of its own.
+    ///
+    /// # Examples
+    /// ```
+    /// use futures::StreamExt;
+    /// let (sender, receiver) = manyhands::channel::unbounded();
+    /// (1..=3).try_for_each(|n| sender.send(n))?;
+    /// drop(sender);
+    /// let doubled = receiver.stream().map(|n| n * 2).collect::<Vec<u32>>();
+    /// assert_eq!(pollster::block_on(doubled), [2, 4, 6]);
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    #[doc(alias = "ReadAllAsync")]
+    pub fn stream(&self) -> RecvStream<T> {
+        RecvStream::new(self.clone())
+    }
+
+    /// As [`stream`](Self::stream), made of this receiver.
+    pub fn into_stream(self) -> RecvStream<T> {
+        RecvStream::new(self)
+    }
+
+    /// The items as an iterator, which blocks while the channel is empty and ends when it is closed and
+    /// drained.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded();
+    /// (1..=3).try_for_each(|n| sender.send(n))?;
+    /// drop(sender);
+    /// assert_eq!(receiver.iter().collect::<Vec<u32>>(), [1, 2, 3]);
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    pub fn iter(&self) -> Iter<'_, T> {
+        Iter { receiver: self }
+    }
+
+    /// Closes the channel from this end: no more items go in, those inside can still be received. Returns
+    /// whether it was open until now.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded();
+    /// sender.send(1)?;
+    /// assert!(receiver.close());
+    /// assert!(sender.send(2).is_err());
+    /// assert_eq!(receiver.recv(), Ok(1));
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    pub fn close(&self) -> bool {
+        self.shared.close(None)
+    }
+
+    /// As [`close`](Self::close), with a reason that everybody sees who finds the channel closed and
+    /// drained. The first reason stays.
+    pub fn close_with(&self, reason: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
+        self.shared.close(Some(Arc::from(reason.into())))
+    }
+
+    /// Whether the channel is closed. Items may still be left.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.shared.is_closed()
+    }
+
+    /// How many items wait to be received; see [`Sender::len`](super::Sender::len).
+    #[doc(alias = "Count")]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shared.buffered()
+    }
+
+    /// Whether no item waits to be received.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many items the channel holds at most; `None` if there is no limit.
+    #[must_use]
+    pub fn capacity(&self) -> Option<usize> {
+        Some(self.shared.capacity()).filter(|capacity| *capacity != usize::MAX)
+    }
+
+    /// Waits until the channel is closed and every item has been received, by this receiver or others. See
+    /// [`Sender::wait_drained_async`](super::Sender::wait_drained_async).
+    ///
+    /// # Errors
+    /// The reason given to [`close_with`](Self::close_with).
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
+    /// drop(sender);
+    /// assert!(pollster::block_on(receiver.wait_drained_async()).is_ok());
+    /// ```
+    #[doc(alias = "Completion")]
+    pub fn wait_drained_async(&self) -> EndFuture<'_, T> {
+        EndFuture::new(&self.shared, Until::Drained)
+    }
+
+    /// As [`wait_drained_async`](Self::wait_drained_async), and blocks the thread.
+    ///
+    /// # Errors
+    /// The reason given to [`close_with`](Self::close_with).
+    pub fn wait_drained(&self) -> Result<(), CloseReason> {
+        let mut future = self.wait_drained_async();
+        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+    }
+}
+
+impl<T> Clone for Receiver<T> {
+    fn clone(&self) -> Self {
+        self.shared.add_receiver();
+        Self::new(Arc::clone(&self.shared))
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        self.shared.remove_receiver();
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Receiver").field(&self.shared).finish()
+    }
+}

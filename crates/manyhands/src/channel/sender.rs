@@ -1,0 +1,419 @@
+//! The sending end.
+
+use crate::channel::error::{CloseReason, SendError, SendTimeoutError, TrySendError};
+use crate::channel::future::{EndFuture, SendFuture, SendManyFuture};
+use crate::channel::shared::Shared;
+use crate::channel::state::Until;
+use crate::channel::thread;
+use std::collections::VecDeque;
+use std::error::Error;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+#[cfg(not(loom))]
+use std::time::Duration;
+
+/// Sends into a channel, from threads and from async code. Clones are equal; dropping the last one closes
+/// the channel.
+///
+/// # Examples
+/// ```
+/// use manyhands::channel;
+/// use std::thread;
+///
+/// let (sender, receiver) = channel::bounded(4);
+/// let other = sender.clone();
+/// let producers = [
+///     thread::spawn(move || (0..50).try_for_each(|n| sender.send(n))),
+///     thread::spawn(move || pollster::block_on(async {
+///         for n in 50..100 {
+///             other.send_async(n).await?;
+///         }
+///         Ok(())
+///     })),
+/// ];
+/// assert_eq!(receiver.iter().sum::<u32>(), 4950);
+/// for producer in producers {
+///     producer.join().unwrap()?;
+/// }
+/// # Ok::<(), channel::SendError<u32>>(())
+/// ```
+#[doc(alias = "ChannelWriter")]
+pub struct Sender<T> {
+    pub(super) shared: Arc<Shared<T>>,
+}
+
+impl<T> Sender<T> {
+    pub(super) fn new(shared: Arc<Shared<T>>) -> Self {
+        Self { shared }
+    }
+
+    /// Sends, and waits for room if there is none.
+    ///
+    /// # Cost
+    /// One short lock, and one wake if somebody waits to receive.
+    ///
+    /// # Blocking
+    /// While the channel is full. A pool's worker that waits runs nothing meanwhile; the pool lets another
+    /// worker run in its place.
+    ///
+    /// # Errors
+    /// [`SendError`] with the item when the channel is closed, before or while this waits.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded();
+    /// sender.send("hello")?;
+    /// assert_eq!(receiver.recv(), Ok("hello"));
+    /// drop(receiver);
+    /// assert_eq!(sender.send("again").unwrap_err().into_inner(), "again");
+    /// # Ok::<(), manyhands::channel::SendError<&str>>(())
+    /// ```
+    #[inline]
+    pub fn send(&self, item: T) -> Result<(), SendError<T>> {
+        match self.shared.try_send(item) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Closed(item)) => Err(SendError(item)),
+            Err(TrySendError::Full(item)) => self.send_later(item),
+        }
+    }
+
+    #[cold]
+    fn send_later(&self, item: T) -> Result<(), SendError<T>> {
+        let mut item = Some(item);
+        // Where items go from hand to hand, somebody has to stand there and wait.
+        if self.shared.capacity() > 0 {
+            let sent = thread::insist(|| match self.shared.try_send(item.take()?) {
+                Ok(()) => Some(Ok(())),
+                Err(TrySendError::Closed(item)) => Some(Err(SendError(item))),
+                Err(TrySendError::Full(back)) => {
+                    item = Some(back);
+                    None
+                }
+            });
+            if let Some(result) = sent {
+                return result;
+            }
+        }
+        let mut future = SendFuture::new(&self.shared, item);
+        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+    }
+
+    /// Sends; the future waits for room if there is none.
+    ///
+    /// # Cancellation
+    /// Dropping the future before it is ready takes the item back: it is dropped with it. Only from a
+    /// rendezvous channel it may have been received by then.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::channel;
+    /// let (sender, receiver) = channel::bounded(1);
+    /// pollster::block_on(async {
+    ///     sender.send_async(1).await?;
+    ///     assert_eq!(receiver.recv_async().await, Ok(1));
+    ///     Ok::<(), channel::SendError<u32>>(())
+    /// })?;
+    /// # Ok::<(), channel::SendError<u32>>(())
+    /// ```
+    #[doc(alias = "WriteAsync")]
+    pub fn send_async(&self, item: T) -> SendFuture<'_, T> {
+        SendFuture::new(&self.shared, Some(item))
+    }
+
+    /// Sends if there is room now.
+    ///
+    /// A rendezvous channel has room while more receivers wait than items are on their way to them. If such
+    /// a receiver gives up before it has looked, the item waits for the next one.
+    ///
+    /// # Errors
+    /// The item, when the channel is full or closed.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::channel::{self, TrySendError};
+    /// let (sender, _receiver) = channel::bounded(1);
+    /// assert_eq!(sender.try_send(1), Ok(()));
+    /// assert_eq!(sender.try_send(2), Err(TrySendError::Full(2)));
+    /// ```
+    #[doc(alias = "TryWrite")]
+    #[inline]
+    pub fn try_send(&self, item: T) -> Result<(), TrySendError<T>> {
+        self.shared.try_send(item)
+    }
+
+    /// As [`send`](Self::send), and gives up when it has waited for about `limit`.
+    ///
+    /// # Errors
+    /// The item, when the time is over or the channel is closed.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::channel::{self, SendTimeoutError};
+    /// use std::time::Duration;
+    /// let (sender, _receiver) = channel::rendezvous();
+    /// let late = sender.send_timeout("hello", Duration::from_millis(1));
+    /// assert_eq!(late, Err(SendTimeoutError::Timeout("hello")));
+    /// ```
+    #[cfg(not(loom))]
+    pub fn send_timeout(&self, item: T, limit: Duration) -> Result<(), SendTimeoutError<T>> {
+        let mut future = self.send_async(item);
+        match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
+            Some(result) => Ok(result?),
+            // Without the item it has been received at the last moment.
+            None => match future.cancel() {
+                Some(item) => Err(SendTimeoutError::Timeout(item)),
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// Sends all `items` from the front, and waits for room as often as needed. What is sent leaves the queue.
+    ///
+    /// # Cost
+    /// One short lock for as many items as there is room for.
+    ///
+    /// # Blocking
+    /// As [`send`](Self::send).
+    ///
+    /// # Errors
+    /// [`SendError`] when the channel is closed; `items` has what was not sent.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::channel;
+    /// use std::collections::VecDeque;
+    /// let (sender, receiver) = channel::unbounded();
+    /// let mut items = VecDeque::from([1, 2, 3]);
+    /// sender.send_many(&mut items)?;
+    /// assert!(items.is_empty());
+    /// let mut received = Vec::new();
+    /// assert_eq!(receiver.recv_many(&mut received, 10), Ok(3));
+    /// assert_eq!(received, [1, 2, 3]);
+    /// # Ok::<(), channel::SendError<()>>(())
+    /// ```
+    pub fn send_many(&self, items: &mut VecDeque<T>) -> Result<(), SendError<()>> {
+        let mut future = self.send_many_async(items);
+        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+    }
+
+    /// Sends all `items` from the front; the future waits for room as often as needed.
+    ///
+    /// # Cancellation
+    /// Dropping the future leaves in `items` what was not sent.
+    ///
+    /// # Errors
+    /// As [`send_many`](Self::send_many).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::channel;
+    /// use std::collections::VecDeque;
+    /// let (sender, receiver) = channel::unbounded();
+    /// pollster::block_on(sender.send_many_async(&mut VecDeque::from([1, 2])))?;
+    /// assert_eq!((receiver.recv(), receiver.recv()), (Ok(1), Ok(2)));
+    /// # Ok::<(), channel::SendError<()>>(())
+    /// ```
+    pub fn send_many_async<'a>(&'a self, items: &'a mut VecDeque<T>) -> SendManyFuture<'a, T> {
+        SendManyFuture::new(&self.shared, items)
+    }
+
+    /// The channel as a [`Sink`](futures_sink::Sink), which is a sender of its own. Needs the feature `sink`.
+    ///
+    /// # Examples
+    /// ```
+    /// use futures::{SinkExt, StreamExt};
+    /// let (sender, receiver) = manyhands::channel::bounded(1);
+    /// let mut sink = sender.into_sink();
+    /// pollster::block_on(async {
+    ///     futures::join!(
+    ///         async {
+    ///             (sink.send(1).await, sink.send(2).await, sink.close().await)
+    ///         },
+    ///         async { assert_eq!(receiver.into_stream().collect::<Vec<u32>>().await, [1, 2]) },
+    ///     )
+    /// });
+    /// ```
+    #[cfg(feature = "sink")]
+    pub fn into_sink(self) -> super::SendSink<T> {
+        super::SendSink::new(self)
+    }
+
+    /// As [`into_sink`](Self::into_sink), made of a clone.
+    #[cfg(feature = "sink")]
+    pub fn sink(&self) -> super::SendSink<T> {
+        super::SendSink::new(self.clone())
+    }
+
+    /// Closes the channel: no more items go in, those inside can still be received. Senders that wait get
+    /// their items back. Returns whether it was open until now.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded();
+    /// sender.send(1)?;
+    /// assert!(sender.close());
+    /// assert!(!sender.close());
+    /// assert_eq!(receiver.recv(), Ok(1));
+    /// assert!(receiver.recv().is_err());
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    #[doc(alias = "TryComplete")]
+    pub fn close(&self) -> bool {
+        self.shared.close(None)
+    }
+
+    /// As [`close`](Self::close), with a reason that everybody sees who finds the channel closed and
+    /// drained. The first reason stays.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
+    /// assert!(sender.close_with("no more paper"));
+    /// let closed = receiver.recv().unwrap_err();
+    /// assert_eq!(closed.reason().unwrap().to_string(), "no more paper");
+    /// ```
+    pub fn close_with(&self, reason: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
+        self.shared.close(Some(Arc::from(reason.into())))
+    }
+
+    /// Whether the channel is closed.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
+    /// assert!(!sender.is_closed());
+    /// drop(receiver);
+    /// assert!(sender.is_closed());
+    /// ```
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.shared.is_closed()
+    }
+
+    /// How many items wait to be received. In a rendezvous channel none do; there it counts those on their
+    /// way to a receiver that waits.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded();
+    /// sender.send(1)?;
+    /// assert_eq!((sender.len(), receiver.len()), (1, 1));
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    #[doc(alias = "Count")]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shared.buffered()
+    }
+
+    /// Whether no item waits to be received.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many items the channel holds at most; `None` if there is no limit.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::channel;
+    /// assert_eq!(channel::bounded::<u32>(8).0.capacity(), Some(8));
+    /// assert_eq!(channel::unbounded::<u32>().0.capacity(), None);
+    /// ```
+    #[must_use]
+    pub fn capacity(&self) -> Option<usize> {
+        Some(self.shared.capacity()).filter(|capacity| *capacity != usize::MAX)
+    }
+
+    /// Waits until the channel is closed, and returns the reason as an error if there is one. So a producer
+    /// learns that nobody wants its items any more.
+    ///
+    /// # Errors
+    /// The reason given to [`close_with`](Self::close_with).
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
+    /// drop(receiver);
+    /// assert!(pollster::block_on(sender.wait_closed_async()).is_ok());
+    /// ```
+    #[doc(alias = "closed")]
+    pub fn wait_closed_async(&self) -> EndFuture<'_, T> {
+        EndFuture::new(&self.shared, Until::Closed)
+    }
+
+    /// As [`wait_closed_async`](Self::wait_closed_async), and blocks the thread.
+    ///
+    /// # Errors
+    /// The reason given to [`close_with`](Self::close_with).
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
+    /// receiver.close();
+    /// assert!(sender.wait_closed().is_ok());
+    /// ```
+    pub fn wait_closed(&self) -> Result<(), CloseReason> {
+        let mut future = self.wait_closed_async();
+        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+    }
+
+    /// Waits until the channel is closed and every item has been received, and returns the reason of the
+    /// closing as an error if there is one.
+    ///
+    /// # Errors
+    /// The reason given to [`close_with`](Self::close_with).
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded();
+    /// let consumer = std::thread::spawn(move || receiver.iter().sum::<u32>());
+    /// sender.send(7).unwrap();
+    /// sender.close();
+    /// assert!(pollster::block_on(sender.wait_drained_async()).is_ok());
+    /// assert_eq!(consumer.join().unwrap(), 7);
+    /// ```
+    #[doc(alias = "Completion")]
+    pub fn wait_drained_async(&self) -> EndFuture<'_, T> {
+        EndFuture::new(&self.shared, Until::Drained)
+    }
+
+    /// As [`wait_drained_async`](Self::wait_drained_async), and blocks the thread.
+    ///
+    /// # Errors
+    /// The reason given to [`close_with`](Self::close_with).
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, _receiver) = manyhands::channel::unbounded::<u32>();
+    /// sender.close_with("enough");
+    /// assert_eq!(sender.wait_drained().unwrap_err().to_string(), "enough");
+    /// ```
+    pub fn wait_drained(&self) -> Result<(), CloseReason> {
+        let mut future = self.wait_drained_async();
+        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        self.shared.add_sender();
+        Self::new(Arc::clone(&self.shared))
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        self.shared.remove_sender();
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Sender").field(&self.shared).finish()
+    }
+}

@@ -1,0 +1,308 @@
+//! A channel as its ends share it: the state under its lock, and what is done when the lock is given back.
+//!
+//! # Threads
+//! Any thread calls anything. Each operation is one or a few [steps](Shared::step): take the lock, change the
+//! state, settle, give the lock back, and only then wake, drop wakers and hand dropped items to the user.
+//! Under the lock runs no user code but a waker's `clone`, the comparisons of a prioritized channel, and the
+//! closure given to `peek`.
+//!
+//! # Ordering
+//! All state is behind the lock. There is nothing else.
+
+use crate::channel::WhenFull;
+use crate::channel::error::{CloseReason, RecvError, SendError, TryRecvError, TrySendError};
+use crate::channel::line::Line;
+use crate::channel::state::{Debts, Sending, State, Until};
+use crate::channel::wait_list::Ticket;
+use crate::sync::ShortLock;
+use std::collections::VecDeque;
+use std::fmt;
+use std::task::{Context, Poll};
+
+/// What the ends of a channel share.
+pub(super) struct Shared<T> {
+    state: ShortLock<State<T>>,
+    capacity: usize,
+    on_drop: Option<OnDrop<T>>,
+}
+
+/// Called with each item that falls out of a full channel.
+pub(super) type OnDrop<T> = Box<dyn Fn(T) + Send + Sync>;
+
+impl<T> Shared<T> {
+    pub(super) fn new(
+        line: Line<T>,
+        capacity: usize,
+        when_full: WhenFull,
+        on_drop: Option<OnDrop<T>>,
+    ) -> Self {
+        Self {
+            state: ShortLock::new(State::new(line, capacity, when_full)),
+            capacity,
+            on_drop,
+        }
+    }
+
+    /// 0 for a rendezvous, `usize::MAX` for no limit.
+    pub(super) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// One step of the protocol.
+    #[inline]
+    fn step<R>(&self, change: impl FnOnce(&mut State<T>, &mut Debts<T>) -> R) -> R {
+        // Declared before the guard, so that an unwinding `change` drops them after it.
+        let mut debts = Debts::none();
+        let mut state = self.state.lock();
+        let result = change(&mut state, &mut debts);
+        state.settle(&mut debts);
+        drop(state);
+        debts.pay(|item| match &self.on_drop {
+            Some(on_drop) => on_drop(item),
+            None => drop(item),
+        });
+        result
+    }
+
+    /// A step that has nothing to settle, the common one.
+    #[inline]
+    fn offer_quietly(&self, item: T) -> Result<(), T> {
+        self.state.lock().offer_quietly(item)
+    }
+
+    /// A step that has nothing to settle, the common one.
+    #[inline]
+    fn take_quietly(&self) -> Option<T> {
+        self.state.lock().take_quietly()
+    }
+
+    #[inline]
+    pub(super) fn try_send(&self, item: T) -> Result<(), TrySendError<T>> {
+        match self.offer_quietly(item) {
+            Ok(()) => Ok(()),
+            Err(item) => self.try_send_later(item),
+        }
+    }
+
+    #[inline(never)]
+    fn try_send_later(&self, item: T) -> Result<(), TrySendError<T>> {
+        self.step(|state, debts| state.offer(item, debts))
+    }
+
+    /// Sends as many as there is room for, from the front.
+    pub(super) fn try_send_many(&self, items: &mut VecDeque<T>) -> Result<(), TrySendError<()>> {
+        loop {
+            let sent = self.step(|state, debts| {
+                while !debts.has_dropped()
+                    && let Some(item) = items.pop_front()
+                {
+                    if let Err(error) = state.offer(item, debts) {
+                        let is_full = error.is_full();
+                        items.push_front(error.into_inner());
+                        return Err(if is_full {
+                            TrySendError::Full(())
+                        } else {
+                            TrySendError::Closed(())
+                        });
+                    }
+                }
+                Ok(())
+            });
+            if sent.is_err() || items.is_empty() {
+                return sent;
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn poll_send(
+        &self,
+        sending: &mut Sending<T>,
+        cx: &Context<'_>,
+    ) -> Poll<Result<(), SendError<T>>> {
+        if let Some(item) = sending.item.take() {
+            match self.offer_quietly(item) {
+                Ok(()) => return Poll::Ready(Ok(())),
+                Err(item) => sending.item = Some(item),
+            }
+        }
+        self.poll_send_later(sending, cx)
+    }
+
+    #[inline(never)]
+    fn poll_send_later(
+        &self,
+        sending: &mut Sending<T>,
+        cx: &Context<'_>,
+    ) -> Poll<Result<(), SendError<T>>> {
+        self.step(|state, debts| state.poll_send(sending, cx.waker(), debts))
+    }
+
+    /// Gives a send up; the item if it was not sent.
+    #[inline]
+    pub(super) fn cancel_send(&self, sending: &mut Sending<T>) -> Option<T> {
+        if sending.ticket.is_none() {
+            return sending.item.take();
+        }
+        self.step(|state, debts| state.leave_send(sending, debts))
+    }
+
+    #[inline]
+    pub(super) fn try_recv(&self) -> Result<T, TryRecvError> {
+        match self.take_quietly() {
+            Some(item) => Ok(item),
+            None => self.try_recv_later(),
+        }
+    }
+
+    #[inline(never)]
+    fn try_recv_later(&self) -> Result<T, TryRecvError> {
+        self.step(|state, debts| state.take(debts).ok_or_else(|| nothing(state)))
+    }
+
+    /// Receives what there is, up to `max` items.
+    pub(super) fn try_recv_many(
+        &self,
+        items: &mut Vec<T>,
+        max: usize,
+    ) -> Result<usize, TryRecvError> {
+        items.reserve(self.buffered().min(max));
+        self.step(|state, debts| match take_many(state, debts, items, max) {
+            Some(count) => Ok(count),
+            None if max == 0 => Ok(0),
+            None => Err(nothing(state)),
+        })
+    }
+
+    #[inline]
+    pub(super) fn poll_recv(
+        &self,
+        place: &mut Option<Ticket>,
+        cx: &Context<'_>,
+    ) -> Poll<Result<T, RecvError>> {
+        if place.is_none()
+            && let Some(item) = self.take_quietly()
+        {
+            return Poll::Ready(Ok(item));
+        }
+        self.poll_recv_later(place, cx)
+    }
+
+    #[inline(never)]
+    fn poll_recv_later(
+        &self,
+        place: &mut Option<Ticket>,
+        cx: &Context<'_>,
+    ) -> Poll<Result<T, RecvError>> {
+        self.step(|state, debts| state.poll_receive(place, cx.waker(), debts, State::take))
+    }
+
+    pub(super) fn poll_recv_many(
+        &self,
+        place: &mut Option<Ticket>,
+        cx: &Context<'_>,
+        items: &mut Vec<T>,
+        max: usize,
+    ) -> Poll<Result<usize, RecvError>> {
+        if max == 0 {
+            return Poll::Ready(Ok(0));
+        }
+        items.reserve(self.buffered().min(max));
+        self.step(|state, debts| {
+            state.poll_receive(place, cx.waker(), debts, |state, debts| {
+                take_many(state, debts, items, max)
+            })
+        })
+    }
+
+    /// Gives a receive up.
+    #[inline]
+    pub(super) fn cancel_recv(&self, place: &mut Option<Ticket>) {
+        if place.is_some() {
+            self.step(|state, debts| state.leave_receive(place, debts));
+        }
+    }
+
+    pub(super) fn peek<R>(&self, look: impl FnOnce(&T) -> R) -> Result<R, TryRecvError> {
+        let state = self.state.lock();
+        match state.first() {
+            Some(item) => Ok(look(item)),
+            None => Err(nothing(&state)),
+        }
+    }
+
+    pub(super) fn poll_until(
+        &self,
+        until: Until,
+        place: &mut Option<Ticket>,
+        cx: &Context<'_>,
+    ) -> Poll<Result<(), CloseReason>> {
+        self.step(|state, debts| state.poll_until(until, place, cx.waker(), debts))
+    }
+
+    /// Gives waiting for the end up.
+    pub(super) fn cancel_until(&self, until: Until, place: &mut Option<Ticket>) {
+        if place.is_some() {
+            self.step(|state, debts| state.leave_until(until, place, debts));
+        }
+    }
+
+    pub(super) fn close(&self, reason: Option<CloseReason>) -> bool {
+        self.step(|state, debts| state.close(reason, debts))
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.state.lock().closed().is_some()
+    }
+
+    pub(super) fn buffered(&self) -> usize {
+        self.state.lock().buffered()
+    }
+
+    pub(super) fn add_sender(&self) {
+        self.state.lock().add_sender();
+    }
+
+    pub(super) fn remove_sender(&self) {
+        self.step(State::remove_sender);
+    }
+
+    pub(super) fn add_receiver(&self) {
+        self.state.lock().add_receiver();
+    }
+
+    pub(super) fn remove_receiver(&self) {
+        // What nobody will receive is dropped here, where no lock is held.
+        drop(self.step(State::remove_receiver));
+    }
+}
+
+/// Takes up to `max` items; `None` if there are none.
+fn take_many<T>(
+    state: &mut State<T>,
+    debts: &mut Debts<T>,
+    items: &mut Vec<T>,
+    max: usize,
+) -> Option<usize> {
+    let before = items.len();
+    items.extend(std::iter::from_fn(|| state.take(debts)).take(max));
+    let count = items.len() - before;
+    (count > 0).then_some(count)
+}
+
+/// Why there is nothing to receive.
+fn nothing<T>(state: &State<T>) -> TryRecvError {
+    state
+        .closed()
+        .map_or(TryRecvError::Empty, |closed| closed.clone().into())
+}
+
+impl<T> fmt::Debug for Shared<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Channel")
+            .field("len", &self.buffered())
+            .field("capacity", &self.capacity)
+            .field("is_closed", &self.is_closed())
+            .finish_non_exhaustive()
+    }
+}

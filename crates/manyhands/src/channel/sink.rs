@@ -1,0 +1,87 @@
+//! Sending as a `Sink` of `futures`; only with the feature `sink`.
+
+use crate::channel::state::Sending;
+use crate::channel::{SendError, Sender};
+use futures_sink::Sink;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// A sender as a [`Sink`]; made by [`Sender::sink`] and [`Sender::into_sink`].
+///
+/// It is a sender of its own. It holds one item that waits for room, if any; closing it sends that one, and
+/// then closes the channel for this sender only: the channel stays open as long as there are others.
+#[must_use = "sinks do nothing unless polled"]
+pub struct SendSink<T> {
+    /// `None` when this sink is closed.
+    sender: Option<Sender<T>>,
+    sending: Sending<T>,
+}
+
+impl<T> SendSink<T> {
+    pub(super) fn new(sender: Sender<T>) -> Self {
+        Self {
+            sender: Some(sender),
+            sending: Sending::none(),
+        }
+    }
+
+    fn poll_sent(&mut self, cx: &Context<'_>) -> Poll<Result<(), SendError<T>>> {
+        match &self.sender {
+            Some(sender) if self.sending.is_some() => {
+                sender.shared.poll_send(&mut self.sending, cx)
+            }
+            _ => Poll::Ready(Ok(())),
+        }
+    }
+}
+
+impl<T> Sink<T> for SendSink<T> {
+    type Error = SendError<T>;
+
+    fn poll_ready(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.poll_sent(cx)
+    }
+
+    fn start_send(mut self: Pin<&mut Self>, item: T) -> Result<(), Self::Error> {
+        assert!(
+            !self.sending.is_some(),
+            "a sink was sent to before it was ready"
+        );
+        if self.sender.is_none() {
+            return Err(SendError(item));
+        }
+        self.sending.item = Some(item);
+        Ok(())
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.poll_sent(cx)
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.poll_sent(cx).map(|result| {
+            self.sender = None;
+            result
+        })
+    }
+}
+
+impl<T> Drop for SendSink<T> {
+    fn drop(&mut self) {
+        if let Some(sender) = &self.sender {
+            drop(sender.shared.cancel_send(&mut self.sending));
+        }
+    }
+}
+
+/// The item is never pinned.
+impl<T> Unpin for SendSink<T> {}
+
+impl<T> fmt::Debug for SendSink<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SendSink")
+            .field("sender", &self.sender)
+            .finish_non_exhaustive()
+    }
+}

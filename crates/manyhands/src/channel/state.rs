@@ -1,0 +1,406 @@
+//! What a channel is, between two operations: plain data, to be kept under a lock.
+//!
+//! # Protocol
+//! An item moves in the very step in which its operation ends: a receive takes it when it returns it, a send
+//! puts it in when it says so. Those who wait are only told that it is worth looking. So a receive that is
+//! given up never holds an item, and a send that is given up leaves none behind; both only have to give
+//! their place back.
+//!
+//! A channel without room, for a rendezvous, has nothing to put an item into. There a waiting sender leaves
+//! its item at its place, and a receive takes it from there and tells the sender so; and a send succeeds at
+//! once while more receivers wait than items are on their way to them.
+//!
+//! After each step [`State::settle`] restores: *as many waiting receivers have been told as there are items,
+//! or all of them; as many waiting senders as there is room, or all of them.* One that was told and finds
+//! nothing, because a newcomer was faster, waits again as the first; one that was told and gives up leaves
+//! its place, and `settle` tells the next. So nobody sleeps beside an item, or beside room.
+//!
+//! Not here: the lock, and the waking itself, which happens after it is given back (`shared.rs`).
+
+use crate::channel::WhenFull;
+use crate::channel::error::{CloseReason, RecvError, SendError, TrySendError};
+use crate::channel::line::Line;
+use crate::channel::wait_list::{Ticket, WaitList};
+use std::task::{Poll, Waker};
+
+/// The state of a channel.
+#[derive(Debug)]
+pub(super) struct State<T> {
+    line: Line<T>,
+    /// 0 for a rendezvous, `usize::MAX` for no limit.
+    capacity: usize,
+    when_full: WhenFull,
+    /// Set once; the reason is that of `close_with`.
+    closed: Option<RecvError>,
+    receivers: WaitList<()>,
+    /// With the items of those who wait.
+    senders: WaitList<T>,
+    until_closed: WaitList<()>,
+    until_drained: WaitList<()>,
+    sender_count: usize,
+    receiver_count: usize,
+}
+
+/// What is owed after a step, to be paid where no lock is held.
+#[derive(Debug)]
+pub(super) struct Debts<T> {
+    wake: Option<Waker>,
+    wake_too: Vec<Waker>,
+    /// A waker that nobody needs; dropping it may drop a task, and with it an end of this channel.
+    stale: Option<Waker>,
+    /// An item that fell out of the full channel.
+    dropped: Option<T>,
+}
+
+/// A send on its way.
+#[derive(Debug)]
+pub(super) struct Sending<T> {
+    /// The item, until it is sent or left at the place.
+    pub(super) item: Option<T>,
+    pub(super) ticket: Option<Ticket>,
+}
+
+/// For what one may wait without sending or receiving.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Until {
+    Closed,
+    Drained,
+}
+
+impl<T> State<T> {
+    /// An open channel with one end of each kind.
+    pub(super) fn new(line: Line<T>, capacity: usize, when_full: WhenFull) -> Self {
+        Self {
+            line,
+            capacity,
+            when_full,
+            closed: None,
+            receivers: WaitList::new(),
+            senders: WaitList::new(),
+            until_closed: WaitList::new(),
+            until_drained: WaitList::new(),
+            sender_count: 1,
+            receiver_count: 1,
+        }
+    }
+
+    /// How many items may be received without waiting for another send.
+    pub(super) fn len(&self) -> usize {
+        if self.capacity == 0 {
+            self.line.len() + self.senders.waiting()
+        } else {
+            self.line.len()
+        }
+    }
+
+    /// Items in the line; a rendezvous channel has some only on their way to receivers that wait.
+    pub(super) fn buffered(&self) -> usize {
+        self.line.len()
+    }
+
+    /// The end of the channel's life, once it has begun.
+    pub(super) fn closed(&self) -> Option<&RecvError> {
+        self.closed.as_ref()
+    }
+
+    /// The item that is to be received next.
+    pub(super) fn first(&self) -> Option<&T> {
+        self.line.first().or_else(|| self.senders.first_data())
+    }
+
+    /// As [`offer`](Self::offer), only where nothing else is to be done: there is room, and nobody waits to
+    /// receive.
+    #[inline]
+    pub(super) fn offer_quietly(&mut self, item: T) -> Result<(), T> {
+        let is_quiet = self.receivers.waiting() == 0 && self.closed.is_none();
+        if is_quiet && self.line.len() < self.capacity {
+            self.line.push(item);
+            Ok(())
+        } else {
+            Err(item)
+        }
+    }
+
+    /// As [`take`](Self::take), only where nothing else is to be done: there is an item, and nobody waits to
+    /// send, nor for the end.
+    #[inline]
+    pub(super) fn take_quietly(&mut self) -> Option<T> {
+        let is_quiet = self.senders.waiting() == 0 && self.closed.is_none();
+        if is_quiet {
+            self.line.pop_first()
+        } else {
+            None
+        }
+    }
+
+    /// Puts an item in, if it need not wait for room.
+    #[inline]
+    pub(super) fn offer(&mut self, item: T, debts: &mut Debts<T>) -> Result<(), TrySendError<T>> {
+        if self.closed.is_some() {
+            return Err(TrySendError::Closed(item));
+        }
+        if !self.has_room() {
+            match self.when_full {
+                WhenFull::Wait => return Err(TrySendError::Full(item)),
+                WhenFull::DropNewest => debts.dropped = self.line.pop_last(),
+                WhenFull::DropOldest => debts.dropped = self.line.pop_first(),
+                WhenFull::DropThis => {}
+            }
+            if debts.dropped.is_none() {
+                debts.dropped = Some(item);
+                return Ok(());
+            }
+        }
+        self.line.push(item);
+        Ok(())
+    }
+
+    fn has_room(&self) -> bool {
+        if self.capacity == 0 {
+            let expecting = self.receivers.waiting() + self.receivers.notified();
+            self.senders.waiting() == 0 && self.line.len() < expecting
+        } else {
+            self.line.len() < self.capacity
+        }
+    }
+
+    /// Takes the next item.
+    #[inline]
+    pub(super) fn take(&mut self, debts: &mut Debts<T>) -> Option<T> {
+        let item = self.line.pop_first();
+        if item.is_none() && self.capacity == 0 {
+            let (sender, item) = self.senders.notify_first_with_data();
+            if let Some(sender) = sender {
+                debts.wake_later(sender);
+            }
+            return item;
+        }
+        item
+    }
+
+    /// One look of a send: its item goes in, comes back, or waits at a place.
+    pub(super) fn poll_send(
+        &mut self,
+        sending: &mut Sending<T>,
+        waker: &Waker,
+        debts: &mut Debts<T>,
+    ) -> Poll<Result<(), SendError<T>>> {
+        let item = match &sending.ticket {
+            None => sending.item.take(),
+            Some(ticket) => self.senders.data_mut(ticket).take(),
+        };
+        // A place without its item: a receiver has taken it.
+        let result = item.map_or(Ok(()), |item| self.offer(item, debts));
+        match result {
+            Ok(()) => {
+                self.leave_send(sending, debts);
+                Poll::Ready(Ok(()))
+            }
+            Err(TrySendError::Closed(item)) => {
+                self.leave_send(sending, debts);
+                Poll::Ready(Err(SendError(item)))
+            }
+            Err(TrySendError::Full(item)) => {
+                match &sending.ticket {
+                    None => sending.ticket = Some(self.senders.join(waker.clone(), Some(item))),
+                    Some(ticket) => {
+                        *self.senders.data_mut(ticket) = Some(item);
+                        debts.stale = self.senders.wait_again(ticket, waker);
+                    }
+                }
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Gives up the place of a send, and takes back the item that nobody took.
+    pub(super) fn leave_send(
+        &mut self,
+        sending: &mut Sending<T>,
+        debts: &mut Debts<T>,
+    ) -> Option<T> {
+        let ticket = sending.ticket.take()?;
+        let (waker, item) = self.senders.leave(&ticket);
+        debts.stale = waker;
+        item
+    }
+
+    /// One look of a receive, which takes what it wants with `take`.
+    pub(super) fn poll_receive<R>(
+        &mut self,
+        place: &mut Option<Ticket>,
+        waker: &Waker,
+        debts: &mut Debts<T>,
+        take: impl FnOnce(&mut Self, &mut Debts<T>) -> Option<R>,
+    ) -> Poll<Result<R, RecvError>> {
+        let result = match take(self, debts) {
+            Some(taken) => Ok(taken),
+            None => match &self.closed {
+                Some(closed) => Err(closed.clone()),
+                None => {
+                    debts.stale = self.receivers.wait(place, waker);
+                    return Poll::Pending;
+                }
+            },
+        };
+        self.leave_receive(place, debts);
+        Poll::Ready(result)
+    }
+
+    /// Gives up the place of a receive.
+    pub(super) fn leave_receive(&mut self, place: &mut Option<Ticket>, debts: &mut Debts<T>) {
+        debts.stale = self.receivers.give_up(place);
+    }
+
+    /// One look of somebody who only waits for the end.
+    pub(super) fn poll_until(
+        &mut self,
+        until: Until,
+        place: &mut Option<Ticket>,
+        waker: &Waker,
+        debts: &mut Debts<T>,
+    ) -> Poll<Result<(), CloseReason>> {
+        let is_over = match until {
+            Until::Closed => true,
+            Until::Drained => self.len() == 0,
+        };
+        match &self.closed {
+            Some(closed) if is_over => {
+                let result = closed.reason().cloned().map_or(Ok(()), Err);
+                self.leave_until(until, place, debts);
+                Poll::Ready(result)
+            }
+            _ => {
+                debts.stale = self.list_of(until).wait(place, waker);
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Gives up the place of somebody who waits for the end.
+    pub(super) fn leave_until(
+        &mut self,
+        until: Until,
+        place: &mut Option<Ticket>,
+        debts: &mut Debts<T>,
+    ) {
+        debts.stale = self.list_of(until).give_up(place);
+    }
+
+    fn list_of(&mut self, until: Until) -> &mut WaitList<()> {
+        match until {
+            Until::Closed => &mut self.until_closed,
+            Until::Drained => &mut self.until_drained,
+        }
+    }
+
+    /// Closes; whether this was the first time.
+    pub(super) fn close(&mut self, reason: Option<CloseReason>, debts: &mut Debts<T>) -> bool {
+        if self.closed.is_some() {
+            return false;
+        }
+        self.closed = Some(RecvError::new(reason));
+        self.receivers.notify_all(&mut debts.wake_too);
+        self.senders.notify_all(&mut debts.wake_too);
+        self.until_closed.notify_all(&mut debts.wake_too);
+        true
+    }
+
+    pub(super) fn add_sender(&mut self) {
+        self.sender_count += 1;
+    }
+
+    /// The last one closes.
+    pub(super) fn remove_sender(&mut self, debts: &mut Debts<T>) {
+        self.sender_count -= 1;
+        if self.sender_count == 0 {
+            self.close(None, debts);
+        }
+    }
+
+    pub(super) fn add_receiver(&mut self) {
+        self.receiver_count += 1;
+    }
+
+    /// The last one closes, and returns what nobody will receive.
+    pub(super) fn remove_receiver(&mut self, debts: &mut Debts<T>) -> Option<Line<T>> {
+        self.receiver_count -= 1;
+        (self.receiver_count == 0).then(|| {
+            self.close(None, debts);
+            self.line.take()
+        })
+    }
+
+    /// Tells those for whom there is something now. The last thing under the lock.
+    #[inline]
+    pub(super) fn settle(&mut self, debts: &mut Debts<T>) {
+        while self.receivers.notified() < self.len() {
+            let Some(waker) = self.receivers.notify_first() else {
+                break;
+            };
+            debts.wake_later(waker);
+        }
+        let room = self.capacity.saturating_sub(self.line.len());
+        while self.senders.notified() < room {
+            let Some(waker) = self.senders.notify_first() else {
+                break;
+            };
+            debts.wake_later(waker);
+        }
+        if self.closed.is_some() && self.len() == 0 {
+            self.until_drained.notify_all(&mut debts.wake_too);
+        }
+    }
+}
+
+impl<T> Sending<T> {
+    /// Nothing to be sent.
+    pub(super) const fn none() -> Self {
+        Self {
+            item: None,
+            ticket: None,
+        }
+    }
+
+    /// Whether something has not been sent yet.
+    pub(super) fn is_some(&self) -> bool {
+        self.item.is_some() || self.ticket.is_some()
+    }
+}
+
+impl<T> Debts<T> {
+    pub(super) const fn none() -> Self {
+        Self {
+            wake: None,
+            wake_too: Vec::new(),
+            stale: None,
+            dropped: None,
+        }
+    }
+
+    /// Whether an item has fallen out.
+    pub(super) fn has_dropped(&self) -> bool {
+        self.dropped.is_some()
+    }
+
+    fn wake_later(&mut self, waker: Waker) {
+        if self.wake.is_none() {
+            self.wake = Some(waker);
+        } else {
+            self.wake_too.push(waker);
+        }
+    }
+
+    /// Pays; the item that fell out goes to `on_drop`.
+    #[inline]
+    pub(super) fn pay(self, on_drop: impl FnOnce(T)) {
+        if let Some(waker) = self.wake {
+            waker.wake();
+        }
+        self.wake_too.into_iter().for_each(Waker::wake);
+        drop(self.stale);
+        if let Some(item) = self.dropped {
+            on_drop(item);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Receiving as a stream of `futures`, and as an iterator that blocks.
+
+use crate::channel::Receiver;
+use crate::channel::wait_list::Ticket;
+use futures_core::stream::{FusedStream, Stream};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// The items of a channel as a stream, which ends when the channel is closed and drained; made by
+/// [`Receiver::stream`] and [`Receiver::into_stream`].
+///
+/// It is a receiver of its own: the channel stays open for it.
+#[doc(alias = "ReadAllAsync")]
+#[derive(Debug)]
+#[must_use = "streams do nothing unless polled"]
+pub struct RecvStream<T> {
+    receiver: Receiver<T>,
+    place: Option<Ticket>,
+    is_over: bool,
+}
+
+impl<T> RecvStream<T> {
+    pub(super) fn new(receiver: Receiver<T>) -> Self {
+        Self {
+            receiver,
+            place: None,
+            is_over: false,
+        }
+    }
+}
+
+impl<T> Stream for RecvStream<T> {
+    type Item = T;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
+        let this = &mut *self;
+        let polled = this.receiver.shared.poll_recv(&mut this.place, cx);
+        polled.map(|result| {
+            this.is_over = result.is_err();
+            result.ok()
+        })
+    }
+}
+
+impl<T> FusedStream for RecvStream<T> {
+    fn is_terminated(&self) -> bool {
+        self.is_over
+    }
+}
+
+impl<T> Drop for RecvStream<T> {
+    fn drop(&mut self) {
+        self.receiver.shared.cancel_recv(&mut self.place);
+    }
+}
+
+/// Receives until the channel is closed and drained, blocking in between; made by [`Receiver::iter`].
+#[doc(alias = "GetConsumingEnumerable")]
+#[derive(Debug)]
+pub struct Iter<'a, T> {
+    pub(super) receiver: &'a Receiver<T>,
+}
+
+impl<T> Iterator for Iter<'_, T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        self.receiver.recv().ok()
+    }
+}
+
+/// As [`Iter`], and owns its receiver; made by `Receiver::into_iter`.
+#[derive(Debug)]
+pub struct IntoIter<T> {
+    receiver: Receiver<T>,
+}
+
+impl<T> Iterator for IntoIter<T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        self.receiver.recv().ok()
+    }
+}
+
+impl<T> IntoIterator for Receiver<T> {
+    type Item = T;
+    type IntoIter = IntoIter<T>;
+
+    fn into_iter(self) -> IntoIter<T> {
+        IntoIter { receiver: self }
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Receiver<T> {
+    type Item = T;
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Iter<'a, T> {
+        self.iter()
+    }
+}

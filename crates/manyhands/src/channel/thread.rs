@@ -1,0 +1,103 @@
+//! Waiting as a thread: the same futures, driven by the thread that asks.
+//!
+//! Being woken takes tens of microseconds, and what a thread waits for often comes in one. So a thread that
+//! finds a channel full or empty first tries again a few times, and lets other threads run in between, so that
+//! the other side gets on and not only one item passes for each attempt. Only then it takes a place among
+//! those who wait, tells the pool that it is blocked, and sleeps.
+//!
+//! Not an executor: it polls one future of this module's.
+
+use crate::runtime::blocking;
+use crate::sync::{Parker, spin_loop, thread};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+#[cfg(not(loom))]
+use {crate::sync::clock, std::time::Duration, std::time::Instant};
+
+/// Tries until there is a result; `None` when it is time to wait properly.
+pub(super) fn insist<R>(mut attempt: impl FnMut() -> Option<R>) -> Option<R> {
+    (0..SPINS).for_each(|_| spin_loop());
+    for _ in 0..ATTEMPTS {
+        let result = attempt();
+        if result.is_some() {
+            return result;
+        }
+        // Perhaps the other side needs this processor.
+        thread::yield_now();
+    }
+    None
+}
+
+/// Polls until ready.
+pub(super) fn wait<R>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> R {
+    let signal = Arc::new(Signal(Parker::new()));
+    let waker = Waker::from(Arc::clone(&signal));
+    let mut cx = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(result) = poll(&mut cx) {
+            return result;
+        }
+        if !signal.comes_soon() {
+            blocking(|| signal.0.park());
+        }
+    }
+}
+
+/// Polls until ready or for about `limit`; `None` when the time is over.
+#[cfg(not(loom))]
+pub(super) fn wait_for<R>(
+    limit: Duration,
+    mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>,
+) -> Option<R> {
+    // A time beyond the clock's range never comes.
+    let end: Option<Instant> = clock::now().checked_add(limit);
+    let signal = Arc::new(Signal(Parker::new()));
+    let waker = Waker::from(Arc::clone(&signal));
+    let mut cx = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(result) = poll(&mut cx) {
+            return Some(result);
+        }
+        if signal.comes_soon() {
+            continue;
+        }
+        match end.map(|end| end.saturating_duration_since(clock::now())) {
+            None => blocking(|| signal.0.park()),
+            Some(Duration::ZERO) => return None,
+            Some(left) => blocking(|| signal.0.park_timeout(left)),
+        }
+    }
+}
+
+/// Wakes the thread that waits.
+struct Signal(Parker);
+
+impl Signal {
+    /// Spins for a while; whether a wake has come.
+    fn comes_soon(&self) -> bool {
+        for _ in 0..LOOKS {
+            if self.0.has_wake() {
+                return true;
+            }
+            (0..SPINS).for_each(|_| spin_loop());
+        }
+        false
+    }
+}
+
+impl Wake for Signal {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Spins before a look.
+const SPINS: u32 = 16;
+/// Attempts before taking a place; other threads may run after each.
+const ATTEMPTS: u32 = if cfg!(loom) { 0 } else { 16 };
+/// Looks for a wake before sleeping.
+const LOOKS: u32 = if cfg!(loom) { 0 } else { 2 };

@@ -1,0 +1,273 @@
+//! Who waits for something, in order, with what each left behind.
+//!
+//! A list in a slab: joining, being notified and leaving are O(1), and its places are used again. Plain
+//! data, to be kept under a lock.
+//!
+//! # States of a place
+//! `Free` nobody's · `Waiting` in the list, with a waker · `Notified` out of the list, its waker handed out;
+//! it has not looked since.
+//!
+//! Being notified promises nothing but that something may have come: the notified one looks for itself, and
+//! either leaves, or waits again as the first of the list, whose age it keeps.
+
+use std::task::Waker;
+
+/// The places of those who wait, each with data of type `D`.
+#[derive(Debug)]
+pub(super) struct WaitList<D> {
+    places: Vec<Place<D>>,
+    /// The first free place, by `next`.
+    free: usize,
+    front: usize,
+    back: usize,
+    waiting: usize,
+    notified: usize,
+}
+
+/// The number of a place that somebody holds.
+#[derive(Debug)]
+pub(super) struct Ticket(usize);
+
+#[derive(Debug)]
+struct Place<D> {
+    state: PlaceState,
+    waker: Option<Waker>,
+    data: Option<D>,
+    previous: usize,
+    next: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PlaceState {
+    Free,
+    Waiting,
+    Notified,
+}
+
+impl<D> WaitList<D> {
+    /// Nobody waits.
+    pub(super) const fn new() -> Self {
+        Self {
+            places: Vec::new(),
+            free: NONE,
+            front: NONE,
+            back: NONE,
+            waiting: 0,
+            notified: 0,
+        }
+    }
+
+    /// How many are in the list.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// How many have been notified and have not looked since.
+    pub(super) fn notified(&self) -> usize {
+        self.notified
+    }
+
+    /// Joins as the last.
+    pub(super) fn join(&mut self, waker: Waker, data: Option<D>) -> Ticket {
+        let place = Place {
+            state: PlaceState::Waiting,
+            waker: Some(waker),
+            data,
+            previous: self.back,
+            next: NONE,
+        };
+        let number = self.free;
+        let number = if let Some(free) = self.places.get_mut(number) {
+            self.free = free.next;
+            *free = place;
+            number
+        } else {
+            self.places.push(place);
+            self.places.len() - 1
+        };
+        match self.places.get_mut(self.back) {
+            Some(last) => last.next = number,
+            None => self.front = number,
+        }
+        self.back = number;
+        self.waiting += 1;
+        Ticket(number)
+    }
+
+    /// Waits again, with this waker; returns a waker that is not needed any more, to be dropped where no
+    /// lock is held.
+    pub(super) fn wait_again(&mut self, ticket: &Ticket, waker: &Waker) -> Option<Waker> {
+        let front = self.front;
+        let place = &mut self.places[ticket.0];
+        if place.waker.as_ref().is_some_and(|old| old.will_wake(waker)) {
+            return None;
+        }
+        let old = place.waker.replace(waker.clone());
+        if place.state == PlaceState::Notified {
+            place.state = PlaceState::Waiting;
+            place.previous = NONE;
+            place.next = front;
+            match self.places.get_mut(front) {
+                Some(first) => first.previous = ticket.0,
+                None => self.back = ticket.0,
+            }
+            self.front = ticket.0;
+            self.notified -= 1;
+            self.waiting += 1;
+        }
+        old
+    }
+
+    /// Takes a place, or keeps the one there is; returns a waker to be dropped where no lock is held.
+    pub(super) fn wait(&mut self, place: &mut Option<Ticket>, waker: &Waker) -> Option<Waker> {
+        match place {
+            Some(ticket) => self.wait_again(ticket, waker),
+            None => {
+                *place = Some(self.join(waker.clone(), None));
+                None
+            }
+        }
+    }
+
+    /// Gives the place back, if there is one; returns a waker to be dropped where no lock is held.
+    pub(super) fn give_up(&mut self, place: &mut Option<Ticket>) -> Option<Waker> {
+        let ticket = place.take()?;
+        self.leave(&ticket).0
+    }
+
+    /// What the holder of the ticket left here.
+    pub(super) fn data_mut(&mut self, ticket: &Ticket) -> &mut Option<D> {
+        &mut self.places[ticket.0].data
+    }
+
+    /// Takes the first out of the list; it must be woken. What it left stays.
+    #[inline]
+    pub(super) fn notify_first(&mut self) -> Option<Waker> {
+        let number = self.front;
+        if number == NONE {
+            return None;
+        }
+        self.unlink(number);
+        self.notified += 1;
+        let place = &mut self.places[number];
+        place.state = PlaceState::Notified;
+        place.waker.take()
+    }
+
+    /// As [`notify_first`](Self::notify_first), and takes what it left.
+    pub(super) fn notify_first_with_data(&mut self) -> (Option<Waker>, Option<D>) {
+        let front = self.front;
+        let waker = self.notify_first();
+        let data = self
+            .places
+            .get_mut(front)
+            .and_then(|place| place.data.take());
+        (waker, data)
+    }
+
+    /// What the first of the list left.
+    pub(super) fn first_data(&self) -> Option<&D> {
+        self.places.get(self.front)?.data.as_ref()
+    }
+
+    /// Takes everybody out of the list; all must be woken.
+    pub(super) fn notify_all(&mut self, wakers: &mut Vec<Waker>) {
+        while let Some(waker) = self.notify_first() {
+            wakers.push(waker);
+        }
+    }
+
+    /// Gives a place back; returns what was there, to be dropped where no lock is held.
+    pub(super) fn leave(&mut self, ticket: &Ticket) -> (Option<Waker>, Option<D>) {
+        if self.places[ticket.0].state == PlaceState::Waiting {
+            self.unlink(ticket.0);
+        } else {
+            self.notified -= 1;
+        }
+        let place = &mut self.places[ticket.0];
+        place.state = PlaceState::Free;
+        place.next = self.free;
+        self.free = ticket.0;
+        (place.waker.take(), place.data.take())
+    }
+
+    fn unlink(&mut self, number: usize) {
+        let Place { previous, next, .. } = self.places[number];
+        match self.places.get_mut(previous) {
+            Some(place) => place.next = next,
+            None => self.front = next,
+        }
+        match self.places.get_mut(next) {
+            Some(place) => place.previous = previous,
+            None => self.back = previous,
+        }
+        self.waiting -= 1;
+    }
+}
+
+/// No place has this number.
+const NONE: usize = usize::MAX;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::WaitList;
+    use std::task::Waker;
+
+    fn list() -> WaitList<u32> {
+        WaitList::new()
+    }
+
+    fn order(list: &mut WaitList<u32>) -> Vec<u32> {
+        std::iter::from_fn(|| list.notify_first_with_data().1).collect()
+    }
+
+    #[test]
+    fn the_first_to_join_is_the_first_to_be_notified() {
+        let mut list = list();
+        let _tickets = [1, 2, 3].map(|n| list.join(Waker::noop().clone(), Some(n)));
+        assert_eq!((list.waiting(), list.notified()), (3, 0));
+        assert_eq!(order(&mut list), [1, 2, 3]);
+        assert_eq!((list.waiting(), list.notified()), (0, 3));
+    }
+
+    #[test]
+    fn whoever_leaves_is_skipped_wherever_it_stood() {
+        for left in 0..3 {
+            let mut list = list();
+            let tickets = [0, 1, 2].map(|n| list.join(Waker::noop().clone(), Some(n)));
+            assert_eq!(list.leave(&tickets[left as usize]).1, Some(left));
+            let rest: Vec<u32> = (0..3).filter(|n| *n != left).collect();
+            assert_eq!(order(&mut list), rest);
+        }
+    }
+
+    #[test]
+    fn a_notified_one_that_waits_again_is_first() {
+        let mut list = list();
+        let first = list.join(Waker::noop().clone(), Some(1));
+        let _second = list.join(Waker::noop().clone(), Some(2));
+        assert!(list.notify_first().is_some());
+        assert!(list.wait_again(&first, Waker::noop()).is_none());
+        assert_eq!((list.waiting(), list.notified()), (2, 0));
+        assert_eq!(order(&mut list), [1, 2]);
+    }
+
+    #[test]
+    fn places_are_used_again() {
+        let mut list = list();
+        for n in 0..100 {
+            let ticket = list.join(Waker::noop().clone(), Some(n));
+            assert_eq!(list.leave(&ticket).1, Some(n));
+        }
+        assert_eq!(list.places.len(), 1);
+    }
+
+    #[test]
+    fn a_notified_one_may_leave() {
+        let mut list = list();
+        let ticket = list.join(Waker::noop().clone(), None);
+        assert!(list.notify_first().is_some());
+        assert!(list.leave(&ticket).0.is_none());
+        assert_eq!((list.waiting(), list.notified()), (0, 0));
+    }
+}

@@ -1,0 +1,383 @@
+//! A channel of one value, whose receivers see the latest.
+//!
+//! Made by [`watch`](super::watch()). Sending replaces the value and never waits; a receiver that waits for a
+//! change sees the newest value, not each one in between. Values are shared by pointer: nobody holds a lock
+//! while looking at one.
+//!
+//! # Protocol
+//! The value has a version, which rises with each send; each receiver knows the version it has seen. That
+//! rises in the very look that returns the value, so a wait that is given up has missed nothing.
+//!
+//! # Examples
+//! ```
+//! use manyhands::channel;
+//!
+//! let (sender, mut receiver) = channel::watch("starting");
+//! assert_eq!(*receiver.latest(), "starting");
+//! sender.send("loading")?;
+//! sender.send("ready")?;
+//! assert_eq!(*receiver.changed()?, "ready");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use crate::channel::audience::{Audience, Told};
+use crate::channel::error::{CloseReason, RecvError, SendError};
+use crate::channel::thread;
+use crate::channel::wait_list::Ticket;
+use crate::sync::ShortLock;
+use futures_core::future::FusedFuture;
+use std::error::Error;
+use std::fmt;
+use std::mem;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+#[cfg(not(loom))]
+use {crate::channel::RecvTimeoutError, std::time::Duration};
+
+/// What the ends share.
+#[derive(Debug)]
+struct State<T> {
+    value: Arc<T>,
+    version: u64,
+    audience: Audience,
+}
+
+impl<T> State<T> {
+    /// One look of a receiver that has seen the version `seen`.
+    fn poll(
+        &mut self,
+        seen: &mut u64,
+        place: &mut Option<Ticket>,
+        waker: &Waker,
+    ) -> (Poll<Result<Arc<T>, RecvError>>, Told) {
+        let result = if *seen != self.version {
+            *seen = self.version;
+            Ok(Arc::clone(&self.value))
+        } else if let Some(closed) = self.audience.closed() {
+            Err(closed.clone())
+        } else {
+            return (Poll::Pending, self.audience.wait(place, waker));
+        };
+        (Poll::Ready(result), self.audience.leave(place))
+    }
+}
+
+/// See [`channel::watch`](crate::channel::watch()).
+pub(super) fn channel<T>(initial: T) -> (Sender<T>, Receiver<T>) {
+    let shared = Arc::new(ShortLock::new(State {
+        value: Arc::new(initial),
+        version: 0,
+        audience: Audience::new(),
+    }));
+    let sender = Sender {
+        shared: Arc::clone(&shared),
+    };
+    (sender, Receiver { shared, seen: 0 })
+}
+
+/// Replaces the value. Clones are equal; dropping the last one closes the channel.
+pub struct Sender<T> {
+    shared: Arc<ShortLock<State<T>>>,
+}
+
+impl<T> Sender<T> {
+    /// Replaces the value, also when nobody looks.
+    ///
+    /// # Cost
+    /// One allocation, one short lock, and a wake for each receiver that waits.
+    ///
+    /// # Errors
+    /// [`SendError`] with the value when the channel was closed by [`close`](Self::close).
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::watch(1);
+    /// sender.send(2)?;
+    /// assert_eq!(*receiver.latest(), 2);
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "the pointer has just been made and is nobody else's"
+    )]
+    pub fn send(&self, value: T) -> Result<(), SendError<T>> {
+        let value = Arc::new(value);
+        let mut state = self.shared.lock();
+        if state.audience.closed().is_some() {
+            drop(state);
+            let value = Arc::into_inner(value).expect("the value was not shared yet");
+            return Err(SendError(value));
+        }
+        let old = mem::replace(&mut state.value, value);
+        state.version += 1;
+        let told = state.audience.tell_all();
+        drop(state);
+        told.wake();
+        drop(old);
+        Ok(())
+    }
+
+    /// The value now.
+    #[must_use]
+    pub fn latest(&self) -> Arc<T> {
+        Arc::clone(&self.shared.lock().value)
+    }
+
+    /// A receiver that has seen the value of now.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, _) = manyhands::channel::watch(1);
+    /// let receiver = sender.subscribe();
+    /// assert!(!receiver.has_changed());
+    /// ```
+    #[must_use]
+    pub fn subscribe(&self) -> Receiver<T> {
+        let mut state = self.shared.lock();
+        state.audience.add_receiver();
+        let seen = state.version;
+        drop(state);
+        Receiver {
+            shared: Arc::clone(&self.shared),
+            seen,
+        }
+    }
+
+    /// How many receivers there are.
+    #[must_use]
+    pub fn receiver_count(&self) -> usize {
+        self.shared.lock().audience.receiver_count()
+    }
+
+    /// Closes the channel: receivers see the last value, then hear of it. Returns whether it was open until
+    /// now.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, mut receiver) = manyhands::channel::watch(1);
+    /// assert!(sender.close());
+    /// assert!(receiver.changed().is_err());
+    /// assert_eq!(*receiver.latest(), 1);
+    /// ```
+    pub fn close(&self) -> bool {
+        self.close_for(None)
+    }
+
+    /// As [`close`](Self::close), with a reason that every receiver gets. The first reason stays.
+    pub fn close_with(&self, reason: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
+        self.close_for(Some(Arc::from(reason.into())))
+    }
+
+    fn close_for(&self, reason: Option<CloseReason>) -> bool {
+        let (is_first, told) = self.shared.lock().audience.close(reason);
+        told.wake();
+        is_first
+    }
+
+    /// Whether the channel is closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.shared.lock().audience.closed().is_some()
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        self.shared.lock().audience.add_sender();
+        Self {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        let told = self.shared.lock().audience.remove_sender();
+        told.wake();
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender")
+            .field("is_closed", &self.is_closed())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Sees the value. A clone has seen what this one has seen.
+pub struct Receiver<T> {
+    shared: Arc<ShortLock<State<T>>>,
+    seen: u64,
+}
+
+impl<T> Receiver<T> {
+    /// The value now. It does not count as seen.
+    #[must_use]
+    pub fn latest(&self) -> Arc<T> {
+        Arc::clone(&self.shared.lock().value)
+    }
+
+    /// Whether there is a value that this receiver has not seen.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::watch(1);
+    /// assert!(!receiver.has_changed());
+    /// sender.send(2)?;
+    /// assert!(receiver.has_changed());
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        self.shared.lock().version != self.seen
+    }
+
+    /// Waits for a value that this receiver has not seen, and returns the newest.
+    ///
+    /// # Blocking
+    /// A pool's worker that waits runs nothing meanwhile; the pool lets another worker run in its place.
+    ///
+    /// # Errors
+    /// [`RecvError`] when the channel is closed and its last value has been seen.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, mut receiver) = manyhands::channel::watch(1);
+    /// let writer = std::thread::spawn(move || sender.send(2));
+    /// assert_eq!(receiver.changed().as_deref(), Ok(&2));
+    /// # writer.join().unwrap()?;
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    pub fn changed(&mut self) -> Result<Arc<T>, RecvError> {
+        let mut future = self.changed_async();
+        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+    }
+
+    /// As [`changed`](Self::changed); the future waits.
+    ///
+    /// # Cancellation
+    /// Dropping the future before it is ready sees nothing.
+    ///
+    /// # Errors
+    /// As [`changed`](Self::changed).
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, mut receiver) = manyhands::channel::watch(1);
+    /// sender.send(2)?;
+    /// assert_eq!(pollster::block_on(receiver.changed_async()).as_deref(), Ok(&2));
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    pub fn changed_async(&mut self) -> ChangedFuture<'_, T> {
+        ChangedFuture {
+            receiver: self,
+            place: None,
+            is_over: false,
+        }
+    }
+
+    /// As [`changed`](Self::changed), and gives up when it has waited for about `limit`.
+    ///
+    /// # Errors
+    /// [`RecvTimeoutError`] when the time is over, or the channel is closed and its last value was seen.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    /// let (_sender, mut receiver) = manyhands::channel::watch(1);
+    /// assert!(receiver.changed_timeout(Duration::from_millis(1)).is_err());
+    /// ```
+    #[cfg(not(loom))]
+    pub fn changed_timeout(&mut self, limit: Duration) -> Result<Arc<T>, RecvTimeoutError> {
+        let mut future = self.changed_async();
+        match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
+            Some(result) => Ok(result?),
+            None => Err(RecvTimeoutError::Timeout),
+        }
+    }
+
+    /// Whether the channel is closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.shared.lock().audience.closed().is_some()
+    }
+}
+
+impl<T> Clone for Receiver<T> {
+    fn clone(&self) -> Self {
+        self.shared.lock().audience.add_receiver();
+        Self {
+            shared: Arc::clone(&self.shared),
+            seen: self.seen,
+        }
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        self.shared.lock().audience.remove_receiver();
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver")
+            .field("seen", &self.seen)
+            .field("is_closed", &self.is_closed())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Waits for a change; made by [`Receiver::changed_async`].
+#[must_use = "futures do nothing unless awaited"]
+pub struct ChangedFuture<'a, T> {
+    receiver: &'a mut Receiver<T>,
+    place: Option<Ticket>,
+    is_over: bool,
+}
+
+impl<T> Future for ChangedFuture<'_, T> {
+    type Output = Result<Arc<T>, RecvError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        assert!(
+            !self.is_over,
+            "a wait for a change was polled after its end"
+        );
+        let Self {
+            receiver, place, ..
+        } = &mut *self;
+        let (polled, told) = receiver
+            .shared
+            .lock()
+            .poll(&mut receiver.seen, place, cx.waker());
+        told.wake();
+        self.is_over = polled.is_ready();
+        polled
+    }
+}
+
+impl<T> FusedFuture for ChangedFuture<'_, T> {
+    fn is_terminated(&self) -> bool {
+        self.is_over
+    }
+}
+
+impl<T> Drop for ChangedFuture<'_, T> {
+    fn drop(&mut self) {
+        if self.place.is_some() {
+            let told = self.receiver.shared.lock().audience.leave(&mut self.place);
+            told.wake();
+        }
+    }
+}
+
+impl<T> fmt::Debug for ChangedFuture<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChangedFuture")
+            .field("is_over", &self.is_over)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,262 @@
+//! Channels: sending, receiving, giving up and closing, for each kind.
+//!
+//! Threads: two or three, each with an end. Operations: the blocking forms, which are the futures driven by a
+//! parker; futures that are polled once and dropped; closing by hand and by dropping.
+//! Property: each item is received once, or comes back to its sender, or is dropped with the channel; those
+//! of one sender in order. Nobody sleeps beside an item or beside room: that would be a deadlock here.
+
+use super::check;
+use crate::channel::{self, Receiver, SendError, Sender, TryRecvError, TrySendError};
+use loom::thread;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+type Ends = (Sender<u32>, Receiver<u32>);
+
+/// Looks once, for somebody who is never woken and gives up.
+fn poll_once<F: Future + Unpin>(mut future: F) -> Option<F::Output> {
+    match Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => Some(result),
+        Poll::Pending => None,
+    }
+}
+
+/// Two items from one thread to another, then the end.
+fn passes_in_order(ends: fn() -> Ends) {
+    check(move || {
+        let (sender, receiver) = ends();
+        let producer = thread::spawn(move || {
+            sender.send(1).unwrap();
+            sender.send(2).unwrap();
+        });
+        assert_eq!(receiver.recv(), Ok(1));
+        assert_eq!(receiver.recv(), Ok(2));
+        assert!(receiver.recv().is_err());
+        producer.join().unwrap();
+    });
+}
+
+#[test]
+fn an_unbounded_channel_passes_in_order() {
+    passes_in_order(channel::unbounded);
+}
+
+#[test]
+fn a_bounded_channel_passes_in_order() {
+    passes_in_order(|| channel::bounded(1));
+}
+
+#[test]
+fn a_rendezvous_channel_passes_in_order() {
+    passes_in_order(channel::rendezvous);
+}
+
+#[test]
+fn a_prioritized_channel_passes_in_order() {
+    passes_in_order(channel::prioritized);
+}
+
+/// One thread sends to two, one item each.
+fn serves_two_receivers(ends: fn() -> Ends) {
+    check(move || {
+        let (sender, receiver) = ends();
+        let other = receiver.clone();
+        let consumer = thread::spawn(move || other.recv().unwrap());
+        let producer = thread::spawn(move || {
+            sender.send(1).unwrap();
+            sender.send(2).unwrap();
+        });
+        let sum = receiver.recv().unwrap() + consumer.join().unwrap();
+        assert_eq!(sum, 3);
+        producer.join().unwrap();
+    });
+}
+
+#[test]
+fn two_receivers_of_a_bounded_channel_get_an_item_each() {
+    serves_two_receivers(|| channel::bounded(1));
+}
+
+#[test]
+fn two_receivers_of_a_rendezvous_channel_get_an_item_each() {
+    serves_two_receivers(channel::rendezvous);
+}
+
+/// Two threads send to one.
+fn serves_two_senders(ends: fn() -> Ends) {
+    check(move || {
+        let (sender, receiver) = ends();
+        let producers = [(sender.clone(), 1), (sender, 2)]
+            .map(|(sender, item)| thread::spawn(move || sender.send(item).unwrap()));
+        let sum = receiver.recv().unwrap() + receiver.recv().unwrap();
+        assert_eq!(sum, 3);
+        assert!(receiver.recv().is_err());
+        for producer in producers {
+            producer.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn two_senders_of_a_bounded_channel_get_room() {
+    serves_two_senders(|| channel::bounded(1));
+}
+
+#[test]
+fn two_senders_of_a_rendezvous_channel_meet_the_receiver() {
+    serves_two_senders(channel::rendezvous);
+}
+
+/// One receiver gives up; what it was told of goes to the other.
+fn survives_a_receive_that_is_given_up(ends: fn() -> Ends) {
+    check(move || {
+        let (sender, receiver) = ends();
+        let fickle = receiver.clone();
+        let (item, given_up) = (
+            thread::spawn(move || receiver.recv()),
+            thread::spawn(move || (poll_once(fickle.recv_async()), fickle)),
+        );
+        sender.send(1).unwrap();
+        // The end is kept, because dropping it would be one more step that tells who waits.
+        let (received, kept) = given_up.join().unwrap();
+        if let Some(received) = received {
+            assert_eq!(received, Ok(1));
+            drop(sender);
+            assert!(item.join().unwrap().is_err());
+        } else {
+            assert_eq!(item.join().unwrap(), Ok(1));
+        }
+        drop(kept);
+    });
+}
+
+#[test]
+fn a_bounded_channel_survives_a_receive_that_is_given_up() {
+    survives_a_receive_that_is_given_up(|| channel::bounded(1));
+}
+
+#[test]
+fn a_rendezvous_channel_survives_a_receive_that_is_given_up() {
+    survives_a_receive_that_is_given_up(channel::rendezvous);
+}
+
+/// One sender gives up; the room it was told of goes to the other, and its item is nowhere.
+#[test]
+fn a_bounded_channel_survives_a_send_that_is_given_up() {
+    check(|| {
+        let (sender, receiver) = channel::bounded(1);
+        sender.send(0).unwrap();
+        let fickle = sender.clone();
+        let steady = thread::spawn(move || sender.send(1).unwrap());
+        let given_up = thread::spawn(move || (poll_once(fickle.send_async(2)).is_some(), fickle));
+        assert_eq!(receiver.recv(), Ok(0));
+        // The end is kept, because dropping it would be one more step that tells who waits.
+        let (is_sent, kept) = given_up.join().unwrap();
+        if is_sent {
+            let first = receiver.recv().unwrap();
+            steady.join().unwrap();
+            assert_eq!(first + receiver.recv().unwrap(), 3);
+        } else {
+            // Nothing else happens here that could tell the steady one of its room.
+            steady.join().unwrap();
+            assert_eq!(receiver.recv(), Ok(1));
+        }
+        drop(kept);
+        assert!(receiver.recv().is_err());
+    });
+}
+
+#[test]
+fn a_rendezvous_with_a_sender_that_gives_up_takes_its_item_or_not() {
+    check(|| {
+        let (sender, receiver) = channel::rendezvous();
+        let giver = thread::spawn(move || {
+            let _ = poll_once(sender.send_async(1));
+        });
+        let received = receiver.try_recv();
+        assert!(matches!(
+            received,
+            Ok(1) | Err(TryRecvError::Empty | TryRecvError::Closed(_))
+        ));
+        giver.join().unwrap();
+        assert!(receiver.recv().is_err());
+    });
+}
+
+/// Everybody who waits hears of the end, and items come back.
+#[test]
+fn closing_ends_every_wait() {
+    check(|| {
+        let (sender, receiver) = channel::bounded(1);
+        sender.send(1).unwrap();
+        let producer = thread::spawn({
+            let sender = sender.clone();
+            move || sender.send(2)
+        });
+        let closer = thread::spawn(move || assert!(sender.close()));
+        let sent = producer.join().unwrap();
+        closer.join().unwrap();
+        assert_eq!(sent, Err(SendError(2)));
+        assert_eq!(receiver.recv(), Ok(1));
+        assert!(receiver.recv().is_err());
+    });
+}
+
+#[test]
+fn a_receiver_that_waits_hears_of_the_end() {
+    check(|| {
+        let (sender, receiver) = channel::unbounded::<u32>();
+        let consumer = thread::spawn(move || receiver.recv());
+        drop(sender);
+        assert!(consumer.join().unwrap().is_err());
+    });
+}
+
+#[test]
+fn the_last_receiver_that_goes_gives_a_waiting_sender_its_item_back() {
+    for ends in [|| channel::bounded(1), channel::rendezvous as fn() -> Ends] {
+        check(move || {
+            let (sender, receiver) = ends();
+            let _ = sender.try_send(0);
+            let producer = thread::spawn(move || sender.send(1));
+            drop(receiver);
+            assert_eq!(producer.join().unwrap(), Err(SendError(1)));
+        });
+    }
+}
+
+#[test]
+fn whoever_waits_for_the_drain_is_told_when_the_last_item_is_out() {
+    check(|| {
+        let (sender, receiver) = channel::unbounded();
+        sender.send(1).unwrap();
+        let consumer = thread::spawn({
+            let receiver = receiver.clone();
+            move || receiver.recv()
+        });
+        let closer = thread::spawn(move || drop(sender));
+        assert!(receiver.wait_drained().is_ok());
+        assert_eq!(
+            receiver.try_recv(),
+            Err(channel::RecvError::default().into())
+        );
+        assert_eq!(consumer.join().unwrap(), Ok(1));
+        closer.join().unwrap();
+    });
+}
+
+#[test]
+fn an_item_handed_to_a_receiver_that_goes_waits_for_the_next() {
+    check(|| {
+        let (sender, receiver) = channel::rendezvous();
+        let giver = thread::spawn(move || match sender.try_send(1) {
+            Ok(()) => true,
+            Err(TrySendError::Full(1)) => false,
+            Err(error) => panic!("{error}"),
+        });
+        let first = poll_once(receiver.recv_async());
+        let is_given = giver.join().unwrap();
+        let received = first.unwrap_or_else(|| receiver.recv());
+        assert_eq!(received.is_ok(), is_given);
+    });
+}

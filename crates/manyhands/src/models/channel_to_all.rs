@@ -1,0 +1,105 @@
+//! Broadcast and watch channels.
+//!
+//! Threads: two or three. Operations: send, blocking receive, a receive that is polled once and dropped, the
+//! end of the last sender.
+//! Property: a receiver gets every item in order, or is told how many it lost; a wait for a change ends when
+//! there is one, and returns the newest value; nobody sleeps beside something new, or beside the end.
+
+use super::check;
+use crate::channel::{self, broadcast::RecvError};
+use loom::thread;
+use std::pin::Pin;
+use std::task::{Context, Waker};
+
+fn poll_once<F: Future + Unpin>(mut future: F) -> bool {
+    let mut cx = Context::from_waker(Waker::noop());
+    Pin::new(&mut future).poll(&mut cx).is_ready()
+}
+
+#[test]
+fn every_receiver_gets_every_item_in_order() {
+    check(|| {
+        let (sender, mut receiver) = channel::broadcast(2);
+        let mut other = receiver.clone();
+        let speaker = thread::spawn(move || {
+            sender.send(1).unwrap();
+            sender.send(2).unwrap();
+        });
+        let listener = thread::spawn(move || (other.recv(), other.recv()));
+        assert_eq!((receiver.recv(), receiver.recv()), (Ok(1), Ok(2)));
+        assert!(receiver.recv().is_err());
+        assert_eq!(listener.join().unwrap(), (Ok(1), Ok(2)));
+        speaker.join().unwrap();
+    });
+}
+
+#[test]
+fn what_is_lost_and_what_is_received_add_up() {
+    check(|| {
+        let (sender, mut receiver) = channel::broadcast(1);
+        let speaker = thread::spawn(move || {
+            (1..=3).for_each(|item| assert!(sender.send(item).is_ok()));
+        });
+        let mut last = 0;
+        loop {
+            match receiver.recv() {
+                Ok(item) => {
+                    assert_eq!(item, last + 1);
+                    last = item;
+                }
+                Err(RecvError::Lagged(lost)) => last += lost,
+                Err(RecvError::Closed(_)) => break,
+            }
+        }
+        assert_eq!(last, 3);
+        speaker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_receive_that_is_given_up_skips_nothing() {
+    check(|| {
+        let (sender, mut receiver) = channel::broadcast(2);
+        let mut other = receiver.clone();
+        let speaker = thread::spawn(move || assert!(sender.send(1).is_ok()));
+        let is_over = poll_once(receiver.recv_async());
+        assert_eq!(other.recv(), Ok(1));
+        assert_eq!(receiver.recv().is_ok(), !is_over);
+        speaker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_wait_for_a_change_returns_the_newest() {
+    check(|| {
+        let (sender, mut receiver) = channel::watch(0);
+        let writer = thread::spawn(move || {
+            sender.send(1).unwrap();
+            sender.send(2).unwrap();
+        });
+        let first = *receiver.changed().unwrap();
+        if first == 1 {
+            assert_eq!(receiver.changed().as_deref(), Ok(&2));
+        }
+        assert!(receiver.changed().is_err());
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn every_watcher_is_told() {
+    check(|| {
+        let (sender, mut receiver) = channel::watch(0);
+        let mut other = receiver.clone();
+        let watcher = thread::spawn(move || other.changed().map(|value| *value));
+        let writer = thread::spawn(move || {
+            sender.send(1).unwrap();
+            sender
+        });
+        let _ = poll_once(receiver.changed_async());
+        assert_eq!(watcher.join().unwrap(), Ok(1));
+        // Until now no end of the channel could tell instead of the change.
+        drop(writer.join().unwrap());
+        assert_eq!(*receiver.latest(), 1);
+    });
+}

@@ -1,0 +1,330 @@
+//! The state word of a task that is a future, with its joiner: who polls it, who queues it, who drops it,
+//! who reads the outcome and who frees the cell.
+//!
+//! Threads: up to three of: the worker that polls, one that wakes, one that cancels or joins or drops the
+//! handle. Operations, as in `task/future.rs`, `task/waker.rs` and `task/handle.rs`. The queue is a flag
+//! that is set by whoever must queue the task; a task that is queued twice, or taken twice, shows.
+//! Property: the future is polled only before it is dropped and by one thread at a time, it is dropped
+//! once, the outcome is read after that or dropped, once, and the cell is freed exactly once, after every
+//! access. A wake that comes before the last poll began is never lost: that poll sees what was there to be
+//! seen, and the future ends.
+
+use super::joiner::{Joiner, Sleeper};
+use super::state::{AfterFinish, AfterPoll, AfterRelease, AfterWake, Begin, State};
+use crate::models::{Memory, Work, check};
+use crate::sync::Parker;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use loom::sync::Arc;
+use loom::thread;
+use std::task::{Wake, Waker};
+
+struct Model {
+    state: State,
+    joiner: Joiner,
+    cell: Memory,
+    /// Touched by each poll, freed when the future is dropped.
+    future: Memory,
+    /// Written by the runner when the future is gone, "run" by whoever takes or drops it.
+    outcome: Work,
+    /// What the future waits for.
+    event: AtomicBool,
+    is_queued: AtomicBool,
+    /// Not part of the cell.
+    parker: Parker,
+}
+
+const SEAT: u16 = 7;
+
+impl Model {
+    /// A task in the queue, with a handle and a waker that somebody already has.
+    fn new() -> Arc<Self> {
+        let model = Self {
+            state: State::new(),
+            joiner: Joiner::new(),
+            cell: Memory::new(),
+            future: Memory::new(),
+            outcome: Work::new(0),
+            event: AtomicBool::new(false),
+            is_queued: AtomicBool::new(true),
+            parker: Parker::new(),
+        };
+        model.state.add_waker();
+        Arc::new(model)
+    }
+
+    /// Whoever must queue the task does so.
+    fn queue(&self) {
+        self.cell.touch();
+        // AcqRel: as a queue's exchange.
+        let before = self.is_queued.swap(true, Ordering::AcqRel);
+        assert!(!before, "the task is queued twice");
+    }
+
+    /// A worker: runs the task as often as it finds it in the queue. Returns whether it did.
+    fn work(&self) -> bool {
+        let mut has_run = false;
+        // AcqRel: as a queue's taking.
+        while self.is_queued.swap(false, Ordering::AcqRel) {
+            has_run = true;
+            self.perform();
+        }
+        has_run
+    }
+
+    fn perform(&self) {
+        self.cell.touch();
+        match self.state.begin_poll() {
+            Begin::Drop => self.finish(),
+            Begin::Poll => {
+                self.future.touch();
+                // Relaxed: the wake before it orders the event.
+                if self.event.load(Ordering::Relaxed) {
+                    return self.finish();
+                }
+                match self.state.end_poll() {
+                    AfterPoll::Wait => {}
+                    AfterPoll::Queue => self.queue(),
+                    AfterPoll::Drop => self.finish(),
+                }
+            }
+        }
+    }
+
+    fn finish(&self) {
+        self.cell.touch();
+        self.future.free();
+        self.outcome.prepare();
+        let after = match self.state.finish() {
+            AfterFinish::Sole => {
+                self.outcome.run();
+                AfterRelease::Free
+            }
+            AfterFinish::Detached => {
+                self.outcome.run();
+                self.cell.touch();
+                self.state.release_runner()
+            }
+            AfterFinish::Awaited => {
+                self.cell.touch();
+                match self.joiner.finish() {
+                    Some(Sleeper::Seat(seat)) => {
+                        assert_eq!(seat, SEAT);
+                        self.parker.unpark();
+                    }
+                    Some(Sleeper::Waker(waker)) => waker.wake(),
+                    None => {}
+                }
+                self.state.release_runner()
+            }
+        };
+        self.after_release(after);
+    }
+
+    fn after_release(&self, after: AfterRelease) {
+        match after {
+            AfterRelease::Keep => {}
+            AfterRelease::Free => self.cell.free(),
+            AfterRelease::Queue => self.queue(),
+            AfterRelease::DropOutcome => unreachable!("only the handle is told so"),
+        }
+    }
+
+    /// The waker's part: what is waited for happens.
+    fn wake(&self) {
+        // Relaxed: published by the wake.
+        self.event.store(true, Ordering::Relaxed);
+        self.cell.touch();
+        let after = self.state.wake_and_release();
+        self.after_release(after);
+    }
+
+    /// The waker's part, by reference first.
+    fn wake_by_ref_and_drop(&self) {
+        // Relaxed: published by the wake.
+        self.event.store(true, Ordering::Relaxed);
+        self.cell.touch();
+        if self.state.wake() == AfterWake::Queue {
+            self.queue();
+        }
+        self.drop_waker();
+    }
+
+    /// The waker's part: nothing happens.
+    fn drop_waker(&self) {
+        self.cell.touch();
+        let after = self.state.release_waker();
+        self.after_release(after);
+    }
+
+    fn cancel(&self) {
+        self.cell.touch();
+        if self.state.cancel() == AfterWake::Queue {
+            self.queue();
+        }
+    }
+
+    fn drop_handle(&self) {
+        self.cell.touch();
+        self.joiner.clear();
+        let mut after = self.state.release_handle();
+        if after == AfterRelease::DropOutcome {
+            self.outcome.run();
+            self.cell.touch();
+            after = self.state.release_finished_handle();
+        }
+        self.after_release(after);
+    }
+
+    fn cancel_and_drop_handle(&self) {
+        self.cancel();
+        self.drop_handle();
+    }
+
+    /// The handle's part: polls once with a waker of `told`, and is dropped.
+    fn poll_and_drop_handle(&self, told: &Arc<Told>) {
+        self.cell.touch();
+        let waker = Waker::from(std::sync::Arc::new(Teller(Arc::clone(told))));
+        if self.joiner.register(&waker) {
+            assert!(self.joiner.register(&waker) || self.joiner.is_final());
+        }
+        drop(waker);
+        self.drop_handle();
+    }
+
+    /// All threads have ended: what is still queued runs, and then all is over.
+    fn settle(&self) {
+        self.work();
+        // SAFETY: nobody else is left.
+        let is_freed = |memory: &Memory| memory.freed.with(|freed| unsafe { *freed });
+        assert!(is_freed(&self.future), "the future is never dropped");
+        assert!(self.outcome.is_done(), "the outcome is nobody's");
+        assert!(is_freed(&self.cell), "the cell is never freed");
+    }
+}
+
+/// Counts wakes of whoever awaits the handle.
+struct Told(AtomicBool);
+
+struct Teller(Arc<Told>);
+
+impl Wake for Teller {
+    fn wake(self: std::sync::Arc<Self>) {
+        // Release: as a waker's wake.
+        self.0.0.store(true, Ordering::Release);
+    }
+}
+
+type Part = fn(&Model);
+
+/// A worker beside one or two others; afterwards what is left to be done is done.
+fn model<const OTHERS: usize>(parts: [Part; OTHERS], last: Part) {
+    check(move || {
+        let model = Model::new();
+        let others = parts.map(|part| {
+            let model = Arc::clone(&model);
+            thread::spawn(move || part(&model))
+        });
+        model.work();
+        for other in others {
+            other.join().expect("the model fails at once");
+        }
+        model.work();
+        last(&model);
+        model.settle();
+    });
+}
+
+#[test]
+fn a_wake_beside_a_poll_is_not_lost() {
+    let ends = |model: &Model| {
+        assert!(model.joiner.is_final(), "the last poll came too early");
+        model.drop_handle();
+    };
+    model([Model::wake], ends);
+    model([Model::wake_by_ref_and_drop], ends);
+}
+
+#[test]
+fn a_cancellation_beside_a_poll_and_a_wake_drops_the_future_once() {
+    model([Model::cancel, Model::wake], Model::drop_handle);
+}
+
+#[test]
+fn a_dropped_handle_beside_a_poll_and_a_wake_leaves_the_cell_to_the_last() {
+    model([Model::drop_handle, Model::wake], |_| {});
+    model([Model::cancel_and_drop_handle, Model::wake], |_| {});
+}
+
+#[test]
+fn a_future_that_nobody_can_wake_is_dropped() {
+    model([Model::drop_handle, Model::drop_waker], |_| {});
+}
+
+#[test]
+fn an_outcome_is_read_by_the_handle_that_waits_for_it() {
+    check(|| {
+        let model = Model::new();
+        let worker = thread::spawn({
+            let model = Arc::clone(&model);
+            move || {
+                model.wake();
+                model.work();
+            }
+        });
+        if !model.joiner.is_final() && model.joiner.fall_asleep(SEAT) {
+            while !model.joiner.is_final() {
+                model.parker.park();
+            }
+        }
+        model.outcome.run();
+        model.cell.touch();
+        let after = model.state.release_finished_handle();
+        model.after_release(after);
+        worker.join().expect("the model fails at once");
+        // SAFETY: nobody else is left.
+        let is_freed = model.cell.freed.with(|freed| unsafe { *freed });
+        assert!(is_freed, "the cell is never freed");
+    });
+}
+
+#[test]
+fn a_registered_waker_is_woken_or_taken_back() {
+    check(|| {
+        let model = Model::new();
+        let told = Arc::new(Told(AtomicBool::new(false)));
+        let worker = thread::spawn({
+            let model = Arc::clone(&model);
+            move || {
+                model.wake();
+                model.work();
+            }
+        });
+        model.poll_and_drop_handle(&told);
+        worker.join().expect("the model fails at once");
+        model.settle();
+        assert_eq!(Arc::strong_count(&told), 1, "a waker is left over");
+    });
+}
+
+#[test]
+fn who_awaits_the_handle_is_told() {
+    check(|| {
+        let model = Model::new();
+        let told = Arc::new(Told(AtomicBool::new(false)));
+        let worker = thread::spawn({
+            let model = Arc::clone(&model);
+            move || {
+                model.wake();
+                model.work();
+            }
+        });
+        let waker = Waker::from(std::sync::Arc::new(Teller(Arc::clone(&told))));
+        let is_registered = model.joiner.register(&waker);
+        worker.join().expect("the model fails at once");
+        // Acquire: as the one who was woken.
+        assert_eq!(told.0.load(Ordering::Acquire), is_registered);
+        assert!(model.joiner.is_final());
+        model.drop_handle();
+        model.settle();
+    });
+}

@@ -1,0 +1,209 @@
+//! A timer's entry beside the thread that turns the wheel.
+//!
+//! Threads: the entry's owner, the turner, and, where it says so, a third to which the owner gives the entry.
+//! Operations: link, poll with another waker, cancel, and free; fire, or give the wheel up.
+//! Property: an owner that waits is woken, by the waker it gave last; one that has cancelled or found the
+//! entry fired is not disturbed any more, and may free it; each waker is woken or dropped.
+
+use super::{Memory, check};
+use crate::sync::Parker;
+use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::timer::{Entry, Moment, Standing, Timers};
+use loom::sync::Arc;
+use loom::thread;
+use std::pin::Pin;
+use std::task::{RawWaker, RawWakerVTable, Waker};
+
+/// The tick at which the entry is due.
+const DUE: u64 = 3;
+
+/// Timers that live for ever, as a seat's do.
+fn timers() -> &'static Timers {
+    Box::leak(Box::new(Timers::new()))
+}
+
+/// Someone to be woken. What is done before a wake is to be visible after it.
+struct Sleeper {
+    parker: Parker,
+    woken: AtomicU32,
+    /// Clones of the waker that are alive.
+    clones: AtomicU32,
+    memory: Memory,
+}
+
+impl Sleeper {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            parker: Parker::new(),
+            woken: AtomicU32::new(0),
+            clones: AtomicU32::new(0),
+            memory: Memory::new(),
+        })
+    }
+
+    fn waker(this: &Arc<Self>) -> Waker {
+        // Relaxed: counted, and read when the threads have ended.
+        this.clones.fetch_add(1, Ordering::Relaxed);
+        let data = Arc::into_raw(Arc::clone(this)).cast();
+        // SAFETY: the table's functions do what a waker's must.
+        unsafe { Waker::from_raw(RawWaker::new(data, &VTABLE)) }
+    }
+
+    fn times_woken(&self) -> u32 {
+        // Acquire: pairs with the Release in `wake`.
+        self.woken.load(Ordering::Acquire)
+    }
+
+    fn assert_no_waker_is_left(&self) {
+        // Relaxed: the threads have ended.
+        assert_eq!(self.clones.load(Ordering::Relaxed), 0, "a waker is left");
+    }
+}
+
+static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, release);
+
+/// # Safety
+/// `data` is a waker's of this file; so for the functions below.
+unsafe fn clone(data: *const ()) -> RawWaker {
+    let sleeper = std::mem::ManuallyDrop::new(of(data));
+    let copy = std::mem::ManuallyDrop::new(Sleeper::waker(&sleeper));
+    RawWaker::new(copy.data(), &VTABLE)
+}
+
+unsafe fn wake(data: *const ()) {
+    // SAFETY: as promised.
+    unsafe { wake_by_ref(data) };
+    // SAFETY: as promised.
+    unsafe { release(data) };
+}
+
+unsafe fn wake_by_ref(data: *const ()) {
+    let sleeper = std::mem::ManuallyDrop::new(of(data));
+    sleeper.memory.touch();
+    // Release: pairs with the Acquire in `times_woken`.
+    sleeper.woken.fetch_add(1, Ordering::Release);
+    sleeper.parker.unpark();
+}
+
+unsafe fn release(data: *const ()) {
+    // Relaxed: as in `waker`.
+    of(data).clones.fetch_sub(1, Ordering::Relaxed);
+}
+
+fn of(data: *const ()) -> Arc<Sleeper> {
+    // SAFETY: every waker of this file has one part of its sleeper.
+    unsafe { Arc::from_raw(data.cast()) }
+}
+
+fn entry() -> Pin<Box<Entry>> {
+    Box::pin(Entry::new(Moment::at_tick(DUE)))
+}
+
+fn link(entry: &mut Pin<Box<Entry>>, timers: &'static Timers, sleeper: &Arc<Sleeper>) {
+    let linked = entry.as_mut().link(timers, 0, Sleeper::waker(sleeper));
+    let _ = linked.expect("the timers are open");
+}
+
+#[test]
+fn who_waits_is_woken_by_its_newest_waker() {
+    check(|| {
+        let timers = timers();
+        let (old, new) = (Sleeper::new(), Sleeper::new());
+        let mut entry = entry();
+        link(&mut entry, timers, &old);
+        let turner = thread::spawn(move || {
+            timers.fire(DUE);
+        });
+        let waker = Sleeper::waker(&new);
+        let mut standing = entry.as_mut().poll(&waker);
+        while standing == Standing::Waiting {
+            new.parker.park();
+            standing = entry.as_mut().poll(&waker);
+        }
+        assert_eq!(standing, Standing::Fired);
+        drop(entry);
+        drop(waker);
+        turner.join().expect("the model fails at once");
+        assert_eq!(old.times_woken() + new.times_woken(), 1);
+        old.assert_no_waker_is_left();
+        new.assert_no_waker_is_left();
+    });
+}
+
+#[test]
+fn a_cancelled_entry_is_not_touched_and_wakes_at_most_once() {
+    check(|| {
+        let timers = timers();
+        let (first, second) = (Sleeper::new(), Sleeper::new());
+        let mut cancelled = entry();
+        let mut kept = entry();
+        link(&mut cancelled, timers, &first);
+        link(&mut kept, timers, &second);
+        let canceller = thread::spawn(move || {
+            let waker = cancelled.as_mut().cancel();
+            // A canceller that got the waker was faster: nobody else wakes it.
+            let was_faster = waker.is_some();
+            drop(waker);
+            drop(cancelled);
+            was_faster
+        });
+        let turner = thread::spawn(move || {
+            timers.fire(DUE);
+        });
+        let was_faster = canceller.join().expect("the model fails at once");
+        turner.join().expect("the model fails at once");
+        assert_eq!(first.times_woken(), u32::from(!was_faster));
+        assert_eq!(second.times_woken(), 1);
+        assert!(kept.is_fired());
+        first.assert_no_waker_is_left();
+        second.assert_no_waker_is_left();
+    });
+}
+
+#[test]
+fn an_entry_is_freed_as_soon_as_it_is_found_fired() {
+    check(|| {
+        let timers = timers();
+        let sleeper = Sleeper::new();
+        let mut entry = entry();
+        link(&mut entry, timers, &sleeper);
+        let turner = thread::spawn(move || {
+            timers.fire(DUE);
+        });
+        // Another look at what the turner wrote last; freeing it is ordered after that only.
+        let is_fired = entry.is_fired();
+        drop(entry);
+        turner.join().expect("the model fails at once");
+        if is_fired {
+            assert_eq!(sleeper.times_woken(), 1);
+        }
+        sleeper.assert_no_waker_is_left();
+    });
+}
+
+#[test]
+fn an_entry_whose_wheel_is_given_up_waits_in_another() {
+    check(|| {
+        let (first, second) = (timers(), timers());
+        let sleeper = Sleeper::new();
+        let mut entry = entry();
+        link(&mut entry, first, &sleeper);
+        let closer = thread::spawn(move || first.close());
+        let waker = Sleeper::waker(&sleeper);
+        while entry.as_mut().poll(&waker) == Standing::Waiting {
+            sleeper.parker.park();
+        }
+        assert!(
+            entry
+                .as_mut()
+                .link(first, 0, Sleeper::waker(&sleeper))
+                .is_err()
+        );
+        link(&mut entry, second, &sleeper);
+        second.fire(DUE);
+        assert!(entry.is_fired());
+        closer.join().expect("the model fails at once");
+        drop((entry, waker));
+        sleeper.assert_no_waker_is_left();
+    });
+}

@@ -1,0 +1,133 @@
+//! A runtime whose one worker is the calling thread, with a virtual clock and an order drawn from a seed.
+//!
+//! It is a runtime like any other, so tasks, timers, loops and shutdown are the real ones. Only what makes
+//! a run depend on the machine is replaced: threads, the monitor, the clock, and who comes next.
+//!
+//! Not here: the main future and the public interface (`simulation`).
+//!
+//! Unsafe: tasks are taken from queues by pointer.
+
+use crate::job::{Action, Job};
+use crate::queue::TaskQueue;
+use crate::runtime::Shared;
+use crate::runtime::builder::Settings;
+use crate::runtime::current::Stay;
+use crate::runtime::seat::Seat;
+use crate::runtime::timers::Clock;
+use crate::runtime::worker::{self, Found};
+use crate::sync::atomic::AtomicU64;
+use crate::timer::{Moment, NEVER};
+use std::sync::Arc;
+
+/// A simulated runtime, current on the calling thread.
+#[derive(Debug)]
+pub(crate) struct Simulator {
+    shared: Arc<Shared>,
+    seat: &'static Seat,
+    stay: Option<Stay>,
+    /// Tasks that could run now, the simulator's alone.
+    runnable: Vec<*mut Job>,
+    random: u64,
+}
+
+/// What a turn was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// A task was run, or the clock set.
+    Other,
+    /// It is the main future's turn.
+    Main,
+    /// Nothing can run, now or later.
+    Nothing,
+}
+
+impl Simulator {
+    /// Makes one, with the clock at the first moment.
+    pub(crate) fn begin(seed: u64) -> Self {
+        let clock = Clock::Virtual(AtomicU64::new(Moment::ZERO.to_nanos()));
+        let shared = Shared::with_clock(Settings::for_one_thread(), clock);
+        let seat = shared.seat_simulator();
+        let stay = Stay::begin(Arc::clone(&shared), seat);
+        Self {
+            shared,
+            seat,
+            stay: Some(stay),
+            runnable: Vec::new(),
+            random: seed,
+        }
+    }
+
+    /// Lets one of those that can run have its turn; if nobody can, goes on to the next timer.
+    pub(crate) fn turn(&mut self, can_main_run: bool) -> Turn {
+        self.collect();
+        let candidates = self.runnable.len() + usize::from(can_main_run);
+        if candidates == 0 {
+            return self.go_to_next_timer();
+        }
+        let chosen = self.next_below(candidates);
+        if chosen == self.runnable.len() {
+            return Turn::Main;
+        }
+        let job = self.runnable.swap_remove(chosen);
+        worker::perform(self.seat, Found::Job(job));
+        Turn::Other
+    }
+
+    fn go_to_next_timer(&self) -> Turn {
+        let due = self.seat.timers.next_due();
+        if due == NEVER {
+            return Turn::Nothing;
+        }
+        let now = self.shared.clock.now();
+        self.shared.clock.set(now.max(Moment::at_tick(due)));
+        self.seat.timers.fire(due);
+        Turn::Other
+    }
+
+    /// How many tasks wait for something.
+    pub(crate) fn waiting(&self) -> usize {
+        self.shared.home().registered()
+    }
+
+    /// Takes what has been queued, the oldest first.
+    fn collect(&mut self) {
+        let queues: [&TaskQueue<Job>; 3] =
+            [&self.seat.tasks, &self.seat.local, &self.shared.injector];
+        for queue in queues {
+            while let Some(run) = queue.take(1) {
+                self.runnable.push(run.first);
+            }
+        }
+    }
+
+    fn next_below(&mut self, end: usize) -> usize {
+        let chosen = self.next_random() % end as u64;
+        usize::try_from(chosen).expect("it is below a number of that type")
+    }
+
+    /// After S. Vigna's splitmix64.
+    fn next_random(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.random;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
+
+impl Drop for Simulator {
+    /// Drops what has not finished, as the end of any runtime does.
+    fn drop(&mut self) {
+        for job in std::mem::take(&mut self.runnable) {
+            // SAFETY: 1. and 2.: taken from a queue, so it is ours alone.
+            unsafe { Job::perform(job, Action::Drop(self.shared.home())) };
+        }
+        self.shared.begin_to_close();
+        while !self.shared.home().is_empty() {
+            worker::discard_local(&self.shared, self.seat);
+            self.shared.discard_queued();
+        }
+        self.shared.close();
+        self.stay = None;
+    }
+}

@@ -1,0 +1,191 @@
+//! Which wheel a timer goes to, and who turns it.
+//!
+//! Each worker has a wheel of its own, which nobody else fills: it turns it between jobs and when it wakes
+//! from a sleep that it has limited to its next timer. What other threads wait for goes to the wheel of the
+//! runtime's outside, which the monitor turns. The monitor also turns a worker's wheel that is overdue,
+//! because its owner is busy or blocked.
+//!
+//! # Why no timer is forgotten
+//! Before a worker parks, it reads its own `next_due`, which only it makes earlier; so it sleeps no longer
+//! than that. A worker that is awake is watched by the monitor: whoever wakes one arms the monitor, and so
+//! does a worker that wakes by itself. The monitor sleeps no longer than until the next timer of the outside,
+//! and whoever makes that earlier wakes it.
+//!
+//! In a simulation the clock is virtual, and who runs it turns the only wheel; see `simulation`.
+
+use crate::runtime::seat::Seat;
+use crate::runtime::{Shared, current};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::clock;
+use crate::timer::{Closed, Earlier, Entry, Moment, NEVER, Timers};
+use std::pin::Pin;
+use std::task::Waker;
+use std::time::Duration;
+
+/// What time it is in a runtime.
+#[derive(Debug)]
+pub(crate) enum Clock {
+    /// The system's.
+    System,
+    /// A simulation's: written by the one thread that runs it.
+    Virtual(AtomicU64),
+}
+
+impl Clock {
+    /// The present.
+    pub(crate) fn now(&self) -> Moment {
+        match self {
+            Self::System => Moment::now(),
+            // Relaxed: one thread.
+            Self::Virtual(nanos) => Moment::from_nanos(nanos.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// Whether it is a simulation's.
+    pub(crate) fn is_virtual(&self) -> bool {
+        matches!(self, Self::Virtual(_))
+    }
+
+    /// Sets a virtual clock.
+    pub(crate) fn set(&self, now: Moment) {
+        if let Self::Virtual(nanos) = self {
+            // Relaxed: one thread.
+            nanos.store(now.to_nanos(), Ordering::Relaxed);
+        }
+    }
+}
+
+/// The present, as the current runtime has it.
+pub(crate) fn now() -> Moment {
+    match current::seat_of_runtime() {
+        Some((_, shared)) => shared.clock.now(),
+        None => Moment::now(),
+    }
+}
+
+/// Makes an idle entry wait in the wheel that is the calling thread's, where it is `now`.
+pub(crate) fn link(mut entry: Pin<&mut Entry>, now: Moment, waker: Waker) {
+    if let Some((seat, _)) = current::seat_of_runtime()
+        && seat.is_worker()
+    {
+        let linked = entry.link(&seat.timers, now.tick(), waker);
+        // It looks itself before it sleeps, so nobody need be told if this one is the earliest.
+        let _ = linked.expect("a worker's timers are open as long as it runs");
+        return;
+    }
+    let here = |shared: &Shared| shared.link_outside(entry.as_mut(), now, waker);
+    if let Err((Closed, waker)) = current::with_runtime(here) {
+        // The current runtime has ended; the default one never does.
+        let shared = current::default_runtime().shared();
+        let linked = shared.link_outside(entry, now, waker);
+        linked.expect("the default runtime is never shut down");
+    }
+}
+
+impl Shared {
+    fn link_outside(
+        &self,
+        entry: Pin<&mut Entry>,
+        now: Moment,
+        waker: Waker,
+    ) -> Result<(), (Closed, Waker)> {
+        if entry.link(self.outside_timers, now.tick(), waker)? == Earlier::Yes {
+            self.rouse_monitor();
+        }
+        Ok(())
+    }
+
+    /// Monitor: turns every wheel that nobody else will turn in time. Returns how long from now it must look
+    /// again at the latest.
+    pub(crate) fn fire_overdue_timers(&self) -> Option<Duration> {
+        let now = Moment::now();
+        let tick = now.tick();
+        let outside = fire_by(self.outside_timers, tick, tick);
+        let of_workers = self
+            .worker_seats()
+            .map(|seat| fire_by(&seat.timers, tick, tick.saturating_sub(TICKS_OVERDUE)))
+            .map(|next| next.saturating_add(TICKS_OVERDUE));
+        let next = of_workers.fold(outside, u64::min);
+        until(next, || now)
+    }
+
+    /// Monitor: turns the outside's wheel. Returns how long from now it must look again at the latest.
+    pub(crate) fn fire_outside_timers(&self) -> Option<Duration> {
+        let now = Moment::now();
+        until(fire_by(self.outside_timers, now.tick(), now.tick()), || now)
+    }
+}
+
+impl Seat {
+    /// Occupant: parks until somebody unparks it or its next timer is due.
+    pub(crate) fn park_until_timer(&self) {
+        match until(self.timers.next_due(), Moment::now) {
+            None => self.parker.park(),
+            Some(limit) => self.parker.park_timeout(limit),
+        }
+    }
+
+    /// Occupant: whether its wheel is to be turned.
+    pub(crate) fn is_timer_due(&self) -> bool {
+        until(self.timers.next_due(), Moment::now) == Some(Duration::ZERO)
+    }
+
+    /// Occupant: turns its wheel if it is time. Returns whether anybody was woken.
+    pub(crate) fn fire_timers(&self) -> bool {
+        self.is_timer_due() && self.timers.fire(Moment::now().tick())
+    }
+}
+
+/// When a worker that has much to do looks at the clock.
+///
+/// The clock costs as much as a small task. A look at the processor's counter is cheaper, and neither is
+/// needed while no timer waits.
+#[derive(Debug, Default)]
+pub(crate) struct Lookout {
+    /// By the processor's counter.
+    next_look: u64,
+}
+
+impl Lookout {
+    /// Worker: turns its wheel if it is time, and if it has not looked for a while.
+    #[inline]
+    pub(crate) fn fire_timers(&mut self, seat: &Seat) {
+        if seat.timers.next_due() != NEVER {
+            self.look(seat);
+        }
+    }
+
+    /// The next look is not to be put off.
+    pub(crate) fn hurry(&mut self) {
+        self.next_look = 0;
+    }
+
+    fn look(&mut self, seat: &Seat) {
+        let now = clock::ticks();
+        if now >= self.next_look {
+            self.next_look = now + clock::ticks_in(LOOKS_APART_NANOS);
+            // Whoever is woken waits in this worker's queue, which it looks at next.
+            seat.is_turning.set(true);
+            seat.fire_timers();
+            seat.is_turning.set(false);
+        }
+    }
+}
+
+/// Turns a wheel whose next timer is due by tick `due_by`. Returns the tick of its next one.
+fn fire_by(timers: &Timers, now: u64, due_by: u64) -> u64 {
+    if timers.next_due() <= due_by {
+        timers.fire(now);
+    }
+    timers.next_due()
+}
+
+/// How long it is until a tick; `None` if that never comes.
+fn until(tick: u64, now: impl FnOnce() -> Moment) -> Option<Duration> {
+    (tick != NEVER).then(|| Moment::at_tick(tick).since(now()))
+}
+
+/// A worker that is so late does not come by itself soon enough.
+const TICKS_OVERDUE: u64 = 1;
+/// Time between two looks of a busy worker at the clock: little beside a tick.
+const LOOKS_APART_NANOS: u64 = 200_000;

@@ -1,0 +1,57 @@
+//! A cell whose accesses the models watch: loom's under loom, else the same interface over the standard one.
+//!
+//! Not a lock: who may touch the value, and when, is the user's protocol.
+//!
+//! Unsafe: the value is reached through a raw pointer.
+
+#[cfg(loom)]
+pub(crate) use loom::cell::{MutPtr, UnsafeCell};
+
+#[cfg(not(loom))]
+pub(crate) use plain::{MutPtr, UnsafeCell};
+
+#[cfg(not(loom))]
+mod plain {
+    /// A value that several may reach.
+    #[derive(Debug)]
+    pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+    impl<T> UnsafeCell<T> {
+        /// A cell around `value`.
+        pub(crate) fn new(value: T) -> Self {
+            Self(std::cell::UnsafeCell::new(value))
+        }
+
+        /// Calls `access` with a pointer to the value, to change it.
+        #[inline]
+        pub(crate) fn with_mut<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
+            access(self.0.get())
+        }
+
+        /// The way to the value, for as long as the caller's protocol allows it.
+        #[inline]
+        pub(crate) fn get_mut(&self) -> MutPtr<T> {
+            MutPtr(self.0.get())
+        }
+    }
+
+    /// A pointer to the value.
+    #[derive(Debug)]
+    pub(crate) struct MutPtr<T>(*mut T);
+
+    impl<T> MutPtr<T> {
+        /// The value.
+        ///
+        /// # Safety
+        /// 1. The cell lives, and nobody else reaches its value while the reference is used.
+        #[inline]
+        #[expect(
+            clippy::mut_from_ref,
+            reason = "the signature of loom's, and the caller answers for being alone"
+        )]
+        pub(crate) unsafe fn deref(&self) -> &mut T {
+            // SAFETY: 1., by the caller's promise.
+            unsafe { &mut *self.0 }
+        }
+    }
+}

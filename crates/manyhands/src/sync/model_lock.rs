@@ -1,0 +1,20 @@
+//! Stands in for the short lock in the models of what is behind it: a lock that blocks, because one that
+//! spins takes the model checker too many steps. The short lock has a model of its own.
+//!
+//! Not built outside the models.
+
+use crate::sync::{Mutex, MutexGuard, lock};
+
+/// As [`short_lock::ShortLock`](crate::sync::short_lock::ShortLock).
+#[derive(Debug)]
+pub(crate) struct ShortLock<T>(Mutex<T>);
+
+impl<T> ShortLock<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        lock(&self.0)
+    }
+}

@@ -1,0 +1,155 @@
+//! A lock for critical sections of a few dozen instructions.
+//!
+//! Not a general mutex: it has no queue, so it is fair to nobody, and no poison. Taking it is one exchange,
+//! giving it back one store; the system's mutex needs an exchange for each. Whoever finds it taken spins a
+//! moment, so that the holder can do several operations on a cache line that stays where it is, and then
+//! lets other threads run, because the holder itself may wait for a processor. In a virtual machine that is
+//! also cheaper than spinning on: many spins in a row are taken for a sign to leave the machine.
+//!
+//! # States
+//! `held` false: nobody is inside · true: one thread is.
+//!
+//! # Threads
+//! Any thread calls `lock`; the guard gives the lock back on the same thread, also when it unwinds.
+//!
+//! # Ordering
+//! Each holder's Acquire exchange reads the Release store of the holder before, so critical sections are in
+//! one order and each sees all that earlier ones wrote.
+//!
+//! Unsafe: the guarded value is reached through a cell.
+
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{cell, spin_loop, thread};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+
+/// A value that one thread at a time may touch.
+pub(crate) struct ShortLock<T> {
+    held: AtomicBool,
+    value: cell::UnsafeCell<T>,
+}
+
+// SAFETY: the cell forbids it; the lock lets one thread at a time reach the value, which therefore only has
+// to be sendable.
+unsafe impl<T: Send> Sync for ShortLock<T> {}
+
+impl<T> ShortLock<T> {
+    /// A free lock around `value`.
+    pub(crate) fn new(value: T) -> Self {
+        Self {
+            held: AtomicBool::new(false),
+            value: cell::UnsafeCell::new(value),
+        }
+    }
+
+    /// Waits for the lock. No user code may run, and nothing may sleep, while the guard lives.
+    #[inline]
+    pub(crate) fn lock(&self) -> ShortGuard<'_, T> {
+        if !self.try_hold() {
+            self.hold_later();
+        }
+        ShortGuard {
+            held: &self.held,
+            value: self.value.get_mut(),
+            stays: PhantomData,
+        }
+    }
+
+    #[inline]
+    fn try_hold(&self) -> bool {
+        // Acquire: pairs with the Release of the guard before. Relaxed on failure: nothing was learnt.
+        self.held
+            .compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    #[cold]
+    fn hold_later(&self) {
+        (0..SPINS).for_each(|_| spin_loop());
+        loop {
+            // Relaxed: a look before the exchange, which takes the cache line away from the holder.
+            if !self.held.load(Ordering::Relaxed) && self.try_hold() {
+                return;
+            }
+            thread::yield_now();
+        }
+    }
+}
+
+impl<T> fmt::Debug for ShortLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Relaxed: for the reader's information.
+        let held = self.held.load(Ordering::Relaxed);
+        f.debug_struct("ShortLock")
+            .field("held", &held)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Being inside; dropping it gives the lock back.
+pub(crate) struct ShortGuard<'a, T> {
+    held: &'a AtomicBool,
+    value: cell::MutPtr<T>,
+    /// Borrows the value, and stays on the thread that took the lock.
+    stays: PhantomData<(&'a mut T, *const ())>,
+}
+
+impl<T> Deref for ShortGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the guard holds the lock, so nobody else reaches the value.
+        unsafe { self.value.deref() }
+    }
+}
+
+impl<T> DerefMut for ShortGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above, and the guard itself is borrowed exclusively.
+        unsafe { self.value.deref() }
+    }
+}
+
+impl<T> Drop for ShortGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        // Release: publishes what was done inside; pairs with the Acquire of the next holder.
+        self.held.store(false, Ordering::Release);
+    }
+}
+
+/// Spins before the second attempt.
+const SPINS: u32 = if cfg!(loom) { 1 } else { 16 };
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::ShortLock;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::thread;
+
+    #[test]
+    fn increments_of_several_threads_add_up() {
+        let rounds = if cfg!(miri) { 50 } else { 20_000 };
+        let lock = ShortLock::new(0_u64);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..rounds).for_each(|_| *lock.lock() += 1));
+            }
+        });
+        assert_eq!(*lock.lock(), 4 * rounds);
+    }
+
+    #[test]
+    fn unwinding_gives_the_lock_back() {
+        let lock = ShortLock::new(1);
+        let unwound = catch_unwind(AssertUnwindSafe(|| {
+            let _inside = lock.lock();
+            panic!("inside");
+        }));
+        assert!(unwound.is_err());
+        assert_eq!(*lock.lock(), 1);
+    }
+}

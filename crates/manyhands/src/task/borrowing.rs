@@ -1,0 +1,197 @@
+//! Futures that borrow: a group that is over before what it borrows is.
+//!
+//! # Why borrowing is sound
+//! Each future is wrapped in a [`Member`], whose last field, dropped after the future, counts it out; and
+//! [`group`] does not return, nor unwind, before all are counted out. Members give no result that could
+//! outlive that. What is left of a cell then, held by wakers or the group's handles, borrows nothing.
+//!
+//! Not here: futures that borrow nothing (`group.rs`), closures that borrow (`runtime/scope.rs`).
+//!
+//! Unsafe: futures are spawned that borrow; a wrapped future is pinned where its wrapper is.
+
+use crate::job::{AbortOnUnwind, Payload, catch, resume_all};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Mutex, lock};
+use crate::task::{Completer, JoinHandle, builder, completion};
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// Spawns futures that may borrow everything that outlives the group. Made by [`group`].
+#[derive(Debug)]
+pub struct Group<'group, 'env: 'group> {
+    state: Arc<State>,
+    /// Invariant, both: other lifetimes would let borrows escape.
+    borrows: PhantomData<(&'group mut &'group (), &'env mut &'env ())>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// The body and each future that has not been dropped.
+    members: AtomicUsize,
+    all_gone: Completer<()>,
+    tasks: Mutex<Tasks>,
+    panics: Mutex<Vec<Payload>>,
+}
+
+#[derive(Debug, Default)]
+struct Tasks {
+    handles: Vec<JoinHandle<()>>,
+    /// When so many are there, those that have ended are let go.
+    tidied_at: usize,
+    is_cancelled: bool,
+}
+
+/// Runs `body`, which may spawn futures that borrow, and returns when all of them have ended.
+///
+/// The futures run as tasks of the current runtime, and may spawn more of the same group.
+///
+/// # Blocking
+/// At its end the caller waits for the futures as [`block_on`](super::block_on) does. A runtime that may not
+/// start a thread in the place of this one would wait for ever.
+///
+/// # Cancellation
+/// When `body` panics the futures are cancelled. When the runtime is shut down they are dropped.
+///
+/// # Panics
+/// If a future or `body` does; all the same every future is ended first. Several panics go on as an
+/// [`AggregatePanic`](crate::AggregatePanic).
+///
+/// # Examples
+/// ```
+/// use manyhands::task;
+/// let words = ["many", "hands"];
+/// let lengths = std::sync::Mutex::new(0);
+/// task::group(|group| {
+///     for word in &words {
+///         group.spawn(async {
+///             task::yield_now().await;
+///             *lengths.lock().unwrap() += word.len();
+///         });
+///     }
+/// });
+/// assert_eq!(lengths.into_inner().unwrap(), 9);
+/// ```
+///
+/// What is made inside cannot be borrowed, because a future may outlive it:
+/// ```compile_fail,E0373
+/// manyhands::task::group(|group| {
+///     let inside = 1;
+///     group.spawn(async { println!("{inside}") });
+/// });
+/// ```
+pub fn group<'env, R>(body: impl for<'group> FnOnce(&'group Group<'group, 'env>) -> R) -> R {
+    let (completer, all_gone) = completion();
+    let group = Group {
+        state: Arc::new(State {
+            members: AtomicUsize::new(1),
+            all_gone: completer,
+            tasks: Mutex::default(),
+            panics: Mutex::default(),
+        }),
+        borrows: PhantomData,
+    };
+    let value = catch(|| body(&group));
+    // Futures may borrow what is below this frame: it must not be left before they are gone.
+    let frame = AbortOnUnwind::new();
+    if value.is_err() {
+        group.cancel();
+    }
+    group.state.member_leaves();
+    let outcome = all_gone.wait();
+    assert!(outcome.is_ok(), "a group ends with all its members gone");
+    frame.disarm();
+    let mut panics = std::mem::take(&mut *lock(&group.state.panics));
+    match value {
+        Ok(value) => {
+            resume_all(panics);
+            value
+        }
+        Err(payload) => {
+            panics.insert(0, payload);
+            resume_all(panics);
+            unreachable!("there is at least one panic to resume")
+        }
+    }
+}
+
+impl<'group> Group<'group, '_> {
+    /// Spawns a future on the current runtime.
+    #[track_caller]
+    pub fn spawn<F>(&'group self, future: F)
+    where
+        F: Future<Output = ()> + Send + 'group,
+    {
+        // Relaxed: the spawner is itself counted, so the count cannot reach zero before.
+        self.state.members.fetch_add(1, Ordering::Relaxed);
+        let member = Member {
+            future,
+            counted: Counted(Arc::clone(&self.state)),
+        };
+        // SAFETY: `group` does not return before the member has been dropped.
+        let handle = unsafe { builder::spawn_borrowing(member) };
+        self.state.keep(handle);
+    }
+
+    /// Asks all futures to end, also those that are spawned later; see [`JoinHandle::cancel`].
+    pub fn cancel(&self) {
+        let mut tasks = lock(&self.state.tasks);
+        tasks.is_cancelled = true;
+        tasks.handles.iter().for_each(JoinHandle::cancel);
+    }
+}
+
+impl State {
+    fn keep(&self, handle: JoinHandle<()>) {
+        let mut tasks = lock(&self.tasks);
+        if tasks.is_cancelled {
+            handle.cancel();
+        }
+        if tasks.handles.len() >= tasks.tidied_at {
+            tasks.handles.retain(|handle| !handle.is_finished());
+            tasks.tidied_at = TIDIED_MIN.max(tasks.handles.len() * 2);
+        }
+        tasks.handles.push(handle);
+    }
+
+    fn member_leaves(&self) {
+        // AcqRel: what each member did reaches the last one, which passes it on through the completion.
+        if self.members.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.all_gone.complete(());
+        }
+    }
+}
+
+/// A future of a group.
+struct Member<F> {
+    future: F,
+    /// Last, because it is dropped last.
+    counted: Counted,
+}
+
+struct Counted(Arc<State>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.member_leaves();
+    }
+}
+
+impl<F: Future<Output = ()>> Future for Member<F> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        // SAFETY: the future is moved nowhere below.
+        let this = unsafe { self.get_unchecked_mut() };
+        // SAFETY: pinned where the member is, which is pinned.
+        let future = unsafe { Pin::new_unchecked(&mut this.future) };
+        catch(|| future.poll(context)).unwrap_or_else(|payload| {
+            lock(&this.counted.0.panics).push(payload);
+            Poll::Ready(())
+        })
+    }
+}
+
+/// A group with fewer handles is not worth tidying.
+const TIDIED_MIN: usize = 64;

@@ -1,0 +1,325 @@
+//! Results that are set by hand: the bridge from callbacks and events to tasks.
+
+use crate::job::contain;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Mutex, lock};
+use crate::task::waker_set::{WakerKey, WakerSet};
+use crate::task::{block_on, budget};
+use std::error::Error;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Waker, ready};
+
+/// Makes a result that somebody will set, and the means to set it.
+///
+/// Any number of completers may try, and the first one wins; any number of clones of the completion may wait,
+/// as futures or blocking. When the last completer is dropped without a result, the completion is cancelled.
+///
+/// Who sets the result never runs the code that waits for it, which goes on where tasks run.
+///
+/// # Examples
+/// A function that takes a callback, made into one that returns a future:
+/// ```
+/// use manyhands::task;
+///
+/// fn fetch_with_callback(callback: impl FnOnce(u32) + Send + 'static) {
+///     std::thread::spawn(move || callback(42));
+/// }
+///
+/// async fn fetch() -> u32 {
+///     let (completer, completion) = task::completion();
+///     fetch_with_callback(move |value| completer.complete(value));
+///     completion.await.unwrap()
+/// }
+///
+/// assert_eq!(task::block_on(fetch()), 42);
+/// ```
+///
+/// Two events of which the first one counts:
+/// ```
+/// use manyhands::task;
+/// # struct Button;
+/// # impl Button {
+/// #     fn on_click(&self, f: impl Fn() + Send + 'static) { std::thread::spawn(f); }
+/// #     fn on_close(&self, f: impl Fn() + Send + 'static) { std::thread::spawn(f); }
+/// # }
+/// # let button = Button;
+/// let (clicked, first_event) = task::completion();
+/// let closed = clicked.clone();
+/// button.on_click(move || { let _ = clicked.try_complete("clicked"); });
+/// button.on_close(move || { let _ = closed.try_complete("closed"); });
+/// let event = first_event.wait().unwrap();
+/// assert!(["clicked", "closed"].contains(&event));
+/// ```
+#[doc(alias = "TaskCompletionSource")]
+#[must_use]
+pub fn completion<T>() -> (Completer<T>, Completion<T>) {
+    let shared = Arc::new(Shared {
+        outcome: OnceLock::new(),
+        waiters: Mutex::new(WakerSet::default()),
+        completers: AtomicUsize::new(1),
+    });
+    let completion = Completion {
+        shared: Arc::clone(&shared),
+        key: WakerKey::default(),
+    };
+    (Completer { shared }, completion)
+}
+
+/// Sets the result of a [`completion`].
+pub struct Completer<T> {
+    shared: Arc<Shared<T>>,
+}
+
+/// Waits for the result of a [`completion`].
+///
+/// # Panics
+/// Never as a future; it may be polled again after it is ready, and gives the same result.
+pub struct Completion<T> {
+    shared: Arc<Shared<T>>,
+    key: WakerKey,
+}
+
+/// Why a completion has no value. Copies tell the same.
+#[derive(Clone)]
+pub struct CompletionError(Cause);
+
+#[derive(Clone)]
+enum Cause {
+    Cancelled,
+    Abandoned,
+    Failed(Arc<dyn Error + Send + Sync>),
+}
+
+type Outcome<T> = Result<T, CompletionError>;
+
+struct Shared<T> {
+    /// The first one to write it wins.
+    outcome: OnceLock<Outcome<T>>,
+    /// A waiter looks at the outcome once more under this lock, and the winner takes the wakers under it
+    /// after it has written; so no waiter is forgotten.
+    waiters: Mutex<WakerSet>,
+    completers: AtomicUsize,
+}
+
+impl<T> Shared<T> {
+    /// Sets the outcome; gives it back if there is one.
+    fn finish(&self, outcome: Outcome<T>) -> Result<(), Outcome<T>> {
+        self.outcome.set(outcome)?;
+        let wakers = lock(&self.waiters).take_all();
+        // Wakers are the waiters' code: what panics there is not the completer's business.
+        wakers.for_each(|waker| contain(|| waker.wake()));
+        Ok(())
+    }
+}
+
+impl<T> Completer<T> {
+    /// Sets the value.
+    ///
+    /// # Panics
+    /// When there is a result already. [`try_complete`](Self::try_complete) says so instead.
+    #[doc(alias = "SetResult")]
+    pub fn complete(&self, value: T) {
+        let is_first = self.shared.finish(Ok(value)).is_ok();
+        assert!(is_first, "a completion was completed twice");
+    }
+
+    /// Sets the value if there is no result yet.
+    ///
+    /// # Errors
+    /// The value, when there is a result already.
+    #[doc(alias = "TrySetResult")]
+    pub fn try_complete(&self, value: T) -> Result<(), T> {
+        self.shared.finish(Ok(value)).map_err(|outcome| {
+            let Ok(value) = outcome else {
+                unreachable!("what was given comes back")
+            };
+            value
+        })
+    }
+
+    /// Sets an error as the result.
+    ///
+    /// # Panics
+    /// When there is a result already. [`try_fail`](Self::try_fail) says so instead.
+    #[doc(alias = "SetException")]
+    pub fn fail(&self, error: impl Into<Box<dyn Error + Send + Sync>>) {
+        let is_first = self.try_fail(error);
+        assert!(is_first, "a completion was completed twice");
+    }
+
+    /// Sets an error as the result if there is none yet. Returns whether it did.
+    #[doc(alias = "TrySetException")]
+    #[must_use = "whether this was the first result"]
+    pub fn try_fail(&self, error: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
+        self.try_end(Cause::Failed(error.into().into()))
+    }
+
+    /// Ends the completion without a value.
+    ///
+    /// # Panics
+    /// When there is a result already. [`try_cancel`](Self::try_cancel) says so instead.
+    #[doc(alias = "SetCanceled")]
+    pub fn cancel(&self) {
+        let is_first = self.try_cancel();
+        assert!(is_first, "a completion was completed twice");
+    }
+
+    /// Ends the completion without a value if there is no result yet. Returns whether it did.
+    #[doc(alias = "TrySetCanceled")]
+    #[must_use = "whether this was the first result"]
+    pub fn try_cancel(&self) -> bool {
+        self.try_end(Cause::Cancelled)
+    }
+
+    /// Whether there is a result.
+    #[must_use]
+    pub fn is_completed(&self) -> bool {
+        self.shared.outcome.get().is_some()
+    }
+
+    fn try_end(&self, cause: Cause) -> bool {
+        self.shared.finish(Err(CompletionError(cause))).is_ok()
+    }
+}
+
+impl<T> Clone for Completer<T> {
+    fn clone(&self) -> Self {
+        // Relaxed: the clone's drop comes after.
+        self.shared.completers.fetch_add(1, Ordering::Relaxed);
+        Self {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<T> Drop for Completer<T> {
+    fn drop(&mut self) {
+        // AcqRel: what earlier completers did comes before the last one's end.
+        if self.shared.completers.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let _ = self.try_end(Cause::Abandoned);
+        }
+    }
+}
+
+impl<T> Completion<T> {
+    /// The result, if there is one, to be looked at in place.
+    ///
+    /// # Errors
+    /// [`CompletionError`] when there is no value and will be none.
+    #[must_use]
+    pub fn get(&self) -> Option<Result<&T, &CompletionError>> {
+        self.shared.outcome.get().map(Result::as_ref)
+    }
+
+    /// Whether there is a result.
+    #[must_use]
+    pub fn is_completed(&self) -> bool {
+        self.get().is_some()
+    }
+}
+
+impl<T: Clone> Completion<T> {
+    /// Waits for the result on the calling thread.
+    ///
+    /// # Blocking
+    /// As [`block_on`].
+    ///
+    /// # Errors
+    /// [`CompletionError`] when the completion failed, was cancelled or abandoned.
+    pub fn wait(&self) -> Result<T, CompletionError> {
+        block_on(self.clone())
+    }
+}
+
+impl<T> Clone for Completion<T> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            key: WakerKey::default(),
+        }
+    }
+}
+
+impl<T: Clone> Future for Completion<T> {
+    type Output = Result<T, CompletionError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let permit = ready!(budget::poll_proceed(context));
+        let this = &mut *self;
+        if this.shared.outcome.get().is_none() {
+            let mut waiters = lock(&this.shared.waiters);
+            if this.shared.outcome.get().is_none() {
+                waiters.register(&mut this.key, context.waker());
+                return Poll::Pending;
+            }
+        }
+        permit.charge();
+        let outcome = this.shared.outcome.get();
+        Poll::Ready(outcome.expect("looked for above").clone())
+    }
+}
+
+impl<T> Drop for Completion<T> {
+    fn drop(&mut self) {
+        let waker = lock(&self.shared.waiters).remove(&mut self.key);
+        drop::<Option<Waker>>(waker);
+    }
+}
+
+impl CompletionError {
+    /// Whether the completion was cancelled, or abandoned by all its completers.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self.0, Cause::Cancelled | Cause::Abandoned)
+    }
+
+    /// Whether every completer was dropped without a result.
+    #[must_use]
+    pub fn is_abandoned(&self) -> bool {
+        matches!(self.0, Cause::Abandoned)
+    }
+}
+
+impl fmt::Display for CompletionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Cause::Cancelled => f.write_str("the completion was cancelled"),
+            Cause::Abandoned => f.write_str("every completer was dropped without a result"),
+            Cause::Failed(error) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for CompletionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Error for CompletionError {
+    /// The error the completion failed with.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.0 {
+            Cause::Failed(error) => Some(error),
+            Cause::Cancelled | Cause::Abandoned => None,
+        }
+    }
+}
+
+impl<T> fmt::Debug for Completer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Completer")
+            .field("is_completed", &self.is_completed())
+            .finish()
+    }
+}
+
+impl<T> fmt::Debug for Completion<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Completion")
+            .field("is_completed", &self.is_completed())
+            .finish()
+    }
+}

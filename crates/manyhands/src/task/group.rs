@@ -1,0 +1,187 @@
+//! Tasks that belong together: waited for, gathered and cancelled as one.
+
+use crate::task::{JoinError, JoinHandle, WhenEach, builder};
+use std::fmt;
+
+/// Tasks that end no later than the group is waited for, or are cancelled when it is dropped.
+///
+/// The results are gathered all together ([`wait`](Self::wait)), one by one as the tasks end
+/// ([`next`](Self::next)), or until the first failure ([`try_wait`](TaskGroup::try_wait)).
+///
+/// # Dropping
+/// Cancels the tasks that have not ended and does not wait for them: each is dropped where tasks run, at its
+/// next suspension at the latest. To wait for that, call [`cancel`](Self::cancel) and then `wait`.
+///
+/// # Examples
+/// ```
+/// use manyhands::task;
+/// task::block_on(async {
+///     let mut group = task::TaskGroup::new();
+///     for i in 0..3 {
+///         group.spawn(async move { i * i });
+///     }
+///     let squares: Result<Vec<_>, _> = group.wait().await.into_iter().collect();
+///     assert_eq!(squares.unwrap(), [0, 1, 4]);
+/// });
+/// ```
+#[doc(alias = "JoinSet")]
+#[doc(alias = "nursery")]
+#[derive(Debug)]
+pub struct TaskGroup<T> {
+    tasks: WhenEach<T>,
+}
+
+impl<T: Send + 'static> TaskGroup<T> {
+    /// No tasks.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            tasks: WhenEach::default(),
+        }
+    }
+
+    /// Spawns a future on the current runtime as a task of this group.
+    #[track_caller]
+    pub fn spawn(&mut self, future: impl Future<Output = T> + Send + 'static) {
+        self.push(builder::spawn((), future));
+    }
+
+    /// Runs a closure on the current runtime as a task of this group.
+    #[track_caller]
+    pub fn run(&mut self, closure: impl FnOnce() -> T + Send + 'static) {
+        self.push(builder::run((), closure));
+    }
+
+    /// Makes an existing task one of this group.
+    pub fn push(&mut self, task: JoinHandle<T>) {
+        self.tasks.push(task);
+    }
+}
+
+impl<T> TaskGroup<T> {
+    /// How many tasks have not given their results.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.tasks.waiting()
+    }
+
+    /// Whether every task has given its result.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tasks.waiting() == 0
+    }
+
+    /// Asks all tasks to end without a result; see [`JoinHandle::cancel`].
+    pub fn cancel(&self) {
+        self.tasks.handles().for_each(JoinHandle::cancel);
+    }
+
+    /// The next result in the order in which the tasks end, with the place of its task in the order of
+    /// their spawning; `None` when all have been given.
+    pub async fn next(&mut self) -> Option<(usize, Result<T, JoinError>)> {
+        self.tasks.next().await
+    }
+
+    /// Waits for all tasks and gives the results that have not been given yet, in the order in which the
+    /// tasks were spawned, every failure among them.
+    ///
+    /// # Cancellation
+    /// When the returned future is dropped, the group is.
+    pub async fn wait(mut self) -> Vec<Result<T, JoinError>> {
+        let mut results = Vec::new();
+        while let Some(result) = self.next().await {
+            results.push(result);
+        }
+        results.sort_unstable_by_key(|(index, _)| *index);
+        results.into_iter().map(|(_, result)| result).collect()
+    }
+}
+
+impl<T, E> TaskGroup<Result<T, E>> {
+    /// Waits for all tasks and gives their values in the order in which they were spawned. At the first
+    /// failure the other tasks are cancelled; still it is waited until all have ended.
+    ///
+    /// # Errors
+    /// [`GroupError`]: what failed first.
+    ///
+    /// # Cancellation
+    /// When the returned future is dropped, the group is.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task::{self, TaskGroup};
+    /// task::block_on(async {
+    ///     let mut group = TaskGroup::new();
+    ///     group.spawn(async { "12".parse::<u32>() });
+    ///     group.spawn(async { "none".parse::<u32>() });
+    ///     group.spawn(std::future::pending());
+    ///     let error = group.try_wait().await.unwrap_err();
+    ///     assert_eq!(error.index, 1);
+    /// });
+    /// ```
+    pub async fn try_wait(mut self) -> Result<Vec<T>, GroupError<E>> {
+        let mut values = Vec::new();
+        let mut first_failure = None;
+        while let Some((index, result)) = self.next().await {
+            let failure = match result {
+                Ok(Ok(value)) => {
+                    values.push((index, value));
+                    continue;
+                }
+                Ok(Err(error)) => GroupFailure::Failed(error),
+                Err(error) => GroupFailure::Ended(error),
+            };
+            if first_failure.is_none() {
+                first_failure = Some(GroupError { index, failure });
+                self.cancel();
+            }
+        }
+        if let Some(failure) = first_failure {
+            return Err(failure);
+        }
+        values.sort_unstable_by_key(|(index, _)| *index);
+        Ok(values.into_iter().map(|(_, value)| value).collect())
+    }
+}
+
+impl<T: Send + 'static> Default for TaskGroup<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Drop for TaskGroup<T> {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
+/// The first failure of a group.
+#[derive(Debug)]
+pub struct GroupError<E> {
+    /// The place of the task in the order of spawning.
+    pub index: usize,
+    /// What it was.
+    pub failure: GroupFailure<E>,
+}
+
+/// How a task of a group failed.
+#[derive(Debug)]
+pub enum GroupFailure<E> {
+    /// It gave an error.
+    Failed(E),
+    /// It panicked or was cancelled.
+    Ended(JoinError),
+}
+
+impl<E: fmt::Display> fmt::Display for GroupError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "task {} of the group failed: ", self.index)?;
+        match &self.failure {
+            GroupFailure::Failed(error) => error.fmt(f),
+            GroupFailure::Ended(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> std::error::Error for GroupError<E> {}

@@ -1,0 +1,199 @@
+//! The word in which the handle of a task waits for its end, asleep or by a waker.
+//!
+//! It is to a task what the latch is to a job, and also holds a waker, in the space of one pointer.
+//!
+//! # States
+//! null: nobody waits · `RUNNING(execution)` a closure runs there, so a blocked waiter may help it ·
+//! `SEAT(seat)` the waiter is parked there or about to · a waker, in a box or, if it is another task's, by
+//! that task's own pointer · `FINAL` the task has ended.
+//!
+//! # Threads
+//! The handle's holder calls `fall_asleep`, `register` and `clear`; who runs the task calls `start` and
+//! then, once, `finish`; anyone may ask.
+//!
+//! # Ordering
+//! Every change is an exchange. `finish` releases the outcome; who finds `FINAL` acquires it. A waker goes
+//! from its registrar (Release) to the finisher or back to the registrar (Acquire), whoever exchanges first.
+//!
+//! Unsafe: wakers are kept as raw pointers.
+
+use super::waker;
+use crate::job::{ExecutionId, SeatNumber};
+use crate::sync::atomic::{AtomicPtr, Ordering};
+use std::ptr;
+use std::task::Waker;
+
+/// The word.
+#[derive(Debug)]
+pub(super) struct Joiner(AtomicPtr<()>);
+
+/// Who waited for a task that has ended, to be woken by whoever ended it.
+#[derive(Debug)]
+#[must_use]
+pub(super) enum Sleeper {
+    /// A thread on a seat.
+    Seat(SeatNumber),
+    /// A future.
+    Waker(Waker),
+}
+
+impl Joiner {
+    /// Of a task that has not ended and that nobody waits for.
+    pub(super) fn new() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    /// Whether the task has ended; if so, its outcome is visible.
+    pub(super) fn is_final(&self) -> bool {
+        // Acquire: pairs with the Release in `finish`.
+        self.0.load(Ordering::Acquire) == FINAL
+    }
+
+    /// Says who runs the task, unless somebody waits already. Where a pointer is too small for the number,
+    /// waiters do not learn it, and do not help.
+    pub(super) fn start(&self, execution: ExecutionId) {
+        let Ok(bits) = usize::try_from(execution.to_bits() << KIND_BITS) else {
+            return;
+        };
+        let running = ptr::without_provenance_mut(bits | RUNNING);
+        // Release: who reads the number finds the record it names. Relaxed on failure: nothing is read.
+        let _ = self.0.compare_exchange(
+            ptr::null_mut(),
+            running,
+            Ordering::Release,
+            Ordering::Relaxed,
+        );
+    }
+
+    /// Who runs the task, if that is known.
+    pub(super) fn runner(&self) -> ExecutionId {
+        // Acquire: pairs with the Release in `start`.
+        let word = self.0.load(Ordering::Acquire).addr();
+        if word & KIND_MASK == RUNNING {
+            ExecutionId::from_bits((word >> KIND_BITS) as u64)
+        } else {
+            ExecutionId::UNKNOWN
+        }
+    }
+
+    /// The task has ended. The caller must wake who is returned.
+    #[must_use]
+    pub(super) fn finish(&self) -> Option<Sleeper> {
+        // AcqRel: Release publishes the outcome; Acquire gets the waker. If we are first, the waiter finds
+        // FINAL and does not wait; if the waiter is first, we find it and must wake it.
+        let before = self.0.swap(FINAL, Ordering::AcqRel);
+        match before.addr() & KIND_MASK {
+            SEAT => {
+                let seat = SeatNumber::try_from((before.addr() >> KIND_BITS) - 1);
+                Some(Sleeper::Seat(
+                    seat.expect("a sleeper's word holds its seat"),
+                ))
+            }
+            // SAFETY: the word held a waker, which the exchange has taken out.
+            _ => unsafe { into_waker(before) }.map(Sleeper::Waker),
+        }
+    }
+
+    /// Announces that the waiter on `seat` is about to park; false means that the task has ended.
+    pub(super) fn fall_asleep(&self, seat: SeatNumber) -> bool {
+        let asleep = (usize::from(seat) + 1) << KIND_BITS | SEAT;
+        self.replace(ptr::without_provenance_mut(asleep))
+    }
+
+    /// Registers `waker` to be woken; false means that the task has ended.
+    pub(super) fn register(&self, waker: &Waker) -> bool {
+        // Acquire: sees the outcome if this is FINAL; a waker in it is this thread's own.
+        let word = self.0.load(Ordering::Acquire);
+        if word.addr() & KIND_MASK == TASK && waker::task_of(waker) == Some(untagged(word)) {
+            return true;
+        }
+        let registered = from_waker(waker.clone());
+        let is_registered = self.replace(registered);
+        if !is_registered {
+            // SAFETY: made above, and in no word.
+            drop(unsafe { into_waker(registered) });
+        }
+        is_registered
+    }
+
+    /// Forgets who waits.
+    pub(super) fn clear(&self) {
+        // Relaxed: the exchange in `replace` decides; only this thread puts a waker in.
+        let word = self.0.load(Ordering::Relaxed);
+        if !word.is_null() && [BOXED, TASK].contains(&(word.addr() & KIND_MASK)) {
+            let _ = self.replace(ptr::null_mut());
+        }
+    }
+
+    /// Puts `word` in unless the task has ended; returns whether it did.
+    fn replace(&self, word: *mut ()) -> bool {
+        // Relaxed: the exchange decides.
+        let mut before = self.0.load(Ordering::Relaxed);
+        while before != FINAL {
+            // AcqRel: Release publishes the new waker; Acquire gets this thread's earlier one back.
+            // Relaxed on failure: tried again.
+            let exchanged =
+                self.0
+                    .compare_exchange(before, word, Ordering::AcqRel, Ordering::Relaxed);
+            match exchanged {
+                Ok(_) => {
+                    // SAFETY: whatever the word held, the exchange has taken it out.
+                    drop(unsafe { into_waker(before) });
+                    return true;
+                }
+                Err(now) => before = now,
+            }
+        }
+        // Acquire: the loads above were relaxed.
+        !self.is_final()
+    }
+}
+
+/// A waker as a word.
+fn from_waker(waker: Waker) -> *mut () {
+    if let Some(task) = waker::task_of(&waker) {
+        // The pointer now stands for the waker's part of that task.
+        let _ = std::mem::ManuallyDrop::new(waker);
+        return task.map_addr(|task| task | TASK);
+    }
+    Box::into_raw(Box::new(waker)).cast()
+}
+
+/// The waker in a word, if it holds one.
+///
+/// # Safety
+/// The word is from [`from_waker`] and was taken out, or holds no waker.
+unsafe fn into_waker(word: *mut ()) -> Option<Waker> {
+    match word.addr() & KIND_MASK {
+        BOXED if !word.is_null() => {
+            // SAFETY: such a word is from `from_waker`, and ours.
+            Some(*unsafe { Box::from_raw(word.cast::<Waker>()) })
+        }
+        // SAFETY: such a word is from `from_waker`, and ours.
+        TASK => Some(unsafe { waker::from_task(untagged(word)) }),
+        _ => None,
+    }
+}
+
+fn untagged(word: *mut ()) -> *mut () {
+    word.map_addr(|word| word & !KIND_MASK)
+}
+
+const KIND_BITS: u32 = 2;
+const KIND_MASK: usize = 3;
+/// Also null.
+const BOXED: usize = 0;
+const TASK: usize = 1;
+const RUNNING: usize = 2;
+const SEAT: usize = 3;
+/// A seat's word with a seat that does not exist: seats are counted from one here.
+const FINAL: *mut () = ptr::without_provenance_mut(SEAT);
+
+const _: () = assert!(
+    ExecutionId::BITS + KIND_BITS == u64::BITS,
+    "number and kind share one word"
+);
+const _: () = assert!(
+    align_of::<Waker>() > KIND_MASK,
+    "a box leaves room for the kind"
+);

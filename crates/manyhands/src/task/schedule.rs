@@ -1,0 +1,128 @@
+//! Where a woken task is queued, and how it can be found while it waits.
+//!
+//! # Order
+//! A worker queues a task it wakes at the back of its own queue, any other thread at the back of the
+//! runtime's. A worker that polls a task, wakes another and has no third one waiting rings for nobody: it
+//! will soon come to that task itself. So tasks that wake each other in turn stay together.
+//!
+//! # How a waiting task finds its runtime
+//! Before a future waits for the first time it registers in the runtime's home; while it is in no queue its
+//! link, which is then of no other use, leads to that home, or to the seat of the one worker that may poll
+//! it. So only who has the right to queue it reads it.
+//!
+//! Unsafe: tasks are queued by pointer.
+
+use crate::job::{Action, Home, Job, Place};
+use crate::runtime::current::{self, Caller};
+use crate::runtime::seat::Seat;
+use crate::sync::atomic::Ordering;
+use crate::task::budget;
+use crate::task::cell::{self, Header, Sort};
+use std::ptr::{self, NonNull};
+
+/// Queues a new task on the current runtime.
+///
+/// # Safety
+/// The caller holds the queue's part.
+pub(super) unsafe fn queue_new(cell: NonNull<Header>) {
+    let job = cell::as_job(cell);
+    match current::seat_of_runtime() {
+        Some((seat, shared)) => {
+            // SAFETY: a new cell, valid until the queue's part of it ends.
+            unsafe { seat.tasks.push(job) };
+            shared.wake_if_nobody_searches();
+        }
+        // SAFETY: as above.
+        None => current::with_runtime(|shared| unsafe { shared.inject(job) }),
+    }
+}
+
+/// Queues a new task that may run on this worker only.
+///
+/// # Safety
+/// The caller holds the queue's part, and is the worker on `seat`.
+pub(super) unsafe fn queue_new_local(cell: NonNull<Header>, seat: &Seat) {
+    // SAFETY: a new cell, valid until the queue's part of it ends.
+    unsafe { seat.local.push(cell::as_job(cell)) };
+}
+
+/// Queues a task that was woken or is to be dropped.
+///
+/// # Safety
+/// The caller holds the queue's part of a task that has been prepared to wait.
+pub(super) unsafe fn queue(cell: NonNull<Header>) {
+    let job = cell::as_job(cell);
+    // SAFETY: in no queue, and the caller's to queue.
+    let word = unsafe { Job::spare_word(job) };
+    // Relaxed: the state's exchange has acquired what `prepare_to_wait` wrote.
+    let kept = word.load(Ordering::Relaxed);
+    // SAFETY: the caller holds the queue's part.
+    let header = unsafe { cell.as_ref() };
+    if header.kind().sort == Sort::LocalFuture {
+        // SAFETY: written by `prepare_to_wait`; seats are never freed.
+        let owner: &'static Seat = unsafe { &*kept.cast() };
+        // SAFETY: the task is registered and the caller's to queue, valid until taken.
+        return unsafe { current::requeue_local(owner, job) };
+    }
+    // SAFETY: written by `prepare_to_wait`; homes are never freed.
+    let home: &'static Home = unsafe { &*kept.cast() };
+    let place = place_of(header).expect("who waits is registered");
+    let caller = if budget::is_in_poll() {
+        Caller::Poll
+    } else {
+        Caller::Other
+    };
+    // SAFETY: the task is registered and the caller's to queue, valid until taken.
+    unsafe { current::requeue(home, place, job, caller) };
+}
+
+/// The runtime is about to end: no task may wait any more.
+#[derive(Debug)]
+pub(super) struct Closed;
+
+/// Makes a future that is pending ready to be left alone.
+///
+/// # Errors
+/// [`Closed`] when it must be dropped instead.
+///
+/// # Safety
+/// The caller is the future's runner, on a worker.
+pub(super) unsafe fn prepare_to_wait(cell: NonNull<Header>) -> Result<(), Closed> {
+    let (seat, shared) = current::worker().expect("futures are polled by workers");
+    let home = shared.home();
+    let job = cell::as_job(cell);
+    // SAFETY: held by the runner.
+    let header = unsafe { cell.as_ref() };
+    if place_of(header).is_none() {
+        let place = home.register(job, seat.number.into()).ok_or(Closed)?;
+        // Relaxed: the next runner gets it through the state.
+        header.place.store(place.to_bits(), Ordering::Relaxed);
+    }
+    // SAFETY: a running task is in no queue, and the runner's.
+    let word = unsafe { Job::spare_word(job) };
+    let kept = match header.kind().sort {
+        Sort::LocalFuture => ptr::from_ref(seat).cast_mut().cast(),
+        Sort::Future | Sort::Closure => ptr::from_ref(home).cast_mut().cast(),
+    };
+    // Relaxed: published by the state's exchange.
+    word.store(kept, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Takes a finished task out of its home, if it is in one. The caller is the runner.
+pub(super) fn take_out(header: &Header, action: Action<'_>) {
+    let Some(place) = place_of(header) else {
+        return;
+    };
+    if let Action::Drop(home) = action {
+        home.take_out(place);
+    } else {
+        let (_, shared) = current::worker().expect("futures are polled by workers");
+        shared.home().take_out(place);
+    }
+}
+
+fn place_of(header: &Header) -> Option<Place> {
+    // Relaxed: the runner's, or acquired through the state.
+    Place::from_bits(header.place.load(Ordering::Relaxed))
+}

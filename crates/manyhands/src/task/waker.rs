@@ -1,0 +1,89 @@
+//! Wakers of tasks: counted pointers to the cell.
+//!
+//! Not here: what a wake does to the state (`state.rs`) and where the task is queued (`schedule.rs`).
+//!
+//! Unsafe: a waker is a raw pointer to a cell, of which it holds a part.
+
+use crate::task::cell::{self, Header};
+use crate::task::schedule;
+use crate::task::state::AfterWake;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::ptr::{self, NonNull};
+use std::task::{RawWaker, RawWakerVTable, Waker};
+
+/// The waker of a task while it is polled. Holds no part of the cell; its clones do.
+#[derive(Debug)]
+pub(super) struct Borrowed(ManuallyDrop<Waker>);
+
+impl Borrowed {
+    /// # Safety
+    /// The caller is the runner of `cell` for as long as this lives.
+    pub(super) unsafe fn of(cell: NonNull<Header>) -> Self {
+        // SAFETY: never dropped, so it needs no part of its own.
+        Self(ManuallyDrop::new(unsafe {
+            from_task(cell.as_ptr().cast())
+        }))
+    }
+}
+
+impl Deref for Borrowed {
+    type Target = Waker;
+
+    fn deref(&self) -> &Waker {
+        &self.0
+    }
+}
+
+/// The task that `waker` wakes, if it is one of this library.
+pub(super) fn task_of(waker: &Waker) -> Option<*mut ()> {
+    ptr::eq(waker.vtable(), &raw const VTABLE).then(|| waker.data().cast_mut())
+}
+
+/// The waker of a task.
+///
+/// # Safety
+/// `task` is a cell, of which the waker gets a part.
+pub(super) unsafe fn from_task(task: *mut ()) -> Waker {
+    // SAFETY: the table's functions do what a waker's must.
+    unsafe { Waker::new(task, &VTABLE) }
+}
+
+static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, release);
+
+/// # Safety
+/// `data` is that of a live waker from this file; so for the functions below.
+unsafe fn clone(data: *const ()) -> RawWaker {
+    // SAFETY: the waker holds the cell.
+    unsafe { cell_of(data).as_ref() }.state.add_waker();
+    RawWaker::new(data, &VTABLE)
+}
+
+unsafe fn wake(data: *const ()) {
+    let cell = cell_of(data);
+    // SAFETY: the waker holds the cell, until this.
+    let after = unsafe { cell.as_ref() }.state.wake_and_release();
+    // SAFETY: the waker has just let go.
+    unsafe { cell::after_release(cell, after) };
+}
+
+unsafe fn wake_by_ref(data: *const ()) {
+    let cell = cell_of(data);
+    // SAFETY: the waker holds the cell.
+    if unsafe { cell.as_ref() }.state.wake() == AfterWake::Queue {
+        // SAFETY: the state says that it must be queued, by us.
+        unsafe { schedule::queue(cell) };
+    }
+}
+
+unsafe fn release(data: *const ()) {
+    let cell = cell_of(data);
+    // SAFETY: the waker holds the cell, until this.
+    let after = unsafe { cell.as_ref() }.state.release_waker();
+    // SAFETY: the waker has just let go.
+    unsafe { cell::after_release(cell, after) };
+}
+
+fn cell_of(data: *const ()) -> NonNull<Header> {
+    NonNull::new(data.cast_mut().cast()).expect("a waker's cell is not null")
+}

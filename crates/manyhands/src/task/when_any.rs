@@ -1,0 +1,81 @@
+//! Waiting for the first of several tasks.
+
+use crate::task::{JoinError, JoinHandle};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Waits for the first of `handles` to end, one way or the other. If several have ended already, the first
+/// in order is chosen.
+///
+/// The others go on; their handles come back. Dropping the future detaches them all.
+///
+/// # Panics
+/// When there are no handles.
+///
+/// # Examples
+/// ```
+/// use manyhands::task;
+/// let tasks = [task::spawn(std::future::pending()), task::spawn(async { 7 })];
+/// let first = task::block_on(task::when_any(tasks));
+/// assert_eq!((first.index, first.result.unwrap()), (1, 7));
+/// ```
+#[doc(alias = "select_all")]
+#[doc(alias = "Task.WhenAny")]
+pub fn when_any<T>(handles: impl IntoIterator<Item = JoinHandle<T>>) -> WhenAny<T> {
+    let handles: Vec<_> = handles.into_iter().collect();
+    assert!(
+        !handles.is_empty(),
+        "the first of no tasks was to be waited for"
+    );
+    WhenAny { handles }
+}
+
+/// The future of [`when_any`].
+///
+/// # Panics
+/// When it is polled again after it was ready.
+#[derive(Debug)]
+#[must_use = "futures do nothing unless awaited"]
+pub struct WhenAny<T> {
+    handles: Vec<JoinHandle<T>>,
+}
+
+/// The first of several tasks that ended.
+#[derive(Debug)]
+pub struct FirstEnded<T> {
+    /// Its place among the handles.
+    pub index: usize,
+    /// How it ended.
+    pub result: Result<T, JoinError>,
+    /// The others, in their order.
+    pub others: Vec<JoinHandle<T>>,
+}
+
+impl<T> Unpin for WhenAny<T> {}
+
+impl<T> Future for WhenAny<T> {
+    type Output = FirstEnded<T>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        assert!(
+            !self.handles.is_empty(),
+            "`when_any` was polled after it was ready"
+        );
+        let ended = (0..self.handles.len()).find_map(|index| {
+            match Pin::new(&mut self.handles[index]).poll(context) {
+                Poll::Ready(result) => Some((index, result)),
+                Poll::Pending => None,
+            }
+        });
+        let Some((index, result)) = ended else {
+            return Poll::Pending;
+        };
+        let mut others = std::mem::take(&mut self.handles);
+        others.remove(index);
+        Poll::Ready(FirstEnded {
+            index,
+            result,
+            others,
+        })
+    }
+}

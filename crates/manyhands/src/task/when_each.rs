@@ -1,0 +1,182 @@
+//! The results of several tasks, as they end.
+
+use crate::job::contain;
+use crate::sync::{Mutex, lock};
+use crate::task::budget;
+use crate::task::{JoinError, JoinHandle};
+use futures_core::Stream;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker, ready};
+
+/// Gives the results of `handles` in the order in which the tasks end, each with its place in `handles`.
+///
+/// Dropping the stream detaches the tasks that have not ended.
+///
+/// # Cost
+/// An allocation for each task; each that ends costs a constant time, however many there are.
+///
+/// # Examples
+/// ```
+/// use manyhands::task;
+/// task::block_on(async {
+///     let mut results = task::when_each((0..3).map(|i| task::spawn(async move { i * 10 })));
+///     let mut sum = 0;
+///     while let Some((index, result)) = results.next().await {
+///         assert_eq!(result.unwrap(), index * 10);
+///         sum += index;
+///     }
+///     assert_eq!(sum, 3);
+/// });
+/// ```
+#[doc(alias = "FuturesUnordered")]
+#[doc(alias = "Task.WhenEach")]
+pub fn when_each<T>(handles: impl IntoIterator<Item = JoinHandle<T>>) -> WhenEach<T> {
+    let mut each = WhenEach::default();
+    handles.into_iter().for_each(|handle| each.push(handle));
+    each
+}
+
+/// The stream of [`when_each`].
+#[derive(Debug)]
+#[must_use = "streams do nothing unless polled"]
+pub struct WhenEach<T> {
+    /// From the first one on whose result was not given; `None`: it was.
+    handles: VecDeque<Option<JoinHandle<T>>>,
+    /// Handles before those.
+    gone: usize,
+    waiting: usize,
+    ended: Arc<Ended>,
+}
+
+/// Tasks to look at, and who is to be told of new ones.
+#[derive(Debug, Default)]
+struct Ended(Mutex<EndedState>);
+
+#[derive(Debug, Default)]
+struct EndedState {
+    indices: VecDeque<usize>,
+    waker: Option<Waker>,
+}
+
+/// The waker of one of the tasks.
+struct Notice {
+    index: usize,
+    ended: Arc<Ended>,
+}
+
+impl Wake for Notice {
+    fn wake(self: Arc<Self>) {
+        let waker = {
+            let mut ended = lock(&self.ended.0);
+            ended.indices.push_back(self.index);
+            ended.waker.take()
+        };
+        if let Some(waker) = waker {
+            contain(|| waker.wake());
+        }
+    }
+}
+
+impl<T> WhenEach<T> {
+    /// Adds a task.
+    pub(super) fn push(&mut self, handle: JoinHandle<T>) {
+        // Looked at once, so that it learns whom to tell.
+        let index = self.gone + self.handles.len();
+        lock(&self.ended.0).indices.push_back(index);
+        self.handles.push_back(Some(handle));
+        self.waiting += 1;
+    }
+
+    /// Tasks whose results have not been given.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// The handles of the tasks whose results have not been given.
+    pub(super) fn handles(&self) -> impl Iterator<Item = &JoinHandle<T>> {
+        self.handles.iter().flatten()
+    }
+
+    /// The handle of a task whose result has not been given.
+    fn handle_at(&mut self, index: usize) -> Option<&mut JoinHandle<T>> {
+        let place = index.checked_sub(self.gone)?;
+        self.handles.get_mut(place)?.as_mut()
+    }
+
+    /// The result has been given.
+    fn forget(&mut self, index: usize) {
+        self.handles[index - self.gone] = None;
+        self.waiting -= 1;
+        while let Some(None) = self.handles.front() {
+            self.handles.pop_front();
+            self.gone += 1;
+        }
+    }
+
+    /// The next result, with the place of its task; `None` when all have been given.
+    pub async fn next(&mut self) -> Option<(usize, Result<T, JoinError>)> {
+        poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+}
+
+impl<T> Default for WhenEach<T> {
+    fn default() -> Self {
+        Self {
+            handles: VecDeque::new(),
+            gone: 0,
+            waiting: 0,
+            ended: Arc::default(),
+        }
+    }
+}
+
+impl<T> Unpin for WhenEach<T> {}
+
+impl<T> Stream for WhenEach<T> {
+    type Item = (usize, Result<T, JoinError>);
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        while this.waiting > 0 {
+            // A handle that has no budget left would wake its notice, and so be looked at again and again.
+            let _ = ready!(budget::poll_proceed(context));
+            let Some(index) = this.ended.next_or_register(context.waker()) else {
+                return Poll::Pending;
+            };
+            let notice = Waker::from(Arc::new(Notice {
+                index,
+                ended: Arc::clone(&this.ended),
+            }));
+            let Some(handle) = this.handle_at(index) else {
+                continue;
+            };
+            let polled = Pin::new(handle).poll(&mut Context::from_waker(&notice));
+            if let Poll::Ready(result) = polled {
+                this.forget(index);
+                return Poll::Ready(Some((index, result)));
+            }
+        }
+        Poll::Ready(None)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.waiting, Some(self.waiting))
+    }
+}
+
+impl Ended {
+    /// The next task to look at; if there is none, `waker` is told of the next.
+    fn next_or_register(&self, waker: &Waker) -> Option<usize> {
+        let mut ended = lock(&self.0);
+        let next = ended.indices.pop_front();
+        if next.is_none() {
+            let before = ended.waker.replace(waker.clone());
+            drop(ended);
+            drop(before);
+        }
+        next
+    }
+}

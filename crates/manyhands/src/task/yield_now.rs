@@ -1,0 +1,42 @@
+//! Letting others go first.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Lets the other tasks of this worker's queue run before the calling task goes on.
+///
+/// # Examples
+/// ```
+/// use manyhands::task;
+/// let handle = task::spawn(async {
+///     for _ in 0..3 {
+///         task::yield_now().await;
+///     }
+///     "done"
+/// });
+/// assert_eq!(handle.join().unwrap(), "done");
+/// ```
+#[doc(alias = "Task.Yield")]
+pub fn yield_now() -> YieldNow {
+    YieldNow { has_yielded: false }
+}
+
+/// The future of [`yield_now`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless awaited"]
+pub struct YieldNow {
+    has_yielded: bool,
+}
+
+impl Future for YieldNow {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.has_yielded {
+            return Poll::Ready(());
+        }
+        self.has_yielded = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}

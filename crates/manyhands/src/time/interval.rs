@@ -1,0 +1,159 @@
+//! Ticks that come again and again.
+
+use crate::runtime::timers;
+use crate::task::budget;
+use crate::time::sleep::Sleep;
+use crate::timer::Moment;
+use futures_core::Stream;
+use std::future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+/// Ticks at once, and then every `period`.
+///
+/// # Panics
+/// If the period is zero.
+///
+/// # Examples
+/// ```
+/// use manyhands::{task, time};
+/// use std::time::Duration;
+/// task::block_on(async {
+///     let mut interval = time::interval(Duration::from_millis(2));
+///     let first = interval.tick().await;
+///     let second = interval.tick().await;
+///     assert_eq!(second - first, Duration::from_millis(2));
+/// });
+/// ```
+#[doc(alias = "PeriodicTimer")]
+pub fn interval(period: Duration) -> Interval {
+    Interval::new(timers::now(), period)
+}
+
+/// Ticks at `start`, and then every `period`. See [`interval`].
+///
+/// # Panics
+/// If the period is zero.
+pub fn interval_at(start: Instant, period: Duration) -> Interval {
+    Interval::new(Moment::of(start), period)
+}
+
+/// What an [`Interval`] does about ticks that nobody has waited for in time.
+///
+/// A tick counts as taken in time within 5 ms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum MissedTickBehavior {
+    /// Makes up for them: they come one right after the other, until the schedule is met again.
+    #[default]
+    Burst,
+    /// Goes on from when the late tick was taken: the next one comes a period after that.
+    Delay,
+    /// Leaves them out: the next one is the next on schedule.
+    Skip,
+}
+
+impl MissedTickBehavior {
+    /// The tick that follows the one that was due at `due` and is taken `now`.
+    fn next(self, due: Moment, now: Moment, period: Duration) -> Moment {
+        let late = now.since(due);
+        if late <= LATE_MIN {
+            return due.after(period);
+        }
+        match self {
+            Self::Burst => due.after(period),
+            Self::Delay => now.after(period),
+            Self::Skip => {
+                let since_last = late.as_nanos() % period.as_nanos();
+                let since_last = u64::try_from(since_last).unwrap_or(u64::MAX);
+                now.after(period - Duration::from_nanos(since_last))
+            }
+        }
+    }
+}
+
+/// Ticks, one after the other; made by [`interval`]. Also an endless [`Stream`] of them.
+#[derive(Debug)]
+#[must_use = "an interval does nothing unless its ticks are waited for"]
+pub struct Interval {
+    sleep: Pin<Box<Sleep>>,
+    period: Duration,
+    behavior: MissedTickBehavior,
+}
+
+impl Interval {
+    fn new(start: Moment, period: Duration) -> Self {
+        assert!(
+            !period.is_zero(),
+            "an interval's period is longer than zero"
+        );
+        Self {
+            sleep: Box::pin(Sleep::until(start)),
+            period,
+            behavior: MissedTickBehavior::default(),
+        }
+    }
+
+    /// Waits for the next tick, and returns when it was due.
+    ///
+    /// # Cancellation
+    /// Dropping the future loses no tick.
+    pub async fn tick(&mut self) -> Instant {
+        future::poll_fn(|context| self.poll_tick(context)).await
+    }
+
+    /// Asks for the next tick; if it has not come, the task is woken when it does.
+    pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Instant> {
+        let permit = ready!(budget::poll_proceed(context));
+        let due = self.sleep.moment();
+        if due > timers::now() {
+            ready!(self.sleep.as_mut().poll_elapsed(context));
+        }
+        permit.charge();
+        let next = self.behavior.next(due, timers::now(), self.period);
+        self.set_next(next);
+        Poll::Ready(due.to_instant())
+    }
+
+    /// Lets the next tick come a period from now.
+    pub fn reset(&mut self) {
+        self.set_next(timers::now().after(self.period));
+    }
+
+    /// The time between two ticks.
+    #[must_use]
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+
+    /// What it does about ticks that were missed.
+    #[must_use]
+    pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
+        self.behavior
+    }
+
+    /// Sets what it does about ticks that were missed.
+    pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
+        self.behavior = behavior;
+    }
+
+    fn set_next(&mut self, next: Moment) {
+        self.sleep.as_mut().reset_to(next);
+    }
+}
+
+impl Stream for Interval {
+    type Item = Instant;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Instant>> {
+        self.get_mut().poll_tick(context).map(Some)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (usize::MAX, None)
+    }
+}
+
+/// A timer may be this late without anybody being to blame.
+const LATE_MIN: Duration = Duration::from_millis(5);

@@ -1,0 +1,103 @@
+//! A future with a time limit.
+//!
+//! Unsafe: both futures are reached through the pinned one.
+
+use crate::runtime::timers;
+use crate::time::sleep::Sleep;
+use crate::timer::Moment;
+use std::error::Error;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+/// Waits for `future`, but for no longer than `duration` from now.
+///
+/// When the time is over the future is not polled any more; it is dropped with the [`Timeout`]. A future that
+/// is ready at its last poll wins.
+///
+/// # Errors
+/// [`Elapsed`] when the time is over.
+///
+/// # Examples
+/// ```
+/// use manyhands::{task, time};
+/// use std::time::Duration;
+/// task::block_on(async {
+///     let soon = time::timeout(Duration::from_secs(3600), async { 1 });
+///     assert_eq!(soon.await, Ok(1));
+///     let never = time::timeout(Duration::from_millis(2), std::future::pending::<()>());
+///     assert!(never.await.is_err());
+/// });
+/// ```
+#[doc(alias = "WaitAsync")]
+pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
+    Timeout::new(timers::now().after(duration), future.into_future())
+}
+
+/// Waits for `future`, but no longer than until `deadline`. See [`timeout`].
+///
+/// # Errors
+/// [`Elapsed`] when the time is over.
+///
+/// # Examples
+/// ```
+/// use manyhands::{task, time};
+/// let over = time::timeout_at(time::now(), std::future::pending::<()>());
+/// assert!(task::block_on(over).is_err());
+/// ```
+pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
+    Timeout::new(Moment::of(deadline), future.into_future())
+}
+
+/// The future of [`timeout`] and [`timeout_at`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless awaited"]
+pub struct Timeout<F> {
+    future: F,
+    sleep: Sleep,
+}
+
+impl<F> Timeout<F> {
+    fn new(deadline: Moment, future: F) -> Self {
+        Self {
+            future,
+            sleep: Sleep::until(deadline),
+        }
+    }
+
+    /// The future, without its limit.
+    pub fn into_inner(self) -> F {
+        self.future
+    }
+}
+
+impl<F: Future> Future for Timeout<F> {
+    type Output = Result<F::Output, Elapsed>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: nothing is moved out of it.
+        let this = unsafe { self.get_unchecked_mut() };
+        // SAFETY: pinned with the whole: nothing moves it, and there is no `Drop`.
+        let future = unsafe { Pin::new_unchecked(&mut this.future) };
+        // SAFETY: as above.
+        let sleep = unsafe { Pin::new_unchecked(&mut this.sleep) };
+        if let Poll::Ready(value) = future.poll(context) {
+            return Poll::Ready(Ok(value));
+        }
+        // Not by the task's budget, which a future that is always busy would leave nothing of.
+        sleep.poll_elapsed(context).map(|()| Err(Elapsed(())))
+    }
+}
+
+/// The time was over before the future was ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Elapsed(());
+
+impl fmt::Display for Elapsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the time was over before the future was ready")
+    }
+}
+
+impl Error for Elapsed {}

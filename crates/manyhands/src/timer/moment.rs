@@ -1,0 +1,111 @@
+//! Moments and ticks: how timers count time.
+//!
+//! A moment is a number of nanoseconds since the process first asked for the time, or, in a simulation,
+//! since that began. A tick is a millisecond. A deadline is due at the first tick that is not before it, and
+//! a tick has come when it has passed altogether; so nothing is ever early.
+//!
+//! Not here: the system's clock itself (`sync/clock.rs`).
+
+#[cfg(not(loom))]
+use crate::sync::clock;
+use std::time::Duration;
+#[cfg(not(loom))]
+use std::time::Instant;
+
+/// A point in time, to the nanosecond. The last one, some 584 years ahead, stands for all that are later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment(u64);
+
+impl Moment {
+    /// When the first moment was.
+    pub(crate) const ZERO: Self = Self(0);
+
+    /// The present, by the system's clock.
+    #[cfg(not(loom))]
+    pub(crate) fn now() -> Self {
+        Self::of(clock::now())
+    }
+
+    /// The moment of an instant; the first one if that was before.
+    #[cfg(not(loom))]
+    pub(crate) fn of(instant: Instant) -> Self {
+        Self::ZERO.after(instant.saturating_duration_since(clock::first()))
+    }
+
+    /// The instant of this moment.
+    #[cfg(not(loom))]
+    pub(crate) fn to_instant(self) -> Instant {
+        clock::first()
+            .checked_add(Duration::from_nanos(self.0))
+            .expect("the system's clock goes on for some centuries")
+    }
+
+    /// So much later.
+    pub(crate) fn after(self, duration: Duration) -> Self {
+        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        Self(self.0.saturating_add(nanos))
+    }
+
+    /// The time from `earlier` until this; zero if that is not earlier.
+    pub(crate) fn since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+
+    /// The moment at which a tick has come.
+    pub(crate) fn at_tick(tick: u64) -> Self {
+        Self(tick.saturating_mul(NANOS_PER_TICK))
+    }
+
+    /// The last tick that has come.
+    pub(crate) fn tick(self) -> u64 {
+        self.0 / NANOS_PER_TICK
+    }
+
+    /// The first tick that comes no earlier.
+    pub(crate) fn tick_due(self) -> u64 {
+        self.0.div_ceil(NANOS_PER_TICK)
+    }
+
+    /// As a number, to be kept in an atomic.
+    pub(crate) fn to_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// From [`to_nanos`](Self::to_nanos).
+    pub(crate) fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+}
+
+/// One millisecond.
+const NANOS_PER_TICK: u64 = 1_000_000;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Moment;
+    use std::time::Duration;
+
+    #[test]
+    fn a_deadline_is_due_at_the_first_tick_that_is_not_earlier() {
+        for (nanos, due) in [(0, 0), (1, 1), (999_999, 1), (1_000_000, 1), (1_000_001, 2)] {
+            let deadline = Moment::from_nanos(nanos);
+            assert_eq!(deadline.tick_due(), due, "{nanos}");
+            assert!(Moment::at_tick(due) >= deadline);
+        }
+        assert_eq!(Moment::from_nanos(1_999_999).tick(), 1);
+    }
+
+    #[test]
+    fn what_is_too_far_ahead_is_the_last_moment() {
+        let last = Moment::now().after(Duration::MAX);
+        assert_eq!(last, Moment::from_nanos(u64::MAX));
+        assert_eq!(last.after(Duration::from_secs(1)), last);
+        assert!(last.to_instant() > Moment::now().to_instant());
+    }
+
+    #[test]
+    fn an_instant_goes_there_and_back() {
+        let now = Moment::now();
+        assert_eq!(Moment::of(now.to_instant()), now);
+    }
+}

@@ -1,0 +1,240 @@
+//! A wheel behind a lock, with its next tick outside.
+//!
+//! # Threads
+//! Any thread may call anything. A worker's timers are filled by that worker only; they are turned by it
+//! or, when it does not come to it, by the monitor.
+//!
+//! # Ordering
+//! `next_due` is written under the lock only. It is a hint: whoever turns the wheel too early finds nothing
+//! due, and whoever must not turn it too late is told by the one who makes it earlier (see
+//! `runtime/timers.rs`).
+//!
+//! Unsafe: entries are reached through their nodes.
+
+use crate::job::contain;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard, lock};
+use crate::timer::entry::Entry;
+use crate::timer::wheel::{Node, Step, Wheel};
+use std::ptr::NonNull;
+use std::task::Waker;
+
+/// A wheel that may be shared.
+#[derive(Debug)]
+pub(crate) struct Timers {
+    /// A tick before which nothing is due, or [`NEVER`].
+    next_due: AtomicU64,
+    slots: Mutex<Slots>,
+}
+
+/// The wheel under its lock.
+#[derive(Debug)]
+pub(super) struct Slots {
+    /// Made when it is first needed.
+    wheel: Option<Wheel>,
+    closed: bool,
+}
+
+/// What an insertion changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Earlier {
+    /// Something is due before what was expected next.
+    Yes,
+    /// Not before that.
+    No,
+}
+
+/// These timers take nothing any more.
+#[derive(Debug)]
+pub(crate) struct Closed;
+
+impl Timers {
+    /// Timers without memory, until the first entry.
+    pub(crate) fn new() -> Self {
+        Self {
+            next_due: AtomicU64::new(NEVER),
+            slots: Mutex::new(Slots {
+                wheel: None,
+                closed: false,
+            }),
+        }
+    }
+
+    /// A tick before which nothing is due, or [`NEVER`].
+    #[inline]
+    pub(crate) fn next_due(&self) -> u64 {
+        // Relaxed: a hint; see above.
+        self.next_due.load(Ordering::Relaxed)
+    }
+
+    /// Wakes whoever waits for a tick up to `now`, in the order of the ticks. Returns whether there was
+    /// anybody.
+    ///
+    /// # Blocking
+    /// The lock is never held for more than a batch, and not while anybody is woken.
+    pub(crate) fn fire(&self, now: u64) -> bool {
+        let mut has_fired = false;
+        loop {
+            let (batch, is_last) = self.take_due(now);
+            has_fired |= batch.wake();
+            if is_last {
+                return has_fired;
+            }
+        }
+    }
+
+    /// Gives up: wakes everybody, so that they go elsewhere, frees the wheel, and takes nothing more.
+    pub(crate) fn close(&self) {
+        loop {
+            let batch = self.take_any();
+            if !batch.wake() {
+                return;
+            }
+        }
+    }
+
+    /// Takes entries again.
+    pub(crate) fn open(&self) {
+        lock(&self.slots).closed = false;
+    }
+
+    /// Timers that live for ever, for a runtime.
+    #[cfg(not(loom))]
+    pub(crate) fn take() -> &'static Self {
+        let unused = lock(&UNUSED).pop();
+        let timers = unused.unwrap_or_else(|| Box::leak(Box::new(Self::new())));
+        timers.open();
+        timers
+    }
+
+    /// Keeps them for the next runtime. They must be closed.
+    #[cfg(not(loom))]
+    pub(crate) fn give_back(&'static self) {
+        lock(&UNUSED).push(self);
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Slots> {
+        lock(&self.slots)
+    }
+
+    /// Under the lock: something was inserted that is due at `tick`.
+    pub(super) fn note_inserted(&self, _locked: &MutexGuard<'_, Slots>, tick: u64) -> Earlier {
+        if tick >= self.next_due() {
+            return Earlier::No;
+        }
+        // Relaxed: a hint; see above.
+        self.next_due.store(tick, Ordering::Relaxed);
+        Earlier::Yes
+    }
+
+    /// Takes out some of what is due, and says whether that is all.
+    fn take_due(&self, now: u64) -> (Batch, bool) {
+        let mut batch = Batch::new();
+        let mut slots = lock(&self.slots);
+        let Some(wheel) = &mut slots.wheel else {
+            return (batch, true);
+        };
+        let mut is_last = false;
+        for _ in 0..BATCH {
+            match wheel.step(now) {
+                // SAFETY: the lock is held, and the node was taken out just now.
+                Step::Due(node) => batch.add(unsafe { Entry::fire(node, true) }),
+                Step::Moved => break,
+                Step::Done => {
+                    is_last = true;
+                    break;
+                }
+            }
+        }
+        let next_due = wheel.next_due().unwrap_or(NEVER);
+        // Relaxed: a hint; see above.
+        self.next_due.store(next_due, Ordering::Relaxed);
+        (batch, is_last)
+    }
+
+    /// Takes out some entries, due or not; when there are none, closes.
+    fn take_any(&self) -> Batch {
+        let mut batch = Batch::new();
+        let mut slots = lock(&self.slots);
+        slots.closed = true;
+        while batch.has_room()
+            && let Some(node) = slots.wheel.as_mut().and_then(Wheel::take_any)
+        {
+            // SAFETY: the lock is held, and the node was taken out just now.
+            batch.add(unsafe { Entry::fire(node, false) });
+        }
+        if batch.has_room() {
+            slots.wheel = None;
+            // Relaxed: a hint; see above.
+            self.next_due.store(NEVER, Ordering::Relaxed);
+        }
+        batch
+    }
+}
+
+impl Slots {
+    /// The wheel, made at tick `now` if there is none; `None` if it is closed.
+    pub(super) fn open_at(&mut self, now: u64) -> Option<&mut Wheel> {
+        if self.closed {
+            return None;
+        }
+        Some(self.wheel.get_or_insert_with(|| Wheel::new(now)))
+    }
+
+    /// Takes a node out.
+    ///
+    /// # Safety
+    /// The node is alive and linked in this wheel.
+    pub(super) unsafe fn remove(&mut self, node: NonNull<Node>) {
+        if let Some(wheel) = &mut self.wheel {
+            // SAFETY: as promised.
+            unsafe { wheel.remove(node) };
+        }
+    }
+}
+
+/// Some wakers, taken under the lock to be woken outside.
+#[derive(Debug)]
+#[must_use]
+struct Batch {
+    wakers: [Option<Waker>; BATCH],
+    len: usize,
+}
+
+impl Batch {
+    fn new() -> Self {
+        Self {
+            wakers: [const { None }; BATCH],
+            len: 0,
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.len < BATCH
+    }
+
+    fn add(&mut self, waker: Option<Waker>) {
+        self.wakers[self.len] = waker;
+        self.len += 1;
+    }
+
+    /// Returns whether there was anybody.
+    fn wake(self) -> bool {
+        for waker in self.wakers.into_iter().take(self.len).flatten() {
+            // A waker is the user's and may panic; the others are woken all the same.
+            contain(|| waker.wake());
+        }
+        self.len > 0
+    }
+}
+
+/// Timers that no runtime holds. They are not freed, because an owner that is late may still look at them.
+#[cfg(not(loom))]
+static UNUSED: Mutex<Vec<&'static Timers>> = Mutex::new(Vec::new());
+
+/// In place of a tick: nothing waits.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+/// Most that is woken for one taking of the lock.
+const BATCH: usize = if cfg!(loom) { 1 } else { 64 };

@@ -1,0 +1,484 @@
+//! A hierarchical timing wheel: timers in lists, by the millisecond in which they are due.
+//!
+//! Six levels of 64 slots. A slot of level 0 is one tick, of level 1 64 ticks, and so on; the whole wheel
+//! spans 2³⁶ ticks, more than two years, and what is due later waits in its last slot for another round.
+//! Inserting and removing take constant time. A timer is moved down at most five times before it is due.
+//! Timers due at the same tick fire in the order in which they reached that tick's slot.
+//!
+//! After G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987,
+//! <https://doi.org/10.1145/41457.37504>.
+//!
+//! Not here: time itself, locks, wakers. The wheel is told what tick it is, and its owner locks it.
+//!
+//! # Who may touch what
+//! A node's links and place are the wheel's, which reads and writes them only while its owner has locked it.
+//! Its deadline is written by whoever owns the node while it is in no wheel, and never while it is in one;
+//! so both may read it. Whoever inserted a node keeps it alive and in its place until it is removed or
+//! fired. References to nodes are never made, since two threads may look at different fields of one.
+//!
+//! Unsafe: nodes are linked by pointer.
+
+use crate::timer::Moment;
+use std::ptr::NonNull;
+
+/// The part of a timer that the wheel links into its lists.
+#[derive(Debug)]
+pub(crate) struct Node {
+    before: Option<NonNull<Self>>,
+    after: Option<NonNull<Self>>,
+    /// It is due at the first tick that is not before this.
+    deadline: Moment,
+    /// Where it is linked: level × 64 + slot, or `UNLINKED`.
+    place: usize,
+}
+
+impl Node {
+    /// A node that is in no wheel.
+    pub(crate) fn new(deadline: Moment) -> Self {
+        Self {
+            before: None,
+            after: None,
+            deadline,
+            place: UNLINKED,
+        }
+    }
+
+    /// When it is due.
+    ///
+    /// # Safety
+    /// The node is alive, and nobody sets its deadline meanwhile.
+    pub(crate) unsafe fn deadline(node: NonNull<Self>) -> Moment {
+        // SAFETY: as promised.
+        unsafe { (*node.as_ptr()).deadline }
+    }
+
+    /// Sets when it is due.
+    ///
+    /// # Safety
+    /// The node is alive, in no wheel, and the caller's alone.
+    pub(crate) unsafe fn set_deadline(node: NonNull<Self>, deadline: Moment) {
+        // SAFETY: as promised.
+        unsafe { (*node.as_ptr()).deadline = deadline };
+    }
+}
+
+/// What a step of the wheel came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// This node is due, and in no list any more.
+    Due(NonNull<Node>),
+    /// Some nodes were moved to finer levels; the next step goes on.
+    Moved,
+    /// Nothing more is due.
+    Done,
+}
+
+/// Timers by the tick at which they are due.
+#[derive(Debug)]
+pub(crate) struct Wheel {
+    /// All that is due up to this tick has fired.
+    now: u64,
+    /// Per level one bit per slot that holds something.
+    occupied: [u64; LEVELS],
+    slots: Box<[List]>,
+}
+
+// SAFETY: the wheel is used through `&mut` only, and the nodes it links belong to it as long as they are
+// linked; which thread that is does not matter to it.
+unsafe impl Send for Wheel {}
+
+impl Wheel {
+    /// An empty wheel at tick `now`.
+    pub(crate) fn new(now: u64) -> Self {
+        Self {
+            now,
+            occupied: [0; LEVELS],
+            slots: vec![List::default(); LEVELS * SLOTS].into_boxed_slice(),
+        }
+    }
+
+    /// Links a node at tick `now` or later. What is due already is due at the next step.
+    ///
+    /// # Safety
+    /// The node is in no wheel, and it stays alive and in its place until it is removed or fired.
+    pub(crate) unsafe fn insert(&mut self, now: u64, node: NonNull<Node>) {
+        if self.is_empty() {
+            // Nothing would be passed over, and from nearby it need be moved less often.
+            self.now = self.now.max(now);
+        }
+        // SAFETY: passed on.
+        unsafe { self.link(node) };
+    }
+
+    fn is_empty(&self) -> bool {
+        self.occupied == [0; LEVELS]
+    }
+
+    /// Takes a node out. Nothing happens if it is not linked.
+    ///
+    /// # Safety
+    /// The node was inserted into this wheel or is in none, and is alive.
+    pub(crate) unsafe fn remove(&mut self, node: NonNull<Node>) {
+        // SAFETY: alive by contract; the wheel is held by `&mut`.
+        let place = unsafe { (*node.as_ptr()).place };
+        if place == UNLINKED {
+            return;
+        }
+        // SAFETY: it is linked in the list of its place.
+        unsafe { self.slots[place].unlink(node) };
+        if self.slots[place].is_empty() {
+            self.occupied[place / SLOTS] &= !(1 << (place % SLOTS));
+        }
+    }
+
+    /// Takes out one node that is due by tick `to`, the earliest first. When it is done, the wheel's time is
+    /// `to`. Each step is short, however many nodes there are.
+    pub(crate) fn step(&mut self, to: u64) -> Step {
+        let Some((level, slot, start)) = self.next_slot().filter(|(_, _, start)| *start <= to)
+        else {
+            self.now = self.now.max(to);
+            return Step::Done;
+        };
+        self.now = self.now.max(start);
+        let place = level * SLOTS + slot;
+        if level > 0 {
+            self.spread(place);
+            return Step::Moved;
+        }
+        let node = self.slots[place]
+            .first
+            .expect("an occupied slot has a first node");
+        // SAFETY: the first node of a list is linked in it.
+        unsafe { self.remove(node) };
+        Step::Due(node)
+    }
+
+    /// Takes out any one node, due or not.
+    pub(crate) fn take_any(&mut self) -> Option<NonNull<Node>> {
+        let node = self.slots.iter().find_map(|slot| slot.first)?;
+        // SAFETY: the first node of a list is linked in it.
+        unsafe { self.remove(node) };
+        Some(node)
+    }
+
+    /// A tick before which nothing is due; `None` if the wheel is empty. Looking again then finds out more.
+    pub(crate) fn next_due(&self) -> Option<u64> {
+        self.next_slot().map(|(_, _, start)| start)
+    }
+
+    /// Moves some of what is in a slot whose time has begun to finer levels. Until the slot is empty, it
+    /// remains the one that begins next.
+    fn spread(&mut self, place: usize) {
+        for _ in 0..MOVED_IN_A_STEP {
+            let Some(node) = self.slots[place].first else {
+                return;
+            };
+            // SAFETY: the first node of a list is linked in it.
+            unsafe { self.remove(node) };
+            // SAFETY: it was linked a moment ago, so it is alive, and it is in no list now.
+            unsafe { self.link(node) };
+        }
+    }
+
+    /// Links a node by its deadline.
+    ///
+    /// # Safety
+    /// As for [`insert`](Self::insert).
+    unsafe fn link(&mut self, node: NonNull<Node>) {
+        // SAFETY: alive by contract; deadlines do not change while a node is inserted.
+        let deadline = unsafe { Node::deadline(node) };
+        let place = place_of(deadline.tick_due(), self.now);
+        self.occupied[place / SLOTS] |= 1 << (place % SLOTS);
+        // SAFETY: alive by contract, and in no list.
+        unsafe { (*node.as_ptr()).place = place };
+        // SAFETY: it is in no list.
+        unsafe { self.slots[place].push(node) };
+    }
+
+    /// The slot that begins next: level, slot, first tick. On each level slots come in the order of time
+    /// from the current one on, and a finer level's slots come before a coarser one's.
+    fn next_slot(&self) -> Option<(usize, usize, u64)> {
+        let of_level = |level: usize| {
+            let occupied = self.occupied[level];
+            if occupied == 0 {
+                return None;
+            }
+            let current = slot_of(self.now, level);
+            let ahead = occupied.rotate_right(current).trailing_zeros();
+            let start_of_current = self.now & !(width_of(level) - 1);
+            let start = start_of_current + u64::from(ahead) * width_of(level);
+            // The current slot has begun already; what it still holds is being moved to finer levels.
+            let start = self.now.max(start);
+            Some((level, (current + ahead) as usize % SLOTS, start))
+        };
+        (0..LEVELS)
+            .filter_map(of_level)
+            .min_by_key(|(_, _, start)| *start)
+    }
+}
+
+/// Where a deadline belongs when it is `now`.
+fn place_of(deadline: u64, now: u64) -> usize {
+    let latest = now.saturating_add(SPAN - width_of(LEVELS - 1));
+    let deadline = deadline.clamp(now, latest);
+    let differing = (deadline ^ now).checked_ilog2().unwrap_or(0);
+    let level = (differing / SLOT_BITS) as usize;
+    let level = level.min(LEVELS - 1);
+    level * SLOTS + slot_of(deadline, level) as usize
+}
+
+/// The slot of a tick on a level.
+fn slot_of(tick: u64, level: usize) -> u32 {
+    ((tick / width_of(level)) & SLOT_MASK) as u32
+}
+
+/// Ticks in one slot of a level.
+const fn width_of(level: usize) -> u64 {
+    1 << (SLOT_BITS as usize * level)
+}
+
+/// A doubly linked list of nodes.
+#[derive(Debug, Clone, Default)]
+struct List {
+    first: Option<NonNull<Node>>,
+    last: Option<NonNull<Node>>,
+}
+
+impl List {
+    fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// Links a node at the end.
+    ///
+    /// # Safety
+    /// The node is alive and in no list.
+    unsafe fn push(&mut self, node: NonNull<Node>) {
+        // SAFETY: alive by contract.
+        unsafe { (*node.as_ptr()).before = self.last };
+        // SAFETY: as above.
+        unsafe { (*node.as_ptr()).after = None };
+        match self.last {
+            None => self.first = Some(node),
+            // SAFETY: a linked node is alive.
+            Some(last) => unsafe { (*last.as_ptr()).after = Some(node) },
+        }
+        self.last = Some(node);
+    }
+
+    /// Takes a node out.
+    ///
+    /// # Safety
+    /// The node is linked in this list.
+    unsafe fn unlink(&mut self, node: NonNull<Node>) {
+        // SAFETY: linked, so alive.
+        let before = unsafe { (*node.as_ptr()).before };
+        // SAFETY: as above.
+        let after = unsafe { (*node.as_ptr()).after };
+        // SAFETY: as above.
+        unsafe { (*node.as_ptr()).place = UNLINKED };
+        match before {
+            None => self.first = after,
+            // SAFETY: a linked node is alive.
+            Some(before) => unsafe { (*before.as_ptr()).after = after },
+        }
+        match after {
+            None => self.last = before,
+            // SAFETY: a linked node is alive.
+            Some(after) => unsafe { (*after.as_ptr()).before = before },
+        }
+    }
+}
+
+const UNLINKED: usize = usize::MAX;
+const LEVELS: usize = 6;
+const SLOT_BITS: u32 = 6;
+const SLOTS: usize = 1 << SLOT_BITS;
+const SLOT_MASK: u64 = SLOTS as u64 - 1;
+/// Nodes moved down in one step.
+const MOVED_IN_A_STEP: usize = 64;
+/// Ticks the wheel spans.
+const SPAN: u64 = 1 << (SLOT_BITS as usize * LEVELS);
+
+#[cfg(test)]
+mod tests {
+    use super::{MOVED_IN_A_STEP, Node, SPAN, Step, Wheel};
+    use crate::timer::Moment;
+    use std::collections::BTreeMap;
+    use std::ptr::NonNull;
+
+    /// Timers that live as long as their wheel.
+    struct Timers {
+        wheel: Wheel,
+        nodes: Vec<NonNull<Node>>,
+    }
+
+    impl Timers {
+        fn new(now: u64) -> Self {
+            Self {
+                wheel: Wheel::new(now),
+                nodes: Vec::new(),
+            }
+        }
+
+        /// Inserts a timer that is due at a tick, and returns its number.
+        fn insert(&mut self, deadline: u64) -> usize {
+            let node = Box::leak(Box::new(Node::new(Moment::at_tick(deadline))));
+            let node = NonNull::from(node);
+            // SAFETY: freed after the wheel's last use.
+            unsafe { self.wheel.insert(self.wheel.now, node) };
+            self.nodes.push(node);
+            self.nodes.len() - 1
+        }
+
+        fn remove(&mut self, number: usize) {
+            // SAFETY: it was inserted here, and it is alive.
+            unsafe { self.wheel.remove(self.nodes[number]) };
+        }
+
+        /// Numbers of the timers that are due by `to`, in the order in which they fire.
+        fn advance(&mut self, to: u64) -> Vec<usize> {
+            let mut fired = Vec::new();
+            loop {
+                match self.wheel.step(to) {
+                    Step::Due(node) => fired.push(node),
+                    Step::Moved => {}
+                    Step::Done => break,
+                }
+            }
+            let number = |node: &NonNull<Node>| self.nodes.iter().position(|own| own == node);
+            fired.iter().filter_map(number).collect()
+        }
+    }
+
+    impl Drop for Timers {
+        fn drop(&mut self) {
+            for node in &self.nodes {
+                // SAFETY: from a box, and the wheel is not used again.
+                drop(unsafe { Box::from_raw(node.as_ptr()) });
+            }
+        }
+    }
+
+    #[test]
+    fn a_timer_fires_at_its_tick_and_not_before() {
+        for deadline in [1, 2, 63, 64, 65, 4_095, 4_096, 4_097, 300_000, 20_000_000] {
+            let mut timers = Timers::new(0);
+            let number = timers.insert(deadline);
+            assert!(timers.advance(deadline - 1).is_empty(), "{deadline}");
+            assert_eq!(timers.advance(deadline), [number], "{deadline}");
+            assert_eq!(timers.wheel.next_due(), None);
+        }
+    }
+
+    #[test]
+    fn what_is_due_already_fires_at_the_next_step() {
+        let mut timers = Timers::new(10);
+        let (now, past) = (timers.insert(10), timers.insert(0));
+        assert_eq!(timers.wheel.next_due(), Some(10));
+        assert_eq!(timers.advance(10), [now, past]);
+    }
+
+    #[test]
+    fn many_timers_in_one_slot_are_moved_down_in_several_short_steps() {
+        let mut timers = Timers::new(0);
+        let count = MOVED_IN_A_STEP * 3 + 1;
+        let deadline = 70_000;
+        let all: Vec<_> = (0..count).map(|_| timers.insert(deadline)).collect();
+        assert_eq!(timers.wheel.step(deadline - 1), Step::Moved);
+        // In the middle of that: what comes in between fires in its turn.
+        let early = timers.insert(deadline - 1);
+        assert_eq!(timers.advance(deadline - 1), [early]);
+        assert_eq!(timers.advance(deadline), all);
+    }
+
+    #[test]
+    fn a_removed_timer_never_fires_and_removing_it_twice_is_nothing() {
+        let mut timers = Timers::new(0);
+        let (first, second, third) = (timers.insert(5), timers.insert(5), timers.insert(5));
+        timers.remove(second);
+        timers.remove(second);
+        assert_eq!(timers.advance(5), [first, third]);
+        timers.remove(first);
+        assert_eq!(timers.wheel.next_due(), None);
+    }
+
+    #[test]
+    fn a_timer_beyond_the_span_waits_for_another_round() {
+        let mut timers = Timers::new(77);
+        let deadline = 3 * SPAN + 5;
+        let number = timers.insert(deadline);
+        assert!(timers.advance(deadline - 1).is_empty());
+        assert_eq!(timers.advance(deadline), [number]);
+    }
+
+    #[test]
+    fn looking_only_when_told_to_finds_every_timer_at_its_tick() {
+        let mut timers = Timers::new(0);
+        let deadlines = [3, 70, 71, 5_000, 5_000, 262_144, 262_145];
+        for deadline in deadlines {
+            timers.insert(deadline);
+        }
+        let mut fired = Vec::new();
+        let mut looks = 0;
+        while let Some(due) = timers.wheel.next_due() {
+            assert!(due >= timers.wheel.now);
+            fired.extend(timers.advance(due).into_iter().map(|_| due));
+            looks += 1;
+        }
+        assert_eq!(fired, deadlines);
+        assert!(looks < 30, "{looks} looks for seven timers");
+    }
+
+    #[test]
+    fn random_timers_fire_as_in_an_ordered_map() {
+        for seed in 1..=40_u64 {
+            let mut random = Xorshift(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+            let start = random.below(1 << 20);
+            let mut timers = Timers::new(start);
+            let mut oracle = BTreeMap::<u64, Vec<usize>>::new();
+            let mut now = start;
+            for _ in 0..600 {
+                match random.below(4) {
+                    0 | 1 => {
+                        let spread = 1 << random.below(24);
+                        let deadline = now + random.below(spread);
+                        let number = timers.insert(deadline);
+                        oracle.entry(deadline).or_default().push(number);
+                    }
+                    2 => {
+                        if let Some(mut entry) = oracle.last_entry() {
+                            let number = entry.get_mut().pop().unwrap();
+                            if entry.get().is_empty() {
+                                entry.remove();
+                            }
+                            timers.remove(number);
+                        }
+                    }
+                    _ => {
+                        let spread = 1 << random.below(18);
+                        now += random.below(spread);
+                        let later = oracle.split_off(&(now + 1));
+                        let due = std::mem::replace(&mut oracle, later);
+                        let mut expected: Vec<usize> = due.into_values().flatten().collect();
+                        let mut fired = timers.advance(now);
+                        expected.sort_unstable();
+                        fired.sort_unstable();
+                        assert_eq!(fired, expected, "seed {seed}");
+                    }
+                }
+            }
+        }
+    }
+
+    struct Xorshift(u64);
+
+    impl Xorshift {
+        fn below(&mut self, end: u64) -> u64 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            self.0 % end
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Broadcast and watch channels.
+
+use crate::support::within;
+use futures::executor::block_on;
+use futures::future::FutureExt;
+use manyhands::channel::broadcast::{RecvError, TryRecvError};
+use manyhands::channel::{self, SendError};
+use std::error::Error;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+use std::thread;
+use std::time::Duration;
+
+#[test]
+fn every_receiver_gets_every_item_in_order_in_threads_and_async() {
+    within(60, || {
+        let (sender, receiver) = channel::broadcast(20_000);
+        let listeners: Vec<_> = (0..4)
+            .map(|id| {
+                let mut receiver = receiver.clone();
+                thread::spawn(move || {
+                    for expected in 0..10_000_u32 {
+                        let received = if id % 2 == 0 {
+                            receiver.recv()
+                        } else {
+                            block_on(receiver.recv_async())
+                        };
+                        assert_eq!(received, Ok(expected));
+                    }
+                    assert!(matches!(receiver.recv(), Err(RecvError::Closed(_))));
+                })
+            })
+            .collect();
+        drop(receiver);
+        for item in 0..10_000 {
+            sender.send(item).unwrap();
+        }
+        drop(sender);
+        listeners
+            .into_iter()
+            .for_each(|listener| listener.join().unwrap());
+    });
+}
+
+#[test]
+fn who_is_behind_is_told_how_many_items_are_lost() {
+    let (sender, mut receiver) = channel::broadcast(3);
+    (0..10).for_each(|item| assert_eq!(sender.send(item), Ok(1)));
+    assert_eq!(receiver.recv(), Err(RecvError::Lagged(7)));
+    assert_eq!(receiver.clone().recv(), Ok(7));
+    assert_eq!(
+        [receiver.recv(), receiver.recv(), receiver.recv()],
+        [7, 8, 9].map(Ok)
+    );
+    assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
+    assert!(receiver.recv_timeout(Duration::from_millis(1)).is_err());
+}
+
+#[test]
+fn an_item_is_dropped_when_the_last_receiver_has_it_or_is_gone() {
+    let item = Arc::new(());
+    let (sender, mut receiver) = channel::broadcast(8);
+    let other = receiver.clone();
+    sender.send(Arc::clone(&item)).unwrap();
+    drop(receiver.recv());
+    assert_eq!((Arc::strong_count(&item), sender.len()), (2, 1));
+    drop(other);
+    assert_eq!((Arc::strong_count(&item), sender.len()), (1, 0));
+    drop(receiver);
+    assert_eq!(sender.send(Arc::clone(&item)), Ok(0));
+    assert_eq!((Arc::strong_count(&item), sender.receiver_count()), (1, 0));
+}
+
+#[test]
+fn a_broadcast_that_is_closed_gives_items_back_and_its_reason_to_every_receiver() {
+    let (sender, mut receiver) = channel::broadcast(8);
+    let mut late = sender.subscribe();
+    sender.send(1).unwrap();
+    assert!(sender.close_with("over"));
+    assert!(!sender.close());
+    assert_eq!(sender.send(2), Err(SendError(2)));
+    for receiver in [&mut receiver, &mut late] {
+        assert_eq!(receiver.recv(), Ok(1));
+        let reason = receiver.recv().unwrap_err().source().unwrap().to_string();
+        assert_eq!(reason, "over");
+    }
+}
+
+#[test]
+fn a_broadcast_receive_that_is_given_up_skips_nothing() {
+    let (sender, mut receiver) = channel::broadcast(8);
+    for item in 0..100 {
+        let mut given_up = receiver.recv_async();
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(given_up.poll_unpin(&mut cx).is_pending());
+        sender.send(item).unwrap();
+        drop(given_up);
+        assert_eq!(receiver.recv(), Ok(item));
+    }
+}
+
+#[test]
+fn a_watcher_sees_the_newest_value_and_each_change_once() {
+    let (sender, mut receiver) = channel::watch(0);
+    assert!(!receiver.has_changed());
+    sender.send(1).unwrap();
+    sender.send(2).unwrap();
+    assert_eq!(*receiver.latest(), 2);
+    assert_eq!(receiver.changed().as_deref(), Ok(&2));
+    assert!(!receiver.has_changed() && receiver.changed_async().now_or_never().is_none());
+    assert!(
+        sender
+            .subscribe()
+            .changed_timeout(Duration::from_millis(1))
+            .is_err()
+    );
+    sender.send(3).unwrap();
+    drop(sender);
+    assert_eq!(block_on(receiver.changed_async()).as_deref(), Ok(&3));
+    assert!(receiver.changed().is_err());
+    assert_eq!(*receiver.latest(), 3);
+}
+
+#[test]
+fn every_watcher_reaches_the_last_value() {
+    within(60, || {
+        let (sender, receiver) = channel::watch(0_u32);
+        let watchers: Vec<_> = (0..4)
+            .map(|id| {
+                let mut receiver = receiver.clone();
+                thread::spawn(move || {
+                    let mut last = 0;
+                    while let Ok(value) = if id % 2 == 0 {
+                        receiver.changed()
+                    } else {
+                        block_on(receiver.changed_async())
+                    } {
+                        assert!(*value > last);
+                        last = *value;
+                    }
+                    last
+                })
+            })
+            .collect();
+        (1..=5_000).for_each(|value| sender.send(value).unwrap());
+        drop(sender);
+        for watcher in watchers {
+            assert_eq!(watcher.join().unwrap(), 5_000);
+        }
+    });
+}
+
+#[test]
+fn a_watch_that_is_closed_gives_values_back() {
+    let (sender, receiver) = channel::watch(1);
+    assert!(sender.close_with("over"));
+    assert_eq!(sender.send(2), Err(SendError(2)));
+    assert!(receiver.is_closed() && sender.is_closed());
+    assert_eq!((*sender.latest(), sender.receiver_count()), (1, 1));
+}

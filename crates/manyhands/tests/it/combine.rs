@@ -1,0 +1,319 @@
+//! Several tasks at once: all, any, each, groups, continuations, cancellation of waits.
+
+use crate::support::{
+    Ledger, blow, message_of, on_each_runtime, on_runtime, panics_of, wait_until,
+};
+use manyhands::task::{self, GroupFailure, TaskGroup};
+use manyhands::{Runtime, cancel};
+use std::future::{pending, ready};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+#[test]
+fn p68_when_all_keeps_the_order_and_every_error() {
+    on_each_runtime(|runtime| {
+        runtime.install(|| {
+            let handles = (0..300_usize).map(|i| {
+                task::spawn(async move {
+                    for _ in 0..(i * 7) % 5 {
+                        task::yield_now().await;
+                    }
+                    if i % 10 == 3 {
+                        blow(i);
+                    }
+                    i
+                })
+            });
+            let results = task::block_on(task::when_all(handles));
+            assert_eq!(results.len(), 300);
+            for (i, result) in results.into_iter().enumerate() {
+                match result {
+                    Ok(value) => assert!(value == i && i % 10 != 3),
+                    Err(error) => {
+                        let payload = error.try_into_panic().unwrap();
+                        assert_eq!(*payload.downcast::<usize>().unwrap(), i);
+                    }
+                }
+            }
+            assert!(task::block_on(task::when_all::<u8>([])).is_empty());
+        });
+    });
+}
+
+#[test]
+fn p68_when_any_chooses_what_is_done_in_argument_order_and_refuses_none() {
+    on_each_runtime(|runtime| {
+        let done = runtime.install(|| [task::spawn(ready(0)), task::spawn(ready(1))]);
+        wait_until("both have ended", || {
+            done.iter().all(task::JoinHandle::is_finished)
+        });
+        runtime.install(|| {
+            let never = task::spawn(pending());
+            let first = task::block_on(task::when_any([never].into_iter().chain(done)));
+            assert_eq!((first.index, first.result.unwrap()), (1, 0));
+            assert_eq!(first.others.len(), 2);
+            first.others[0].cancel();
+        });
+    });
+    let panics = panics_of(|| task::when_any::<u8>([]));
+    assert_eq!(
+        message_of(&panics[0]),
+        "the first of no tasks was to be waited for"
+    );
+}
+
+#[test]
+fn when_each_gives_results_as_tasks_end() {
+    on_each_runtime(|runtime| {
+        runtime.install(|| {
+            let (completers, completions): (Vec<_>, Vec<_>) =
+                (0..20).map(|_| task::completion::<usize>()).unzip();
+            let handles = completions.into_iter().map(task::spawn);
+            task::block_on(async {
+                let mut each = task::when_each(handles);
+                for i in (0..20).rev() {
+                    completers[i].complete(i);
+                    let (index, result) = each.next().await.unwrap();
+                    assert_eq!((index, result.unwrap().unwrap()), (i, i));
+                }
+                assert!(each.next().await.is_none());
+            });
+        });
+    });
+}
+
+#[test]
+fn when_each_and_all_work_inside_tasks_beyond_their_budget() {
+    on_each_runtime(|runtime| {
+        let counted = runtime.install(|| {
+            task::spawn(async {
+                let mut each = task::when_each((0..2_000).map(|i| task::spawn(ready(i))));
+                let mut sum = 0;
+                while let Some((_, result)) = each.next().await {
+                    sum += result.unwrap();
+                }
+                let all = task::when_all((0..2_000).map(|i| task::spawn(ready(i)))).await;
+                sum + all.into_iter().map(Result::unwrap).sum::<i32>()
+            })
+        });
+        assert_eq!(counted.join().unwrap(), 2 * 1_999_000);
+    });
+}
+
+#[test]
+fn a_group_gathers_everything_or_stops_at_the_first_failure() {
+    on_each_runtime(|runtime| {
+        runtime.install(|| {
+            task::block_on(async {
+                let mut group = TaskGroup::new();
+                (0..50).for_each(|i| group.spawn(async move { i }));
+                group.run(|| 50);
+                let values: Vec<_> = group.wait().await.into_iter().map(Result::unwrap).collect();
+                assert!(values.into_iter().eq(0..=50));
+
+                let ledger = Ledger::new(10);
+                let mut group = TaskGroup::new();
+                for thing in ledger.make_all() {
+                    group.spawn(async move {
+                        let thing = thing;
+                        if thing.id == 4 {
+                            return Err("four");
+                        }
+                        pending().await
+                    });
+                }
+                let error = group.try_wait().await.map(|_: Vec<()>| ()).unwrap_err();
+                assert_eq!(error.to_string(), "task 4 of the group failed: four");
+                assert!(matches!(error.failure, GroupFailure::Failed("four")));
+                ledger.assert_settled();
+            });
+        });
+    });
+}
+
+#[test]
+fn a_dropped_group_cancels_its_tasks() {
+    on_each_runtime(|runtime| {
+        let ledger = Ledger::new(20);
+        let mut group = TaskGroup::new();
+        runtime.install(|| {
+            for thing in ledger.make_all() {
+                group.spawn(async move {
+                    let _thing = thing;
+                    pending::<()>().await;
+                });
+            }
+        });
+        assert_eq!(group.len(), 20);
+        drop(group);
+        wait_until("all are dropped", || ledger.count_dropped() == 20);
+    });
+}
+
+#[test]
+fn futures_of_a_borrowing_group_end_before_it_does() {
+    on_each_runtime(|runtime| {
+        runtime.install(|| {
+            let texts: Vec<String> = (0..100).map(|i| i.to_string()).collect();
+            let total = AtomicUsize::new(0);
+            let value = task::group(|group| {
+                for text in &texts {
+                    let total = &total;
+                    group.spawn(async move {
+                        task::yield_now().await;
+                        group.spawn(async {
+                            task::yield_now().await;
+                            total.fetch_add(text.len(), Ordering::SeqCst);
+                        });
+                    });
+                }
+                7
+            });
+            assert_eq!((value, total.into_inner()), (7, 190));
+        });
+    });
+}
+
+#[test]
+fn a_panic_in_a_borrowing_group_goes_on_when_all_have_ended() {
+    on_each_runtime(|runtime| {
+        runtime.install(|| {
+            let ended = Mutex::new(Vec::new());
+            let panics = panics_of(|| {
+                task::group(|group| {
+                    for i in 0..4 {
+                        let ended = &ended;
+                        group.spawn(async move {
+                            task::yield_now().await;
+                            ended.lock().unwrap().push(i);
+                            if i % 2 == 0 {
+                                blow(i);
+                            }
+                        });
+                    }
+                });
+            });
+            assert_eq!(panics.len(), 2);
+            assert_eq!(ended.lock().unwrap().len(), 4);
+            let panics = panics_of(|| {
+                task::group(|group| {
+                    group.spawn(async { drop(ended.lock().unwrap()) });
+                    group.spawn(pending());
+                    blow("body")
+                })
+            });
+            assert_eq!(message_of(&panics[0]), "body");
+        });
+    });
+}
+
+#[test]
+fn p69_continuations_follow_whatever_the_outcome_and_15_000_of_them_end() {
+    on_each_runtime(|runtime| {
+        runtime.install(|| {
+            let mut chain = task::spawn(ready(0));
+            for _ in 0..15_000 {
+                chain = chain.then(|before| before.unwrap() + 1);
+            }
+            assert_eq!(chain.join().unwrap(), 15_000);
+
+            let never = task::spawn(pending::<()>());
+            let middle = never.then(|_| ());
+            middle.cancel();
+            let last = middle.then(|outcome| outcome.unwrap_err().is_cancelled());
+            assert!(last.join().unwrap());
+        });
+    });
+}
+
+#[test]
+fn p67_a_wait_that_is_cancelled_before_never_polls() {
+    let source = cancel::Source::new();
+    source.cancel();
+    let token = source.token();
+    let polled = AtomicUsize::new(0);
+    let result = task::block_on(token.run_until_cancelled(async {
+        polled.fetch_add(1, Ordering::SeqCst);
+    }));
+    assert_eq!(result.unwrap_err().token(), &token);
+    assert_eq!(polled.into_inner(), 0);
+}
+
+#[test]
+fn a_cancellation_ends_waits_and_drops_their_futures() {
+    on_each_runtime(|runtime| {
+        let source = cancel::Source::new();
+        let ledger = Ledger::new(100);
+        let handles: Vec<_> = runtime.install(|| {
+            let spawn = |thing| {
+                let token = source.token();
+                task::spawn(async move {
+                    let waiting = async {
+                        let _thing = thing;
+                        pending::<()>().await;
+                    };
+                    token.run_until_cancelled(waiting).await
+                })
+            };
+            ledger.make_all().into_iter().map(spawn).collect()
+        });
+        handles[7].cancel();
+        source.cancel();
+        for (i, handle) in handles.into_iter().enumerate() {
+            match handle.join() {
+                Ok(result) => assert!(result.is_err()),
+                Err(error) => assert!(error.is_cancelled() && i == 7),
+            }
+        }
+        ledger.assert_settled();
+    });
+}
+
+#[test]
+fn waits_for_a_cancellation_come_and_go_in_any_order() {
+    let source = cancel::Source::new();
+    let token = source.token();
+    let order = std::sync::Arc::new(Mutex::new(Vec::new()));
+    let register = |i| {
+        let order = std::sync::Arc::clone(&order);
+        token.register(move || order.lock().unwrap().push(i))
+    };
+    let mut registered: Vec<_> = (0..10).map(register).collect();
+    drop(registered.remove(3));
+    drop(registered.remove(8));
+    let eleventh = register(10);
+    drop(registered.remove(0));
+    source.cancel();
+    assert_eq!(*order.lock().unwrap(), [10, 8, 7, 6, 5, 4, 2, 1]);
+    drop(eleventh);
+}
+
+#[test]
+fn a_group_on_a_runtime_that_ends_is_told() {
+    let runtime = Runtime::builder().workers(2).build().unwrap();
+    let mut group = TaskGroup::new();
+    runtime.install(|| (0..5).for_each(|_| group.spawn(pending::<()>())));
+    crate::support::within(20, move || drop(runtime));
+    for result in task::block_on(group.wait()) {
+        assert!(result.unwrap_err().is_cancelled());
+    }
+}
+
+#[test]
+fn results_are_gathered_on_one_worker() {
+    on_runtime(1, |runtime| {
+        let sum = runtime.install(|| {
+            task::spawn(async {
+                let mut group = TaskGroup::new();
+                (0..500).for_each(|i| group.spawn(async move { i }));
+                group
+                    .wait()
+                    .await
+                    .into_iter()
+                    .map(Result::unwrap)
+                    .sum::<i32>()
+            })
+        });
+        assert_eq!(sum.join().unwrap(), 124_750);
+    });
+}
