@@ -22,12 +22,6 @@ mod plain {
             Self(std::cell::UnsafeCell::new(value))
         }
 
-        /// Calls `access` with a pointer to the value, to change it.
-        #[inline]
-        pub(crate) fn with_mut<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
-            access(self.0.get())
-        }
-
         /// The way to the value, for as long as the caller's protocol allows it.
         #[inline]
         pub(crate) fn get_mut(&self) -> MutPtr<T> {

@@ -24,7 +24,6 @@ pub(crate) mod thread_state;
 pub(crate) use affinity::allowed_cpus;
 #[cfg(all(target_os = "linux", not(loom)))]
 pub(crate) use affinity::{CpuSet, current_cpu};
-pub(crate) use cell::UnsafeCell;
 #[cfg(loom)]
 pub(crate) use model_lock::ShortLock;
 pub(crate) use padded::Padded;

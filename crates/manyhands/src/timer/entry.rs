@@ -22,8 +22,9 @@
 //!
 //! Unsafe: wheels and timers are reached by pointer, and pointers are shared by the rules above.
 
+use crate::sync::MutexGuard;
 use crate::sync::atomic::{AtomicPtr, Ordering};
-use crate::sync::{MutexGuard, UnsafeCell};
+use crate::sync::cell::UnsafeCell;
 use crate::timer::Moment;
 use crate::timer::timers::{Closed, Earlier, Slots, Timers};
 use crate::timer::wheel::Node;
@@ -87,20 +88,17 @@ impl Entry {
     pub(crate) fn poll(self: Pin<&mut Self>, waker: &Waker) -> Standing {
         let entry = self.into_ref().get_ref();
         let is_current = entry.with_linked(|_| {
-            entry.waker.with_mut(|own| {
-                // SAFETY: linked, and the lock is held.
-                let own = unsafe { &*own };
-                own.as_ref().is_some_and(|own| own.will_wake(waker))
-            })
+            let own = entry.waker.get_mut();
+            // SAFETY: 1. linked, and the lock is held.
+            let own = unsafe { own.deref() }.as_ref();
+            own.is_some_and(|own| own.will_wake(waker))
         });
         if is_current == Some(false) {
             // To be dropped outside the lock: the old one, or the new one if the entry has fired meanwhile.
             let mut other = Some(waker.clone());
             entry.with_linked(|_| {
-                // SAFETY: linked, and the lock is held.
-                entry
-                    .waker
-                    .with_mut(|own| unsafe { ptr::swap(own, &raw mut other) });
+                // SAFETY: 1. linked, and the lock is held.
+                unsafe { std::mem::swap(entry.waker.get_mut().deref(), &mut other) };
             });
         }
         // Acquire: as in `is_fired`.
@@ -134,8 +132,8 @@ impl Entry {
             drop(slots);
             return Err((Closed, waker));
         };
-        // SAFETY: idle, so the owner's alone.
-        entry.waker.with_mut(|own| unsafe { *own = Some(waker) });
+        // SAFETY: 1. idle, so the owner's alone.
+        unsafe { *entry.waker.get_mut().deref() = Some(waker) };
         // SAFETY: idle, so in no wheel; it is pinned, and unlinked when it is dropped.
         unsafe { wheel.insert(now, entry.node()) };
         let linked = ptr::from_ref(timers).cast_mut();
@@ -150,8 +148,8 @@ impl Entry {
         let waker = entry.with_linked(|slots| {
             // SAFETY: alive, and linked in this very wheel.
             unsafe { slots.remove(entry.node()) };
-            // SAFETY: unlinked, so the owner's alone.
-            entry.waker.with_mut(|own| unsafe { (*own).take() })
+            // SAFETY: 1. unlinked, so the owner's alone.
+            unsafe { entry.waker.get_mut().deref().take() }
         });
         // Relaxed: linked nowhere, so the owner's alone.
         entry.state.store(IDLE, Ordering::Relaxed);
@@ -185,8 +183,8 @@ impl Entry {
     pub(super) unsafe fn fire(node: NonNull<Node>, is_due: bool) -> Option<Waker> {
         // SAFETY: every node in a wheel is the first field of an entry, which is alive while it is linked.
         let entry = unsafe { node.cast::<Self>().as_ref() };
-        // SAFETY: linked, and the lock is held.
-        let waker = entry.waker.with_mut(|own| unsafe { (*own).take() });
+        // SAFETY: 1. linked, and the lock is held.
+        let waker = unsafe { entry.waker.get_mut().deref().take() };
         let state = if is_due { FIRED } else { IDLE };
         // Release: the owner may free the entry as soon as it finds this.
         entry.state.store(state, Ordering::Release);
@@ -220,8 +218,8 @@ impl Drop for Entry {
         let waker = unsafe { Pin::new_unchecked(&mut *self) }.cancel();
         drop(waker);
         debug_assert!(
-            // SAFETY: idle, so the owner's alone.
-            self.waker.with_mut(|own| unsafe { (*own).is_none() }),
+            // SAFETY: 1. idle, so the owner's alone.
+            unsafe { self.waker.get_mut().deref().is_none() },
             "an idle timer has nobody to wake"
         );
     }
