@@ -133,7 +133,7 @@ const LAB_OUT: &str = "manyhands-lab";
 const COMMAND_OUT: &str = "manyhands-commands";
 const TOUR_OUT: &str = "manyhands-tour";
 /// Leaves a third of the promised minute for slow machines and the charts.
-const TOUR: Duration = Duration::from_secs(40);
+const TOUR: Duration = Duration::from_secs(35);
 const TOUR_QUICK: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
@@ -152,7 +152,7 @@ mod tests {
             panic!("refused");
         };
         assert_eq!(tour.out, PathBuf::from("manyhands-tour"));
-        assert_eq!(tour.settings.budget, Some(Duration::from_secs(40)));
+        assert_eq!(tour.settings.budget, Some(Duration::from_secs(35)));
         assert!(tour.replace);
     }
 

@@ -23,7 +23,7 @@ pub(crate) fn run(run: Run) -> Result<Ending, Failure> {
 /// The experiments of the tour, in order: sequential loops against ours and nothing else, for the
 /// sake of time.
 pub(crate) fn experiments() -> Result<Vec<Experiment>, LabError> {
-    let stop = |id| Ok(registry::find(id)?.first_arms(2));
+    let stop = |(id, cases)| Ok(registry::find(id)?.first_cases(cases).first_arms(2));
     STOPS.into_iter().map(stop).collect()
 }
 
@@ -48,4 +48,5 @@ fn advice(scale: Scale, seed: u64) -> String {
     text
 }
 
-const STOPS: [&str; 4] = ["E3", "E2", "E8", "E4"];
+/// Experiments and how many of their cases: of BCrypt only the cheapest.
+const STOPS: [(&str, usize); 4] = [("E3", 1), ("E2", 5), ("E8", 1), ("E4", 1)];

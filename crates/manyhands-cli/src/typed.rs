@@ -38,7 +38,7 @@ pub(crate) struct TypedTour {
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 
-    /// Time for all measurements together, such as 40s or 2m [default: 40s, or 10s with --quick]
+    /// Time for all measurements together, such as 40s or 2m [default: 35s, or 10s with --quick]
     #[arg(long, value_name = "TIME", value_parser = manyhands_lab::console::parse_budget, allow_negative_numbers = true)]
     pub(crate) budget: Option<std::time::Duration>,
 

@@ -66,6 +66,13 @@ impl Experiment {
         self
     }
 
+    /// Keeps the first `cases` cases and leaves the others out.
+    #[must_use]
+    pub fn first_cases(mut self, cases: usize) -> Self {
+        self.cases.truncate(cases);
+        self
+    }
+
     /// Keeps the first `arms` arms of each case and leaves the others out.
     #[must_use]
     pub fn first_arms(mut self, arms: usize) -> Self {
@@ -152,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn with_few_arms_all_else_is_as_it_was() {
+    fn with_few_cases_and_arms_all_else_is_as_it_was() {
         let case = || {
             Case::returning("sum")
                 .full_sizes([1, 2])
@@ -161,7 +168,8 @@ mod tests {
                 .arm("three", |n| n)
         };
         let whole = Experiment::new("X", "x").case(case());
-        let few = Experiment::new("X", "x").case(case()).first_arms(2);
+        let few = Experiment::new("X", "x").case(case()).case(case());
+        let few = few.first_cases(1).first_arms(2);
         let mut expected = whole.card(Scale::Full);
         expected.cases[0].arms.truncate(2);
         assert_eq!(few.card(Scale::Full), expected);
