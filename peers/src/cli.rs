@@ -22,6 +22,10 @@ pub(crate) enum Command {
     Joins(Settings),
     /// One and ten million empty closures, spawned from outside and from inside the pool
     Items(Settings),
+    /// Futures as tasks: spawned, awaited, and yielding, from outside and from inside the pool
+    Tasks(Settings),
+    /// A million sleeps, each in a task of its own or all in one
+    Timers(TimerArguments),
     /// Half a million messages through channels, on threads and in async code
     Channels(Settings),
     /// CPU time a pool uses in ten idle seconds after work
@@ -53,6 +57,24 @@ pub(crate) struct Settings {
     pub(crate) out: Option<PathBuf>,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct TimerArguments {
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+    #[command(flatten)]
+    pub(crate) size: TimerSize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TimerSize {
+    /// How many sleeps [default: a million, or a hundred thousand with --quick]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub(crate) count: Option<u32>,
+    /// How long each is, in milliseconds [default: 10000, or 500 with --quick]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    pub(crate) millis: Option<u32>,
+}
+
 /// Parses the arguments; the error is the process's exit code after the answer was printed.
 pub(crate) fn parse() -> Result<Cli, ExitCode> {
     Cli::try_parse().map_err(|error| match error.kind() {
@@ -61,7 +83,10 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
             ExitCode::SUCCESS
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-            refuse("name a comparison: loops, joins, items, channels or idle (--help says more)")
+            refuse(
+                "name a comparison: loops, joins, items, tasks, timers, channels or idle (--help \
+                 says more)",
+            )
         }
         _ => {
             let text = error.to_string();

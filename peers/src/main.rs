@@ -13,13 +13,17 @@ mod items;
 mod joins;
 mod loops;
 mod machine;
+mod meter;
 mod peer;
 mod plan;
 mod protocol;
 mod report;
 mod shuffle;
 mod stats;
+mod tally;
+mod tasks;
 mod team;
+mod timers;
 mod window;
 
 use std::process::ExitCode;
@@ -37,6 +41,13 @@ fn main() -> ExitCode {
         Command::Loops(settings) => compare(&settings, &loops::ARMS, loops::compare),
         Command::Joins(settings) => compare(&settings, &joins::ARMS, joins::compare),
         Command::Items(settings) => compare(&settings, &items::ARMS, items::compare),
+        Command::Tasks(settings) => compare(&settings, &tasks::ARMS, tasks::compare),
+        Command::Timers(arguments) => {
+            let run = |settings: &Settings, report: &mut Report| {
+                timers::compare(settings, &arguments.size, report)
+            };
+            compare(&arguments.settings, &timers::ARMS, run)
+        }
         Command::Channels(settings) => compare(&settings, &channels::ARMS, channels::compare),
         Command::Idle(settings) => compare(&settings, &idle::ARMS, idle::compare),
         Command::Child { problem, contender } => child(&problem, &contender),
@@ -47,7 +58,7 @@ fn main() -> ExitCode {
 fn compare(
     settings: &Settings,
     arms: &[team::Arm],
-    run: fn(&Settings, &mut Report) -> Outcome,
+    run: impl FnOnce(&Settings, &mut Report) -> Outcome,
 ) -> ExitCode {
     if let Err(message) = plan::check_names(arms, &settings.only) {
         return cli::refuse(&message);
@@ -70,6 +81,8 @@ fn child(problem: &str, contender: &str) -> ExitCode {
         "loops" => loops::serve(contender),
         "joins" => joins::serve(contender),
         "items" => items::serve(contender),
+        "tasks" => tasks::serve(contender),
+        "timers" => timers::serve(contender),
         "channels" => channels::serve(contender),
         "idle" => idle::serve(contender),
         _ => false,

@@ -7,6 +7,14 @@
 //! let squares = parallel::map(0..1000_u64, |i| i * i);
 //! assert_eq!(squares[999], 998_001);
 //! ```
+//!
+//! # Features
+//! None is on by default, and none changes what is there without it.
+//!
+//! - `tokio`: `Builder::tokio` and the module `tokio` make its sockets and timers work in tasks.
+//! - `hyper`: the module `hyper` has an executor and a timer for it.
+//! - `spawn`: `task::Spawner` is a spawner of `futures`.
+//! - `sink`: a channel's sender as a sink of `futures`.
 #![deny(unsafe_code)]
 #![cfg_attr(
     loom,
@@ -39,6 +47,9 @@ mod job;
 )]
 mod timer;
 
+#[cfg(all(feature = "tokio", not(loom)))]
+pub mod tokio;
+
 pub mod cancel;
 
 #[expect(
@@ -56,6 +67,9 @@ pub mod channel;
 #[cfg(not(loom))]
 #[expect(unsafe_code, reason = "pinned timers; see each file's header")]
 pub mod time;
+
+#[cfg(all(feature = "hyper", not(loom)))]
+pub mod hyper;
 
 #[cfg(not(loom))]
 pub mod simulation;

@@ -2,8 +2,9 @@
 //!
 //! `1to1`, `4to1` and `2to2` pass half a million numbers from so many producers to so many consumers; in
 //! `pingpong` one number goes to and fro between two, each waiting for the other. Arms named `…-tasks` run
-//! async ends as tasks on tokio's runtime with two workers, the same for all; `…-async` run them on threads
-//! that each block on one future; the others block the thread in the channel itself. The standard library's
+//! async ends as tasks on tokio's runtime with two workers, the same for all but
+//! `manyhands-pool-tasks`, which runs them on manyhands' own pool; `…-async` run them on threads that each block
+//! on one future; the others block the thread in the channel itself. The standard library's
 //! and tokio's have one receiver, and are left out of `2to2`.
 
 mod async_channel;
@@ -22,7 +23,7 @@ use crate::team::Arm;
 
 pub(crate) use compare::compare;
 
-use place::{Polled, Tasks, Threads};
+use place::{Polled, PoolTasks, Tasks, Threads};
 
 /// What all libraries have: two ends. A capacity of `None` is no limit.
 pub(crate) trait Ends {
@@ -52,7 +53,7 @@ pub(crate) trait Async: Ends {
 }
 
 /// The rows of the tables; the first is the base of the ratios, the second its control.
-pub(crate) const ARMS: [Arm; 16] = [
+pub(crate) const ARMS: [Arm; 17] = [
     Arm::base("crossbeam", "crossbeam"),
     Arm::base("crossbeam again", "crossbeam"),
     Arm::contender("manyhands"),
@@ -65,6 +66,7 @@ pub(crate) const ARMS: [Arm; 16] = [
     Arm::contender("async-channel-async"),
     Arm::contender("tokio-async"),
     Arm::contender("manyhands-tasks"),
+    Arm::contender("manyhands-pool-tasks"),
     Arm::contender("flume-tasks"),
     Arm::contender("kanal-tasks"),
     Arm::contender("async-channel-tasks"),
@@ -88,6 +90,7 @@ pub(crate) fn serve(contender: &str) -> bool {
         "async-channel-async" => serve_as::<Polled<async_channel::AsyncChannel>>(),
         "tokio-async" => serve_as::<Polled<tokio::Tokio>>(),
         "manyhands-tasks" => serve_as::<Tasks<manyhands::Manyhands>>(),
+        "manyhands-pool-tasks" => serve_as::<PoolTasks<manyhands::Manyhands>>(),
         "flume-tasks" => serve_as::<Tasks<flume::Flume>>(),
         "kanal-tasks" => serve_as::<Tasks<kanal::KanalAsync>>(),
         "async-channel-tasks" => serve_as::<Tasks<async_channel::AsyncChannel>>(),

@@ -140,6 +140,17 @@ fn block_on_thread(future: impl Future<Output = u64> + Send + 'static) -> Runnin
     on_thread(|| pollster::block_on(future))
 }
 
+/// Tasks on manyhands' own pool.
+#[derive(Debug)]
+pub(crate) struct PoolTasks<L>(PhantomData<L>);
+
+asynchronous!(PoolTasks, spawn_on_pool);
+
+fn spawn_on_pool(future: impl Future<Output = u64> + Send + 'static) -> Running {
+    let task = manyhands::task::spawn(future);
+    Box::new(|| task.join().unwrap_or_default())
+}
+
 /// Tasks on tokio's runtime.
 #[derive(Debug)]
 pub(crate) struct Tasks<L>(PhantomData<L>);

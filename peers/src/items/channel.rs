@@ -7,7 +7,8 @@ use std::thread;
 
 use crossbeam_channel::Sender;
 
-use crate::items::{Items, tally};
+use crate::items::Items;
+use crate::tally;
 
 type Closure = Box<dyn FnOnce() + Send>;
 

@@ -2,7 +2,8 @@
 
 use manyhands::task;
 
-use crate::items::{Items, tally};
+use crate::items::Items;
+use crate::tally;
 
 /// `task::run`, detached.
 #[derive(Debug)]

@@ -9,7 +9,6 @@ mod compare;
 mod manyhands;
 mod measure;
 mod rayon;
-mod tally;
 mod threadpool;
 mod tokio;
 

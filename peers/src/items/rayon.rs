@@ -1,6 +1,7 @@
 //! `rayon::spawn` on the global pool.
 
-use crate::items::{Items, tally};
+use crate::items::Items;
+use crate::tally;
 
 #[derive(Debug)]
 pub(crate) struct Rayon;

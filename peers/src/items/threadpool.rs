@@ -4,7 +4,8 @@ use std::thread;
 
 use threadpool::ThreadPool;
 
-use crate::items::{Items, tally};
+use crate::items::Items;
+use crate::tally;
 
 #[derive(Debug)]
 pub(crate) struct Threads(ThreadPool);

@@ -2,7 +2,8 @@
 
 use tokio::runtime::Runtime;
 
-use crate::items::{Items, tally};
+use crate::items::Items;
+use crate::tally;
 
 #[derive(Debug)]
 pub(crate) struct Tokio(Runtime);

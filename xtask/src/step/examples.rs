@@ -13,9 +13,9 @@ const EXAMPLE_LIMIT: Duration = Duration::from_secs(120);
 pub(crate) fn run() -> Result<(), Failure> {
     let names = names()?;
     // Built first and together, so that the limit below covers running only.
-    Invocation::cargo("build --release --examples -p manyhands").run()?;
+    Invocation::cargo("build --release --examples -p manyhands --all-features").run()?;
     for name in &names {
-        Invocation::cargo("run --release --quiet -p manyhands --example")
+        Invocation::cargo("run --release --quiet -p manyhands --all-features --example")
             .arg(name)
             .limit(EXAMPLE_LIMIT)
             .run()?;

@@ -12,11 +12,13 @@ const LAYERS: &[&str] = &[
     "queue",
     "job",
     "timer",
+    "tokio",
     "cancel",
     "runtime",
     "task",
     "channel",
     "time",
+    "hyper",
     "simulation",
     "parallel",
 ];

@@ -8,7 +8,9 @@ fn the_list_names_every_experiment_that_can_be_run() {
     let output = manyhands(&["lab", "list"]);
     assert_eq!(output.status.code(), Some(0));
     let printed = text(&output.stdout);
-    for id in ["E1a", "E1b", "E2", "E3", "E6", "E9", "E10", "E11", "E13"] {
+    for id in [
+        "E1a", "E1b", "E2", "E3", "E6", "E9", "E10", "E11", "E13", "E15b", "E17",
+    ] {
         let listed = printed.lines().any(|line| line.starts_with(id));
         assert!(listed, "{id} is missing in: {printed}");
     }

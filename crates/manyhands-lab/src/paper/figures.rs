@@ -11,7 +11,7 @@ pub struct Figure {
     pub experiment: String,
     /// Machine, without its number of CPUs.
     pub machine: String,
-    /// CPUs the program could use.
+    /// CPUs the program could use; 0 if it was not said.
     pub cpus: usize,
     /// Runtime and its version.
     pub runtime: String,
@@ -34,6 +34,7 @@ impl Figure {
     #[must_use]
     pub fn source(&self) -> String {
         let cpus = match self.cpus {
+            0 => "CPUs not said".to_owned(),
             1 => "1 CPU".to_owned(),
             cpus => format!("{cpus} CPUs"),
         };
@@ -85,13 +86,13 @@ mod tests {
     fn the_file_is_read_whole() {
         let lines = FILE.lines().filter(|line| !line.starts_with('#'));
         assert_eq!(figures().len(), lines.count() - 1);
-        assert_eq!(figures().len(), 812);
+        assert_eq!(figures().len(), 821);
     }
 
     #[test]
     fn every_figure_is_a_positive_time_of_a_named_arm() {
         for figure in figures() {
-            assert!(figure.mean_nanos > 0.0 && figure.n > 0 && figure.cpus > 0);
+            assert!(figure.mean_nanos > 0.0 && figure.n > 0);
             assert!(
                 figure
                     .standard_deviation_nanos

@@ -11,6 +11,7 @@ pub(crate) mod primes;
 pub(crate) mod queueing;
 pub(crate) mod slot;
 pub(crate) mod switching;
+pub(crate) mod waiting;
 
 use std::{sync::LazyLock, thread};
 

@@ -20,6 +20,9 @@
 //! assert_eq!((total, squares[9], first), (5_000_050_000, 100, Some(&1_002_001)));
 //! ```
 //!
+//! Bodies that are futures run in async loops: [`for_each_async`], [`map_async`], [`stream_async`] and their
+//! like, which find out how many to run at once.
+//!
 //! # Failures
 //! A panic in a body does not kill a worker: no new bodies are started, those that run end, and then the
 //! panic goes on in the caller. If several bodies panicked, an
@@ -35,6 +38,7 @@
     reason = "the engine's own traits seal `Source` and `Ending`"
 )]
 
+mod async_loop;
 mod consumer;
 mod control;
 mod engine;
@@ -47,6 +51,11 @@ mod options;
 mod reduce;
 mod source;
 
+pub use async_loop::{
+    AsyncLoop, AsyncResults, AsyncSource, FromStream, LoopHandle, for_each_async, for_range_async,
+    from_stream, map_async, stream_async, stream_async_unordered, try_for_each_async,
+    try_map_async,
+};
 pub use consumer::{Cancellable, Ending, Uncancellable};
 pub use control::{Control, Outcome};
 pub use failure::{Failure, Failures};

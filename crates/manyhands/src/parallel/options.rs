@@ -1,9 +1,11 @@
 //! How a call is to be run: degree of parallelism, cancellation, runtime, state for each runner, grouping.
 
 use crate::cancel::Token;
+use crate::parallel::async_loop::Limits;
 use crate::parallel::consumer::{Cancellable, Ending, Uncancellable};
 use crate::parallel::engine::{Opening, Plan};
 use crate::runtime::Runtime;
+use std::ops::RangeInclusive;
 
 /// Options of a parallel call; made by [`options`], passed on by calling the loop on them.
 ///
@@ -23,6 +25,7 @@ pub struct Options<'a, E = Uncancellable> {
     degree: Option<usize>,
     runtime: Option<&'a Runtime>,
     grouping: Grouping,
+    found: Limits,
     ending: E,
 }
 
@@ -50,12 +53,16 @@ pub fn options() -> Options<'static> {
         degree: None,
         runtime: None,
         grouping: Grouping::Any,
+        found: Limits::FOUND,
         ending: Uncancellable,
     }
 }
 
 impl<'a, E> Options<'a, E> {
     /// At most `count` bodies run at once. With 1 they run one after the other, in order, on the caller.
+    ///
+    /// In an async loop exactly so many items run at once as long as there are so many; with 1, one after
+    /// the other, in order.
     ///
     /// # Panics
     /// If `count` is 0.
@@ -69,8 +76,29 @@ impl<'a, E> Options<'a, E> {
         }
     }
 
+    /// In an async loop, the number of items that run at once is found between these limits. Other loops
+    /// ignore it.
+    ///
+    /// # Panics
+    /// If the lower limit is 0 or above the higher one.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{parallel, task};
+    /// let options = parallel::options().concurrency_between(4..=64);
+    /// let squares = task::block_on(options.map_async(0..100_u64, |i| async move { i * i }));
+    /// assert_eq!(squares[99], 9_801);
+    /// ```
+    pub fn concurrency_between(self, limits: RangeInclusive<usize>) -> Self {
+        Self {
+            found: Limits::new(*limits.start(), *limits.end()),
+            ..self
+        }
+    }
+
     /// Ends the call early when the token is cancelled; it then returns
-    /// [`Cancelled`](crate::cancel::Cancelled). Bodies that run are not interrupted.
+    /// [`Cancelled`](crate::cancel::Cancelled). Bodies that run are not interrupted, but items of async
+    /// loops are dropped at their next suspension.
     pub fn cancellation<'b>(self, token: &'b Token) -> Options<'b, Cancellable<'b>>
     where
         'a: 'b,
@@ -79,6 +107,7 @@ impl<'a, E> Options<'a, E> {
             degree: self.degree,
             runtime: self.runtime,
             grouping: self.grouping,
+            found: self.found,
             ending: Cancellable(token),
         }
     }
@@ -93,6 +122,7 @@ impl<'a, E> Options<'a, E> {
             degree: self.degree,
             runtime: Some(runtime),
             grouping: self.grouping,
+            found: self.found,
             ending: self.ending,
         }
     }
@@ -150,6 +180,16 @@ impl<'a, E> Options<'a, E> {
             runtime: self.runtime,
             opening: Opening::WhenItPays,
         }
+    }
+
+    /// How many items of an async loop may run at once.
+    pub(super) fn limits(&self) -> Limits {
+        self.degree
+            .map_or(self.found, |count| Limits::new(count, count))
+    }
+
+    pub(super) fn chosen_runtime(&self) -> Option<&'a Runtime> {
+        self.runtime
     }
 
     pub(super) fn grouping(&self) -> Grouping {

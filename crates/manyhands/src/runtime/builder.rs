@@ -1,9 +1,10 @@
 //! How a runtime is configured.
 
 use crate::job::catch;
+use crate::runtime::surroundings::Surroundings;
 use crate::runtime::{Runtime, Shared, topology};
 use std::error::Error;
-use std::fmt;
+use std::{fmt, io};
 
 /// Configures a [`Runtime`]; made by [`Runtime::builder`].
 ///
@@ -22,6 +23,7 @@ pub struct Builder {
     name: Option<NameFn>,
     on_start: Option<HookFn>,
     on_stop: Option<HookFn>,
+    pub(super) surroundings: Surroundings,
 }
 
 impl Builder {
@@ -69,7 +71,8 @@ impl Builder {
     /// Makes the runtime. No thread is started yet: each starts when there is work for it.
     ///
     /// # Errors
-    /// [`BuildError`] when a number is zero or too large, or the thread limit is below the worker count.
+    /// [`BuildError`] when a number is zero or too large, or the thread limit is below the worker count; with tokio,
+    /// also when the system refuses what that takes.
     pub fn build(self) -> Result<Runtime, BuildError> {
         let workers = self.workers.unwrap_or_else(topology::default_workers);
         let threads_max = self
@@ -87,6 +90,7 @@ impl Builder {
         if threads_max > THREADS_MAX {
             return Err(BuildError(Fault::TooManyThreads(threads_max)));
         }
+        let surroundings = self.surroundings.start();
         Ok(Runtime::from_shared(Shared::new(Settings {
             workers,
             threads_max,
@@ -94,6 +98,7 @@ impl Builder {
             name: self.name,
             on_start: self.on_start,
             on_stop: self.on_stop,
+            surroundings: surroundings.map_err(|error| BuildError(Fault::Tokio(error.kind())))?,
         })))
     }
 }
@@ -107,6 +112,7 @@ enum Fault {
     NoWorkers,
     LimitBelowWorkers { workers: usize, threads_max: usize },
     TooManyThreads(usize),
+    Tokio(io::ErrorKind),
 }
 
 impl fmt::Display for BuildError {
@@ -128,6 +134,7 @@ impl fmt::Display for BuildError {
                     "{count} threads are more than the {THREADS_MAX} a runtime can hold"
                 )
             }
+            Fault::Tokio(kind) => write!(f, "tokio's runtime cannot start: {kind}"),
         }
     }
 }
@@ -143,6 +150,7 @@ pub(crate) struct Settings {
     name: Option<NameFn>,
     pub(crate) on_start: Option<HookFn>,
     pub(crate) on_stop: Option<HookFn>,
+    pub(crate) surroundings: Surroundings,
 }
 
 impl Settings {
@@ -155,6 +163,7 @@ impl Settings {
             name: None,
             on_start: None,
             on_stop: None,
+            surroundings: Surroundings::Nothing,
         }
     }
 

@@ -1,7 +1,8 @@
 //! Which seat the calling thread occupies, and which runtime its calls go to.
 //!
 //! Each thread has a stack of what it has entered and where it has sat down. Guards may be dropped in any
-//! order, or never: each takes its own entry out, and an entry keeps its runtime's memory alive.
+//! order, or never: each takes its own entry out, and an entry keeps its runtime's memory alive. Only tokio's,
+//! which a guard may hold, insists on the order.
 //!
 //! Not here: what is done there.
 //!
@@ -11,6 +12,7 @@ use crate::job::{Home, Job, Place};
 use crate::queue::Pushed;
 use crate::runtime::idle::Activity;
 use crate::runtime::seat::{Occupant, Seat};
+use crate::runtime::surroundings::Surrounded;
 use crate::runtime::{Runtime, Shared};
 use crate::sync::thread_state;
 use std::cell::{Cell, RefCell};
@@ -178,6 +180,7 @@ pub(crate) fn default_runtime() -> &'static Runtime {
 #[must_use = "the runtime is current only while the guard lives"]
 pub struct EnterGuard<'runtime> {
     id: u64,
+    _surrounded: Surrounded<'runtime>,
     /// Not `Send`: it speaks of this thread.
     borrowed: PhantomData<(&'runtime Runtime, *const ())>,
 }
@@ -186,6 +189,7 @@ impl<'runtime> EnterGuard<'runtime> {
     pub(crate) fn new(runtime: &'runtime Runtime) -> Self {
         Self {
             id: push(runtime.shared().to_arc(), None),
+            _surrounded: runtime.shared().settings.surroundings.enter(),
             borrowed: PhantomData,
         }
     }

@@ -40,6 +40,8 @@ pub(crate) mod simulator;
 #[cfg(not(loom))]
 pub(crate) mod site;
 #[cfg(not(loom))]
+mod surroundings;
+#[cfg(not(loom))]
 pub(crate) mod timers;
 #[cfg(not(loom))]
 mod topology;

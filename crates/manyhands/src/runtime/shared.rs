@@ -387,6 +387,7 @@ impl Shared {
             builder = builder.stack_size(size);
         }
         let spawned = builder.spawn(move || {
+            let _surrounded = this.settings.surroundings.enter();
             let stay = current::Stay::begin(Arc::clone(&this), seat);
             Settings::run_hook(this.settings.on_start.as_ref(), index);
             seat.begin_placement();

@@ -1,7 +1,10 @@
 //! Tasks that belong together: waited for, gathered and cancelled as one.
 
 use crate::task::{JoinError, JoinHandle, WhenEach, builder};
+use futures_core::Stream;
 use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 /// Tasks that end no later than the group is waited for, or are cancelled when it is dropped.
 ///
@@ -80,6 +83,14 @@ impl<T> TaskGroup<T> {
     /// their spawning; `None` when all have been given.
     pub async fn next(&mut self) -> Option<(usize, Result<T, JoinError>)> {
         self.tasks.next().await
+    }
+
+    /// As [`next`](Self::next), for a future written by hand.
+    pub(crate) fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<(usize, Result<T, JoinError>)>> {
+        Pin::new(&mut self.tasks).poll_next(context)
     }
 
     /// Waits for all tasks and gives the results that have not been given yet, in the order in which the

@@ -28,6 +28,8 @@ mod group;
 mod handle;
 mod joiner;
 mod schedule;
+#[cfg(feature = "spawn")]
+mod spawner;
 mod state;
 mod waker;
 mod waker_set;
@@ -42,6 +44,8 @@ pub use builder::Builder;
 pub use completion::{Completer, Completion, CompletionError, completion};
 pub use group::{GroupError, GroupFailure, TaskGroup};
 pub use handle::{JoinError, JoinHandle, TaskId};
+#[cfg(feature = "spawn")]
+pub use spawner::Spawner;
 pub use when_all::{WhenAll, when_all};
 pub use when_any::{FirstEnded, WhenAny, when_any};
 pub use when_each::{WhenEach, when_each};

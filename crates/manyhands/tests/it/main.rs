@@ -13,6 +13,10 @@
 //! | 9 | cancelled before the call | 20 | invoke with failures |
 //! | 10 | cancelled in flight | 21 | invoked closures wait for one another |
 //! | 11 | degree | 22 | the runtime that is used |
+//! | 24 | async loops, cancelled before the call | 25 | their concurrency |
+//! | 26 | bodies that never wait | 27 | every item once |
+//! | 28 | the runtime of an async loop | 29 | a failure cancels the rest |
+//! | 30 | every failure is kept | 31 | panics of a source come through the future |
 //! | 56, 57 | closing a channel | 58 | giving up a send or a receive |
 //! | 59 | order, once each | 60 | looking and counting |
 //! | 61 | dropping when full | 62, 63 | rendezvous, prioritized |
@@ -21,6 +25,9 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
 
+mod async_concurrency;
+mod async_loop;
+mod async_stream;
 mod cancellation;
 mod channel;
 mod channel_to_all;

@@ -276,12 +276,28 @@ impl HighWater {
         result
     }
 
+    /// As [`during`](Self::during), until the pass is dropped.
+    pub(crate) fn enter(self: &Arc<Self>) -> Pass {
+        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.highest.fetch_max(now, Ordering::SeqCst);
+        Pass(Arc::clone(self))
+    }
+
     pub(crate) fn now(&self) -> usize {
         self.now.load(Ordering::SeqCst)
     }
 
     pub(crate) fn highest(&self) -> usize {
         self.highest.load(Ordering::SeqCst)
+    }
+}
+
+/// Somebody is inside.
+pub(crate) struct Pass(Arc<HighWater>);
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        self.0.now.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

@@ -4,8 +4,8 @@ use manyhands::cancel::UntilCancelled;
 use manyhands::cancel::{Cancelled, Registration, Source, Token};
 use manyhands::channel::{self, broadcast, watch};
 use manyhands::parallel::{
-    Cancellable, Control, Failure, Failures, FromIter, LocalOptions, Options, Outcome,
-    Uncancellable, options,
+    AsyncLoop, AsyncResults, Cancellable, Control, Failure, Failures, FromIter, FromStream,
+    LocalOptions, LoopHandle, Options, Outcome, Uncancellable, options,
 };
 use manyhands::simulation::{Deadlock, Simulation};
 use manyhands::task::{
@@ -119,6 +119,10 @@ const _: () = {
     is_shared::<Scope<'_>>();
     is_shared::<Control<'_, u64>>();
     is_shared::<FromIter<Range<u8>>>();
+    is_sent::<AsyncLoop<'_, u8>>();
+    is_sent::<AsyncResults<'_, u8>>();
+    is_sent::<FromStream<u8>>();
+    is_shared::<LoopHandle>();
 };
 
 const _: () = {
@@ -153,6 +157,10 @@ const _: () = {
     is_printed::<Failures<u8>>();
     is_printed::<Failure<u8>>();
     is_printed::<FromIter<Range<u8>>>();
+    is_printed::<AsyncLoop<'_, Unprintable>>();
+    is_printed::<AsyncResults<'_, Unprintable>>();
+    is_printed::<FromStream<Unprintable>>();
+    is_printed::<LoopHandle>();
     is_printed::<Uncancellable>();
     is_printed::<Cancellable<'_>>();
 };
@@ -167,6 +175,7 @@ const _: () = {
     is_copied::<MissedTickBehavior>();
     is_copied::<Simulation>();
     is_cloned::<Token>();
+    is_cloned::<LoopHandle>();
     is_cloned::<Cancelled>();
     is_cloned::<Deadlock>();
     is_cloned::<BuildError>();
@@ -188,6 +197,8 @@ const _: () = {
     is_unpinned::<JoinHandle<u8>>();
     is_unpinned::<Token>();
     is_unpinned::<Interval>();
+    is_unpinned::<AsyncLoop<'_, u8>>();
+    is_unpinned::<AsyncResults<'_, u8>>();
 };
 
 /// Cannot be printed.

@@ -1,0 +1,87 @@
+//! E15 to E17: a million waits at the same time.
+
+use crate::{Case, Experiment, experiment::Returned, workload::waiting};
+
+/// The list that holds the tasks.
+pub(super) fn e15() -> Experiment {
+    let case = waits("waiting tasks")
+        .arm("list grows", waiting::list_grows)
+        .arm("list preallocated", waiting::list_preallocated);
+    waiting_experiment(
+        "E15",
+        "Many waiting tasks, in a list with and without room for all",
+    )
+    .claim("Giving the list its size saves next to nothing: the tasks are what takes memory.")
+    .case(case)
+}
+
+/// The list alone.
+pub(super) fn e15b() -> Experiment {
+    let case = Case::returning("list appends")
+        .full_sizes([10_000, 100_000, 1_000_000])
+        .unit("append")
+        .arm("list grows", waiting::append_grows)
+        .arm("list preallocated", waiting::append_preallocated);
+    Experiment::new("E15b", "Appending to a list with and without room for all")
+        .source(MILLION)
+        .claim("A list that grows takes twice the memory, and 1.6 times as long.")
+        .note(
+            "A list that grows is often moved by the system without being copied, and its old \
+             places are free again at once: see the peak memory (--memory).",
+        )
+        .case(case)
+}
+
+/// Timers without tasks.
+pub(super) fn e16() -> Experiment {
+    let case = waits("waiting")
+        .arm("a task each", waiting::list_grows)
+        .arm("timers alone", waiting::timers_alone)
+        .arm("deadlines in turn", waiting::deadlines_in_turn);
+    waiting_experiment("E16", "Many waits, with and without a task around each")
+        .claim("Without the tasks the same waits take less than half the memory, and end sooner.")
+        .note(
+            "'timers alone' sets all timers at once, each in a box; 'deadlines in turn' awaits \
+             them one after another, so that few are ever set. Both are awaited by the thread that \
+             measures.",
+        )
+        .case(case)
+}
+
+/// One timer for all.
+pub(super) fn e17() -> Experiment {
+    let case = waits("waiting")
+        .arm("a task each", waiting::list_grows)
+        .arm("one timer, a task each", waiting::one_timer_many_tasks)
+        .arm("one timer, awaited each", waiting::one_timer_many_times);
+    waiting_experiment("E17", "Many waits for one timer that all share")
+        .claim(
+            "With one timer for all, a task each takes a third of the memory, and without tasks \
+             the waits take a tenth.",
+        )
+        .note("The shared timer is a completion that one task sets after its sleep.")
+        .case(case)
+}
+
+fn waits(name: &'static str) -> Case<usize, Returned> {
+    Case::returning(name)
+        .full_sizes([1_000_000])
+        .standard_sizes([100_000])
+        .quick_sizes([10_000])
+        .unit("wait")
+}
+
+/// What the experiments on waiting have in common.
+fn waiting_experiment(id: &'static str, title: &'static str) -> Experiment {
+    Experiment::new(id, title)
+        .source(MILLION)
+        .note(
+            "A time is that of a whole call, the wait included: 10 µs for each, so 0.1 s for \
+             10,000, 1 s for 100,000 and 10 s for a million. No arm can be faster than that; what \
+             is above it is the cost, and the ratio of two arms is close to 1.",
+        )
+        .note("Memory is what differs: measure its peak with --memory.")
+}
+
+/// Where they come from.
+const MILLION: &str = "\"1M Concurrent Tasks\", a collection of random benchmarks in C#";

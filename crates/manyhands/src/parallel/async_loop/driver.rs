@@ -1,0 +1,223 @@
+//! Runs the items of an async loop as tasks, as many at once as the tuner says.
+//!
+//! It is polled by the loop's future or stream, begins items while there is room, and hands on what became
+//! of each. Nothing here knows what is done with results.
+//!
+//! # Ends
+//! After a stop (a failure, a cancellation) no item begins, the source is dropped, and the items that run
+//! are cancelled; each is dropped where tasks run. The driver says that it has ended only when all have.
+
+use super::handle::{Desk, Progress};
+use super::source::sealed::{PollItem, Pull};
+use super::tuner::{Limits, Ticket, Tuner};
+use crate::cancel::UntilCancelled;
+use crate::job::{Payload, catch, contain};
+use crate::runtime::Runtime;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::task::{JoinError, TaskGroup};
+use crate::time;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+/// The driver.
+pub(super) struct Driver<'a, S: Pull, F, R> {
+    source: Supply<S>,
+    body: Arc<Body<F>>,
+    runtime: Option<&'a Runtime>,
+    until_cancelled: Option<UntilCancelled>,
+    tasks: TaskGroup<Ended<R>>,
+    tuner: Tuner,
+    desk: Arc<Desk>,
+    begun: u64,
+    is_stopped: bool,
+}
+
+/// How and where items are to be run, and until when.
+pub(super) struct Conditions<'a> {
+    pub(super) limits: Limits,
+    pub(super) runtime: Option<&'a Runtime>,
+    pub(super) until_cancelled: Option<UntilCancelled>,
+}
+
+/// Where items come from.
+enum Supply<S: Pull> {
+    /// Nobody has asked yet.
+    Untouched(S),
+    Open(S::Items),
+    Exhausted,
+}
+
+/// What all items share.
+struct Body<F> {
+    make: F,
+    /// Items that have been polled.
+    polled: AtomicUsize,
+}
+
+/// What an item's task says.
+struct Ended<R> {
+    value: R,
+    ticket: Ticket,
+    /// How many items were polled before this one.
+    place: usize,
+    at: Instant,
+}
+
+/// What became of an item: its position, and its value or its panic.
+pub(super) type Outcome<R> = (u64, Result<R, Payload>);
+
+impl<'a, S, F, Fut> Driver<'a, S, F, Fut::Output>
+where
+    S: Pull<Item: Send + 'static>,
+    F: Fn(S::Item) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output: Send + 'static> + Send + 'static,
+{
+    pub(super) fn new(source: S, body: F, conditions: Conditions<'a>, desk: &Arc<Desk>) -> Self {
+        Self {
+            source: Supply::Untouched(source),
+            body: Arc::new(Body {
+                make: body,
+                polled: AtomicUsize::new(0),
+            }),
+            runtime: conditions.runtime,
+            until_cancelled: conditions.until_cancelled,
+            tasks: TaskGroup::new(),
+            tuner: Tuner::new(conditions.limits),
+            desk: Arc::clone(desk),
+            begun: 0,
+            is_stopped: false,
+        }
+    }
+
+    /// What became of the next item that ended; `None` when there are no more.
+    pub(super) async fn next(&mut self) -> Option<Outcome<Fut::Output>> {
+        poll_fn(|context| self.poll_next(context, usize::MAX)).await
+    }
+
+    /// As [`next`](Self::next), with at most `room_max` items running.
+    pub(super) fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+        room_max: usize,
+    ) -> Poll<Option<Outcome<Fut::Output>>> {
+        if let Some(limits) = self.desk.take_limits(context.waker()) {
+            self.tuner.set_limits(limits);
+        }
+        self.look_for_cancellation(context);
+        let polled = loop {
+            if let Err(payload) = catch(|| self.begin_items(context, room_max)) {
+                self.stop();
+                break Poll::Ready(Some((self.begun, Err(payload))));
+            }
+            match self.tasks.poll_next(context) {
+                Poll::Pending => break Poll::Pending,
+                Poll::Ready(None) if self.has_more() => break Poll::Pending,
+                Poll::Ready(None) => break Poll::Ready(None),
+                Poll::Ready(Some((index, result))) => {
+                    if let Some(outcome) = self.sort_out(result) {
+                        break Poll::Ready(Some((index as u64, outcome)));
+                    }
+                }
+            }
+        };
+        self.desk.show(Progress {
+            concurrency: self.tuner.level(),
+            running: self.tasks.len(),
+            begun: self.begun,
+        });
+        polled
+    }
+
+    /// Begins no more items, and cancels those that run.
+    pub(super) fn stop(&mut self) {
+        if !self.is_stopped {
+            self.is_stopped = true;
+            self.tasks.cancel();
+            let source = std::mem::replace(&mut self.source, Supply::Exhausted);
+            contain(|| drop(source));
+        }
+    }
+
+    /// How many items may run at once.
+    pub(super) fn concurrency(&self) -> usize {
+        self.tuner.level()
+    }
+
+    fn has_more(&self) -> bool {
+        !matches!(self.source, Supply::Exhausted)
+    }
+
+    fn look_for_cancellation(&mut self, context: &mut Context<'_>) {
+        let cancelled = self.until_cancelled.as_mut();
+        if cancelled.is_some_and(|cancelled| Pin::new(cancelled).poll(context).is_ready()) {
+            self.until_cancelled = None;
+            self.stop();
+        }
+    }
+
+    /// Takes and begins items while there is room for them.
+    fn begin_items(&mut self, context: &mut Context<'_>, room_max: usize) {
+        while self.has_more() && self.tasks.len() < self.tuner.level().min(room_max) {
+            match self.items().poll_item(context) {
+                Poll::Ready(Some(item)) => self.begin(item),
+                Poll::Ready(None) => self.source = Supply::Exhausted,
+                Poll::Pending => return,
+            }
+        }
+    }
+
+    fn items(&mut self) -> &mut S::Items {
+        self.source = match std::mem::replace(&mut self.source, Supply::Exhausted) {
+            Supply::Untouched(source) => Supply::Open(source.into_items()),
+            opened => opened,
+        };
+        let Supply::Open(items) = &mut self.source else {
+            unreachable!("an exhausted source is not asked");
+        };
+        items
+    }
+
+    fn begin(&mut self, item: S::Item) {
+        let _entered = self.runtime.map(Runtime::enter);
+        let body = Arc::clone(&self.body);
+        let ticket = self.tuner.begin(time::now(), self.tasks.len());
+        self.tasks.spawn(async move {
+            // Relaxed: only a number is drawn.
+            let place = body.polled.fetch_add(1, Ordering::Relaxed);
+            let value = (body.make)(item).await;
+            let at = time::now();
+            Ended {
+                value,
+                ticket,
+                place,
+                at,
+            }
+        });
+        self.begun += 1;
+    }
+
+    /// What became of an item; `None` if it was cancelled because the loop was stopped.
+    fn sort_out(
+        &mut self,
+        result: Result<Ended<Fut::Output>, JoinError>,
+    ) -> Option<Result<Fut::Output, Payload>> {
+        match result {
+            Ok(ended) => {
+                self.tuner.end(ended.ticket, ended.place, ended.at);
+                Some(Ok(ended.value))
+            }
+            Err(error) if self.is_stopped && error.is_cancelled() => None,
+            Err(error) => {
+                self.stop();
+                let shut_down = |_| -> Payload { Box::new(SHUT_DOWN) };
+                Some(Err(error.try_into_panic().unwrap_or_else(shut_down)))
+            }
+        }
+    }
+}
+
+/// An item that was dropped although nobody had stopped its loop.
+const SHUT_DOWN: &str = "the runtime was shut down while an async loop ran on it";

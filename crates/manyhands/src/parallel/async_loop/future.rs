@@ -1,0 +1,214 @@
+//! Async loops as futures: for their effects, or with all results at the end.
+
+use super::AsyncSource;
+use super::driver::{Conditions, Driver};
+use super::handle::{Desk, LoopHandle};
+use crate::cancel::Token;
+use crate::job::{Payload, resume_all};
+use crate::parallel::consumer::Ending;
+use crate::parallel::failure::{Failures, Gathered};
+use crate::parallel::options::Options;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// An async loop. It runs while it is awaited, and its items also between polls.
+///
+/// To block a thread until it has ended, pass it to [`task::block_on`](crate::task::block_on).
+#[must_use = "an async loop does nothing unless awaited"]
+pub struct AsyncLoop<'a, T> {
+    run: Pin<Box<dyn Future<Output = T> + Send + 'a>>,
+    desk: Arc<Desk>,
+}
+
+impl<T> AsyncLoop<'_, T> {
+    /// A way to watch the loop, and to change how many items run at once, from anywhere.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{parallel, task};
+    /// let looping = parallel::for_range_async(0..1000, |_| async {});
+    /// let handle = looping.handle();
+    /// handle.set_concurrency(4);
+    /// task::block_on(looping);
+    /// assert_eq!((handle.begun(), handle.concurrency()), (1000, 4));
+    /// ```
+    #[must_use]
+    pub fn handle(&self) -> LoopHandle {
+        LoopHandle::new(&self.desk)
+    }
+}
+
+impl<T> Future for AsyncLoop<'_, T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        self.run.as_mut().poll(context)
+    }
+}
+
+impl<T> fmt::Debug for AsyncLoop<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AsyncLoop")
+            .field("concurrency", &self.handle().concurrency())
+            .field("running", &self.handle().running())
+            .field("begun", &self.handle().begun())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a, E: Ending + Send + 'a> Options<'a, E> {
+    /// As [`for_each_async`](crate::parallel::for_each_async), with these options.
+    pub fn for_each_async<S, Fut>(
+        &self,
+        source: S,
+        body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
+    ) -> AsyncLoop<'a, E::Output<()>>
+    where
+        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        let (driver, desk) = self.async_driver(source, body);
+        let ending = self.ending();
+        let run = Box::pin(async move {
+            gather(driver, |_, ()| ()).await;
+            ending.conclude(Some(()))
+        });
+        AsyncLoop { run, desk }
+    }
+
+    /// As [`try_for_each_async`](crate::parallel::try_for_each_async), with these options.
+    ///
+    /// # Errors
+    /// When it is awaited: every error that a body returned and every panic, by position; a cancellation.
+    pub fn try_for_each_async<S, Fut, Err>(
+        &self,
+        source: S,
+        body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
+    ) -> AsyncLoop<'a, Result<(), Failures<Err>>>
+    where
+        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        Fut: Future<Output = Result<(), Err>> + Send + 'static,
+        Err: Send + 'static,
+    {
+        let (driver, desk) = self.async_driver(source, body);
+        let ending = self.ending();
+        let run = Box::pin(async move { try_gather(driver, ending, |_, ()| ()).await });
+        AsyncLoop { run, desk }
+    }
+
+    /// As [`map_async`](crate::parallel::map_async), with these options.
+    pub fn map_async<S, Fut>(
+        &self,
+        source: S,
+        body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
+    ) -> AsyncLoop<'a, E::Output<Vec<Fut::Output>>>
+    where
+        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        Fut: Future<Output: Send + 'static> + Send + 'static,
+    {
+        let (driver, desk) = self.async_driver(source, body);
+        let ending = self.ending();
+        let run = Box::pin(async move {
+            let mut values = Vec::new();
+            gather(driver, |position, value| values.push((position, value))).await;
+            ending.conclude(Some(in_order(values)))
+        });
+        AsyncLoop { run, desk }
+    }
+
+    /// As [`try_map_async`](crate::parallel::try_map_async), with these options.
+    ///
+    /// # Errors
+    /// When it is awaited: every error that a body returned and every panic, by position; a cancellation.
+    pub fn try_map_async<S, Fut, R, Err>(
+        &self,
+        source: S,
+        body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
+    ) -> AsyncLoop<'a, Result<Vec<R>, Failures<Err>>>
+    where
+        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        Fut: Future<Output = Result<R, Err>> + Send + 'static,
+        R: Send + 'static,
+        Err: Send + 'static,
+    {
+        let (driver, desk) = self.async_driver(source, body);
+        let ending = self.ending();
+        let run = Box::pin(async move {
+            let mut values = Vec::new();
+            let keep = |position, value| values.push((position, value));
+            try_gather(driver, ending, keep).await?;
+            Ok(in_order(values))
+        });
+        AsyncLoop { run, desk }
+    }
+
+    /// What runs the items, and what is shared with handles.
+    pub(super) fn async_driver<S, F, Fut>(
+        &self,
+        source: S,
+        body: F,
+    ) -> (Driver<'a, S, F, Fut::Output>, Arc<Desk>)
+    where
+        S: AsyncSource<Item: Send + 'static>,
+        F: Fn(S::Item) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: Send + 'static> + Send + 'static,
+    {
+        let desk = Arc::default();
+        let conditions = Conditions {
+            limits: self.limits(),
+            runtime: self.chosen_runtime(),
+            until_cancelled: self.ending().token().map(Token::cancelled),
+        };
+        let driver = Driver::new(source, body, conditions, &desk);
+        (driver, desk)
+    }
+}
+
+/// Runs all items, unless the loop is cancelled. Panics go on.
+async fn gather<S, F, Fut>(
+    mut driver: Driver<'_, S, F, Fut::Output>,
+    mut keep: impl FnMut(u64, Fut::Output),
+) where
+    S: AsyncSource<Item: Send + 'static>,
+    F: Fn(S::Item) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output: Send + 'static> + Send + 'static,
+{
+    let mut panics: Vec<Payload> = Vec::new();
+    while let Some((position, outcome)) = driver.next().await {
+        match outcome {
+            Ok(value) => keep(position, value),
+            Err(payload) => panics.push(payload),
+        }
+    }
+    resume_all(panics);
+}
+
+/// Runs all items until one fails.
+async fn try_gather<S, F, Fut, R, Err>(
+    mut driver: Driver<'_, S, F, Fut::Output>,
+    ending: impl Ending,
+    mut keep: impl FnMut(u64, R),
+) -> Result<(), Failures<Err>>
+where
+    S: AsyncSource<Item: Send + 'static>,
+    F: Fn(S::Item) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<R, Err>> + Send + 'static,
+    R: Send + 'static,
+    Err: Send + 'static,
+{
+    let gathered = Gathered::new();
+    while let Some((position, outcome)) = driver.next().await {
+        match gathered.sort_out(position, outcome) {
+            Some(value) => keep(position, value),
+            None => driver.stop(),
+        }
+    }
+    gathered.conclude(Some(()), ending.cancelled())
+}
+
+fn in_order<T>(mut values: Vec<(u64, T)>) -> Vec<T> {
+    values.sort_unstable_by_key(|(position, _)| *position);
+    values.into_iter().map(|(_, value)| value).collect()
+}

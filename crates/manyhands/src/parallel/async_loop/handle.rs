@@ -1,0 +1,115 @@
+//! A view of an async loop while it runs, and the way to change its limits.
+
+use super::tuner::Limits;
+use crate::sync::{Mutex, lock};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::task::Waker;
+
+/// Tells how an async loop gets on, and changes how many of its items may run at once.
+///
+/// Made by [`AsyncLoop::handle`](super::AsyncLoop::handle) and
+/// [`AsyncResults::handle`](super::AsyncResults::handle); copies are of the same loop.
+#[derive(Debug, Clone)]
+pub struct LoopHandle {
+    desk: Arc<Desk>,
+}
+
+/// What a loop and its handles share.
+#[derive(Debug, Default)]
+pub(super) struct Desk(Mutex<Papers>);
+
+#[derive(Debug, Default)]
+struct Papers {
+    /// To be taken over by the loop.
+    new_limits: Option<Limits>,
+    waker: Option<Waker>,
+    shown: Progress,
+}
+
+/// What a loop shows of itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Progress {
+    pub(super) concurrency: usize,
+    pub(super) running: usize,
+    pub(super) begun: u64,
+}
+
+impl LoopHandle {
+    pub(super) fn new(desk: &Arc<Desk>) -> Self {
+        Self {
+            desk: Arc::clone(desk),
+        }
+    }
+
+    /// From now on exactly so many items run at once, if there are so many. Above that, no new ones begin;
+    /// those that run go on.
+    ///
+    /// # Panics
+    /// If `count` is 0.
+    pub fn set_concurrency(&self, count: usize) {
+        self.desk.change(Limits::new(count, count));
+    }
+
+    /// From now on the number of items that run at once is found between these limits.
+    ///
+    /// # Panics
+    /// If the lower one is 0 or above the higher one.
+    pub fn set_concurrency_between(&self, limits: RangeInclusive<usize>) {
+        self.desk
+            .change(Limits::new(*limits.start(), *limits.end()));
+    }
+
+    /// How many items may run at once, as the loop last decided; 0 before it is first polled.
+    #[must_use]
+    pub fn concurrency(&self) -> usize {
+        lock(&self.desk.0).shown.concurrency
+    }
+
+    /// How many items run, as the loop last knew.
+    #[must_use]
+    pub fn running(&self) -> usize {
+        lock(&self.desk.0).shown.running
+    }
+
+    /// How many items have begun.
+    #[must_use]
+    pub fn begun(&self) -> u64 {
+        lock(&self.desk.0).shown.begun
+    }
+}
+
+impl Desk {
+    fn change(&self, limits: Limits) {
+        let waker = {
+            let mut papers = lock(&self.0);
+            papers.new_limits = Some(limits);
+            papers.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// The loop's look at what was changed; `waker` is told of the next change.
+    pub(super) fn take_limits(&self, waker: &Waker) -> Option<Limits> {
+        let mut papers = lock(&self.0);
+        let limits = papers.new_limits.take();
+        let is_known = papers
+            .waker
+            .as_ref()
+            .is_some_and(|known| known.will_wake(waker));
+        let before = if is_known {
+            None
+        } else {
+            papers.waker.replace(waker.clone())
+        };
+        drop(papers);
+        drop(before);
+        limits
+    }
+
+    pub(super) fn show(&self, progress: Progress) {
+        lock(&self.0).shown = progress;
+    }
+}

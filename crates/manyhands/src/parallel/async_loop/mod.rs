@@ -1,0 +1,220 @@
+//! Loops whose bodies are futures: as many at once as the other side takes.
+//!
+//! A loop is itself a future, and does nothing until it is awaited, or run to its end by
+//! [`task::block_on`](crate::task::block_on). Each item is a task of its own, so that bodies use every
+//! worker. Nothing is read ahead: an item is taken from its source when it begins.
+//!
+//! # Concurrency
+//! Without options the number of items that run at once is found while the loop runs: it begins with 32,
+//! grows as long as more items at once get more done, and shrinks to the smallest number that gets as much
+//! done. [`degree_of_parallelism`](super::Options::degree_of_parallelism) sets it,
+//! [`concurrency_between`](super::Options::concurrency_between) limits it, and a [`LoopHandle`] changes
+//! either while the loop runs.
+//!
+//! # Failures
+//! After the first failure no item begins, those that run are dropped at their next suspension, and the
+//! loop ends when all are gone. Every panic that happened until then is reported, and by the `try_` forms
+//! every error, with its position. A panic of the source is reported with the position of the item that it
+//! did not give. A cancellation does the same; results of items that ended before it are dropped.
+//!
+//! # Dropping
+//! A loop that is dropped cancels its items: each is dropped where tasks run, at its next suspension at the
+//! latest, and not polled after that.
+
+mod driver;
+mod future;
+mod handle;
+mod source;
+mod stream;
+mod tuner;
+
+pub use future::AsyncLoop;
+pub use handle::LoopHandle;
+pub use source::{AsyncSource, FromStream, from_stream};
+pub use stream::AsyncResults;
+pub(super) use tuner::Limits;
+
+use crate::parallel::{Failures, options};
+use std::ops::Range;
+
+/// Runs `body`'s future for each item of a source, as many at once as get the most done.
+///
+/// # Cost
+/// A task for each item, with two more small allocations to wait for it.
+///
+/// # Panics
+/// When it is awaited, if items or the source panicked: a single panic goes on as it was, several as an
+/// [`AggregatePanic`](crate::AggregatePanic).
+///
+/// # Cancellation
+/// Dropping the loop cancels its items.
+///
+/// # Examples
+/// ```
+/// use manyhands::{parallel, task, time};
+/// use std::time::Duration;
+///
+/// let calls = parallel::for_each_async(["a", "b", "c"], |_url| async {
+///     time::sleep(Duration::from_millis(1)).await;
+/// });
+/// task::block_on(calls);
+/// ```
+#[doc(alias = "Parallel.ForEachAsync")]
+#[doc(alias = "for_each_concurrent")]
+#[doc(alias = "buffer_unordered")]
+pub fn for_each_async<'a, S, Fut>(
+    source: S,
+    body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
+) -> AsyncLoop<'a, ()>
+where
+    S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+    Fut: Future<Output = ()> + Send + 'static,
+{
+    options().for_each_async(source, body)
+}
+
+/// Runs `body`'s future for each index of a range. See [`for_each_async`].
+///
+/// # Examples
+/// ```
+/// use manyhands::{parallel, task};
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicU32, Ordering};
+///
+/// let total = Arc::new(AtomicU32::new(0));
+/// let adding = Arc::clone(&total);
+/// task::block_on(parallel::for_range_async(0..100_u32, move |i| {
+///     let adding = Arc::clone(&adding);
+///     async move { adding.fetch_add(i, Ordering::Relaxed); }
+/// }));
+/// assert_eq!(total.load(Ordering::Relaxed), 4_950);
+/// ```
+#[doc(alias = "Parallel.ForAsync")]
+pub fn for_range_async<'a, T, Fut>(
+    range: Range<T>,
+    body: impl Fn(T) -> Fut + Send + Sync + 'static,
+) -> AsyncLoop<'a, ()>
+where
+    Range<T>: Iterator<Item = T>,
+    T: Send + 'static,
+    Fut: Future<Output = ()> + Send + 'static,
+{
+    options().for_each_async(range, body)
+}
+
+/// Like [`for_each_async`], with bodies that can fail.
+///
+/// # Errors
+/// When it is awaited: every error that a body returned and every panic, by position. After the first one
+/// no item begins, and those that run are cancelled.
+///
+/// # Examples
+/// ```
+/// use manyhands::{parallel, task};
+/// let checked = parallel::try_for_each_async(["1", "x"], |text| async {
+///     text.parse::<i32>().map(drop)
+/// });
+/// assert_eq!(task::block_on(checked).unwrap_err().errors().next().unwrap().0, 1);
+/// ```
+pub fn try_for_each_async<'a, S, Fut, E>(
+    source: S,
+    body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
+) -> AsyncLoop<'a, Result<(), Failures<E>>>
+where
+    S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+    Fut: Future<Output = Result<(), E>> + Send + 'static,
+    E: Send + 'static,
+{
+    options().try_for_each_async(source, body)
+}
+
+/// Collects what the bodies give, in the order of the source. See [`for_each_async`].
+///
+/// # Panics
+/// As [`for_each_async`]. Results already made are dropped.
+///
+/// # Examples
+/// ```
+/// use manyhands::{parallel, task};
+/// let squares = parallel::map_async(0..4, |i| async move { i * i });
+/// assert_eq!(task::block_on(squares), [0, 1, 4, 9]);
+/// ```
+#[doc(alias = "Task.WhenAll")]
+pub fn map_async<'a, S, Fut>(
+    source: S,
+    body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
+) -> AsyncLoop<'a, Vec<Fut::Output>>
+where
+    S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+    Fut: Future<Output: Send + 'static> + Send + 'static,
+{
+    options().map_async(source, body)
+}
+
+/// Like [`map_async`], with bodies that can fail.
+///
+/// # Errors
+/// As [`try_for_each_async`]. Results already made are dropped.
+pub fn try_map_async<'a, S, Fut, R, E>(
+    source: S,
+    body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
+) -> AsyncLoop<'a, Result<Vec<R>, Failures<E>>>
+where
+    S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+    Fut: Future<Output = Result<R, E>> + Send + 'static,
+    R: Send + 'static,
+    E: Send + 'static,
+{
+    options().try_map_async(source, body)
+}
+
+/// A stream of what the bodies give, in the order of the source.
+///
+/// Results that wait for an earlier one, or for somebody to take them, are kept; there are never more than
+/// twice as many items begun and not given as may run at once. Errors that bodies return are values like
+/// any other and end nothing.
+///
+/// # Panics
+/// When it is polled, after items or the source panicked: then the other items are cancelled, and results
+/// already made are dropped.
+///
+/// # Cancellation
+/// Dropping the stream cancels its items.
+///
+/// # Examples
+/// ```
+/// use manyhands::{parallel, task};
+/// let mut results = parallel::stream_async(1..=3, |i| async move { i * 10 });
+/// task::block_on(async {
+///     assert_eq!(results.next().await, Some(10));
+///     assert_eq!(results.next().await, Some(20));
+/// });
+/// ```
+#[doc(alias = "buffered")]
+pub fn stream_async<'a, S, Fut>(
+    source: S,
+    body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
+) -> AsyncResults<'a, Fut::Output>
+where
+    S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+    Fut: Future<Output: Send + 'static> + Send + 'static,
+{
+    options().stream_async(source, body)
+}
+
+/// A stream of what the bodies give, as they end. Otherwise as [`stream_async`].
+///
+/// # Panics
+/// As [`stream_async`].
+#[doc(alias = "buffer_unordered")]
+#[doc(alias = "WhenEach")]
+pub fn stream_async_unordered<'a, S, Fut>(
+    source: S,
+    body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
+) -> AsyncResults<'a, Fut::Output>
+where
+    S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+    Fut: Future<Output: Send + 'static> + Send + 'static,
+{
+    options().stream_async_unordered(source, body)
+}

@@ -1,0 +1,110 @@
+//! What an async loop can run over: iterators, and streams by [`from_stream`].
+
+use futures_core::Stream;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Something an async loop can run over: whatever can be iterated over, and [`from_stream`]. Sealed.
+///
+/// An item is taken only when it can begin at once. An iterator is advanced where the loop's future is
+/// polled, so it should not block; a source that waits is a stream.
+pub trait AsyncSource: sealed::Pull {}
+
+impl<S: sealed::Pull> AsyncSource for S {}
+
+/// A stream as a source; made by [`from_stream`].
+pub struct FromStream<S>(S);
+
+/// Loops over a stream's items as they come.
+///
+/// # Cost
+/// An allocation.
+///
+/// # Examples
+/// ```
+/// use manyhands::{channel, parallel, task};
+/// let (sender, receiver) = channel::unbounded();
+/// for word in ["many", "hands"] {
+///     sender.try_send(word).unwrap();
+/// }
+/// drop(sender);
+/// let lengths = parallel::map_async(parallel::from_stream(receiver.into_stream()), |word| async { word.len() });
+/// assert_eq!(task::block_on(lengths), [4, 5]);
+/// ```
+#[doc(alias = "IAsyncEnumerable")]
+pub fn from_stream<S: Stream>(stream: S) -> FromStream<S> {
+    FromStream(stream)
+}
+
+impl<S> fmt::Debug for FromStream<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FromStream").finish_non_exhaustive()
+    }
+}
+
+pub(super) mod sealed {
+    use super::{Context, Poll};
+
+    /// A source.
+    pub trait Pull: Sized {
+        /// What the body is given.
+        type Item;
+        /// What gives the items.
+        type Items: PollItem<Item = Self::Item>;
+
+        /// Gets ready.
+        fn into_items(self) -> Self::Items;
+    }
+
+    /// Gives items one by one.
+    pub trait PollItem {
+        /// What the body is given.
+        type Item;
+
+        /// The next item.
+        fn poll_item(&mut self, context: &mut Context<'_>) -> Poll<Option<Self::Item>>;
+    }
+}
+
+/// An iterator's items.
+#[derive(Debug)]
+pub struct Iterated<I>(I);
+
+impl<I: IntoIterator> sealed::Pull for I {
+    type Item = I::Item;
+    type Items = Iterated<I::IntoIter>;
+
+    fn into_items(self) -> Self::Items {
+        Iterated(self.into_iter())
+    }
+}
+
+impl<I: Iterator> sealed::PollItem for Iterated<I> {
+    type Item = I::Item;
+
+    fn poll_item(&mut self, _context: &mut Context<'_>) -> Poll<Option<I::Item>> {
+        Poll::Ready(self.0.next())
+    }
+}
+
+/// A stream's items.
+#[derive(Debug)]
+pub struct Streamed<S>(Pin<Box<S>>);
+
+impl<S: Stream> sealed::Pull for FromStream<S> {
+    type Item = S::Item;
+    type Items = Streamed<S>;
+
+    fn into_items(self) -> Self::Items {
+        Streamed(Box::pin(self.0))
+    }
+}
+
+impl<S: Stream> sealed::PollItem for Streamed<S> {
+    type Item = S::Item;
+
+    fn poll_item(&mut self, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
+        self.0.as_mut().poll_next(context)
+    }
+}

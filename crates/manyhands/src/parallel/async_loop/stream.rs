@@ -1,0 +1,219 @@
+//! Async loops as streams of their results, in order or as they end.
+
+use super::AsyncSource;
+use super::driver::{Driver, Outcome};
+use super::handle::{Desk, LoopHandle};
+use crate::job::{Payload, resume_all};
+use crate::parallel::consumer::Ending;
+use crate::parallel::options::Options;
+use futures_core::Stream;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// The results of an async loop, one by one. Items begin only while it is polled.
+#[must_use = "streams do nothing unless polled"]
+pub struct AsyncResults<'a, T> {
+    results: Pin<Box<dyn Stream<Item = T> + Send + 'a>>,
+    desk: Arc<Desk>,
+}
+
+impl<T> AsyncResults<'_, T> {
+    /// The next result; `None` after the last one.
+    pub async fn next(&mut self) -> Option<T> {
+        poll_fn(|context| self.results.as_mut().poll_next(context)).await
+    }
+
+    /// A way to watch the loop, and to change how many items run at once, from anywhere.
+    #[must_use]
+    pub fn handle(&self) -> LoopHandle {
+        LoopHandle::new(&self.desk)
+    }
+}
+
+impl<T> Stream for AsyncResults<'_, T> {
+    type Item = T;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        self.results.as_mut().poll_next(context)
+    }
+}
+
+impl<T> fmt::Debug for AsyncResults<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AsyncResults")
+            .field("concurrency", &self.handle().concurrency())
+            .field("running", &self.handle().running())
+            .field("begun", &self.handle().begun())
+            .finish_non_exhaustive()
+    }
+}
+
+/// In which order results are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    OfSource,
+    OfEnds,
+}
+
+/// The stream behind [`AsyncResults`].
+struct Results<D, R, E> {
+    driver: Option<D>,
+    order: Order,
+    /// Ended and not given yet. By position, or, if the source's order does not matter, by end.
+    ended: BTreeMap<u64, R>,
+    /// Results that have been given.
+    given: u64,
+    /// Results that have been put into `ended`.
+    kept: u64,
+    panics: Vec<Payload>,
+    ending: E,
+}
+
+/// What the stream needs of its driver.
+trait Drive {
+    type Value;
+
+    fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+        room_max: usize,
+    ) -> Poll<Option<Outcome<Self::Value>>>;
+
+    fn concurrency(&self) -> usize;
+}
+
+impl<S, F, Fut> Drive for Driver<'_, S, F, Fut::Output>
+where
+    S: AsyncSource<Item: Send + 'static>,
+    F: Fn(S::Item) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output: Send + 'static> + Send + 'static,
+{
+    type Value = Fut::Output;
+
+    fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+        room_max: usize,
+    ) -> Poll<Option<Outcome<Fut::Output>>> {
+        self.poll_next(context, room_max)
+    }
+
+    fn concurrency(&self) -> usize {
+        self.concurrency()
+    }
+}
+
+impl<D: Drive, E: Ending> Results<D, D::Value, E> {
+    /// Takes everything that has ended, and lets new items begin. Ready when all have.
+    fn poll_driver(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        while let Some(driver) = &mut self.driver {
+            let room = (2 * driver.concurrency()).saturating_sub(self.ended.len());
+            match driver.poll(context, room) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Some((position, Ok(value)))) => {
+                    let place = match self.order {
+                        Order::OfSource => position,
+                        Order::OfEnds => self.kept,
+                    };
+                    self.ended.insert(place, value);
+                    self.kept += 1;
+                }
+                Poll::Ready(Some((_, Err(payload)))) => self.panics.push(payload),
+                Poll::Ready(None) => return Poll::Ready(()),
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// The next result to give, if it is there.
+    fn take_next(&mut self) -> Option<D::Value> {
+        let value = self.ended.remove(&self.given)?;
+        self.given += 1;
+        Some(value)
+    }
+}
+
+impl<D: Drive, E: Ending> Unpin for Results<D, D::Value, E> {}
+
+impl<D: Drive, E: Ending> Stream for Results<D, D::Value, E> {
+    type Item = E::Output<D::Value>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        let polled = this.poll_driver(context);
+        let cancelled = this.ending.cancelled();
+        if this.panics.is_empty()
+            && cancelled.is_none()
+            && let Some(value) = this.take_next()
+        {
+            return Poll::Ready(Some(this.ending.conclude(Some(value))));
+        }
+        if polled.is_pending() {
+            return Poll::Pending;
+        }
+        if this.driver.take().is_none() {
+            return Poll::Ready(None);
+        }
+        this.ended.clear();
+        resume_all(std::mem::take(&mut this.panics));
+        let last = cancelled.map(|_| this.ending.conclude(None));
+        Poll::Ready(last)
+    }
+}
+
+impl<'a, E: Ending + Send + 'a> Options<'a, E> {
+    /// As [`stream_async`](crate::parallel::stream_async), with these options. After a cancellation the
+    /// stream ends with the error.
+    pub fn stream_async<S, Fut>(
+        &self,
+        source: S,
+        body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
+    ) -> AsyncResults<'a, E::Output<Fut::Output>>
+    where
+        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        Fut: Future<Output: Send + 'static> + Send + 'static,
+    {
+        self.results(source, body, Order::OfSource)
+    }
+
+    /// As [`stream_async_unordered`](crate::parallel::stream_async_unordered), with these options. After a
+    /// cancellation the stream ends with the error.
+    pub fn stream_async_unordered<S, Fut>(
+        &self,
+        source: S,
+        body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
+    ) -> AsyncResults<'a, E::Output<Fut::Output>>
+    where
+        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        Fut: Future<Output: Send + 'static> + Send + 'static,
+    {
+        self.results(source, body, Order::OfEnds)
+    }
+
+    fn results<S, Fut>(
+        &self,
+        source: S,
+        body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
+        order: Order,
+    ) -> AsyncResults<'a, E::Output<Fut::Output>>
+    where
+        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        Fut: Future<Output: Send + 'static> + Send + 'static,
+    {
+        let (driver, desk) = self.async_driver(source, body);
+        let results = Box::pin(Results {
+            driver: Some(driver),
+            order,
+            ended: BTreeMap::new(),
+            given: 0,
+            kept: 0,
+            panics: Vec::new(),
+            ending: self.ending(),
+        });
+        AsyncResults { results, desk }
+    }
+}

@@ -1,0 +1,476 @@
+//! How many items of an async loop run at once: found while it runs, from what the items take.
+//!
+//! A pure state machine: it is told when items begin and end, and says how many may run. It does no waiting
+//! and reads no clock.
+//!
+//! # Method
+//! Items that begin at a level of `n` while more than half of `n` run are its *cohort*. When most of them have ended,
+//! Little's law (J. D. C. Little, "A proof for the queuing formula L = λW", 1961) gives the rate of that
+//! level: how many ran, divided by the mean time that the items took. A loop that runs short of items learns nothing. Whether a level is worth it is decided by comparing the
+//! rate with what it would be if items did not disturb each other, as TCP Vegas does (L. Brakmo, S. O'Malley
+//! and L. Peterson, 1994), and levels grow by doubling, as in slow start (V. Jacobson, "Congestion avoidance
+//! and control", 1988). Where the rate does not grow, the lowest level that has it is looked for.
+//!
+//! One rule is our own. The first level is low, because the other side may be small; but where items take
+//! very different times, waiting for most of them would take too long. A server that is saturated delays
+//! all items alike, or the later ones more: so if the earliest ends are far apart, and not those of the
+//! items that began first, four times as many are let in at once.
+
+use std::time::{Duration, Instant};
+
+/// How many may run at once, at least and at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::parallel) struct Limits {
+    pub(super) min: usize,
+    pub(super) max: usize,
+}
+
+impl Limits {
+    /// What is found while running lies between these.
+    pub(in crate::parallel) const FOUND: Self = Self {
+        min: 1,
+        max: FOUND_MAX,
+    };
+
+    /// These limits.
+    ///
+    /// # Panics
+    /// If `min` is 0 or above `max`.
+    pub(in crate::parallel) fn new(min: usize, max: usize) -> Self {
+        assert!(min > 0, "an async loop runs at least 1 item at once");
+        assert!(
+            min <= max,
+            "the least number of items at once is above the largest"
+        );
+        Self { min, max }
+    }
+
+    fn clamp(self, level: usize) -> usize {
+        level.clamp(self.min, self.max)
+    }
+}
+
+/// The state machine.
+#[derive(Debug)]
+pub(super) struct Tuner {
+    limits: Limits,
+    phase: Phase,
+    /// The level that is thought best, once there is one.
+    settled: Option<Measured>,
+    opening: Opening,
+    cohort: Cohort,
+    /// Tells the items of this cohort from those of earlier ones.
+    epoch: u64,
+}
+
+/// What the present cohort is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Nothing is known.
+    First,
+    /// Nothing is known, but that items take very different times.
+    Leapt,
+    /// Does a lower level do as well? What is above has been tried if the flag says so.
+    Down { top_is_known: bool },
+    /// Does a higher level do better?
+    Up,
+    /// The settled level is used, for so many more cohorts.
+    Hold { cohorts: u32, next: Probe },
+    /// A little more or less is tried.
+    Probing(Probe),
+}
+
+/// Which way to look next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Probe {
+    Above,
+    Below,
+}
+
+/// What a level achieves.
+#[derive(Debug, Clone, Copy)]
+struct Measured {
+    level: usize,
+    /// How many really ran when the items began, on average.
+    running: f64,
+    /// Items in a second.
+    rate: f64,
+}
+
+/// The very first items.
+#[derive(Debug, Default)]
+struct Opening {
+    ended: usize,
+    first_taken: Option<Duration>,
+    /// The sum of the places of those that ended, in the order in which they were polled.
+    places: usize,
+}
+
+/// The items from whose times the rate of a level is learnt.
+#[derive(Debug, Default)]
+struct Cohort {
+    level: usize,
+    /// So many items are let in all at once before the cohort begins: what those take says little about
+    /// items that begin one by one.
+    to_skip: usize,
+    size: usize,
+    begun: usize,
+    /// How many ran when they began, in sum.
+    running: usize,
+    ended: usize,
+    /// What the ended ones took.
+    taken: Duration,
+    /// When those that run began, counted from `origin`, in sum.
+    running_since: Duration,
+    origin: Option<Instant>,
+}
+
+/// Given to an item when it begins, and back when it ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ticket {
+    began: Instant,
+    /// The cohort that the item belongs to, if any.
+    epoch: Option<u64>,
+}
+
+impl Tuner {
+    pub(super) fn new(limits: Limits) -> Self {
+        let mut tuner = Self {
+            limits,
+            phase: Phase::First,
+            settled: None,
+            opening: Opening::default(),
+            cohort: Cohort::default(),
+            epoch: 0,
+        };
+        tuner.go_to(FIRST_LEVEL, Phase::First);
+        tuner
+    }
+
+    /// How many items may run now.
+    pub(super) fn level(&self) -> usize {
+        self.cohort.level
+    }
+
+    /// Changes the limits; what was found is looked for again if it may now be different.
+    pub(super) fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+        self.settled = None;
+        self.go_to(self.cohort.level, Phase::Leapt);
+    }
+
+    /// An item begins beside `running` others.
+    pub(super) fn begin(&mut self, now: Instant, running: usize) -> Ticket {
+        let is_full = (running + 1) * 2 > self.cohort.level;
+        let is_skipped = self.cohort.to_skip > 0;
+        self.cohort.to_skip = self.cohort.to_skip.saturating_sub(1);
+        let is_counted = is_full && !is_skipped && self.cohort.begun < self.cohort.size;
+        if is_counted {
+            self.cohort.begin(now, running + 1);
+        }
+        Ticket {
+            began: now,
+            epoch: is_counted.then_some(self.epoch),
+        }
+    }
+
+    /// An item has ended. `place` says how many were polled before it.
+    pub(super) fn end(&mut self, ticket: Ticket, place: usize, now: Instant) {
+        if self.limits.min == self.limits.max {
+            return;
+        }
+        let taken = now.saturating_duration_since(ticket.began);
+        if self.phase == Phase::First && place < self.cohort.level {
+            self.opening.end(place, taken);
+            if self.opening.ends_are_far_apart(taken, self.cohort.level) {
+                return self.go_to(self.cohort.level * LEAP, Phase::Leapt);
+            }
+        }
+        if ticket.epoch == Some(self.epoch) {
+            self.cohort.end(ticket.began, taken);
+            if self.cohort.is_complete() {
+                self.decide(self.cohort.measure(now));
+            }
+        }
+    }
+
+    fn decide(&mut self, new: Measured) {
+        let Some(settled) = self.settled else {
+            return self.settle(new, |_| {
+                (
+                    new.level / 2,
+                    Phase::Down {
+                        top_is_known: false,
+                    },
+                )
+            });
+        };
+        // How much of what the higher level has above the lower one shows in the rates.
+        let (low, high) = if new.level < settled.level {
+            (new, settled)
+        } else {
+            (settled, new)
+        };
+        let rises = high.rate / low.rate;
+        let is_worth_it = rises > 1.0 + (high.running / low.running - 1.0) * WORTH;
+        match self.phase {
+            Phase::First | Phase::Leapt => self.hold(new, Probe::Above),
+            Phase::Down { .. } if rises < SAME => self.settle(new, |new| {
+                (new.level / 2, Phase::Down { top_is_known: true })
+            }),
+            Phase::Down {
+                top_is_known: false,
+            } if is_worth_it => self.go_to(settled.level * 2, Phase::Up),
+            Phase::Up if is_worth_it => self.settle(new, |new| (new.level * 2, Phase::Up)),
+            Phase::Hold { cohorts, next } => self.keep(settled, new, cohorts, next),
+            Phase::Probing(Probe::Above) if is_worth_it => {
+                self.settle(new, |new| (above(new.level), Phase::Probing(Probe::Above)));
+            }
+            Phase::Probing(Probe::Below) if rises < SAME => {
+                self.settle(new, |new| (below(new.level), Phase::Probing(Probe::Below)));
+            }
+            Phase::Probing(Probe::Below) => self.hold(settled, Probe::Above),
+            Phase::Down { .. } | Phase::Up | Phase::Probing(Probe::Above) => {
+                self.hold(settled, Probe::Below);
+            }
+        }
+    }
+
+    /// Takes `new` for the best level so far, and goes on to what `next` says; holds it if that is no other.
+    fn settle(&mut self, new: Measured, next: impl FnOnce(Measured) -> (usize, Phase)) {
+        self.settled = Some(new);
+        let (level, phase) = next(new);
+        if self.limits.clamp(level) == new.level {
+            self.hold(new, Probe::Above);
+        } else {
+            self.go_to(level, phase);
+        }
+    }
+
+    fn hold(&mut self, settled: Measured, next: Probe) {
+        self.settled = Some(settled);
+        let cohorts = HOLD_COHORTS;
+        self.go_to(settled.level, Phase::Hold { cohorts, next });
+    }
+
+    /// Another cohort at the settled level.
+    fn keep(&mut self, before: Measured, now: Measured, cohorts: u32, next: Probe) {
+        self.settled = Some(now);
+        if now.rate < before.rate * FALLEN {
+            let top_is_known = true;
+            return self.go_to(now.level / 2, Phase::Down { top_is_known });
+        }
+        if cohorts > 1 {
+            let cohorts = cohorts - 1;
+            return self.go_to(now.level, Phase::Hold { cohorts, next });
+        }
+        let level = match next {
+            Probe::Above => above(now.level),
+            Probe::Below => below(now.level),
+        };
+        self.go_to(level, Phase::Probing(next));
+    }
+
+    fn go_to(&mut self, level: usize, phase: Phase) {
+        let level = self.limits.clamp(level);
+        self.phase = phase;
+        self.epoch += 1;
+        let bursts = matches!(phase, Phase::First | Phase::Leapt);
+        self.cohort = Cohort {
+            level,
+            to_skip: if bursts { level } else { 0 },
+            size: (level / 2).max(level.clamp(COHORT_MIN, COHORT_ENOUGH)),
+            ..Cohort::default()
+        };
+    }
+}
+
+impl Cohort {
+    fn begin(&mut self, now: Instant, running: usize) {
+        let origin = *self.origin.get_or_insert(now);
+        self.begun += 1;
+        self.running += running;
+        self.running_since += now.saturating_duration_since(origin);
+    }
+
+    fn end(&mut self, began: Instant, taken: Duration) {
+        let since = self.origin.map_or(Duration::ZERO, |origin| {
+            began.saturating_duration_since(origin)
+        });
+        self.running_since = self.running_since.saturating_sub(since);
+        self.ended += 1;
+        self.taken += taken;
+    }
+
+    /// Waiting for the last ones could take for ever.
+    fn is_complete(&self) -> bool {
+        self.ended >= self.size - self.size / 8
+    }
+
+    /// What runs still is counted like those that have ended, or with what it has taken so far, if that is
+    /// more.
+    fn measure(&self, now: Instant) -> Measured {
+        let age = self.origin.map_or(Duration::ZERO, |origin| {
+            now.saturating_duration_since(origin)
+        });
+        let running = (self.begun - self.ended) as f64;
+        let ended = self.taken.as_secs_f64();
+        let so_far = age.as_secs_f64() * running - self.running_since.as_secs_f64();
+        let expected = ended / self.ended as f64 * running;
+        let taken = (ended + so_far.max(expected)).max(SHORTEST_SECS);
+        Measured {
+            level: self.level,
+            running: self.running as f64 / self.begun as f64,
+            rate: self.running as f64 / taken,
+        }
+    }
+}
+
+impl Opening {
+    fn end(&mut self, place: usize, taken: Duration) {
+        self.ended += 1;
+        self.places += place;
+        self.first_taken.get_or_insert(taken);
+    }
+
+    /// Whether the first ends are so far apart that the times of all must be very different: at this pace
+    /// the last one would take more than two and a half times as long as the first. A queue lets items out
+    /// like that too, but in the order in which they came.
+    fn ends_are_far_apart(&self, taken: Duration, level: usize) -> bool {
+        let Some(first) = self.first_taken else {
+            return false;
+        };
+        let is_in_order = self.places * 4 < level * self.ended;
+        if self.ended < 2 || self.ended > level / 2 || is_in_order {
+            return false;
+        }
+        let later = taken.saturating_sub(first).as_secs_f64();
+        let pace = later * level as f64 / (self.ended - 1) as f64;
+        pace > first.as_secs_f64() * FAR_APART
+    }
+}
+
+/// A quarter more.
+fn above(level: usize) -> usize {
+    level + level.div_ceil(4)
+}
+
+/// A quarter less.
+fn below(level: usize) -> usize {
+    level - level.div_ceil(4)
+}
+
+/// Few enough for a server that takes 16 at once, many enough to learn from.
+const FIRST_LEVEL: usize = 32;
+/// From this times as many items, if the first ones take very different times.
+const LEAP: usize = 4;
+/// See `Opening::ends_are_far_apart`.
+const FAR_APART: f64 = 1.5;
+/// More is never found by itself: sockets and memory are not endless.
+const FOUND_MAX: usize = 1024;
+/// Items from which a rate is learnt, at least.
+const COHORT_MIN: usize = 8;
+/// Half the level is enough where that is more than this.
+const COHORT_ENOUGH: usize = 32;
+/// The part of what more items at once could bring that makes them worth it.
+const WORTH: f64 = 0.6;
+/// Rates this near to each other are the same.
+const SAME: f64 = 1.15;
+/// A rate that has fallen to this part of what it was: the other side has changed.
+const FALLEN: f64 = 0.7;
+/// Cohorts at the settled level between two looks beside it.
+const HOLD_COHORTS: u32 = 8;
+/// Keeps rates finite.
+const SHORTEST_SECS: f64 = 1e-9;
+
+#[cfg(test)]
+mod tests {
+    use super::{Limits, Tuner};
+    use std::collections::BTreeMap;
+    use std::time::{Duration, Instant};
+
+    /// Runs so many items against a server that says how many microseconds an item takes, given its number
+    /// and how many run; returns the levels, as they change.
+    fn levels(limits: Limits, items: u64, server: impl Fn(u64, usize) -> u64) -> Vec<usize> {
+        let origin = origin();
+        let at = |micros| origin + Duration::from_micros(micros);
+        let mut tuner = Tuner::new(limits);
+        let mut levels = vec![tuner.level()];
+        let mut running = BTreeMap::new();
+        let (mut now, mut begun) = (0, 0);
+        loop {
+            while begun < items && running.len() < tuner.level() {
+                let ticket = tuner.begin(at(now), running.len());
+                let end = now + server(begun, running.len() + 1);
+                running.insert((end, begun), ticket);
+                begun += 1;
+            }
+            let Some(((end, place), ticket)) = running.pop_first() else {
+                return levels;
+            };
+            now = end;
+            tuner.end(ticket, usize::try_from(place).unwrap(), at(now));
+            if levels.last() != Some(&tuner.level()) {
+                levels.push(tuner.level());
+            }
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "somewhere time must begin")]
+    fn origin() -> Instant {
+        Instant::now()
+    }
+
+    #[test]
+    fn what_does_not_interfere_doubles_up_to_the_limit() {
+        let found = levels(Limits::FOUND, 20_000, |_, _| 1_000);
+        assert_eq!(found[..7], [32, 16, 64, 128, 256, 512, 1_024]);
+    }
+
+    #[test]
+    fn a_saturated_server_is_brought_down_to_what_it_takes() {
+        let found = levels(Limits::FOUND, 2_000, |_, running| {
+            running.max(16) as u64 * 100
+        });
+        assert_eq!(found[..4], [32, 16, 8, 16]);
+        assert!(
+            found[3..].iter().all(|level| (12..=20).contains(level)),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn very_different_times_make_it_leap() {
+        let found = levels(Limits::FOUND, 100, |item, _| {
+            10_000 + item * 7_919 % 41 * 1_000
+        });
+        assert_eq!(found, [32, 128]);
+    }
+
+    #[test]
+    fn a_queue_does_not_make_it_leap() {
+        let found = levels(Limits::FOUND, 60, |_, running| running as u64 * 1_000);
+        assert!(found.iter().all(|level| *level <= 32), "{found:?}");
+    }
+
+    #[test]
+    fn a_loop_that_runs_short_learns_nothing() {
+        let mut tuner = Tuner::new(Limits::FOUND);
+        let start = origin();
+        for place in 0..1_000 {
+            let ticket = tuner.begin(start, 3);
+            tuner.end(ticket, place, start + Duration::from_millis(1));
+        }
+        assert_eq!(tuner.level(), 32);
+    }
+
+    #[test]
+    fn limits_hold_whatever_is_found() {
+        let found = levels(Limits::new(5, 40), 5_000, |_, _| 1_000);
+        assert!(
+            found.iter().all(|level| (5..=40).contains(level)),
+            "{found:?}"
+        );
+        assert_eq!(levels(Limits::new(7, 7), 5_000, |_, _| 1_000), [7]);
+    }
+}

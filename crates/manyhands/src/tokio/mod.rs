@@ -1,0 +1,29 @@
+//! Tokio's sockets and timers in tasks of this library; only with the feature `tokio`.
+//!
+//! What tokio offers asks for a tokio runtime around it, which watches sockets and the clock for it. Two ways
+//! to have one:
+//!
+//! - [`Builder::tokio`](crate::Builder::tokio): all tasks of a runtime have it around them.
+//! - [`compat`]: one future has it around it, whichever thread polls it.
+//!
+//! Tasks are still polled by this library's workers; tokio only tells them when to go on. One thread of the
+//! process does that, [`handle`]'s. It starts when it is first asked for, and sleeps while nothing happens.
+//!
+//! Which parts of tokio there are, such as `net` and `time`, is up to the program's own dependency on it.
+//!
+//! # What goes elsewhere
+//! - `tokio::spawn` spawns on tokio's one thread, not on the pool. Use [`task::spawn`](crate::task::spawn), and
+//!   keep long work away from there: all sockets wait for it.
+//! - `tokio::task::spawn_blocking`, and what is built on it, such as `tokio::fs` and the lookup of names, uses
+//!   tokio's own pool of threads. [`task::run`](crate::task::run) uses this one.
+//! - `tokio::task::spawn_local` and `block_in_place` panic, because no task here is one of tokio's.
+//! - A task that reads from a socket that always has more is not made to pause: tokio does that only for its
+//!   own tasks. [`task::yield_now`](crate::task::yield_now) does.
+//! - In a [simulation](crate::simulation) sockets and tokio's timers go by the real clock, and their wakes may
+//!   come when the simulation has already ended for want of anything to do.
+
+mod compat;
+mod driver;
+
+pub use compat::compat;
+pub use driver::handle;

@@ -1,0 +1,10 @@
+//! What other libraries do on the pool: tokio's sockets and timers, hyper's servers and clients, spawners of
+//! `futures`. Every wait has a deadline.
+
+#![expect(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
+
+mod server;
+mod spawner;
+mod support;
+mod surroundings;
+mod timer;

@@ -1,0 +1,132 @@
+//! Where tokio is around a thread, and where it is not.
+
+use crate::support::{as_task, in_time};
+use manyhands::tokio::{compat, handle};
+use manyhands::{Runtime, task};
+use std::io;
+use std::thread;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
+use tokio::time::{error::Elapsed, sleep, timeout};
+
+/// A line there and back over loopback.
+async fn echo() -> io::Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    let server = task::spawn(compat(async move {
+        let (mut stream, _from) = listener.accept().await?;
+        let mut line = [0; 5];
+        stream.read_exact(&mut line).await?;
+        stream.write_all(&line).await
+    }));
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(b"hello").await?;
+    let mut back = String::new();
+    stream.read_to_string(&mut back).await?;
+    server.await.expect("the server does not panic")?;
+    Ok(back)
+}
+
+#[test]
+fn sockets_work_in_the_tasks_of_a_runtime_with_tokio() {
+    assert_eq!(as_task(echo()).unwrap(), "hello");
+}
+
+#[test]
+fn sockets_work_in_block_on_of_a_thread_that_has_entered() {
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).tokio().build().unwrap();
+        let _entered = runtime.enter();
+        assert_eq!(task::block_on(echo()).unwrap(), "hello");
+    });
+}
+
+#[test]
+fn a_wrapped_future_has_tokio_around_it_on_any_runtime_and_thread() {
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let spawned = runtime.install(|| task::spawn(compat(echo())));
+        assert_eq!(spawned.join().unwrap().unwrap(), "hello");
+        assert_eq!(task::block_on(compat(echo())).unwrap(), "hello");
+        assert_eq!(pollster::block_on(compat(echo())).unwrap(), "hello");
+    });
+}
+
+#[test]
+fn tokio_s_timers_end_a_wait() {
+    let waited = as_task(async {
+        sleep(Duration::from_millis(2)).await;
+        timeout(Duration::from_millis(2), std::future::pending::<()>()).await
+    });
+    assert!(matches!(waited, Err(Elapsed { .. })));
+}
+
+#[test]
+fn a_task_runs_on_the_pool_and_what_tokio_spawns_on_tokio_s_thread() {
+    let name = || thread::current().name().map(str::to_owned);
+    let (before, spawned, after) = as_task(async move {
+        let before = name();
+        let spawned = tokio::spawn(async move { name() }).await.unwrap();
+        (before, spawned, name())
+    });
+    let is_worker_s =
+        |name: Option<String>| matches!(name.as_deref(), Some("manyhands-0" | "manyhands-1"));
+    assert_eq!(spawned.as_deref(), Some("manyhands-tokio"));
+    assert!(is_worker_s(before) && is_worker_s(after));
+}
+
+#[test]
+fn nothing_is_around_a_runtime_that_was_not_built_so() {
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let is_inside = || Handle::try_current().is_ok();
+        assert!(!runtime.install(|| task::run(is_inside)).join().unwrap());
+        let with_tokio = Runtime::builder().workers(1).tokio().build().unwrap();
+        assert!(with_tokio.install(is_inside));
+        assert!(!is_inside());
+    });
+}
+
+#[test]
+fn all_runtimes_share_one_tokio() {
+    let here = handle().unwrap().id();
+    assert_eq!(as_task(async { Handle::current().id() }), here);
+    assert_eq!(
+        in_time(|| task::block_on(compat(async { Handle::current().id() }))),
+        here
+    );
+}
+
+#[test]
+fn sockets_outlive_the_runtime_that_opened_them() {
+    let (listener, address) = as_task(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        (listener, address)
+    });
+    let accepted = as_task(async move {
+        let (accepted, connected) = futures::join!(listener.accept(), TcpStream::connect(address));
+        accepted.is_ok() && connected.is_ok()
+    });
+    assert!(accepted);
+}
+
+#[test]
+fn a_shutdown_drops_tasks_that_wait_for_sockets() {
+    in_time(|| {
+        let runtime = Runtime::builder().workers(2).tokio().build().unwrap();
+        let (waits, is_waiting) = std::sync::mpsc::channel();
+        let handle = runtime.install(|| {
+            task::spawn(async move {
+                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+                waits.send(()).unwrap();
+                listener.accept().await.map(drop)
+            })
+        });
+        is_waiting.recv().unwrap();
+        runtime.shutdown();
+        assert!(handle.join().unwrap_err().is_cancelled());
+    });
+}

@@ -1,0 +1,135 @@
+//! Async loops as streams: order, bounds, ends.
+
+use crate::support::{Counted, Ledger, blow, message_of, panics_of};
+use manyhands::cancel::Source;
+use manyhands::simulation::Simulation;
+use manyhands::{parallel, time};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+fn simulate<F: Future>(seed: u64, future: F) -> F::Output {
+    Simulation::new(seed).run(future).unwrap()
+}
+
+async fn slow(i: u64) -> u64 {
+    time::sleep(Duration::from_millis(i * 7 % 13)).await;
+    i
+}
+
+#[test]
+fn results_are_given_in_the_order_of_the_source() {
+    for seed in 0..10 {
+        let given = simulate(seed, async {
+            let mut results = parallel::stream_async(0..200, slow);
+            let mut given = Vec::new();
+            while let Some(result) = results.next().await {
+                given.push(result);
+            }
+            assert_eq!(results.next().await, None);
+            given
+        });
+        assert_eq!(given, (0..200).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn results_are_given_as_items_end() {
+    simulate(1, async {
+        let body = |millis: u64| async move {
+            time::sleep(Duration::from_millis(millis)).await;
+            millis
+        };
+        let mut results = parallel::stream_async_unordered([30, 10, 20], body);
+        let start = time::now();
+        for expected in [10, 20, 30] {
+            assert_eq!(results.next().await, Some(expected));
+            assert_eq!(time::now() - start, Duration::from_millis(expected));
+        }
+        assert_eq!(results.next().await, None);
+    });
+}
+
+#[test]
+fn results_that_nobody_takes_keep_new_items_from_beginning() {
+    let begun = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&begun);
+    let body = move |i: u64| {
+        counter.fetch_add(1, Ordering::SeqCst);
+        async move {
+            // The first one holds all others up.
+            time::sleep(Duration::from_millis(if i == 0 { 1_000 } else { 1 })).await;
+            i
+        }
+    };
+    simulate(1, async {
+        let options = parallel::options().degree_of_parallelism(5);
+        let mut results = options.stream_async(0..100, body);
+        assert_eq!(results.next().await, Some(0));
+        let begun_while_it_ran = begun.load(Ordering::SeqCst);
+        assert!(begun_while_it_ran <= 10, "{begun_while_it_ran}");
+        for i in 1..100 {
+            assert_eq!(results.next().await, Some(i));
+        }
+    });
+}
+
+#[test]
+fn a_stream_that_is_dropped_cancels_its_items() {
+    for taken in 0..20 {
+        let ledger = Ledger::new(100);
+        let items = ledger.make_all();
+        simulate(taken, async {
+            let body = |item: Counted| async move {
+                time::sleep(Duration::from_millis(1 + item.id as u64 % 3)).await;
+                item
+            };
+            let options = parallel::options().degree_of_parallelism(8);
+            let mut results = options.stream_async(items, body);
+            for _ in 0..taken {
+                assert!(results.next().await.is_some());
+            }
+        });
+        ledger.assert_settled();
+    }
+}
+
+#[test]
+fn a_panic_comes_through_the_stream_and_ends_it() {
+    for seed in 0..10 {
+        let mut results = parallel::stream_async_unordered(0..50, |i: u64| async move {
+            time::sleep(Duration::from_millis(i)).await;
+            if i == 20 {
+                blow("twenty");
+            }
+            i
+        });
+        let panics = panics_of(|| {
+            simulate(seed, async { while results.next().await.is_some() {} });
+        });
+        assert_eq!(
+            panics.iter().map(message_of).collect::<Vec<_>>(),
+            ["twenty"]
+        );
+    }
+}
+
+#[test]
+fn a_cancelled_stream_ends_with_the_error() {
+    let source = Source::new();
+    let token = source.token();
+    simulate(1, async {
+        let options = parallel::options().cancellation(&token);
+        let mut results = options.stream_async(0..50, |i: u64| async move {
+            time::sleep(Duration::from_millis(10 * i)).await;
+            i
+        });
+        for i in 0..3 {
+            assert_eq!(results.next().await, Some(Ok(i)));
+        }
+        source.cancel();
+        let last = results.next().await.unwrap();
+        assert_eq!(last.unwrap_err().token(), &token);
+        assert_eq!(results.next().await, None);
+    });
+}
