@@ -16,12 +16,19 @@
 //! its run delay, which tells of local processes exactly. Only what a hypervisor takes during
 //! short blocks stays unseen, and widens the interval.
 //!
+//! # What an arm does to itself
+//! A thread that was woken waits for its processor until the thread that woke it goes to sleep, so
+//! an arm that wakes threads has some run delay in every block. What is usual for it at this size,
+//! the third quartile over the blocks, and as much again, is its own doing and no disturbance. An
+//! arm that never gives its processor up has no such excuse.
+//!
 //! A counter that a system does not have disturbs nothing.
 
 use crate::{
     findings::Cause,
     machine::Machine,
     record::{Block, Meters, Sample, Thresholds},
+    stats::{median, quantile},
 };
 
 /// The processors a block could have used.
@@ -44,39 +51,99 @@ impl Capacity {
     }
 }
 
-/// Why this block is to be dropped; nothing if it is clean.
-///
-/// # Examples
-/// ```
-/// use manyhands_lab::gate::{Capacity, causes};
-/// use manyhands_lab::record::{Block, Meters, Sample, Thresholds};
-///
-/// let sample = Sample { calls: 1, wall_nanos: 5_000_000, meters: Meters::default() };
-/// let block = Block { launch: 0, order: vec![0], samples: vec![sample], checksum: String::new() };
-/// let capacity = Capacity { machine: 2, allowed: 2 };
-/// assert!(causes(&block, capacity, &Thresholds::default()).is_empty());
-/// ```
-#[must_use]
-pub fn causes(block: &Block, capacity: Capacity, thresholds: &Thresholds) -> Vec<Cause> {
-    let wall: f64 = sum(block, |sample| sample.wall_nanos as f64);
-    let of_others = sum(block, |sample| others(&sample.meters));
-    let forgiven = TICK_NANOS * capacity.machine as f64;
-    let load = (of_others - forgiven) / (wall * capacity.machine as f64);
+/// The gate for the blocks of one case at one size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gate {
+    capacity: Capacity,
+    thresholds: Thresholds,
+    /// By place in a block: the share of the processors' time that the arm's own threads wait for
+    /// each other.
+    own_delay: Vec<f64>,
+}
 
-    let waited = sum(block, |sample| missed(sample, capacity.allowed));
-    let delay = waited / (wall * capacity.allowed as f64);
+impl Gate {
+    /// Learns from all blocks of the point what its arms do to themselves.
+    #[must_use]
+    pub fn of(blocks: &[&Block], capacity: Capacity, thresholds: Thresholds) -> Self {
+        let places = blocks.iter().map(|block| block.samples.len()).max();
+        let own_delay = (0..places.unwrap_or(0)).map(|place| {
+            let samples = blocks.iter().filter_map(|block| block.samples.get(place));
+            own_delay(samples, capacity)
+        });
+        Self {
+            capacity,
+            thresholds,
+            own_delay: own_delay.collect(),
+        }
+    }
 
-    let faults = sum(block, |sample| {
-        sample.meters.major_faults.unwrap_or(0) as f64
-    });
-    [
-        (load > thresholds.load, Cause::Load),
-        (delay > thresholds.run_delay, Cause::RunDelay),
-        (faults > 0.0, Cause::MajorFault),
-    ]
-    .into_iter()
-    .filter_map(|(disturbed, cause)| disturbed.then_some(cause))
-    .collect()
+    /// Why this block is to be dropped; nothing if it is clean.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_lab::gate::{Capacity, Gate};
+    /// use manyhands_lab::record::{Block, Meters, Sample, Thresholds};
+    ///
+    /// let sample = Sample { calls: 1, wall_nanos: 5_000_000, meters: Meters::default() };
+    /// let block = Block { launch: 0, order: vec![0], samples: vec![sample], checksum: String::new() };
+    /// let capacity = Capacity { machine: 2, allowed: 2 };
+    /// let gate = Gate::of(&[&block], capacity, Thresholds::default());
+    /// assert!(gate.causes(&block).is_empty());
+    /// ```
+    #[must_use]
+    pub fn causes(&self, block: &Block) -> Vec<Cause> {
+        let machine = self.capacity.machine as f64;
+        let wall: f64 = sum(block, |sample| sample.wall_nanos as f64);
+        let of_others = sum(block, |sample| others(&sample.meters));
+        let load = (of_others - TICK_NANOS * machine) / (wall * machine);
+
+        let allowed = self.capacity.allowed;
+        let places = block.samples.iter().zip(&self.own_delay);
+        let waited: f64 = places
+            .map(|(sample, own)| {
+                let usual = OWN_DELAY_MAX * own * sample.wall_nanos as f64 * allowed as f64;
+                (missed(sample, allowed) - usual).max(0.0)
+            })
+            .sum();
+        let delay = waited / (wall * allowed as f64);
+
+        let faults = sum(block, |sample| {
+            sample.meters.major_faults.unwrap_or(0) as f64
+        });
+        [
+            (load > self.thresholds.load, Cause::Load),
+            (delay > self.thresholds.run_delay, Cause::RunDelay),
+            (faults > 0.0, Cause::MajorFault),
+        ]
+        .into_iter()
+        .filter_map(|(disturbed, cause)| disturbed.then_some(cause))
+        .collect()
+    }
+
+    /// Whether nothing is known against this block.
+    #[must_use]
+    pub fn is_clean(&self, block: &Block) -> bool {
+        self.causes(block).is_empty()
+    }
+}
+
+/// The usual delay of an arm that wakes threads of its own; none for one that never gives its
+/// processor up, which only others can keep waiting.
+fn own_delay<'block>(
+    samples: impl Iterator<Item = &'block Sample> + Clone,
+    capacity: Capacity,
+) -> f64 {
+    let switches = samples
+        .clone()
+        .map(|sample| sample.meters.voluntary_switches.unwrap_or(0) as f64);
+    if median(&switches.collect::<Vec<_>>()).unwrap_or(0.0) < 1.0 {
+        return 0.0;
+    }
+    let share = |sample: &Sample| {
+        let time = sample.wall_nanos.max(1) as f64 * capacity.allowed as f64;
+        missed(sample, capacity.allowed) / time
+    };
+    quantile(&samples.map(share).collect::<Vec<_>>(), 0.75).unwrap_or(0.0)
 }
 
 fn sum(block: &Block, part: impl Fn(&Sample) -> f64) -> f64 {
@@ -99,6 +166,8 @@ fn missed(sample: &Sample, allowed: usize) -> f64 {
     }
 }
 
+/// An arm's own delay varies; up to this many times the usual one is taken for its own.
+const OWN_DELAY_MAX: f64 = 2.0;
 /// Step of the counters of others' time on Linux: `USER_HZ` is 100.
 const TICK_NANOS: f64 = 10e6;
 
@@ -127,8 +196,13 @@ mod tests {
         }
     }
 
+    fn gate(blocks: &[&Block]) -> Gate {
+        Gate::of(blocks, TWO, Thresholds::default())
+    }
+
     fn check(millis: u64, meters: Meters, expected: &[Cause]) {
-        let causes = causes(&block(millis, meters), TWO, &Thresholds::default());
+        let block = block(millis, meters);
+        let causes = gate(&[&block]).causes(&block);
         assert_eq!(causes, expected, "{millis} ms, {meters:?}");
     }
 
@@ -199,9 +273,31 @@ mod tests {
     }
 
     #[test]
+    fn what_an_arm_that_wakes_threads_does_in_every_block_is_its_own_doing() {
+        let meters = |delay: u64, switches: u64| Meters {
+            run_delay_nanos: Some(delay * 1_000),
+            voluntary_switches: Some(switches),
+            ..Meters::default()
+        };
+        let all: Vec<Block> = [900, 1_000, 1_100, 1_050, 5_000]
+            .map(|delay| block(5, meters(delay, 40)))
+            .into();
+        let blocks: Vec<&Block> = all.iter().collect();
+        let learnt = gate(&blocks);
+        assert!(blocks[..4].iter().all(|block| learnt.is_clean(block)));
+        assert_eq!(learnt.causes(blocks[4]), [Cause::RunDelay]);
+        // The same delays, but nobody gave a processor up: others were there.
+        let all: Vec<Block> = [900, 1_000, 1_100]
+            .map(|delay| block(5, meters(delay, 0)))
+            .into();
+        let blocks: Vec<&Block> = all.iter().collect();
+        assert!(!blocks.iter().any(|block| gate(&blocks).is_clean(block)));
+    }
+
+    #[test]
     fn the_times_themselves_never_matter() {
         let mut uneven = block(5, Meters::default());
         uneven.samples[1].wall_nanos = 900 * MILLI;
-        assert!(causes(&uneven, TWO, &Thresholds::default()).is_empty());
+        assert!(gate(&[&uneven]).is_clean(&uneven));
     }
 }

@@ -133,7 +133,8 @@ impl Placed<'_, '_> {
     }
 
     /// One under the other at the top: right of all bands if they are on the left, else left of
-    /// them; the curves rise to the right and are not there.
+    /// them, and from the left edge on where neither has room; the curves rise to the right and are
+    /// not there.
     fn band_labels(&self) -> Result<(), LabError> {
         let [start, top, end, _] = self.area.corners();
         let columns = self.panel.bands.iter().map(|band| self.band_columns(band));
@@ -141,10 +142,13 @@ impl Placed<'_, '_> {
             (left.min(from), right.max(to))
         });
         let on_the_left = i32::midpoint(left, right) - start < (end - start) * 45 / 100;
-        let (x, align) = if on_the_left {
+        let room = (end - start) * 2 / 5;
+        let (x, align) = if on_the_left && end - right > room {
             (right + 7 * FINE, Align::Left)
-        } else {
+        } else if !on_the_left && left - start > room {
             (left - 7 * FINE, Align::Right)
+        } else {
+            (start + 7 * FINE, Align::Left)
         };
         let mut y = top + 12 * FINE;
         for band in &self.panel.bands {

@@ -4,11 +4,12 @@
 use crate::{
     LabError,
     findings::{self, Findings},
-    gate::{self, Capacity},
+    gate::{Capacity, Gate},
     record::{Block, Event, Head, Key},
     report::{self, Published},
     store::{EVENTS, Store},
 };
+use std::collections::BTreeMap;
 
 /// What was published about the experiments of a run, given what the run has found.
 pub type Companion = fn(&Findings) -> Published;
@@ -54,9 +55,11 @@ pub fn write(
     companion: Companion,
 ) -> Result<(), LabError> {
     let head = &findings.head;
+    let gates = gates(head, events);
     let causes = |key: &Key, block: &Block| {
-        let capacity = Capacity::of(&head.machine, pinned(head, key));
-        gate::causes(block, capacity, &head.settings.thresholds)
+        gates
+            .get(key)
+            .map_or_else(Vec::new, |gate| gate.causes(block))
     };
     let published = companion(findings);
     for file in report::files(findings, events, causes, &published)? {
@@ -68,6 +71,21 @@ pub fn write(
 /// Says where the results are.
 pub(super) fn listing(folder: &str) -> String {
     format!("Report, charts, tables: {folder}/report.html and beside it; as measured: {EVENTS}.\n")
+}
+
+/// The gate of each point.
+fn gates<'run>(head: &Head, events: &'run [Event]) -> BTreeMap<&'run Key, Gate> {
+    let mut blocks: BTreeMap<&Key, Vec<&Block>> = BTreeMap::new();
+    for event in events {
+        if let Event::Block { key, block } = event {
+            blocks.entry(key).or_default().push(block);
+        }
+    }
+    let gate = |(key, blocks): (&'run Key, Vec<&Block>)| {
+        let capacity = Capacity::of(&head.machine, pinned(head, key));
+        (key, Gate::of(&blocks, capacity, head.settings.thresholds))
+    };
+    blocks.into_iter().map(gate).collect()
 }
 
 /// CPUs the case of this point is pinned to.

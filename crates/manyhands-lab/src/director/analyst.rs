@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Judges blocks while a run goes on. A pure function of its arguments: the same blocks give the
 /// same answer, or a run that is resumed would go another way.
 pub trait Analyst {
-    /// Whether a block counts, or was disturbed.
-    fn is_clean(&self, card: &CaseCard, block: &Block) -> bool;
+    /// How many of the blocks of one size count, undisturbed.
+    fn clean(&self, card: &CaseCard, blocks: &[Block]) -> usize;
 
     /// Whether every arm's comparison with the baseline is decided at one size.
     fn is_decided(&self, card: &CaseCard, n: usize, blocks: &[Block]) -> bool;

@@ -223,9 +223,10 @@ impl Case {
 
     /// Keeps a block that was taken at the size that was the goal.
     pub(super) fn keep(&mut self, n: usize, block: &Block, cost: Duration, analyst: &dyn Analyst) {
-        self.blocks.entry(n).or_default().push(block.clone());
+        let blocks = self.blocks.entry(n).or_default();
+        blocks.push(block.clone());
         if let Some(point) = self.points.get_mut(&n) {
-            point.clean += usize::from(analyst.is_clean(&self.card, block));
+            point.clean = analyst.clean(&self.card, blocks);
             point.spent += cost;
         }
     }

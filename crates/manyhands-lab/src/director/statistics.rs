@@ -4,7 +4,7 @@ use super::analyst::{Analyst, Measured};
 use crate::{
     break_even::{Finder, Points, Probe, Ratio},
     findings,
-    gate::{self, Capacity},
+    gate::{Capacity, Gate},
     record::{Block, CaseCard, Head},
     verdict::Verdict,
 };
@@ -22,21 +22,29 @@ impl Statistics {
         Self { head: head.clone() }
     }
 
+    fn gate(&self, card: &CaseCard, blocks: &[&Block]) -> Gate {
+        let thresholds = self.head.settings.thresholds;
+        Gate::of(blocks, self.capacity(card), thresholds)
+    }
+
     fn capacity(&self, card: &CaseCard) -> Capacity {
         Capacity::of(&self.head.machine, card.cpus)
     }
 
     /// One arm's ratios in the clean blocks.
     fn ratios(&self, card: &CaseCard, blocks: &[Block], arm: usize) -> Vec<Ratio> {
-        let clean = blocks.iter().filter(|block| self.is_clean(card, block));
+        let blocks: Vec<&Block> = blocks.iter().collect();
+        let gate = self.gate(card, &blocks);
+        let clean = blocks.iter().filter(|block| gate.is_clean(block));
         clean.filter_map(|block| Ratio::of(block, arm)).collect()
     }
 }
 
 impl Analyst for Statistics {
-    fn is_clean(&self, card: &CaseCard, block: &Block) -> bool {
-        let thresholds = &self.head.settings.thresholds;
-        gate::causes(block, self.capacity(card), thresholds).is_empty()
+    fn clean(&self, card: &CaseCard, blocks: &[Block]) -> usize {
+        let blocks: Vec<&Block> = blocks.iter().collect();
+        let gate = self.gate(card, &blocks);
+        blocks.iter().filter(|block| gate.is_clean(block)).count()
     }
 
     fn is_decided(&self, card: &CaseCard, n: usize, blocks: &[Block]) -> bool {

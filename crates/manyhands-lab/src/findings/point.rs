@@ -3,7 +3,7 @@
 use super::{Cause, Comparison, Point, Times};
 use crate::{
     break_even::Ratio,
-    gate::{self, Capacity},
+    gate::{Capacity, Gate},
     record::{Block, PoolMeters, Sample, Settings},
     stats::{
         Estimate, by_launch, estimate_median, mean, median, median_absolute_deviation, quantile,
@@ -66,8 +66,9 @@ impl<'run> Observed<'run> {
     ) -> Self {
         let mut clean = Vec::new();
         let mut dropped = BTreeMap::new();
+        let gate = Gate::of(all, capacity, settings.thresholds);
         for block in all {
-            let causes = gate::causes(block, capacity, &settings.thresholds);
+            let causes = gate.causes(block);
             if causes.is_empty() {
                 clean.push(*block);
             }

@@ -48,7 +48,7 @@ pub(super) fn e13() -> Experiment {
         .full_sizes([100_000, 1_000_000, 10_000_000])
         .standard_sizes([100_000, 1_000_000])
         .quick_sizes([100_000])
-        .arm("one locked queue", queueing::one_locked_queue())
+        .arm("locked queue", queueing::one_locked_queue())
         .arm("scope", queueing::scope())
         .arm("run", queueing::run())
         .arm("rayon", queueing::rayon());
@@ -59,7 +59,7 @@ pub(super) fn e13() -> Experiment {
              than a fifth on four.",
         )
         .note(
-            "The arm 'one locked queue' is built here the way the older pool was: boxed closures \
+            "The arm 'locked queue' is built here the way the older pool was: boxed closures \
              in one queue under one lock.",
         )
         .note(

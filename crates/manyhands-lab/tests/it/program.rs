@@ -168,8 +168,8 @@ pub(crate) fn quick() -> Settings {
 pub(crate) struct Simple;
 
 impl Analyst for Simple {
-    fn is_clean(&self, _: &CaseCard, _: &Block) -> bool {
-        true
+    fn clean(&self, _: &CaseCard, blocks: &[Block]) -> usize {
+        blocks.len()
     }
 
     fn is_decided(&self, _: &CaseCard, _: usize, _: &[Block]) -> bool {

@@ -75,9 +75,9 @@ pub(super) fn queueing(paper: &Paper, findings: Option<&Findings>) -> Vec<String
         cell.map_or(f64::NAN, |cell| cell.mean_nanos / cell.n as f64)
     };
     let mut remarks = vec![format!(
-        "Published, an empty item took {:.0} ns through one locked queue and {:.0} ns through the pool \
+        "Published, an empty item took {:.0} ns through locked queue and {:.0} ns through the pool \
          that replaced it.",
-        per_item("one locked queue"),
+        per_item("locked queue"),
         per_item("run")
     )];
     remarks.extend(findings.and_then(per_item_here));
@@ -151,11 +151,11 @@ mod tests {
             remark.contains("0.2 % (in series) and 1.0 % (two tasks)"),
             "{remark}"
         );
-        let arms = [("one locked queue", 5e5, None), ("run", 1e5, None)];
+        let arms = [("locked queue", 5e5, None), ("run", 1e5, None)];
         let findings = sample::findings("E13", "empty work items", &arms);
         let remark = per_item_here(&findings).unwrap();
         assert!(
-            remark.contains("500 ns (one locked queue) and 100 ns (run)"),
+            remark.contains("500 ns (locked queue) and 100 ns (run)"),
             "{remark}"
         );
         assert_eq!(processor_share(&findings), None);
