@@ -1,4 +1,5 @@
-//! manyhands on its default runtime: tasks whose handles are dropped, and spawns into one scope.
+//! manyhands on its default runtime: tasks whose handles are dropped, closures that never had one, and
+//! spawns into one scope.
 
 use manyhands::task;
 
@@ -26,6 +27,30 @@ impl Items for Run {
 fn run(count: usize) {
     for _ in 0..count {
         drop(task::run(tally::count));
+    }
+}
+
+/// `task::run_detached`.
+#[derive(Debug)]
+pub(crate) struct Detached;
+
+impl Items for Detached {
+    fn new() -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    fn outside(&mut self, count: usize) {
+        detach(count);
+    }
+
+    fn inside(&mut self, count: usize) {
+        task::run_detached(move || detach(count));
+    }
+}
+
+fn detach(count: usize) {
+    for _ in 0..count {
+        task::run_detached(tally::count);
     }
 }
 

@@ -34,9 +34,10 @@ pub(crate) trait Items {
 }
 
 /// The rows of the tables; the first is the base of the ratios, the second its control.
-pub(crate) const ARMS: [Arm; 8] = [
+pub(crate) const ARMS: [Arm; 9] = [
     Arm::base("crossbeam-2", "crossbeam-2"),
     Arm::base("crossbeam-2 again", "crossbeam-2"),
+    Arm::contender("manyhands-detached"),
     Arm::contender("manyhands-run"),
     Arm::contender("manyhands-scope"),
     Arm::contender("crossbeam-1"),
@@ -50,6 +51,7 @@ pub(crate) fn serve(contender: &str) -> bool {
     match contender {
         "crossbeam-1" => serve_as::<channel::Channel<1>>(),
         "crossbeam-2" => serve_as::<channel::Channel<2>>(),
+        "manyhands-detached" => serve_as::<manyhands::Detached>(),
         "manyhands-run" => serve_as::<manyhands::Run>(),
         "manyhands-scope" => serve_as::<manyhands::Scope>(),
         "threadpool" => serve_as::<threadpool::Threads>(),

@@ -1,16 +1,16 @@
 //! Memory for small cells that one thread allocates and another frees, millions of times a second.
 //!
-//! Blocks of one size move between threads in magazines: a thread allocates from its own magazine and frees
+//! Blocks of two sizes, half a cache line and a whole one, move between threads in magazines of one size: a thread allocates from its own magazine and frees
 //! into it, and exchanges a full or an empty one for another with all threads once in [`MAGAZINE_LEN`]
 //! operations. A magazine lists addresses, so that taking a block does not touch it, and the one after next
 //! can be fetched ahead of its use.
 //!
-//! Not a general allocator: one size; blocks are kept for reuse and never returned to the system.
+//! Not a general allocator: two sizes; blocks are kept for reuse and never returned to the system.
 //!
 //! After Bonwick and Adams, "Magazines and Vmem", USENIX 2001.
 //!
 //! # Threads
-//! Each thread has its own magazine; the depot is behind a lock.
+//! Each thread has a magazine of each size; the depots are behind locks.
 //!
 //! Unsafe: hands out raw memory.
 
@@ -19,20 +19,30 @@ use std::alloc::Layout;
 use std::cell::Cell;
 use std::ptr::NonNull;
 
-/// Size and alignment of a block: one cache line.
-const BLOCK: usize = 64;
+/// Sizes of blocks, which are their alignments too.
+const SIZES: [usize; 2] = [32, 64];
 
-/// Whether a `T` lives in a block.
-const fn fits<T>() -> bool {
-    size_of::<T>() <= BLOCK && align_of::<T>() <= BLOCK
+/// Which of [`SIZES`].
+type Class = usize;
+
+/// The smallest blocks that a `T` fits in, if any.
+const fn class_of<T>() -> Option<Class> {
+    let mut class = 0;
+    while class < SIZES.len() {
+        if size_of::<T>() <= SIZES[class] && align_of::<T>() <= SIZES[class] {
+            return Some(class);
+        }
+        class += 1;
+    }
+    None
 }
 
 /// Moves `value` to the heap: into a block if it fits, else into a box.
 pub(crate) fn allocate<T>(value: T) -> NonNull<T> {
-    if !fits::<T>() {
+    let Some(class) = class_of::<T>() else {
         return NonNull::from(Box::leak(Box::new(value)));
-    }
-    let place = take_block().cast::<T>();
+    };
+    let place = take_block(class).cast::<T>();
     // SAFETY: a block is large and aligned enough for `T`, and nobody else has it.
     unsafe { place.write(value) };
     place
@@ -43,13 +53,13 @@ pub(crate) fn allocate<T>(value: T) -> NonNull<T> {
 /// # Safety
 /// `place` came from [`allocate`], and is not used again.
 pub(crate) unsafe fn free<T>(place: NonNull<T>) -> T {
-    if !fits::<T>() {
+    let Some(class) = class_of::<T>() else {
         // SAFETY: leaked from a box by `allocate`.
         return *unsafe { Box::from_raw(place.as_ptr()) };
-    }
+    };
     // SAFETY: written by `allocate`, and not used again.
     let value = unsafe { place.read() };
-    give_block(place.cast());
+    give_block(class, place.cast());
     value
 }
 
@@ -59,26 +69,26 @@ pub(crate) unsafe fn free<T>(place: NonNull<T>) -> T {
 /// # Safety
 /// `place` came from [`allocate`], and is not used again.
 pub(crate) unsafe fn dispose<T>(place: NonNull<T>) {
-    if !fits::<T>() {
+    let Some(class) = class_of::<T>() else {
         // SAFETY: leaked from a box by `allocate`.
         drop(unsafe { Box::from_raw(place.as_ptr()) });
         return;
-    }
-    let _block = GiveBlock(place.cast());
+    };
+    let _block = GiveBlock(class, place.cast());
     // SAFETY: written by `allocate`, and not used again.
     unsafe { place.drop_in_place() };
 }
 
 /// Gives a block back when dropped.
-struct GiveBlock(NonNull<u8>);
+struct GiveBlock(Class, NonNull<u8>);
 
 impl Drop for GiveBlock {
     fn drop(&mut self) {
-        give_block(self.0);
+        give_block(self.0, self.1);
     }
 }
 
-/// Addresses of free blocks.
+/// Addresses of free blocks of one size.
 struct Magazine {
     len: usize,
     blocks: [NonNull<u8>; MAGAZINE_LEN],
@@ -87,18 +97,15 @@ struct Magazine {
 // SAFETY: the pointers forbid it; a free block belongs to whoever has its magazine.
 unsafe impl Send for Magazine {}
 
-/// A thread's magazine; goes to the depot when the thread ends.
-struct Own(Cell<Option<Box<Magazine>>>);
+/// A thread's magazines, by class; they go to the depots when the thread ends.
+struct Own([Cell<Option<Box<Magazine>>>; SIZES.len()]);
 
 thread_local! {
-    static OWN: Own = const { Own(Cell::new(None)) };
+    static OWN: Own = const { Own([const { Cell::new(None) }; SIZES.len()]) };
 }
 
-/// Magazines that no thread has.
-static DEPOT: Mutex<Depot> = Mutex::new(Depot {
-    full: Vec::new(),
-    empty: Vec::new(),
-});
+/// Magazines that no thread has, by class.
+static DEPOTS: [Mutex<Depot>; SIZES.len()] = [const { Mutex::new(Depot::new()) }; SIZES.len()];
 
 #[expect(
     clippy::vec_box,
@@ -110,41 +117,50 @@ struct Depot {
     empty: Vec<Box<Magazine>>,
 }
 
-fn take_block() -> NonNull<u8> {
-    let mut magazine = match OWN.try_with(|own| own.0.take()).ok().flatten() {
+impl Depot {
+    const fn new() -> Self {
+        Self {
+            full: Vec::new(),
+            empty: Vec::new(),
+        }
+    }
+}
+
+fn take_block(class: Class) -> NonNull<u8> {
+    let mut magazine = match OWN.try_with(|own| own.0[class].take()).ok().flatten() {
         Some(magazine) if magazine.len > 0 => magazine,
-        empty => exchange_for_full(empty),
+        empty => exchange_for_full(class, empty),
     };
     magazine.len -= 1;
     let block = magazine.blocks[magazine.len];
     if let Some(ahead) = magazine.len.checked_sub(FETCHED_AHEAD) {
         prefetch_for_writing(magazine.blocks[ahead].as_ptr());
     }
-    keep(magazine);
+    keep(class, magazine);
     block
 }
 
-fn give_block(block: NonNull<u8>) {
-    let mut magazine = match OWN.try_with(|own| own.0.take()).ok().flatten() {
+fn give_block(class: Class, block: NonNull<u8>) {
+    let mut magazine = match OWN.try_with(|own| own.0[class].take()).ok().flatten() {
         Some(magazine) if magazine.len < MAGAZINE_LEN => magazine,
-        full => exchange_for_empty(full),
+        full => exchange_for_empty(class, full),
     };
     magazine.blocks[magazine.len] = block;
     magazine.len += 1;
-    keep(magazine);
+    keep(class, magazine);
 }
 
 /// Makes the magazine this thread's own again; a thread that is ending leaves it to the depot.
-fn keep(magazine: Box<Magazine>) {
+fn keep(class: Class, magazine: Box<Magazine>) {
     let mut magazine = Some(magazine);
-    let _ = OWN.try_with(|own| own.0.set(magazine.take()));
+    let _ = OWN.try_with(|own| own.0[class].set(magazine.take()));
     if let Some(magazine) = magazine {
-        put_away(magazine);
+        put_away(class, magazine);
     }
 }
 
-fn put_away(magazine: Box<Magazine>) {
-    let mut depot = lock(&DEPOT);
+fn put_away(class: Class, magazine: Box<Magazine>) {
+    let mut depot = lock(&DEPOTS[class]);
     if magazine.len == 0 {
         depot.empty.push(magazine);
     } else {
@@ -153,8 +169,8 @@ fn put_away(magazine: Box<Magazine>) {
 }
 
 #[cold]
-fn exchange_for_full(empty: Option<Box<Magazine>>) -> Box<Magazine> {
-    let mut depot = lock(&DEPOT);
+fn exchange_for_full(class: Class, empty: Option<Box<Magazine>>) -> Box<Magazine> {
+    let mut depot = lock(&DEPOTS[class]);
     if let Some(full) = depot.full.pop() {
         depot.empty.extend(empty);
         return full;
@@ -162,13 +178,13 @@ fn exchange_for_full(empty: Option<Box<Magazine>>) -> Box<Magazine> {
     let unused = empty.or_else(|| depot.empty.pop());
     drop(depot);
     let mut magazine = unused.unwrap_or_else(new_magazine);
-    fill(&mut magazine);
+    fill(class, &mut magazine);
     magazine
 }
 
 #[cold]
-fn exchange_for_empty(full: Option<Box<Magazine>>) -> Box<Magazine> {
-    let mut depot = lock(&DEPOT);
+fn exchange_for_empty(class: Class, full: Option<Box<Magazine>>) -> Box<Magazine> {
+    let mut depot = lock(&DEPOTS[class]);
     depot.full.extend(full);
     depot.empty.pop().unwrap_or_else(new_magazine)
 }
@@ -181,9 +197,9 @@ fn new_magazine() -> Box<Magazine> {
 }
 
 /// Fills an empty magazine with new blocks, which follow each other in memory.
-fn fill(magazine: &mut Magazine) {
-    let layout =
-        Layout::from_size_align(BLOCK * MAGAZINE_LEN, BLOCK).expect("a small power of two");
+fn fill(class: Class, magazine: &mut Magazine) {
+    let size = SIZES[class];
+    let layout = Layout::from_size_align(size * MAGAZINE_LEN, size).expect("a small power of two");
     // SAFETY: the layout has a size.
     let start = unsafe { std::alloc::alloc(layout) };
     let Some(start) = NonNull::new(start) else {
@@ -192,15 +208,17 @@ fn fill(magazine: &mut Magazine) {
     // Taken from the back, so the lowest address comes last.
     for (index, block) in magazine.blocks.iter_mut().rev().enumerate() {
         // SAFETY: within the allocation of MAGAZINE_LEN blocks.
-        *block = unsafe { start.add(index * BLOCK) };
+        *block = unsafe { start.add(index * size) };
     }
     magazine.len = MAGAZINE_LEN;
 }
 
 impl Drop for Own {
     fn drop(&mut self) {
-        if let Some(magazine) = self.0.take() {
-            put_away(magazine);
+        for (class, own) in self.0.iter().enumerate() {
+            if let Some(magazine) = own.take() {
+                put_away(class, magazine);
+            }
         }
     }
 }
@@ -212,7 +230,7 @@ const FETCHED_AHEAD: usize = 4;
 
 #[cfg(test)]
 mod tests {
-    use super::{MAGAZINE_LEN, allocate, free};
+    use super::{MAGAZINE_LEN, SIZES, allocate, class_of, free};
     use std::collections::HashSet;
 
     #[test]
@@ -238,6 +256,17 @@ mod tests {
             .join()
             .unwrap();
         }
+    }
+
+    #[test]
+    fn a_value_lives_in_the_smallest_block_it_fits() {
+        #[repr(align(64))]
+        struct Line(#[expect(dead_code, reason = "only its alignment matters")] u8);
+        assert_eq!(SIZES, [32, 64]);
+        assert_eq!(class_of::<[u8; 32]>(), Some(0));
+        assert_eq!(class_of::<[u8; 33]>(), Some(1));
+        assert_eq!(class_of::<Line>(), Some(1));
+        assert_eq!(class_of::<[u8; 65]>(), None);
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod cell;
 mod closure;
 mod completion;
 mod continuation;
+mod detached;
 mod future;
 mod group;
 mod handle;
@@ -145,7 +146,6 @@ where
 /// ```
 #[doc(alias = "Task.Run")]
 #[doc(alias = "spawn_blocking")]
-#[doc(alias = "QueueUserWorkItem")]
 #[track_caller]
 pub fn run<F, T>(closure: F) -> JoinHandle<T>
 where
@@ -153,4 +153,36 @@ where
     T: Send + 'static,
 {
     builder::run((), closure)
+}
+
+/// Runs `closure` on the current runtime, with no handle: nobody can wait for it, cancel it or ask for its
+/// result.
+///
+/// For very many very small closures: about half the memory of [`run`] and two atomic operations fewer.
+/// A runtime that is shut down drops the closures it did not get to.
+///
+/// # Cost
+/// One allocation of 16 bytes more than the closure, and about 30 ns in all on a 2025 server core. Does not
+/// block.
+///
+/// # Panics
+/// A panic of `closure` is reported by the panic hook and otherwise ignored; the worker survives.
+///
+/// # Examples
+/// ```
+/// use manyhands::{channel, task};
+/// let (sender, receiver) = channel::unbounded();
+/// for i in 0..100_u64 {
+///     let sender = sender.clone();
+///     task::run_detached(move || drop(sender.send(i * i)));
+/// }
+/// drop(sender);
+/// assert_eq!(receiver.iter().sum::<u64>(), 328_350);
+/// ```
+#[doc(alias = "QueueUserWorkItem")]
+pub fn run_detached<F>(closure: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    detached::run(closure);
 }

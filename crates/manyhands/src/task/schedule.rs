@@ -25,10 +25,18 @@ use std::ptr::{self, NonNull};
 /// # Safety
 /// The caller holds the queue's part.
 pub(super) unsafe fn queue_new(cell: NonNull<Header>) {
-    let job = cell::as_job(cell);
+    // SAFETY: a new cell, valid until the queue's part of it ends.
+    unsafe { queue_new_job(cell::as_job(cell)) };
+}
+
+/// Queues a new job on the current runtime.
+///
+/// # Safety
+/// It is in no queue, and valid until it is performed.
+pub(super) unsafe fn queue_new_job(job: *mut Job) {
     match current::seat_of_runtime() {
         Some((seat, shared)) => {
-            // SAFETY: a new cell, valid until the queue's part of it ends.
+            // SAFETY: by the caller's promise.
             unsafe { seat.tasks.push(job) };
             shared.wake_if_nobody_searches();
         }

@@ -60,10 +60,14 @@ fn a_task_whose_handle_is_dropped_runs_all_the_same() {
                 let sender = sender.clone();
                 drop(task::run(move || sender.send(i).unwrap()));
             }
+            for i in 100..200 {
+                let sender = sender.clone();
+                task::run_detached(move || sender.send(i).unwrap());
+            }
         });
-        let mut seen: Vec<_> = (0..100).map(|_| receive(&receiver)).collect();
+        let mut seen: Vec<_> = (0..200).map(|_| receive(&receiver)).collect();
         seen.sort_unstable();
-        assert!(seen.into_iter().eq(0..100));
+        assert!(seen.into_iter().eq(0..200));
     });
 }
 
@@ -73,6 +77,7 @@ fn a_detached_task_that_panics_does_no_harm() {
         runtime.install(|| {
             for _ in 0..50 {
                 drop(task::run(|| blow("unheard")));
+                task::run_detached(|| blow("unheard"));
             }
             assert_eq!(task::run(|| 1).join().unwrap(), 1);
         });

@@ -1,0 +1,42 @@
+//! Closures that nobody waits for: a job and the closure, with no handle, no outcome and no name.
+//!
+//! Not a task with a dropped handle (`closure.rs`): that one carries what its handle might have asked for.
+//!
+//! Unsafe: cells are reached by pointer.
+
+use crate::job::{Action, Job, JobKind, block, catch, contain};
+use crate::task::schedule;
+use std::ptr::NonNull;
+
+/// The cell.
+#[repr(C)]
+struct Detached<F> {
+    job: Job,
+    closure: F,
+}
+
+/// Queues `closure` on the current runtime.
+pub(super) fn run<F: FnOnce() + Send + 'static>(closure: F) {
+    let cell = block::allocate(Detached {
+        job: Job::new(const { &JobKind::new(Detached::<F>::perform) }),
+        closure,
+    });
+    // SAFETY: a new cell, valid until it is performed.
+    unsafe { schedule::queue_new_job(cell.as_ptr().cast()) };
+}
+
+impl<F: FnOnce()> Detached<F> {
+    /// See [`Job::perform`].
+    unsafe fn perform(job: *mut Job, action: Action<'_>) -> bool {
+        // SAFETY: a job is never null.
+        let cell = unsafe { NonNull::new_unchecked(job.cast::<Self>()) };
+        // SAFETY: the job is the first field of a cell allocated by `run`, performed once.
+        let closure = unsafe { block::free(cell) }.closure;
+        match action {
+            // A payload whose drop panics is nobody's either.
+            Action::Run(_) => contain(|| drop(catch(closure))),
+            Action::GiveBack | Action::Drop(_) => contain(|| drop(closure)),
+        }
+        true
+    }
+}
