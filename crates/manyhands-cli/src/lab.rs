@@ -7,7 +7,7 @@ use crate::{
 };
 use manyhands_lab::{
     Experiment,
-    console::{self, Companion, Ending, Job},
+    console::{self, Companion, Ending, Job, Program},
     findings,
     machine::Machine,
     published, registry, report,
@@ -69,7 +69,7 @@ pub(crate) fn begin(
             Existing::Keep
         },
         force: run.force,
-        companion,
+        program: program(companion),
     };
     Ok(console::begin(job, &Interrupt::on_signal()?)?)
 }
@@ -84,9 +84,16 @@ pub(crate) fn resume(folder: &Path) -> Result<Ending, Failure> {
     Ok(console::resume(
         folder,
         launcher,
-        companion,
+        program(companion),
         &Interrupt::on_signal()?,
     )?)
+}
+
+fn program(companion: Companion) -> Program {
+    Program {
+        companion,
+        going_on: |folder| format!("manyhands lab resume {}", folder.display()),
+    }
 }
 
 /// Makes the reports of a run again.

@@ -41,11 +41,11 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// That of a case whose processes may use this many processors, or all the machine offers.
+    /// That of a case whose processes may use this many processors, or all that they are offered.
     #[must_use]
     pub fn of(machine: &Machine, cpus: Option<usize>) -> Self {
         Self {
-            machine: machine.cpus,
+            machine: machine.topology.threads.unwrap_or(machine.cpus),
             allowed: cpus.map_or(machine.cpus, |cpus| cpus.min(machine.cpus)),
         }
     }
@@ -204,6 +204,24 @@ mod tests {
         let block = block(millis, meters);
         let causes = gate(&[&block]).causes(&block);
         assert_eq!(causes, expected, "{millis} ms, {meters:?}");
+    }
+
+    #[test]
+    fn the_machine_may_have_more_than_a_process_is_offered() {
+        let mut machine = Machine {
+            cpus: 2,
+            ..Machine::default()
+        };
+        assert_eq!(Capacity::of(&machine, None), TWO);
+        machine.topology.threads = Some(8);
+        let capacity = |cpus| Capacity::of(&machine, cpus);
+        let of = |allowed| Capacity {
+            machine: 8,
+            allowed,
+        };
+        assert_eq!(capacity(None), of(2));
+        assert_eq!(capacity(Some(1)), of(1));
+        assert_eq!(capacity(Some(4)), of(2));
     }
 
     #[test]

@@ -7,13 +7,15 @@
 
 use crate::{
     Experiment, LabError, child,
-    console::{self, Ending, Job, Options},
+    console::{self, Ending, Job, Options, Program},
+    experiment::agreement::Agreement,
     record::Scale,
     run::Interrupt,
     store::Existing,
 };
 use clap::Parser;
 use std::{
+    env,
     io::{self, Write},
     path::Path,
     process::ExitCode,
@@ -102,21 +104,16 @@ fn measure(typed: &Typed, mut experiments: Vec<Experiment>) -> Result<Ending, La
         .options
         .folder(&format!("target/lab/{name}"))
         .map_err(wrong)?;
-    for id in &typed.ids {
-        if !experiments
-            .iter()
-            .any(|one| one.id().eq_ignore_ascii_case(id))
-        {
-            return Err(wrong(format!("there is no experiment '{id}'")));
-        }
+    let is_it = |one: &Experiment, id: &String| one.id().eq_ignore_ascii_case(id);
+    let is_unknown = |id: &&String| !experiments.iter().any(|one| is_it(one, id));
+    if let Some(id) = typed.ids.iter().find(is_unknown) {
+        return Err(wrong(format!("there is no experiment '{id}'")));
     }
     if typed.resume {
         return resume(&folder);
     }
     if !typed.ids.is_empty() {
-        let wanted =
-            |one: &Experiment| typed.ids.iter().any(|id| one.id().eq_ignore_ascii_case(id));
-        experiments.retain(wanted);
+        experiments.retain(|one| typed.ids.iter().any(|id| is_it(one, id)));
     }
     let job = Job {
         experiments,
@@ -125,14 +122,14 @@ fn measure(typed: &Typed, mut experiments: Vec<Experiment>) -> Result<Ending, La
         // A benchmark is run again and again; what it found last is what counts.
         existing: Existing::Replace,
         force: typed.options.force,
-        companion: console::alone,
+        program: PROGRAM,
     };
     console::begin(job, &Interrupt::on_signal()?)
 }
 
 fn resume(folder: &Path) -> Result<Ending, LabError> {
     let interrupt = Interrupt::on_signal()?;
-    console::resume(folder, console::launcher()?, console::alone, &interrupt)
+    console::resume(folder, console::launcher()?, PROGRAM, &interrupt)
 }
 
 /// Calls every arm once at the smallest size.
@@ -142,27 +139,32 @@ fn compare(experiments: &[Experiment]) -> Result<(), LabError> {
             let Some(n) = case.sizes(Scale::Quick).first().copied() else {
                 continue;
             };
+            let title = format!("{} {}", experiment.id(), case.name());
+            let baseline = case.arms().first().cloned().unwrap_or_default();
+            let mut agreement = Agreement::new(title, n, baseline);
             let mut trial = case.open(n);
-            let mut expected = None;
             for (arm, name) in case.arms().iter().enumerate() {
                 trial.reset();
                 trial.call(arm, 1);
-                let found = trial.checksum();
-                let expected = *expected.get_or_insert(found);
-                if found != expected {
-                    return Err(LabError::ChecksumMismatch {
-                        case: format!("{} {}", experiment.id(), case.name()),
-                        n,
-                        baseline: case.arms()[0].clone(),
-                        expected,
-                        arm: name.clone(),
-                        found,
-                    });
-                }
+                agreement.check(name, trial.checksum())?;
             }
         }
     }
     Ok(())
+}
+
+const PROGRAM: Program = Program {
+    companion: console::alone,
+    going_on,
+};
+
+/// Cargo names the program after the benchmark, with a hash behind it.
+fn going_on(folder: &Path) -> String {
+    let program = env::current_exe().unwrap_or_default();
+    let stem = program.file_stem().unwrap_or_default().to_string_lossy();
+    let name = stem.rsplit_once('-').map_or(&*stem, |(name, _)| name);
+    let folder = folder.display();
+    format!("cargo bench --bench {name} -- --resume --out {folder}")
 }
 
 const BAD_ARGUMENTS: u8 = 2;

@@ -19,31 +19,33 @@ pub fn companion(findings: &Findings) -> Published {
         Some((id.clone(), paper))
     };
     let experiments = findings.experiments.iter();
-    let both = |experiment: &ExperimentFindings| [posted(experiment), modelled(experiment)];
+    let both = |experiment: &ExperimentFindings| {
+        let posted = drawn(experiment, "published", &posted(experiment));
+        posted.chain(drawn(experiment, "model", &modelled(experiment)))
+    };
     Published {
         papers: experiments.clone().filter_map(paper).collect(),
-        charts: experiments.flat_map(both).flatten().collect(),
+        charts: experiments.flat_map(both).collect(),
     }
 }
 
 /// Times over CPUs as published.
-fn posted(experiment: &ExperimentFindings) -> Option<Named> {
+fn posted(experiment: &ExperimentFindings) -> Scaling {
     let facets = experiment.cases.iter().filter_map(|case| {
         let panels = panels_of(experiment, case, ItemTime::Published);
         facet(case, &panels, |point| point.paper_nanos)
     });
-    let data = Scaling {
+    Scaling {
         title: format!("{}: published times over CPUs", experiment.id),
         notes: vec![
             "As published, with the bound that whole rounds of equal items set.".to_owned(),
         ],
         facets: facets.collect(),
-    };
-    named(experiment, "published", &data)
+    }
 }
 
 /// Times over CPUs as the model has them, with the item time measured here.
-fn modelled(experiment: &ExperimentFindings) -> Option<Named> {
+fn modelled(experiment: &ExperimentFindings) -> Scaling {
     let facets = experiment.cases.iter().filter_map(|case| {
         let point = case.points.last()?;
         let nanos = point.times.first()?.median.median / point.n as f64;
@@ -52,14 +54,13 @@ fn modelled(experiment: &ExperimentFindings) -> Option<Named> {
         let panels = panels_of(experiment, case, item);
         facet(case, &panels, |point| Some(point.model_nanos))
     });
-    let data = Scaling {
+    Scaling {
         title: format!("{}: the partition model over CPUs", experiment.id),
         notes: vec![
             "Item time measured here; rounds counted by the rule of each kind of loop.".to_owned(),
         ],
         facets: facets.collect(),
-    };
-    named(experiment, "model", &data)
+    }
 }
 
 fn panels_of(experiment: &ExperimentFindings, case: &CaseFindings, item: ItemTime) -> Vec<Panel> {
@@ -105,11 +106,25 @@ fn facet(
     })
 }
 
-fn named(experiment: &ExperimentFindings, what: &str, data: &Scaling) -> Option<Named> {
-    Some(Named {
-        name: format!("{}-{what}", experiment.id.to_lowercase()),
-        experiment: experiment.id.clone(),
-        case: None,
-        chart: chart::scaling(data)?,
+/// The times, and again as multiples of the bound, where lines that lie on each other stand apart.
+/// Nothing if there are no times.
+fn drawn(
+    experiment: &ExperimentFindings,
+    what: &str,
+    data: &Scaling,
+) -> impl Iterator<Item = Named> + use<> {
+    let id = experiment.id.clone();
+    let name = format!("{}-{what}", id.to_lowercase());
+    let charts = [
+        (name.clone(), chart::scaling(data)),
+        (name + "-over-bound", chart::scaling_over_bound(data)),
+    ];
+    charts.into_iter().filter_map(move |(name, chart)| {
+        Some(Named {
+            name,
+            experiment: id.clone(),
+            case: None,
+            chart: chart?,
+        })
     })
 }

@@ -79,11 +79,11 @@ pub trait Executor {
 
 /// Where events go: a [`Store`], or a list that ends with the program.
 pub trait Journal {
-    /// Keeps an event, so that it survives this process.
+    /// Keeps an event, so that it survives this process; `spent` is the time that the run has taken.
     ///
     /// # Errors
     /// If it cannot be kept; the run ends.
-    fn append(&mut self, event: &Event) -> Result<(), LabError>;
+    fn append(&mut self, event: &Event, spent: Duration) -> Result<(), LabError>;
 
     /// Keeps all events, so that they survive the machine.
     ///
@@ -93,8 +93,8 @@ pub trait Journal {
 }
 
 impl Journal for Store {
-    fn append(&mut self, event: &Event) -> Result<(), LabError> {
-        Self::append(self, event)
+    fn append(&mut self, event: &Event, spent: Duration) -> Result<(), LabError> {
+        Self::append(self, event, spent)
     }
 
     fn sync(&mut self) -> Result<(), LabError> {
@@ -103,7 +103,7 @@ impl Journal for Store {
 }
 
 impl Journal for Vec<Event> {
-    fn append(&mut self, event: &Event) -> Result<(), LabError> {
+    fn append(&mut self, event: &Event, _: Duration) -> Result<(), LabError> {
         self.push(event.clone());
         Ok(())
     }
@@ -331,8 +331,9 @@ impl Run<'_> {
     }
 
     fn happened(&mut self, event: &Event) -> Result<(), LabError> {
-        self.journal.append(event)?;
-        self.director.observe(event, self.executor.elapsed());
+        let now = self.executor.elapsed();
+        self.journal.append(event, self.director.spent(now))?;
+        self.director.observe(event, now);
         self.observer.happened(event, &self.progress())
     }
 

@@ -9,7 +9,7 @@ fn a_quick_tour_prints_tables_and_leaves_all_its_files() {
     let out = folder.path().join("new").join("tour");
     let out_text = out.to_str().expect("a path in UTF-8");
     let output = manyhands(&[
-        "tour", "--quick", "--budget", "4", "--seed", "7", "--out", out_text,
+        "tour", "--quick", "--budget", "6", "--seed", "7", "--out", out_text,
     ]);
     let printed = text(&output.stdout);
     // On a machine that is not quiet the code says so.
@@ -26,7 +26,14 @@ fn a_quick_tour_prints_tables_and_leaves_all_its_files() {
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
 
     check_summary(&out.join("summary.json"));
-    check_picture(&out.join("charts/e3-sha-512-sizes.png"));
+    // Which sizes there was time for, and so which charts there are, is the machine's affair.
+    let charts = fs::read_dir(out.join("charts")).expect("charts");
+    let paths = charts.map(|entry| entry.expect("a chart").path());
+    let pictures: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|end| end == "png"))
+        .collect();
+    assert!(!pictures.is_empty());
+    pictures.iter().for_each(|path| check_picture(path));
     for file in ["report.html", "report.md", "results.csv", "run.json"] {
         let content = fs::read_to_string(out.join(file)).expect(file);
         assert!(content.contains("E3"), "{file}");

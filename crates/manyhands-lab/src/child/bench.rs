@@ -11,7 +11,7 @@ use super::{
 use crate::{
     LabError,
     clock::{ClockCard, GRAINS_MIN, Stopwatch, rest},
-    experiment::{Trial, Workload},
+    experiment::{Trial, Workload, agreement::Agreement},
     meter::Meter,
     record::{PoolState, Sample},
 };
@@ -20,11 +20,9 @@ use std::{sync::Arc, time::Duration};
 
 /// An open case.
 pub(crate) struct Bench<'case> {
-    title: String,
-    n: usize,
     arms: Vec<Arm>,
     trial: Box<dyn Trial + 'case>,
-    expected: Option<u64>,
+    agreement: Agreement,
     pool: PoolState,
     meter: Meter,
 }
@@ -54,11 +52,9 @@ impl<'case> Bench<'case> {
             return Err(LabError::TooFewArms { case: title });
         }
         Ok(Self {
-            title,
-            n,
+            agreement: Agreement::new(title, n, arms[0].name.clone()),
             arms,
             trial: case.open(n),
-            expected: None,
             pool: start.pool,
             meter: Meter::new(),
         })
@@ -121,13 +117,8 @@ impl<'case> Bench<'case> {
         by_place.sort_unstable_by_key(|(place, _)| *place);
         Ok(Taken {
             samples: by_place.into_iter().map(|(_, sample)| sample).collect(),
-            checksum: format!("{:016x}", self.expected.unwrap_or_default()),
+            checksum: format!("{:016x}", self.agreement.checksum()),
         })
-    }
-
-    /// Calls each arm once if that is short: another process had the caches meanwhile.
-    pub(crate) fn refresh(&mut self) {
-        (0..self.arms.len()).for_each(|arm| self.call_if_short(arm));
     }
 
     /// Calls an arm once, unless a call is so long that it warms what it needs itself.
@@ -142,14 +133,15 @@ impl<'case> Bench<'case> {
         self.arms[arm].sample / self.arms[arm].calls <= REFRESH_MAX
     }
 
-    /// Runs a warm arm for a while before it is timed: its own threads wake, and what the arm before
-    /// has left spinning, in whosever pool, goes to sleep.
+    /// Calls an arm before it is timed, as another arm or another process had the caches meanwhile.
+    /// With a warm pool it runs for a while: its own threads wake, and what the arm before has left
+    /// spinning, in whosever pool, goes to sleep.
     fn settle(&mut self, arm: usize) {
+        let watch = Stopwatch::start();
+        self.call_if_short(arm);
         if self.pool == PoolState::Parked {
             return;
         }
-        let watch = Stopwatch::start();
-        self.call_if_short(arm);
         while watch.elapsed() < PAUSE && self.is_short(arm) {
             self.call(arm);
         }
@@ -178,7 +170,8 @@ impl<'case> Bench<'case> {
             PoolState::Warm => self.timed(arm, calls),
             PoolState::Parked => self.parked(arm, calls),
         };
-        self.check(arm)?;
+        let name = &self.arms[arm].name;
+        self.agreement.check(name, self.trial.checksum())?;
         Ok(sample)
     }
 
@@ -206,26 +199,10 @@ impl<'case> Bench<'case> {
         }
     }
 
-    fn check(&mut self, arm: usize) -> Result<(), LabError> {
-        let found = self.trial.checksum();
-        let expected = *self.expected.get_or_insert(found);
-        if found == expected {
-            return Ok(());
-        }
-        Err(LabError::ChecksumMismatch {
-            case: self.title.clone(),
-            n: self.n,
-            baseline: self.arms[0].name.clone(),
-            expected,
-            arm: self.arms[arm].name.clone(),
-            found,
-        })
-    }
-
     fn too_short(&self, arm: usize, grains: Duration) -> LabError {
         LabError::TooShort {
-            case: self.title.clone(),
-            n: self.n,
+            case: self.agreement.case.clone(),
+            n: self.agreement.n,
             arm: self.arms[arm].name.clone(),
             sample: self.arms[arm].sample,
             needed: grains,

@@ -26,8 +26,6 @@ pub(crate) enum Request {
     Block {
         /// Arms; the number after the last one is the baseline's twin.
         order: Vec<usize>,
-        /// Whether another process had the machine since the last block of this one.
-        refresh: bool,
     },
     /// Call an arm once and tell how much memory it took; answered with [`Reply::Peak`].
     Peak {

@@ -153,13 +153,10 @@ impl Session<'_> {
                 self.bench = Some(bench);
                 Ok(Reply::Opened)
             }
-            Request::Block { order, refresh } => {
+            Request::Block { order } => {
                 let Some(bench) = &mut self.bench else {
                     return Ok(failed("asked for a block before a size was opened"));
                 };
-                if refresh {
-                    bench.refresh();
-                }
                 bench.block(&order).map(Reply::Block)
             }
             Request::Peak { n, arm } => self.peak(n, arm),

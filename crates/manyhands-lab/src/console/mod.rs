@@ -7,4 +7,4 @@ mod session;
 
 pub use options::{Options, TypedPool, parse_budget};
 pub use reports::{Companion, alone, text, write};
-pub use session::{Ending, Job, begin, launcher, resume};
+pub use session::{Ending, Job, Program, begin, launcher, resume};

@@ -3,13 +3,12 @@
 
 use crate::{
     LabError,
-    findings::{self, Findings},
-    gate::{Capacity, Gate},
+    findings::{self, ExperimentFindings, Findings},
     record::{Block, Event, Head, Key},
     report::{self, Published},
     store::{EVENTS, Store},
 };
-use std::collections::BTreeMap;
+use std::mem;
 
 /// What was published about the experiments of a run, given what the run has found.
 pub type Companion = fn(&Findings) -> Published;
@@ -20,28 +19,39 @@ pub fn alone(_: &Findings) -> Published {
     Published::default()
 }
 
-/// What there is to print about one experiment.
+/// What there is to print about one experiment when it is measured. The others are not looked at.
 pub(super) fn section(head: &Head, events: &[Event], id: &str, companion: Companion) -> String {
-    let findings = findings::analyse(head, events);
-    let published = companion(&findings);
-    let experiment = findings.experiments.iter().find(|one| one.id == id);
-    experiment.map_or_else(String::new, |experiment| {
-        report::experiment_text(&findings, experiment, published.papers.get(id))
-    })
+    let mut head = head.clone();
+    head.experiments.retain(|one| one.id == id);
+    // The events of an experiment follow each other.
+    let first = events.iter().position(|event| event.subject().0 == id);
+    let findings = findings::analyse(&head, &events[first.unwrap_or(0)..]);
+    experiments(&findings, &companion(&findings))
+}
+
+/// What there is to print about experiments that the time did not suffice to begin.
+pub(super) fn not_begun(findings: &Findings) -> String {
+    let failed = |id: &str| findings.failures.iter().any(|one| one.key.experiment == id);
+    let mut findings = findings.clone();
+    let mut all = mem::take(&mut findings.experiments);
+    all.retain(|one| one.cases.is_empty() && !failed(&one.id));
+    findings.experiments = all;
+    experiments(&findings, &Published::default())
+}
+
+fn experiments(findings: &Findings, published: &Published) -> String {
+    let text = |experiment: &ExperimentFindings| {
+        let paper = published.papers.get(&experiment.id);
+        let text = report::experiment_text(findings, experiment, paper);
+        text + &report::meters_text(experiment) + "\n"
+    };
+    findings.experiments.iter().map(text).collect()
 }
 
 /// What there is to print about a whole run.
 #[must_use]
 pub fn text(findings: &Findings, companion: Companion) -> String {
-    let published = companion(findings);
-    let mut text = String::new();
-    for experiment in &findings.experiments {
-        let paper = published.papers.get(&experiment.id);
-        text += &report::experiment_text(findings, experiment, paper);
-        text += &report::meters_text(experiment);
-        text.push('\n');
-    }
-    text + &report::closing(findings)
+    experiments(findings, &companion(findings)) + &report::closing(findings)
 }
 
 /// Writes all files that are computed from a run.
@@ -54,12 +64,10 @@ pub fn write(
     events: &[Event],
     companion: Companion,
 ) -> Result<(), LabError> {
-    let head = &findings.head;
-    let gates = gates(head, events);
+    let gates = findings::gates(&findings.head, events);
     let causes = |key: &Key, block: &Block| {
-        gates
-            .get(key)
-            .map_or_else(Vec::new, |gate| gate.causes(block))
+        let gate = gates.get(key);
+        gate.map_or_else(Vec::new, |gate| gate.causes(block))
     };
     let published = companion(findings);
     for file in report::files(findings, events, causes, &published)? {
@@ -71,27 +79,4 @@ pub fn write(
 /// Says where the results are.
 pub(super) fn listing(folder: &str) -> String {
     format!("Report, charts, tables: {folder}/report.html and beside it; as measured: {EVENTS}.\n")
-}
-
-/// The gate of each point.
-fn gates<'run>(head: &Head, events: &'run [Event]) -> BTreeMap<&'run Key, Gate> {
-    let mut blocks: BTreeMap<&Key, Vec<&Block>> = BTreeMap::new();
-    for event in events {
-        if let Event::Block { key, block } = event {
-            blocks.entry(key).or_default().push(block);
-        }
-    }
-    let gate = |(key, blocks): (&'run Key, Vec<&Block>)| {
-        let capacity = Capacity::of(&head.machine, pinned(head, key));
-        (key, Gate::of(&blocks, capacity, head.settings.thresholds))
-    };
-    blocks.into_iter().map(gate).collect()
-}
-
-/// CPUs the case of this point is pinned to.
-fn pinned(head: &Head, key: &Key) -> Option<usize> {
-    let mut experiments = head.experiments.iter();
-    let experiment = experiments.find(|one| one.id == key.experiment)?;
-    let case = experiment.cases.iter().find(|one| one.name == key.case)?;
-    case.cpus
 }

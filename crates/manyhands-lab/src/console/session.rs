@@ -34,8 +34,17 @@ pub struct Job {
     pub existing: Existing,
     /// Whether to measure also where the machine objects, as on battery.
     pub force: bool,
+    /// The program that runs it.
+    pub program: Program,
+}
+
+/// What is different in each program that runs experiments.
+#[derive(Debug, Clone, Copy)]
+pub struct Program {
     /// What stands beside the findings.
     pub companion: Companion,
+    /// The command that goes on with the interrupted run in this folder.
+    pub going_on: fn(&Path) -> String,
 }
 
 /// How a run ended, for an exit code.
@@ -49,6 +58,17 @@ pub enum Ending {
     NotQuiet,
     /// Interrupted; what was measured is kept.
     Interrupted,
+}
+
+impl From<Ending> for ExitCode {
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::Good => Self::SUCCESS,
+            Ending::Failed => Self::FAILURE,
+            Ending::NotQuiet => Self::from(NOT_QUIET),
+            Ending::Interrupted => Self::from(INTERRUPTED),
+        }
+    }
 }
 
 /// Begins a run and takes it to its end.
@@ -66,7 +86,7 @@ pub fn begin(job: Job, interrupt: &Interrupt) -> Result<Ending, LabError> {
     let store = Store::create(&job.folder, &head, job.existing)?;
     introduce(&head)?;
     let director = Director::new(&head, Box::new(Statistics::new(&head)));
-    let session = Session::new(head, Vec::new(), store, job.companion);
+    let session = Session::new(head, Vec::new(), store, job.program);
     session.run(director, launcher()?, interrupt)
 }
 
@@ -77,14 +97,14 @@ pub fn begin(job: Job, interrupt: &Interrupt) -> Result<Ending, LabError> {
 pub fn resume(
     folder: &Path,
     launcher: Launcher,
-    companion: Companion,
+    program: Program,
     interrupt: &Interrupt,
 ) -> Result<Ending, LabError> {
     let (store, recording) = Store::resume(folder)?;
     let judge = Box::new(Statistics::new(&recording.head));
-    let director = Director::resume(&recording.head, judge, &recording.events)?;
+    let director = Director::resume(&recording.head, judge, &recording.events, recording.spent)?;
     introduce(&recording.head)?;
-    let session = Session::new(recording.head, recording.events, store, companion);
+    let session = Session::new(recording.head, recording.events, store, program);
     session.run(director, launcher, interrupt)
 }
 
@@ -101,16 +121,16 @@ struct Session {
     head: Head,
     events: Vec<Event>,
     store: Store,
-    companion: Companion,
+    program: Program,
 }
 
 impl Session {
-    fn new(head: Head, events: Vec<Event>, store: Store, companion: Companion) -> Self {
+    fn new(head: Head, events: Vec<Event>, store: Store, program: Program) -> Self {
         Self {
             head,
             events,
             store,
-            companion,
+            program,
         }
     }
 
@@ -124,7 +144,7 @@ impl Session {
         let mut host = Host {
             head: &self.head,
             events: &mut self.events,
-            companion: self.companion,
+            companion: self.program.companion,
             progress: Progress::new(),
             current: None,
         };
@@ -139,21 +159,22 @@ impl Session {
         let outcome = outcome?;
         host.section_ends()?;
         let findings = findings::analyse(&self.head, &self.events);
-        reports::write(&self.store, &findings, &self.events, self.companion)?;
+        if outcome == Outcome::Finished {
+            print(&reports::not_begun(&findings))?;
+        }
+        reports::write(&self.store, &findings, &self.events, self.program.companion)?;
         self.conclude(&findings, outcome)
     }
 
     fn conclude(&self, findings: &Findings, outcome: Outcome) -> Result<Ending, LabError> {
-        let mut out = io::stdout().lock();
-        let folder = self.store.folder().display();
-        write!(out, "{}", crate::report::closing(findings)).map_err(LabError::Output)?;
-        writeln!(out, "{}", reports::listing(&folder.to_string())).map_err(LabError::Output)?;
+        let folder = self.store.folder();
+        print(&crate::report::closing(findings))?;
+        print(&reports::listing(&folder.display().to_string()))?;
         if outcome == Outcome::Interrupted {
-            writeln!(
-                out,
-                "Interrupted; every finished block is kept. To go on: manyhands lab resume {folder}"
-            )
-            .map_err(LabError::Output)?;
+            let again = (self.program.going_on)(folder);
+            print(&format!(
+                "\nInterrupted; every finished block is kept. To go on: {again}\n"
+            ))?;
             return Ok(Ending::Interrupted);
         }
         Ok(if !findings.failures.is_empty() {
@@ -176,27 +197,13 @@ struct Host<'run> {
     current: Option<String>,
 }
 
-impl From<Ending> for ExitCode {
-    fn from(ending: Ending) -> Self {
-        match ending {
-            Ending::Good => Self::SUCCESS,
-            Ending::Failed => Self::FAILURE,
-            Ending::NotQuiet => Self::from(NOT_QUIET),
-            Ending::Interrupted => Self::from(INTERRUPTED),
-        }
-    }
-}
-
 impl Host<'_> {
     fn section_ends(&mut self) -> Result<(), LabError> {
         let Some(id) = self.current.take() else {
             return Ok(());
         };
         let text = reports::section(self.head, self.events, &id, self.companion);
-        let mut out = io::stdout().lock();
-        self.progress
-            .aside(|| writeln!(out, "\n{text}"))
-            .map_err(LabError::Output)
+        self.progress.aside(|| print(&format!("\n{text}")))
     }
 }
 
@@ -220,7 +227,6 @@ impl Observer for Host<'_> {
 /// Says where and how it measures, and how quiet the machine is.
 fn introduce(head: &Head) -> Result<(), LabError> {
     let noise = Noise::probe(NOISE_PROBE);
-    let mut out = io::stdout().lock();
     let mut lines = vec![head.machine.line()];
     if cfg!(debug_assertions) {
         lines
@@ -234,9 +240,14 @@ fn introduce(head: &Head) -> Result<(), LabError> {
     ));
     lines.push(noise.sentence());
     for line in lines {
-        writeln!(out, "{}", crate::report::wrapped(&line).trim_end()).map_err(LabError::Output)?;
+        print(&crate::report::wrapped(&line))?;
     }
     Ok(())
+}
+
+fn print(text: &str) -> Result<(), LabError> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).map_err(LabError::Output)
 }
 
 const NOT_QUIET: u8 = 3;

@@ -37,20 +37,14 @@ pub struct Director {
     analyst: Box<dyn Analyst>,
     cases: Vec<Case>,
     current: usize,
-    slots: Slots,
+    slots: Vec<Option<Process>>,
     asked: Asked,
     asked_at: Duration,
     /// Time of the sessions before this one.
     before: Duration,
 }
 
-/// The processes of the current case.
-#[derive(Debug, Default)]
-struct Slots {
-    running: Vec<Option<Process>>,
-    last_used: Option<usize>,
-}
-
+/// A process of the current case.
 #[derive(Debug, Clone, Copy)]
 struct Process {
     launch: u32,
@@ -77,7 +71,7 @@ impl Director {
         Self {
             quota: Quota::of(settings.scale, settings.launches),
             cases: head.experiments.iter().flat_map(with_cases).collect(),
-            slots: Slots::new(settings.launches),
+            slots: no_processes(settings.launches),
             settings,
             analyst,
             current: 0,
@@ -87,8 +81,7 @@ impl Director {
         }
     }
 
-    /// Goes on with a run from what was recorded of it. Of the time it took, what was timed
-    /// counts as spent.
+    /// Goes on with a run from what was recorded of it, and from the time that it took.
     ///
     /// # Errors
     /// [`LabError::OtherRun`] if an event is about a case the head does not have.
@@ -96,6 +89,7 @@ impl Director {
         head: &Head,
         analyst: Box<dyn Analyst>,
         events: &[Event],
+        spent: Duration,
     ) -> Result<Self, LabError> {
         let mut director = Self::new(head, analyst);
         let mut at = None;
@@ -109,6 +103,8 @@ impl Director {
             director.observe(event, director.before - before);
         }
         director.asked = Asked::Nothing;
+        // What was not timed took its time too: starting processes, warming, passes.
+        director.before = director.before.max(spent);
         Ok(director)
     }
 
@@ -158,7 +154,7 @@ impl Director {
             let (case, moment) = self.current_case(now);
             match case.goal(&moment) {
                 Goal::Block(n) => return self.toward_block(n),
-                Goal::Passes if self.slots.any_running() => return Step::Close,
+                Goal::Passes if self.slots.iter().any(Option::is_some) => return Step::Close,
                 Goal::Passes => {
                     if let Some(step) = self.pass() {
                         self.asked = Asked::Pass;
@@ -175,10 +171,10 @@ impl Director {
     fn toward_block(&mut self, n: usize) -> Step {
         let case = &self.cases[self.current];
         let block = case.len(n);
-        let slot = block / TURN_BLOCKS % self.slots.running.len();
+        let slot = block / TURN_BLOCKS % self.slots.len();
         self.asked = Asked::Slot(slot);
         let key = case.subject.key(n);
-        match self.slots.running[slot] {
+        match self.slots[slot] {
             None => Step::Launch {
                 subject: case.subject.clone(),
                 n,
@@ -189,7 +185,6 @@ impl Director {
                 order: order::of_block(self.settings.seed, &key, case.card.arms.len(), block),
                 key,
                 launch,
-                refresh: self.slots.last_used != Some(slot),
             }),
         }
     }
@@ -225,18 +220,15 @@ impl Director {
             (Event::Launched { launch, .. }, asked) => {
                 case.launches = case.launches.max(launch + 1);
                 if let Asked::Slot(slot) = asked {
-                    self.slots.running[slot] = Some(Process {
+                    self.slots[slot] = Some(Process {
                         launch: *launch,
                         opened: None,
                     });
                 }
             }
-            (Event::Block { key, block }, asked) => {
+            (Event::Block { key, block }, _) => {
                 let cost = now.saturating_sub(self.asked_at);
                 case.keep(key.n, block, cost, self.analyst.as_ref());
-                if let Asked::Slot(slot) = asked {
-                    self.slots.last_used = Some(slot);
-                }
             }
             (Event::Memory { .. } | Event::Cores { .. }, _)
             | (Event::Failed { .. }, Asked::Pass) => {
@@ -249,17 +241,15 @@ impl Director {
     /// The last step, an opening, succeeded.
     pub fn opened(&mut self, n: usize) {
         if let Asked::Slot(slot) = self.asked
-            && let Some(process) = &mut self.slots.running[slot]
+            && let Some(process) = &mut self.slots[slot]
         {
             process.opened = Some(n);
-            // Opening warms every arm.
-            self.slots.last_used = Some(slot);
         }
     }
 
     /// All processes were ended.
     pub fn closed(&mut self) {
-        self.slots = Slots::new(self.settings.launches);
+        self.slots = no_processes(self.settings.launches);
     }
 
     /// The last step, a pass, is not possible on this system.
@@ -380,17 +370,9 @@ impl fmt::Debug for Director {
     }
 }
 
-impl Slots {
-    fn new(launches: u32) -> Self {
-        Self {
-            running: vec![None; launches.max(1) as usize],
-            last_used: None,
-        }
-    }
-
-    fn any_running(&self) -> bool {
-        self.running.iter().any(Option::is_some)
-    }
+/// A place for each process that a case has at a time.
+fn no_processes(launches: u32) -> Vec<Option<Process>> {
+    vec![None; launches.max(1) as usize]
 }
 
 #[cfg(test)]

@@ -65,8 +65,6 @@ pub struct BlockStep {
     pub launch: u32,
     /// Arms; the number after the last one is the baseline's twin.
     pub order: Vec<usize>,
-    /// Whether another process had the machine since the last block of this one.
-    pub refresh: bool,
 }
 
 /// Something beside the blocks that needs a process of its own.

@@ -232,22 +232,6 @@ fn launches_take_turns_and_have_equal_shares_of_every_point() {
 }
 
 #[test]
-fn a_process_is_told_when_another_one_was_measured_meanwhile() {
-    let (log, _) = run(&head(settings(Scale::Standard)), &mut Simulation::new());
-    let mut before = None;
-    for step in &log.steps {
-        match step {
-            Step::Open { launch, .. } => before = Some(*launch),
-            Step::Block(block) => {
-                assert_eq!(block.refresh, before != Some(block.launch), "{block:?}");
-                before = Some(block.launch);
-            }
-            _ => {}
-        }
-    }
-}
-
-#[test]
 fn a_quick_run_stops_where_it_is_decided_and_the_others_take_all_blocks() {
     let (log, _) = run(&head(settings(Scale::Quick)), &mut Simulation::new());
     assert_eq!(log.blocks_at("plain", 10), 24);
@@ -441,7 +425,8 @@ fn a_run_cut_after_any_event_goes_on_as_if_it_had_not_been() {
         let (_, whole) = run(&head, &mut simulation);
         for cut in 0..whole.len() {
             let (kept, _) = whole.split_at(cut);
-            let mut director = Director::resume(&head, Box::new(Simple), kept).unwrap();
+            let mut director =
+                Director::resume(&head, Box::new(Simple), kept, Duration::ZERO).unwrap();
             let mut simulation = Simulation::new();
             simulation.fails = fails;
             let (_, events) = go(&mut director, &mut simulation, kept.to_vec());
@@ -489,7 +474,12 @@ fn where_a_run_had_less_time_than_its_events_tell_the_events_are_right() {
             },
         };
         let events: Vec<Event> = sizes.iter().map(event).collect();
-        let mut director = Director::resume(&head, Box::new(Simple), &events).unwrap();
+        let mut director =
+            Director::resume(&head, Box::new(Simple), &events, Duration::ZERO).unwrap();
+        let long = Duration::from_mins(9);
+        let late = Director::resume(&head, Box::new(Simple), &events, long).unwrap();
+        assert!(director.spent(Duration::ZERO) < long);
+        assert_eq!(late.spent(Duration::ZERO), long);
         let Step::Launch { subject, n, .. } = director.next(Duration::ZERO) else {
             panic!("there are no processes yet");
         };
@@ -520,7 +510,7 @@ fn events_of_another_run_are_refused() {
         arm: 0,
         peak_bytes: 0,
     };
-    let error = Director::resume(&head, Box::new(Simple), &[event]).unwrap_err();
+    let error = Director::resume(&head, Box::new(Simple), &[event], Duration::ZERO).unwrap_err();
     assert!(error.to_string().contains("'Y plain'"), "{error}");
 }
 

@@ -3,6 +3,7 @@
 //! # Threads
 //! Everything here stays on the thread that measures; only the bodies of the arms go elsewhere.
 
+pub(crate) mod agreement;
 mod case;
 pub(crate) mod checksum;
 mod few_arms;

@@ -5,9 +5,11 @@ use super::{
     collect::{Collected, collect},
 };
 use crate::{
+    gate::{Capacity, Gate},
     record::{Event, Head, Key},
     stats::q_values,
 };
+use std::collections::HashMap;
 
 /// Computes everything there is to say about a run.
 ///
@@ -55,6 +57,28 @@ pub fn analyse(head: &Head, events: &[Event]) -> Findings {
     };
     add_q_values(&mut findings);
     findings
+}
+
+/// The gate of each point of a run.
+#[must_use]
+pub fn gates(head: &Head, events: &[Event]) -> HashMap<Key, Gate> {
+    let collected = collect(head, events);
+    let mut gates = HashMap::new();
+    for experiment in &head.experiments {
+        for card in &experiment.cases {
+            let capacity = Capacity::of(&head.machine, card.cpus);
+            let found = collected.case(&experiment.id, &card.name);
+            for (n, blocks) in found.iter().flat_map(|found| &found.blocks) {
+                let key = Key {
+                    experiment: experiment.id.clone(),
+                    case: card.name.clone(),
+                    n: *n,
+                };
+                gates.insert(key, Gate::of(blocks, capacity, head.settings.thresholds));
+            }
+        }
+    }
+    gates
 }
 
 fn failures(events: &[Event]) -> Vec<Failure> {

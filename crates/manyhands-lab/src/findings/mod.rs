@@ -9,7 +9,7 @@ mod point;
 mod tests;
 
 pub use crate::stats::Spread;
-pub use analyse::analyse;
+pub use analyse::{analyse, gates};
 pub use point::point;
 
 use crate::{

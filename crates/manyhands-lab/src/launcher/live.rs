@@ -86,7 +86,6 @@ impl Executor for Live {
     fn block(&mut self, step: &BlockStep) -> Result<Taken, ChildError> {
         let request = Request::Block {
             order: step.order.clone(),
-            refresh: step.refresh,
         };
         match self.ask(step.launch, &request)? {
             Reply::Block(taken) if taken.samples.len() == step.order.len() => Ok(taken),

@@ -11,6 +11,7 @@
 mod allocation;
 mod cores;
 mod kept_file;
+mod others;
 mod peak;
 pub(crate) mod proc_stat;
 mod run_delay;
@@ -26,6 +27,7 @@ use crate::{
 };
 use kept_file::{Buffer, KeptFile};
 use manyhands::Runtime;
+use others::Others;
 use run_delay::RunDelay;
 use std::{sync::Arc, time::Duration};
 
@@ -33,7 +35,8 @@ use std::{sync::Arc, time::Duration};
 ///
 /// CPU time, faults, switches and allocations are exact. The times of other processes and other
 /// machines come in ticks, mostly of 10 ms, on each CPU: only differences over many ticks mean
-/// something, so add them up over samples before judging them.
+/// something, so add them up over samples before judging them. That is sound for all samples of
+/// one meter: it remembers by how much the ticks lag behind, and no tick counts twice.
 ///
 /// # Examples
 /// ```
@@ -54,6 +57,7 @@ use std::{sync::Arc, time::Duration};
 pub struct Meter {
     stat: Option<KeptFile>,
     tick_nanos: u64,
+    others: Others,
     run_delay: RunDelay,
     pool: Option<Arc<Runtime>>,
 }
@@ -66,6 +70,7 @@ impl Meter {
         Self {
             stat: tick_nanos.and_then(|_| KeptFile::open("/proc/stat")),
             tick_nanos: tick_nanos.unwrap_or(0),
+            others: Others::default(),
             run_delay: RunDelay::default(),
             pool: None,
         }
@@ -82,11 +87,13 @@ impl Meter {
     pub fn read(&mut self) -> Reading {
         let begin = Edge::now();
         let machine = self.read_machine();
+        let busy_nanos = machine.map(|machine| machine.busy_nanos);
         let run_delay_nanos = self.run_delay.read();
         let pool = self.pool.as_deref().map(totals);
         Reading {
             begin,
-            machine,
+            others_nanos: self.others.observe(busy_nanos, begin.cpu_nanos),
+            steal_nanos: machine.map(|machine| machine.steal_nanos),
             run_delay_nanos,
             pool,
             end: Edge::now(),
@@ -140,7 +147,9 @@ impl Default for Meter {
 #[derive(Debug, Clone, Copy)]
 pub struct Reading {
     begin: Edge,
-    machine: Option<MachineTimes>,
+    /// The most that [`Others`] has seen so far; only differences mean something.
+    others_nanos: Option<i64>,
+    steal_nanos: Option<u64>,
     run_delay_nanos: Option<u64>,
     pool: Option<PoolMeters>,
     end: Edge,
@@ -176,20 +185,15 @@ impl Reading {
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Meters {
         let (from, to) = (&earlier.end, &self.begin);
-        let cpu_nanos = growth(from.cpu_nanos, to.cpu_nanos);
-        let of_machine = |part: fn(MachineTimes) -> u64| {
-            growth(earlier.machine.map(part), self.machine.map(part))
-        };
         let of_usage = |part: fn(Usage) -> u64| growth(from.usage.map(part), to.usage.map(part));
         let of_allocations = |part: fn((u64, u64)) -> u64| {
             growth(from.allocations.map(part), to.allocations.map(part))
         };
-        let busy_nanos = of_machine(|machine| machine.busy_nanos);
         Meters {
-            cpu_nanos,
+            cpu_nanos: growth(from.cpu_nanos, to.cpu_nanos),
             run_delay_nanos: growth(earlier.run_delay_nanos, self.run_delay_nanos),
-            others_nanos: growth(cpu_nanos, busy_nanos),
-            steal_nanos: of_machine(|machine| machine.steal_nanos),
+            others_nanos: others::growth(earlier.others_nanos, self.others_nanos),
+            steal_nanos: growth(earlier.steal_nanos, self.steal_nanos),
             minor_faults: of_usage(|usage| usage.minor_faults),
             major_faults: of_usage(|usage| usage.major_faults),
             voluntary_switches: of_usage(|usage| usage.voluntary_switches),
@@ -201,7 +205,7 @@ impl Reading {
     }
 }
 
-/// Never below zero: ticks lag behind exact counters, and some counters step back.
+/// Never below zero: some counters step back.
 fn growth(from: Option<u64>, to: Option<u64>) -> Option<u64> {
     Some(to?.saturating_sub(from?))
 }

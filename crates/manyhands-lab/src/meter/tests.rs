@@ -21,13 +21,12 @@ fn edge(cpu: u64, faults: u64, allocations: u64) -> Edge {
     }
 }
 
+/// What a meter would have read first.
 fn reading(begin: Edge, end: Edge, busy_nanos: u64) -> Reading {
     Reading {
         begin,
-        machine: Some(MachineTimes {
-            busy_nanos,
-            steal_nanos: busy_nanos / 100,
-        }),
+        others_nanos: Others::default().observe(Some(busy_nanos), begin.cpu_nanos),
+        steal_nanos: Some(busy_nanos / 100),
         run_delay_nanos: Some(busy_nanos / 1_000),
         pool: Some(PoolMeters {
             steals: busy_nanos,
@@ -56,7 +55,7 @@ fn a_difference_leaves_out_what_reading_itself_cost() {
 #[test]
 fn others_are_what_the_machine_did_less_what_we_did() {
     let earlier = reading(edge(0, 0, 0), edge(0, 0, 0), 1_000);
-    let later = reading(edge(3_000, 0, 0), edge(3_000, 0, 0), 9_000);
+    let later = reading(edge(3_000, 0, 0), edge(9_999, 0, 0), 9_000);
     let meters = later.since(&earlier);
     assert_eq!(meters.others_nanos, Some(5_000));
     assert_eq!(meters.steal_nanos, Some(80));
@@ -82,17 +81,15 @@ fn what_one_reading_lacks_the_difference_lacks() {
     };
     let nothing = Reading {
         begin: bare,
-        machine: None,
+        others_nanos: None,
+        steal_nanos: None,
         run_delay_nanos: None,
         pool: None,
         end: bare,
     };
     assert_eq!(whole.since(&nothing), Meters::default());
     assert_eq!(nothing.since(&whole), Meters::default());
-    let no_cpu = Reading {
-        begin: bare,
-        ..whole
-    };
+    let no_cpu = reading(bare, bare, 0);
     assert_eq!(no_cpu.since(&whole).others_nanos, None);
 }
 

@@ -86,7 +86,7 @@ mod tests {
     fn the_file_is_read_whole() {
         let lines = FILE.lines().filter(|line| !line.starts_with('#'));
         assert_eq!(figures().len(), lines.count() - 1);
-        assert_eq!(figures().len(), 821);
+        assert_eq!(figures().len(), 826);
     }
 
     #[test]

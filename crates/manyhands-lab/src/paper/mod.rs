@@ -128,6 +128,10 @@ fn notes(experiment: &str) -> &'static [&'static str] {
             "Means of five runs; the faster arm was the pool of .NET 4.",
             "On four cores the same took 19.39 s and 3.42 s.",
         ],
+        "E14" => &[
+            "Each figure is a single shot, and the post does not say on which machine.",
+            "The process was published as having 8 threads before the first arm, and 19 after each.",
+        ],
         "E15" => &[
             "Allocated memory was published as 428.44 MB (list grows) and 419.96 MB (list \
              preallocated).",

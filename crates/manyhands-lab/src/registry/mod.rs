@@ -1,6 +1,6 @@
 //! The experiments that come with the laboratory: which arms and sizes, what was claimed, and where.
 //!
-//! The experiments are those of published posts, asked again. E14, about loops of asynchronous items, is not here.
+//! The experiments are those of published posts, asked again.
 //! What the arms do is in `workload`; what the posts measured in [`paper`](crate::paper).
 
 mod cloud;
@@ -29,6 +29,7 @@ pub fn experiments() -> Vec<Experiment> {
         tasks::e11(),
         tasks::e12(),
         tasks::e13(),
+        waiting::e14(),
         waiting::e15(),
         waiting::e15b(),
         waiting::e16(),
@@ -141,8 +142,10 @@ mod tests {
             }
         }
         assert_eq!(near("e99"), ["E9"]);
-        let in_the_teens = ["E10", "E11", "E12", "E13", "E15", "E15b", "E16", "E17"];
-        assert_eq!(near("E14"), [&["E1a", "E1b"], &in_the_teens[..]].concat());
+        let in_the_teens = [
+            "E10", "E11", "E12", "E13", "E14", "E15", "E15b", "E16", "E17",
+        ];
+        assert_eq!(near("E18"), [&["E1a", "E1b"], &in_the_teens[..]].concat());
         assert_eq!(near("primes").len(), experiments().len());
     }
 

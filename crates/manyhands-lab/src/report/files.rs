@@ -28,17 +28,17 @@ pub fn files(
 ) -> Result<Vec<ReportFile>, LabError> {
     let measurements = measurements_csv(&findings.head, events, causes);
     let mut files = vec![
-        file("report.html", html(findings, published)?),
-        file("report.md", markdown(findings, published)),
-        file("results.csv", results_csv(findings)),
-        file("results-measurements.csv", measurements),
-        file("summary.json", summary_json(findings)),
+        file(FILES[0], html(findings, published)?),
+        file(FILES[1], markdown(findings, published)),
+        file(FILES[2], results_csv(findings)),
+        file(FILES[3], measurements),
+        file(FILES[4], summary_json(findings)),
     ];
     for named in published.beside(chart::all(findings)) {
         let svg = chart::svg(&named.chart)?;
         let png = chart::png(&svg)?;
-        files.push(file(&format!("charts/{}.svg", named.name), svg));
-        files.push(file(&format!("charts/{}.png", named.name), png));
+        files.push(file(&format!("{CHARTS}/{}.svg", named.name), svg));
+        files.push(file(&format!("{CHARTS}/{}.png", named.name), png));
     }
     Ok(files)
 }
@@ -49,3 +49,14 @@ fn file(path: &str, bytes: impl Into<Vec<u8>>) -> ReportFile {
         bytes: bytes.into(),
     }
 }
+
+/// Names of the files beside the charts.
+pub(crate) const FILES: [&str; 5] = [
+    "report.html",
+    "report.md",
+    "results.csv",
+    "results-measurements.csv",
+    "summary.json",
+];
+/// Folder of the charts.
+pub(crate) const CHARTS: &str = "charts";

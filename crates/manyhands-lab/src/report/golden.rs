@@ -158,6 +158,12 @@ fn the_page_is_one_a_parser_finds_no_fault_with_and_needs_nothing_else() {
 }
 
 #[test]
+fn the_page_is_as_kept() {
+    let text = super::html(&fixture::findings(), &fixture::published()).unwrap();
+    check("report.html", &without_charts(&text));
+}
+
+#[test]
 fn all_charts_are_as_kept_and_have_names_of_their_own() {
     let charts = chart::all(&fixture::findings());
     let names: BTreeSet<&str> = charts.iter().map(|one| one.name.as_str()).collect();
@@ -230,6 +236,24 @@ fn the_folder_has_every_report_and_each_chart_twice() {
 
 /// One of each sort; the others differ in numbers only.
 const KEPT: [&str; 3] = ["e3-sha-512-sizes", "e3-sha-512-cores", "e2-cases"];
+
+/// The page with nothing but the titles of its charts, which are kept as files of their own.
+fn without_charts(page: &str) -> String {
+    let mut parts = page.split("<svg");
+    let mut rest = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (chart, after) = part.split_once("</svg>").expect("a chart ends");
+        let title = chart
+            .split("<title>")
+            .nth(1)
+            .and_then(|text| text.split_once("</title>"));
+        rest += &format!(
+            "<svg><title>{}</title></svg>{after}",
+            title.expect("a chart has one").0
+        );
+    }
+    rest
+}
 
 /// The published shape of hashing on two sockets, four costs of an item.
 fn scaling() -> Scaling {

@@ -5,7 +5,7 @@ use super::{
     grid::Grid,
     paper,
     published::Published,
-    results::{groups, meters, results},
+    results::{Sizes, groups, meters, results},
     terminal::{group_sentences, not_measured},
 };
 use crate::{
@@ -96,7 +96,7 @@ fn section<'run>(
             name: group.name,
             results: results(findings, &group),
             sentences: group_sentences(findings, &group),
-            meters: meters(&group),
+            meters: meters(&group, Sizes::All),
             charts: charts.map(|(_, svg)| svg.as_str()).collect(),
         }
     });
@@ -128,12 +128,32 @@ fn flatten(name: &str, value: &Value, lines: &mut Vec<(String, String)>) {
                 flatten(name.trim_start(), value, lines);
             }
         }
-        Value::Null => lines.push((name.to_owned(), "unknown".to_owned())),
+        Value::Null => lines.push((name.to_owned(), UNKNOWN.to_owned())),
         Value::Bool(yes) => {
             let word = if *yes { "yes" } else { "no" };
             lines.push((name.to_owned(), word.to_owned()));
         }
         Value::String(text) => lines.push((name.to_owned(), text.clone())),
-        Value::Number(_) | Value::Array(_) => lines.push((name.to_owned(), value.to_string())),
+        Value::Array(values) => {
+            let parts: Vec<String> = values.iter().map(in_one_line).collect();
+            let known = if parts.is_empty() {
+                UNKNOWN.to_owned()
+            } else {
+                parts.join("; ")
+            };
+            lines.push((name.to_owned(), known));
+        }
+        Value::Number(number) => lines.push((name.to_owned(), number.to_string())),
     }
 }
+
+/// An element of a list, all its fields in a line.
+fn in_one_line(value: &Value) -> String {
+    let mut lines = Vec::new();
+    flatten("", value, &mut lines);
+    let named = lines.iter().map(|(name, value)| format!("{name} {value}"));
+    named.collect::<Vec<_>>().join(", ").trim_start().to_owned()
+}
+
+/// Said of what the system does not tell.
+const UNKNOWN: &str = "unknown";

@@ -5,7 +5,7 @@ use super::{
     grid::escaped,
     paper,
     published::Published,
-    results::{groups, meters, results},
+    results::{Sizes, groups, meters, results},
     terminal::{group_sentences, not_measured},
 };
 use crate::{
@@ -67,7 +67,7 @@ fn section(
             let title = escaped(&chart.chart.title);
             text += &format!("![{title}](charts/{}.svg)\n\n", chart.name);
         }
-        for grid in meters(&group) {
+        for grid in meters(&group, Sizes::All) {
             text += &format!("Per call:\n\n{}\n", grid.markdown());
         }
     }

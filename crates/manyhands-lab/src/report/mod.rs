@@ -27,6 +27,7 @@ mod golden;
 
 pub use compare::compare;
 pub use conditions::{conditions, not_quiet_sentence};
+pub(crate) use files::{CHARTS, FILES};
 pub use files::{ReportFile, files};
 pub use html::html;
 pub use markdown::markdown;

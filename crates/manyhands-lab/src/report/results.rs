@@ -150,7 +150,7 @@ fn comparisons(findings: &Findings) -> usize {
 
 /// What else was metered per call, one row for each size and arm: CPU time and memory, then what
 /// the pool did. Nothing metered, no table.
-pub(super) fn meters(group: &Group<'_>) -> Vec<Grid> {
+pub(super) fn meters(group: &Group<'_>, sizes: Sizes) -> Vec<Grid> {
     let usage = [
         "CPU time",
         "CPUs used",
@@ -160,18 +160,34 @@ pub(super) fn meters(group: &Group<'_>) -> Vec<Grid> {
     ];
     let pool = ["steals", "parks", "threads added", "contentions"];
     [
-        meter_grid(group, &usage, usage_cells),
-        meter_grid(group, &pool, pool_cells),
+        meter_grid(group, sizes, &usage, usage_cells),
+        meter_grid(group, sizes, &pool, pool_cells),
     ]
     .into_iter()
     .flatten()
     .collect()
 }
 
+/// The sizes a table is about.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Sizes {
+    All,
+    Largest,
+}
+
+impl Sizes {
+    fn of(self, case: &CaseFindings) -> &[Point] {
+        match self {
+            Self::All => &case.points,
+            Self::Largest => &case.points[case.points.len().saturating_sub(1)..],
+        }
+    }
+}
+
 /// The numbers of one arm at one size.
 type Cells = fn(&CaseFindings, &Point, usize, &Times) -> Vec<String>;
 
-fn meter_grid(group: &Group<'_>, titles: &[&str], cells: Cells) -> Option<Grid> {
+fn meter_grid(group: &Group<'_>, sizes: Sizes, titles: &[&str], cells: Cells) -> Option<Grid> {
     let names = [
         Column::words("case"),
         Column::numbers("n"),
@@ -180,7 +196,7 @@ fn meter_grid(group: &Group<'_>, titles: &[&str], cells: Cells) -> Option<Grid> 
     let numbers = titles.iter().map(|title| Column::numbers(title));
     let mut grid = Grid::new(names.into_iter().chain(numbers).collect());
     for case in &group.cases {
-        for point in &case.points {
+        for point in sizes.of(case) {
             for (arm, times) in point.times.iter().enumerate() {
                 let arm_name = case.card.arms[arm].clone();
                 let mut row = vec![group.case_cell(case), count(point.n), arm_name];

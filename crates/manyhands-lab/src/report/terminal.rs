@@ -4,7 +4,7 @@ use super::{
     conditions::{disturbance, not_quiet_sentence},
     grid::WIDTH,
     paper,
-    results::{Group, groups, meters, results},
+    results::{Group, Sizes, groups, meters, results},
     sentence::{break_even_sentence, floor_sentence, spread_sentence},
     units::count,
     verdict_words::verdict_sentence,
@@ -51,14 +51,20 @@ pub fn experiment_text(
     text
 }
 
-/// CPU time, memory and what the pool did, for an experiment; empty if none of it was metered.
+/// CPU time, memory and what the pool did, for an experiment at its largest sizes; empty if none of it
+/// was metered. The other reports have all sizes.
 #[must_use]
 pub fn meters_text(experiment: &ExperimentFindings) -> String {
     let of_group = |group: &Group<'_>| {
         let name = group.name.unwrap_or(&experiment.title);
-        let tables = meters(group).into_iter();
+        let tables = meters(group, Sizes::Largest).into_iter();
         tables
-            .map(|grid| format!("{name}, per call\n{}\n", grid.terminal()))
+            .map(|grid| {
+                format!(
+                    "\n{name}, per call at the largest size\n{}\n",
+                    grid.terminal()
+                )
+            })
             .collect::<String>()
     };
     groups(experiment).iter().map(of_group).collect()

@@ -17,11 +17,14 @@ pub use read::{Recording, read};
 use crate::{
     LabError,
     record::{Event, Head},
+    report,
 };
+use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 /// What to do with a run that is in the folder already.
@@ -56,6 +59,9 @@ impl Store {
             return Err(LabError::FolderInUse {
                 path: folder.to_owned(),
             });
+        }
+        if holds_run(folder) {
+            remove_reports(folder)?;
         }
         // Old events must not be seen beside a new head, whenever this process is killed.
         remove(&folder.join(HEAD))?;
@@ -102,12 +108,18 @@ impl Store {
         &self.folder
     }
 
-    /// Adds an event: its line is with the system when this returns, and survives this process.
+    /// Adds an event, with the time that the run had taken when it happened: its line is with the
+    /// system when this returns, and survives this process.
     ///
     /// # Errors
     /// [`LabError::File`] if it cannot be written.
-    pub fn append(&mut self, event: &Event) -> Result<(), LabError> {
-        let line = serde_json::to_vec(event).map_err(io::Error::from);
+    pub fn append(&mut self, event: &Event, spent: Duration) -> Result<(), LabError> {
+        let spent_millis = u64::try_from(spent.as_millis()).unwrap_or(u64::MAX);
+        let line = serde_json::to_vec(&Line {
+            event,
+            spent_millis,
+        })
+        .map_err(io::Error::from);
         let written = line.and_then(|mut line| {
             line.push(b'\n');
             self.events.write_all(&line)
@@ -148,6 +160,28 @@ fn holds_run(folder: &Path) -> bool {
     folder.join(HEAD).exists()
 }
 
+/// Removes what was computed from the run that is being replaced; anything else stays.
+fn remove_reports(folder: &Path) -> Result<(), LabError> {
+    for name in report::FILES {
+        remove(&folder.join(name))?;
+    }
+    let charts = folder.join(report::CHARTS);
+    let entries = match fs::read_dir(&charts) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other.map_err(LabError::file("read", &charts))?,
+    };
+    for entry in entries {
+        let path = entry.map_err(LabError::file("read", &charts))?.path();
+        if path
+            .extension()
+            .is_some_and(|kind| kind == "svg" || kind == "png")
+        {
+            remove(&path)?;
+        }
+    }
+    Ok(())
+}
+
 fn remove(path: &Path) -> Result<(), LabError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -167,6 +201,16 @@ fn lock(folder: &Path) -> Result<File, LabError> {
         }),
         Err(TryLockError::Error(error)) => Err(LabError::file("lock", &path)(error)),
     }
+}
+
+/// A line of the events' file.
+#[derive(Serialize, Deserialize)]
+struct Line<E> {
+    #[serde(flatten)]
+    event: E,
+    /// Time that the run had taken, in all its sessions; zero in files of earlier versions.
+    #[serde(default)]
+    spent_millis: u64,
 }
 
 const HEAD: &str = "run.json";

@@ -1,12 +1,12 @@
 //! Reads a run back.
 
-use super::{EVENTS, HEAD};
+use super::{EVENTS, HEAD, Line};
 use crate::{
     LabError,
     record::{Event, FORMAT, Head},
 };
 use serde::Deserialize;
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
 
 /// What a run has left behind so far.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +15,8 @@ pub struct Recording {
     pub head: Head,
     /// What happened, in order.
     pub events: Vec<Event>,
+    /// Time that the run had taken when the last of them happened.
+    pub spent: Duration,
     /// Bytes of the events' file that are whole lines.
     pub(super) whole_bytes: u64,
 }
@@ -30,22 +32,26 @@ pub fn read(folder: &Path) -> Result<Recording, LabError> {
     let path = folder.join(EVENTS);
     let bytes = fs::read(&path).map_err(LabError::file("read", &path))?;
     let mut events = Vec::new();
+    let mut spent = Duration::ZERO;
     let mut whole_bytes = 0;
-    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        let Some(json) = line.strip_suffix(b"\n") else {
+    for bytes in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let Some(json) = bytes.strip_suffix(b"\n") else {
             break;
         };
-        let event = serde_json::from_slice(json).map_err(|error| LabError::Damaged {
-            path: path.clone(),
-            line: events.len() + 1,
-            reason: error.to_string(),
-        })?;
-        events.push(event);
-        whole_bytes += line.len() as u64;
+        let line: Line<Event> =
+            serde_json::from_slice(json).map_err(|error| LabError::Damaged {
+                path: path.clone(),
+                line: events.len() + 1,
+                reason: error.to_string(),
+            })?;
+        events.push(line.event);
+        spent = Duration::from_millis(line.spent_millis);
+        whole_bytes += bytes.len() as u64;
     }
     Ok(Recording {
         head,
         events,
+        spent,
         whole_bytes,
     })
 }

@@ -27,12 +27,15 @@ fn event(launch: u32) -> Event {
     }
 }
 
+/// Time that every event of these tests happens at.
+const SPENT: Duration = Duration::from_millis(1_234);
+
 /// A folder with three events.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Store::create(folder.path(), &head(1), Existing::Keep).unwrap();
     for launch in 0..3 {
-        store.append(&event(launch)).unwrap();
+        store.append(&event(launch), SPENT).unwrap();
     }
     folder
 }
@@ -47,6 +50,17 @@ fn what_is_written_is_read() {
     let recording = read(folder.path()).unwrap();
     assert_eq!(recording.head, head(1));
     assert_eq!(recording.events, [event(0), event(1), event(2)]);
+    assert_eq!(recording.spent, SPENT);
+}
+
+#[test]
+fn lines_that_tell_no_time_are_read() {
+    let folder = folder();
+    let old = serde_json::to_string(&event(7)).unwrap() + "\n";
+    fs::write(folder.path().join(EVENTS), old).unwrap();
+    let recording = read(folder.path()).unwrap();
+    assert_eq!(recording.events, [event(7)]);
+    assert_eq!(recording.spent, Duration::ZERO);
 }
 
 #[test]
@@ -58,7 +72,7 @@ fn a_line_cut_anywhere_is_dropped_and_the_run_goes_on_behind_the_last_whole_one(
         fs::write(folder.path().join(EVENTS), &whole[..cut]).unwrap();
         let (mut store, recording) = Store::resume(folder.path()).unwrap();
         assert_eq!(recording.events.len(), cut / line, "cut at {cut}");
-        store.append(&event(9)).unwrap();
+        store.append(&event(9), SPENT).unwrap();
         let read = read(folder.path()).unwrap();
         assert_eq!(read.events.last(), Some(&event(9)));
         assert_eq!(read.events.len(), cut / line + 1);
@@ -114,6 +128,22 @@ fn a_run_is_replaced_only_if_asked_to() {
     drop(create(Existing::Replace).unwrap());
     let recording = read(folder.path()).unwrap();
     assert_eq!((recording.head, recording.events), (head(2), Vec::new()));
+}
+
+#[test]
+fn reports_of_a_run_that_is_replaced_go_and_other_files_stay() {
+    let folder = folder();
+    let (store, _) = Store::resume(folder.path()).unwrap();
+    let computed = ["report.html", "charts/old.svg", "charts/old.png"];
+    let others = ["notes.txt", "charts/notes.txt"];
+    for name in computed.iter().chain(&others) {
+        store.replace(name, b"text").unwrap();
+    }
+    drop(store);
+    drop(Store::create(folder.path(), &head(2), Existing::Replace).unwrap());
+    let is_there = |name: &&str| folder.path().join(name).exists();
+    assert!(!computed.iter().any(&is_there));
+    assert!(others.iter().all(is_there));
 }
 
 #[test]

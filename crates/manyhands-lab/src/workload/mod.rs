@@ -4,6 +4,7 @@
 //! claims belong to which experiment is the [registry](crate::registry)'s business.
 
 pub(crate) mod bcrypts;
+pub(crate) mod calls;
 pub(crate) mod counting;
 pub(crate) mod hashes;
 pub(crate) mod loops;

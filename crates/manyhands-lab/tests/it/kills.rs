@@ -33,7 +33,8 @@ fn runs_where_it_is_wanted() {
     let (mut store, mut director) = if folder.join("run.json").exists() {
         let (store, recording) = Store::resume(&folder).unwrap();
         let analyst = Box::new(Simple);
-        let director = Director::resume(&recording.head, analyst, &recording.events).unwrap();
+        let (events, spent) = (&recording.events, recording.spent);
+        let director = Director::resume(&recording.head, analyst, events, spent).unwrap();
         (store, director)
     } else {
         let store = Store::create(&folder, &head, Existing::Replace).unwrap();

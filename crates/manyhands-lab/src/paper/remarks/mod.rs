@@ -1,5 +1,6 @@
 //! What can be said about the published figures by computing: one list of sentences per experiment.
 
+mod calls;
 mod hashes;
 mod rounds;
 mod speed_ups;
@@ -32,6 +33,7 @@ pub fn remarks(experiment_id: &str, findings: Option<&Findings>) -> Vec<String> 
         "E10" | "E11" => tasks::counting(&paper),
         "E12" => tasks::sleeping(&paper, findings),
         "E13" => tasks::queueing(&paper, findings),
+        "E14" => calls::remarks(&paper, findings),
         _ => Vec::new(),
     };
     remarks.extend(unconverged_remark(&paper));

@@ -91,7 +91,7 @@ fn per_item_here(findings: &Findings) -> Option<String> {
 }
 
 /// The largest size of an experiment of one case, with its arms and their times.
-fn largest<'a>(
+pub(super) fn largest<'a>(
     findings: &'a Findings,
     id: &str,
 ) -> Option<(usize, impl Iterator<Item = (&'a String, &'a Times)>)> {
