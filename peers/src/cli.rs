@@ -28,6 +28,8 @@ pub(crate) enum Command {
     Timers(TimerArguments),
     /// Half a million messages through channels, on threads and in async code
     Channels(Settings),
+    /// Twenty thousand round trips over loopback TCP, on one connection and on many
+    Io(Settings),
     /// CPU time a pool uses in ten idle seconds after work
     Idle(Settings),
     /// One contender in a process of its own, driven over its standard streams
@@ -84,8 +86,8 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             refuse(
-                "name a comparison: loops, joins, items, tasks, timers, channels or idle (--help \
-                 says more)",
+                "name a comparison: loops, joins, items, tasks, timers, channels, io or idle \
+                 (--help says more)",
             )
         }
         _ => {

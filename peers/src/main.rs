@@ -9,6 +9,7 @@ mod channels;
 mod cli;
 mod clock;
 mod idle;
+mod io;
 mod items;
 mod joins;
 mod loops;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
             compare(&arguments.settings, &timers::ARMS, run)
         }
         Command::Channels(settings) => compare(&settings, &channels::ARMS, channels::compare),
+        Command::Io(settings) => compare(&settings, &io::ARMS, io::compare),
         Command::Idle(settings) => compare(&settings, &idle::ARMS, idle::compare),
         Command::Child { problem, contender } => child(&problem, &contender),
     }
@@ -84,6 +86,7 @@ fn child(problem: &str, contender: &str) -> ExitCode {
         "tasks" => tasks::serve(contender),
         "timers" => timers::serve(contender),
         "channels" => channels::serve(contender),
+        "io" => io::serve(contender),
         "idle" => idle::serve(contender),
         _ => false,
     };

@@ -61,6 +61,16 @@ mod runtime;
 #[cfg(not(loom))]
 #[expect(unsafe_code, reason = "task cells; see each file's header")]
 pub mod task;
+/// What the models need of tasks; the words of a cell have models of their own.
+#[cfg(loom)]
+#[expect(unsafe_code, reason = "wakers; see each file's header")]
+pub(crate) mod task {
+    mod bells;
+    pub(crate) mod budget;
+    mod when_all;
+
+    pub(crate) use when_all::when_all;
+}
 
 pub mod channel;
 

@@ -6,6 +6,9 @@
 
 use crate::channel::error::{CloseReason, RecvError};
 use crate::channel::wait_list::{Ticket, WaitList};
+use crate::sync::ShortLock;
+use std::ops::Deref;
+use std::sync::Arc;
 use std::task::Waker;
 
 /// Those who listen, and whether anybody still speaks.
@@ -16,6 +19,65 @@ pub(super) struct Audience {
     closed: Option<RecvError>,
     sender_count: usize,
     receiver_count: usize,
+}
+
+/// The state of a channel that has an audience.
+pub(super) trait Stage {
+    fn audience(&mut self) -> &mut Audience;
+}
+
+/// A sender, apart from what it sends: a share in the channel that counts as one of its senders.
+#[derive(Debug)]
+pub(super) struct Speaker<S: Stage>(Arc<ShortLock<S>>);
+
+impl<S: Stage> Speaker<S> {
+    /// The channel's first.
+    pub(super) fn new(shared: Arc<ShortLock<S>>) -> Self {
+        Self(shared)
+    }
+
+    /// For a receiver's share.
+    pub(super) fn share(&self) -> Arc<ShortLock<S>> {
+        Arc::clone(&self.0)
+    }
+
+    pub(super) fn receiver_count(&self) -> usize {
+        self.lock().audience().receiver_count
+    }
+
+    /// Closes; whether this was the first time.
+    pub(super) fn close(&self, reason: Option<CloseReason>) -> bool {
+        let (is_first, told) = self.lock().audience().close(reason);
+        told.wake();
+        is_first
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.lock().audience().closed().is_some()
+    }
+}
+
+impl<S: Stage> Deref for Speaker<S> {
+    type Target = ShortLock<S>;
+
+    fn deref(&self) -> &ShortLock<S> {
+        &self.0
+    }
+}
+
+impl<S: Stage> Clone for Speaker<S> {
+    fn clone(&self) -> Self {
+        self.lock().audience().sender_count += 1;
+        Self(Arc::clone(&self.0))
+    }
+}
+
+/// The last one closes.
+impl<S: Stage> Drop for Speaker<S> {
+    fn drop(&mut self) {
+        let told = self.lock().audience().remove_sender();
+        told.wake();
+    }
 }
 
 /// Wakers to be used, or dropped, where no lock is held.
@@ -71,7 +133,7 @@ impl Audience {
     }
 
     /// Closes; whether this was the first time.
-    pub(super) fn close(&mut self, reason: Option<CloseReason>) -> (bool, Told) {
+    fn close(&mut self, reason: Option<CloseReason>) -> (bool, Told) {
         if self.closed.is_some() {
             return (false, Told::default());
         }
@@ -79,12 +141,8 @@ impl Audience {
         (true, self.tell_all())
     }
 
-    pub(super) fn add_sender(&mut self) {
-        self.sender_count += 1;
-    }
-
     /// The last one closes.
-    pub(super) fn remove_sender(&mut self) -> Told {
+    fn remove_sender(&mut self) -> Told {
         self.sender_count -= 1;
         if self.sender_count == 0 {
             self.close(None).1

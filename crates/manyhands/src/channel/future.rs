@@ -5,6 +5,7 @@ use crate::channel::error::{CloseReason, RecvError, SendError, TrySendError};
 use crate::channel::shared::Shared;
 use crate::channel::state::{Sending, Until};
 use crate::channel::wait_list::Ticket;
+use crate::task::budget;
 use futures_core::future::FusedFuture;
 use std::collections::VecDeque;
 use std::fmt;
@@ -42,8 +43,10 @@ impl<T> Future for SendFuture<'_, T> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         refuse_another_poll(self.is_over);
+        let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
         let result = ready!(this.shared.poll_send(&mut this.sending, cx));
+        permit.charge();
         this.is_over = true;
         Poll::Ready(result)
     }
@@ -107,7 +110,9 @@ impl<T> Future for SendManyFuture<'_, T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         refuse_another_poll(self.is_over);
+        let permit = ready!(budget::poll_proceed(cx));
         let result = ready!(self.poll_rest(cx));
+        permit.charge();
         self.is_over = true;
         Poll::Ready(result)
     }
@@ -154,8 +159,10 @@ impl<T> Future for RecvFuture<'_, T> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         refuse_another_poll(self.is_over);
+        let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
         let result = ready!(this.shared.poll_recv(&mut this.place, cx));
+        permit.charge();
         this.is_over = true;
         Poll::Ready(result)
     }
@@ -201,11 +208,13 @@ impl<T> Future for RecvManyFuture<'_, T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         refuse_another_poll(self.is_over);
+        let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
         let polled = this
             .shared
             .poll_recv_many(&mut this.place, cx, this.items, this.max);
         let result = ready!(polled);
+        permit.charge();
         this.is_over = true;
         Poll::Ready(result)
     }

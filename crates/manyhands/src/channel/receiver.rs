@@ -72,7 +72,7 @@ impl<T> Receiver<T> {
     #[cold]
     fn recv_later(&self) -> Result<T, RecvError> {
         // Where items go from hand to hand, somebody has to stand there and wait.
-        if self.shared.capacity() > 0 {
+        if !self.shared.is_rendezvous() {
             let received = thread::insist(|| match self.shared.try_recv() {
                 Ok(item) => Some(Ok(item)),
                 Err(TryRecvError::Closed(closed)) => Some(Err(closed)),
@@ -291,13 +291,13 @@ impl<T> Receiver<T> {
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     pub fn close(&self) -> bool {
-        self.shared.close(None)
+        self.shared.close()
     }
 
     /// As [`close`](Self::close), with a reason that everybody sees who finds the channel closed and
     /// drained. The first reason stays.
     pub fn close_with(&self, reason: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
-        self.shared.close(Some(Arc::from(reason.into())))
+        self.shared.close_with(reason.into())
     }
 
     /// Whether the channel is closed. Items may still be left.
@@ -322,7 +322,7 @@ impl<T> Receiver<T> {
     /// How many items the channel holds at most; `None` if there is no limit.
     #[must_use]
     pub fn capacity(&self) -> Option<usize> {
-        Some(self.shared.capacity()).filter(|capacity| *capacity != usize::MAX)
+        self.shared.capacity()
     }
 
     /// Waits until the channel is closed and every item has been received, by this receiver or others. See
@@ -347,8 +347,7 @@ impl<T> Receiver<T> {
     /// # Errors
     /// The reason given to [`close_with`](Self::close_with).
     pub fn wait_drained(&self) -> Result<(), CloseReason> {
-        let mut future = self.wait_drained_async();
-        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+        self.shared.wait_until(Until::Drained)
     }
 }
 

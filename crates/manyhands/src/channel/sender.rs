@@ -82,7 +82,7 @@ impl<T> Sender<T> {
     fn send_later(&self, item: T) -> Result<(), SendError<T>> {
         let mut item = Some(item);
         // Where items go from hand to hand, somebody has to stand there and wait.
-        if self.shared.capacity() > 0 {
+        if !self.shared.is_rendezvous() {
             let sent = thread::insist(|| match self.shared.try_send(item.take()?) {
                 Ok(()) => Some(Ok(())),
                 Err(TrySendError::Closed(item)) => Some(Err(SendError(item))),
@@ -263,7 +263,7 @@ impl<T> Sender<T> {
     /// ```
     #[doc(alias = "TryComplete")]
     pub fn close(&self) -> bool {
-        self.shared.close(None)
+        self.shared.close()
     }
 
     /// As [`close`](Self::close), with a reason that everybody sees who finds the channel closed and
@@ -277,7 +277,7 @@ impl<T> Sender<T> {
     /// assert_eq!(closed.reason().unwrap().to_string(), "no more paper");
     /// ```
     pub fn close_with(&self, reason: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
-        self.shared.close(Some(Arc::from(reason.into())))
+        self.shared.close_with(reason.into())
     }
 
     /// Whether the channel is closed.
@@ -326,7 +326,7 @@ impl<T> Sender<T> {
     /// ```
     #[must_use]
     pub fn capacity(&self) -> Option<usize> {
-        Some(self.shared.capacity()).filter(|capacity| *capacity != usize::MAX)
+        self.shared.capacity()
     }
 
     /// Waits until the channel is closed, and returns the reason as an error if there is one. So a producer
@@ -358,8 +358,7 @@ impl<T> Sender<T> {
     /// assert!(sender.wait_closed().is_ok());
     /// ```
     pub fn wait_closed(&self) -> Result<(), CloseReason> {
-        let mut future = self.wait_closed_async();
-        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+        self.shared.wait_until(Until::Closed)
     }
 
     /// Waits until the channel is closed and every item has been received, and returns the reason of the
@@ -394,8 +393,7 @@ impl<T> Sender<T> {
     /// assert_eq!(sender.wait_drained().unwrap_err().to_string(), "enough");
     /// ```
     pub fn wait_drained(&self) -> Result<(), CloseReason> {
-        let mut future = self.wait_drained_async();
-        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+        self.shared.wait_until(Until::Drained)
     }
 }
 

@@ -11,17 +11,21 @@
 
 use crate::channel::WhenFull;
 use crate::channel::error::{CloseReason, RecvError, SendError, TryRecvError, TrySendError};
+use crate::channel::future::EndFuture;
 use crate::channel::line::Line;
 use crate::channel::state::{Debts, Sending, State, Until};
+use crate::channel::thread;
 use crate::channel::wait_list::Ticket;
-use crate::sync::ShortLock;
+use crate::sync::{Padded, ShortLock};
 use std::collections::VecDeque;
+use std::error::Error;
 use std::fmt;
+use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// What the ends of a channel share.
 pub(super) struct Shared<T> {
-    state: ShortLock<State<T>>,
+    state: Padded<ShortLock<State<T>>>,
     capacity: usize,
     on_drop: Option<OnDrop<T>>,
 }
@@ -37,15 +41,20 @@ impl<T> Shared<T> {
         on_drop: Option<OnDrop<T>>,
     ) -> Self {
         Self {
-            state: ShortLock::new(State::new(line, capacity, when_full)),
+            state: Padded(ShortLock::new(State::new(line, capacity, when_full))),
             capacity,
             on_drop,
         }
     }
 
-    /// 0 for a rendezvous, `usize::MAX` for no limit.
-    pub(super) fn capacity(&self) -> usize {
-        self.capacity
+    /// Whether items only go from hand to hand.
+    pub(super) fn is_rendezvous(&self) -> bool {
+        self.capacity == 0
+    }
+
+    /// How many items fit; `None` if there is no limit.
+    pub(super) fn capacity(&self) -> Option<usize> {
+        (self.capacity != usize::MAX).then_some(self.capacity)
     }
 
     /// One step of the protocol.
@@ -240,6 +249,12 @@ impl<T> Shared<T> {
         self.step(|state, debts| state.poll_until(until, place, cx.waker(), debts))
     }
 
+    /// Blocks until the end.
+    pub(super) fn wait_until(&self, until: Until) -> Result<(), CloseReason> {
+        let mut future = EndFuture::new(self, until);
+        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+    }
+
     /// Gives waiting for the end up.
     pub(super) fn cancel_until(&self, until: Until, place: &mut Option<Ticket>) {
         if place.is_some() {
@@ -247,8 +262,12 @@ impl<T> Shared<T> {
         }
     }
 
-    pub(super) fn close(&self, reason: Option<CloseReason>) -> bool {
-        self.step(|state, debts| state.close(reason, debts))
+    pub(super) fn close(&self) -> bool {
+        self.step(|state, debts| state.close(None, debts))
+    }
+
+    pub(super) fn close_with(&self, reason: Box<dyn Error + Send + Sync>) -> bool {
+        self.step(|state, debts| state.close(Some(reason.into()), debts))
     }
 
     pub(super) fn is_closed(&self) -> bool {

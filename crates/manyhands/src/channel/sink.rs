@@ -2,10 +2,11 @@
 
 use crate::channel::state::Sending;
 use crate::channel::{SendError, Sender};
+use crate::task::budget;
 use futures_sink::Sink;
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// A sender as a [`Sink`]; made by [`Sender::sink`] and [`Sender::into_sink`].
 ///
@@ -29,7 +30,10 @@ impl<T> SendSink<T> {
     fn poll_sent(&mut self, cx: &Context<'_>) -> Poll<Result<(), SendError<T>>> {
         match &self.sender {
             Some(sender) if self.sending.is_some() => {
-                sender.shared.poll_send(&mut self.sending, cx)
+                let permit = ready!(budget::poll_proceed(cx));
+                let result = ready!(sender.shared.poll_send(&mut self.sending, cx));
+                permit.charge();
+                Poll::Ready(result)
             }
             _ => Poll::Ready(Ok(())),
         }

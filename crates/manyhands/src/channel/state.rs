@@ -11,9 +11,11 @@
 //! once while more receivers wait than items are on their way to them.
 //!
 //! After each step [`State::settle`] restores: *as many waiting receivers have been told as there are items,
-//! or all of them; as many waiting senders as there is room, or all of them.* One that was told and finds
-//! nothing, because a newcomer was faster, waits again as the first; one that was told and gives up leaves
-//! its place, and `settle` tells the next. So nobody sleeps beside an item, or beside room.
+//! or all of them; while there is room at least one waiting sender, and if nothing else is in the channel as
+//! many as there is room, or all of them.* One that was told and finds nothing, because a newcomer was
+//! faster, waits again as the first; one that was told and gives up leaves its place, as does one that was
+//! served, and `settle` tells the next. So nobody sleeps beside an item, and beside room only while another
+//! one is on its way to it.
 //!
 //! Not here: the lock, and the waking itself, which happens after it is given back (`shared.rs`).
 
@@ -23,13 +25,18 @@ use crate::channel::line::Line;
 use crate::channel::wait_list::{Ticket, WaitList};
 use std::task::{Poll, Waker};
 
-/// The state of a channel.
+/// The state of a channel. What a quiet step touches comes first, and with the lock fills one cache line.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct State<T> {
-    line: Line<T>,
+    /// Nothing follows from an item that goes in: nobody waits to receive, and the channel is open.
+    offers_are_quiet: bool,
+    /// Nothing follows from an item that is taken: nobody waits to send, nor for the drain.
+    takes_are_quiet: bool,
+    when_full: WhenFull,
     /// 0 for a rendezvous, `usize::MAX` for no limit.
     capacity: usize,
-    when_full: WhenFull,
+    line: Line<T>,
     /// Set once; the reason is that of `close_with`.
     closed: Option<RecvError>,
     receivers: WaitList<()>,
@@ -71,9 +78,11 @@ impl<T> State<T> {
     /// An open channel with one end of each kind.
     pub(super) fn new(line: Line<T>, capacity: usize, when_full: WhenFull) -> Self {
         Self {
-            line,
-            capacity,
+            offers_are_quiet: true,
+            takes_are_quiet: true,
             when_full,
+            capacity,
+            line,
             closed: None,
             receivers: WaitList::new(),
             senders: WaitList::new(),
@@ -112,8 +121,7 @@ impl<T> State<T> {
     /// receive.
     #[inline]
     pub(super) fn offer_quietly(&mut self, item: T) -> Result<(), T> {
-        let is_quiet = self.receivers.waiting() == 0 && self.closed.is_none();
-        if is_quiet && self.line.len() < self.capacity {
+        if self.offers_are_quiet && self.line.len() < self.capacity {
             self.line.push(item);
             Ok(())
         } else {
@@ -125,8 +133,7 @@ impl<T> State<T> {
     /// send, nor for the end.
     #[inline]
     pub(super) fn take_quietly(&mut self) -> Option<T> {
-        let is_quiet = self.senders.waiting() == 0 && self.closed.is_none();
-        if is_quiet {
+        if self.takes_are_quiet {
             self.line.pop_first()
         } else {
             None
@@ -340,15 +347,30 @@ impl<T> State<T> {
             };
             debts.wake_later(waker);
         }
-        let room = self.capacity.saturating_sub(self.line.len());
-        while self.senders.notified() < room {
+        let senders_told = self.senders_to_be_told();
+        while self.senders.notified() < senders_told {
             let Some(waker) = self.senders.notify_first() else {
                 break;
             };
             debts.wake_later(waker);
         }
-        if self.closed.is_some() && self.len() == 0 {
+        let is_closed = self.closed.is_some();
+        if is_closed && self.len() == 0 {
             self.until_drained.notify_all(&mut debts.wake_too);
+        }
+        self.offers_are_quiet = self.receivers.waiting() == 0 && !is_closed;
+        self.takes_are_quiet =
+            self.senders.waiting() == 0 && !(is_closed && self.until_drained.waiting() > 0);
+    }
+
+    /// How many senders are to be on their way. While there are items left they are told bit by bit: who
+    /// sends at the time is likely to fill the room before they come, and being woken for nothing is dear.
+    fn senders_to_be_told(&self) -> usize {
+        let room = self.capacity.saturating_sub(self.line.len());
+        if self.line.len() == 0 {
+            room
+        } else {
+            room.div_ceil((self.capacity / TOLD_SENDERS_MAX).max(1))
         }
     }
 }
@@ -404,3 +426,6 @@ impl<T> Debts<T> {
         }
     }
 }
+
+/// Of a channel that is not empty so many parts of room call for a sender each.
+const TOLD_SENDERS_MAX: usize = 8;

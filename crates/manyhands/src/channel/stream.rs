@@ -2,9 +2,10 @@
 
 use crate::channel::Receiver;
 use crate::channel::wait_list::Ticket;
+use crate::task::budget;
 use futures_core::stream::{FusedStream, Stream};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// The items of a channel as a stream, which ends when the channel is closed and drained; made by
 /// [`Receiver::stream`] and [`Receiver::into_stream`].
@@ -33,12 +34,12 @@ impl<T> Stream for RecvStream<T> {
     type Item = T;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
+        let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
-        let polled = this.receiver.shared.poll_recv(&mut this.place, cx);
-        polled.map(|result| {
-            this.is_over = result.is_err();
-            result.ok()
-        })
+        let result = ready!(this.receiver.shared.poll_recv(&mut this.place, cx));
+        permit.charge();
+        this.is_over = result.is_err();
+        Poll::Ready(result.ok())
     }
 }
 

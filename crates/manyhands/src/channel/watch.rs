@@ -20,18 +20,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use crate::channel::audience::{Audience, Told};
-use crate::channel::error::{CloseReason, RecvError, SendError};
+use crate::channel::audience::{Audience, Speaker, Stage, Told};
+use crate::channel::error::{RecvError, SendError};
 use crate::channel::thread;
 use crate::channel::wait_list::Ticket;
 use crate::sync::ShortLock;
+use crate::task::budget;
 use futures_core::future::FusedFuture;
 use std::error::Error;
 use std::fmt;
 use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 #[cfg(not(loom))]
 use {crate::channel::RecvTimeoutError, std::time::Duration};
 
@@ -63,6 +64,12 @@ impl<T> State<T> {
     }
 }
 
+impl<T> Stage for State<T> {
+    fn audience(&mut self) -> &mut Audience {
+        &mut self.audience
+    }
+}
+
 /// See [`channel::watch`](crate::channel::watch()).
 pub(super) fn channel<T>(initial: T) -> (Sender<T>, Receiver<T>) {
     let shared = Arc::new(ShortLock::new(State {
@@ -71,14 +78,14 @@ pub(super) fn channel<T>(initial: T) -> (Sender<T>, Receiver<T>) {
         audience: Audience::new(),
     }));
     let sender = Sender {
-        shared: Arc::clone(&shared),
+        speaker: Speaker::new(Arc::clone(&shared)),
     };
     (sender, Receiver { shared, seen: 0 })
 }
 
 /// Replaces the value. Clones are equal; dropping the last one closes the channel.
 pub struct Sender<T> {
-    shared: Arc<ShortLock<State<T>>>,
+    speaker: Speaker<State<T>>,
 }
 
 impl<T> Sender<T> {
@@ -103,7 +110,7 @@ impl<T> Sender<T> {
     )]
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
         let value = Arc::new(value);
-        let mut state = self.shared.lock();
+        let mut state = self.speaker.lock();
         if state.audience.closed().is_some() {
             drop(state);
             let value = Arc::into_inner(value).expect("the value was not shared yet");
@@ -121,7 +128,7 @@ impl<T> Sender<T> {
     /// The value now.
     #[must_use]
     pub fn latest(&self) -> Arc<T> {
-        Arc::clone(&self.shared.lock().value)
+        Arc::clone(&self.speaker.lock().value)
     }
 
     /// A receiver that has seen the value of now.
@@ -134,12 +141,12 @@ impl<T> Sender<T> {
     /// ```
     #[must_use]
     pub fn subscribe(&self) -> Receiver<T> {
-        let mut state = self.shared.lock();
+        let mut state = self.speaker.lock();
         state.audience.add_receiver();
         let seen = state.version;
         drop(state);
         Receiver {
-            shared: Arc::clone(&self.shared),
+            shared: self.speaker.share(),
             seen,
         }
     }
@@ -147,7 +154,7 @@ impl<T> Sender<T> {
     /// How many receivers there are.
     #[must_use]
     pub fn receiver_count(&self) -> usize {
-        self.shared.lock().audience.receiver_count()
+        self.speaker.receiver_count()
     }
 
     /// Closes the channel: receivers see the last value, then hear of it. Returns whether it was open until
@@ -161,40 +168,26 @@ impl<T> Sender<T> {
     /// assert_eq!(*receiver.latest(), 1);
     /// ```
     pub fn close(&self) -> bool {
-        self.close_for(None)
+        self.speaker.close(None)
     }
 
     /// As [`close`](Self::close), with a reason that every receiver gets. The first reason stays.
     pub fn close_with(&self, reason: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
-        self.close_for(Some(Arc::from(reason.into())))
-    }
-
-    fn close_for(&self, reason: Option<CloseReason>) -> bool {
-        let (is_first, told) = self.shared.lock().audience.close(reason);
-        told.wake();
-        is_first
+        self.speaker.close(Some(Arc::from(reason.into())))
     }
 
     /// Whether the channel is closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.shared.lock().audience.closed().is_some()
+        self.speaker.is_closed()
     }
 }
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
-        self.shared.lock().audience.add_sender();
         Self {
-            shared: Arc::clone(&self.shared),
+            speaker: self.speaker.clone(),
         }
-    }
-}
-
-impl<T> Drop for Sender<T> {
-    fn drop(&mut self) {
-        let told = self.shared.lock().audience.remove_sender();
-        told.wake();
     }
 }
 
@@ -346,6 +339,7 @@ impl<T> Future for ChangedFuture<'_, T> {
             !self.is_over,
             "a wait for a change was polled after its end"
         );
+        let permit = ready!(budget::poll_proceed(cx));
         let Self {
             receiver, place, ..
         } = &mut *self;
@@ -354,8 +348,10 @@ impl<T> Future for ChangedFuture<'_, T> {
             .lock()
             .poll(&mut receiver.seen, place, cx.waker());
         told.wake();
-        self.is_over = polled.is_ready();
-        polled
+        let result = ready!(polled);
+        permit.charge();
+        self.is_over = true;
+        Poll::Ready(result)
     }
 }
 

@@ -107,6 +107,23 @@ fn two_senders_of_a_rendezvous_channel_meet_the_receiver() {
     serves_two_senders(channel::rendezvous);
 }
 
+/// Two places of sixteen are free: so little room calls for one sender only, who sees to the other.
+#[test]
+fn a_sender_that_gets_room_tells_the_next() {
+    check(|| {
+        let (sender, receiver) = channel::bounded(16);
+        (0..16).for_each(|_| sender.send(0).unwrap());
+        let producers = [sender.clone(), sender.clone()]
+            .map(|sender| thread::spawn(move || sender.send(1).unwrap()));
+        assert_eq!((receiver.recv(), receiver.recv()), (Ok(0), Ok(0)));
+        for producer in producers {
+            producer.join().unwrap();
+        }
+        // Kept until here, because dropping it would be one more step that tells who waits.
+        drop(sender);
+    });
+}
+
 /// One receiver gives up; what it was told of goes to the other.
 fn survives_a_receive_that_is_given_up(ends: fn() -> Ends) {
     check(move || {

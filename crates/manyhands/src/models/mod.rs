@@ -12,6 +12,7 @@
 //! Not shown: reorderings of a load with a later store, which loom does not explore, and the code above
 //! the protocols, whose steps are written out again where a model needs them.
 
+mod bells;
 mod cancel;
 mod channel;
 mod channel_to_all;

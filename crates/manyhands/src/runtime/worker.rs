@@ -82,11 +82,12 @@ fn find(shared: &Shared, seat: &'static Seat, tick: u32) -> Option<Found> {
     if shared.is_closing() {
         discard_local(shared, seat);
         shared.discard_queued();
-        return find_elsewhere(shared, seat);
+        return find_elsewhere(shared, seat, TASKS_TAKEN_MAX);
     }
     let out_of_turn = match tick % TURNS {
-        OUTSIDE_TURN => take_tasks(shared, seat, None),
-        OTHERS_TURN => find_elsewhere(shared, seat),
+        OUTSIDE_TURN => take_tasks(shared, seat, None, TASKS_TAKEN_MAX),
+        // One only: a worker that has work of its own would only move the rest from cache to cache.
+        OTHERS_TURN => find_elsewhere(shared, seat, 1),
         _ => None,
     };
     if out_of_turn.is_some() {
@@ -100,7 +101,8 @@ fn find(shared: &Shared, seat: &'static Seat, tick: u32) -> Option<Found> {
     if let Some(run) = first.take(1).or_else(|| second.take(1)) {
         return Some(Found::Job(run.first));
     }
-    take_tasks(shared, seat, None).or_else(|| find_elsewhere(shared, seat))
+    take_tasks(shared, seat, None, TASKS_TAKEN_MAX)
+        .or_else(|| find_elsewhere(shared, seat, TASKS_TAKEN_MAX))
 }
 
 /// Drops the tasks that only this worker may drop.
@@ -112,8 +114,8 @@ pub(crate) fn discard_local(shared: &Shared, seat: &Seat) {
     }
 }
 
-/// Looks at the other seats, starting anywhere.
-fn find_elsewhere(shared: &Shared, seat: &'static Seat) -> Option<Found> {
+/// Looks at the other seats, starting anywhere; takes up to `tasks_max` tasks.
+fn find_elsewhere(shared: &Shared, seat: &'static Seat, tasks_max: usize) -> Option<Found> {
     let random = seat.next_random() as usize;
     shared.other_seats(seat, random).find_map(|other| {
         if let Some(pin) = other.slots.iter().find_map(|slot| slot.try_pin()) {
@@ -129,15 +131,21 @@ fn find_elsewhere(shared: &Shared, seat: &'static Seat) -> Option<Found> {
         if shared.is_closing() {
             None
         } else {
-            take_tasks(shared, seat, Some(other))
+            take_tasks(shared, seat, Some(other), tasks_max)
         }
     })
 }
 
-/// Takes a run of tasks from outside or from `other`; keeps the first in hand and the rest as its own.
-fn take_tasks(shared: &Shared, seat: &'static Seat, other: Option<&Seat>) -> Option<Found> {
+/// Takes a run of up to `max` tasks from outside or from `other`; keeps the first in hand and the rest as its
+/// own.
+fn take_tasks(
+    shared: &Shared,
+    seat: &'static Seat,
+    other: Option<&Seat>,
+    max: usize,
+) -> Option<Found> {
     let queue = other.map_or(&*shared.injector, |other| &other.tasks);
-    let mut run = queue.take(TASKS_TAKEN_MAX)?;
+    let mut run = queue.take(max)?;
     if other.is_some() {
         seat.counters.stolen.bump();
     }

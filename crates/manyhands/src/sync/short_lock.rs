@@ -24,7 +24,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// A value that one thread at a time may touch.
+/// A value that one thread at a time may touch; what comes first in it shares the lock's cache line.
+#[repr(C)]
 pub(crate) struct ShortLock<T> {
     held: AtomicBool,
     value: cell::UnsafeCell<T>,
@@ -67,12 +68,14 @@ impl<T> ShortLock<T> {
     #[cold]
     fn hold_later(&self) {
         (0..SPINS).for_each(|_| spin_loop());
+        let mut yields = 1;
         loop {
             // Relaxed: a look before the exchange, which takes the cache line away from the holder.
             if !self.held.load(Ordering::Relaxed) && self.try_hold() {
                 return;
             }
-            thread::yield_now();
+            (0..yields).for_each(|_| thread::yield_now());
+            yields = YIELDS_MAX.min(2 * yields);
         }
     }
 }
@@ -123,6 +126,8 @@ impl<T> Drop for ShortGuard<'_, T> {
 
 /// Spins before the second attempt.
 const SPINS: u32 = if cfg!(loom) { 1 } else { 16 };
+/// Times that other threads may run before a later attempt.
+const YIELDS_MAX: u32 = if cfg!(loom) { 1 } else { 16 };
 
 #[cfg(all(test, not(loom)))]
 mod tests {

@@ -5,13 +5,22 @@
 //! asks [`poll_proceed`] first and charges for what it has done. When nothing is left the leaf says
 //! pending, and the task goes to the back of its queue.
 //!
+//! The budget is counted in operations, and in time: a task that works hard between two operations makes room
+//! sooner. The clock is read only where the number of operations is a power of two, from the fourth on, so that short polls do
+//! not pay for it.
+//!
 //! Outside a task, as in [`block_on`](super::block_on), there is nobody to make room for, and no limit.
 
+#[cfg(not(loom))]
+use crate::{runtime::current, sync::clock};
 use std::cell::Cell;
 use std::task::{Context, Poll};
 
 thread_local! {
     static LEFT: Cell<Left> = const { Cell::new(Left::UNLIMITED) };
+    /// The tick counter after the first operations of the current poll.
+    #[cfg(not(loom))]
+    static READ_FIRST: Cell<u64> = const { Cell::new(0) };
 }
 
 /// What is left to the current poll.
@@ -26,8 +35,12 @@ pub(crate) struct Permit(());
 impl Permit {
     /// The operation has been done. One that turned out pending is not charged for: its poll ends anyway,
     /// and else the first of many that wait together would use up what the last ones need.
+    #[inline]
     pub(crate) fn charge(self) {
-        LEFT.set(LEFT.get().less_one());
+        let left = LEFT.get();
+        if left != Left::UNLIMITED {
+            LEFT.set(left.less_one());
+        }
     }
 }
 
@@ -35,6 +48,7 @@ impl Permit {
 ///
 /// # Cost
 /// A thread-local load.
+#[inline]
 pub(crate) fn poll_proceed(context: &Context<'_>) -> Poll<Permit> {
     if LEFT.get() == Left::NOTHING {
         context.waker().wake_by_ref();
@@ -77,13 +91,43 @@ impl Left {
     const NOTHING: Self = Self(0);
 
     fn less_one(self) -> Self {
-        if self == Self::UNLIMITED {
-            self
+        let left = self.0.saturating_sub(1);
+        let done = OPERATIONS_PER_POLL - left;
+        if done.is_power_of_two() && has_run_long(done) {
+            Self::NOTHING
         } else {
-            Self(self.0.saturating_sub(1))
+            Self(left)
         }
     }
 }
 
+/// Whether the current poll should end for the time that it has taken, after so many operations.
+#[cfg(not(loom))]
+fn has_run_long(operations: u16) -> bool {
+    if operations < FIRST_READING {
+        return false;
+    }
+    if operations == FIRST_READING {
+        READ_FIRST.set(clock::ticks());
+        return false;
+    }
+    let ticks = clock::ticks().saturating_sub(READ_FIRST.get());
+    // What a simulation does must not depend on how fast this machine is.
+    ticks > clock::ticks_in(NANOS_PER_POLL)
+        && !current::worker().is_some_and(|(_, shared)| shared.clock.is_virtual())
+}
+
+/// In the models only operations count.
+#[cfg(loom)]
+fn has_run_long(_operations: u16) -> bool {
+    false
+}
+
 /// Enough to share the price of a turn through the queue, few enough to last some ten microseconds.
 const OPERATIONS_PER_POLL: u16 = 128;
+/// What others in the queue can wait for, and long beside the price of a turn.
+#[cfg(not(loom))]
+const NANOS_PER_POLL: u64 = 200_000;
+/// Operations before the clock is read.
+#[cfg(not(loom))]
+const FIRST_READING: u16 = 4;

@@ -15,6 +15,7 @@
 //! A panic of a task goes to its handle, as [`JoinError`]; the worker survives. What panics when it is
 //! dropped, and wakers that panic, are contained and otherwise ignored.
 
+mod bells;
 mod block_on;
 mod borrowing;
 pub(crate) mod budget;

@@ -1,15 +1,28 @@
-//! Waiting for all of several tasks.
+//! Waiting for all of several futures.
+//!
+//! Unsafe: the futures are pinned in one piece of memory, and each is dropped there when it has ended.
 
-use crate::task::{JoinError, JoinHandle};
+use crate::task::bells::Bells;
+use crate::task::budget;
+use std::fmt;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// Waits for all of `handles` and gives their results in the same order, every failure among them.
+/// Waits for all of `futures` and gives their results in the same order: those of tasks, every failure among
+/// them, or those of any other futures of one type.
 ///
-/// Dropping the future detaches the tasks that have not ended.
+/// The futures make progress side by side, inside the task that awaits them. A future that is not a handle
+/// needs no task of its own for that, and runs on one worker at a time with the others.
+///
+/// Dropping this drops the futures; tasks whose handles they are go on, detached.
 ///
 /// # Cost
-/// At most one wake for each task. The tasks run on their own, so they are awaited one after another.
+/// A few allocations in all, and in one piece what the futures and their results take; beside that about
+/// two bytes for each. Each wake of one costs a constant time, however many there are.
+///
+/// # Panics
+/// When it is awaited, if one of the futures does. A task's panic is its result.
 ///
 /// # Examples
 /// ```
@@ -18,46 +31,118 @@ use std::task::{Context, Poll, ready};
 /// let squares: Result<Vec<_>, _> = task::block_on(squares).into_iter().collect();
 /// assert_eq!(squares.unwrap(), [0, 1, 4, 9]);
 /// ```
+///
+/// A thousand sleeps in one task:
+/// ```
+/// use manyhands::{task, time};
+/// use std::time::Duration;
+/// let sleeps = (0..1_000).map(|_| time::sleep(Duration::from_millis(1)));
+/// assert_eq!(task::block_on(task::when_all(sleeps)).len(), 1_000);
+/// ```
 #[doc(alias = "join_all")]
 #[doc(alias = "Task.WhenAll")]
-pub fn when_all<T>(handles: impl IntoIterator<Item = JoinHandle<T>>) -> WhenAll<T> {
-    let handles: Vec<_> = handles.into_iter().collect();
+pub fn when_all<F: Future>(futures: impl IntoIterator<Item = F>) -> WhenAll<F> {
+    let futures: Box<[_]> = futures.into_iter().map(ManuallyDrop::new).collect();
+    let count = futures.len();
     WhenAll {
-        results: Vec::with_capacity(handles.len()),
-        handles: handles.into_iter(),
-        current: None,
+        futures: futures.into(),
+        results: std::iter::repeat_with(|| None).take(count).collect(),
+        left: count,
+        bells: Bells::new(count),
     }
 }
 
 /// The future of [`when_all`].
 ///
 /// # Panics
-/// Never. Polled again after it was ready, it gives no results.
-#[derive(Debug)]
+/// Never by itself. Polled again after it was ready, it gives no results.
 #[must_use = "futures do nothing unless awaited"]
-pub struct WhenAll<T> {
-    handles: std::vec::IntoIter<JoinHandle<T>>,
-    current: Option<JoinHandle<T>>,
-    results: Vec<Result<T, JoinError>>,
+pub struct WhenAll<F: Future> {
+    /// Each is there until its result is.
+    futures: Pin<Box<[ManuallyDrop<F>]>>,
+    results: Vec<Option<F::Output>>,
+    /// Futures without a result.
+    left: usize,
+    bells: Bells,
 }
 
-impl<T> Unpin for WhenAll<T> {}
+impl<F: Future> WhenAll<F> {
+    /// Looks at a future that was woken.
+    fn poll_one(&mut self, index: usize) {
+        // A wake may come late.
+        if self.results[index].is_some() {
+            return;
+        }
+        let waker = self.bells.waker_of(index);
+        // SAFETY: the slice is pinned, so its parts are.
+        let mut future = unsafe {
+            self.futures
+                .as_mut()
+                .map_unchecked_mut(|futures| &mut *futures[index])
+        };
+        if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            self.results[index] = Some(result);
+            self.left -= 1;
+            // SAFETY: it has not been dropped, and the result that is there now says that it will be; it is
+            // not moved.
+            unsafe { drop_in_place(future) };
+        }
+    }
+}
 
-impl<T> Future for WhenAll<T> {
-    type Output = Vec<Result<T, JoinError>>;
+/// # Safety
+/// The future is not used again.
+unsafe fn drop_in_place<F>(future: Pin<&mut F>) {
+    // SAFETY: it is not moved, only dropped where it is.
+    let future = unsafe { future.get_unchecked_mut() };
+    // SAFETY: as promised.
+    unsafe { std::ptr::drop_in_place(future) };
+}
+
+impl<F: Future> Unpin for WhenAll<F> {}
+
+impl<F: Future> Future for WhenAll<F> {
+    type Output = Vec<F::Output>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        loop {
-            if this.current.is_none() {
-                this.current = this.handles.next();
+        this.bells.listen(context.waker());
+        while this.left > 0 {
+            // Else what is left of the budget would not do for the last ones, and each would be looked at
+            // only to be told so.
+            let _ = ready!(budget::poll_proceed(context));
+            match this.bells.next() {
+                Some(index) => this.poll_one(index),
+                None => return Poll::Pending,
             }
-            let Some(current) = &mut this.current else {
-                return Poll::Ready(std::mem::take(&mut this.results));
-            };
-            let result = ready!(Pin::new(current).poll(context));
-            this.current = None;
-            this.results.push(result);
         }
+        let results = std::mem::take(&mut this.results);
+        Poll::Ready(results.into_iter().flatten().collect())
+    }
+}
+
+impl<F: Future> Drop for WhenAll<F> {
+    fn drop(&mut self) {
+        // After the end there are no results here, and no futures.
+        for index in 0..self.results.len() {
+            if self.results[index].is_none() {
+                // SAFETY: the slice is pinned, so its parts are.
+                let future = unsafe {
+                    self.futures
+                        .as_mut()
+                        .map_unchecked_mut(|futures| &mut *futures[index])
+                };
+                // SAFETY: without a result it is there still, and the last use is this.
+                unsafe { drop_in_place(future) };
+            }
+        }
+    }
+}
+
+impl<F: Future> fmt::Debug for WhenAll<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WhenAll")
+            .field("left", &self.left)
+            .finish_non_exhaustive()
     }
 }

@@ -483,3 +483,55 @@ fn loops_run_inside_loops() {
     let expected: Vec<_> = (0..10_u64).map(|i| (0..i).sum()).collect();
     assert_eq!(simulate(1, sums), expected);
 }
+
+#[test]
+fn p14_states_of_an_async_loop_are_lent_to_one_item_at_a_time_and_finished() {
+    let (made, finished) = (
+        Arc::new(AtomicUsize::new(0)),
+        Arc::new(Mutex::new(Vec::new())),
+    );
+    let (making, finishing) = (Arc::clone(&made), Arc::clone(&finished));
+    simulate(1, async move {
+        let init = move || {
+            making.fetch_add(1, Ordering::SeqCst);
+            0
+        };
+        let options = parallel::options().degree_of_parallelism(4);
+        let options = options.local(init, move |sum| finishing.lock().unwrap().push(sum));
+        let add = |n: u64, sum: u64| async move {
+            time::sleep(Duration::from_millis(n % 3 + 1)).await;
+            sum + n
+        };
+        options.for_each_async(0..100, add).await;
+    });
+    let finished = finished.lock().unwrap();
+    assert_eq!((made.load(Ordering::SeqCst), finished.len()), (4, 4));
+    assert_eq!(finished.iter().sum::<u64>(), 4_950);
+}
+
+#[test]
+fn p14_the_state_of_an_item_that_panics_is_dropped_and_the_others_are_finished() {
+    let ledger = Ledger::new(4);
+    let next = AtomicUsize::new(0);
+    let finished = Arc::new(AtomicUsize::new(0));
+    let (making, finishing) = (Arc::clone(&ledger), Arc::clone(&finished));
+    let init = move || making.make(next.fetch_add(1, Ordering::SeqCst));
+    let finish = move |state: Counted| {
+        finishing.fetch_add(1, Ordering::SeqCst);
+        drop(state);
+    };
+    let options = parallel::options()
+        .degree_of_parallelism(4)
+        .local(init, finish);
+    let looping = options.for_each_async(0..100, |n: u64, state| async move {
+        time::sleep(Duration::from_millis(1)).await;
+        if n == 50 {
+            blow("at fifty");
+        }
+        state
+    });
+    assert_eq!(panics_of(|| simulate(1, looping)).len(), 1);
+    assert_eq!(ledger.count_dropped(), 4);
+    assert!((1..4).contains(&finished.load(Ordering::SeqCst)));
+    ledger.assert_settled();
+}

@@ -363,6 +363,24 @@ fn one_batch_wakes_as_many_receivers_as_it_has_items() {
 }
 
 #[test]
+fn senders_are_told_of_a_little_room_one_by_one_and_of_an_empty_channel_all_at_once() {
+    let (sender, receiver) = channel::bounded(32);
+    (0..32).for_each(|n| sender.send(n).unwrap());
+    let bells = [(); 12].map(|()| Arc::new(Bell::default()));
+    let mut waiting: Vec<_> = bells.iter().map(|_| sender.send_async(32)).collect();
+    for (future, bell) in waiting.iter_mut().zip(&bells) {
+        wait_for_bell(future, bell);
+    }
+    let rings_after = |received: usize| {
+        (0..received).for_each(|_| assert!(receiver.recv().is_ok()));
+        bells.iter().map(|bell| bell.rings()).sum::<usize>()
+    };
+    assert_eq!([1, 3, 1, 26, 1].map(rings_after), [1, 1, 2, 8, 12]);
+    // Each is told once, and gets its room.
+    assert!(waiting.into_iter().all(|future| block_on(future).is_ok()));
+}
+
+#[test]
 fn waiting_ends_when_the_time_is_over() {
     within(60, || {
         for capacity in [0, 1] {

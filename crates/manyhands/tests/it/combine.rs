@@ -3,11 +3,13 @@
 use crate::support::{
     Ledger, blow, message_of, on_each_runtime, on_runtime, panics_of, wait_until,
 };
-use manyhands::task::{self, GroupFailure, TaskGroup};
-use manyhands::{Runtime, cancel};
-use std::future::{pending, ready};
+use manyhands::task::{self, GroupFailure, JoinHandle, TaskGroup};
+use manyhands::{Runtime, cancel, channel};
+use std::future::{pending, poll_fn, ready};
+use std::pin::pin;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
 
 #[test]
 fn p68_when_all_keeps_the_order_and_every_error() {
@@ -35,9 +37,113 @@ fn p68_when_all_keeps_the_order_and_every_error() {
                     }
                 }
             }
-            assert!(task::block_on(task::when_all::<u8>([])).is_empty());
+            assert!(task::block_on(task::when_all::<JoinHandle<u8>>([])).is_empty());
         });
     });
+}
+
+#[test]
+fn when_all_gets_futures_on_side_by_side_in_one_task() {
+    on_each_runtime(|runtime| {
+        let passed = runtime.install(|| {
+            task::spawn(async {
+                let (first, mut last) = channel::bounded(1);
+                // Each waits for the one after it, several times, so that none ends unless all are got on.
+                let mut links = Vec::new();
+                for _ in 0..300 {
+                    let (sender, receiver) = channel::bounded(1);
+                    links.push((sender, std::mem::replace(&mut last, receiver)));
+                }
+                let feeding = task::spawn(async move {
+                    for n in 0..20 {
+                        first.send_async(n).await.unwrap();
+                    }
+                });
+                let passing = links
+                    .into_iter()
+                    .rev()
+                    .map(|(sender, receiver)| async move {
+                        let mut passed = 0;
+                        while let Ok(n) = receiver.recv_async().await {
+                            sender.send_async(n).await.unwrap();
+                            passed += 1;
+                        }
+                        passed
+                    });
+                let draining = task::spawn(async move { while last.recv_async().await.is_ok() {} });
+                let passed = task::when_all(passing).await;
+                feeding.await.unwrap();
+                draining.await.unwrap();
+                passed
+            })
+        });
+        assert_eq!(passed.join().unwrap(), [20; 300]);
+    });
+}
+
+#[test]
+fn when_all_looks_only_at_futures_that_were_woken() {
+    const COUNT: usize = 150;
+    let polls = [const { AtomicUsize::new(0) }; COUNT];
+    let wakers = Mutex::new(vec![None; COUNT]);
+    let waiting = (0..COUNT).map(|i| {
+        let (polls, wakers) = (&polls, &wakers);
+        poll_fn(move |context| {
+            wakers.lock().unwrap()[i] = Some(context.waker().clone());
+            match polls[i].fetch_add(1, Ordering::SeqCst) {
+                0 => Poll::Pending,
+                _ => Poll::Ready(i),
+            }
+        })
+    });
+    let mut all = pin!(task::when_all(waiting));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(all.as_mut().poll(&mut context).is_pending());
+    let polled = || -> Vec<_> {
+        let counts = polls.iter().map(|count| count.load(Ordering::SeqCst));
+        (0..COUNT)
+            .zip(counts)
+            .filter_map(|(i, count)| (count == 2).then_some(i))
+            .collect()
+    };
+    let wake = |i: usize| wakers.lock().unwrap()[i].clone().unwrap().wake();
+    [149, 3, 64, 3].into_iter().for_each(wake);
+    assert!(all.as_mut().poll(&mut context).is_pending());
+    assert_eq!(polled(), [3, 64, 149]);
+    // A future that has ended is not looked at again, and late wakers do no harm.
+    (0..COUNT).for_each(wake);
+    assert_eq!(
+        all.as_mut().poll(&mut context),
+        Poll::Ready((0..COUNT).collect())
+    );
+    (0..COUNT).for_each(wake);
+    assert_eq!(polled().len(), COUNT);
+}
+
+#[test]
+fn when_all_drops_every_future_once_also_after_a_panic_and_halfway() {
+    for panics in [false, true] {
+        let ledger = Ledger::new(100);
+        let all = task::when_all((0..100).map(|i| {
+            let counted = ledger.make(i);
+            async move {
+                if i % 2 == 0 {
+                    return drop(counted);
+                }
+                if panics && i == 51 {
+                    blow("the panic of one");
+                }
+                pending::<()>().await;
+            }
+        }));
+        let mut all = Box::pin(all);
+        let payloads = panics_of(|| {
+            let _ = all.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        });
+        assert_eq!(payloads.len(), usize::from(panics));
+        drop(all);
+        ledger.assert_settled();
+    }
 }
 
 #[test]
@@ -45,7 +151,7 @@ fn p68_when_any_chooses_what_is_done_in_argument_order_and_refuses_none() {
     on_each_runtime(|runtime| {
         let done = runtime.install(|| [task::spawn(ready(0)), task::spawn(ready(1))]);
         wait_until("both have ended", || {
-            done.iter().all(task::JoinHandle::is_finished)
+            done.iter().all(JoinHandle::is_finished)
         });
         runtime.install(|| {
             let never = task::spawn(pending());

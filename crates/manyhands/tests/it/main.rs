@@ -28,6 +28,7 @@
 mod async_concurrency;
 mod async_loop;
 mod async_stream;
+mod budget;
 mod cancellation;
 mod channel;
 mod channel_to_all;

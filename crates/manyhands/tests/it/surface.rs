@@ -54,7 +54,7 @@ const _: () = {
     is_sent::<TaskGroup<Cell<u8>>>();
     is_sent::<GroupError<u8>>();
     is_sent::<Group<'_, '_>>();
-    is_sent::<WhenAll<Cell<u8>>>();
+    is_sent::<WhenAll<JoinHandle<Cell<u8>>>>();
     is_sent::<WhenAny<Cell<u8>>>();
     is_sent::<WhenEach<Cell<u8>>>();
     is_sent::<YieldNow>();

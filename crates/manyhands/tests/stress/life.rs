@@ -11,17 +11,12 @@ use std::thread;
 
 #[test]
 fn a_dropped_runtime_leaves_nothing_behind() {
-    let name = "life::a_dropped_runtime_leaves_nothing_behind";
-    let watchdog = Watchdog::new();
-    for seed in Rounds::of(1) {
-        let mut random = Random::new(seed);
-        let runtime = new_runtime(&mut random);
-        watchdog.begin(command(name, seed), &runtime);
-        let ledger = Arc::new(Ledger::default());
+    let name = "a_dropped_runtime_leaves_nothing_behind";
+    for_each_round(name, |runtime, ledger, mut random, command| {
         let entered = runtime.enter();
         let count = random.length(TASKS);
         let handles: Vec<_> = (0..count)
-            .map(|_| spawn_something(&ledger, &mut random))
+            .map(|_| spawn_something(ledger, &mut random))
             .collect();
         drop(entered);
         let is_dropped_inside = random.is_one_in(4);
@@ -29,26 +24,20 @@ fn a_dropped_runtime_leaves_nothing_behind() {
         let cancelled = handles.into_iter().filter_map(cancelled).count();
         if let Some(dropped) = dropped {
             let lost = ledger.detached_left();
-            assert_eq!(dropped, cancelled + lost, "{}", command(name, seed));
+            assert_eq!(dropped, cancelled + lost, "{command}");
         }
         let run = ledger.run.load(Ordering::Relaxed);
-        assert_eq!(run + cancelled, count, "{}", command(name, seed));
-        ledger.wait_until_alone();
-    }
+        assert_eq!(run + cancelled, count, "{command}");
+    });
 }
 
 #[test]
 fn a_shutdown_beside_tasks_that_spawn_tasks_ends() {
-    let name = "life::a_shutdown_beside_tasks_that_spawn_tasks_ends";
-    let watchdog = Watchdog::new();
-    for seed in Rounds::of(1) {
-        let mut random = Random::new(seed);
-        let runtime = new_runtime(&mut random);
-        watchdog.begin(command(name, seed), &runtime);
-        let ledger = Arc::new(Ledger::default());
+    let name = "a_shutdown_beside_tasks_that_spawn_tasks_ends";
+    for_each_round(name, |runtime, ledger, mut random, _| {
         let entered = runtime.enter();
         for _ in 0..1 + random.below(4) {
-            let (ledger, random) = (Arc::clone(&ledger), Random::new(random.next()));
+            let (ledger, random) = (Arc::clone(ledger), Random::new(random.next()));
             drop(task::run(move || breed(&ledger, random)));
         }
         drop(entered);
@@ -57,19 +46,13 @@ fn a_shutdown_beside_tasks_that_spawn_tasks_ends() {
             thread::yield_now();
         }
         end(runtime, false);
-        ledger.wait_until_alone();
-    }
+    });
 }
 
 #[test]
 fn tasks_whose_handles_are_joined_or_dropped_at_random_all_run() {
-    let name = "life::tasks_whose_handles_are_joined_or_dropped_at_random_all_run";
-    let watchdog = Watchdog::new();
-    for seed in Rounds::of(1) {
-        let mut random = Random::new(seed);
-        let runtime = new_runtime(&mut random);
-        watchdog.begin(command(name, seed), &runtime);
-        let ledger = Arc::new(Ledger::default());
+    let name = "tasks_whose_handles_are_joined_or_dropped_at_random_all_run";
+    for_each_round(name, |runtime, ledger, mut random, command| {
         let spawned = AtomicUsize::new(0);
         thread::scope(|s| {
             for _ in 0..4 {
@@ -85,7 +68,21 @@ fn tasks_whose_handles_are_joined_or_dropped_at_random_all_run() {
             thread::yield_now();
         }
         assert_eq!(ledger.run.load(Ordering::Relaxed), spawned);
-        assert_eq!(end(runtime, false), Some(0), "{}", command(name, seed));
+        assert_eq!(end(runtime, false), Some(0), "{command}");
+    });
+}
+
+/// Plays the rounds of a test, each on a runtime of its own; a round gets that, a ledger that must be its own
+/// in the end, what is drawn from its seed, and the command that repeats it.
+fn for_each_round(name: &str, round: impl Fn(Arc<Runtime>, &Arc<Ledger>, Random, &str)) {
+    let watchdog = Watchdog::new();
+    for seed in Rounds::of(1) {
+        let mut random = Random::new(seed);
+        let runtime = new_runtime(&mut random);
+        let command = command(&format!("life::{name}"), seed);
+        watchdog.begin(command.clone(), &runtime);
+        let ledger = Arc::new(Ledger::default());
+        round(runtime, &ledger, random, &command);
         ledger.wait_until_alone();
     }
 }

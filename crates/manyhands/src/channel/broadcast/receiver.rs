@@ -5,11 +5,12 @@ use crate::channel::broadcast::{RecvError, RecvTimeoutError, TryRecvError};
 use crate::channel::thread;
 use crate::channel::wait_list::Ticket;
 use crate::sync::ShortLock;
+use crate::task::budget;
 use futures_core::future::FusedFuture;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 #[cfg(not(loom))]
 use std::time::Duration;
 
@@ -178,10 +179,12 @@ impl<T: Clone> Future for RecvFuture<'_, T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(!self.is_over, "a receive was polled after its end");
+        let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
-        let polled = this.receiver.poll_recv(&mut this.place, Some(cx.waker()));
-        this.is_over = polled.is_ready();
-        polled
+        let result = ready!(this.receiver.poll_recv(&mut this.place, Some(cx.waker())));
+        permit.charge();
+        this.is_over = true;
+        Poll::Ready(result)
     }
 }
 

@@ -1,9 +1,9 @@
 //! The sending end.
 
 use crate::channel::SendError;
+use crate::channel::audience::Speaker;
 use crate::channel::broadcast::Receiver;
 use crate::channel::broadcast::state::State;
-use crate::channel::error::CloseReason;
 use crate::sync::ShortLock;
 use std::error::Error;
 use std::fmt;
@@ -11,12 +11,14 @@ use std::sync::Arc;
 
 /// Sends to every receiver. Clones are equal; dropping the last one closes the channel.
 pub struct Sender<T> {
-    shared: Arc<ShortLock<State<T>>>,
+    speaker: Speaker<State<T>>,
 }
 
 impl<T> Sender<T> {
     pub(super) fn new(shared: Arc<ShortLock<State<T>>>) -> Self {
-        Self { shared }
+        Self {
+            speaker: Speaker::new(shared),
+        }
     }
 
     /// Sends to the receivers there are now, and returns how many. Without any the item is dropped.
@@ -40,7 +42,7 @@ impl<T> Sender<T> {
     )]
     pub fn send(&self, item: T) -> Result<usize, SendError<T>> {
         let item = Arc::new(item);
-        let mut state = self.shared.lock();
+        let mut state = self.speaker.lock();
         if state.audience.closed().is_some() {
             drop(state);
             let item = Arc::into_inner(item).expect("the item was not shared yet");
@@ -68,23 +70,23 @@ impl<T> Sender<T> {
     /// ```
     #[must_use]
     pub fn subscribe(&self) -> Receiver<T> {
-        let mut state = self.shared.lock();
+        let mut state = self.speaker.lock();
         let next = state.end();
         state.add_receiver(next);
         drop(state);
-        Receiver::new(Arc::clone(&self.shared), next)
+        Receiver::new(self.speaker.share(), next)
     }
 
     /// How many receivers there are.
     #[must_use]
     pub fn receiver_count(&self) -> usize {
-        self.shared.lock().audience.receiver_count()
+        self.speaker.receiver_count()
     }
 
     /// How many items some receiver has still to get.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.shared.lock().len()
+        self.speaker.lock().len()
     }
 
     /// Whether every receiver has got every item.
@@ -106,38 +108,26 @@ impl<T> Sender<T> {
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     pub fn close(&self) -> bool {
-        self.close_for(None)
+        self.speaker.close(None)
     }
 
     /// As [`close`](Self::close), with a reason that every receiver gets. The first reason stays.
     pub fn close_with(&self, reason: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
-        self.close_for(Some(Arc::from(reason.into())))
-    }
-
-    fn close_for(&self, reason: Option<CloseReason>) -> bool {
-        let (is_first, told) = self.shared.lock().audience.close(reason);
-        told.wake();
-        is_first
+        self.speaker.close(Some(Arc::from(reason.into())))
     }
 
     /// Whether the channel is closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.shared.lock().audience.closed().is_some()
+        self.speaker.is_closed()
     }
 }
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
-        self.shared.lock().audience.add_sender();
-        Self::new(Arc::clone(&self.shared))
-    }
-}
-
-impl<T> Drop for Sender<T> {
-    fn drop(&mut self) {
-        let told = self.shared.lock().audience.remove_sender();
-        told.wake();
+        Self {
+            speaker: self.speaker.clone(),
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 //!
 //! Items are shared by pointer, so that cloning one, which is the user's code, happens outside the lock.
 
-use crate::channel::audience::{Audience, Told};
+use crate::channel::audience::{Audience, Stage, Told};
 use crate::channel::broadcast::RecvError;
 use crate::channel::wait_list::Ticket;
 use std::collections::VecDeque;
@@ -131,6 +131,12 @@ impl<T> State<T> {
     /// The place of the item, or of the first one if it has been pushed out.
     fn index_of(&self, number: u64) -> usize {
         usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX)
+    }
+}
+
+impl<T> Stage for State<T> {
+    fn audience(&mut self) -> &mut Audience {
+        &mut self.audience
     }
 }
 

@@ -18,8 +18,8 @@ use std::task::{Context, Poll};
 /// To block a thread until it has ended, pass it to [`task::block_on`](crate::task::block_on).
 #[must_use = "an async loop does nothing unless awaited"]
 pub struct AsyncLoop<'a, T> {
-    run: Pin<Box<dyn Future<Output = T> + Send + 'a>>,
-    desk: Arc<Desk>,
+    pub(super) run: Pin<Box<dyn Future<Output = T> + Send + 'a>>,
+    pub(super) desk: Arc<Desk>,
 }
 
 impl<T> AsyncLoop<'_, T> {

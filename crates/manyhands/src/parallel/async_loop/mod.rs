@@ -24,6 +24,7 @@
 mod driver;
 mod future;
 mod handle;
+mod local;
 mod source;
 mod stream;
 mod tuner;

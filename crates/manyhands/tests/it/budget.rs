@@ -1,0 +1,46 @@
+//! A task that always finds something to do makes room for others all the same.
+
+use crate::support::{busy_micros, on_runtime};
+use manyhands::channel;
+use manyhands::task;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Receives `count` items that are there, working for so long before each; returns how many it had when the
+/// next task in the queue ran.
+fn received_before_the_next_task_runs(count: usize, micros: u64) -> usize {
+    on_runtime(1, move |runtime| {
+        let _entered = runtime.enter();
+        let (sender, receiver) = channel::unbounded();
+        (0..count).for_each(|n| sender.send(n).unwrap());
+        let received = Arc::new(AtomicUsize::new(0));
+        let seen = Arc::clone(&received);
+        let both = task::spawn(async move {
+            let eager = task::spawn(async move {
+                for _ in 0..count {
+                    busy_micros(micros);
+                    receiver.recv_async().await.unwrap();
+                    received.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+            let next = task::spawn(async move { seen.load(Ordering::SeqCst) });
+            let seen = next.await.unwrap();
+            eager.await.unwrap();
+            seen
+        });
+        both.join().unwrap()
+    })
+}
+
+#[test]
+fn a_task_that_always_finds_an_item_makes_room_after_some() {
+    let received = received_before_the_next_task_runs(10_000, 0);
+    assert!((1..10_000).contains(&received), "{received}");
+}
+
+#[test]
+fn a_task_that_works_hard_between_few_operations_makes_room_sooner() {
+    // Fewer than the budget of operations: only the time can end the poll.
+    let received = received_before_the_next_task_runs(60, 300);
+    assert!((1..60).contains(&received), "{received}");
+}
