@@ -30,6 +30,12 @@ pub(crate) enum Command {
     Channels(Settings),
     /// Twenty thousand round trips over loopback TCP, on one connection and on many
     Io(Settings),
+    /// A short task behind closures that block, and how many of these can block at once
+    Starvation(Settings),
+    /// 2,000 short tasks a second beside an endless loop on every worker
+    Mixed(Settings),
+    /// A web service's heavy request, in order and in parallel, asked seldom and by many at once
+    Server(Settings),
     /// CPU time a pool uses in ten idle seconds after work
     Idle(Settings),
     /// One contender in a process of its own, driven over its standard streams
@@ -86,8 +92,8 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             refuse(
-                "name a comparison: loops, joins, items, tasks, timers, channels, io or idle \
-                 (--help says more)",
+                "name a comparison: loops, joins, items, tasks, timers, channels, io, starvation, \
+                 mixed, server or idle (--help says more)",
             )
         }
         _ => {

@@ -15,11 +15,14 @@ mod joins;
 mod loops;
 mod machine;
 mod meter;
+mod mixed;
 mod peer;
 mod plan;
 mod protocol;
 mod report;
+mod server;
 mod shuffle;
+mod starvation;
 mod stats;
 mod tally;
 mod tasks;
@@ -51,6 +54,9 @@ fn main() -> ExitCode {
         }
         Command::Channels(settings) => compare(&settings, &channels::ARMS, channels::compare),
         Command::Io(settings) => compare(&settings, &io::ARMS, io::compare),
+        Command::Starvation(settings) => compare(&settings, &starvation::ARMS, starvation::compare),
+        Command::Mixed(settings) => compare(&settings, &mixed::ARMS, mixed::compare),
+        Command::Server(settings) => compare(&settings, &server::ARMS, server::compare),
         Command::Idle(settings) => compare(&settings, &idle::ARMS, idle::compare),
         Command::Child { problem, contender } => child(&problem, &contender),
     }
@@ -87,6 +93,9 @@ fn child(problem: &str, contender: &str) -> ExitCode {
         "timers" => timers::serve(contender),
         "channels" => channels::serve(contender),
         "io" => io::serve(contender),
+        "starvation" => starvation::serve(contender),
+        "mixed" => mixed::serve(contender),
+        "server" => server::serve(contender),
         "idle" => idle::serve(contender),
         _ => false,
     };

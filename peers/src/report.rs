@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::iter;
 use std::path::Path;
 
 use crate::case_result::{CaseResult, Verdict};
@@ -48,6 +49,24 @@ impl Report {
         self.line("");
     }
 
+    /// A case's title and table: a row for each arm, a column for each value. Ratios are to the first arm.
+    pub(crate) fn case(&mut self, title: &str, result: &CaseResult, columns: &[Column]) {
+        self.line(&format!("### {title}\n"));
+        let titles = columns.iter().map(|column| column.title);
+        let header: Vec<String> = iter::once("").chain(titles).map(str::to_owned).collect();
+        let base = result.arms.first().map_or("", |(arm, _)| arm.label);
+        let row = |label: &str| {
+            let cells = columns.iter().map(|column| {
+                cell(Some(result), label, |result| {
+                    column.text(result, label, base)
+                })
+            });
+            iter::once(label.to_owned()).chain(cells).collect()
+        };
+        let rows: Vec<Vec<String>> = result.arms.iter().map(|(arm, _)| row(arm.label)).collect();
+        self.table(&header, &rows);
+    }
+
     /// Lists absent and failed arms, each once per message, and says how the comparison ended.
     pub(crate) fn notes(&mut self, results: &[CaseResult]) -> Outcome {
         let mut absent: Vec<String> = Vec::new();
@@ -74,6 +93,81 @@ impl Report {
         self.line("");
         outcome
     }
+}
+
+/// One column of a case's table: the values at one index of the samples.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column {
+    title: &'static str,
+    index: usize,
+    kind: Kind,
+}
+
+/// How a column shows its values.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Time,
+    Ratio,
+    Times,
+    Megabytes,
+}
+
+impl Column {
+    /// The median of nanoseconds.
+    pub(crate) const fn time(title: &'static str, index: usize) -> Self {
+        Self {
+            title,
+            index,
+            kind: Kind::Time,
+        }
+    }
+
+    /// The median ratio to the base.
+    pub(crate) const fn ratio(title: &'static str, index: usize) -> Self {
+        Self {
+            title,
+            index,
+            kind: Kind::Ratio,
+        }
+    }
+
+    /// The median of what are ratios already.
+    pub(crate) const fn times(title: &'static str, index: usize) -> Self {
+        Self {
+            title,
+            index,
+            kind: Kind::Times,
+        }
+    }
+
+    /// The median of megabytes.
+    pub(crate) const fn megabytes(title: &'static str, index: usize) -> Self {
+        Self {
+            title,
+            index,
+            kind: Kind::Megabytes,
+        }
+    }
+
+    fn text(self, result: &CaseResult, label: &str, base: &str) -> Option<String> {
+        let median = || median_of(result, label, self.index);
+        match self.kind {
+            Kind::Time => median().map(time),
+            Kind::Ratio => ratio_of(result, label, base, self.index).map(ratio),
+            Kind::Times => median().map(|value| format!("{value:.2} ×")),
+            Kind::Megabytes => median().map(|value| format!("{value:.1} MB")),
+        }
+    }
+}
+
+/// The title of `case`: of the first pair whose words it begins with.
+pub(crate) fn title_of<'a>(titles: &[(&str, &'a str)], case: &'a str) -> &'a str {
+    let begins = |words: &str| {
+        let rest = case.strip_prefix(words);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    let found = titles.iter().find(|(words, _)| begins(words));
+    found.map_or(case, |(_, title)| title)
 }
 
 /// A cell of `combine(ours)`, or the word for why there is none.
@@ -106,14 +200,18 @@ pub(crate) fn median_of(result: &CaseResult, label: &str, index: usize) -> Optio
 /// A ratio with as many decimals as mean anything.
 pub(crate) fn ratio(value: f64) -> String {
     match value {
+        value if !value.is_finite() => "·".to_owned(),
         value if value < 10.0 => format!("{value:.2}"),
         value if value < 100.0 => format!("{value:.1}"),
         value => format!("{value:.0}"),
     }
 }
 
-/// A time with three significant digits and its unit.
+/// A time with three significant digits and its unit; an infinite one is "never".
 pub(crate) fn time(nanos: f64) -> String {
+    if nanos.is_infinite() {
+        return "never".to_owned();
+    }
     let (value, unit) = match nanos {
         nanos if nanos < 1e3 => (nanos, "ns"),
         nanos if nanos < 1e6 => (nanos / 1e3, "µs"),
@@ -142,7 +240,15 @@ pub(crate) fn count(value: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{count, ratio, time};
+    use super::{count, ratio, time, title_of};
+
+    #[test]
+    fn a_case_is_titled_by_its_whole_words() {
+        let titles = [("in 10", "ten"), ("in 100", "a hundred")];
+        assert_eq!(title_of(&titles, "in 100"), "a hundred");
+        assert_eq!(title_of(&titles, "in 10 ms"), "ten");
+        assert_eq!(title_of(&titles, "in 1"), "in 1");
+    }
 
     #[test]
     fn numbers_are_short() {
@@ -150,6 +256,7 @@ mod tests {
         assert_eq!(ratio(380.2), "380");
         assert_eq!(time(231.4), "231 ns");
         assert_eq!(time(23_140.0), "23.1 µs");
+        assert_eq!(time(f64::INFINITY), "never");
         assert_eq!(count(999), "999");
         assert_eq!(count(16_777_215), "16,777,215");
     }

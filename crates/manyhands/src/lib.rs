@@ -107,5 +107,6 @@ struct Readme;
 pub use job::{AggregatePanic, PanicPayload};
 #[cfg(not(loom))]
 pub use runtime::{
-    BuildError, Builder, EnterGuard, Metrics, Runtime, Scope, ShutdownReport, join, scope,
+    BuildError, Builder, EnterGuard, LongJob, Metrics, Runtime, Scope, ShutdownReport, Stall,
+    StalledThread, ThreadChange, ThreadChangeReason, Wait, join, scope,
 };

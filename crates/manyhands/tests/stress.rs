@@ -1,6 +1,6 @@
 //! Stress: random fork-join trees with panics, cancellation and blocking against a sequential oracle, many
-//! tiny loops at once, timers, runtimes that come and go with work in flight, and channels whose users give
-//! up. A watchdog prints what every
+//! tiny loops at once, timers, runtimes that come and go with work in flight, bodies that block in all sorts
+//! of ways, and channels whose users give up. A watchdog prints what every
 //! thread does, and aborts, when nothing has been finished for 30 seconds.
 //!
 //! `MANYHANDS_STRESS_SECONDS` sets the length, `MANYHANDS_STRESS_SEED` the seed; a failure prints the command
@@ -8,6 +8,8 @@
 
 #[path = "stress/channels.rs"]
 mod channels;
+#[path = "stress/chaos.rs"]
+mod chaos;
 #[path = "stress/life.rs"]
 mod life;
 #[path = "stress/loops.rs"]

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use crate::case_result::CaseResult;
 use crate::channels::{ARMS, SINGLE_RECEIVER};
 use crate::cli::Settings;
 use crate::plan::{self, Plan};
-use crate::report::{self, Report};
+use crate::report::{Column, Report};
 use crate::team::{Arm, Lifetime, Outcome, Team};
 
 /// The comparison, as the command line asks for it.
@@ -36,37 +35,16 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
         results.extend(team.run(&cases, |_| plan.rounds, plan.window));
     }
     for result in &results {
-        print_table(result, report);
+        report.case(&result.case, result, &COLUMNS);
     }
     report.notes(&results)
 }
 
-fn print_table(result: &CaseResult, report: &mut Report) {
-    report.line(&format!("### {}\n", result.case));
-    let header = ["", "time", "ratio", "CPU time"].map(str::to_owned);
-    let rows: Vec<Vec<String>> = result
-        .arms
-        .iter()
-        .map(|(arm, _)| row(result, *arm))
-        .collect();
-    report.table(&header, &rows);
-}
-
-fn row(result: &CaseResult, arm: Arm) -> Vec<String> {
-    let label = arm.label;
-    let base = ARMS[0].label;
-    let cell =
-        |format: &dyn Fn(&CaseResult) -> Option<String>| report::cell(Some(result), label, format);
-    vec![
-        label.to_owned(),
-        cell(&|result| report::median_of(result, label, NANOS).map(report::time)),
-        cell(&|result| report::ratio_of(result, label, base, NANOS).map(report::ratio)),
-        cell(&|result| report::median_of(result, label, CPU_NANOS).map(report::time)),
-    ]
-}
-
-/// Places among a sample's values.
-const NANOS: usize = 0;
-const CPU_NANOS: usize = 1;
+/// The tables' columns, by place among a sample's values.
+const COLUMNS: [Column; 3] = [
+    Column::time("time", 0),
+    Column::ratio("ratio", 0),
+    Column::time("CPU time", 1),
+];
 const LIMITS: [&str; 2] = ["unbounded", "bounded"];
 const ROUNDS: usize = 9;

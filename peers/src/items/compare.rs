@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use crate::case_result::CaseResult;
 use crate::cli::Settings;
 use crate::items::ARMS;
 use crate::plan::{self, Plan};
-use crate::report::{self, Report};
-use crate::team::{Arm, Lifetime, Outcome, Team};
+use crate::report::{self, Column, Report};
+use crate::team::{Lifetime, Outcome, Team};
 
 /// The comparison, as the command line asks for it.
 pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
@@ -43,46 +42,24 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
     ));
     let results = team.run(&cases, rounds, plan.window);
     for result in &results {
-        print_table(result, report);
+        report.case(&title(&result.case), result, &COLUMNS);
     }
     report.notes(&results)
 }
 
-fn print_table(result: &CaseResult, report: &mut Report) {
-    let (place, count) = result.case.split_once(' ').unwrap_or((&result.case, "0"));
+fn title(case: &str) -> String {
+    let (place, count) = case.split_once(' ').unwrap_or((case, "0"));
     let count = report::count(count.parse().unwrap_or(0));
-    report.line(&format!(
-        "### {count} empty closures from {place} the pool\n"
-    ));
-    let header = ["", "time per item", "ratio", "CPU time per item", "memory"].map(str::to_owned);
-    let rows: Vec<Vec<String>> = result
-        .arms
-        .iter()
-        .map(|(arm, _)| row(result, *arm))
-        .collect();
-    report.table(&header, &rows);
+    format!("{count} empty closures from {place} the pool")
 }
 
-fn row(result: &CaseResult, arm: Arm) -> Vec<String> {
-    let label = arm.label;
-    let base = ARMS[0].label;
-    let cell =
-        |format: &dyn Fn(&CaseResult) -> Option<String>| report::cell(Some(result), label, format);
-    vec![
-        label.to_owned(),
-        cell(&|result| report::median_of(result, label, NANOS).map(report::time)),
-        cell(&|result| report::ratio_of(result, label, base, NANOS).map(report::ratio)),
-        cell(&|result| report::median_of(result, label, CPU_NANOS).map(report::time)),
-        cell(&|result| {
-            report::median_of(result, label, MEGABYTES).map(|value| format!("{value:.1} MB"))
-        }),
-    ]
-}
-
-/// Places among a sample's values.
-const NANOS: usize = 0;
-const CPU_NANOS: usize = 1;
-const MEGABYTES: usize = 2;
+/// The tables' columns, by place among a sample's values.
+const COLUMNS: [Column; 4] = [
+    Column::time("time per item", 0),
+    Column::ratio("ratio", 0),
+    Column::time("CPU time per item", 1),
+    Column::megabytes("memory", 2),
+];
 const MILLION: &str = "1000000";
 const TEN_MILLION: &str = "10000000";
 const ROUNDS: usize = 9;

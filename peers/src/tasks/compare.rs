@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use crate::case_result::CaseResult;
 use crate::cli::Settings;
 use crate::plan::{self, Plan};
-use crate::report::{self, Report};
+use crate::report::{self, Column, Report};
 use crate::tasks::ARMS;
-use crate::team::{Arm, Lifetime, Outcome, Team};
+use crate::team::{Lifetime, Outcome, Team};
 
 /// The comparison, as the command line asks for it.
 pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
@@ -28,40 +27,18 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
     );
     let results = team.run(&cases, |_| plan.rounds, plan.window);
     for result in &results {
-        print_table(result, report);
+        report.case(report::title_of(&CASES, &result.case), result, &COLUMNS);
     }
     report.notes(&results)
 }
 
-fn print_table(result: &CaseResult, report: &mut Report) {
-    let title = CASES.iter().find(|(case, _)| *case == result.case);
-    let title = title.map_or(result.case.as_str(), |(_, title)| title);
-    report.line(&format!("### {title}\n"));
-    let header = ["", "time", "ratio", "CPU time", "memory"].map(str::to_owned);
-    let rows: Vec<Vec<String>> = result
-        .arms
-        .iter()
-        .map(|(arm, _)| row(result, *arm))
-        .collect();
-    report.table(&header, &rows);
-}
-
-fn row(result: &CaseResult, arm: Arm) -> Vec<String> {
-    let label = arm.label;
-    let base = ARMS[0].label;
-    let cell =
-        |format: &dyn Fn(&CaseResult) -> Option<String>| report::cell(Some(result), label, format);
-    vec![
-        label.to_owned(),
-        cell(&|result| report::median_of(result, label, NANOS).map(report::time)),
-        cell(&|result| report::ratio_of(result, label, base, NANOS).map(report::ratio)),
-        cell(&|result| report::median_of(result, label, CPU_NANOS).map(report::time)),
-        cell(&|result| {
-            report::median_of(result, label, MEGABYTES).map(|value| format!("{value:.1} MB"))
-        }),
-    ]
-}
-
+/// The tables' columns, by place among a sample's values.
+const COLUMNS: [Column; 4] = [
+    Column::time("time", 0),
+    Column::ratio("ratio", 0),
+    Column::time("CPU time", 1),
+    Column::megabytes("memory", 2),
+];
 /// The cases as the child knows them, and their titles.
 const CASES: [(&str, &str); 8] = [
     ("detached outside", "Detached, from outside the pool"),
@@ -85,8 +62,4 @@ const CASES: [(&str, &str); 8] = [
     ("yields 1", "Yields of one task"),
     ("yields 100", "Yields of a hundred tasks in turn"),
 ];
-/// Places among a sample's values.
-const NANOS: usize = 0;
-const CPU_NANOS: usize = 1;
-const MEGABYTES: usize = 2;
 const ROUNDS: usize = 9;

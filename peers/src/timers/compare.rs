@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use crate::case_result::CaseResult;
 use crate::cli::{Settings, TimerSize};
 use crate::plan::{self, Plan};
-use crate::report::{self, Report};
-use crate::team::{Arm, Lifetime, Outcome, Team};
+use crate::report::{self, Column, Report};
+use crate::team::{Lifetime, Outcome, Team};
 use crate::timers::ARMS;
 
 /// The comparison, as the command line asks for it.
@@ -34,43 +33,19 @@ pub(crate) fn compare(settings: &Settings, size: &TimerSize, report: &mut Report
     ));
     let results = team.run(&cases, |_| plan.rounds, plan.window);
     for result in &results {
-        print_table(result, report);
+        report.case(report::title_of(&SHAPES, &result.case), result, &COLUMNS);
     }
     report.notes(&results)
 }
 
-fn print_table(result: &CaseResult, report: &mut Report) {
-    let is_it = |(shape, _): &&(&str, &str)| result.case.starts_with(shape);
-    let title = SHAPES.iter().find(is_it);
-    let title = title.map_or(result.case.as_str(), |(_, title)| title);
-    report.line(&format!("### {title}\n"));
-    let header = ["", "in all", "late", "CPU time", "ratio", "memory"].map(str::to_owned);
-    let rows: Vec<Vec<String>> = result
-        .arms
-        .iter()
-        .map(|(arm, _)| row(result, *arm))
-        .collect();
-    report.table(&header, &rows);
-}
-
-fn row(result: &CaseResult, arm: Arm) -> Vec<String> {
-    let label = arm.label;
-    let base = ARMS[0].label;
-    let cell =
-        |format: &dyn Fn(&CaseResult) -> Option<String>| report::cell(Some(result), label, format);
-    let time = |index| cell(&|result| report::median_of(result, label, index).map(report::time));
-    vec![
-        label.to_owned(),
-        time(NANOS),
-        time(LATE_NANOS),
-        time(CPU_NANOS),
-        cell(&|result| report::ratio_of(result, label, base, CPU_NANOS).map(report::ratio)),
-        cell(&|result| {
-            report::median_of(result, label, MEGABYTES).map(|value| format!("{value:.1} MB"))
-        }),
-    ]
-}
-
+/// The tables' columns, by place among a sample's values.
+const COLUMNS: [Column; 5] = [
+    Column::time("in all", 0),
+    Column::time("late", 1),
+    Column::time("CPU time", 2),
+    Column::ratio("ratio", 2),
+    Column::megabytes("memory", 3),
+];
 /// The shapes as the child knows them, and their titles.
 const SHAPES: [(&str, &str); 3] = [
     ("tasks", "A task for each sleep, handles kept"),
@@ -80,11 +55,6 @@ const SHAPES: [(&str, &str); 3] = [
     ),
     ("slice", "All in one task of the pool, in one slice"),
 ];
-/// Places among a sample's values.
-const NANOS: usize = 0;
-const LATE_NANOS: usize = 1;
-const CPU_NANOS: usize = 2;
-const MEGABYTES: usize = 3;
 /// Sleeps, and milliseconds of each.
 const USUAL: (u32, u32) = (1_000_000, 10_000);
 const QUICK: (u32, u32) = (100_000, 500);

@@ -26,6 +26,7 @@ mod open;
 mod scope;
 mod short_lock;
 mod signal;
+mod spare;
 mod task;
 mod task_queue;
 mod timer;

@@ -2,6 +2,10 @@
 //!
 //! Not here: reading them together (`runtime/metrics.rs`), and anything that formats.
 
+mod ring;
+
+pub(crate) use ring::Ring;
+
 use crate::sync::counting::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, lock, try_lock};
 

@@ -112,6 +112,34 @@ impl<T: Linked> TaskQueue<T> {
         self.back.load(Ordering::SeqCst).is_null()
     }
 
+    /// The address of the oldest task, or 0; to see whether it is still the same later.
+    #[cfg(not(loom))]
+    pub(crate) fn oldest(&self) -> usize {
+        // Relaxed: a hint.
+        self.front.load(Ordering::Relaxed).addr()
+    }
+
+    /// How many tasks are queued, counted up to `max`; 0 while a taker is at work. Takers give up meanwhile.
+    #[cfg(not(loom))]
+    pub(crate) fn count(&self, max: usize) -> usize {
+        if self.is_empty() || !self.try_lock() {
+            return 0;
+        }
+        // Acquire: pairs with the pusher that found the queue empty.
+        let mut task = self.front.load(Ordering::Acquire);
+        let mut count = 0;
+        while !task.is_null() && count < max {
+            count += 1;
+            // SAFETY: a queued task is valid until it is taken, and nobody takes while we hold the lock.
+            let link = unsafe { T::link(task) };
+            // Acquire: pairs with the pusher of the next task.
+            task = link.load(Ordering::Acquire);
+        }
+        // Release: pairs with the Acquire in `try_lock`.
+        self.taking.store(false, Ordering::Release);
+        count
+    }
+
     /// How often a taker gave up because another was at work.
     pub(crate) fn contentions(&self) -> u64 {
         self.contended.read()
@@ -286,6 +314,17 @@ mod tests {
             assert_eq!(take(&queue), None);
             assert!(queue.is_empty());
         }
+    }
+
+    #[test]
+    fn what_is_queued_can_be_counted() {
+        let queue = TaskQueue::new();
+        assert_eq!(queue.count(10), 0);
+        (0..5).for_each(|value| push(&queue, value));
+        assert_eq!((queue.count(10), queue.count(3)), (5, 3));
+        assert_eq!(take(&queue), Some(0));
+        assert_eq!(queue.count(10), 4);
+        while take(&queue).is_some() {}
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The way in which a thread sleeps in something that is not the runtime's: a channel, for example.
+//! How a thread says that it blocks, in something that is not the runtime's: a channel, for example, or
+//! what a user calls.
 //!
 //! Not a wait for work of the runtime, which helps (`wait.rs`): what is waited for here may come from
 //! anywhere, so a worker that sleeps here lets another one run in its place.
@@ -9,12 +10,20 @@ use crate::runtime::{current, wait};
 /// Calls `sleep`, which is about to block the thread; if that is a worker, or takes part as a guest, another
 /// worker may run in its place meanwhile.
 ///
-/// `sleep` may return early and be called again. It must not unwind, nor call into the runtime.
-pub(crate) fn blocking(sleep: impl FnOnce()) {
+/// In a simulation, where nobody else could run, it refuses.
+pub(crate) fn blocking<R>(sleep: impl FnOnce() -> R) -> R {
     #[cfg(not(loom))]
     if let Some(seat) = current::seat() {
-        wait::blocked(seat, sleep);
-        return;
+        return wait::blocked(seat, sleep);
     }
-    sleep();
+    sleep()
+}
+
+/// As [`blocking`], for what does not wait for anybody here; so it just runs in a simulation.
+#[cfg(not(loom))]
+pub(crate) fn blocking_outside<R>(sleep: impl FnOnce() -> R) -> R {
+    match current::seat_of_runtime() {
+        Some((seat, shared)) if !shared.clock.is_virtual() => wait::blocked(seat, sleep),
+        _ => sleep(),
+    }
 }

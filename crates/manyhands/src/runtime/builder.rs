@@ -2,8 +2,9 @@
 
 use crate::job::catch;
 use crate::runtime::surroundings::Surroundings;
-use crate::runtime::{Runtime, Shared, topology};
+use crate::runtime::{Runtime, Shared, Stall, topology};
 use std::error::Error;
+use std::time::Duration;
 use std::{fmt, io};
 
 /// Configures a [`Runtime`]; made by [`Runtime::builder`].
@@ -19,10 +20,13 @@ use std::{fmt, io};
 pub struct Builder {
     workers: Option<usize>,
     threads_max: Option<usize>,
+    thread_keep_alive: Option<Duration>,
+    hill_climbing: bool,
     stack_size: Option<usize>,
     name: Option<NameFn>,
     on_start: Option<HookFn>,
     on_stop: Option<HookFn>,
+    on_stall: Option<StallFn>,
     pub(super) surroundings: Surroundings,
 }
 
@@ -41,6 +45,32 @@ impl Builder {
     #[doc(alias = "SetMaxThreads")]
     pub fn max_threads(mut self, count: usize) -> Self {
         self.threads_max = Some(count);
+        self
+    }
+
+    /// How long a thread beyond the number of workers, which stood in for a blocked one, is kept without work
+    /// before it ends. The default is 5 seconds.
+    ///
+    /// One on which [`task::spawn_local`](crate::task::spawn_local) was ever called is kept for good.
+    pub fn thread_keep_alive(mut self, time: Duration) -> Self {
+        self.thread_keep_alive = Some(time);
+        self
+    }
+
+    /// Whether the number of threads that run at once follows what they get done: between the number of workers
+    /// and the thread limit, more threads are tried now and then, and kept where throughput rises with them.
+    /// Off by default, because threads that block are found one by one without that.
+    ///
+    /// For work that waits in ways that look like computing, such as spinning for a device, and for systems
+    /// that do not tell what a thread does. Throughput is counted in pieces of work, so it helps where these
+    /// are many and alike. Every change is told by [`thread_changes`](Runtime::thread_changes).
+    ///
+    /// # Cost
+    /// A sample for each 10 to 200 ms in which there is work; and the threads that are tried in vain, of which
+    /// there is mostly one.
+    #[doc(alias = "HillClimbing")]
+    pub fn hill_climbing(mut self, is_on: bool) -> Self {
+        self.hill_climbing = is_on;
         self
     }
 
@@ -65,6 +95,16 @@ impl Builder {
     /// Runs on each worker thread before it ends. A panic is ignored.
     pub fn on_thread_stop(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.on_stop = Some(HookFn(Box::new(hook)));
+        self
+    }
+
+    /// Runs when the pool cannot go on by itself: work waits, every thread is blocked, and none may be added.
+    /// It is told who waits for what, once until the pool gets on. Without a hook this is one line on the
+    /// standard error stream. A panic is ignored.
+    ///
+    /// Runs on the monitor's thread, which must not be blocked.
+    pub fn on_stall(mut self, hook: impl Fn(&Stall) + Send + Sync + 'static) -> Self {
+        self.on_stall = Some(StallFn(Box::new(hook)));
         self
     }
 
@@ -94,10 +134,13 @@ impl Builder {
         Ok(Runtime::from_shared(Shared::new(Settings {
             workers,
             threads_max,
+            thread_keep_alive: self.thread_keep_alive.unwrap_or(KEEP_ALIVE_DEFAULT),
+            hill_climbing: self.hill_climbing,
             stack_size: self.stack_size,
             name: self.name,
             on_start: self.on_start,
             on_stop: self.on_stop,
+            on_stall: self.on_stall,
             surroundings: surroundings.map_err(|error| BuildError(Fault::Tokio(error.kind())))?,
         })))
     }
@@ -146,10 +189,13 @@ impl Error for BuildError {}
 pub(crate) struct Settings {
     pub(crate) workers: usize,
     pub(crate) threads_max: usize,
+    pub(crate) thread_keep_alive: Duration,
+    pub(crate) hill_climbing: bool,
     pub(crate) stack_size: Option<usize>,
     name: Option<NameFn>,
     pub(crate) on_start: Option<HookFn>,
     pub(crate) on_stop: Option<HookFn>,
+    on_stall: Option<StallFn>,
     pub(crate) surroundings: Surroundings,
 }
 
@@ -159,10 +205,13 @@ impl Settings {
         Self {
             workers: 1,
             threads_max: 1,
+            thread_keep_alive: KEEP_ALIVE_DEFAULT,
+            hill_climbing: false,
             stack_size: None,
             name: None,
             on_start: None,
             on_stop: None,
+            on_stall: None,
             surroundings: Surroundings::Nothing,
         }
     }
@@ -186,6 +235,26 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// Tells the user that nothing goes on.
+    pub(crate) fn report_stall(&self, stall: &Stall) {
+        match &self.on_stall {
+            Some(hook) => {
+                let _ = catch(|| hook.0(stall));
+            }
+            None => warn(stall),
+        }
+    }
+}
+
+#[expect(
+    clippy::print_stderr,
+    reason = "a program that hangs must not do so silently; a hook replaces it"
+)]
+fn warn(stall: &Stall) {
+    eprintln!("manyhands: {stall}");
+}
+
 struct NameFn(Box<dyn Fn(usize) -> String + Send + Sync>);
 
 /// A start or stop hook.
@@ -197,6 +266,14 @@ impl fmt::Debug for NameFn {
     }
 }
 
+struct StallFn(Box<dyn Fn(&Stall) + Send + Sync>);
+
+impl fmt::Debug for StallFn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a hook")
+    }
+}
+
 impl fmt::Debug for HookFn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a hook")
@@ -205,6 +282,8 @@ impl fmt::Debug for HookFn {
 
 /// Threads that may stand in for blocked ones, unless the user says otherwise.
 const SPARES_DEFAULT: usize = 256;
+/// Longer than the pauses of most bursts, short enough that the pool is back at its size ten seconds after.
+const KEEP_ALIVE_DEFAULT: Duration = Duration::from_secs(5);
 /// Seats are numbered with 16 bits, and other runtimes and guests need some too.
 const THREADS_MAX: usize = 32_768;
 

@@ -13,7 +13,7 @@ use crate::queue::Pushed;
 use crate::runtime::idle::Activity;
 use crate::runtime::seat::{Occupant, Seat};
 use crate::runtime::surroundings::Surrounded;
-use crate::runtime::{Runtime, Shared};
+use crate::runtime::{Priority, Runtime, Shared};
 use crate::sync::thread_state;
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
@@ -69,7 +69,8 @@ pub(crate) unsafe fn requeue(home: &'static Home, place: Place, job: *mut Job, c
     {
         // SAFETY: valid until it is taken, by the caller's promise.
         let pushed = unsafe { seat.tasks.push(job) };
-        let is_about_to_look = caller == Caller::Poll || seat.is_turning.get();
+        let is_about_to_look =
+            (caller == Caller::Poll && seat.times_away.get() == 0) || seat.is_turning.get();
         let comes_itself = is_about_to_look && pushed == Pushed::First && seat.is_worker();
         if !comes_itself {
             shared.wake_if_nobody_searches();
@@ -81,6 +82,23 @@ pub(crate) unsafe fn requeue(home: &'static Home, place: Place, job: *mut Job, c
     let shared = unsafe { &*visit.runtime().cast::<Shared>() };
     // SAFETY: as above.
     unsafe { shared.inject(job) };
+}
+
+/// Queues a task that was taken out of its home, in the lane of its priority, which is not the usual one.
+///
+/// # Safety
+/// As for [`requeue`].
+pub(crate) unsafe fn requeue_in_lane(
+    home: &'static Home,
+    place: Place,
+    job: *mut Job,
+    priority: Priority,
+) {
+    let visit = home.visit(place.shard());
+    // SAFETY: a home with a registered task belongs to a runtime, which does not end during a visit.
+    let shared = unsafe { &*visit.runtime().cast::<Shared>() };
+    // SAFETY: valid until it is taken, by the caller's promise.
+    unsafe { shared.queue_in_lane(job, priority) };
 }
 
 /// What the calling thread is about.
@@ -236,6 +254,7 @@ impl Drop for Stay {
         if self.seat.is_worker() {
             WORKER.set(self.before);
         }
+        self.seat.is_not_blocked();
         self.seat.set_occupant(Occupant::None);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::runtime::current::{self, EnterGuard, Guest};
 use crate::runtime::seat::Occupant;
-use crate::runtime::{Builder, Metrics, Shared};
+use crate::runtime::{Builder, LongJob, Metrics, Shared, ThreadChange};
 use std::fmt;
 use std::sync::Arc;
 
@@ -84,9 +84,12 @@ impl Runtime {
         self.shared.idle.limit()
     }
 
-    /// Worker threads started so far, sleeping ones and those that stand in for blocked ones included.
+    /// Worker threads that exist, sleeping ones and those that stand in for blocked ones included.
+    ///
+    /// They start when there is work for them; those beyond [`workers`](Self::workers) end when there has been
+    /// none for a while.
     pub fn threads(&self) -> usize {
-        self.shared.idle.started()
+        self.shared.idle.threads()
     }
 
     /// What the runtime does now, and what it has done so far.
@@ -105,6 +108,30 @@ impl Runtime {
     /// ```
     pub fn metrics(&self) -> Metrics {
         Metrics::of(&self.shared)
+    }
+
+    /// Why the number of threads changed: the latest 200 changes, the oldest of them first.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{Runtime, ThreadChangeReason, task};
+    /// let runtime = Runtime::builder().workers(1).build()?;
+    /// runtime.install(|| task::run(|| ())).join().unwrap();
+    /// let changes = runtime.thread_changes();
+    /// assert_eq!((changes[0].threads, changes[0].reason), (1, ThreadChangeReason::Warmup));
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
+    pub fn thread_changes(&self) -> Vec<ThreadChange> {
+        self.shared.changes.latest()
+    }
+
+    /// Computations that kept a worker for more than 10 ms while other work waited: the latest 64, the oldest
+    /// of them first. What waits is open to other workers meanwhile; but where they too are kept, it waits,
+    /// and short tasks wait long. Such a computation had better be a loop or a `join`, or await now and then.
+    ///
+    /// They are noticed in passing, so some are missed.
+    pub fn long_jobs(&self) -> Vec<LongJob> {
+        self.shared.long_jobs.to_vec()
     }
 
     /// Ends the runtime: each worker finishes the closure, loop or poll that it runs; what has not started,

@@ -2,9 +2,11 @@
 //!
 //! The runtime lets `limit` threads run at once. Running are: workers that are awake, plus guests
 //! (outside threads that take part in a call of theirs), minus those that said they are blocked and those
-//! that the monitor found blocked. A sleeper is woken only while that number is below the limit.
+//! that the monitor found blocked. A sleeper is woken only while that number is below the limit, or below
+//! the little more that the monitor allows for a while.
 //!
-//! Not here: where work is looked for, and the sleeping itself (`sync/park.rs`).
+//! Not here: where work is looked for, the sleeping itself (`sync/park.rs`), and who is found blocked
+//! (`monitor.rs`).
 //!
 //! # Protocol
 //! Sleeper: `announce` (set the bit, then lower `awake`), look for work once more, `park`; woken or not,
@@ -12,6 +14,15 @@
 //! wake its owner. Who takes the bit owns the wake, so nobody is woken twice for one claim.
 //! Whoever gives room back looks whether it is wanted: a guest that leaves and a waiter that falls asleep
 //! look for work (`Shared::use_room`), a claimer that took it in vain looks for sleepers (`lower_awake`).
+//!
+//! A thread that the monitor finds blocked bears a mark, and is counted as one that says so. The count is
+//! raised before the mark is set and lowered after it is taken away, so it is never below the marks.
+//!
+//! A worker that has slept long, and of which there are more than the limit, leaves: it takes its own bit as
+//! a waker would (`leave`), so that nobody wakes it any more. When its thread touches the seat for the last
+//! time it gives up its place (`vacate`), where another thread may then be started, and looks for work once
+//! more, because a waker may have found neither its bit nor its place; and a waker that took room in vain
+//! looks for such a place as it does for sleepers.
 //!
 //! # Ordering
 //! I1: every step above and the queue's `back` (see `queue/task_queue.rs`) are SeqCst. Either the sleeper's
@@ -23,18 +34,26 @@
 //! a missed wake costs parallelism until the monitor's next tick, never progress.
 
 use crate::sync::Padded;
-use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// The counts and the set of sleepers.
 #[derive(Debug)]
 pub(crate) struct Idle {
     counts: Padded<AtomicU64>,
-    /// Threads that the monitor found off the processor inside a job.
+    /// Threads that the monitor found blocked inside a job: as many as seats bear its mark.
     found_blocked: AtomicU32,
+    /// So many threads more than the limit may run, for a while.
+    extra: AtomicU32,
     /// One bit a worker, set while it sleeps or is about to.
     sleepers: Box<[AtomicU64]>,
-    /// Workers that have been started, asleep or not. Falls only when a thread could not be started.
+    /// One bit a worker, set while it has no thread, but had one or should have had.
+    vacant: Box<[AtomicU64]>,
+    /// One past the highest worker that was ever claimed.
     started: AtomicU32,
+    /// Workers that have a thread, or are about to.
+    threads: AtomicU32,
+    /// No more threads than the limit may be started.
+    is_scarce: AtomicBool,
     limit: u32,
     threads_max: u32,
 }
@@ -52,12 +71,19 @@ pub(crate) enum Claim {
 impl Idle {
     /// Nobody started, nobody asleep.
     pub(crate) fn new(limit: usize, threads_max: usize) -> Self {
-        let words = threads_max.div_ceil(64);
+        let bits = || {
+            let words = threads_max.div_ceil(64);
+            (0..words).map(|_| AtomicU64::new(0)).collect()
+        };
         Self {
             counts: Padded(AtomicU64::new(0)),
             found_blocked: AtomicU32::new(0),
-            sleepers: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            extra: AtomicU32::new(0),
+            sleepers: bits(),
+            vacant: bits(),
             started: AtomicU32::new(0),
+            threads: AtomicU32::new(0),
+            is_scarce: AtomicBool::new(false),
             limit: u32::try_from(limit).unwrap_or(u32::MAX),
             threads_max: u32::try_from(threads_max).unwrap_or(u32::MAX),
         }
@@ -68,7 +94,23 @@ impl Idle {
         self.limit as usize
     }
 
-    /// Workers started so far.
+    /// How many worker threads there are, or are about to be.
+    pub(crate) fn threads(&self) -> usize {
+        // SeqCst: I1; a waker gives up where there are too many.
+        self.threads.load(Ordering::SeqCst) as usize
+    }
+
+    /// Whether more worker threads exist than may run, so that one without work may leave.
+    pub(crate) fn has_spare_threads(&self) -> bool {
+        self.threads() > self.limit()
+    }
+
+    /// Whether another thread can be started, as far as the limits go.
+    pub(crate) fn may_grow(&self) -> bool {
+        self.threads() < self.threads_allowed() as usize
+    }
+
+    /// One past the highest worker that ever had a thread.
     pub(crate) fn started(&self) -> usize {
         // Acquire: a seat stored before the count was raised is visible.
         self.started.load(Ordering::Acquire) as usize
@@ -82,12 +124,17 @@ impl Idle {
 
     /// Whether one more thread may run.
     pub(crate) fn has_room(&self) -> bool {
-        self.running() < self.limit()
+        self.room() > 0
+    }
+
+    /// How many more threads may run.
+    pub(crate) fn room(&self) -> usize {
+        (self.running_max() as usize).saturating_sub(self.running())
     }
 
     /// Whether so many run that a worker without work in hand should sleep.
     pub(crate) fn is_overfull(&self) -> bool {
-        self.running() > self.limit()
+        self.running() > self.running_max() as usize
     }
 
     /// Whether a worker is awake and looking for work: then nobody need be woken for it.
@@ -134,11 +181,51 @@ impl Idle {
         self.counts.fetch_sub(what.unit(), Ordering::SeqCst);
     }
 
-    /// The monitor says how many running threads it found off the processor.
-    pub(crate) fn set_found_blocked(&self, count: usize) {
-        let count = u32::try_from(count).unwrap_or(u32::MAX);
-        // Relaxed: a hint that widens the limit for a while.
-        self.found_blocked.store(count, Ordering::Relaxed);
+    /// Monitor: counts the thread with this mark as blocked, so that one more may run. Whoever calls this looks
+    /// for work afterwards. Returns whether it was not counted so before.
+    pub(crate) fn mark(&self, mark: &Mark) -> bool {
+        if mark.is_set() {
+            return false;
+        }
+        // SeqCst: I1; as for a thread that says so itself. Counted first, so that who takes the mark away at
+        // once finds it counted.
+        self.found_blocked.fetch_add(1, Ordering::SeqCst);
+        // Relaxed: the word stands alone, and who changes it has one more or less to count.
+        let is_new = !mark.0.swap(true, Ordering::Relaxed);
+        if !is_new {
+            // SeqCst: as above.
+            self.found_blocked.fetch_sub(1, Ordering::SeqCst);
+        }
+        is_new
+    }
+
+    /// Counts the thread with this mark as running again. The thread itself or the monitor calls this.
+    #[inline]
+    pub(crate) fn unmark(&self, mark: &Mark) {
+        if mark.is_set() {
+            self.take_away(mark);
+        }
+    }
+
+    #[cold]
+    fn take_away(&self, mark: &Mark) {
+        // Relaxed: as in `mark`.
+        if mark.0.swap(false, Ordering::Relaxed) {
+            // SeqCst: I1.
+            self.found_blocked.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Monitor: lets so many threads more than the limit run. Whoever raises this looks for work afterwards.
+    pub(crate) fn set_extra(&self, count: u32) {
+        // SeqCst: I1; room, like any other.
+        self.extra.store(count, Ordering::SeqCst);
+    }
+
+    /// Monitor: whether memory is too scarce to start threads beyond the limit.
+    pub(crate) fn set_scarce(&self, is_scarce: bool) {
+        // Relaxed: advice.
+        self.is_scarce.store(is_scarce, Ordering::Relaxed);
     }
 
     /// Worker: announces that it is about to sleep. It must look for work once more before it parks.
@@ -172,24 +259,56 @@ impl Idle {
             if claim.is_some() {
                 return claim;
             }
-            if self.lower_awake() == AfterLowering::NobodyAsleep {
+            if self.lower_awake() == AfterLowering::NobodyAsleep && !self.is_place_free() {
                 break;
             }
         }
         None
     }
 
+    /// Whether a thread can be started where another one has left. While the count was too high, that one may
+    /// have gone without another look.
+    fn is_place_free(&self) -> bool {
+        // SeqCst: I1.
+        let is_set = |word: &AtomicU64| word.load(Ordering::SeqCst) != 0;
+        self.may_grow() && self.vacant.iter().any(is_set)
+    }
+
+    /// Worker, announced: whether it may end, because it is not needed and nobody has claimed it. If so,
+    /// nobody will, and its thread must [`vacate`](Self::vacate) its place.
+    pub(crate) fn leave(&self, worker: usize) -> bool {
+        let spare = |threads| (threads > self.limit).then(|| threads - 1);
+        // SeqCst, both: I1. Counted first, so that two do not leave where one may.
+        let counted = self
+            .threads
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, spare);
+        if counted.is_err() {
+            return false;
+        }
+        let (word, bit) = self.locate(worker);
+        // SeqCst: I1; who clears the bit owns the wake, here of itself.
+        let is_unclaimed = word.fetch_and(!bit, Ordering::SeqCst) & bit != 0;
+        if !is_unclaimed {
+            // SeqCst: as above.
+            self.threads.fetch_add(1, Ordering::SeqCst);
+        }
+        is_unclaimed
+    }
+
+    /// The thread of `worker`, which has left, has touched its seat for the last time. The caller looks for
+    /// work afterwards.
+    pub(crate) fn vacate(&self, worker: usize) {
+        let (index, bit) = (worker / 64, 1 << (worker % 64));
+        // SeqCst: I1. It also releases the seat to the next thread's `claim_vacant`.
+        self.vacant[index].fetch_or(bit, Ordering::SeqCst);
+    }
+
     /// The thread of `worker`, just claimed, could not be started; returns whom to bring to life in its
     /// place, if anybody.
     pub(crate) fn give_up(&self, worker: usize) -> Option<Claim> {
-        let worker = u32::try_from(worker).unwrap_or(u32::MAX);
-        // Relaxed, both: nothing is published. Another start meanwhile leaves this number unused for good.
-        let _ = self.started.compare_exchange(
-            worker.saturating_add(1),
-            worker,
-            Ordering::Relaxed,
-            Ordering::Relaxed,
-        );
+        // SeqCst: I1.
+        self.threads.fetch_sub(1, Ordering::SeqCst);
+        self.vacate(worker);
         match self.lower_awake() {
             AfterLowering::NobodyAsleep => None,
             AfterLowering::ClaimAgain => self.claim(),
@@ -215,7 +334,7 @@ impl Idle {
         // SeqCst: I1.
         let mut counts = self.counts.load(Ordering::SeqCst);
         loop {
-            if self.running_in(counts) >= self.limit {
+            if self.running_in(counts) >= self.running_max() {
                 return false;
             }
             let raised = counts + AWAKE;
@@ -247,38 +366,32 @@ impl Idle {
     }
 
     fn claim_sleeper(&self) -> Option<Claim> {
-        for (index, word) in self.sleepers.iter().enumerate() {
-            // SeqCst: I1.
-            let mut bits = word.load(Ordering::SeqCst);
-            while bits != 0 {
-                let bit = bits & bits.wrapping_neg();
-                // SeqCst: I1; the one who clears the bit owns the wake.
-                if word.fetch_and(!bit, Ordering::SeqCst) & bit != 0 {
-                    return Some(Claim::Asleep(index * 64 + bit.trailing_zeros() as usize));
-                }
-                bits &= !bit;
-            }
-        }
-        None
+        take_lowest_bit(&self.sleepers).map(Claim::Asleep)
     }
 
     fn claim_unstarted(&self) -> Option<Claim> {
-        // Relaxed: the exchange decides.
-        let mut started = self.started.load(Ordering::Relaxed);
-        while started < self.threads_max {
-            // AcqRel: pairs with the Acquire in `started`. Relaxed on failure: tried again.
-            let raised = self.started.compare_exchange(
-                started,
-                started + 1,
-                Ordering::AcqRel,
-                Ordering::Relaxed,
-            );
-            match raised {
-                Ok(_) => return Some(Claim::Unstarted(started as usize)),
-                Err(now) => started = now,
-            }
+        let allowed = self.threads_allowed();
+        let another = |threads| (threads < allowed).then(|| threads + 1);
+        // SeqCst, both: I1.
+        self.threads
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, another)
+            .ok()?;
+        let place = take_lowest_bit(&self.vacant).or_else(|| self.claim_new_place());
+        if place.is_none() {
+            // All places are taken: a thread that has left is about to vacate its own, and looks then.
+            // SeqCst: I1.
+            self.threads.fetch_sub(1, Ordering::SeqCst);
         }
-        None
+        place.map(Claim::Unstarted)
+    }
+
+    fn claim_new_place(&self) -> Option<usize> {
+        let next = |started| (started < self.threads_max).then(|| started + 1);
+        // AcqRel: pairs with the Acquire in `started`. Relaxed: the exchange decides.
+        let raised = self
+            .started
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, next);
+        raised.ok().map(|started| started as usize)
     }
 
     fn locate(&self, worker: usize) -> (&AtomicU64, u64) {
@@ -287,13 +400,68 @@ impl Idle {
 
     fn running_in(&self, counts: u64) -> u32 {
         let field = |unit: u64| ((counts / unit) & FIELD_MASK) as u32;
-        // Relaxed: a hint.
-        let blocked = field(BLOCKED) + self.found_blocked.load(Ordering::Relaxed);
+        // SeqCst: I1.
+        let blocked = field(BLOCKED) + self.found_blocked.load(Ordering::SeqCst);
         (field(AWAKE) + field(GUEST)).saturating_sub(blocked)
+    }
+
+    fn running_max(&self) -> u32 {
+        // SeqCst: I1.
+        self.limit + self.extra.load(Ordering::SeqCst)
+    }
+
+    fn threads_allowed(&self) -> u32 {
+        // Relaxed: advice.
+        if self.is_scarce.load(Ordering::Relaxed) {
+            self.limit
+        } else {
+            self.threads_max
+        }
     }
 
     fn searching_in(counts: u64) -> u64 {
         (counts / SEARCHING) & FIELD_MASK
+    }
+}
+
+/// Clears the lowest bit that is set, and returns its number; whoever clears a bit owns it.
+fn take_lowest_bit(words: &[AtomicU64]) -> Option<usize> {
+    for (index, word) in words.iter().enumerate() {
+        // SeqCst: I1.
+        let mut bits = word.load(Ordering::SeqCst);
+        while bits != 0 {
+            let bit = bits & bits.wrapping_neg();
+            // SeqCst: I1; it also acquires what was given away with the bit.
+            if word.fetch_and(!bit, Ordering::SeqCst) & bit != 0 {
+                return Some(index * 64 + bit.trailing_zeros() as usize);
+            }
+            bits &= !bit;
+        }
+    }
+    None
+}
+
+/// Whether the monitor found a thread blocked, and it is counted so.
+#[derive(Debug)]
+pub(crate) struct Mark(AtomicBool);
+
+impl Mark {
+    /// Not found blocked.
+    pub(crate) fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    /// Whether the thread counts as blocked.
+    #[inline]
+    pub(crate) fn is_set(&self) -> bool {
+        // Relaxed: a hint; the exchanges in `mark` and `unmark` decide.
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Forgets it uncounted: for a seat that changes runtimes.
+    pub(crate) fn forget(&self) {
+        // Relaxed: nobody counts any more.
+        self.0.store(false, Ordering::Relaxed);
     }
 }
 
@@ -347,7 +515,7 @@ const SEARCHING: u64 = 1 << 48;
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{Activity, Claim, Idle};
+    use super::{Activity, Claim, Idle, Mark};
 
     #[test]
     fn claims_start_threads_up_to_the_limit_and_then_stop() {
@@ -380,7 +548,7 @@ mod tests {
         for _ in 0..3 {
             assert_eq!(idle.claim(), Some(Claim::Unstarted(1)));
             assert_eq!(idle.give_up(1), None);
-            assert_eq!((idle.running(), idle.started()), (1, 1));
+            assert_eq!((idle.running(), idle.threads()), (1, 1));
         }
         assert_eq!(idle.claim(), Some(Claim::Unstarted(1)));
         idle.announce(0);
@@ -396,8 +564,55 @@ mod tests {
         assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
         idle.end(Activity::Blocked);
         assert!(idle.is_overfull());
-        idle.set_found_blocked(1);
+        let mark = Mark::new();
+        assert!(idle.mark(&mark) && !idle.mark(&mark));
         assert!(!idle.is_overfull());
+        idle.unmark(&mark);
+        idle.unmark(&mark);
+        assert!(idle.is_overfull());
+        idle.set_extra(1);
+        assert!(!idle.is_overfull());
+    }
+
+    #[test]
+    fn only_a_sleeper_beyond_the_limit_may_leave_and_its_place_is_taken_again() {
+        let idle = Idle::new(1, 2);
+        idle.begin(Activity::Blocked);
+        while idle.claim().is_some() {}
+        idle.end(Activity::Blocked);
+        assert_eq!((idle.threads(), idle.started()), (2, 2));
+        idle.announce(0);
+        assert!(idle.leave(0));
+        assert!(!idle.leave(1), "as many are left as may run");
+        assert_eq!(idle.threads(), 1);
+        idle.begin(Activity::Blocked);
+        assert_eq!(idle.claim(), None, "the place is not vacated yet");
+        idle.vacate(0);
+        assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
+        assert_eq!((idle.threads(), idle.started()), (2, 2));
+    }
+
+    #[test]
+    fn who_was_claimed_does_not_leave() {
+        let idle = Idle::new(1, 2);
+        idle.begin(Activity::Blocked);
+        while idle.claim().is_some() {}
+        idle.announce(1);
+        assert_eq!(idle.claim(), Some(Claim::Asleep(1)));
+        assert!(!idle.leave(1));
+        assert_eq!(idle.threads(), 2);
+    }
+
+    #[test]
+    fn no_thread_beyond_the_limit_is_started_while_memory_is_scarce() {
+        let idle = Idle::new(1, 4);
+        idle.set_scarce(true);
+        assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
+        idle.begin(Activity::Blocked);
+        assert_eq!(idle.claim(), None);
+        assert!(!idle.may_grow());
+        idle.set_scarce(false);
+        assert_eq!(idle.claim(), Some(Claim::Unstarted(1)));
     }
 
     #[test]

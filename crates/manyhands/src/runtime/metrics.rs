@@ -2,8 +2,10 @@
 //!
 //! Not here: the counting itself (`probe`, `idle.rs`).
 
-use crate::runtime::Shared;
 use crate::runtime::seat::Occupant;
+use crate::runtime::{Shared, ThreadChangeReason};
+use crate::timer::Timers;
+use std::time::Duration;
 
 /// A snapshot of a runtime; made by [`Runtime::metrics`](crate::Runtime::metrics).
 ///
@@ -23,10 +25,16 @@ pub struct Metrics {
     pub searching: usize,
     /// Workers asleep for want of work.
     pub asleep: usize,
-    /// Threads asleep until something they wait for is done: a stolen half, a task, a helper.
+    /// Threads that have said that they wait: for a stolen half, a task, a helper, a channel, or in
+    /// [`task::blocking`](crate::task::blocking).
     pub blocked: usize,
-    /// Threads that the monitor last found asleep in the kernel inside a job, while there was more to do.
+    /// Threads that the monitor found asleep in the kernel inside a job, while there was more to do.
     pub found_blocked: usize,
+    /// Tasks that have come from outside and wait for a worker. Each queue is counted up to 10,000.
+    pub queued_outside: usize,
+    /// Tasks that wait in the queues of workers and callers; those that only one worker may run included.
+    #[doc(alias = "PendingWorkItemCount")]
+    pub queued: usize,
     /// Total of the times that something was taken from another thread: the second half of a join, or a
     /// run of tasks. Closures of a scope and shares of a loop are offered, not stolen.
     pub steals: u64,
@@ -34,6 +42,22 @@ pub struct Metrics {
     pub parks: u64,
     /// Total of the worker threads started.
     pub threads_started: u64,
+    /// Of these: started in place of a thread that said it is blocked.
+    pub started_for_told: u64,
+    /// Of these: started in place of a thread that was found blocked.
+    pub started_for_found: u64,
+    /// Of these: started because computations had held every place for long.
+    pub started_for_starved: u64,
+    /// Total of the worker threads that ended because they were not needed any more.
+    pub threads_ended: u64,
+    /// Total of the computations that were noted by [`Runtime::long_jobs`](crate::Runtime::long_jobs).
+    pub long_jobs: u64,
+    /// Total of the timers that have rung.
+    pub timers_fired: u64,
+    /// Sum of how late they were, in steps of a millisecond.
+    pub timers_late: Duration,
+    /// How late the latest of them was.
+    pub timer_latest: Duration,
     /// Total of the pieces of work completed: tasks, closures of scopes, stolen halves of joins, calls
     /// helped with, blocks of shared loops. What its caller ran alone is not counted, to cost nothing.
     #[doc(alias = "CompletedWorkItemCount")]
@@ -48,6 +72,7 @@ impl Metrics {
     /// Reads everything, once.
     pub(crate) fn of(shared: &Shared) -> Self {
         let census = shared.idle.census();
+        let changes = |reason| shared.changes.count(reason);
         let mut metrics = Self {
             workers: shared.idle.limit(),
             threads: 0,
@@ -58,9 +83,19 @@ impl Metrics {
             asleep: 0,
             blocked: census.blocked,
             found_blocked: census.found_blocked,
+            queued_outside: shared.injector.count(QUEUED_MAX),
+            queued: 0,
             steals: 0,
             parks: 0,
             threads_started: shared.threads_started.read(),
+            started_for_told: changes(ThreadChangeReason::ToldBlocked),
+            started_for_found: changes(ThreadChangeReason::FoundBlocked),
+            started_for_starved: changes(ThreadChangeReason::Starvation),
+            threads_ended: changes(ThreadChangeReason::TimedOut),
+            long_jobs: shared.long_jobs_noted.read(),
+            timers_fired: 0,
+            timers_late: Duration::ZERO,
+            timer_latest: Duration::ZERO,
             completed: 0,
             contentions: shared.injector.contentions(),
         };
@@ -73,7 +108,22 @@ impl Metrics {
             metrics.parks += seat.counters.parked.read();
             metrics.completed += seat.counters.finished.read();
             metrics.contentions += seat.counters.contended.read() + seat.tasks.contentions();
+            metrics.queued += seat.tasks.count(QUEUED_MAX) + seat.local.count(QUEUED_MAX);
+            metrics.add_timers(&seat.timers);
         }
+        metrics.add_timers(shared.outside_timers);
         metrics
     }
+
+    fn add_timers(&mut self, timers: &Timers) {
+        let lateness = timers.lateness();
+        self.timers_fired += lateness.fired;
+        self.timers_late += Duration::from_millis(lateness.total_millis);
+        self.timer_latest = self
+            .timer_latest
+            .max(Duration::from_millis(lateness.max_millis));
+    }
 }
+
+/// Of one queue no more are counted, because nobody can take from it meanwhile.
+const QUEUED_MAX: usize = 10_000;

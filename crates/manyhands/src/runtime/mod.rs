@@ -9,15 +9,31 @@ pub(crate) mod idle;
 
 mod blocking;
 pub(crate) use blocking::blocking;
+#[cfg(not(loom))]
+pub(crate) use blocking::blocking_outside;
 
+#[cfg(not(loom))]
+mod ascent;
+#[cfg(not(loom))]
+mod attention;
 #[cfg(not(loom))]
 mod builder;
 #[cfg(not(loom))]
+mod changes;
+#[cfg(not(loom))]
+mod climbing;
+#[cfg(not(loom))]
 pub(crate) mod current;
+#[cfg(not(loom))]
+mod detector;
 #[cfg(not(loom))]
 mod handle;
 #[cfg(not(loom))]
 mod join;
+#[cfg(not(loom))]
+mod long_job;
+#[cfg(not(loom))]
+mod memory;
 #[cfg(not(loom))]
 mod metrics;
 #[cfg(not(loom))]
@@ -25,7 +41,11 @@ mod monitor;
 #[cfg(not(loom))]
 mod open_place;
 #[cfg(not(loom))]
+mod patrol;
+#[cfg(not(loom))]
 mod placement;
+#[cfg(not(loom))]
+mod priority;
 #[cfg(not(loom))]
 mod scope;
 #[cfg(not(loom))]
@@ -40,7 +60,11 @@ pub(crate) mod simulator;
 #[cfg(not(loom))]
 pub(crate) mod site;
 #[cfg(not(loom))]
+mod stall;
+#[cfg(not(loom))]
 mod surroundings;
+#[cfg(not(loom))]
+mod threads;
 #[cfg(not(loom))]
 pub(crate) mod timers;
 #[cfg(not(loom))]
@@ -51,7 +75,11 @@ pub(crate) mod wait;
 mod worker;
 
 #[cfg(not(loom))]
+pub(crate) use attention::Attention;
+#[cfg(not(loom))]
 pub use builder::{BuildError, Builder};
+#[cfg(not(loom))]
+pub use changes::{ThreadChange, ThreadChangeReason};
 #[cfg(not(loom))]
 pub use current::EnterGuard;
 #[cfg(not(loom))]
@@ -59,10 +87,16 @@ pub use handle::{Runtime, ShutdownReport};
 #[cfg(not(loom))]
 pub use join::join;
 #[cfg(not(loom))]
+pub use long_job::LongJob;
+#[cfg(not(loom))]
 pub use metrics::Metrics;
 #[cfg(not(loom))]
 pub(crate) use open_place::{OpenPlace, keep_open};
 #[cfg(not(loom))]
+pub use priority::Priority;
+#[cfg(not(loom))]
 pub use scope::{Scope, scope};
 #[cfg(not(loom))]
 pub(crate) use shared::Shared;
+#[cfg(not(loom))]
+pub use stall::{Stall, StalledThread, Wait};

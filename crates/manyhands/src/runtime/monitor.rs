@@ -1,27 +1,28 @@
 //! The monitor: one thread that looks after what no worker can see from inside.
 //!
 //! It exposes private work of an owner that is stuck in a long job, wakes a worker where work is visible
-//! and nobody comes, and lets one more thread run for each that it finds off the processor inside a job.
+//! and nobody comes, and lets one more thread run for each that it finds blocked inside a job.
 //! It turns the wheel of the outside's timers, and those of workers that are late with it.
-//! It ticks only while somebody takes part in the runtime, less and less often when it finds nothing to
-//! do, and sleeps when all sleep.
+//! It makes rounds only while somebody takes part in the runtime, less and less often when it finds nothing
+//! to do, and sleeps when all sleep.
+//!
+//! Not here: what it does in a round (`patrol.rs`).
 //!
 //! # States
-//! `OFF` asleep until armed · `ON` ticking · `CLOSED` final.
+//! `OFF` asleep until armed · `ON` making rounds · `SLOW` making them seldom, until alerted by somebody who
+//! brings work and finds as many running as may · `CLOSED` final.
 //!
 //! # Ordering
 //! M1: going `OFF` and the counts of `idle.rs` are SeqCst. Who arms has raised a count before; either it
 //! finds `OFF` and switches the monitor on, or the monitor, looking once more after it went `OFF`, finds
 //! the count.
 
-use crate::job::SeatNumber;
 use crate::runtime::Shared;
-use crate::runtime::seat::{Occupant, Seat};
+use crate::runtime::patrol::{Patrol, Round};
 use crate::sync::atomic::{AtomicU32, Ordering};
-use crate::sync::{Mutex, Parker, clock, lock, thread};
-use std::collections::HashMap;
+use crate::sync::{Mutex, Parker, lock, thread, thread_state};
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The runtime's side of its monitor.
 #[derive(Debug)]
@@ -58,6 +59,17 @@ impl Monitor {
         }
     }
 
+    /// Makes it look soon, unless it does so anyway.
+    #[inline]
+    pub(crate) fn alert(&self, shared: &Weak<Shared>) {
+        // SeqCst: M1.
+        match self.switch.state.load(Ordering::SeqCst) {
+            OFF => self.switch_on(shared),
+            SLOW => self.speed_up(shared),
+            _ => {}
+        }
+    }
+
     /// Ends the monitor and waits for its thread.
     pub(crate) fn close(&self) {
         // SeqCst: M1; final, so no later arming starts the thread.
@@ -87,6 +99,14 @@ impl Monitor {
         }
     }
 
+    #[cold]
+    fn speed_up(&self, shared: &Weak<Shared>) {
+        // SeqCst: M1.
+        if self.switch.transition(SLOW, ON) {
+            self.unpark_or_start(shared);
+        }
+    }
+
     fn unpark_or_start(&self, shared: &Weak<Shared>) {
         let mut thread = lock(&self.thread);
         if thread.is_some() {
@@ -112,34 +132,23 @@ impl Switch {
     }
 }
 
-/// What a tick found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Finding {
-    /// Nobody takes part and nothing is queued.
-    Quiet,
-    /// All is well.
-    Nothing,
-    /// Somebody needed help, or may need it at the next tick.
-    Trouble,
-}
-
 /// The monitor's thread.
 fn watch(switch: &Switch, weak: &Weak<Shared>) {
-    let mut interval = INTERVAL_MIN;
-    let mut quiet = Duration::ZERO;
-    let mut samples = Samples::default();
+    thread_state::wake_on_time();
+    let mut pace = Pace::default();
+    let mut patrol = Patrol::default();
     loop {
         let Some(shared) = weak.upgrade() else {
             return;
         };
         // SeqCst: M1.
-        match switch.state.load(Ordering::SeqCst) {
-            ON => {
-                let limit = shared.fire_overdue_timers().unwrap_or(Duration::MAX);
+        let state = switch.state.load(Ordering::SeqCst);
+        match state {
+            ON | SLOW => {
+                let timers = shared.fire_overdue_timers().unwrap_or(Duration::MAX);
                 drop(shared);
-                switch
-                    .parker
-                    .park_timeout(interval.min(limit.max(TIMERS_APART)));
+                let interval = pace.interval.min(timers.max(TIMERS_APART));
+                switch.parker.park_timeout(interval);
             }
             OFF => {
                 let limit = shared.fire_outside_timers();
@@ -148,8 +157,7 @@ fn watch(switch: &Switch, weak: &Weak<Shared>) {
                     None => switch.parker.park(),
                     Some(limit) => switch.parker.park_timeout(limit),
                 }
-                interval = INTERVAL_MIN;
-                quiet = Duration::ZERO;
+                pace = Pace::default();
                 continue;
             }
             _ => return,
@@ -157,125 +165,76 @@ fn watch(switch: &Switch, weak: &Weak<Shared>) {
         let Some(shared) = weak.upgrade() else {
             return;
         };
-        let finding = tick(&shared, &mut samples);
-        interval = match finding {
-            Finding::Trouble => (interval / 2).max(INTERVAL_MIN),
-            Finding::Nothing | Finding::Quiet => (interval * 2).min(INTERVAL_MAX),
-        };
-        quiet = if finding == Finding::Quiet {
-            quiet + interval
+        // SeqCst: M1.
+        if state == SLOW && switch.state.load(Ordering::SeqCst) == ON {
+            pace = Pace::default();
+        }
+        let round = patrol.round(&shared);
+        pace.adapt(round);
+        if pace.is_slow_after(round) {
+            switch.transition(ON, SLOW);
         } else {
-            Duration::ZERO
-        };
-        if quiet >= QUIET_MIN
-            && switch.transition(ON, OFF)
+            switch.transition(SLOW, ON);
+        }
+        if pace.quiet >= QUIET_MIN
+            && (switch.transition(ON, OFF) || switch.transition(SLOW, OFF))
             && (!shared.idle.is_quiet() || shared.has_visible_work(None))
         {
-            // Somebody came between the tick and the switch. If they armed it already, so much the better.
+            // Somebody came between the round and the switch. If they armed it already, so much the better.
             switch.transition(OFF, ON);
         }
     }
 }
 
-/// One look at the whole runtime.
-fn tick(shared: &Shared, samples: &mut Samples) -> Finding {
-    clock::calibrate();
-    let visible = shared.has_visible_work(None);
-    let private = shared.all_seats().any(|seat| seat.deque.has_private(0));
-    if !visible && !private {
-        shared.idle.set_found_blocked(0);
-        return if shared.idle.is_quiet() {
-            Finding::Quiet
+/// How often it makes rounds.
+#[derive(Debug)]
+struct Pace {
+    interval: Duration,
+    /// How long all has been quiet.
+    quiet: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            interval: INTERVAL_MIN,
+            quiet: Duration::ZERO,
+        }
+    }
+}
+
+impl Pace {
+    fn adapt(&mut self, round: Round) {
+        self.interval = match round {
+            Round::Haste(pause) => pause,
+            Round::Trouble => (self.interval / 2).max(INTERVAL_MIN),
+            Round::Quiet | Round::Nothing | Round::Busy => {
+                (self.interval * 2).clamp(INTERVAL_MIN, INTERVAL_MAX)
+            }
+        };
+        self.quiet = if round == Round::Quiet {
+            self.quiet + self.interval
         } else {
-            Finding::Nothing
+            Duration::ZERO
         };
     }
-    if !shared.idle.has_room() {
-        let Some(blocked) = samples.count_off_processor(shared) else {
-            return Finding::Nothing;
-        };
-        shared.idle.set_found_blocked(blocked);
-        if !shared.idle.has_room() && !shared.idle.is_anyone_searching() {
-            return Finding::Nothing;
-        }
-    }
-    let helped = shared
-        .all_seats()
-        .filter(|seat| help_if_stuck(seat))
-        .count();
-    if shared.has_visible_work(None) {
-        shared.wake_if_nobody_searches();
-        return Finding::Trouble;
-    }
-    if helped > 0 {
-        Finding::Trouble
-    } else {
-        Finding::Nothing
-    }
-}
 
-/// Asks an owner to expose something; if it has not answered since the last tick, does it in its place.
-/// Returns whether this needs another look soon.
-fn help_if_stuck(seat: &Seat) -> bool {
-    if !seat.deque.has_private(0) || seat.deque.has_public(0) {
-        return false;
-    }
-    if seat.deque.is_demand_pending() {
-        seat.deque.force(1);
-    } else {
-        seat.deque.demand();
-    }
-    true
-}
-
-/// Processor time of each seat at the last look.
-#[derive(Debug, Default)]
-struct Samples {
-    taken: Option<Instant>,
-    cpu_nanos: HashMap<SeatNumber, u64>,
-}
-
-impl Samples {
-    /// How many threads that count as running were off the processor for nearly all the time since the
-    /// last look. `None` when that was too short ago to tell.
-    fn count_off_processor(&mut self, shared: &Shared) -> Option<usize> {
-        let now = clock::now();
-        let elapsed = self.taken.map(|taken| now.duration_since(taken));
-        if elapsed.is_some_and(|elapsed| elapsed < SAMPLE_MIN) {
-            return None;
-        }
-        let before = std::mem::take(&mut self.cpu_nanos);
-        self.taken = Some(now);
-        let running = shared
-            .all_seats()
-            .filter(|seat| seat.occupant() == Occupant::Running);
-        self.cpu_nanos = running
-            .filter_map(|seat| Some((seat.number, seat.cpu_nanos()?)))
-            .collect();
-        let elapsed = elapsed.filter(|&elapsed| elapsed < SAMPLE_MAX)?.as_nanos();
-        let off = self.cpu_nanos.iter().filter(|(number, nanos)| {
-            before.get(number).is_some_and(|before| {
-                u128::from(nanos.saturating_sub(*before)) * OFF_PROCESSOR_SHARE < elapsed
-            })
-                // A thread that only waits for a processor would not be helped by one more thread.
-                && Seat::by_number(**number).is_some_and(Seat::is_thread_asleep)
-        });
-        Some(off.count())
+    /// Whether somebody who brings work should be able to hurry it. Not where those who run are known to get
+    /// on: there everybody who brings work would.
+    fn is_slow_after(&self, round: Round) -> bool {
+        self.interval >= INTERVAL_SLOW && round != Round::Busy
     }
 }
 
 const OFF: u32 = 0;
 const ON: u32 = 1;
 const CLOSED: u32 = 2;
+const SLOW: u32 = 3;
 
 /// Looks at the timers of busy workers are at least so far apart.
 const TIMERS_APART: Duration = Duration::from_micros(500);
 const INTERVAL_MIN: Duration = Duration::from_micros(200);
+const INTERVAL_SLOW: Duration = Duration::from_millis(1);
 const INTERVAL_MAX: Duration = Duration::from_millis(10);
 /// So long without anybody, and the monitor sleeps. Waking it again costs who comes next a system call.
 const QUIET_MIN: Duration = Duration::from_millis(100);
-/// A thread that used less than this part of the time was off the processor: blocked, not just preempted.
-const OFF_PROCESSOR_SHARE: u128 = 8;
-/// Looks closer together than this say nothing; further apart, too much has happened in between.
-const SAMPLE_MIN: Duration = Duration::from_millis(2);
-const SAMPLE_MAX: Duration = Duration::from_millis(50);

@@ -17,14 +17,14 @@ pub(crate) use elsewhere::Placement;
 #[cfg(target_os = "linux")]
 mod linux {
     use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-    use crate::sync::{CpuSet, current_cpu};
-    use std::sync::OnceLock;
+    use crate::sync::{CpuSet, Mutex, current_cpu, lock, try_lock};
 
     /// Where a worker sleeps and may wake.
     #[derive(Default)]
     pub(crate) struct Placement {
-        /// The worker's thread and the processors it may use.
-        own: OnceLock<(libc::pid_t, CpuSet)>,
+        /// The worker's thread and the processors it may use. A waker that holds the lock keeps the thread
+        /// from ending, so that its number is not another's.
+        own: Mutex<Option<(libc::pid_t, CpuSet)>>,
         /// One past the processor it fell asleep on; 0 while it is awake.
         asleep_on: AtomicUsize,
         /// A waker has kept a processor from it.
@@ -34,9 +34,12 @@ mod linux {
     impl Placement {
         /// Worker: reads its mask, once it is as the user wants it.
         pub(crate) fn begin(&self, thread: libc::pid_t) {
-            if let Some(mask) = CpuSet::of_thread(0) {
-                let _ = self.own.set((thread, mask));
-            }
+            *lock(&self.own) = CpuSet::of_thread(0).map(|mask| (thread, mask));
+        }
+
+        /// Worker: its thread ends.
+        pub(crate) fn end(&self) {
+            *lock(&self.own) = None;
         }
 
         /// Worker: is about to sleep.
@@ -53,11 +56,14 @@ mod linux {
             let Some(here) = current_cpu().filter(|cpu| cpu + 1 == asleep_on) else {
                 return;
             };
-            let Some((thread, mask)) = self.own.get() else {
+            let Some(own) = try_lock(&self.own) else {
+                return;
+            };
+            let Some((thread, mask)) = *own else {
                 return;
             };
             let others = mask.without(here);
-            if others.len() > 0 && others.assign_to_thread(*thread) {
+            if others.len() > 0 && others.assign_to_thread(thread) {
                 // Release: pairs with the Acquire in `wake_up`; the waking itself comes after.
                 self.narrowed.store(true, Ordering::Release);
             }
@@ -67,7 +73,7 @@ mod linux {
         pub(crate) fn wake_up(&self) {
             // Acquire: pairs with the Release in `steer_away`.
             if self.narrowed.load(Ordering::Acquire)
-                && let Some((_, mask)) = self.own.get()
+                && let Some((_, mask)) = *lock(&self.own)
             {
                 // Relaxed: the waker has done its part.
                 self.narrowed.store(false, Ordering::Relaxed);
@@ -85,6 +91,8 @@ mod elsewhere {
 
     impl Placement {
         pub(crate) fn begin(&self, _thread: i32) {}
+
+        pub(crate) fn end(&self) {}
 
         pub(crate) fn fall_asleep(&self) {}
 

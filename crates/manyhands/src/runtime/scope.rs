@@ -23,7 +23,7 @@ use crate::queue::TaskQueue;
 use crate::runtime::open::{OpenSlot, Shared as OpenCall};
 use crate::runtime::seat::Seat;
 use crate::runtime::worker::{self, Found};
-use crate::runtime::{OpenPlace, current, keep_open, wait};
+use crate::runtime::{Attention, OpenPlace, current, keep_open, wait};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, into_inner, lock, spin_loop};
 use std::marker::PhantomData;
@@ -197,10 +197,13 @@ impl<'scope> Scope<'scope> {
         value
     }
 
-    /// Runs queued closures until none can be taken just now; returns whether there was one.
+    /// Runs queued closures until none can be taken just now, or many have been run; returns whether there
+    /// was one.
     fn run_queued(&self, seat: Option<&'static Seat>) -> bool {
         let mut finished = 0;
-        while let Some(run) = self.queue.take(1) {
+        while finished < RUN_TOGETHER_MAX
+            && let Some(run) = self.queue.take(1)
+        {
             finished += 1;
             match seat {
                 Some(seat) => worker::perform(seat, Found::Job(run.first)),
@@ -256,13 +259,18 @@ impl<'scope> Scope<'scope> {
 unsafe fn help(open: *const OpenCall) {
     // SAFETY: the head is the scope's first field, and the pin keeps it in place.
     let scope = unsafe { &*open.cast::<Scope<'_>>() };
+    let seat = current::seat();
+    let mut attention = seat.and_then(Attention::of);
     let mut lingered = 0;
     while lingered < LINGERS_MAX {
-        lingered = if scope.run_queued(current::seat()) {
+        lingered = if scope.run_queued(seat) {
             0
         } else {
             lingered + 1
         };
+        if attention.as_mut().is_some_and(Attention::is_wanted) {
+            return;
+        }
         // The spawner may be about to spawn more: let it, undisturbed by looks at its queue.
         (0..SPINS_BETWEEN_LOOKS).for_each(|_| spin_loop());
     }
@@ -279,6 +287,8 @@ unsafe fn help(open: *const OpenCall) {
 const BODY: usize = 1 << (usize::BITS - 1);
 /// The body has ended.
 const SETTLED: usize = usize::MAX;
+/// Closures that are run between two looks at what else there is: the price of looking is spread over them.
+const RUN_TOGETHER_MAX: usize = 64;
 /// Looks at the empty queue before a helper leaves.
 const LINGERS_MAX: u32 = 4;
 /// About half a microsecond: a queue that fills up meanwhile is emptied without a fight over each closure.

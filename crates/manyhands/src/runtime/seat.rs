@@ -20,13 +20,16 @@ use crate::job::{ExecutionId, Job, SeatNumber};
 use crate::probe::SeatCounters;
 use crate::queue::{Deque, TaskQueue};
 use crate::runtime::Shared;
+use crate::runtime::idle::Mark;
 use crate::runtime::open::OpenSlot;
 use crate::runtime::placement::Placement;
+use crate::runtime::priority::Turns;
 use crate::runtime::signal::Signal;
-use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, Padded, Parker, lock, thread_state};
 use crate::timer::Timers;
 use std::cell::Cell;
+use std::panic::Location;
 use std::ptr;
 
 /// One place in a runtime.
@@ -60,12 +63,24 @@ pub(crate) struct Seat {
     awaiting: AtomicU64,
     executions: [Execution; ExecutionId::LEVELS],
     runtime: AtomicPtr<Shared>,
+    /// The occupant helps, and looks after each block whether tasks wait.
+    is_attentive: AtomicBool,
     /// What the occupant does, for the monitor and for dumps.
     occupant: AtomicU32,
+    /// The monitor found the occupant blocked.
+    pub(crate) found_blocked: Mark,
+    /// Where the task was spawned that the occupant runs, or null.
+    task: AtomicPtr<Location<'static>>,
+    /// Occupant: has had tasks that only it may run.
+    pub(crate) hosts_tasks: Cell<bool>,
+    /// Occupant: has said that it is blocked, and how often.
+    pub(crate) times_away: Cell<u32>,
     /// Occupant: slots in use.
     pub(crate) open_depth: Cell<usize>,
     /// Occupant: pushes until the next heartbeat.
     pub(crate) pushes_to_beat: Cell<u32>,
+    /// Occupant, a worker: which priority comes next.
+    pub(crate) turns: Cell<Turns>,
     /// Occupant: turns its wheel between two jobs.
     pub(crate) is_turning: Cell<bool>,
     /// Occupant: inside a join that is being timed.
@@ -132,9 +147,15 @@ impl Seat {
                 slots_from: AtomicUsize::new(0),
             }),
             runtime: AtomicPtr::new(ptr::null_mut()),
+            is_attentive: AtomicBool::new(false),
             occupant: AtomicU32::new(Occupant::None as u32),
+            found_blocked: Mark::new(),
+            task: AtomicPtr::new(ptr::null_mut()),
+            hosts_tasks: Cell::new(false),
+            times_away: Cell::new(0),
             open_depth: Cell::new(0),
             pushes_to_beat: Cell::new(1),
+            turns: Cell::new(Turns::default()),
             is_turning: Cell::new(false),
             in_timed_join: Cell::new(false),
             last_wake: Cell::new(0),
@@ -217,6 +238,9 @@ impl Seat {
         // Relaxed: as above.
         self.worker.store(NO_WORKER, Ordering::Relaxed);
         self.set_occupant(Occupant::None);
+        self.found_blocked.forget();
+        self.set_task(None);
+        self.hosts_tasks.set(false);
         lock(&POOL).unused.push(self);
     }
 
@@ -293,10 +317,59 @@ impl Seat {
             .begin(thread_state::number(self.thread.load(Ordering::Relaxed)));
     }
 
-    /// Monitor: whether the occupant's thread sleeps in the kernel.
-    pub(crate) fn is_thread_asleep(&self) -> bool {
+    /// Monitor: what the scheduler has the occupant's thread do.
+    pub(crate) fn activity(&self) -> Option<thread_state::Activity> {
         // Relaxed: the number stands alone.
-        thread_state::is_asleep(self.thread.load(Ordering::Relaxed)).unwrap_or(true)
+        thread_state::activity(self.thread.load(Ordering::Relaxed))
+    }
+
+    /// Monitor: a number for what the occupant works on, another one for other work. `None` while it works on
+    /// nothing or has said that it waits.
+    pub(crate) fn job(&self) -> Option<u64> {
+        if self.occupant() != Occupant::Running {
+            return None;
+        }
+        // Relaxed: a hint.
+        let outermost = self.executions[0].id.load(Ordering::Relaxed);
+        // Relaxed: a hint.
+        let is_attentive = self.is_attentive.load(Ordering::Relaxed);
+        if outermost != 0 && !is_attentive {
+            return Some(outermost);
+        }
+        // A guest runs its own call, which is no execution, and an attentive helper one block after the other.
+        (is_attentive || !self.is_worker()).then(|| self.counters.finished.read() | OWN_CALL)
+    }
+
+    /// Occupant: whether it helps with something that it leaves between two blocks when tasks wait.
+    pub(crate) fn set_attentive(&self, is_attentive: bool) {
+        // Relaxed: a hint to the monitor.
+        self.is_attentive.store(is_attentive, Ordering::Relaxed);
+    }
+
+    /// Occupant: if the monitor counts it as blocked, it is not any more.
+    #[inline]
+    pub(crate) fn is_not_blocked(&self) {
+        if self.found_blocked.is_set()
+            && let Some(shared) = self.runtime_or_none()
+        {
+            shared.idle.unmark(&self.found_blocked);
+        }
+    }
+
+    /// Occupant: says where the task was spawned that it runs; `None` if it runs none any more.
+    #[inline]
+    pub(crate) fn set_task(&self, location: Option<&'static Location<'static>>) {
+        let location = location.map_or(ptr::null_mut(), |at| ptr::from_ref(at).cast_mut());
+        // Relaxed: a hint, and what it points to is constant.
+        self.task.store(location, Ordering::Relaxed);
+    }
+
+    /// Where the task was spawned that the occupant runs, if it runs one.
+    pub(crate) fn task(&self) -> Option<&'static Location<'static>> {
+        // Relaxed: as above.
+        let location = self.task.load(Ordering::Relaxed);
+        // SAFETY: null, or stored by `set_task` from a reference that lives for ever.
+        unsafe { location.as_ref() }
     }
 
     /// Monitor: the processor time of the occupant's thread.
@@ -333,6 +406,11 @@ impl Seat {
             // looks here again finds that the execution is over.
             record.id.store(0, Ordering::Release);
         }
+    }
+
+    /// Occupant: whether it is a worker, and runs nothing but one execution that it has found itself.
+    pub(crate) fn is_outermost(&self) -> bool {
+        self.level.get() == 1 && self.is_worker()
     }
 
     /// Where the work of execution `id` begins in this seat's deque and slots, if it still runs.
@@ -382,6 +460,9 @@ pub(crate) const OPEN_DEPTH: usize = 8;
 
 /// In place of a worker's number: the occupant is a guest, or nobody.
 const NO_WORKER: u32 = u32::MAX;
+
+/// Set in what [`Seat::job`] returns for a guest, and in no execution's number.
+const OWN_CALL: u64 = 1 << 63;
 
 const SEATS_MAX: usize = SeatNumber::MAX as usize + 1;
 

@@ -5,15 +5,17 @@
 //! Unsafe: seats are kept as pointers to leaked memory; queues take jobs by pointer.
 
 use crate::job::{Action, Home, Job};
-use crate::probe::SharedCounter;
+use crate::probe::{Ring, SharedCounter};
 use crate::queue::TaskQueue;
+use crate::runtime::LongJob;
 use crate::runtime::builder::Settings;
+use crate::runtime::changes::Changes;
 use crate::runtime::idle::{Claim, Idle};
 use crate::runtime::monitor::Monitor;
 use crate::runtime::open::OpenSlot;
+use crate::runtime::priority::{Lanes, Priority};
 use crate::runtime::seat::Seat;
 use crate::runtime::timers::Clock;
-use crate::runtime::{current, worker};
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, Padded, clock, lock, thread};
 use crate::timer::Timers;
@@ -27,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) idle: Idle,
     /// Tasks that come from outside.
     pub(crate) injector: Padded<TaskQueue<Job>>,
+    /// Tasks that are not of the usual priority.
+    pub(crate) lanes: Lanes,
     /// Tasks that wait, and through which they come back.
     home: &'static Home,
     /// Seats of workers, by worker, then of guests, by place.
@@ -48,9 +52,14 @@ pub(crate) struct Shared {
     ended: AtomicBool,
     /// Tasks dropped because they had not been started.
     dropped: AtomicUsize,
-    threads: Mutex<Vec<thread::JoinHandle<()>>>,
+    pub(super) threads: Mutex<Vec<thread::JoinHandle<()>>>,
     /// Threads ever started for workers.
     pub(crate) threads_started: SharedCounter,
+    /// Why their number changed.
+    pub(crate) changes: Changes,
+    /// Computations that kept a worker for long while work waited.
+    pub(crate) long_jobs: Ring<LongJob, LONG_JOBS_KEPT>,
+    pub(crate) long_jobs_noted: SharedCounter,
     this: Weak<Self>,
 }
 
@@ -67,6 +76,7 @@ impl Shared {
             settings,
             idle: Idle::new(workers, threads_max),
             injector: Padded(TaskQueue::new()),
+            lanes: Lanes::new(),
             home: Home::take(this.as_ptr().cast()),
             seats: (0..threads_max + GUESTS_MAX)
                 .map(|_| AtomicPtr::new(ptr::null_mut()))
@@ -82,6 +92,9 @@ impl Shared {
             dropped: AtomicUsize::new(0),
             threads: Mutex::new(Vec::new()),
             threads_started: SharedCounter::default(),
+            changes: Changes::new(),
+            long_jobs: Ring::new(),
+            long_jobs_noted: SharedCounter::default(),
             this: Weak::clone(this),
         })
     }
@@ -98,6 +111,11 @@ impl Shared {
             .expect("what is borrowed is owned by somebody")
     }
 
+    /// Another owner of this, unless the last one is gone.
+    pub(super) fn this(&self) -> Option<Arc<Self>> {
+        self.this.upgrade()
+    }
+
     /// Whether the runtime ends: no task is started any more.
     pub(crate) fn is_closing(&self) -> bool {
         // SeqCst: a worker checks this after it announced sleep, `close` wakes after it set it.
@@ -108,16 +126,21 @@ impl Shared {
     /// leaves before all have announced sleep, and before every task is gone that only one of them may drop;
     /// whoever finds that tells the others.
     pub(crate) fn is_over(&self) -> bool {
-        // SeqCst, both: as for `closing`.
         if self.is_closing()
-            && !self.ended.load(Ordering::SeqCst)
+            && !self.has_ended()
             && self.idle.is_nobody_awake()
             && self.home.is_empty()
         {
+            // SeqCst: as for `closing`.
             self.ended.store(true, Ordering::SeqCst);
             self.all_seats().for_each(|seat| seat.parker.unpark());
         }
-        // SeqCst: as above.
+        self.has_ended()
+    }
+
+    /// Whether the workers leave.
+    pub(super) fn has_ended(&self) -> bool {
+        // SeqCst: see `is_over`.
         self.ended.load(Ordering::SeqCst)
     }
 
@@ -131,26 +154,46 @@ impl Shared {
         self.wake_if_nobody_searches();
     }
 
+    /// Adds a task of this priority, and sees to it that somebody comes for it.
+    ///
+    /// # Safety
+    /// `job` is valid until performed, and is in no queue.
+    pub(crate) unsafe fn queue_in_lane(&self, job: *mut Job, priority: Priority) {
+        let lane = self.lanes.lane(priority).unwrap_or(&self.injector);
+        // SAFETY: by the caller's promise.
+        unsafe { lane.push(job) };
+        self.wake_if_nobody_searches();
+    }
+
     /// Wakes a worker for new work, unless one is already looking. Where as many run as may, the monitor
     /// is to look whether they do.
     pub(crate) fn wake_if_nobody_searches(&self) {
         if !self.idle.has_room() {
-            self.arm_monitor();
+            self.alert_monitor();
         } else if !self.idle.is_anyone_searching() {
             self.wake_one();
         }
     }
 
     /// Wakes a worker, or starts one, if one more may run. Returns whether one is coming.
-    #[cold]
     pub(crate) fn wake_one(&self) -> bool {
+        self.wake(Waker::GoesOn)
+    }
+
+    /// As [`wake_one`](Self::wake_one), to take the place of the calling thread.
+    pub(super) fn wake_for_caller(&self) {
+        self.wake(Waker::Leaves);
+    }
+
+    #[cold]
+    fn wake(&self, waker: Waker) -> bool {
         let mut claim = self.idle.claim();
         while let Some(claimed) = claim {
             self.arm_monitor();
             match claimed {
                 Claim::Asleep(index) => {
                     if let Some(seat) = self.seat_at(index) {
-                        Self::unpark_claimed(seat);
+                        Self::unpark_claimed(seat, waker);
                     }
                     return true;
                 }
@@ -168,15 +211,17 @@ impl Shared {
             .is_some_and(|index| self.idle.claim_worker(index))
         {
             self.arm_monitor();
-            Self::unpark_claimed(seat);
+            Self::unpark_claimed(seat, Waker::GoesOn);
         }
     }
 
-    fn unpark_claimed(seat: &Seat) {
+    fn unpark_claimed(seat: &Seat, waker: Waker) {
         // Relaxed: a measurement.
         seat.woken_at
             .store(clock::ticks().max(1), Ordering::Relaxed);
-        seat.placement.steer_away();
+        if waker == Waker::GoesOn {
+            seat.placement.steer_away();
+        }
         seat.parker.unpark();
     }
 
@@ -190,12 +235,20 @@ impl Shared {
     /// Whether a worker that looks around now may find something, beside on `seat`.
     pub(crate) fn has_visible_work(&self, seat: Option<&Seat>) -> bool {
         !self.injector.is_empty()
+            || !self.lanes.is_empty()
             || self.all_seats().any(|other| {
                 !other.tasks.is_empty()
                     || (seat.is_none_or(|seat| !ptr::eq(seat, other))
                         && (other.deque.has_public(0)
                             || other.slots.iter().any(OpenSlot::is_inviting)))
             })
+    }
+
+    /// Whether tasks wait that any worker may take.
+    pub(crate) fn has_waiting_tasks(&self) -> bool {
+        !self.injector.is_empty()
+            || !self.lanes.is_empty()
+            || self.all_seats().any(|seat| !seat.tasks.is_empty())
     }
 
     /// How long a woken worker takes to run, in ticks.
@@ -216,6 +269,11 @@ impl Shared {
     /// Makes sure that the monitor watches.
     pub(crate) fn arm_monitor(&self) {
         self.monitor.arm(&self.this);
+    }
+
+    /// Makes the monitor look soon whether those that run do run.
+    fn alert_monitor(&self) {
+        self.monitor.alert(&self.this);
     }
 
     /// Makes the monitor look at the outside's timers anew.
@@ -321,7 +379,7 @@ impl Shared {
         lock(&self.threads).pop()
     }
 
-    fn seat_at(&self, index: usize) -> Option<&'static Seat> {
+    pub(super) fn seat_at(&self, index: usize) -> Option<&'static Seat> {
         // Acquire: pairs with the Release that stored it.
         let seat = self.seats[index].load(Ordering::Acquire);
         // SAFETY: null, or a leaked seat.
@@ -357,48 +415,12 @@ impl Shared {
     }
 
     /// Takes a seat for worker `index`; `None` if there are no more.
-    fn seat_worker(&self, index: usize) -> Option<&'static Seat> {
+    pub(super) fn seat_worker(&self, index: usize) -> Option<&'static Seat> {
         let seat = Seat::take(self)?;
         seat.set_worker(index);
         // Release: pairs with the Acquire in `seat_at`.
         self.seats[index].store(ptr::from_ref(seat).cast_mut(), Ordering::Release);
         Some(seat)
-    }
-
-    /// Starts the thread of worker `index`; false if there can be none.
-    #[cold]
-    fn start_worker(&self, index: usize) -> bool {
-        let Some(this) = self.this.upgrade() else {
-            return false;
-        };
-        // Before the lock: the naming function is the user's.
-        let name = self.settings.name_of(index);
-        let mut threads = lock(&self.threads);
-        // SeqCst: see `is_over`.
-        if self.ended.load(Ordering::SeqCst) {
-            return false;
-        }
-        // An earlier start that failed has left its seat there.
-        let Some(seat) = self.seat_at(index).or_else(|| self.seat_worker(index)) else {
-            return false;
-        };
-        let mut builder = thread::Builder::new().name(name);
-        if let Some(size) = self.settings.stack_size {
-            builder = builder.stack_size(size);
-        }
-        let spawned = builder.spawn(move || {
-            let _surrounded = this.settings.surroundings.enter();
-            let stay = current::Stay::begin(Arc::clone(&this), seat);
-            Settings::run_hook(this.settings.on_start.as_ref(), index);
-            seat.begin_placement();
-            worker::run(&this, seat, index);
-            Settings::run_hook(this.settings.on_stop.as_ref(), index);
-            drop(stay);
-        });
-        let Ok(thread) = spawned else { return false };
-        threads.push(thread);
-        self.threads_started.bump();
-        true
     }
 
     /// Lets no task wait any more, and queues those that do, to be dropped.
@@ -428,7 +450,12 @@ impl Shared {
     /// Drops every queued task without running it.
     pub(crate) fn discard_queued(&self) {
         let queues = self.all_seats().map(|seat| &seat.tasks);
-        for queue in std::iter::once(&*self.injector).chain(queues) {
+        let lanes = [
+            &*self.injector,
+            &*self.lanes.interactive,
+            &*self.lanes.background,
+        ];
+        for queue in lanes.into_iter().chain(queues) {
             while let Some(run) = queue.take(1) {
                 // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.
                 let is_dropped = unsafe { Job::perform(run.first, Action::Drop(self.home)) };
@@ -458,8 +485,20 @@ impl Drop for Shared {
     }
 }
 
+/// What a waker does after the waking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waker {
+    /// It needs its processor itself.
+    GoesOn,
+    /// It is about to sleep.
+    Leaves,
+}
+
 /// Outside threads that can take part at once; the next one runs its calls alone.
 const GUESTS_MAX: usize = 1024;
+
+/// The latest are enough to find where they come from.
+const LONG_JOBS_KEPT: usize = 64;
 
 /// Assumed until measured.
 const WAKE_NANOS_FIRST: u64 = 50_000;

@@ -91,8 +91,13 @@ impl Simulator {
 
     /// Takes what has been queued, the oldest first.
     fn collect(&mut self) {
-        let queues: [&TaskQueue<Job>; 3] =
-            [&self.seat.tasks, &self.seat.local, &self.shared.injector];
+        let queues: [&TaskQueue<Job>; 5] = [
+            &self.seat.tasks,
+            &self.seat.local,
+            &self.shared.injector,
+            &self.shared.lanes.interactive,
+            &self.shared.lanes.background,
+        ];
         for queue in queues {
             while let Some(run) = queue.take(1) {
                 self.runnable.push(run.first);

@@ -9,11 +9,12 @@
 //! Before a worker parks, it reads its own `next_due`, which only it makes earlier; so it sleeps no longer
 //! than that. A worker that is awake is watched by the monitor: whoever wakes one arms the monitor, and so
 //! does a worker that wakes by itself. The monitor sleeps no longer than until the next timer of the outside,
-//! and whoever makes that earlier wakes it.
+//! and whoever makes that earlier wakes it. It also turns the wheel of a worker whose thread has ended, and
+//! that thread wakes it for this with its last step.
 //!
 //! In a simulation the clock is virtual, and who runs it turns the only wheel; see `simulation`.
 
-use crate::runtime::seat::Seat;
+use crate::runtime::seat::{Occupant, Seat};
 use crate::runtime::{Shared, current};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::clock;
@@ -109,17 +110,25 @@ impl Shared {
         until(next, || now)
     }
 
-    /// Monitor: turns the outside's wheel. Returns how long from now it must look again at the latest.
+    /// Monitor: turns the outside's wheel, and those of workers whose threads have ended. Returns how long
+    /// from now it must look again at the latest.
     pub(crate) fn fire_outside_timers(&self) -> Option<Duration> {
         let now = Moment::now();
-        until(fire_by(self.outside_timers, now.tick(), now.tick()), || now)
+        let tick = now.tick();
+        let outside = fire_by(self.outside_timers, tick, tick);
+        let left = self
+            .worker_seats()
+            .filter(|seat| seat.occupant() == Occupant::None)
+            .map(|seat| fire_by(&seat.timers, tick, tick));
+        until(left.fold(outside, u64::min), || now)
     }
 }
 
 impl Seat {
-    /// Occupant: parks until somebody unparks it or its next timer is due.
-    pub(crate) fn park_until_timer(&self) {
-        match until(self.timers.next_due(), Moment::now) {
+    /// Occupant: parks until somebody unparks it, its next timer is due, or `limit` is over.
+    pub(crate) fn park_until_timer(&self, limit: Option<Duration>) {
+        let next_timer = until(self.timers.next_due(), Moment::now);
+        match next_timer.into_iter().chain(limit).min() {
             None => self.parker.park(),
             Some(limit) => self.parker.park_timeout(limit),
         }

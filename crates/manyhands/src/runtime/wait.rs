@@ -119,7 +119,7 @@ fn sleep(seat: &'static Seat, is_over: &dyn Fn() -> bool, fall_asleep: &dyn Fn()
     away(seat, || {
         while !is_over() {
             seat.counters.parked.bump();
-            seat.park_until_timer();
+            seat.park_until_timer(None);
             if seat.fire_timers()
                 && let Some(shared) = shared
             {
@@ -133,13 +133,13 @@ fn sleep(seat: &'static Seat, is_over: &dyn Fn() -> bool, fall_asleep: &dyn Fn()
 /// Calls `sleep`, which blocks `seat`'s thread in something that is not the runtime's; another worker may
 /// run in its place meanwhile, and the monitor turns its wheel.
 #[cold]
-pub(crate) fn blocked(seat: &'static Seat, sleep: impl FnOnce()) {
+pub(crate) fn blocked<R>(seat: &'static Seat, sleep: impl FnOnce() -> R) -> R {
     refuse_simulated(seat);
     expose_private(seat);
     away(seat, || {
         seat.counters.parked.bump();
-        sleep();
-    });
+        sleep()
+    })
 }
 
 fn refuse_simulated(seat: &'static Seat) {
@@ -158,18 +158,43 @@ fn expose_private(seat: &'static Seat) {
 }
 
 /// Says that the thread of `seat` is blocked, for as long as `sleep` takes.
-fn away(seat: &'static Seat, sleep: impl FnOnce()) {
-    let shared = seat.runtime_or_none();
-    if let Some(shared) = shared {
-        shared.idle.begin(Activity::Blocked);
-        shared.use_room();
-        shared.arm_monitor();
+fn away<R>(seat: &'static Seat, sleep: impl FnOnce() -> R) -> R {
+    let _away = Away::begin(seat);
+    sleep()
+}
+
+/// A thread that has said it is blocked. One that says so again meanwhile counts once.
+struct Away(&'static Seat);
+
+impl Away {
+    fn begin(seat: &'static Seat) -> Self {
+        let times = seat.times_away.get();
+        seat.times_away.set(times + 1);
+        if times == 0 {
+            // First, so that the monitor does not find it blocked as well.
+            seat.set_occupant(Occupant::Waiting);
+            seat.is_not_blocked();
+            if let Some(shared) = seat.runtime_or_none() {
+                shared.idle.begin(Activity::Blocked);
+                shared.hand_over();
+                shared.arm_monitor();
+            }
+        }
+        Self(seat)
     }
-    seat.set_occupant(Occupant::Waiting);
-    sleep();
-    seat.set_occupant(Occupant::Running);
-    if let Some(shared) = shared {
-        shared.idle.end(Activity::Blocked);
+}
+
+impl Drop for Away {
+    fn drop(&mut self) {
+        let seat = self.0;
+        let times = seat.times_away.get() - 1;
+        seat.times_away.set(times);
+        if times == 0 {
+            seat.set_occupant(Occupant::Running);
+            if let Some(shared) = seat.runtime_or_none() {
+                shared.idle.end(Activity::Blocked);
+            }
+        }
     }
 }
 

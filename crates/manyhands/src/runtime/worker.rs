@@ -10,13 +10,15 @@
 //! Unsafe: jobs are performed by pointer.
 
 use crate::job::{Action, Job};
-use crate::runtime::Shared;
+use crate::queue::TaskQueue;
 use crate::runtime::idle::Activity;
 use crate::runtime::open::Pin;
 use crate::runtime::seat::{Occupant, Seat};
 use crate::runtime::timers::Lookout;
+use crate::runtime::{Priority, Shared};
 use crate::sync::atomic::Ordering;
 use crate::sync::{clock, spin_loop};
+use std::time::{Duration, Instant};
 
 /// Something to run, in the worker's hands.
 #[derive(Debug)]
@@ -27,8 +29,29 @@ pub(crate) enum Found {
     Call(Pin<'static>, &'static Seat),
 }
 
-/// A worker's life. Returns when the runtime closes.
-pub(crate) fn run(shared: &Shared, seat: &'static Seat, index: usize) {
+/// Why a worker's life has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum End {
+    /// The runtime has ended.
+    Over,
+    /// It had nothing to do for long, and there are others enough.
+    NotNeeded,
+}
+
+/// How a worker's sleep ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Slept {
+    /// Somebody woke it.
+    Woken,
+    /// By itself, or not at all.
+    Otherwise,
+    /// Not at all: it has left.
+    Left,
+}
+
+/// A worker's life.
+pub(crate) fn run(shared: &Shared, seat: &'static Seat, index: usize) -> End {
     let mut spin_nanos = SPIN_NANOS_MAX;
     let mut tick = 0_u32;
     let mut lookout = Lookout::default();
@@ -36,7 +59,9 @@ pub(crate) fn run(shared: &Shared, seat: &'static Seat, index: usize) {
         tick = tick.wrapping_add(1);
         lookout.fire_timers(seat);
         if shared.idle.is_overfull() && seat.local.is_empty() {
-            sleep(shared, seat, index);
+            if sleep(shared, seat, index) == Slept::Left {
+                return End::NotNeeded;
+            }
             lookout.hurry();
         } else if let Some(found) = find(shared, seat, tick) {
             perform(seat, found);
@@ -49,16 +74,20 @@ pub(crate) fn run(shared: &Shared, seat: &'static Seat, index: usize) {
             perform(seat, found);
         } else {
             spin_nanos = (spin_nanos / 2).max(SPIN_NANOS_MIN);
-            if sleep(shared, seat, index) {
-                spin_nanos = spin_nanos.max(SPIN_NANOS_WOKEN);
+            match sleep(shared, seat, index) {
+                Slept::Woken => spin_nanos = spin_nanos.max(SPIN_NANOS_WOKEN),
+                Slept::Otherwise => {}
+                Slept::Left => return End::NotNeeded,
             }
             lookout.hurry();
         }
     }
+    End::Over
 }
 
 /// Runs what was found, as an execution of `seat`.
 pub(crate) fn perform(seat: &Seat, found: Found) {
+    let outer_task = seat.task();
     let execution = seat.begin_execution();
     match found {
         Found::Job(job) => {
@@ -75,6 +104,8 @@ pub(crate) fn perform(seat: &Seat, found: Found) {
         }
     }
     seat.counters.finished.bump();
+    seat.set_task(outer_task);
+    seat.is_not_blocked();
 }
 
 /// One look at every place where work may be.
@@ -84,6 +115,38 @@ fn find(shared: &Shared, seat: &'static Seat, tick: u32) -> Option<Found> {
         shared.discard_queued();
         return find_elsewhere(shared, seat, TASKS_TAKEN_MAX);
     }
+    if shared.lanes.is_used() {
+        return find_by_priority(shared, seat, tick);
+    }
+    find_usual(shared, seat, tick)
+}
+
+/// Looks where the priorities' turns say.
+#[cold]
+fn find_by_priority(shared: &Shared, seat: &'static Seat, tick: u32) -> Option<Found> {
+    let now = clock::ticks();
+    let mut turns = seat.turns.get();
+    let found = turns.next(now).into_iter().find_map(|priority| {
+        turns.come_to(priority, now);
+        match priority {
+            Priority::Interactive => take_one(&shared.lanes.interactive),
+            Priority::Normal => find_usual(shared, seat, tick),
+            Priority::Background => take_one(&shared.lanes.background),
+        }
+    });
+    seat.turns.set(turns);
+    if found.is_some() && !shared.lanes.is_empty() {
+        shared.wake_if_nobody_searches();
+    }
+    found
+}
+
+fn take_one(queue: &TaskQueue<Job>) -> Option<Found> {
+    queue.take(1).map(|run| Found::Job(run.first))
+}
+
+/// Looks for what is of the usual priority.
+fn find_usual(shared: &Shared, seat: &'static Seat, tick: u32) -> Option<Found> {
     let out_of_turn = match tick % TURNS {
         OUTSIDE_TURN => take_tasks(shared, seat, None, TASKS_TAKEN_MAX),
         // One only: a worker that has work of its own would only move the rest from cache to cache.
@@ -98,8 +161,8 @@ fn find(shared: &Shared, seat: &'static Seat, tick: u32) -> Option<Found> {
     } else {
         (&seat.tasks, &seat.local)
     };
-    if let Some(run) = first.take(1).or_else(|| second.take(1)) {
-        return Some(Found::Job(run.first));
+    if let Some(found) = take_one(first).or_else(|| take_one(second)) {
+        return Some(found);
     }
     take_tasks(shared, seat, None, TASKS_TAKEN_MAX)
         .or_else(|| find_elsewhere(shared, seat, TASKS_TAKEN_MAX))
@@ -162,6 +225,17 @@ fn take_tasks(
     Some(Found::Job(first))
 }
 
+/// Moves a run of tasks from `other`'s queue to `seat`'s own. Returns whether there was one.
+pub(crate) fn fetch_tasks(seat: &Seat, other: &Seat) -> bool {
+    let Some(run) = other.tasks.take(TASKS_TAKEN_MAX) else {
+        return false;
+    };
+    seat.counters.stolen.bump();
+    // SAFETY: taken from a queue of this type just now.
+    unsafe { seat.tasks.append(run) };
+    true
+}
+
 /// Looks again and again for `nanos` nanoseconds.
 fn spin(shared: &Shared, seat: &'static Seat, nanos: u64) -> Option<Found> {
     shared.idle.begin(Activity::Searching);
@@ -175,26 +249,32 @@ fn spin(shared: &Shared, seat: &'static Seat, nanos: u64) -> Option<Found> {
     found
 }
 
-/// Sleeps until claimed, until there is work after all or a timer is due, or until the runtime has ended. Returns whether
-/// somebody woke it.
-fn sleep(shared: &Shared, seat: &'static Seat, index: usize) -> bool {
+/// Sleeps until claimed, until there is work after all or a timer is due, or until the runtime has ended.
+fn sleep(shared: &Shared, seat: &'static Seat, index: usize) -> Slept {
     shared.idle.announce(index);
     seat.set_occupant(Occupant::Idle);
-    let mut woken = false;
+    let mut spare = SpareTime::begin(shared, seat);
+    let mut slept = Slept::Otherwise;
     loop {
         if shared.is_over() {
             // It stays announced: nobody is awake any more.
-            return false;
+            return Slept::Otherwise;
         }
         let has_own_work = !seat.local.is_empty();
         if has_own_work || (shared.idle.has_room() && shared.has_visible_work(Some(seat))) {
             break;
         }
+        if spare.is_over() {
+            if shared.idle.leave(index) {
+                return Slept::Left;
+            }
+            spare = SpareTime::NEVER_OVER;
+        }
         seat.counters.parked.bump();
         seat.placement.fall_asleep();
-        seat.park_until_timer();
+        seat.park_until_timer(spare.left());
         if !shared.idle.is_announced(index) {
-            woken = true;
+            slept = Slept::Woken;
             break;
         }
         if seat.is_timer_due() {
@@ -202,7 +282,7 @@ fn sleep(shared: &Shared, seat: &'static Seat, index: usize) -> bool {
         }
     }
     shared.idle.withdraw(index);
-    if !woken {
+    if slept == Slept::Otherwise {
         // Whoever wakes another sees to this for it.
         shared.arm_monitor();
     }
@@ -210,10 +290,39 @@ fn sleep(shared: &Shared, seat: &'static Seat, index: usize) -> bool {
     seat.set_occupant(Occupant::Running);
     // Relaxed: a measurement.
     let woken_at = seat.woken_at.swap(0, Ordering::Relaxed);
-    if woken && woken_at != 0 {
+    if slept == Slept::Woken && woken_at != 0 {
         shared.learn_wake_latency(clock::ticks().saturating_sub(woken_at));
     }
-    woken
+    slept
+}
+
+/// How long a worker may sleep before it ends.
+struct SpareTime {
+    /// `None`: for ever.
+    until: Option<Instant>,
+}
+
+impl SpareTime {
+    const NEVER_OVER: Self = Self { until: None };
+
+    /// The worker on `seat` falls asleep.
+    fn begin(shared: &Shared, seat: &Seat) -> Self {
+        if seat.hosts_tasks.get() || !shared.idle.has_spare_threads() {
+            return Self::NEVER_OVER;
+        }
+        Self {
+            until: clock::now().checked_add(shared.settings.thread_keep_alive),
+        }
+    }
+
+    fn left(&self) -> Option<Duration> {
+        let until = self.until?;
+        Some(until.saturating_duration_since(clock::now()))
+    }
+
+    fn is_over(&self) -> bool {
+        self.left() == Some(Duration::ZERO)
+    }
 }
 
 /// Once in so many looks tasks from outside come first, and once the work of other seats. Prime, so that it

@@ -14,10 +14,12 @@ mod model_lock;
 mod padded;
 mod park;
 mod prefetch;
+#[cfg(not(loom))]
+#[cfg(not(loom))]
+pub(crate) mod processor_load;
 #[cfg(loom)]
 mod seq_cst;
 pub(crate) mod short_lock;
-#[cfg(not(loom))]
 pub(crate) mod thread_state;
 
 #[cfg(not(loom))]

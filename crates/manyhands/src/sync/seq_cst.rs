@@ -58,6 +58,23 @@ macro_rules! atomic {
                 self.compare_exchange(expected, value, success, failure)
             }
 
+            #[track_caller]
+            pub(crate) fn fetch_update(
+                &self,
+                set: Ordering,
+                fetch: Ordering,
+                mut change: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                let mut before = self.load(fetch);
+                while let Some(value) = change(before) {
+                    match self.compare_exchange(before, value, set, fetch) {
+                        Ok(before) => return Ok(before),
+                        Err(now) => before = now,
+                    }
+                }
+                Err(before)
+            }
+
             $(
                 #[track_caller]
                 pub(crate) fn $modify(&self, value: $value, ordering: Ordering) -> $value {

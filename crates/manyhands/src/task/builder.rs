@@ -2,8 +2,8 @@
 //!
 //! Unsafe: a new task's cell is handed to a queue by pointer.
 
-use crate::runtime::current;
-use crate::task::cell::{self, Name, Work};
+use crate::runtime::{Priority, current};
+use crate::task::cell::{self, Label, Name, Work};
 use crate::task::closure::Closure;
 use crate::task::future::{Anywhere, Async, OneWorker};
 use crate::task::{JoinHandle, schedule};
@@ -22,6 +22,7 @@ use std::panic::Location;
 #[must_use = "options do nothing until a task is spawned"]
 pub struct Builder {
     name: Option<Box<str>>,
+    priority: Priority,
 }
 
 impl Builder {
@@ -39,6 +40,25 @@ impl Builder {
         self
     }
 
+    /// How urgent the task is, each time it is queued. One bound to a worker, of
+    /// [`spawn_local`](Self::spawn_local), takes turns with that worker's other tasks whatever this says.
+    ///
+    /// # Cost
+    /// Three words in the task's memory, for the name too. Interactive tasks, and those in the background,
+    /// share one queue for the whole runtime, and workers look there too from the first of them on.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task::{self, Priority};
+    /// let tidying = task::Builder::new().priority(Priority::Background).run(|| "tidied");
+    /// let answer = task::Builder::new().priority(Priority::Interactive).spawn(async { 42 });
+    /// assert_eq!((answer.join().unwrap(), tidying.join().unwrap()), (42, "tidied"));
+    /// ```
+    pub fn priority(mut self, priority: Priority) -> Self {
+        self.priority = priority;
+        self
+    }
+
     /// As [`task::spawn`](super::spawn).
     #[track_caller]
     pub fn spawn<F>(self, future: F) -> JoinHandle<F::Output>
@@ -46,9 +66,16 @@ impl Builder {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        match self.name {
-            Some(name) => spawn(name, future),
-            None => spawn((), future),
+        match self {
+            Self {
+                name: None,
+                priority: Priority::Normal,
+            } => spawn((), future),
+            Self {
+                name: Some(name),
+                priority: Priority::Normal,
+            } => spawn(name, future),
+            Self { name, priority } => spawn(Label { name, priority }, future),
         }
     }
 
@@ -75,9 +102,16 @@ impl Builder {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        match self.name {
-            Some(name) => run(name, closure),
-            None => run((), closure),
+        match self {
+            Self {
+                name: None,
+                priority: Priority::Normal,
+            } => run((), closure),
+            Self {
+                name: Some(name),
+                priority: Priority::Normal,
+            } => run(name, closure),
+            Self { name, priority } => run(Label { name, priority }, closure),
         }
     }
 }
@@ -136,8 +170,13 @@ where
 
 #[track_caller]
 fn queue_new<W: Work>(work: W, name: W::Name) -> JoinHandle<W::Result> {
+    let priority = name.priority();
     let cell = cell::allocate(work, name, Location::caller());
-    // SAFETY: a new cell's queue part is the caller's.
-    unsafe { schedule::queue_new(cell) };
+    match priority {
+        // SAFETY: a new cell's queue part is the caller's.
+        Priority::Normal => unsafe { schedule::queue_new(cell) },
+        // SAFETY: as above.
+        _ => unsafe { schedule::queue_new_in_lane(cell, priority) },
+    }
     JoinHandle::new(cell)
 }

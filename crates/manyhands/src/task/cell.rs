@@ -11,6 +11,7 @@
 
 use crate::job::{Job, JobKind, PanicPayload, block, contain};
 use crate::runtime::seat::Seat;
+use crate::runtime::{Priority, current};
 use crate::sync::atomic::AtomicU32;
 use crate::task::joiner::{Joiner, Sleeper};
 use crate::task::schedule;
@@ -46,6 +47,8 @@ pub(super) struct Kind {
     pub(super) drop_outcome: unsafe fn(NonNull<Header>),
     pub(super) free: unsafe fn(NonNull<Header>),
     pub(super) name: unsafe fn(NonNull<Header>) -> Option<NonNull<str>>,
+    /// How urgent it is.
+    pub(super) priority: unsafe fn(NonNull<Header>) -> Priority,
     pub(super) sort: Sort,
 }
 
@@ -58,6 +61,8 @@ pub(super) enum Sort {
     Future,
     /// A future that never leaves the worker it was spawned on.
     LocalFuture,
+    /// A future with a priority of its own: see [`Kind::priority`].
+    PrioritizedFuture,
 }
 
 /// What [`Kind::run`] is to do.
@@ -108,10 +113,37 @@ pub(super) trait Work: Sized {
     const KIND: &'static Kind;
 }
 
-/// What a task is called, in no space where it has no name.
+/// What a task is called and how urgent it is, in no space where it has no name and the usual priority.
 pub(super) trait Name: Send + Sync + 'static {
+    /// Whether it may have another priority than the usual one.
+    const HAS_PRIORITY: bool = false;
+
     /// The name.
     fn as_str(&self) -> Option<&str>;
+
+    /// How urgent it is.
+    fn priority(&self) -> Priority {
+        Priority::Normal
+    }
+}
+
+/// A priority, and perhaps a name.
+#[derive(Debug)]
+pub(super) struct Label {
+    pub(super) name: Option<Box<str>>,
+    pub(super) priority: Priority,
+}
+
+impl Name for Label {
+    const HAS_PRIORITY: bool = true;
+
+    fn as_str(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    fn priority(&self) -> Priority {
+        self.priority
+    }
 }
 
 impl Name for () {
@@ -154,6 +186,13 @@ pub(super) fn allocate<W: Work>(
         }),
     });
     cell.cast()
+}
+
+/// Lets the monitor see which task the calling worker runs.
+pub(super) fn show(header: &Header) {
+    if let Some((seat, _)) = current::worker() {
+        seat.set_task(Some(header.location));
+    }
 }
 
 /// The cell as a queue holds it.
@@ -284,6 +323,16 @@ impl<W: Work> Cell<W> {
         // SAFETY: as promised; written once, before anybody else saw the cell.
         let cell = unsafe { header.cast::<Self>().as_ref() };
         cell.name.as_str().map(NonNull::from)
+    }
+
+    /// The priority.
+    ///
+    /// # Safety
+    /// As for `name`.
+    pub(super) unsafe fn priority(header: NonNull<Header>) -> Priority {
+        // SAFETY: as for `name`.
+        let cell = unsafe { header.cast::<Self>().as_ref() };
+        cell.name.priority()
     }
 }
 

@@ -30,6 +30,7 @@ impl<F: FnOnce() -> T, T, N: Name> Work for Closure<F, N> {
         drop_outcome: Cell::<Self>::drop_outcome,
         free: Cell::<Self>::free,
         name: Cell::<Self>::name,
+        priority: Cell::<Self>::priority,
         sort: Sort::Closure,
     };
 }
@@ -105,6 +106,7 @@ unsafe fn run_queued(cell: NonNull<Header>, action: Action<'_>, claimed: Claimed
     let header = unsafe { cell.as_ref() };
     let step = match action {
         Action::Run(execution) => {
+            cell::show(header);
             if claimed.is_awaited && execution != ExecutionId::UNKNOWN {
                 // Whoever waits for the task may help it.
                 header.joiner.start(execution);

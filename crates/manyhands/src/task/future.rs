@@ -58,7 +58,11 @@ impl<F: Future, N: Name, R: Reach> Work for Async<F, N, R> {
         drop_outcome: Cell::<Self>::drop_outcome,
         free: Cell::<Self>::free,
         name: Cell::<Self>::name,
-        sort: R::SORT,
+        priority: Cell::<Self>::priority,
+        sort: match R::SORT {
+            Sort::Future if N::HAS_PRIORITY => Sort::PrioritizedFuture,
+            sort => sort,
+        },
     };
 }
 
@@ -112,6 +116,7 @@ unsafe fn perform(job: *mut Job, action: Action<'_>) -> bool {
     let begin = header.state.begin_poll();
     match (action, begin) {
         (Action::Run(_), Begin::Poll) => {
+            cell::show(header);
             // SAFETY: the caller is the runner now.
             if budget::during_poll(|| unsafe { (header.kind().run)(cell, Step::Run) }) {
                 // SAFETY: the outcome is written.

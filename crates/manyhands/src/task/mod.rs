@@ -17,6 +17,7 @@
 
 mod bells;
 mod block_on;
+mod blocking;
 mod borrowing;
 pub(crate) mod budget;
 mod builder;
@@ -40,7 +41,9 @@ mod when_any;
 mod when_each;
 mod yield_now;
 
+pub use crate::runtime::Priority;
 pub use block_on::block_on;
+pub use blocking::blocking;
 pub use borrowing::{Group, group};
 pub use builder::Builder;
 pub use completion::{Completer, Completion, CompletionError, completion};
@@ -123,8 +126,9 @@ where
 
 /// Runs `closure` on the current runtime and returns a handle to its result.
 ///
-/// Dropping the handle detaches the task: it runs all the same. The closure may block; for what waits much
-/// and often, a future is cheaper.
+/// Dropping the handle detaches the task: it runs all the same. The closure may block, best inside of
+/// [`blocking`], which lets another worker take over at once; for what waits much and often, a future is
+/// cheaper.
 ///
 /// # Cost
 /// One allocation and a handful of atomic read-modify-writes: about 50 ns in all on a 2025 server core.

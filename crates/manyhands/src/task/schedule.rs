@@ -13,6 +13,7 @@
 //! Unsafe: tasks are queued by pointer.
 
 use crate::job::{Action, Home, Job, Place};
+use crate::runtime::Priority;
 use crate::runtime::current::{self, Caller};
 use crate::runtime::seat::Seat;
 use crate::sync::atomic::Ordering;
@@ -45,11 +46,22 @@ pub(super) unsafe fn queue_new_job(job: *mut Job) {
     }
 }
 
+/// Queues a new task of this priority on the current runtime.
+///
+/// # Safety
+/// As for [`queue_new`].
+pub(super) unsafe fn queue_new_in_lane(cell: NonNull<Header>, priority: Priority) {
+    let job = cell::as_job(cell);
+    // SAFETY: a new cell, valid until the queue's part of it ends.
+    current::with_runtime(|shared| unsafe { shared.queue_in_lane(job, priority) });
+}
+
 /// Queues a new task that may run on this worker only.
 ///
 /// # Safety
 /// The caller holds the queue's part, and is the worker on `seat`.
 pub(super) unsafe fn queue_new_local(cell: NonNull<Header>, seat: &Seat) {
+    seat.hosts_tasks.set(true);
     // SAFETY: a new cell, valid until the queue's part of it ends.
     unsafe { seat.local.push(cell::as_job(cell)) };
 }
@@ -75,6 +87,12 @@ pub(super) unsafe fn queue(cell: NonNull<Header>) {
     // SAFETY: written by `prepare_to_wait`; homes are never freed.
     let home: &'static Home = unsafe { &*kept.cast() };
     let place = place_of(header).expect("who waits is registered");
+    if header.kind().sort == Sort::PrioritizedFuture {
+        // SAFETY: held by the caller, and of the kind that the header names.
+        let priority = unsafe { (header.kind().priority)(cell) };
+        // SAFETY: the task is registered and the caller's to queue, valid until taken.
+        return unsafe { current::requeue_in_lane(home, place, job, priority) };
+    }
     let caller = if budget::is_in_poll() {
         Caller::Poll
     } else {
@@ -110,7 +128,9 @@ pub(super) unsafe fn prepare_to_wait(cell: NonNull<Header>) -> Result<(), Closed
     let word = unsafe { Job::spare_word(job) };
     let kept = match header.kind().sort {
         Sort::LocalFuture => ptr::from_ref(seat).cast_mut().cast(),
-        Sort::Future | Sort::Closure => ptr::from_ref(home).cast_mut().cast(),
+        Sort::Future | Sort::PrioritizedFuture | Sort::Closure => {
+            ptr::from_ref(home).cast_mut().cast()
+        }
     };
     // Relaxed: published by the state's exchange.
     word.store(kept, Ordering::Relaxed);

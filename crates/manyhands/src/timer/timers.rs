@@ -32,7 +32,17 @@ pub(crate) struct Timers {
 pub(super) struct Slots {
     /// Made when it is first needed.
     wheel: Option<Wheel>,
+    lateness: Lateness,
     closed: bool,
+}
+
+/// How late timers were.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Lateness {
+    /// Timers that have rung.
+    pub(crate) fired: u64,
+    pub(crate) total_millis: u64,
+    pub(crate) max_millis: u64,
 }
 
 /// What an insertion changed.
@@ -56,6 +66,7 @@ impl Timers {
             next_due: AtomicU64::new(NEVER),
             slots: Mutex::new(Slots {
                 wheel: None,
+                lateness: Lateness::default(),
                 closed: false,
             }),
         }
@@ -66,6 +77,12 @@ impl Timers {
     pub(crate) fn next_due(&self) -> u64 {
         // Relaxed: a hint; see above.
         self.next_due.load(Ordering::Relaxed)
+    }
+
+    /// Whether anything waits.
+    #[cfg(not(loom))]
+    pub(crate) fn has_any(&self) -> bool {
+        self.next_due() != NEVER
     }
 
     /// Wakes whoever waits for a tick up to `now`, in the order of the ticks. Returns whether there was
@@ -94,9 +111,17 @@ impl Timers {
         }
     }
 
-    /// Takes entries again.
+    /// Takes entries again, and counts from 0.
     pub(crate) fn open(&self) {
-        lock(&self.slots).closed = false;
+        let mut slots = lock(&self.slots);
+        slots.closed = false;
+        slots.lateness = Lateness::default();
+    }
+
+    /// How late timers were since these were opened.
+    #[cfg(not(loom))]
+    pub(crate) fn lateness(&self) -> Lateness {
+        lock(&self.slots).lateness
     }
 
     /// Timers that live for ever, for a runtime.
@@ -132,14 +157,21 @@ impl Timers {
     fn take_due(&self, now: u64) -> (Batch, bool) {
         let mut batch = Batch::new();
         let mut slots = lock(&self.slots);
-        let Some(wheel) = &mut slots.wheel else {
+        let Slots {
+            wheel, lateness, ..
+        } = &mut *slots;
+        let Some(wheel) = wheel else {
             return (batch, true);
         };
         let mut is_last = false;
         for _ in 0..BATCH {
             match wheel.step(now) {
-                // SAFETY: the lock is held, and the node was taken out just now.
-                Step::Due(node) => batch.add(unsafe { Entry::fire(node, true) }),
+                Step::Due(node) => {
+                    // SAFETY: the node was taken out just now, so it is alive and ours.
+                    lateness.add(now.saturating_sub(unsafe { node.as_ref() }.tick_due()));
+                    // SAFETY: the lock is held, and the node was taken out just now.
+                    batch.add(unsafe { Entry::fire(node, true) });
+                }
                 Step::Moved => break,
                 Step::Done => {
                     is_last = true;
@@ -170,6 +202,14 @@ impl Timers {
             self.next_due.store(NEVER, Ordering::Relaxed);
         }
         batch
+    }
+}
+
+impl Lateness {
+    fn add(&mut self, millis: u64) {
+        self.fired += 1;
+        self.total_millis += millis;
+        self.max_millis = self.max_millis.max(millis);
     }
 }
 

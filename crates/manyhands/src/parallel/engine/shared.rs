@@ -14,8 +14,8 @@ use crate::parallel::engine::{BLOCK_NANOS_MAX, Indexed, Opening, Plan, Rate, Res
 use crate::runtime::seat::Seat;
 use crate::runtime::series::{self, WAKE_PAYS_FROM};
 use crate::runtime::site::Site;
-use crate::runtime::{OpenCall, OpenPlace, OpenSlot, current, keep_open};
-use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use crate::runtime::{Attention, OpenCall, OpenPlace, OpenSlot, current, keep_open};
+use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sync::{Mutex, clock, into_inner, lock};
 
 /// A loop's rest, open to helpers.
@@ -28,14 +28,15 @@ struct Call<'a, S: Indexed, C: Consumer<S::Item>> {
     /// Position of the stripes' 0.
     base: u64,
     stripes: Stripes,
-    /// Runners that have come, the owner included.
-    runners: AtomicUsize,
     runners_max: usize,
+    /// A helper has come.
+    is_helped: AtomicBool,
+    /// A helper has left because tasks waited.
+    is_deserted: AtomicBool,
     /// Workers still to be woken, by whoever comes next.
     to_wake: AtomicU32,
     rate: Rate,
-    /// Most positions claimed at once.
-    block_max: u32,
+    opening: Opening,
     /// A body has panicked: no more blocks are handed out.
     stopped: AtomicBool,
     panics: Mutex<Vec<Payload>>,
@@ -72,15 +73,12 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
             slot: place.slot,
             base,
             stripes: Stripes::new(runners_max, len),
-            runners: AtomicUsize::new(1),
             runners_max,
+            is_helped: AtomicBool::new(false),
+            is_deserted: AtomicBool::new(false),
             to_wake: AtomicU32::new(0),
             rate,
-            block_max: match plan.opening {
-                Opening::WhenItPays => u32::MAX,
-                // A body that waits must not hold others back that it waits for.
-                Opening::AtOnce => 1,
-            },
+            opening: plan.opening,
             stopped: AtomicBool::new(false),
             panics: Mutex::new(Vec::new()),
         };
@@ -88,7 +86,7 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
         // SAFETY: `call` stays in place, here and below.
         unsafe {
             keep_open(Some(place), &raw const call.open, || {
-                call.run(place.seat, runner, plan.opening, site);
+                call.run(place.seat, runner, site);
             });
         }
         call.discard_unclaimed();
@@ -113,19 +111,13 @@ fn run_alone<S: Indexed, C: Consumer<S::Item>>(
 
 impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
     /// The owner's part while the call is open.
-    fn run(
-        &self,
-        seat: &'static Seat,
-        runner: &mut Runner<'_, S::Item, C>,
-        opening: Opening,
-        site: &Site,
-    ) {
-        if opening == Opening::AtOnce {
+    fn run(&self, seat: &'static Seat, runner: &mut Runner<'_, S::Item, C>, site: &Site) {
+        if self.opening == Opening::AtOnce {
             seat.runtime().arm_monitor();
         }
         self.plan_wakes(seat);
         self.wake_more(seat);
-        let rate = self.work(seat, 0, runner);
+        let rate = self.work(seat, 0, runner, None);
         // Items that got in each other's way seem dearer than they are, never cheaper.
         if rate != Rate::UNKNOWN && (site.cost() == 0 || rate.0 < site.cost()) {
             site.learn(rate.0);
@@ -182,13 +174,25 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
         }
     }
 
-    /// Claims and runs blocks until nothing is left; returns the rate they had in the end.
-    fn work(&self, seat: &Seat, me: usize, runner: &mut Runner<'_, S::Item, C>) -> Rate {
+    /// Claims and runs blocks until nothing is left, or until `attention` is wanted elsewhere; returns the
+    /// rate they had in the end.
+    fn work(
+        &self,
+        seat: &'static Seat,
+        me: usize,
+        runner: &mut Runner<'_, S::Item, C>,
+        attention: Option<&mut Attention>,
+    ) -> Rate {
+        let mut attention = attention;
+        let block_max = match self.opening {
+            Opening::WhenItPays => u32::MAX,
+            // A body that waits must not hold others back that it waits for.
+            Opening::AtOnce => 1,
+        };
         let mut rate = self.rate;
         let mut last = clock::ticks();
         loop {
-            let Some((start, end)) = self.stripes.claim(me, block_at(rate).min(self.block_max))
-            else {
+            let Some((start, end)) = self.stripes.claim(me, block_at(rate).min(block_max)) else {
                 if self.stripes.steal(me) {
                     continue;
                 }
@@ -214,6 +218,13 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
             );
             last = now;
             self.between_blocks(seat);
+            if attention
+                .as_mut()
+                .is_some_and(|attention| attention.is_wanted())
+            {
+                self.leave(me);
+                return rate;
+            }
         }
         self.slot.dismiss();
         rate
@@ -245,6 +256,14 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
         }
     }
 
+    /// Helper: goes before the loop is over, which others may go on with.
+    fn leave(&self, me: usize) {
+        // Relaxed: read when all helpers have left.
+        self.is_deserted.store(true, Ordering::Relaxed);
+        self.stripes.stand_up(me);
+        self.slot.invite();
+    }
+
     fn discard(&self, (start, end): (u32, u32)) {
         if start == end {
             return;
@@ -260,10 +279,11 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
 
     /// Tells the call site whether sharing paid.
     fn learn(&self, site: &Site, elapsed: u64, items: u64) {
-        // Relaxed: all helpers have left.
-        let helped = self.runners.load(Ordering::Relaxed) > 1;
-        // Relaxed: as above.
-        if !helped || self.stopped.load(Ordering::Relaxed) || self.consumer.end() != u64::MAX {
+        // Relaxed, here and below: all helpers have left.
+        let is_telling = self.is_helped.load(Ordering::Relaxed)
+            && !self.is_deserted.load(Ordering::Relaxed)
+            && !self.stopped.load(Ordering::Relaxed);
+        if !is_telling || self.consumer.end() != u64::MAX {
             return;
         }
         if elapsed < clock::ticks_in(LEARN_NANOS_MIN) {
@@ -281,17 +301,26 @@ unsafe fn help<S: Indexed, C: Consumer<S::Item>>(open: *const OpenCall) {
     // SAFETY: the head is the call's first field, and the pin keeps it in place.
     let call = unsafe { &*open.cast::<Call<'_, S, C>>() };
     let Some(seat) = current::seat() else { return };
-    // Relaxed: only the number matters.
-    let me = call.runners.fetch_add(1, Ordering::Relaxed);
-    if me >= call.runners_max {
+    let Some(me) = call.stripes.sit_down() else {
         call.slot.dismiss();
+        if call.stripes.has_room() {
+            // Somebody has left meanwhile.
+            call.slot.invite();
+        }
         return;
-    }
+    };
+    // Relaxed: read when all helpers have left.
+    call.is_helped.store(true, Ordering::Relaxed);
     call.wake_more(seat);
+    // Bodies that may wait for one another keep their runners.
+    let mut attention = match call.opening {
+        Opening::WhenItPays => Attention::of(seat),
+        Opening::AtOnce => None,
+    };
     // What a runner keeps may panic when it is begun or finished.
     let run = catch(|| {
         let mut runner = Runner::new(call.consumer);
-        call.work(seat, me, &mut runner);
+        call.work(seat, me, &mut runner, attention.as_mut());
     });
     if let Err(payload) = run {
         call.note_panic(payload);

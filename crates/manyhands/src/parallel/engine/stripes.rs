@@ -4,36 +4,81 @@
 //! back half of the longest other one. So claims stay contiguous, and a runner normally touches only its
 //! own cache line.
 //!
+//! A runner that leaves before the end leaves its stripe, with what is in it, to whoever comes next or
+//! steals.
+//!
 //! # States
-//! A stripe is one word: first position and end, 32 bits each; empty when they are equal.
+//! A stripe is one word: first position and end, 32 bits each; empty when they are equal; and whether it
+//! has a runner.
 //!
 //! # Ordering
 //! Every change is one exchange on one word, and the word says all there is to know, so a value that comes
 //! back (ABA) means just what it says. A stripe carries no data, hence Relaxed throughout: what bodies
-//! write is published by the unpinning of their runner.
+//! write is published by the unpinning of their runner. Only a runner may find its own stripe empty and
+//! then simply store; so who takes over a stripe must see all that its last runner did: Release and Acquire.
 
 use crate::sync::Padded;
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The stripes of one loop.
 #[derive(Debug)]
 pub(crate) struct Stripes {
-    inline: [Padded<AtomicU64>; INLINE],
-    more: Box<[Padded<AtomicU64>]>,
+    inline: [Padded<Stripe>; INLINE],
+    more: Box<[Padded<Stripe>]>,
+    runners: usize,
+}
+
+/// One of them.
+#[derive(Debug)]
+struct Stripe {
+    positions: AtomicU64,
+    has_runner: AtomicBool,
+}
+
+impl Stripe {
+    /// No positions, and nobody to run them.
+    const fn new() -> Padded<Self> {
+        Padded(Self {
+            positions: AtomicU64::new(0),
+            has_runner: AtomicBool::new(false),
+        })
+    }
 }
 
 impl Stripes {
-    /// Stripes for `runners` runners, all `len` positions in the first.
+    /// Stripes for `runners` runners, all `len` positions in the first, which is the loop's owner's.
     pub(crate) fn new(runners: usize, len: u32) -> Self {
         let stripes = Self {
-            inline: [const { Padded(AtomicU64::new(0)) }; INLINE],
-            more: (INLINE..runners)
-                .map(|_| Padded(AtomicU64::new(0)))
-                .collect(),
+            inline: [const { Stripe::new() }; INLINE],
+            more: (INLINE..runners).map(|_| Stripe::new()).collect(),
+            runners,
         };
         // Relaxed: published when the loop is opened.
         stripes.of(0).store(pack(0, len), Ordering::Relaxed);
         stripes
+    }
+
+    /// Finds a stripe for one more runner, if there is one without.
+    pub(crate) fn sit_down(&self) -> Option<usize> {
+        (1..self.runners).find(|&runner| {
+            let taken = &self.stripe(runner).has_runner;
+            // Relaxed: the exchange decides. Acquire: see the file's header.
+            !taken.load(Ordering::Relaxed) && !taken.swap(true, Ordering::Acquire)
+        })
+    }
+
+    /// `runner`, not the owner, leaves its stripe to the others.
+    pub(crate) fn stand_up(&self, runner: usize) {
+        // Release: see the file's header.
+        self.stripe(runner)
+            .has_runner
+            .store(false, Ordering::Release);
+    }
+
+    /// Whether one more runner would find a stripe.
+    pub(crate) fn has_room(&self) -> bool {
+        // Relaxed: a hint.
+        (1..self.runners).any(|runner| !self.stripe(runner).has_runner.load(Ordering::Relaxed))
     }
 
     /// Claims up to `max` positions from the front of `runner`'s own stripe, but no more than a quarter of
@@ -89,7 +134,7 @@ impl Stripes {
 
     /// Positions left in all stripes.
     pub(crate) fn left(&self) -> u64 {
-        let len = |stripe: &Padded<AtomicU64>| {
+        let len = |stripe: &AtomicU64| {
             // Relaxed: a snapshot.
             let (start, end) = unpack(stripe.load(Ordering::Relaxed));
             u64::from(end - start)
@@ -105,7 +150,7 @@ impl Stripes {
     fn longest(&self) -> Option<(&AtomicU64, u64)> {
         self.all()
             // Relaxed: a snapshot; the exchange in `steal` decides.
-            .map(|stripe| (&**stripe, stripe.load(Ordering::Relaxed)))
+            .map(|stripe| (stripe, stripe.load(Ordering::Relaxed)))
             .map(|(stripe, word)| {
                 let (start, end) = unpack(word);
                 (end - start, stripe, word)
@@ -116,14 +161,19 @@ impl Stripes {
     }
 
     fn of(&self, runner: usize) -> &AtomicU64 {
+        &self.stripe(runner).positions
+    }
+
+    fn stripe(&self, runner: usize) -> &Stripe {
         match runner.checked_sub(INLINE) {
             None => &self.inline[runner],
             Some(index) => &self.more[index],
         }
     }
 
-    fn all(&self) -> impl Iterator<Item = &Padded<AtomicU64>> {
-        self.inline.iter().chain(&*self.more)
+    fn all(&self) -> impl Iterator<Item = &AtomicU64> {
+        let stripes = self.inline.iter().chain(&*self.more);
+        stripes.map(|stripe| &stripe.positions)
     }
 }
 
@@ -172,6 +222,19 @@ mod tests {
         assert!(stripes.steal(2));
         assert_eq!(stripes.take_all(2), (25, 50));
         assert_eq!(stripes.left(), 25 + 49);
+    }
+
+    #[test]
+    fn a_runner_that_leaves_makes_room_for_another_who_finds_what_it_left() {
+        let stripes = Stripes::new(3, 100);
+        assert_eq!((stripes.sit_down(), stripes.sit_down()), (Some(1), Some(2)));
+        assert!(stripes.steal(1));
+        assert_eq!(stripes.sit_down(), None);
+        assert!(!stripes.has_room());
+        stripes.stand_up(1);
+        assert!(stripes.has_room());
+        assert_eq!(stripes.sit_down(), Some(1));
+        assert_eq!(stripes.claim(1, 1), Some((50, 51)));
     }
 
     /// Promise 17 of the conformance list: partitions cover the span once, from many threads too.

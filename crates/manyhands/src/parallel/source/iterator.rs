@@ -14,7 +14,7 @@ use crate::parallel::engine::{BLOCK_NANOS_MAX, Opening, Plan, Rate, Runner};
 use crate::parallel::source::{Drive, Feed};
 use crate::runtime::seat::Seat;
 use crate::runtime::series::WAKE_PAYS_FROM;
-use crate::runtime::{OpenCall, OpenPlace, OpenSlot, current, keep_open};
+use crate::runtime::{Attention, OpenCall, OpenPlace, OpenSlot, current, keep_open};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Mutex, clock, into_inner, lock};
 
@@ -196,6 +196,7 @@ struct Call<'a, I: Iterator, C: Consumer<I::Item>> {
     pull: Mutex<Pull<I>>,
     /// First and largest number of items pulled at once.
     chunk: (usize, usize),
+    /// Runners inside, the owner included.
     runners: AtomicUsize,
     runners_max: usize,
     stopped: AtomicBool,
@@ -234,7 +235,7 @@ fn share<I, C>(
                     runtime.wake_one();
                 }
             }
-            call.work(seat, runner);
+            call.work(seat, runner, None);
         };
         // SAFETY: `call` stays in place, here and below.
         unsafe { keep_open(place, &raw const call.open, run) };
@@ -243,8 +244,13 @@ fn share<I, C>(
 }
 
 impl<I: Iterator, C: Consumer<I::Item>> Call<'_, I, C> {
-    /// Pulls and runs chunks until the iterator ends.
-    fn work(&self, seat: Option<&Seat>, runner: &mut Runner<'_, I::Item, C>) {
+    /// Pulls and runs chunks until the iterator ends, or until `attention` is wanted elsewhere.
+    fn work(
+        &self,
+        seat: Option<&Seat>,
+        runner: &mut Runner<'_, I::Item, C>,
+        mut attention: Option<&mut Attention>,
+    ) {
         let (mut size, size_max) = self.chunk;
         let mut chunk = Vec::new();
         // Relaxed: a runner may see the stop a chunk late.
@@ -281,8 +287,27 @@ impl<I: Iterator, C: Consumer<I::Item>> Call<'_, I, C> {
             if let Some(seat) = seat {
                 seat.counters.finished.bump();
             }
+            if attention
+                .as_mut()
+                .is_some_and(|attention| attention.is_wanted())
+            {
+                return self.leave();
+            }
         }
         self.dismiss_helpers();
+    }
+
+    /// Helper: goes before the loop is over.
+    fn leave(&self) {
+        // Relaxed: only the number matters.
+        self.runners.fetch_sub(1, Ordering::Relaxed);
+        self.invite_helpers();
+    }
+
+    fn invite_helpers(&self) {
+        if let Some(slot) = self.slot {
+            slot.invite();
+        }
     }
 
     fn dismiss_helpers(&self) {
@@ -311,11 +336,20 @@ unsafe fn help<I: Iterator, C: Consumer<I::Item>>(open: *const OpenCall) {
     // Relaxed: only the number matters.
     if call.runners.fetch_add(1, Ordering::Relaxed) >= call.runners_max {
         call.dismiss_helpers();
+        // Relaxed: as above.
+        if call.runners.fetch_sub(1, Ordering::Relaxed) <= call.runners_max {
+            // Somebody has left meanwhile.
+            call.invite_helpers();
+        }
         return;
     }
     // Others may be of use too, and the caller may be in the middle of a long item.
     seat.runtime().wake_if_nobody_searches();
-    let run = catch(|| call.work(Some(seat), &mut Runner::new(call.consumer)));
+    let mut attention = Attention::of(seat);
+    let run = catch(|| {
+        let mut runner = Runner::new(call.consumer);
+        call.work(Some(seat), &mut runner, attention.as_mut());
+    });
     if let Err(payload) = run {
         call.note_panic(payload);
     }

@@ -1,0 +1,45 @@
+//! The latest of many things, for diagnostics that are read later.
+//!
+//! For slow paths only: a lock is taken for each entry.
+
+use crate::sync::{Mutex, lock};
+use std::collections::VecDeque;
+
+/// Keeps the latest `KEPT` entries.
+#[derive(Debug)]
+pub(crate) struct Ring<T, const KEPT: usize>(Mutex<VecDeque<T>>);
+
+impl<T: Clone, const KEPT: usize> Ring<T, KEPT> {
+    /// An empty one.
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(VecDeque::new()))
+    }
+
+    /// Adds an entry, in place of the oldest if there is no more room.
+    #[cold]
+    pub(crate) fn push(&self, entry: T) {
+        let mut entries = lock(&self.0);
+        if entries.len() == KEPT {
+            entries.pop_front();
+        }
+        entries.push_back(entry);
+    }
+
+    /// What is kept, the oldest first.
+    pub(crate) fn to_vec(&self) -> Vec<T> {
+        lock(&self.0).iter().cloned().collect()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Ring;
+
+    #[test]
+    fn the_latest_entries_are_kept_in_order() {
+        let ring = Ring::<_, 3>::new();
+        assert_eq!(ring.to_vec(), []);
+        (0..5).for_each(|entry| ring.push(entry));
+        assert_eq!(ring.to_vec(), [2, 3, 4]);
+    }
+}

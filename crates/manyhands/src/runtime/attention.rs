@@ -1,0 +1,101 @@
+//! A helper's look around, between two blocks of the loop or some closures of the scope that it helps with,
+//! for tasks that wait.
+//!
+//! A loop may run for ever, and a task must not wait that long. Its owner cannot leave, because other work
+//! must not run on top of the owner's frames; a helper that found the call itself can, and comes back when
+//! the tasks are done. So on a busy pool a loop shrinks, down to its caller.
+//!
+//! One helper at a time goes: it counts as searching until it is back where it looks for work, and nobody
+//! else goes for what it may find.
+//!
+//! Not here: which tasks come first (`worker.rs`), and owners without helpers, whose tasks are the
+//! monitor's business.
+
+use crate::runtime::idle::Activity;
+use crate::runtime::seat::Seat;
+use crate::runtime::{Priority, Shared, worker};
+use crate::sync::clock;
+
+/// A helper's attention to tasks. While it is wanted, and until it is dropped, the helper counts as searching.
+#[derive(Debug)]
+pub(crate) struct Attention {
+    seat: &'static Seat,
+    /// Which other seat is watched.
+    watched: usize,
+    /// The oldest task there at the last look, or 0.
+    oldest: usize,
+    is_wanted: bool,
+}
+
+impl Attention {
+    /// That of the helper on `seat`; `None` where it cannot leave, because it helps while it waits for
+    /// something itself.
+    pub(crate) fn of(seat: &'static Seat) -> Option<Self> {
+        if !seat.is_outermost() {
+            return None;
+        }
+        seat.set_attentive(true);
+        Some(Self {
+            seat,
+            watched: seat.next_random() as usize,
+            oldest: 0,
+            is_wanted: false,
+        })
+    }
+
+    /// Looks around. If there is something to do, the helper must go and look for work at once.
+    ///
+    /// # Cost
+    /// Three loads of lines that change with the tasks only, and one of another seat's.
+    pub(crate) fn is_wanted(&mut self) -> bool {
+        let seat = self.seat;
+        let shared = seat.runtime();
+        // What only this worker may run cannot be left to one who searches.
+        self.is_wanted = !seat.local.is_empty()
+            || (self.has_waiting_task(shared) && !shared.idle.is_anyone_searching());
+        if self.is_wanted {
+            shared.idle.begin(Activity::Searching);
+        }
+        self.is_wanted
+    }
+
+    fn has_waiting_task(&mut self, shared: &Shared) -> bool {
+        !self.seat.tasks.is_empty()
+            || !shared.injector.is_empty()
+            || (shared.lanes.is_used() && self.is_lane_waiting(shared))
+            || self.fetch_from_others(shared)
+    }
+
+    fn is_lane_waiting(&self, shared: &Shared) -> bool {
+        let is_overdue = || {
+            let turns = self.seat.turns.get();
+            turns.is_overdue(Priority::Background, clock::ticks())
+        };
+        !shared.lanes.interactive.is_empty()
+            || (!shared.lanes.background.is_empty() && is_overdue())
+    }
+
+    /// Looks at one other seat after the other. A task that is the oldest there at two looks is not being
+    /// come to: fetches it, and those behind it.
+    fn fetch_from_others(&mut self, shared: &Shared) -> bool {
+        let Some(other) = shared.other_seats(self.seat, self.watched).next() else {
+            return false;
+        };
+        let before = std::mem::replace(&mut self.oldest, other.tasks.oldest());
+        if self.oldest == 0 || self.oldest == before {
+            self.watched = self.watched.wrapping_add(1);
+            let has_waited = std::mem::take(&mut self.oldest) != 0;
+            return has_waited && worker::fetch_tasks(self.seat, other);
+        }
+        false
+    }
+}
+
+impl Drop for Attention {
+    fn drop(&mut self) {
+        self.seat.set_attentive(false);
+        if self.is_wanted {
+            self.seat.runtime().idle.end(Activity::Searching);
+        }
+    }
+}

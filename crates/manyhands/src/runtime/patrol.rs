@@ -1,0 +1,333 @@
+//! The monitor's rounds: each looks at the whole runtime once, and helps where no worker can.
+//!
+//! # Blocked threads
+//! Where work waits and as many run as may, it looks who of those that run is blocked (`detector.rs`) and
+//! marks the seat; the mark is counted, and makes room for another thread. The worker takes the mark away
+//! itself when its job ends, or the next round that finds it running.
+//!
+//! Work that blocks often comes in crowds, and each thread that is added then blocks in the same way. When
+//! threads that were just added are found blocked too, the rounds follow each other closely, the patience is
+//! short, and two threads more may run than else: so that a crowd of 64 is found in as many
+//! rounds as it takes to meet four at a time. That haste ends when nobody more is found, and the longer it
+//! lasts the longer the rounds become.
+//!
+//! # Long computations
+//! No thread is added for them, but one for the work behind them when they have held every place for half a
+//! second, or for five where they share the processors with others; they are noted.
+//!
+//! Not here: when rounds are made (`monitor.rs`).
+
+use crate::job::SeatNumber;
+use crate::runtime::ascent::Ascent;
+use crate::runtime::detector::{Finding, Look, Watch};
+use crate::runtime::seat::Seat;
+use crate::runtime::{LongJob, Shared, Stall, ThreadChangeReason, memory};
+use crate::sync::clock;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// What is remembered from round to round.
+#[derive(Debug, Default)]
+pub(super) struct Patrol {
+    watches: HashMap<SeatNumber, Watch>,
+    /// The last of the long jobs that was noted, by seat.
+    noted: HashMap<SeatNumber, u64>,
+    haste: Option<Haste>,
+    /// Nobody could run any more since then.
+    stalled: Option<Stalled>,
+    /// Only where the builder asked for it.
+    ascent: Option<Ascent>,
+    /// So many threads more than the workers may run, says the climber.
+    climbed: usize,
+    rechecked: Option<Instant>,
+    memory_checked: Option<Instant>,
+}
+
+/// Threads that block are found one after the other.
+#[derive(Debug, Clone, Copy)]
+struct Haste {
+    since: Instant,
+    last_found: Instant,
+    rounds_with_findings: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Stalled {
+    since: Instant,
+    is_reported: bool,
+}
+
+/// What a round found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Round {
+    /// Nobody takes part and nothing is queued.
+    Quiet,
+    /// Nothing waits.
+    Nothing,
+    /// Work waits, and those that run get on with it.
+    Busy,
+    /// Somebody needed help, or may need it at the next round.
+    Trouble,
+    /// The next round must follow after this time.
+    Haste(Duration),
+}
+
+/// How many of those that run are found to do what.
+#[derive(Debug, Default)]
+struct Tally {
+    newly_blocked: usize,
+    /// Compute, and have been at one job for so long that what waits starves.
+    starving: usize,
+    /// Are at the same job as at the last look, for too short a time to tell.
+    undecided: usize,
+}
+
+impl Patrol {
+    /// One look at the whole runtime.
+    pub(super) fn round(&mut self, shared: &Shared) -> Round {
+        clock::calibrate();
+        let now = clock::now();
+        if shared.settings.hill_climbing {
+            let ascent = self
+                .ascent
+                .get_or_insert_with(|| Ascent::begin(shared, now));
+            self.climbed = ascent.extra(shared, now);
+        }
+        if !shared.has_visible_work(None)
+            && !shared.all_seats().any(|seat| seat.deque.has_private(0))
+        {
+            return self.round_without_work(shared, now);
+        }
+        self.check_memory(shared, now);
+        if !shared.idle.has_room() || self.haste.is_some() {
+            let tally = self.look_at_all(shared, now);
+            self.react(shared, now, &tally);
+            if let Some(haste) = self.haste {
+                return Round::Haste(haste.pause(now));
+            }
+            if !shared.idle.has_room() && !shared.idle.is_anyone_searching() {
+                return if tally.undecided > 0 {
+                    Round::Nothing
+                } else {
+                    Round::Busy
+                };
+            }
+        }
+        let helped = shared
+            .all_seats()
+            .filter(|seat| help_if_stuck(seat))
+            .count();
+        if shared.has_visible_work(None) {
+            shared.wake_if_nobody_searches();
+            self.report_if_stalled(shared, now);
+            return Round::Trouble;
+        }
+        self.stalled = None;
+        if helped > 0 {
+            Round::Trouble
+        } else {
+            Round::Nothing
+        }
+    }
+
+    fn round_without_work(&mut self, shared: &Shared, now: Instant) -> Round {
+        self.haste = None;
+        self.stalled = None;
+        self.set_extra(shared, 0);
+        if shared.idle.census().found_blocked > 0 {
+            // So that nobody counts as blocked for long who goes on.
+            self.look_at_all(shared, now);
+        }
+        if shared.idle.is_quiet() {
+            Round::Quiet
+        } else {
+            Round::Nothing
+        }
+    }
+
+    /// Looks at everybody that takes part, and marks who is blocked.
+    fn look_at_all(&mut self, shared: &Shared, now: Instant) -> Tally {
+        let at = now.saturating_duration_since(clock::first());
+        let patience = if self.haste.is_some() {
+            PATIENCE_IN_HASTE
+        } else {
+            PATIENCE
+        };
+        let recheck = self
+            .rechecked
+            .is_none_or(|last| now.saturating_duration_since(last) >= RECHECKS_APART);
+        if recheck {
+            self.rechecked = Some(now);
+        }
+        let mut tally = Tally::default();
+        for seat in shared.all_seats() {
+            let job = seat.job();
+            let watch = self.watches.entry(seat.number).or_default();
+            if job.is_none() && !seat.found_blocked.is_set() {
+                *watch = Watch::default();
+                continue;
+            }
+            if watch.finding() == Finding::Blocked && watch.job() == job && !recheck {
+                continue;
+            }
+            let is_same_job = watch.job() == job;
+            let look = Look {
+                at,
+                job,
+                cpu_nanos: seat.cpu_nanos(),
+            };
+            match watch.look(look, patience, || seat.activity()) {
+                Finding::Blocked => {
+                    tally.newly_blocked += usize::from(shared.idle.mark(&seat.found_blocked));
+                    continue;
+                }
+                Finding::Unknown => tally.undecided += usize::from(is_same_job),
+                found @ (Finding::Runs | Finding::Starved) => {
+                    let running_for = watch.at_it_for(at);
+                    tally.starving += usize::from(
+                        running_for >= STARVED_AFTER_ALL
+                            || (running_for >= STARVED_AFTER && watch.has_processor()),
+                    );
+                    if found == Finding::Runs
+                        && running_for >= LONG
+                        && job != self.noted.insert(seat.number, job.unwrap_or(0))
+                    {
+                        note_long(shared, seat, now, running_for);
+                    }
+                }
+            }
+            shared.idle.unmark(&seat.found_blocked);
+        }
+        tally
+    }
+
+    /// Makes room, and wakes or starts whom it takes to use it.
+    fn react(&mut self, shared: &Shared, now: Instant, tally: &Tally) {
+        if tally.newly_blocked > 0 {
+            let haste = self.haste.get_or_insert(Haste {
+                since: now,
+                last_found: now,
+                rounds_with_findings: 0,
+            });
+            haste.last_found = now;
+            haste.rounds_with_findings += 1;
+        } else if let Some(haste) = self.haste
+            && now.saturating_duration_since(haste.last_found) >= HASTE_ENDS_AFTER
+        {
+            self.haste = None;
+        }
+        let ahead = match self.haste {
+            Some(haste) if haste.rounds_with_findings > 1 => AHEAD,
+            _ => 0,
+        };
+        let starved = if shared.has_waiting_tasks() {
+            (tally.starving + 1).saturating_sub(shared.idle.limit())
+        } else {
+            0
+        };
+        self.set_extra(shared, ahead.max(starved));
+        let mut wakes = shared.idle.room();
+        while wakes > 0 && shared.has_visible_work(None) && shared.wake_one() {
+            wakes -= 1;
+        }
+        if self.haste.is_some() && !shared.idle.may_grow() {
+            // Nobody can be added, so there is no need to hurry.
+            self.haste = None;
+        }
+    }
+
+    /// Lets so many threads more than the workers run, or as many as the climber says.
+    fn set_extra(&self, shared: &Shared, extra: usize) {
+        let extra = extra.max(self.climbed);
+        shared.idle.set_extra(u32::try_from(extra).unwrap_or(0));
+    }
+
+    /// There is room and work, but nobody to be woken: if nobody runs either, nothing goes on.
+    fn report_if_stalled(&mut self, shared: &Shared, now: Instant) {
+        if shared.idle.running() > 0 {
+            self.stalled = None;
+            return;
+        }
+        let stalled = self.stalled.get_or_insert(Stalled {
+            since: now,
+            is_reported: false,
+        });
+        if stalled.is_reported || now.saturating_duration_since(stalled.since) < STALLED_AFTER {
+            return;
+        }
+        stalled.is_reported = true;
+        let reason = if shared.idle.threads() >= shared.settings.threads_max {
+            ThreadChangeReason::LimitReached
+        } else if shared.idle.may_grow() {
+            ThreadChangeReason::NotStarted
+        } else {
+            ThreadChangeReason::MemoryScarce
+        };
+        shared.changes.note(shared.idle.threads(), reason);
+        shared.settings.report_stall(&Stall::of(shared, reason));
+    }
+
+    /// Looks at the memory now and then while there are more threads than may run.
+    fn check_memory(&mut self, shared: &Shared, now: Instant) {
+        let is_due = self
+            .memory_checked
+            .is_none_or(|last| now.saturating_duration_since(last) >= MEMORY_CHECKS_APART);
+        if is_due && shared.idle.has_spare_threads() {
+            self.memory_checked = Some(now);
+            shared.idle.set_scarce(memory::is_scarce());
+        }
+    }
+}
+
+impl Haste {
+    fn pause(self, now: Instant) -> Duration {
+        let lasted = now.saturating_duration_since(self.since);
+        (lasted / HASTE_SHARE).max(PAUSE_IN_HASTE)
+    }
+}
+
+/// Asks an owner to expose something; if it has not answered since the last round, does it in its place.
+/// Returns whether this needs another look soon.
+fn help_if_stuck(seat: &Seat) -> bool {
+    if !seat.deque.has_private(0) || seat.deque.has_public(0) {
+        return false;
+    }
+    if seat.deque.is_demand_pending() {
+        seat.deque.force(1);
+    } else {
+        seat.deque.demand();
+    }
+    true
+}
+
+fn note_long(shared: &Shared, seat: &Seat, at: Instant, running_for: Duration) {
+    shared.long_jobs_noted.bump();
+    shared.long_jobs.push(LongJob {
+        at,
+        running_for,
+        worker: seat.worker(),
+        task: seat.task(),
+    });
+}
+
+/// A thread that is off the processor for so long inside a job is blocked; shorter waits are not worth
+/// another thread.
+const PATIENCE: Duration = Duration::from_micros(400);
+/// While others are found blocked one after the other.
+const PATIENCE_IN_HASTE: Duration = Duration::from_micros(50);
+const PAUSE_IN_HASTE: Duration = Duration::from_micros(60);
+/// A pause is this part of the time that the haste has lasted, so that it costs little in the long run.
+const HASTE_SHARE: u32 = 64;
+const HASTE_ENDS_AFTER: Duration = Duration::from_millis(2);
+/// In haste so many more than the limit may run: those who are not found yet.
+const AHEAD: usize = 2;
+/// Who was found blocked is looked at again.
+const RECHECKS_APART: Duration = Duration::from_millis(1);
+/// A computation that is worth a note.
+const LONG: Duration = Duration::from_millis(10);
+/// Computations that hold every place for so long, each with a processor of its own, get company.
+const STARVED_AFTER: Duration = Duration::from_millis(500);
+/// And after so long even if others want the processors: they may wait for what is queued.
+const STARVED_AFTER_ALL: Duration = Duration::from_secs(5);
+const STALLED_AFTER: Duration = Duration::from_millis(100);
+const MEMORY_CHECKS_APART: Duration = Duration::from_millis(100);

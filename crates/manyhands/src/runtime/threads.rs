@@ -1,0 +1,106 @@
+//! The threads of the workers: how they start, and how those that are not needed any more end.
+//!
+//! A thread starts when a worker is claimed that has none. Those beyond the limit stand in for blocked ones;
+//! one that has slept for the keep-alive time ends, until as many are left as may run. Its seat keeps its
+//! place, queues and timers: the queues are empty or others take from them, the monitor turns its wheel. Only
+//! who hosts tasks that no other worker may run stays for ever.
+//!
+//! # Who may touch the seat
+//! The thread until it vacates its place (`idle.rs`), then the next thread that is started there.
+//!
+//! Not here: when a thread is needed (`idle.rs`, `wait.rs`, `monitor.rs`).
+
+use crate::runtime::builder::Settings;
+use crate::runtime::changes::ThreadChangeReason;
+use crate::runtime::seat::Seat;
+use crate::runtime::worker::{self, End};
+use crate::runtime::{Shared, current};
+use crate::sync::{lock, thread};
+use std::sync::Arc;
+
+impl Shared {
+    /// Starts the thread of worker `index`; false if there can be none.
+    #[cold]
+    pub(super) fn start_worker(&self, index: usize) -> bool {
+        // Whoever is started now stands in for somebody if there were threads enough without it.
+        let reason = self.reason_to_start();
+        let Some(this) = self.this() else {
+            return false;
+        };
+        // Before the lock: the naming function is the user's.
+        let name = self.settings.name_of(index);
+        let mut threads = lock(&self.threads);
+        if self.has_ended() {
+            return false;
+        }
+        // An earlier thread of this worker, or a start that failed, has left its seat there.
+        let Some(seat) = self.seat_at(index).or_else(|| self.seat_worker(index)) else {
+            return false;
+        };
+        let mut builder = thread::Builder::new().name(name);
+        if let Some(size) = self.settings.stack_size {
+            builder = builder.stack_size(size);
+        }
+        let Ok(thread) = builder.spawn(move || live(&this, seat, index)) else {
+            return false;
+        };
+        if threads.len() >= 2 * self.idle.threads() {
+            // Threads that have ended need not be waited for.
+            threads.retain(|thread| !thread.is_finished());
+        }
+        threads.push(thread);
+        drop(threads);
+        self.threads_started.bump();
+        self.changes.note(self.idle.threads(), reason);
+        true
+    }
+
+    fn reason_to_start(&self) -> ThreadChangeReason {
+        let census = self.idle.census();
+        let beyond = self.idle.threads().saturating_sub(self.idle.limit());
+        if beyond == 0 {
+            ThreadChangeReason::Warmup
+        } else if beyond <= census.blocked {
+            ThreadChangeReason::ToldBlocked
+        } else if beyond <= census.blocked + census.found_blocked || census.found_blocked > 0 {
+            ThreadChangeReason::FoundBlocked
+        } else {
+            ThreadChangeReason::Starvation
+        }
+    }
+
+    /// The calling thread said that it blocks, or is about to: another one takes over at once, if there is
+    /// anything to be done.
+    pub(super) fn hand_over(&self) {
+        if self.idle.has_room() && !self.idle.is_anyone_searching() && self.has_visible_work(None) {
+            self.wake_for_caller();
+        }
+    }
+}
+
+/// The life of the thread of worker `index`.
+fn live(shared: &Arc<Shared>, seat: &'static Seat, index: usize) {
+    if work(shared, seat, index) == End::NotNeeded {
+        let has_timers = seat.timers.has_any();
+        shared.idle.vacate(index);
+        let threads = shared.idle.threads();
+        shared.changes.note(threads, ThreadChangeReason::TimedOut);
+        if has_timers {
+            shared.rouse_monitor();
+        }
+        // Somebody may have found neither a sleeper nor a place for a new thread.
+        shared.use_room();
+    }
+}
+
+/// What the thread of worker `index` does with its seat.
+fn work(shared: &Arc<Shared>, seat: &'static Seat, index: usize) -> End {
+    let _surrounded = shared.settings.surroundings.enter();
+    let _stay = current::Stay::begin(Arc::clone(shared), seat);
+    Settings::run_hook(shared.settings.on_start.as_ref(), index);
+    seat.begin_placement();
+    let end = worker::run(shared, seat, index);
+    Settings::run_hook(shared.settings.on_stop.as_ref(), index);
+    seat.placement.end();
+    end
+}

@@ -1,0 +1,62 @@
+//! How busy the machine's processors are, with anything at all, as far as the system tells.
+
+/// Ticks of all processors together since the system began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ProcessorTicks {
+    busy: u64,
+    all: u64,
+}
+
+impl ProcessorTicks {
+    /// Now. `None` where the system does not tell.
+    pub(crate) fn now() -> Option<Self> {
+        if !cfg!(target_os = "linux") {
+            return None;
+        }
+        Self::parse(&std::fs::read_to_string("/proc/stat").ok()?)
+    }
+
+    /// Of `/proc/stat`, whose first line is of all processors.
+    fn parse(stat: &str) -> Option<Self> {
+        let line = stat.lines().next()?.strip_prefix("cpu ")?;
+        // User, nice, system, idle, waiting for a disk, two kinds of interrupts, stolen. What follows is
+        // counted in these already.
+        let ticks: Vec<u64> = line
+            .split_whitespace()
+            .take(8)
+            .map_while(|word| word.parse().ok())
+            .collect();
+        let idle = ticks.get(3)? + ticks.get(4)?;
+        let all = ticks.iter().sum::<u64>();
+        Some(Self {
+            busy: all.checked_sub(idle)?,
+            all,
+        })
+    }
+
+    /// What part of the processors' time since `before` was used; 1 is all of it.
+    pub(crate) fn load_since(self, before: Self) -> f64 {
+        let all = self.all.saturating_sub(before.all);
+        self.busy.saturating_sub(before.busy) as f64 / all.max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ProcessorTicks;
+
+    #[test]
+    fn the_load_is_what_was_not_idle() {
+        let before = ProcessorTicks::parse("cpu  10 0 5 80 5 0 0 0 0 0\ncpu0 1 2 3 4").unwrap();
+        let now = ProcessorTicks::parse("cpu  30 1 7 90 6 1 1 0 30 0\n").unwrap();
+        assert!((now.load_since(before) - 25.0 / 36.0).abs() < 1e-9);
+        assert!(now.load_since(now) < f64::EPSILON);
+    }
+
+    #[test]
+    fn anything_else_is_not_understood() {
+        for text in ["", "cpu", "cpu 1 2", "intr 1 2 3 4 5"] {
+            assert_eq!(ProcessorTicks::parse(text), None);
+        }
+    }
+}

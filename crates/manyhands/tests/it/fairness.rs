@@ -1,0 +1,142 @@
+//! Loops and tasks on one busy pool: neither keeps the other away for ever.
+
+use crate::support::{busy_micros, on_runtime, wait_until};
+use manyhands::parallel::{self, from_iter};
+use manyhands::{scope, task};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
+
+/// Which threads have been somewhere.
+#[derive(Default)]
+struct Threads(Mutex<HashSet<ThreadId>>);
+
+impl Threads {
+    /// The calling thread is there, for a microsecond.
+    fn enter(&self) {
+        self.0.lock().unwrap().insert(thread::current().id());
+        busy_micros(1);
+    }
+
+    fn are_two(&self) -> bool {
+        self.0.lock().unwrap().len() == 2
+    }
+}
+
+/// A loop that ends when `stop` says so, and yields to nobody.
+fn loop_until(stop: &AtomicBool) {
+    parallel::options().for_range_with_control(0..u64::MAX, |_, control| {
+        busy_micros(1);
+        if stop.load(Ordering::Relaxed) && !control.should_exit() {
+            control.stop();
+        }
+    });
+}
+
+#[test]
+fn a_task_that_is_spawned_beside_an_endless_loop_runs() {
+    on_runtime(2, |runtime| {
+        let _entered = runtime.enter();
+        let stop = Arc::new(AtomicBool::new(false));
+        let looping = task::run({
+            let stop = Arc::clone(&stop);
+            move || loop_until(&stop)
+        });
+        for _ in 0..100 {
+            let short = Arc::new(AtomicBool::new(false));
+            let done = Arc::clone(&short);
+            drop(task::run(move || done.store(true, Ordering::Relaxed)));
+            wait_until("a short task", || short.load(Ordering::Relaxed));
+        }
+        drop(task::run(move || stop.store(true, Ordering::Relaxed)));
+        looping.join().unwrap();
+    });
+}
+
+#[test]
+fn what_the_caller_of_an_endless_loop_has_spawned_runs() {
+    on_runtime(2, |runtime| {
+        let _entered = runtime.enter();
+        let looping = task::run(|| {
+            let (stop, threads) = (Arc::new(AtomicBool::new(false)), Threads::default());
+            let (caller, is_spawned) = (thread::current().id(), AtomicBool::new(false));
+            parallel::options().for_range_with_control(0..u64::MAX, |_, control| {
+                threads.enter();
+                let may_spawn = threads.are_two() && thread::current().id() == caller;
+                if may_spawn && !is_spawned.swap(true, Ordering::Relaxed) {
+                    let stop = Arc::clone(&stop);
+                    // Into the caller's own queue, to which the caller does not come.
+                    drop(task::run(move || stop.store(true, Ordering::Relaxed)));
+                }
+                if stop.load(Ordering::Relaxed) && !control.should_exit() {
+                    control.stop();
+                }
+            });
+        });
+        looping.join().unwrap();
+    });
+}
+
+#[test]
+fn a_task_runs_beside_an_endless_loop_over_an_iterator() {
+    on_runtime(2, |runtime| {
+        let _entered = runtime.enter();
+        let (stop, threads) = (Arc::<AtomicBool>::default(), Arc::<Threads>::default());
+        let looping = task::run({
+            let (stop, threads) = (Arc::clone(&stop), Arc::clone(&threads));
+            move || {
+                let endless = std::iter::repeat_with(|| ());
+                let endless = endless.take_while(|()| !stop.load(Ordering::Relaxed));
+                parallel::for_each(from_iter(endless), |()| threads.enter());
+            }
+        });
+        wait_until("a helper", || threads.are_two());
+        drop(task::run(move || stop.store(true, Ordering::Relaxed)));
+        looping.join().unwrap();
+    });
+}
+
+#[test]
+fn a_task_runs_beside_a_scope_that_spawns_on_and_on() {
+    on_runtime(2, |runtime| {
+        let _entered = runtime.enter();
+        let (stop, threads) = (Arc::<AtomicBool>::default(), Arc::<Threads>::default());
+        let scoping = task::run({
+            let (stop, threads) = (Arc::clone(&stop), Arc::clone(&threads));
+            move || {
+                threads.enter();
+                scope(|scope| {
+                    while !stop.load(Ordering::Relaxed) {
+                        scope.spawn(|_| threads.enter());
+                        // Slower than a helper, so that memory lasts.
+                        busy_micros(2);
+                    }
+                });
+            }
+        });
+        wait_until("a helper", || threads.are_two());
+        drop(task::run(move || stop.store(true, Ordering::Relaxed)));
+        scoping.join().unwrap();
+    });
+}
+
+#[test]
+fn every_index_is_run_once_while_helpers_come_and_go() {
+    const LEN: usize = 200_000;
+    on_runtime(3, |runtime| {
+        let _entered = runtime.enter();
+        let counts: Vec<AtomicUsize> = (0..LEN).map(|_| AtomicUsize::new(0)).collect();
+        parallel::for_range(0..LEN, |i| {
+            counts[i].fetch_add(1, Ordering::Relaxed);
+            if i % 16 == 0 {
+                drop(task::run(|| busy_micros(1)));
+            }
+        });
+        assert!(
+            counts
+                .iter()
+                .all(|count| count.load(Ordering::Relaxed) == 1)
+        );
+    });
+}
