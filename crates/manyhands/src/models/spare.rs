@@ -168,12 +168,30 @@ fn a_task_is_run_when_its_blocked_worker_is_found_and_goes_on_meanwhile() {
         });
         // Its job ends.
         model.idle.unmark(&model.mark);
-        assert!(model.idle.census().found_blocked <= 1, "less than nothing");
         monitor.join().unwrap();
         pusher.join().unwrap();
         // Where it does not count as blocked any more it looks for the task itself.
         let has_room = model.mark.is_set();
         assert!(!has_room || model.task[0].is_done(), "nobody used the room");
+        model.idle.unmark(&model.mark);
+        assert_eq!(model.idle.census().found_blocked, 0);
+    });
+}
+
+#[test]
+fn a_mark_that_is_taken_away_at_once_was_counted() {
+    check_deeper(4, || {
+        let model = Model::new();
+        let worker = thread::spawn({
+            let model = Arc::clone(&model);
+            move || {
+                model.idle.unmark(&model.mark);
+                let found = model.idle.census().found_blocked;
+                assert!(found <= 1, "{found} are less than nothing");
+            }
+        });
+        model.idle.mark(&model.mark);
+        worker.join().unwrap();
         model.idle.unmark(&model.mark);
         assert_eq!(model.idle.census().found_blocked, 0);
     });

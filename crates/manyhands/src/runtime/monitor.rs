@@ -208,6 +208,7 @@ impl Pace {
         self.interval = match round {
             Round::Haste(pause) => pause,
             Round::Trouble => (self.interval / 2).max(INTERVAL_MIN),
+            Round::Watch => (self.interval * 2).clamp(INTERVAL_MIN, INTERVAL_SLOW),
             Round::Quiet | Round::Nothing | Round::Busy => {
                 (self.interval * 2).clamp(INTERVAL_MIN, INTERVAL_MAX)
             }

@@ -66,6 +66,8 @@ pub(super) enum Round {
     Nothing,
     /// Work waits, and those that run get on with it.
     Busy,
+    /// Work waits, and some who hold a place are blocked, or may be.
+    Watch,
     /// Somebody needed help, or may need it at the next round.
     Trouble,
     /// The next round must follow after this time.
@@ -106,8 +108,8 @@ impl Patrol {
                 return Round::Haste(haste.pause(now));
             }
             if !shared.idle.has_room() && !shared.idle.is_anyone_searching() {
-                return if tally.undecided > 0 {
-                    Round::Nothing
+                return if tally.undecided > 0 || shared.idle.census().found_blocked > 0 {
+                    Round::Watch
                 } else {
                     Round::Busy
                 };
