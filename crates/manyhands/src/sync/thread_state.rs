@@ -117,7 +117,7 @@ pub(crate) fn activity(_thread: ThreadName) -> Option<Activity> {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn wake_on_time() {}
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(all(test, target_os = "linux", not(loom)))]
 mod tests {
     use super::{Activity, activity, cpu_nanos, current_thread};
     use std::sync::mpsc;
