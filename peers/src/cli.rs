@@ -36,6 +36,10 @@ pub(crate) enum Command {
     Mixed(Settings),
     /// A web service's heavy request, in order and in parallel, asked seldom and by many at once
     Server(Settings),
+    /// Keys: counting, joining and sorting, n = 100 … 10⁷
+    Keys(Settings),
+    /// Queries: seven chains of operators, n = 1 … 10⁶
+    Queries(Settings),
     /// CPU time a pool uses in ten idle seconds after work
     Idle(Settings),
     /// One contender in a process of its own, driven over its standard streams
@@ -93,7 +97,7 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             refuse(
                 "name a comparison: loops, joins, items, tasks, timers, channels, io, starvation, \
-                 mixed, server or idle (--help says more)",
+                 mixed, server, queries, keys or idle (--help says more)",
             )
         }
         _ => {

@@ -12,6 +12,7 @@ mod idle;
 mod io;
 mod items;
 mod joins;
+mod keys;
 mod loops;
 mod machine;
 mod meter;
@@ -19,6 +20,7 @@ mod mixed;
 mod peer;
 mod plan;
 mod protocol;
+mod queries;
 mod report;
 mod server;
 mod shuffle;
@@ -57,6 +59,8 @@ fn main() -> ExitCode {
         Command::Starvation(settings) => compare(&settings, &starvation::ARMS, starvation::compare),
         Command::Mixed(settings) => compare(&settings, &mixed::ARMS, mixed::compare),
         Command::Server(settings) => compare(&settings, &server::ARMS, server::compare),
+        Command::Keys(settings) => compare(&settings, &keys::ARMS, keys::compare),
+        Command::Queries(settings) => compare(&settings, &queries::ARMS, queries::compare),
         Command::Idle(settings) => compare(&settings, &idle::ARMS, idle::compare),
         Command::Child { problem, contender } => child(&problem, &contender),
     }
@@ -96,6 +100,8 @@ fn child(problem: &str, contender: &str) -> ExitCode {
         "starvation" => starvation::serve(contender),
         "mixed" => mixed::serve(contender),
         "server" => server::serve(contender),
+        "keys" => keys::serve(contender),
+        "queries" => queries::serve(contender),
         "idle" => idle::serve(contender),
         _ => false,
     };

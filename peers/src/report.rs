@@ -187,6 +187,31 @@ pub(crate) fn cell(
     }
 }
 
+/// A cell of one arm's ratio to another.
+pub(crate) fn ratio_cell(
+    result: Option<&CaseResult>,
+    ours: &str,
+    theirs: &str,
+    index: usize,
+) -> String {
+    cell(result, ours, |result| {
+        ratio_of(result, ours, theirs, index).map(ratio)
+    })
+}
+
+/// The first row of a table over sizes.
+pub(crate) fn header(first: &str, lens: &[usize]) -> Vec<String> {
+    let lens = lens.iter().map(|&len| count(len));
+    std::iter::once(first.to_owned()).chain(lens).collect()
+}
+
+/// A row of a table over sizes.
+pub(crate) fn row(label: &str, lens: &[usize], cell: impl Fn(usize) -> String) -> Vec<String> {
+    std::iter::once(label.to_owned())
+        .chain(lens.iter().map(|&len| cell(len)))
+        .collect()
+}
+
 /// The median ratio within the round of one arm to another, of the values at `index`.
 pub(crate) fn ratio_of(result: &CaseResult, ours: &str, theirs: &str, index: usize) -> Option<f64> {
     stats::ratio(&result.values(ours, index)?, &result.values(theirs, index)?)

@@ -91,6 +91,13 @@ pub mod simulation;
 )]
 pub mod parallel;
 
+#[cfg(not(loom))]
+#[expect(
+    unsafe_code,
+    reason = "sources hand out positions; see each file's header"
+)]
+pub mod query;
+
 #[cfg(all(test, loom))]
 #[expect(
     unsafe_code,

@@ -67,17 +67,17 @@ fn print_table(results: &Results, body: Body, state: State, report: &mut Report)
     }
     report.line(&format!("### {}, {}\n", title(body), state.name()));
     report.line("Ratio to the sequential loop; first row: its time per call.\n");
-    let header: Vec<String> = header("n", &lens);
-    let mut rows = vec![row("sequential", &lens, |len| {
+    let header = report::header("n", &lens);
+    let mut rows = vec![report::row("sequential", &lens, |len| {
         let result = results.of(Case { body, len, state });
         report::cell(result, BASE, |result| {
             report::median_of(result, BASE, NANOS).map(report::time)
         })
     })];
     for arm in results.arms().filter(|arm| arm.label != BASE) {
-        rows.push(row(arm.label, &lens, |len| {
+        rows.push(report::row(arm.label, &lens, |len| {
             let result = results.of(Case { body, len, state });
-            ratio_cell(result, arm.label, BASE, NANOS)
+            report::ratio_cell(result, arm.label, BASE, NANOS)
         }));
     }
     report.table(&header, &rows);
@@ -94,16 +94,16 @@ fn print_background(results: &Results, body: Body, lens: &[usize], report: &mut 
     );
     let mut rows = Vec::new();
     for arm in results.arms().filter(|arm| arm.label != BASE) {
-        rows.push(row(arm.label, lens, |len| {
+        rows.push(report::row(arm.label, lens, |len| {
             let result = results.of(Case {
                 body,
                 len,
                 state: State::Busy,
             });
-            ratio_cell(result, arm.label, BASE, BACKGROUND_RATE)
+            report::ratio_cell(result, arm.label, BASE, BACKGROUND_RATE)
         }));
     }
-    report.table(&header("n", lens), &rows);
+    report.table(&report::header("n", lens), &rows);
 }
 
 fn print_openmp(results: &Results, report: &mut Report) {
@@ -127,7 +127,7 @@ fn print_openmp(results: &Results, report: &mut Report) {
     report.line("SHA-512 of 11 bytes, hot. Ratio to OpenMP; first rows: times per call.\n");
     let mut rows = Vec::new();
     for label in [BASE, OPENMP] {
-        rows.push(row(&format!("{label}, time"), &lens, |len| {
+        rows.push(report::row(&format!("{label}, time"), &lens, |len| {
             let result = results.of(openmp_case(len));
             report::cell(result, label, |result| {
                 report::median_of(result, label, NANOS).map(report::time)
@@ -135,11 +135,11 @@ fn print_openmp(results: &Results, report: &mut Report) {
         }));
     }
     for arm in results.arms().filter(|arm| arm.label != OPENMP) {
-        rows.push(row(arm.label, &lens, |len| {
-            ratio_cell(results.of(openmp_case(len)), arm.label, OPENMP, NANOS)
+        rows.push(report::row(arm.label, &lens, |len| {
+            report::ratio_cell(results.of(openmp_case(len)), arm.label, OPENMP, NANOS)
         }));
     }
-    report.table(&header("n", &lens), &rows);
+    report.table(&report::header("n", &lens), &rows);
 }
 
 fn openmp_case(len: usize) -> Case {
@@ -148,23 +148,6 @@ fn openmp_case(len: usize) -> Case {
         len,
         state: State::Hot,
     }
-}
-
-fn ratio_cell(result: Option<&CaseResult>, ours: &str, theirs: &str, index: usize) -> String {
-    report::cell(result, ours, |result| {
-        report::ratio_of(result, ours, theirs, index).map(report::ratio)
-    })
-}
-
-fn header(first: &str, lens: &[usize]) -> Vec<String> {
-    let lens = lens.iter().map(|&len| report::count(len));
-    std::iter::once(first.to_owned()).chain(lens).collect()
-}
-
-fn row(label: &str, lens: &[usize], cell: impl Fn(usize) -> String) -> Vec<String> {
-    std::iter::once(label.to_owned())
-        .chain(lens.iter().map(|&len| cell(len)))
-        .collect()
 }
 
 fn title(body: Body) -> &'static str {

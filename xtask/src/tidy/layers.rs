@@ -21,6 +21,7 @@ const LAYERS: &[&str] = &[
     "hyper",
     "simulation",
     "parallel",
+    "query",
 ];
 
 /// The root re-exports from everywhere, and models set whole protocols going.

@@ -3,6 +3,7 @@
 //! Not here: where the items come from (`source/`) and who runs them (`engine/`).
 
 use crate::cancel::{Cancelled, Token};
+use std::ops::Range;
 
 /// Takes items in blocks, from several runners at once.
 pub trait Consumer<T>: Sync {
@@ -12,9 +13,14 @@ pub trait Consumer<T>: Sync {
     /// A runner begins: it is about to consume its first block.
     fn start(&self) -> Self::Runner;
 
-    /// Consumes items whose positions count up from `first`. May leave the rest of them untouched when
-    /// [`end`](Self::end) says so.
-    fn consume<I: Iterator<Item = T>>(&self, runner: &mut Self::Runner, first: u64, items: I);
+    /// Consumes the items of these positions; where a source ends early, those up to its end. May leave the
+    /// rest of them untouched when [`end`](Self::end) says so. Nobody else is given positions between these.
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        runner: &mut Self::Runner,
+        positions: Range<u64>,
+        items: I,
+    );
 
     /// A runner has consumed its last block, or has panicked.
     fn finish(&self, runner: Self::Runner);
@@ -83,7 +89,7 @@ impl Ending for Uncancellable {
 
 /// The call ends early when this token is cancelled.
 #[derive(Debug, Clone, Copy)]
-pub struct Cancellable<'a>(pub(super) &'a Token);
+pub struct Cancellable<'a>(pub(crate) &'a Token);
 
 impl Watch for Cancellable<'_> {
     #[inline]

@@ -121,7 +121,7 @@ impl<I: Copy> Outcome<I> {
 
 /// The state behind every [`Control`] of one loop.
 #[derive(Debug)]
-pub(super) struct LoopState {
+pub(crate) struct LoopState {
     /// One past the lowest break.
     end: AtomicU64,
     /// Stopped or failed: nothing more is run.
@@ -132,7 +132,7 @@ pub(super) struct LoopState {
 }
 
 impl LoopState {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             end: AtomicU64::new(u64::MAX),
             cut_off: AtomicU32::new(0),
@@ -142,7 +142,7 @@ impl LoopState {
     }
 
     /// A body has failed or panicked.
-    pub(super) fn note_failure(&self) {
+    pub(crate) fn note_failure(&self) {
         // Relaxed, both: see the file's header.
         self.exceptional.store(1, Ordering::Relaxed);
         self.cut_off.store(1, Ordering::Relaxed);

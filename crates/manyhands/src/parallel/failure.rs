@@ -72,15 +72,15 @@ impl<E> Failures<E> {
 
 /// Failures while they are gathered.
 #[derive(Debug)]
-pub(super) struct Gathered<E>(Mutex<Vec<(u64, Failure<E>)>>);
+pub(crate) struct Gathered<E>(Mutex<Vec<(u64, Failure<E>)>>);
 
 impl<E> Gathered<E> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Mutex::new(Vec::new()))
     }
 
     /// Notes what became of the body at `position`; returns its value if it has one.
-    pub(super) fn sort_out<T>(
+    pub(crate) fn sort_out<T>(
         &self,
         position: u64,
         result: Result<Result<T, E>, Payload>,
@@ -95,7 +95,7 @@ impl<E> Gathered<E> {
     }
 
     /// `value` if nothing went wrong.
-    pub(super) fn conclude<T>(
+    pub(crate) fn conclude<T>(
         self,
         value: Option<T>,
         cancelled: Option<Cancelled>,

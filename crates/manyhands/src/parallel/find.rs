@@ -5,6 +5,7 @@ use crate::parallel::control::{Both, LoopState};
 use crate::parallel::options::Options;
 use crate::parallel::source::{Drive, Feed, Source};
 use crate::sync::{Mutex, into_inner, lock};
+use std::ops::Range;
 
 /// Keeps the found item with the lowest position.
 struct Finding<'a, T, P, W> {
@@ -31,8 +32,8 @@ where
 
     fn start(&self) {}
 
-    fn consume<I: Iterator<Item = T>>(&self, _runner: &mut (), first: u64, items: I) {
-        for (item, position) in self.watch.limit(first, items).zip(first..) {
+    fn consume<I: Iterator<Item = T>>(&self, _runner: &mut (), positions: Range<u64>, items: I) {
+        for (item, position) in self.watch.limit(positions.start, items).zip(positions) {
             if (self.predicate)(&item) {
                 return self.keep(position, item);
             }

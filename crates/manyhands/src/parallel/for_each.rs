@@ -3,9 +3,11 @@
 use crate::job::catch;
 use crate::parallel::consumer::{Consumer, Ending, Watch};
 use crate::parallel::control::{Both, Control, LoopState, Outcome};
+use crate::parallel::engine::{Opening, Plan};
 use crate::parallel::failure::{Failures, Gathered};
 use crate::parallel::options::{LocalOptions, Options};
 use crate::parallel::source::{Drive, Feed, IndexRange, Integer, Source};
+use std::ops::Range;
 
 /// Calls the body for each item.
 struct ForEach<F, E> {
@@ -19,8 +21,10 @@ impl<T, F: Fn(T) + Sync, E: Ending> Consumer<T> for ForEach<F, E> {
     fn start(&self) {}
 
     #[inline]
-    fn consume<I: Iterator<Item = T>>(&self, _runner: &mut (), first: u64, items: I) {
-        self.ending.limit(first, items).for_each(&self.body);
+    fn consume<I: Iterator<Item = T>>(&self, _runner: &mut (), positions: Range<u64>, items: I) {
+        self.ending
+            .limit(positions.start, items)
+            .for_each(&self.body);
     }
 
     fn finish(&self, _runner: ()) {}
@@ -54,9 +58,9 @@ where
         (self.init)()
     }
 
-    fn consume<I: Iterator<Item = T>>(&self, local: &mut L, first: u64, items: I) {
+    fn consume<I: Iterator<Item = T>>(&self, local: &mut L, positions: Range<u64>, items: I) {
         let watch = Both(self.ending, &self.state);
-        for (item, position) in watch.limit(first, items).zip(first..) {
+        for (item, position) in watch.limit(positions.start, items).zip(positions) {
             let control = self
                 .state
                 .control(position, self.first, self.ending.token());
@@ -96,6 +100,22 @@ impl<E: Ending> Options<'_, E> {
             .into_feed()
             .drive(&ForEach { body, ending }, &self.plan());
         ending.conclude(Some(()))
+    }
+
+    /// A loop over a few long items, for which others are let in before the first. Says whether it was
+    /// completed, not cancelled.
+    pub(super) fn for_each_at_once<S: Source>(
+        &self,
+        source: S,
+        body: impl Fn(S::Item) + Sync,
+    ) -> bool {
+        let ending = self.ending();
+        let plan = Plan {
+            opening: Opening::AtOnce,
+            ..self.plan()
+        };
+        source.into_feed().drive(&ForEach { body, ending }, &plan);
+        ending.cancelled().is_none()
     }
 
     /// A loop whose bodies may break or stop it.

@@ -6,6 +6,7 @@ use crate::parallel::engine::{Opening, Plan};
 use crate::parallel::options::Options;
 use crate::parallel::source::{Drive, Feed};
 use crate::sync::{Mutex, into_inner, lock};
+use std::ops::Range;
 
 /// Closures to be invoked together: a tuple of 2 to 12, an array, or a vector. Sealed.
 pub trait Invoke: sealed::Sealed {
@@ -52,8 +53,13 @@ impl<F: Fn(usize) + Sync, E: Ending> Consumer<usize> for Invoking<F, E> {
 
     fn start(&self) {}
 
-    fn consume<I: Iterator<Item = usize>>(&self, _runner: &mut (), first: u64, items: I) {
-        for index in self.ending.limit(first, items) {
+    fn consume<I: Iterator<Item = usize>>(
+        &self,
+        _runner: &mut (),
+        positions: Range<u64>,
+        items: I,
+    ) {
+        for index in self.ending.limit(positions.start, items) {
             if let Err(payload) = catch(|| (self.run)(index)) {
                 lock(&self.panics).push(payload);
             }

@@ -13,7 +13,7 @@ use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
 use std::ops::Range;
 
 /// Writes each item's result to its place in a vector of known length.
-struct IntoPlaces<'a, R, F, W> {
+pub(crate) struct IntoPlaces<'a, R, F, W> {
     /// Gives `None` when there is no result and none need follow in this block.
     body: F,
     watch: W,
@@ -39,15 +39,15 @@ where
     fn start(&self) {}
 
     #[inline]
-    fn consume<I: Iterator<Item = T>>(&self, _runner: &mut (), first: u64, items: I) {
-        let start = usize::try_from(first).expect("a vector's positions fit");
+    fn consume<I: Iterator<Item = T>>(&self, _runner: &mut (), positions: Range<u64>, items: I) {
+        let start = usize::try_from(positions.start).expect("a vector's positions fit");
         let mut block = Block {
             written: self.written,
             start,
             end: start,
             counts: needs_drop::<R>(),
         };
-        for item in self.watch.limit(first, items) {
+        for item in self.watch.limit(positions.start, items) {
             let Some(result) = (self.body)(block.end as u64, item) else {
                 return;
             };
@@ -83,28 +83,34 @@ impl Drop for Block<'_> {
 }
 
 /// A vector in the making. Drops the results written so far unless it is finished.
-struct Filling<R> {
+pub(crate) struct Filling<R> {
     results: Vec<MaybeUninit<R>>,
     written: Mutex<Vec<Range<usize>>>,
 }
 
 impl<R> Filling<R> {
-    fn new(len: usize) -> Self {
+    pub(crate) fn new(len: usize) -> Self {
         Self {
             results: Vec::with_capacity(len),
             written: Mutex::new(Vec::new()),
         }
     }
 
-    fn places(&mut self) -> Places<R> {
-        Places(self.results.as_mut_ptr().cast())
+    /// Writes what `body` gives for each position to its place.
+    pub(crate) fn writer<F, W>(&mut self, body: F, watch: W) -> IntoPlaces<'_, R, F, W> {
+        IntoPlaces {
+            body,
+            watch,
+            places: Places(self.results.as_mut_ptr().cast()),
+            written: &self.written,
+        }
     }
 
     /// The finished vector.
     ///
     /// # Safety
     /// The first `len` places were written.
-    unsafe fn finish(mut self, len: usize) -> Vec<R> {
+    pub(crate) unsafe fn finish(mut self, len: usize) -> Vec<R> {
         let mut results = ManuallyDrop::new(std::mem::take(&mut self.results));
         lock(&self.written).clear();
         let (start, capacity) = (results.as_mut_ptr().cast::<R>(), results.capacity());
@@ -148,17 +154,22 @@ where
         Vec::new()
     }
 
-    fn consume<I: Iterator<Item = T>>(&self, runner: &mut Self::Runner, first: u64, items: I) {
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        runner: &mut Self::Runner,
+        positions: Range<u64>,
+        items: I,
+    ) {
         let follows = runner
             .last()
-            .is_some_and(|(start, block)| start + block.len() as u64 == first);
+            .is_some_and(|(start, block)| start + block.len() as u64 == positions.start);
         if !follows {
-            runner.push((first, Vec::new()));
+            runner.push((positions.start, Vec::new()));
         }
         let Some((_, block)) = runner.last_mut() else {
             return;
         };
-        for (item, position) in self.watch.limit(first, items).zip(first..) {
+        for (item, position) in self.watch.limit(positions.start, items).zip(positions) {
             let Some(result) = (self.body)(position, item) else {
                 return;
             };
@@ -176,7 +187,7 @@ where
 }
 
 /// Runs `body` on every item and collects the results in order; `None` if some are missing.
-fn collect<S: Drive, R: Send>(
+pub(crate) fn collect<S: Drive, R: Send>(
     source: S,
     options: &Options<'_, impl Ending>,
     watch: impl Watch,
@@ -185,13 +196,7 @@ fn collect<S: Drive, R: Send>(
     let feed = source.into_feed();
     if let Some(len) = feed.len_hint() {
         let mut filling = Filling::new(len);
-        let places = filling.places();
-        let consumer = IntoPlaces {
-            body,
-            watch,
-            places,
-            written: &filling.written,
-        };
+        let consumer = filling.writer(body, watch);
         feed.drive(&consumer, &options.plan());
         let complete = consumer.watch.end() == u64::MAX;
         // SAFETY: nothing has cut the loop short, so every position was consumed.

@@ -39,17 +39,19 @@
 )]
 
 mod async_loop;
-mod consumer;
-mod control;
-mod engine;
-mod failure;
+pub(crate) mod consumer;
+pub(crate) mod control;
+pub(crate) mod engine;
+pub(crate) mod failure;
 mod find;
 mod for_each;
 mod invoke;
-mod map;
-mod options;
-mod reduce;
-mod source;
+pub(crate) mod map;
+pub(crate) mod options;
+pub(crate) mod reduce;
+mod scan;
+mod sort;
+pub(crate) mod source;
 
 pub use async_loop::{
     AsyncLoop, AsyncResults, AsyncSource, FromStream, LoopHandle, for_each_async, for_range_async,
@@ -61,6 +63,11 @@ pub use control::{Control, Outcome};
 pub use failure::{Failure, Failures};
 pub use invoke::Invoke;
 pub use options::{LocalOptions, Options, options};
+pub use scan::{exclusive_scan, inclusive_scan};
+pub use sort::{
+    Selected, select_nth_unstable, select_nth_unstable_by, sort, sort_by, sort_by_cached_key,
+    sort_by_key, sort_unstable, sort_unstable_by, sort_unstable_by_key,
+};
 pub use source::{FromIter, IndexRange, Integer, Source, from_iter};
 
 use std::iter::Sum;

@@ -40,7 +40,7 @@ pub struct LocalOptions<'a, Init, Finish, E = Uncancellable> {
 
 /// How values are grouped before they are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Grouping {
+pub enum Grouping {
     /// As it happens.
     Any,
     /// By the source's length alone.
@@ -59,6 +59,17 @@ pub fn options() -> Options<'static> {
 }
 
 impl<'a, E> Options<'a, E> {
+    /// Options of something that is run as part of another call.
+    pub(crate) fn planned(degree: Option<usize>, runtime: Option<&'a Runtime>, ending: E) -> Self {
+        Self {
+            degree,
+            runtime,
+            grouping: Grouping::Any,
+            found: Limits::FOUND,
+            ending,
+        }
+    }
+
     /// At most `count` bodies run at once. With 1 they run one after the other, in order, on the caller.
     ///
     /// In an async loop exactly so many items run at once as long as there are so many; with 1, one after
@@ -188,6 +199,16 @@ impl<'a, E> Options<'a, E> {
             .map_or(self.found, |count| Limits::new(count, count))
     }
 
+    /// Whether more than one runner is allowed.
+    pub(super) fn may_share(&self) -> bool {
+        self.degree != Some(1)
+    }
+
+    /// The number of runners to divide work among, where there are so many workers.
+    pub(super) fn runners(&self, workers: usize) -> usize {
+        self.degree.map_or(workers, |degree| degree.min(workers))
+    }
+
     pub(super) fn chosen_runtime(&self) -> Option<&'a Runtime> {
         self.runtime
     }
@@ -198,7 +219,7 @@ impl<'a, E> Options<'a, E> {
 }
 
 impl<E: Ending> Options<'_, E> {
-    pub(super) fn ending(&self) -> E {
+    pub(crate) fn ending(&self) -> E {
         self.ending
     }
 }

@@ -5,9 +5,10 @@ use crate::parallel::options::{Grouping, Options};
 use crate::parallel::source::{Drive, Feed, Source};
 use crate::sync::{Mutex, into_inner, lock};
 use std::iter::Sum;
+use std::ops::Range;
 
 /// How items become a value, and values one value.
-pub(super) trait Fold<T>: Sync {
+pub(crate) trait Fold<T>: Sync {
     type Value: Send;
 
     /// Goes on from `value`, if there is one, with more items.
@@ -22,15 +23,45 @@ pub(super) trait Fold<T>: Sync {
 }
 
 /// Folds runs of items that follow each other, and keeps each run's value with its first position.
-struct Folding<'a, F, V, W> {
+pub(crate) struct Folding<'a, F, V, W> {
     fold: &'a F,
     watch: W,
     grouping: Grouping,
-    parts: Mutex<Vec<(u64, V)>>,
+    parts: Mutex<Parts<V>>,
+}
+
+/// Values with the first positions of their runs. A call that was not shared has one, and no vector.
+struct Parts<V> {
+    one: Option<(u64, V)>,
+    more: Vec<(u64, V)>,
+}
+
+impl<'a, F, V, W> Folding<'a, F, V, W> {
+    pub(crate) fn new(fold: &'a F, watch: W, grouping: Grouping) -> Self {
+        Self {
+            fold,
+            watch,
+            grouping,
+            parts: Mutex::new(Parts {
+                one: None,
+                more: Vec::new(),
+            }),
+        }
+    }
+
+    /// The values of the runs, in the order of their positions.
+    pub(crate) fn into_parts(self) -> impl Iterator<Item = V> {
+        let Parts { mut one, mut more } = into_inner(self.parts);
+        if !more.is_empty() {
+            more.extend(one.take());
+            more.sort_by_key(|(first, _)| *first);
+        }
+        one.into_iter().chain(more).map(|(_, value)| value)
+    }
 }
 
 /// What a runner has in hand.
-struct Run<V> {
+pub(crate) struct Run<V> {
     first: u64,
     next: u64,
     value: Option<V>,
@@ -50,28 +81,30 @@ impl<T, F: Fold<T>, W: Watch> Consumer<T> for Folding<'_, F, F::Value, W> {
     }
 
     #[inline]
-    fn consume<I: Iterator<Item = T>>(&self, run: &mut Self::Runner, first: u64, items: I) {
-        if run.next != first || self.grouping == Grouping::Fixed {
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        run: &mut Self::Runner,
+        positions: Range<u64>,
+        items: I,
+    ) {
+        if run.next != positions.start || self.grouping == Grouping::Fixed {
             run.close();
-            run.first = first;
+            run.first = positions.start;
         }
+        run.next = positions.end;
         let before = run.value.take();
-        let items = self.watch.limit(first, items);
-        if let (len, Some(most)) = items.size_hint()
-            && len == most
-        {
-            run.next = first + len as u64;
-            run.value = self.fold.fold(before, items);
-        } else {
-            let mut count = 0;
-            run.value = self.fold.fold(before, items.inspect(|_| count += 1));
-            run.next = first + count;
-        }
+        let items = self.watch.limit(positions.start, items);
+        run.value = self.fold.fold(before, items);
     }
 
     fn finish(&self, mut run: Self::Runner) {
-        run.close();
-        lock(&self.parts).append(&mut run.done);
+        let last = run.value.take().map(|value| (run.first, value));
+        let mut parts = lock(&self.parts);
+        parts.more.append(&mut run.done);
+        match last {
+            Some(last) if parts.one.is_none() => parts.one = Some(last),
+            last => parts.more.extend(last),
+        }
     }
 
     fn end(&self) -> u64 {
@@ -88,9 +121,9 @@ impl<V> Run<V> {
 }
 
 /// A mapping and a reduction by closures.
-struct MapReduce<M, R> {
-    map: M,
-    reduce: R,
+pub(crate) struct MapReduce<M, R> {
+    pub(crate) map: M,
+    pub(crate) reduce: R,
 }
 
 impl<T, V, M, R> Fold<T> for MapReduce<M, R>
@@ -116,7 +149,7 @@ where
 }
 
 /// [`Iterator::sum`] of each block, and of the blocks' sums.
-struct Summing<S>(std::marker::PhantomData<fn() -> S>);
+pub(crate) struct Summing<S>(pub(crate) std::marker::PhantomData<fn() -> S>);
 
 impl<T, S: Sum<T> + Sum<S> + Send> Fold<T> for Summing<S> {
     type Value = S;
@@ -200,21 +233,13 @@ impl<E: Ending> Options<'_, E> {
 
     fn fold_parts<S: Drive, F: Fold<S::Item>>(&self, source: S, fold: &F) -> Option<F::Value> {
         let grouping = self.grouping();
-        let folding = Folding {
-            fold,
-            watch: self.ending(),
-            grouping,
-            parts: Mutex::new(Vec::new()),
-        };
+        let folding = Folding::new(fold, self.ending(), grouping);
         match grouping {
             Grouping::Any => source.into_feed().drive(&folding, &self.plan()),
             Grouping::Fixed => source.into_feed().drive_leaves(&folding, &self.plan()),
         }
-        let mut parts = into_inner(folding.parts);
-        parts.sort_by_key(|(first, _)| *first);
-        parts
-            .into_iter()
-            .map(|(_, value)| value)
+        folding
+            .into_parts()
             .reduce(|left, right| fold.combine(left, right))
     }
 }

@@ -20,6 +20,7 @@
 //! | 56, 57 | closing a channel | 58 | giving up a send or a receive |
 //! | 59 | order, once each | 60 | looking and counting |
 //! | 61 | dropping when full | 62, 63 | rendezvous, prioritized |
+//! | 46 | sorts | | |
 //!
 //! Every wait has a deadline, and nothing sleeps.
 
@@ -58,6 +59,7 @@ mod runtime;
 mod scope;
 mod shutdown;
 mod simulation;
+mod sort;
 mod source;
 mod storm;
 mod support;

@@ -39,6 +39,17 @@ pub unsafe trait Indexed: Sync {
     /// No position is asked for twice, here or in `discard`, and `end` is at most the length.
     unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = Self::Item>;
 
+    /// The items at `start..end`, the last one first.
+    ///
+    /// # Safety
+    /// As for `block`.
+    unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = Self::Item> {
+        // SAFETY: as promised by the caller.
+        let items = unsafe { self.block(start, end) };
+        let items: Vec<_> = items.collect();
+        items.into_iter().rev()
+    }
+
     /// Disposes of the items at `start..end`, which will not be run.
     ///
     /// # Safety
@@ -87,7 +98,7 @@ pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, 
         let mut runner = Runner::new(consumer);
         // SAFETY: each position is asked for once, here.
         let items = unsafe { source.block(0, len) };
-        consumer.consume(runner.state(), 0, items);
+        consumer.consume(runner.state(), 0..len, items);
         drop(runner);
         learn_short(site, clock::ticks().saturating_sub(start), len);
     } else {
@@ -215,7 +226,7 @@ fn drive_stretch<S: Indexed, C: Consumer<S::Item>>(
         let (from, to) = rest.take(probe.block);
         // SAFETY: taken from `rest` just now.
         let items = unsafe { source.block(from, to) };
-        consumer.consume(runner.state(), from, items);
+        consumer.consume(runner.state(), from..to, items);
         if to == rest.end {
             break;
         }
@@ -308,7 +319,7 @@ impl Probe {
 }
 
 /// Whether the rest, `left` ticks long, is better shared.
-fn pays_to_share(left: u64) -> bool {
+pub(crate) fn pays_to_share(left: u64) -> bool {
     if left < clock::ticks_in(SHARE_NANOS_MIN) {
         return false;
     }

@@ -106,7 +106,7 @@ fn run_alone<S: Indexed, C: Consumer<S::Item>>(
     // SAFETY: taken from `rest` just now.
     let items = unsafe { rest.source.block(from, to) };
     let consumer = runner.consumer;
-    consumer.consume(runner.state(), from, items);
+    consumer.consume(runner.state(), from..to, items);
 }
 
 impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
@@ -236,7 +236,7 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
         let run = catch(|| {
             // SAFETY: the positions were claimed, so they are asked for once.
             let items = unsafe { self.source.block(start, end) };
-            self.consumer.consume(runner.state(), start, items);
+            self.consumer.consume(runner.state(), start..end, items);
         });
         run.map_err(|payload| self.note_panic(payload)).is_ok()
     }

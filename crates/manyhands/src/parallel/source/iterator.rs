@@ -80,14 +80,15 @@ impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
 
     fn drive<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
         let _entered = plan.runtime.map(|runtime| runtime.enter());
-        let (chunk_max, unbuffered) = (self.chunk_max, self.chunk_max == 1);
+        let at_once = self.chunk_max == 1 || plan.opening == Opening::AtOnce;
+        let chunk_max = if at_once { 1 } else { self.chunk_max };
         let mut pull = Pull {
             iterator: Some(self.iterator),
             next: 0,
         };
         let mut runner = Runner::new(consumer);
         let alone = plan.degree == Some(1);
-        if (unbuffered && !alone)
+        if (at_once && !alone)
             || pull.run_alone(consumer, &mut runner, alone, chunk_max) == After::Worthwhile
         {
             share(pull, &mut runner, plan, (1, chunk_max));
@@ -141,7 +142,8 @@ impl<I: Iterator> Pull<I> {
         while self.next < consumer.end() {
             let mut taken = 0;
             let counted = iterator.by_ref().take(block).inspect(|_| taken += 1);
-            consumer.consume(runner.state(), self.next, counted);
+            let positions = self.next..self.next + block as u64;
+            consumer.consume(runner.state(), positions, counted);
             self.next += taken as u64;
             if taken < block {
                 break;
@@ -271,8 +273,9 @@ impl<I: Iterator, C: Consumer<I::Item>> Call<'_, I, C> {
             }
             let pulled = chunk.len();
             if let Err(payload) = catch(|| {
+                let positions = first..first + pulled as u64;
                 self.consumer
-                    .consume(runner.state(), first, chunk.drain(..));
+                    .consume(runner.state(), positions, chunk.drain(..));
             }) {
                 return self.note_panic(payload);
             }

@@ -6,9 +6,10 @@
 
 use crate::parallel::consumer::Consumer;
 use crate::parallel::engine::{Indexed, Plan, drive};
+use std::ops::Range;
 
 /// Runs the items of `source` through `consumer`, one leaf to each `consume`.
-pub(super) fn drive_leaves<S: Indexed, C: Consumer<S::Item>>(
+pub(crate) fn drive_leaves<S: Indexed, C: Consumer<S::Item>>(
     source: &S,
     consumer: &C,
     plan: &Plan<'_>,
@@ -76,12 +77,17 @@ impl<S: Indexed, C: Consumer<S::Item>> Consumer<u64> for ByLeaf<'_, S, C> {
         self.consumer.start()
     }
 
-    fn consume<I: Iterator<Item = u64>>(&self, runner: &mut C::Runner, _first: u64, leaves: I) {
+    fn consume<I: Iterator<Item = u64>>(
+        &self,
+        runner: &mut C::Runner,
+        _leaves: Range<u64>,
+        leaves: I,
+    ) {
         for leaf in leaves {
             let (start, end) = (self.leaves.first_of(leaf), self.leaves.first_of(leaf + 1));
             // SAFETY: the engine gives each leaf once.
             let items = unsafe { self.leaves.source.block(start, end) };
-            self.consumer.consume(runner, start, items);
+            self.consumer.consume(runner, start..end, items);
         }
     }
 

@@ -4,13 +4,14 @@
 //! type; and, through [`from_iter`], any iterator that can be sent. The trait is sealed for now.
 
 mod iterator;
-mod leaves;
-mod owned;
-mod range;
-mod slice;
+pub(crate) mod leaves;
+pub(crate) mod owned;
+pub(crate) mod range;
+pub(crate) mod slice;
 
 pub use iterator::{FromIter, from_iter};
 pub use range::{IndexRange, Integer};
+pub(super) use slice::to_usize;
 
 use crate::parallel::consumer::Consumer;
 use crate::parallel::engine::{Indexed, Plan, drive};
@@ -73,7 +74,7 @@ pub trait Feed: Sized {
 
 /// Feeds items by position.
 #[derive(Debug)]
-pub struct ByPosition<S>(S);
+pub struct ByPosition<S>(pub(crate) S);
 
 impl<S: Indexed> Feed for ByPosition<S> {
     type Item = S::Item;

@@ -18,6 +18,12 @@ pub struct OwnedItems<T> {
 unsafe impl<T: Send> Sync for OwnedItems<T> {}
 
 impl<T> OwnedItems<T> {
+    pub(crate) fn new(items: Vec<T>) -> Self {
+        Self {
+            items: ManuallyDrop::new(items),
+        }
+    }
+
     fn place(&self, position: u64) -> *mut T {
         let position = to_usize(position);
         assert!(
@@ -42,6 +48,14 @@ unsafe impl<T: Send> Indexed for OwnedItems<T> {
             next: self.place(start),
             left: to_usize(end - start),
         }
+    }
+
+    unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = T> {
+        Moved {
+            next: self.place(start),
+            left: to_usize(end - start),
+        }
+        .rev()
     }
 
     unsafe fn discard(&self, start: u64, end: u64) {
@@ -87,6 +101,20 @@ impl<T> Iterator for Moved<T> {
     }
 }
 
+impl<T> DoubleEndedIterator for Moved<T> {
+    #[inline]
+    fn next_back(&mut self) -> Option<T> {
+        if self.left == 0 {
+            return None;
+        }
+        self.left -= 1;
+        // SAFETY: one of the items still to come.
+        let place = unsafe { self.next.add(self.left) };
+        // SAFETY: a live item of the block, moved out once because `left` has shrunk.
+        Some(unsafe { place.read() })
+    }
+}
+
 impl<T> Drop for Moved<T> {
     fn drop(&mut self) {
         // SAFETY: the items from `next` on were not moved out.
@@ -99,9 +127,7 @@ impl<T: Send> Drive for Vec<T> {
     type Feed = ByPosition<OwnedItems<T>>;
 
     fn into_feed(self) -> Self::Feed {
-        ByPosition(OwnedItems {
-            items: ManuallyDrop::new(self),
-        })
+        ByPosition(OwnedItems::new(self))
     }
 }
 

@@ -45,7 +45,7 @@ pub struct Indices<T> {
 // SAFETY: a position's index is a value, made for each question.
 unsafe impl<T: Integer> Indexed for Indices<T>
 where
-    Range<T>: Iterator<Item = T>,
+    Range<T>: DoubleEndedIterator<Item = T>,
 {
     type Item = T;
 
@@ -55,22 +55,35 @@ where
 
     #[inline]
     unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = T> {
+        let (indices, highest) = self.part(start, end);
+        indices.chain(highest)
+    }
+
+    #[inline]
+    unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = T> {
+        let (indices, highest) = self.part(start, end);
+        highest.into_iter().chain(indices.rev())
+    }
+}
+
+impl<T: Integer> Indices<T> {
+    /// The indices at `start..end`. A plain range is what the compiler vectorises. It cannot hold the
+    /// type's highest value, so that comes apart from it.
+    fn part(&self, start: u64, end: u64) -> (Range<T>, Option<T>) {
         let (first, last) = (self.start.plus(start), self.start.plus(end));
-        // A plain range is what the compiler vectorises. It cannot hold the type's highest value; the one
-        // block that needs it has its last index appended.
         let wraps = last <= first && start < end;
-        let until = if wraps {
-            self.start.plus(end - 1)
+        if wraps {
+            let highest = self.start.plus(end - 1);
+            (first..highest, Some(highest))
         } else {
-            last
-        };
-        (first..until).chain(wraps.then_some(until))
+            (first..last, None)
+        }
     }
 }
 
 impl<T: Integer> Drive for Range<T>
 where
-    Self: Iterator<Item = T>,
+    Self: DoubleEndedIterator<Item = T>,
 {
     type Item = T;
     type Feed = ByPosition<Indices<T>>;
@@ -90,7 +103,7 @@ where
 
 impl<T: Integer> Drive for RangeInclusive<T>
 where
-    Range<T>: Iterator<Item = T>,
+    Range<T>: DoubleEndedIterator<Item = T>,
 {
     type Item = T;
     type Feed = ByPosition<Indices<T>>;
@@ -108,7 +121,7 @@ where
 
 impl<T: Integer> IndexRange for Range<T>
 where
-    Self: Iterator<Item = T>,
+    Self: DoubleEndedIterator<Item = T>,
 {
     type Index = T;
 
@@ -119,7 +132,7 @@ where
 
 impl<T: Integer> IndexRange for RangeInclusive<T>
 where
-    Range<T>: Iterator<Item = T>,
+    Range<T>: DoubleEndedIterator<Item = T>,
 {
     type Index = T;
 
@@ -171,7 +184,7 @@ mod tests {
 
     fn check<T: Integer + PartialEq>(indices: &Indices<T>, expected: &[T])
     where
-        Range<T>: Iterator<Item = T>,
+        Range<T>: DoubleEndedIterator<Item = T>,
     {
         assert_eq!(indices.len(), expected.len() as u64);
         for split in 0..=indices.len() {
@@ -182,6 +195,14 @@ mod tests {
             assert!(
                 left.chain(right).eq(expected.iter().copied()),
                 "{indices:?} at {split}"
+            );
+            // SAFETY: as above.
+            let left = unsafe { indices.block_backwards(0, split) };
+            // SAFETY: as above.
+            let right = unsafe { indices.block_backwards(split, indices.len()) };
+            assert!(
+                right.chain(left).eq(expected.iter().rev().copied()),
+                "{indices:?} backwards at {split}"
             );
         }
     }

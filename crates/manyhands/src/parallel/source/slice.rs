@@ -11,6 +11,13 @@ use std::slice;
 #[derive(Debug)]
 pub struct SharedItems<'a, T>(&'a [T]);
 
+impl<'a, T> SharedItems<'a, T> {
+    /// The slice.
+    pub(crate) fn as_slice(&self) -> &'a [T] {
+        self.0
+    }
+}
+
 /// Items of a mutable slice.
 #[derive(Debug)]
 pub struct MutableItems<'a, T> {
@@ -21,6 +28,8 @@ pub struct MutableItems<'a, T> {
 
 // SAFETY: sharing it lets several threads take disjoint `&mut T`, which is sending them; that needs `T: Send`.
 unsafe impl<T: Send> Sync for MutableItems<'_, T> {}
+// SAFETY: as good as the `&mut [T]` it was made of.
+unsafe impl<T: Send> Send for MutableItems<'_, T> {}
 
 // SAFETY: shared references may be given out as often as one likes.
 unsafe impl<'a, T: Sync> Indexed for SharedItems<'a, T> {
@@ -34,6 +43,11 @@ unsafe impl<'a, T: Sync> Indexed for SharedItems<'a, T> {
     unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = &'a T> {
         self.0[to_usize(start)..to_usize(end)].iter()
     }
+
+    #[inline]
+    unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = &'a T> {
+        self.0[to_usize(start)..to_usize(end)].iter().rev()
+    }
 }
 
 // SAFETY: each position's reference is made when asked for, so it is unique if that is done once.
@@ -46,6 +60,23 @@ unsafe impl<'a, T: Send> Indexed for MutableItems<'a, T> {
 
     #[inline]
     unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = &'a mut T> {
+        // SAFETY: as promised by the caller.
+        unsafe { self.part(start, end) }.iter_mut()
+    }
+
+    #[inline]
+    unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = &'a mut T> {
+        // SAFETY: as promised by the caller.
+        unsafe { self.part(start, end) }.iter_mut().rev()
+    }
+}
+
+impl<'a, T> MutableItems<'a, T> {
+    /// The slice's part at `start..end`.
+    ///
+    /// # Safety
+    /// No position is asked for twice.
+    unsafe fn part(&self, start: u64, end: u64) -> &'a mut [T] {
         let (start, end) = (to_usize(start), to_usize(end));
         assert!(
             start <= end && end <= self.len,
@@ -54,7 +85,7 @@ unsafe impl<'a, T: Send> Indexed for MutableItems<'a, T> {
         // SAFETY: start <= len, the length of the slice.
         let first = unsafe { self.start.add(start) };
         // SAFETY: within the slice, and by the caller's promise asked for once, so unique while `'a` lasts.
-        unsafe { slice::from_raw_parts_mut(first, end - start) }.iter_mut()
+        unsafe { slice::from_raw_parts_mut(first, end - start) }
     }
 }
 
@@ -122,6 +153,6 @@ impl<'a, T: Send, const N: usize> Drive for &'a mut [T; N] {
     clippy::cast_possible_truncation,
     reason = "positions are below a length that was a usize"
 )]
-pub(super) fn to_usize(position: u64) -> usize {
+pub(crate) fn to_usize(position: u64) -> usize {
     position as usize
 }

@@ -1,0 +1,177 @@
+//! Prefix sums, in place, with any associative operation.
+//!
+//! The slice is divided into one stretch more than there are runners. Together they scan the first one and
+//! sum up the others but the last; then they scan those others, each from the sum of all before it. So only
+//! the stretches in the middle are gone through twice.
+
+use crate::parallel::consumer::Ending;
+use crate::parallel::engine::pays_to_share;
+use crate::parallel::options::Options;
+use crate::parallel::sort::workers;
+use crate::sync::{Mutex, clock, into_inner, lock};
+use std::mem;
+
+/// Replaces each item by the sum of all up to it, the item included, where `add` says what a sum is.
+///
+/// `add` must be associative; it need not be commutative. How items are grouped may differ from call to
+/// call, so floating-point sums may differ in their last digits.
+///
+/// # Cost
+/// About two calls of `add` for each item; short slices, one. Nothing is copied but a few items.
+///
+/// # Panics
+/// If `add` does; items not yet reached keep their values.
+///
+/// # Examples
+/// ```
+/// let mut numbers = [1, 2, 3, 4];
+/// manyhands::parallel::inclusive_scan(&mut numbers, |a, b| a + b);
+/// assert_eq!(numbers, [1, 3, 6, 10]);
+/// ```
+#[doc(alias = "prefix_sum")]
+#[doc(alias = "cumsum")]
+pub fn inclusive_scan<T: Clone + Send>(items: &mut [T], add: impl Fn(&T, &T) -> T + Sync) {
+    crate::parallel::options().inclusive_scan(items, add);
+}
+
+/// Replaces each item by the sum of `first` and all items before it; returns the sum of all.
+///
+/// As [`inclusive_scan`] otherwise.
+///
+/// # Panics
+/// If `add` does; items not yet reached keep their values.
+///
+/// # Examples
+/// ```
+/// let mut lengths = [3, 5, 2];
+/// let end = manyhands::parallel::exclusive_scan(&mut lengths, 0, |a, b| a + b);
+/// assert_eq!((lengths, end), ([0, 3, 8], 10));
+/// ```
+#[doc(alias = "prefix_sum")]
+pub fn exclusive_scan<T: Clone + Send>(
+    items: &mut [T],
+    first: T,
+    add: impl Fn(&T, &T) -> T + Sync,
+) -> T {
+    crate::parallel::options().exclusive_scan(items, first, add)
+}
+
+impl<E: Ending> Options<'_, E> {
+    /// As [`inclusive_scan`], with these options. A cancelled scan leaves some items scanned.
+    pub fn inclusive_scan<T: Clone + Send>(
+        &self,
+        items: &mut [T],
+        add: impl Fn(&T, &T) -> T + Sync,
+    ) -> E::Output<()> {
+        if let Some((first, rest)) = items.split_first_mut() {
+            let scan = |stretch: &mut [T], sum: T| {
+                stretch.iter_mut().fold(sum, |sum, item| {
+                    *item = add(&sum, item);
+                    item.clone()
+                })
+            };
+            scan_all(rest, first.clone(), &scan, &add, self);
+        }
+        self.ending().conclude(Some(()))
+    }
+
+    /// As [`exclusive_scan`], with these options. A cancelled scan leaves some items scanned.
+    pub fn exclusive_scan<T: Clone + Send>(
+        &self,
+        items: &mut [T],
+        first: T,
+        add: impl Fn(&T, &T) -> T + Sync,
+    ) -> E::Output<T> {
+        let scan = |stretch: &mut [T], mut sum: T| {
+            for item in stretch {
+                let next = add(&sum, item);
+                *item = mem::replace(&mut sum, next);
+            }
+            sum
+        };
+        let sum = scan_all(items, first, &scan, &add, self);
+        self.ending().conclude(sum)
+    }
+}
+
+/// Scans all items from `first`, and returns the sum of all; `None` when the call was cancelled. `scan`
+/// does so for a stretch alone.
+fn scan_all<T: Clone + Send, E: Ending>(
+    items: &mut [T],
+    first: T,
+    scan: &(impl Fn(&mut [T], T) -> T + Sync),
+    add: &(impl Fn(&T, &T) -> T + Sync),
+    options: &Options<'_, E>,
+) -> Option<T> {
+    let _entered = options.chosen_runtime().map(|runtime| runtime.enter());
+    let (probe, rest) = items.split_at_mut(items.len().min(PROBE_LEN));
+    let begun = clock::ticks();
+    let first = scan(probe, first);
+    let left = clock::ticks().saturating_sub(begun) * (rest.len() / PROBE_LEN) as u64;
+    let pays = left > clock::ticks_in(SHARED_NANOS_MIN) && pays_to_share(left);
+    let runners = if pays { options.runners(workers()) } else { 1 };
+    if runners == 1 {
+        return Some(scan(rest, first));
+    }
+    let mut stretches: Vec<_> = rest.chunks_mut(rest.len().div_ceil(runners + 1)).collect();
+    let mut before = sums_before(&mut stretches, first, scan, add, options)?;
+    let last = before.len() - 1;
+    let total = Mutex::new(None);
+    let stretches: Vec<_> = stretches
+        .into_iter()
+        .skip(1)
+        .zip(before.drain(..))
+        .enumerate()
+        .collect();
+    let complete = options.for_each_at_once(stretches, |(number, (stretch, before))| {
+        let sum = scan(stretch, before);
+        if number == last {
+            *lock(&total) = Some(sum);
+        }
+    });
+    into_inner(total).filter(|_| complete)
+}
+
+/// Scans the first stretch, and returns for each other one the sum of all before it.
+fn sums_before<T: Clone + Send, E: Ending>(
+    stretches: &mut [&mut [T]],
+    first: T,
+    scan: &(impl Fn(&mut [T], T) -> T + Sync),
+    add: &(impl Fn(&T, &T) -> T + Sync),
+    options: &Options<'_, E>,
+) -> Option<Vec<T>> {
+    let (_, others) = stretches.split_last_mut()?;
+    let sums = Mutex::new(vec![None; others.len()]);
+    let first = Mutex::new(Some(first));
+    let complete = options.for_each_at_once(
+        others.iter_mut().enumerate().collect::<Vec<_>>(),
+        |(number, stretch)| {
+            let begin = if number == 0 {
+                lock(&first).take()
+            } else {
+                None
+            };
+            let sum = match begin {
+                Some(begin) => scan(stretch, begin),
+                None => sum(stretch, add),
+            };
+            lock(&sums)[number] = Some(sum);
+        },
+    );
+    let mut before: Vec<T> = into_inner(sums).into_iter().collect::<Option<_>>()?;
+    for at in 1..before.len() {
+        before[at] = add(&before[at - 1], &before[at]);
+    }
+    complete.then_some(before)
+}
+
+/// The sum of a stretch, which is not empty.
+fn sum<T: Clone>(stretch: &[T], add: &impl Fn(&T, &T) -> T) -> T {
+    let (first, rest) = stretch.split_first().expect("no stretch is empty");
+    rest.iter().fold(first.clone(), |sum, item| add(&sum, item))
+}
+
+/// Items scanned alone to see how long one takes.
+const PROBE_LEN: usize = 1_024;
+/// A shorter scan gains less than its second round takes.
+const SHARED_NANOS_MIN: u64 = 100_000;

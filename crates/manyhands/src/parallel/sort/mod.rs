@@ -1,0 +1,275 @@
+//! Sorting slices, and finding an item by its rank.
+//!
+//! Short slices, and those that look sorted, are left to the standard library; how short, is decided by
+//! what a comparison costs and how far the workers are. A comparison that panics leaves the slice in some
+//! order, with every item in it.
+
+mod estimate;
+mod merge;
+mod part;
+mod select;
+mod stable;
+mod unstable;
+
+pub(super) use estimate::workers;
+
+use crate::parallel::consumer::Ending;
+use crate::parallel::map;
+use crate::parallel::options::{Options, options};
+use crate::parallel::source::to_usize;
+use std::cmp::Ordering;
+
+/// What [`select_nth_unstable`] finds: smaller items, the item of the given rank, larger ones.
+pub type Selected<'a, T> = (&'a mut [T], &'a mut T, &'a mut [T]);
+
+/// Sorts a slice; equal items keep their order.
+///
+/// # Cost
+/// O(n log n) comparisons. When it is shared, memory for a second slice of the same length.
+///
+/// # Panics
+/// If a comparison does; the slice is then in some order, with every item in it.
+///
+/// # Examples
+/// ```
+/// let mut words = ["many", "hands", "light", "work"];
+/// manyhands::parallel::sort(&mut words);
+/// assert_eq!(words, ["hands", "light", "many", "work"]);
+/// ```
+#[doc(alias = "par_sort")]
+pub fn sort<T: Ord + Send>(items: &mut [T]) {
+    options().sort(items);
+}
+
+/// Sorts a slice by a comparison; equal items keep their order. See [`sort`].
+///
+/// # Panics
+/// If the comparison does, or, as the standard library may, if it is no total order.
+///
+/// # Examples
+/// ```
+/// let mut halves = [0.5, 2.5, 1.5];
+/// manyhands::parallel::sort_by(&mut halves, |a: &f64, b| b.total_cmp(a));
+/// assert_eq!(halves, [2.5, 1.5, 0.5]);
+/// ```
+#[doc(alias = "par_sort_by")]
+pub fn sort_by<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
+    options().sort_by(items, compare);
+}
+
+/// Sorts a slice by a key, computed for each comparison; equal items keep their order. See [`sort`].
+///
+/// # Panics
+/// If `key` or a comparison does.
+#[doc(alias = "par_sort_by_key")]
+pub fn sort_by_key<T: Send, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K + Sync) {
+    options().sort_by_key(items, key);
+}
+
+/// Sorts a slice by a key, computed once for each item; equal items keep their order.
+///
+/// # Cost
+/// As [`sort`], and memory for the keys.
+///
+/// # Panics
+/// If `key` or a comparison does; the slice is then as it was.
+///
+/// # Examples
+/// ```
+/// let mut numbers = [10, 9, 100];
+/// manyhands::parallel::sort_by_cached_key(&mut numbers, |number| number.to_string());
+/// assert_eq!(numbers, [10, 100, 9]);
+/// ```
+#[doc(alias = "par_sort_by_cached_key")]
+pub fn sort_by_cached_key<T: Send, K: Ord + Send>(items: &mut [T], key: impl Fn(&T) -> K + Sync) {
+    options().sort_by_cached_key(items, key);
+}
+
+/// Sorts a slice in place; equal items may change their order.
+///
+/// # Cost
+/// O(n log n) comparisons, no memory to speak of.
+///
+/// # Panics
+/// If a comparison does; the slice is then in some order, with every item in it.
+///
+/// # Examples
+/// ```
+/// let mut numbers: Vec<u64> = (0..100_000).map(|i| i * 7_919 % 100_003).collect();
+/// manyhands::parallel::sort_unstable(&mut numbers);
+/// assert!(numbers.is_sorted());
+/// ```
+#[doc(alias = "par_sort_unstable")]
+pub fn sort_unstable<T: Ord + Send>(items: &mut [T]) {
+    options().sort_unstable(items);
+}
+
+/// Sorts a slice in place by a comparison; equal items may change their order. See [`sort_unstable`].
+///
+/// # Panics
+/// If the comparison does, or, as the standard library may, if it is no total order.
+#[doc(alias = "par_sort_unstable_by")]
+pub fn sort_unstable_by<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
+    options().sort_unstable_by(items, compare);
+}
+
+/// Sorts a slice in place by a key, computed for each comparison; equal items may change their order. See
+/// [`sort_unstable`].
+///
+/// # Panics
+/// If `key` or a comparison does.
+#[doc(alias = "par_sort_unstable_by_key")]
+pub fn sort_unstable_by_key<T: Send, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K + Sync) {
+    options().sort_unstable_by_key(items, key);
+}
+
+/// Brings the item of rank `index` to its place, none larger before it and none smaller after it.
+///
+/// # Cost
+/// O(n) comparisons, no memory to speak of.
+///
+/// # Panics
+/// If `index` is not below the length, or if a comparison does.
+///
+/// # Examples
+/// ```
+/// let mut numbers = [5, 1, 4, 2, 3];
+/// let (_, median, _) = manyhands::parallel::select_nth_unstable(&mut numbers, 2);
+/// assert_eq!(*median, 3);
+/// ```
+#[doc(alias = "nth_element")]
+#[doc(alias = "median")]
+pub fn select_nth_unstable<T: Ord + Send + Sync>(items: &mut [T], index: usize) -> Selected<'_, T> {
+    options().select_nth_unstable(items, index)
+}
+
+/// As [`select_nth_unstable`], by a comparison.
+///
+/// # Panics
+/// If `index` is not below the length, or if the comparison does.
+pub fn select_nth_unstable_by<T: Send + Sync>(
+    items: &mut [T],
+    index: usize,
+    compare: impl Fn(&T, &T) -> Ordering + Sync,
+) -> Selected<'_, T> {
+    options().select_nth_unstable_by(items, index, compare)
+}
+
+/// A cancelled sort leaves the slice in some order, with every item in it.
+impl<E: Ending> Options<'_, E> {
+    /// As [`sort`], with these options.
+    pub fn sort<T: Ord + Send>(&self, items: &mut [T]) -> E::Output<()> {
+        self.sort_by(items, T::cmp)
+    }
+
+    /// As [`sort_by`], with these options.
+    pub fn sort_by<T: Send>(
+        &self,
+        items: &mut [T],
+        compare: impl Fn(&T, &T) -> Ordering + Sync,
+    ) -> E::Output<()> {
+        let _entered = self.chosen_runtime().map(|runtime| runtime.enter());
+        stable::sort(items, &compare, self);
+        self.ending().conclude(Some(()))
+    }
+
+    /// As [`sort_by_key`], with these options.
+    pub fn sort_by_key<T: Send, K: Ord>(
+        &self,
+        items: &mut [T],
+        key: impl Fn(&T) -> K + Sync,
+    ) -> E::Output<()> {
+        self.sort_by(items, |a, b| key(a).cmp(&key(b)))
+    }
+
+    /// As [`sort_by_cached_key`], with these options.
+    pub fn sort_by_cached_key<T: Send, K: Ord + Send>(
+        &self,
+        items: &mut [T],
+        key: impl Fn(&T) -> K + Sync,
+    ) -> E::Output<()> {
+        let keys = map::collect(&mut *items, self, self.ending(), |position, item| {
+            Some((key(item), to_usize(position)))
+        });
+        let Some(mut keys) = keys else {
+            return self.ending().conclude(None);
+        };
+        // The number settles ties, so that an unstable sort will do.
+        self.sort_unstable(&mut keys);
+        if self.ending().cancelled().is_none() {
+            permute(items, keys.into_iter().map(|(_, from)| from).collect());
+        }
+        self.ending().conclude(Some(()))
+    }
+
+    /// As [`sort_unstable`], with these options.
+    pub fn sort_unstable<T: Ord + Send>(&self, items: &mut [T]) -> E::Output<()> {
+        self.sort_unstable_by(items, T::cmp)
+    }
+
+    /// As [`sort_unstable_by`], with these options.
+    pub fn sort_unstable_by<T: Send>(
+        &self,
+        items: &mut [T],
+        compare: impl Fn(&T, &T) -> Ordering + Sync,
+    ) -> E::Output<()> {
+        let _entered = self.chosen_runtime().map(|runtime| runtime.enter());
+        unstable::sort(items, &compare, self);
+        self.ending().conclude(Some(()))
+    }
+
+    /// As [`sort_unstable_by_key`], with these options.
+    pub fn sort_unstable_by_key<T: Send, K: Ord>(
+        &self,
+        items: &mut [T],
+        key: impl Fn(&T) -> K + Sync,
+    ) -> E::Output<()> {
+        self.sort_unstable_by(items, |a, b| key(a).cmp(&key(b)))
+    }
+
+    /// As [`select_nth_unstable`], with these options.
+    ///
+    /// # Panics
+    /// If `index` is not below the length, or if a comparison does.
+    pub fn select_nth_unstable<'s, T: Ord + Send + Sync>(
+        &self,
+        items: &'s mut [T],
+        index: usize,
+    ) -> E::Output<Selected<'s, T>> {
+        self.select_nth_unstable_by(items, index, T::cmp)
+    }
+
+    /// As [`select_nth_unstable_by`], with these options.
+    ///
+    /// # Panics
+    /// If `index` is not below the length, or if the comparison does.
+    pub fn select_nth_unstable_by<'s, T: Send + Sync>(
+        &self,
+        items: &'s mut [T],
+        index: usize,
+        compare: impl Fn(&T, &T) -> Ordering + Sync,
+    ) -> E::Output<Selected<'s, T>> {
+        let len = items.len();
+        assert!(index < len, "index {index} is not below the length {len}");
+        let _entered = self.chosen_runtime().map(|runtime| runtime.enter());
+        select::select(items, index, &compare, self);
+        let (smaller, rest) = items.split_at_mut(index);
+        let selected = rest
+            .split_first_mut()
+            .map(|(nth, larger)| (smaller, nth, larger));
+        self.ending().conclude(selected)
+    }
+}
+
+/// Moves to each place the item that was at the place `from` says.
+fn permute<T>(items: &mut [T], mut from: Vec<usize>) {
+    for place in 0..items.len() {
+        let mut source = from[place];
+        // What was there before has been swapped on.
+        while source < place {
+            source = from[source];
+        }
+        from[place] = source;
+        items.swap(place, source);
+    }
+}

@@ -1,0 +1,152 @@
+//! The item of a given rank: the slice is parted around pivots close to that rank, by all runners together.
+//!
+//! The pivots lie a little to either side of the rank (Floyd and Rivest, *Algorithm 489*, 1975), so that
+//! two passes leave a small part of the slice.
+
+use crate::parallel::consumer::Ending;
+use crate::parallel::options::Options;
+use crate::parallel::sort::estimate;
+use crate::parallel::sort::part::{SAMPLE_LEN, part, pivot_to_front};
+use crate::sync::{Mutex, into_inner, lock};
+use std::cmp::Ordering;
+
+/// Brings the item of rank `index` to its place, smaller ones before and larger ones after it. Returns
+/// early, with the items in some order, when the call is cancelled.
+pub(super) fn select<T: Send + Sync, E: Ending>(
+    mut items: &mut [T],
+    mut index: usize,
+    compare: &(impl Fn(&T, &T) -> Ordering + Sync),
+    options: &Options<'_, E>,
+) {
+    while options.may_share() && estimate::selecting_pays(items, compare) {
+        let len = items.len();
+        pivot_to_front(items, rank_beside(index, len), compare);
+        let (pivot, rest) = items.split_first_mut().expect("the slice is long");
+        let pivot = &*pivot;
+        let is_below = |item: &T| compare(item, pivot).is_lt();
+        let Some(below) = part_shared(rest, &is_below, options) else {
+            return;
+        };
+        items.swap(0, below);
+        if index < below {
+            items = &mut items[..below];
+            continue;
+        }
+        let (pivot, mut right) = items[below..]
+            .split_first_mut()
+            .expect("the pivot is there");
+        index -= below;
+        if index > 0 && below < len / UNEVEN_PART {
+            let pivot = &*pivot;
+            let is_equal = |item: &T| compare(pivot, item).is_ge();
+            let Some(equal) = part_shared(right, &is_equal, options) else {
+                return;
+            };
+            index = index.saturating_sub(equal);
+            right = &mut right[equal..];
+        }
+        if index == 0 {
+            return;
+        }
+        (items, index) = (right, index - 1);
+    }
+    if !items.is_empty() {
+        items.select_nth_unstable_by(index, compare);
+    }
+}
+
+/// The rank in a sample that lies beside rank `index` of `len`, on the side where more items are.
+fn rank_beside(index: usize, len: usize) -> usize {
+    let rank = index as u128 * SAMPLE_LEN as u128 / len as u128;
+    let rank = usize::try_from(rank).map_or(0, |rank| rank.min(SAMPLE_LEN - 1));
+    if index < len / 2 {
+        (rank + SAMPLE_ERROR).min(SAMPLE_LEN - 1)
+    } else {
+        rank.saturating_sub(SAMPLE_ERROR)
+    }
+}
+
+/// Moves the items that satisfy `is_left` before the others, and returns how many they are; `None` when the
+/// call was cancelled.
+///
+/// Every runner parts a stretch of the slice; then what lies on the wrong side is swapped.
+fn part_shared<T: Send, E: Ending>(
+    items: &mut [T],
+    is_left: &(impl Fn(&T) -> bool + Sync),
+    options: &Options<'_, E>,
+) -> Option<usize> {
+    let runners = options.runners(estimate::workers());
+    let stretch_len = items.len().div_ceil(runners * STRETCHES_PER_RUNNER).max(1);
+    let stretches: Vec<_> = items.chunks_mut(stretch_len).enumerate().collect();
+    let lefts = Mutex::new(vec![0; stretches.len()]);
+    let complete = options.for_each_at_once(stretches, |(number, stretch)| {
+        let left = part(stretch, is_left);
+        lock(&lefts)[number] = left;
+    });
+    if !complete {
+        return None;
+    }
+    let lefts = into_inner(lefts);
+    let left = lefts.iter().sum();
+    let swaps = swaps(items, left, stretch_len, &lefts);
+    options
+        .for_each_at_once(swaps, |(ours, theirs)| ours.swap_with_slice(theirs))
+        .then_some(left)
+}
+
+/// Pairs of equally long parts to be swapped, given how many items belong to the left in each stretch and
+/// in all.
+fn swaps<'a, T>(
+    items: &'a mut [T],
+    left: usize,
+    stretch_len: usize,
+    lefts: &[usize],
+) -> Vec<(&'a mut [T], &'a mut [T])> {
+    let len = items.len();
+    let (left_side, right_side) = items.split_at_mut(left);
+    let bounds = lefts.iter().enumerate().map(|(number, count)| {
+        let start = number * stretch_len;
+        (start, start + count, len.min(start + stretch_len))
+    });
+    // On the left side what belongs to the right, on the right side what belongs to the left.
+    let wrong_left = bounds
+        .clone()
+        .map(|(_, middle, end)| (middle.min(left), end.min(left)));
+    let wrong_right =
+        bounds.map(|(start, middle, _)| (start.max(left) - left, middle.max(left) - left));
+    let mut theirs = carve(right_side, wrong_right).into_iter();
+    let mut their: &mut [T] = &mut [];
+    let mut swaps = Vec::new();
+    for mut our in carve(left_side, wrong_left) {
+        while !our.is_empty() {
+            if their.is_empty() {
+                their = theirs.next().expect("both sides have equally many");
+            }
+            let count = our.len().min(their.len());
+            let (ours, our_rest) = our.split_at_mut(count);
+            let (theirs, their_rest) = their.split_at_mut(count);
+            swaps.push((ours, theirs));
+            (our, their) = (our_rest, their_rest);
+        }
+    }
+    swaps
+}
+
+/// The non-empty ones of these rising ranges.
+fn carve<T>(mut items: &mut [T], ranges: impl Iterator<Item = (usize, usize)>) -> Vec<&mut [T]> {
+    let mut from = 0;
+    let mut parts = Vec::new();
+    for (start, end) in ranges.filter(|(start, end)| start < end) {
+        let (head, tail) = items.split_at_mut(end - from);
+        parts.push(&mut head[start - from..]);
+        (items, from) = (tail, end);
+    }
+    parts
+}
+
+/// So that a runner that falls behind leaves something to others.
+const STRETCHES_PER_RUNNER: usize = 4;
+/// How far, in a sample, a rank may be off.
+const SAMPLE_ERROR: usize = 10;
+/// A part smaller than one in this many is a sign of many equal items.
+const UNEVEN_PART: usize = 16;

@@ -1,0 +1,132 @@
+//! Merge sort: runs sorted by the standard library, merged in passes from the slice to a second place of its
+//! length and back.
+//!
+//! In each pass the place read from holds every item, until the pass is complete; then the other one does.
+//! So a comparison that panics, or a cancellation, loses nothing: at the end what is in the second place is
+//! copied back.
+//!
+//! Unsafe: items are moved between the two places as bits.
+
+use crate::parallel::consumer::Ending;
+use crate::parallel::options::Options;
+use crate::parallel::sort::estimate;
+use crate::parallel::sort::merge::{Merge, split};
+use std::cmp::Ordering;
+use std::mem::MaybeUninit;
+use std::{ptr, slice};
+
+/// Sorts stably. Returns early, with the items in some order, when the call is cancelled.
+pub(super) fn sort<T: Send, E: Ending>(
+    items: &mut [T],
+    compare: &(impl Fn(&T, &T) -> Ordering + Sync),
+    options: &Options<'_, E>,
+) {
+    if !options.may_share() || !estimate::sorting_pays(items, compare) {
+        return items.sort_by(compare);
+    }
+    let runners = options.runners(estimate::workers());
+    let run_len = items.len().div_ceil((runners * 2).next_power_of_two());
+    let runs = items.chunks_mut(run_len).collect::<Vec<_>>();
+    if !options.for_each_at_once(runs, |run| run.sort_by(compare)) {
+        return;
+    }
+    let piece_len = (items.len() / (runners * PIECES_PER_RUNNER)).max(PIECE_LEN_MIN);
+    let mut places = Places::new(items);
+    let mut sorted_len = run_len;
+    while sorted_len < places.len || places.live == Place::Second {
+        let (from, to) = places.views();
+        let merges = merges(from, to, sorted_len, piece_len, compare);
+        if !options.for_each_at_once(merges, |merge| merge.perform(compare)) {
+            return;
+        }
+        places.live = places.live.other();
+        sorted_len = sorted_len.saturating_mul(2);
+    }
+}
+
+/// The pieces of a pass that merges neighbouring runs of `run_len` items.
+fn merges<'a, T>(
+    mut from: &'a mut [T],
+    mut to: &'a mut [MaybeUninit<T>],
+    run_len: usize,
+    piece_len: usize,
+    compare: &impl Fn(&T, &T) -> Ordering,
+) -> Vec<Merge<'a, T>> {
+    let mut merges = Vec::new();
+    while !from.is_empty() {
+        let left_len = run_len.min(from.len());
+        let (left, rest) = from.split_at_mut(left_len);
+        let right_len = run_len.min(rest.len());
+        let (right, rest) = rest.split_at_mut(right_len);
+        let (out, out_rest) = to.split_at_mut(left_len + right_len);
+        split(Merge { left, right, out }, piece_len, compare, &mut merges);
+        (from, to) = (rest, out_rest);
+    }
+    merges
+}
+
+/// Where the items are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Slice,
+    Second,
+}
+
+impl Place {
+    fn other(self) -> Self {
+        match self {
+            Self::Slice => Self::Second,
+            Self::Second => Self::Slice,
+        }
+    }
+}
+
+/// The slice and the second place; copies the items back when it is dropped.
+struct Places<'a, T> {
+    items: *mut T,
+    len: usize,
+    second: Vec<MaybeUninit<T>>,
+    live: Place,
+    borrowed: std::marker::PhantomData<&'a mut [T]>,
+}
+
+impl<'a, T> Places<'a, T> {
+    fn new(items: &'a mut [T]) -> Self {
+        Self {
+            len: items.len(),
+            items: items.as_mut_ptr(),
+            second: Vec::with_capacity(items.len()),
+            live: Place::Slice,
+            borrowed: std::marker::PhantomData,
+        }
+    }
+
+    /// The place that holds the items, and the other one.
+    fn views(&mut self) -> (&mut [T], &mut [MaybeUninit<T>]) {
+        let second = self.second.as_mut_ptr().cast::<T>();
+        let (from, to) = match self.live {
+            Place::Slice => (self.items, second),
+            Place::Second => (second, self.items),
+        };
+        // SAFETY: all `len` items are there, and `self` is borrowed for as long as the view lives.
+        let from = unsafe { slice::from_raw_parts_mut(from, self.len) };
+        // SAFETY: room for `len` items, apart from `from`; what is in it need not be valid.
+        let to = unsafe { slice::from_raw_parts_mut(to.cast(), self.len) };
+        (from, to)
+    }
+}
+
+impl<T> Drop for Places<'_, T> {
+    fn drop(&mut self) {
+        if self.live == Place::Second {
+            let second = self.second.as_ptr().cast::<T>();
+            // SAFETY: the items are in the second place and nowhere else; the slice has room for them.
+            unsafe { ptr::copy_nonoverlapping(second, self.items, self.len) };
+        }
+    }
+}
+
+/// So that runners that fall behind leave something to others.
+const PIECES_PER_RUNNER: usize = 8;
+/// Shorter pieces take less than handing them out.
+const PIECE_LEN_MIN: usize = 2_048;

@@ -1,0 +1,94 @@
+//! Quicksort down to segments for which the standard library takes over; in place.
+//!
+//! The slice is parted around good pivots, in rounds, until there are a few segments for each runner. Items
+//! move by swapping, so a comparison that panics loses none.
+
+use crate::parallel::consumer::Ending;
+use crate::parallel::options::Options;
+use crate::parallel::sort::estimate;
+use crate::parallel::sort::part::{SAMPLE_LEN, part, pivot_to_front};
+use crate::sync::{Mutex, into_inner, lock};
+use std::cmp::{Ordering, Reverse};
+
+/// Sorts. Returns early, with the items in some order, when the call is cancelled.
+pub(super) fn sort<T: Send, E: Ending>(
+    items: &mut [T],
+    compare: &(impl Fn(&T, &T) -> Ordering + Sync),
+    options: &Options<'_, E>,
+) {
+    if !options.may_share() || !estimate::sorting_pays(items, compare) {
+        return items.sort_unstable_by(compare);
+    }
+    let runners = options.runners(estimate::workers());
+    let len_max = (items.len() / (runners * SEGMENTS_PER_RUNNER)).max(SAMPLE_LEN);
+    let (mut long, mut segments) = (vec![items], Vec::new());
+    while !long.is_empty() {
+        let parted = Mutex::new(Vec::new());
+        let complete = options.for_each_at_once(long, |segment| {
+            let segments = part_around_middle(segment, compare);
+            lock(&parted).extend(segments);
+        });
+        if !complete {
+            return;
+        }
+        (long, segments) = sort_out(into_inner(parted), segments, len_max);
+    }
+    // The longest first: the last ones even out who ends when.
+    segments.sort_by_key(|segment| Reverse(segment.len()));
+    options.for_each_at_once(segments, |segment| segment.sort_unstable_by(compare));
+}
+
+/// A segment on its way.
+enum Parted<'a, T> {
+    /// To be looked at again.
+    Even(&'a mut [T]),
+    /// No good pivot was found; the standard library knows what to do.
+    Uneven(&'a mut [T]),
+}
+
+/// Adds to `segments` what needs no more parting, and returns what does.
+fn sort_out<'a, T>(
+    parted: Vec<Parted<'a, T>>,
+    mut segments: Vec<&'a mut [T]>,
+    len_max: usize,
+) -> (Vec<&'a mut [T]>, Vec<&'a mut [T]>) {
+    let mut long = Vec::new();
+    for parted in parted {
+        match parted {
+            Parted::Even(segment) if segment.len() > len_max => long.push(segment),
+            Parted::Even(segment) | Parted::Uneven(segment) => segments.push(segment),
+        }
+    }
+    (long, segments)
+}
+
+/// Parts a segment in two; items equal to the pivot, if there are many, are in their place already.
+fn part_around_middle<'a, T>(
+    segment: &'a mut [T],
+    compare: &impl Fn(&T, &T) -> Ordering,
+) -> [Parted<'a, T>; 2] {
+    let len = segment.len();
+    pivot_to_front(segment, SAMPLE_LEN / 2, compare);
+    let (pivot, rest) = segment.split_first_mut().expect("a segment is long");
+    let below = part(rest, |item| compare(item, pivot) == Ordering::Less);
+    segment.swap(0, below);
+    let (left, right) = segment.split_at_mut(below);
+    let (pivot, mut right) = right.split_first_mut().expect("the pivot is there");
+    if below < len / UNEVEN_PART {
+        let equal = part(right, |item| compare(pivot, item) != Ordering::Less);
+        right = &mut right[equal..];
+    }
+    let uneven = left.len().max(right.len()) > len - len / UNEVEN_PART;
+    [left, right].map(|segment| {
+        if uneven {
+            Parted::Uneven(segment)
+        } else {
+            Parted::Even(segment)
+        }
+    })
+}
+
+/// So that the last segments even out who ends when.
+const SEGMENTS_PER_RUNNER: usize = 4;
+/// A part smaller than one in this many is a sign of many equal items, or of a bad pivot.
+const UNEVEN_PART: usize = 8;

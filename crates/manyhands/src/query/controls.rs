@@ -1,0 +1,184 @@
+//! What can be set for a whole query, and the explanation of what that comes to.
+
+use crate::cancel::Token;
+use crate::parallel::consumer::{Cancellable, Uncancellable};
+use crate::query::Query;
+use crate::query::explain::{Decision, Explanation};
+use crate::query::order::{Order, Ordered, Unordered};
+use crate::query::pipeline::Pipeline;
+use crate::query::run::{Control, ExecutionMode, Fixed, Merge, Settings};
+use crate::runtime::{Runtime, current};
+use std::marker::PhantomData;
+
+/// Settings hold for the whole query, wherever in the chain they are made. Of two of the same kind the
+/// later one holds; a second token, or a second `deterministic`, is a type error.
+impl<'a, P, O, E> Query<'a, P, O, E> {
+    /// Keeps the source's order from here on, which is the default.
+    #[doc(alias = "AsOrdered")]
+    pub fn ordered(self) -> Query<'a, P, Ordered, E> {
+        self.with_order()
+    }
+
+    /// Gives up the source's order from here on: items are given as they are made, and operators that need
+    /// an order are gone.
+    ///
+    /// What has been gathered on the way still has the order it had.
+    ///
+    /// # Examples
+    /// An unordered query has no first items:
+    /// ```compile_fail,E0599
+    /// use manyhands::query::prelude::*;
+    /// let firsts = (0..10).into_par_query().unordered().take(3);
+    /// ```
+    /// It has some items:
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let some = (0..10).into_par_query().unordered().take_any(3).to_vec();
+    /// assert_eq!(some.len(), 3);
+    /// ```
+    #[doc(alias = "AsUnordered")]
+    pub fn unordered(self) -> Query<'a, P, Unordered, E> {
+        self.with_order()
+    }
+
+    /// At most `count` runners at once. With 1 the query runs on the calling thread, in order.
+    ///
+    /// # Panics
+    /// If `count` is 0.
+    #[doc(alias = "WithDegreeOfParallelism")]
+    #[doc(alias = "num_threads")]
+    pub fn degree_of_parallelism(mut self, count: usize) -> Self {
+        assert!(count > 0, "a degree of parallelism is at least 1");
+        self.settings.degree = Some(count);
+        self
+    }
+
+    /// When other workers are let in.
+    #[doc(alias = "WithExecutionMode")]
+    pub fn execution_mode(mut self, mode: ExecutionMode) -> Self {
+        self.settings.mode = mode;
+        self
+    }
+
+    /// How many items are kept ready when the query is iterated. Other results do not depend on it.
+    #[doc(alias = "WithMergeOptions")]
+    pub fn merge(mut self, merge: Merge) -> Self {
+        self.settings.merge = merge;
+        self
+    }
+
+    /// Runs on this runtime instead of the current one.
+    #[doc(alias = "TaskScheduler")]
+    #[doc(alias = "install")]
+    pub fn runtime<'b>(self, runtime: &'b Runtime) -> Query<'b, P, O, E>
+    where
+        'a: 'b,
+    {
+        Query {
+            pipeline: self.pipeline,
+            settings: Settings {
+                runtime: Some(runtime),
+                ..self.settings
+            },
+            ending: self.ending,
+            order: PhantomData,
+        }
+    }
+
+    fn with_order<Q>(self) -> Query<'a, P, Q, E> {
+        Query {
+            pipeline: self.pipeline,
+            settings: self.settings,
+            ending: self.ending,
+            order: PhantomData,
+        }
+    }
+
+    fn with_ending<F>(self, ending: impl FnOnce(E) -> F) -> Query<'a, P, O, F> {
+        Query {
+            pipeline: self.pipeline,
+            settings: self.settings,
+            ending: ending(self.ending),
+            order: PhantomData,
+        }
+    }
+}
+
+impl<'a, P, O> Query<'a, P, O, Uncancellable> {
+    /// Ends the query early when the token is cancelled. Every result then is a `Result`, and
+    /// [`Cancelled`](crate::cancel::Cancelled) after a cancellation.
+    ///
+    /// Closures that run are not interrupted; the token is looked at before each item of the source.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{cancel, query::prelude::*};
+    /// let source = cancel::Source::new();
+    /// source.cancel();
+    /// let sum = (0..10_u32).into_par_query().cancellation(&source.token()).sum::<u32>();
+    /// assert!(sum.is_err());
+    /// ```
+    #[doc(alias = "WithCancellation")]
+    pub fn cancellation(self, token: &Token) -> Query<'a, P, O, Cancellable<'_>> {
+        self.with_ending(|_| Cancellable(token))
+    }
+}
+
+impl<'a, P, O> Query<'a, P, O, Fixed<Uncancellable>> {
+    /// As above.
+    pub fn cancellation(self, token: &Token) -> Query<'a, P, O, Fixed<Cancellable<'_>>> {
+        self.with_ending(|_| Fixed(Cancellable(token)))
+    }
+}
+
+impl<'a, P, O, E: Plain> Query<'a, P, O, E> {
+    /// Makes reductions group their values by the source alone, so that floating-point results repeat bit
+    /// for bit, whatever the number of workers.
+    ///
+    /// # Cost
+    /// At most 1,024 partial results, and none of the query's usual block sizes; a few percent.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let roots = || (0..100_000_u32).into_par_query().map(|n| f64::from(n).sqrt());
+    /// let once: f64 = roots().deterministic().sum();
+    /// let again: f64 = roots().deterministic().degree_of_parallelism(1).sum();
+    /// assert_eq!(once.to_bits(), again.to_bits());
+    /// ```
+    pub fn deterministic(self) -> Query<'a, P, O, Fixed<E>> {
+        self.with_ending(Fixed)
+    }
+}
+
+/// Not [`Fixed`] yet. Sealed.
+pub trait Plain {}
+impl Plain for Uncancellable {}
+impl Plain for Cancellable<'_> {}
+
+impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
+    /// What the query will do, and why, in words.
+    #[must_use]
+    pub fn explain(&self) -> Explanation {
+        let mut explanation = Explanation::new(self.decision());
+        self.pipeline.explain(&mut explanation);
+        explanation
+    }
+
+    fn decision(&self) -> Decision {
+        let settings = &self.settings;
+        let workers = || match settings.runtime {
+            Some(runtime) => runtime.workers(),
+            None => current::with_runtime(|runtime| runtime.idle.limit()),
+        };
+        match (settings.mode, settings.degree) {
+            (ExecutionMode::Sequential, _) => {
+                Decision::Sequential("its execution mode is sequential")
+            }
+            (_, Some(1)) => Decision::Sequential("the degree of parallelism is 1"),
+            (ExecutionMode::Parallel, _) => Decision::Parallel("its execution mode is parallel"),
+            _ if workers() == 1 => Decision::Sequential("the runtime has one worker"),
+            _ => Decision::WhileRunning,
+        }
+    }
+}

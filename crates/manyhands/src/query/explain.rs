@@ -1,0 +1,99 @@
+//! What a query will do, in words: whether it may run in parallel, and where it gathers items on the way.
+
+use std::fmt;
+
+/// What a query will do; made by [`Query::explain`](crate::query::Query::explain). Prints as text.
+///
+/// # Examples
+/// ```
+/// use manyhands::query::prelude::*;
+/// let numbers = [3, 1, 2];
+/// let query = numbers.par_query().filter(|n| **n > 1).enumerate().degree_of_parallelism(1);
+/// let explanation = query.explain();
+/// assert!(explanation.is_sequential());
+/// assert_eq!(
+///     explanation.to_string(),
+///     "sequential, because the degree of parallelism is 1: items, filter; gathered; enumerate"
+/// );
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    decision: Decision,
+    text: String,
+}
+
+/// Whether a query is shared with other workers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decision {
+    Sequential(&'static str),
+    Parallel(&'static str),
+    WhileRunning,
+}
+
+impl Explanation {
+    pub(crate) fn new(decision: Decision) -> Self {
+        Self {
+            decision,
+            text: String::new(),
+        }
+    }
+
+    /// Whether it is already clear that the query runs on the calling thread alone.
+    #[must_use]
+    pub fn is_sequential(&self) -> bool {
+        matches!(self.decision, Decision::Sequential(_))
+    }
+
+    /// Why the query runs as it does.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        match self.decision {
+            Decision::Sequential(reason) | Decision::Parallel(reason) => reason,
+            Decision::WhileRunning => "what is left is weighed against what sharing costs",
+        }
+    }
+
+    /// Where the items come from.
+    pub(crate) fn source(&mut self, name: &str) {
+        self.text.push_str(name);
+    }
+
+    /// An operator that runs in one loop with what is before it.
+    pub(crate) fn fused(&mut self, name: &str) {
+        self.text.push_str(", ");
+        self.text.push_str(name);
+    }
+
+    /// All items so far are put into memory before the next operator sees the first.
+    pub(crate) fn gathered(&mut self) {
+        self.text.push_str("; gathered; ");
+    }
+
+    /// An operator that needs positions; they are free if the pipeline below has them.
+    pub(crate) fn by_position(&mut self, name: &str, is_free: bool) {
+        if is_free {
+            self.fused(name);
+        } else {
+            self.gathered();
+            self.text.push_str(name);
+        }
+    }
+
+    /// A second input.
+    pub(crate) fn operand(&mut self, explain: impl FnOnce(&mut Self)) {
+        self.text.push_str(" (");
+        explain(self);
+        self.text.push(')');
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let how = match self.decision {
+            Decision::Sequential(_) => "sequential",
+            Decision::Parallel(_) => "parallel",
+            Decision::WhileRunning => "decided while running",
+        };
+        write!(f, "{how}, because {}: {}", self.reason(), self.text)
+    }
+}

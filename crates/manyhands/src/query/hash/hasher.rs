@@ -1,0 +1,129 @@
+//! A fast hash function with a secret of its own for each query.
+//!
+//! Each word is multiplied to twice its width with the secret, and the halves are folded together (Yi,
+//! *wyhash*, 2019). It spreads keys well, and who does not know the secret cannot easily choose keys that
+//! collide; but it is no cryptographic hash, and promises nothing against someone who can measure.
+
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+
+/// The secret of a query.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Secret {
+    start: u64,
+    factor: u64,
+}
+
+impl Secret {
+    pub(crate) fn new() -> Self {
+        let random = RandomState::new();
+        Self {
+            start: random.hash_one(0),
+            // Odd, so that no bit of a word is lost.
+            factor: random.hash_one(1) | 1,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn hash<K: Hash>(self, key: &K) -> u32 {
+        let mut folding = Folding {
+            state: self.start,
+            factor: self.factor,
+        };
+        key.hash(&mut folding);
+        (folding.finish() >> 32) as u32
+    }
+}
+
+/// The hash of a key in the making.
+struct Folding {
+    state: u64,
+    factor: u64,
+}
+
+impl Folding {
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "takes the halves apart")]
+    fn fold(&mut self, word: u64) {
+        let product = u128::from(self.state ^ word) * u128::from(self.factor);
+        self.state = product as u64 ^ (product >> 64) as u64;
+    }
+}
+
+impl Hasher for Folding {
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.state
+    }
+
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks();
+        for &word in words {
+            self.fold(u64::from_le_bytes(word));
+        }
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        // With the length, so that zeros at the end count.
+        self.fold(u64::from_le_bytes(last) ^ (bytes.len() as u64) << 56);
+    }
+
+    #[inline]
+    fn write_u8(&mut self, word: u8) {
+        self.fold(word.into());
+    }
+
+    #[inline]
+    fn write_u16(&mut self, word: u16) {
+        self.fold(word.into());
+    }
+
+    #[inline]
+    fn write_u32(&mut self, word: u32) {
+        self.fold(word.into());
+    }
+
+    #[inline]
+    fn write_u64(&mut self, word: u64) {
+        self.fold(word);
+    }
+
+    #[inline]
+    fn write_usize(&mut self, word: usize) {
+        self.fold(word as u64);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Secret;
+    use std::collections::HashSet;
+    use std::hash::Hash;
+
+    /// Ten thousand keys have about as many hashes, and use every part and every low bit alike.
+    fn check<K: Hash>(keys: impl Iterator<Item = K>) {
+        let secret = Secret::new();
+        let hashes: Vec<u32> = keys.take(10_000).map(|key| secret.hash(&key)).collect();
+        assert!(hashes.iter().collect::<HashSet<_>>().len() > 9_980);
+        for shift in [0, 8, 16, 24] {
+            let mut counts = [0; 256];
+            for hash in &hashes {
+                counts[(hash >> shift & 255) as usize] += 1;
+            }
+            assert!(
+                counts.iter().all(|count| (5..120).contains(count)),
+                "{counts:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn keys_that_differ_little_are_spread_well() {
+        check(0_u64..);
+        check((0_u64..).map(|i| i << 40));
+        check((0_u32..).map(|i| i * 1_024));
+        check((0_i16..).map(|i| (i, -i)));
+        check((0..).map(|i| i.to_string()));
+        check((0..).map(|i| format!("a key with the same beginning {i}")));
+        check((0..20_000).map(|len| "\0".repeat(len)));
+    }
+}

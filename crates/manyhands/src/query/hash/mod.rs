@@ -1,0 +1,111 @@
+//! Items by key: groups, sets and joins, by hashing.
+//!
+//! - [`groups`] is for what is smaller than the items it is made of (counts, sums, sets): each runner
+//!   aggregates by itself as long as there are few keys, and hands its items out by hash else.
+//! - [`scatter`] is for what keeps all items (groups, lookups, the inner side of a join): each runner only
+//!   hands its items out by hash, and the parts are put together at the end.
+//!
+//! In both, a part of the keys is looked after by one thread at a time, whoever that is: no step needs
+//! several runners at once. Hashes are 32 bits; the highest eight say which part a key belongs to.
+
+pub(crate) mod buckets;
+pub(crate) mod groups;
+pub(crate) mod hasher;
+pub(crate) mod scatter;
+pub(crate) mod table;
+
+use crate::parallel::consumer::Ending;
+use crate::parallel::map::collect;
+use crate::parallel::options::Options;
+use std::ops::Range;
+
+/// Where in the order an item stands: the first position of the run it came in, and its number there. A run
+/// is a sequence of blocks that follow each other, on one runner.
+pub(crate) type Place = (u64, u32);
+
+/// An item on its way to its group.
+#[derive(Debug)]
+pub(crate) struct Row<K, V> {
+    pub(crate) key: K,
+    pub(crate) value: V,
+    pub(crate) hash: u32,
+    /// Number within its run.
+    pub(crate) index: u32,
+}
+
+/// Numbers the items of a runner.
+#[derive(Debug)]
+pub(crate) struct Places {
+    run: u64,
+    number: u32,
+    /// The block being consumed.
+    block: Range<u64>,
+}
+
+impl Places {
+    pub(crate) fn new() -> Self {
+        Self {
+            run: 0,
+            number: 0,
+            block: 0..0,
+        }
+    }
+
+    /// Goes on with the items of this block.
+    pub(crate) fn enter(&mut self, block: Range<u64>) {
+        if block.start != self.block.end || self.number > RUN_LEN_MAX {
+            (self.run, self.number) = (block.start, 0);
+        }
+        self.block = block;
+    }
+
+    /// The first position of the run.
+    pub(crate) fn run(&self) -> u64 {
+        self.run
+    }
+
+    /// The next item's place.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Place {
+        if self.number == u32::MAX {
+            self.go_on();
+        }
+        self.number += 1;
+        (self.run, self.number)
+    }
+
+    /// More items than a run has numbers for: goes on under the number of the block's next position, which is
+    /// nobody else's.
+    #[cold]
+    fn go_on(&mut self) {
+        self.run = self.run.max(self.block.start) + 1;
+        self.number = 0;
+        assert!(
+            self.run < self.block.end,
+            "a position gives at most 2³² items where they are told apart by key"
+        );
+    }
+}
+
+/// The part of a spread that a hash belongs to.
+fn part_of(hash: u32) -> usize {
+    (hash >> (u32::BITS - PART_BITS)) as usize
+}
+
+/// What becomes of each part, in their order. After a cancellation some may be missing.
+pub(crate) fn map_parts<P: Send, R: Send, E: Ending>(
+    parts: Vec<P>,
+    options: &Options<'_, E>,
+    map: impl Fn(P) -> R + Sync,
+) -> Vec<R> {
+    if parts.len() <= 1 {
+        return parts.into_iter().map(map).collect();
+    }
+    collect(parts, options, options.ending(), |_, part| Some(map(part))).unwrap_or_default()
+}
+
+/// After so many items a new run is begun with the next block.
+const RUN_LEN_MAX: u32 = 1 << 31;
+const PART_BITS: u32 = 8;
+/// Enough for each part of a million groups to stay in a processor's own cache.
+const PARTS: usize = 1 << PART_BITS;

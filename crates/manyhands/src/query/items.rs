@@ -1,0 +1,180 @@
+//! Items by position as a pipeline: how every query that knows its positions is driven.
+//!
+//! Unsafe: positions are passed on to their source, each once.
+
+use crate::parallel::consumer::Consumer;
+use crate::parallel::engine::{Indexed, drive};
+use crate::parallel::options::Grouping;
+use crate::parallel::source::leaves::drive_leaves;
+use crate::parallel::source::owned::OwnedItems;
+use crate::query::explain::Explanation;
+use crate::query::pipeline::{Pipeline, Positional};
+use crate::query::run::{Bottom, Control, Run};
+use crate::query::terminal::collect::gather;
+
+/// The positions of a source from some position on. Those that were not driven when this is dropped are
+/// discarded.
+#[derive(Debug)]
+pub struct Items<S: Indexed> {
+    /// `None` when it was given away.
+    source: Option<S>,
+    next: u64,
+    name: &'static str,
+}
+
+impl<S: Indexed> Items<S> {
+    pub(crate) fn new(source: S, name: &'static str) -> Self {
+        Self {
+            source: Some(source),
+            next: 0,
+            name,
+        }
+    }
+
+    /// The source, unless it was given away.
+    pub(crate) fn source(&self) -> Option<&S> {
+        self.source.as_ref()
+    }
+
+    /// The number of positions left.
+    pub(crate) fn len(&self) -> u64 {
+        self.source
+            .as_ref()
+            .map_or(0, |source| source.len() - self.next)
+    }
+
+    /// The source, none of whose positions was asked for. Whoever takes it must ask for all of them.
+    pub(crate) fn release(mut self) -> S {
+        assert!(
+            self.next == 0,
+            "positions are released before any is driven"
+        );
+        self.source.take().expect("given away once")
+    }
+
+    /// As [`Pipeline::drive`].
+    #[inline]
+    pub(crate) fn drive<C: Consumer<S::Item>, E: Control>(
+        &mut self,
+        most: u64,
+        consumer: &C,
+        run: &Run<'_, E>,
+    ) -> u64 {
+        let count = self.len().min(most);
+        let start = self.next;
+        let Some(source) = &self.source else { return 0 };
+        self.next = start + count;
+        let span = Span {
+            source,
+            start,
+            len: count,
+        };
+        let bottom = Bottom {
+            consumer,
+            ending: run.ending,
+        };
+        match E::GROUPING {
+            Grouping::Any => drive(&span, &bottom, &run.plan()),
+            Grouping::Fixed => drive_leaves(&span, &bottom, &run.plan()),
+        }
+        count
+    }
+}
+
+impl<T: Send> Items<OwnedItems<T>> {
+    /// Items in memory.
+    pub(crate) fn of_vec(items: Vec<T>) -> Self {
+        Self::new(OwnedItems::new(items), "vector")
+    }
+}
+
+impl<S: Indexed> Drop for Items<S> {
+    fn drop(&mut self) {
+        if let Some(source) = &self.source
+            && self.next < source.len()
+        {
+            // SAFETY: positions from `next` on were not asked for, and are not after this.
+            unsafe { source.discard(self.next, source.len()) };
+        }
+    }
+}
+
+impl<P: Positional> Pipeline for Items<P> {
+    type Item = P::Item;
+    type Positions = P;
+    const IS_POSITIONAL: bool = true;
+
+    #[inline]
+    fn drive<C: Consumer<P::Item>, E: Control>(
+        &mut self,
+        most: u64,
+        consumer: &C,
+        run: &Run<'_, E>,
+    ) -> u64 {
+        self.drive(most, consumer, run)
+    }
+
+    fn into_positions<E: Control>(self, _most: u64, _run: &Run<'_, E>) -> Self {
+        self
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        explanation.source(self.name);
+    }
+}
+
+/// Some of a source's positions.
+struct Span<'a, S> {
+    source: &'a S,
+    start: u64,
+    len: u64,
+}
+
+// SAFETY: positions are passed on one to one.
+unsafe impl<S: Indexed> Indexed for Span<'_, S> {
+    type Item = S::Item;
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    #[inline]
+    unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = S::Item> {
+        // SAFETY: as promised by the caller.
+        unsafe { self.source.block(self.start + start, self.start + end) }
+    }
+
+    unsafe fn discard(&self, start: u64, end: u64) {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            self.source.discard(self.start + start, self.start + end);
+        }
+    }
+}
+
+/// The positions of a source each of which may give any number of items.
+#[derive(Debug)]
+pub struct Pieces<S: Indexed>(pub(crate) Items<S>);
+
+impl<S: Indexed<Item: Send> + Send> Pipeline for Pieces<S> {
+    type Item = S::Item;
+    type Positions = OwnedItems<S::Item>;
+    const IS_POSITIONAL: bool = false;
+
+    fn drive<C: Consumer<S::Item>, E: Control>(
+        &mut self,
+        most: u64,
+        consumer: &C,
+        run: &Run<'_, E>,
+    ) -> u64 {
+        self.0.drive(most, consumer, run)
+    }
+
+    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        gather(self, most, run)
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        explanation.source(self.0.name);
+    }
+}

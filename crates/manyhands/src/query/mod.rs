@@ -1,0 +1,188 @@
+//! Parallel queries: chains of operators over anything that has items, with results in order unless that is
+//! given up.
+//!
+//! A query is lazy: nothing happens until it is ended by asking for a result. Then whoever claims a block of
+//! its source takes the block's items through all operators in one loop. Short queries run on the calling
+//! thread, and cost next to nothing more than an iterator; see [`parallel`](crate::parallel) for when others
+//! are let in.
+//!
+//! # Examples
+//! ```
+//! use manyhands::query::prelude::*;
+//!
+//! let lines = ["many hands", "make light work"];
+//! let lengths: usize = lines.par_query().flat_map(|line| line.split(' ')).map(str::len).sum();
+//! assert_eq!(lengths, 22);
+//!
+//! let firsts = (0..1_000_000_u32).into_par_query().filter(|n| n % 7 == 3).take(3).to_vec();
+//! assert_eq!(firsts, [3, 10, 17]);
+//! ```
+//!
+//! # Order
+//! A query keeps its source's order, which costs next to nothing here. [`unordered`](Query::unordered) gives
+//! it up from there on, in the type: operators that need an order (`take`, `skip`, `zip`, `rev`, `first` …)
+//! exist on [`Ordered`] queries only; unordered ones have `take_any` and its like.
+//!
+//! # Operators
+//! All are lazy. *Fused* ones run in one loop with their neighbours and cost nothing of their own. Those *by
+//! place* are fused too where places are known: over slices, vectors, arrays and ranges, as long as nothing
+//! before them adds or removes items. Elsewhere what is before them is gathered in memory first, in
+//! parallel. [`explain`](Query::explain) says where that happens.
+//!
+//! | operator | LINQ | order | how |
+//! |---|---|---|---|
+//! | `map`, `inspect`, `copied`, `cloned` | Select, Cast | kept; places too | fused |
+//! | `filter`, `filter_map`, `flat_map`, `flatten` | Where, OfType, SelectMany | kept | fused |
+//! | `chain` | Concat, Append | left, then right; places too | fused |
+//! | `default_if_empty` | DefaultIfEmpty | kept; places too | fused |
+//! | `enumerate`, `zip`, `rev`, `step_by`, `chunks` | Index, Zip, Reverse, –, Chunk | ordered only | by place |
+//! | `take`, `skip`, `take_last`, `skip_last` | Take, Skip, TakeLast, SkipLast | ordered only | by place; elsewhere `take` gathers no block above the last it needs |
+//! | `take_while`, `map_while` | TakeWhile | ordered only | gathers up to the first failure; starts no block above it |
+//! | `skip_while` | SkipWhile | ordered only | gathers; the caller tests what is skipped |
+//! | `windows` | – | kept; places too | fused, over slices |
+//! | `take_any`, `skip_any` | Take, Skip | unordered only | fused; a shared count |
+//! | `order_by`, `order_with`, `order`, `then_by` …, `…_descending` | OrderBy, ThenBy, Order | begins an order; stable | gathers with keys; sorts once |
+//! | `distinct`, `union`, `intersect`, `except`, `…_by` | Distinct, Union, Intersect, Except | kept; the first of equal items | gathers the different ones |
+//! | `group_by`, `aggregate_by` | GroupBy, AggregateBy | by first items; items in order | gathers |
+//! | `count_by`, `fold_by` | CountBy, AggregateBy | by first items; folded in any order | gathers the groups |
+//! | `join`, `left_join`, `group_join` | Join, LeftJoin, GroupJoin | kept; then the other's | gathers the other side; fused |
+//! | `sequential`, `parallel` | AsSequential, AsParallel | kept | in steps of bounded memory |
+//!
+//! | ends with | LINQ | which item, which order | stops early |
+//! |---|---|---|---|
+//! | `collect`, `to_vec`, `collect_into` | ToArray, ToList, ToDictionary, ToHashSet | in order; the last of equal keys | at the first error, into a `Result` or `Option` |
+//! | `partition`, `unzip` | – | in order | |
+//! | `to_lookup` | ToLookup | keys by first items; items in order | |
+//! | `for_each`, `try_for_each`, `try_map` | ForAll | bodies in any order, results of `try_map` in order | after a failure |
+//! | `count`, `sum`, `checked_sum`, `average` | Count, Sum, Average | values of blocks in order | |
+//! | `reduce`, `fold` | Aggregate | in order, grouped as it happens or, `deterministic`, by the source | |
+//! | `min`, `max`, `…_by`, `…_by_key` | Min, Max, MinBy, MaxBy | the first of equal smallest, the last of equal largest | |
+//! | `any`, `all`, `contains`, `find_any` | Any, All, Contains, First | any | at the first find |
+//! | `first`, `find`, `find_map`, `position`, `element_at` | First, ElementAt | ordered only: the first | starts no block above the lowest find |
+//! | `last` | Last | ordered only | by place: makes one item |
+//! | `single` | Single | | at the second item |
+//! | `sequence_equal` | SequenceEqual | ordered only | at the first difference |
+//! | `into_iter`, `stream` | GetEnumerator | in order | when dropped |
+//! | `map_async` | – | in order, or as they end if unordered | when dropped |
+//!
+//! # Failures
+//! A panic in an operator's closure does not kill a worker: no further blocks are started, those that run
+//! end, and then the panic goes on in the caller, with all others as an
+//! [`AggregatePanic`](crate::AggregatePanic) if there were several. Every item is dropped exactly once. A
+//! query with a [`cancellation`](Query::cancellation) token gives a `Result`.
+//!
+//! # For whoever adds an operator
+//! - One that makes one item of each implements `Apply` (`op/apply.rs`), one that makes any number of each
+//!   `Sift` (`op/sift.rs`): an iterator adapter, and a method.
+//! - One that needs the items' places implements `Breaker` (`pipeline.rs`; `op/rev.rs` is the shortest).
+//!   Its `open` asks what is below for `into_positions`, and wraps them in a `Positional` of its own.
+//! - One that needs its whole input, a sort or an aggregation, is a `Breaker` too. Its `open` takes the
+//!   input either as one vector in order, by `gather`, or by the block, by `drive` with a `Consumer` of its
+//!   own: runners consume blocks at the same time, each with a state of its own, and
+//!   `positions.start` says where in the order a block belongs. What it makes it gives back as
+//!   `Items::of_vec`, or as a `Positional` of its own in `Items::new`: a new source. It asks
+//!   `run.is_cancelled()` whether its input was complete. `run.plan()` is how to run loops of its own, with
+//!   `engine::drive`.
+//! - One that ends a query is a method of [`Query`] in `terminal/`, mostly a `Fold` over the items.
+
+#![expect(
+    unnameable_types,
+    reason = "operators' types are what a chain is made of; users name `Query` and `Pipeline`"
+)]
+
+mod controls;
+mod explain;
+mod hash;
+mod items;
+mod op;
+mod order;
+mod pipeline;
+pub mod prelude;
+mod run;
+mod source;
+mod terminal;
+
+pub use explain::Explanation;
+pub use op::{Group, Lookup, Partners};
+pub use order::{Order, Ordered, Unordered};
+pub use pipeline::Pipeline;
+pub use run::{ExecutionMode, Merge};
+pub use source::{
+    FromIter, IntoParQuery, ParQuery, ParQueryMut, ParText, Partitioned, empty, from_iter,
+    from_partitioned, once, repeat_n,
+};
+
+pub use terminal::find::SingleError;
+pub use terminal::from_query::FromQuery;
+pub use terminal::iterate::{Iter, Parallel, Stream, StreamIter};
+pub use terminal::numbers::Number;
+
+use crate::parallel::Uncancellable;
+use crate::query::run::{Run, Settings};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A chain of operators over a source; see [the module](self). Made by [`par_query`](ParQuery::par_query),
+/// [`into_par_query`](IntoParQuery::into_par_query) and [`from_iter`].
+///
+/// `P` is the source with its operators, `O` says whether the order is kept, `E` whether the query can be
+/// cancelled.
+#[doc(alias = "ParallelQuery")]
+#[doc(alias = "ParallelIterator")]
+#[must_use = "a query does nothing until it is ended by asking for a result"]
+pub struct Query<'a, P, O = Ordered, E = Uncancellable> {
+    pipeline: P,
+    settings: Settings<'a>,
+    ending: E,
+    order: PhantomData<O>,
+}
+
+impl<P: Pipeline> Query<'static, P> {
+    pub(crate) fn new(pipeline: P) -> Self {
+        Self {
+            pipeline,
+            settings: Settings::default(),
+            ending: Uncancellable,
+            order: PhantomData,
+        }
+    }
+}
+
+impl<'a, P, O, E> Query<'a, P, O, E> {
+    /// The same query over what `f` makes of its pipeline.
+    pub(crate) fn with<Q>(self, f: impl FnOnce(P) -> Q) -> Query<'a, Q, O, E> {
+        Query {
+            pipeline: f(self.pipeline),
+            settings: self.settings,
+            ending: self.ending,
+            order: PhantomData,
+        }
+    }
+
+    /// The pipeline, and how it is to be run.
+    pub(crate) fn into_run(self) -> (P, Run<'a, E>) {
+        let run = Run {
+            settings: self.settings,
+            ending: self.ending,
+        };
+        (self.pipeline, run)
+    }
+}
+
+impl<P, O, E> fmt::Debug for Query<'_, P, O, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Query")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<P: Pipeline> IntoParQuery for Query<'_, P> {
+    type Item = P::Item;
+    type Pipeline = P;
+
+    /// The query itself, as an operand of another. The other's settings hold for both.
+    fn into_par_query(self) -> Query<'static, P> {
+        Query::new(self.pipeline)
+    }
+}

@@ -1,0 +1,166 @@
+//! Some of the items, whichever come: `take_any`, `skip_any`. For queries without an order.
+//!
+//! # Ordering
+//! The count carries no data, hence Relaxed; the exchange gives each of its steps to one item.
+
+use crate::parallel::consumer::Consumer;
+use crate::parallel::source::owned::OwnedItems;
+use crate::query::Query;
+use crate::query::explain::Explanation;
+use crate::query::items::Items;
+use crate::query::order::Unordered;
+use crate::query::pipeline::Pipeline;
+use crate::query::run::{Control, Run};
+use crate::query::terminal::collect::gather;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use std::ops::Range;
+
+/// See [`Query::take_any`] and [`Query::skip_any`].
+#[derive(Debug)]
+pub struct AnyPart<P> {
+    base: P,
+    which: Which,
+    left: Left,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Which {
+    Take,
+    Skip,
+}
+
+/// How many items are still to be taken, or skipped.
+#[derive(Debug)]
+struct Left(AtomicUsize);
+
+impl Left {
+    /// Claims one; false if there is none.
+    #[inline]
+    fn claim(&self) -> bool {
+        let next = |left: usize| left.checked_sub(1);
+        // Relaxed, both: see the file's header.
+        let claimed = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        claimed.is_ok()
+    }
+
+    fn is_none(&self) -> bool {
+        // Relaxed: see the file's header.
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}
+
+impl<P: Pipeline> Pipeline for AnyPart<P> {
+    type Item = P::Item;
+    type Positions = OwnedItems<P::Item>;
+    const IS_POSITIONAL: bool = false;
+
+    fn drive<C: Consumer<P::Item>, E: Control>(
+        &mut self,
+        most: u64,
+        consumer: &C,
+        run: &Run<'_, E>,
+    ) -> u64 {
+        let claiming = Claiming {
+            consumer,
+            which: self.which,
+            left: &self.left,
+        };
+        self.base.drive(most, &claiming, run)
+    }
+
+    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        gather(self, most, run)
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        self.base.explain(explanation);
+        explanation.fused(match self.which {
+            Which::Take => "take_any",
+            Which::Skip => "skip_any",
+        });
+    }
+}
+
+struct Claiming<'a, C> {
+    consumer: &'a C,
+    which: Which,
+    left: &'a Left,
+}
+
+impl<T, C: Consumer<T>> Consumer<T> for Claiming<'_, C> {
+    type Runner = C::Runner;
+
+    fn start(&self) -> C::Runner {
+        self.consumer.start()
+    }
+
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        runner: &mut C::Runner,
+        positions: Range<u64>,
+        mut items: I,
+    ) {
+        match self.which {
+            Which::Take => {
+                let claimed = std::iter::from_fn(|| {
+                    // Looked at first, so that nothing is made in vain.
+                    if self.left.is_none() {
+                        return None;
+                    }
+                    items.next().filter(|_| self.left.claim())
+                });
+                self.consumer.consume(runner, positions, claimed);
+            }
+            Which::Skip => {
+                let rest = items.skip_while(|_| self.left.claim());
+                self.consumer.consume(runner, positions, rest);
+            }
+        }
+    }
+
+    fn finish(&self, runner: C::Runner) {
+        self.consumer.finish(runner);
+    }
+
+    fn end(&self) -> u64 {
+        if self.which == Which::Take && self.left.is_none() {
+            return 0;
+        }
+        self.consumer.end()
+    }
+
+    fn note_panic(&self) {
+        self.consumer.note_panic();
+    }
+}
+
+impl<'a, P: Pipeline, E: Control> Query<'a, P, Unordered, E> {
+    /// Some `count` items, whichever come first; all if there are fewer.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let some = (0..1000).into_par_query().unordered().filter(|n| n % 2 == 0).take_any(3);
+    /// assert_eq!(some.count(), 3);
+    /// ```
+    #[doc(alias = "Take")]
+    pub fn take_any(self, count: usize) -> Query<'a, AnyPart<P>, Unordered, E> {
+        self.any_part(Which::Take, count)
+    }
+
+    /// All but some `count` items, whichever come first.
+    #[doc(alias = "Skip")]
+    pub fn skip_any(self, count: usize) -> Query<'a, AnyPart<P>, Unordered, E> {
+        self.any_part(Which::Skip, count)
+    }
+
+    fn any_part(self, which: Which, count: usize) -> Query<'a, AnyPart<P>, Unordered, E> {
+        self.with(|base| AnyPart {
+            base,
+            which,
+            left: Left(AtomicUsize::new(count)),
+        })
+    }
+}

@@ -1,0 +1,251 @@
+//! Operators that make one item of each: `map`, `inspect`, `copied`, `cloned`.
+//!
+//! They keep positions, so a chain of them over a vector still writes its results in place.
+//!
+//! Unsafe: passes positions on.
+
+use crate::parallel::consumer::Consumer;
+use crate::parallel::engine::Indexed;
+use crate::query::Query;
+use crate::query::explain::Explanation;
+use crate::query::items::Items;
+use crate::query::order::Order;
+use crate::query::pipeline::{Pipeline, Positional};
+use crate::query::run::{Control, Run};
+use std::ops::Range;
+
+/// Makes one item of each.
+pub trait Apply<T>: Send + Sync {
+    /// What it makes.
+    type Output: Send;
+
+    /// For the explanation.
+    const NAME: &'static str;
+
+    /// Makes one item.
+    fn apply(&self, item: T) -> Self::Output;
+}
+
+/// A pipeline with `A` applied to each item; also positional items, and what a consumer is given.
+#[derive(Debug)]
+pub struct Applied<P, A> {
+    base: P,
+    apply: A,
+}
+
+impl<P, A> Applied<P, A> {
+    pub(super) fn new(base: P, apply: A) -> Self {
+        Self { base, apply }
+    }
+}
+
+impl<P: Pipeline, A: Apply<P::Item>> Pipeline for Applied<P, A> {
+    type Item = A::Output;
+    type Positions = Applied<P::Positions, A>;
+    const IS_POSITIONAL: bool = P::IS_POSITIONAL;
+
+    #[inline]
+    fn drive<C: Consumer<A::Output>, E: Control>(
+        &mut self,
+        most: u64,
+        consumer: &C,
+        run: &Run<'_, E>,
+    ) -> u64 {
+        let consumer = Applying {
+            consumer,
+            apply: &self.apply,
+        };
+        self.base.drive(most, &consumer, run)
+    }
+
+    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        let base = self.base.into_positions(most, run).release();
+        Items::new(
+            Applied {
+                base,
+                apply: self.apply,
+            },
+            A::NAME,
+        )
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        self.base.explain(explanation);
+        explanation.fused(A::NAME);
+    }
+}
+
+// SAFETY: positions are passed on one to one.
+unsafe impl<S: Indexed, A: Apply<S::Item>> Indexed for Applied<S, A> {
+    type Item = A::Output;
+
+    fn len(&self) -> u64 {
+        self.base.len()
+    }
+
+    #[inline]
+    unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = A::Output> {
+        // SAFETY: as promised by the caller.
+        let items = unsafe { self.base.block(start, end) };
+        items.map(|item| self.apply.apply(item))
+    }
+
+    #[inline]
+    unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = A::Output> {
+        // SAFETY: as promised by the caller.
+        let items = unsafe { self.base.block_backwards(start, end) };
+        items.map(|item| self.apply.apply(item))
+    }
+
+    unsafe fn discard(&self, start: u64, end: u64) {
+        // SAFETY: as promised by the caller.
+        unsafe { self.base.discard(start, end) };
+    }
+}
+
+// SAFETY: one item is made of each.
+unsafe impl<S: Positional, A: Apply<S::Item>> Positional for Applied<S, A> {}
+
+struct Applying<'a, C, A> {
+    consumer: &'a C,
+    apply: &'a A,
+}
+
+impl<T, A: Apply<T>, C: Consumer<A::Output>> Consumer<T> for Applying<'_, C, A> {
+    type Runner = C::Runner;
+
+    #[inline]
+    fn start(&self) -> C::Runner {
+        self.consumer.start()
+    }
+
+    #[inline]
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        runner: &mut C::Runner,
+        positions: Range<u64>,
+        items: I,
+    ) {
+        let items = items.map(|item| self.apply.apply(item));
+        self.consumer.consume(runner, positions, items);
+    }
+
+    #[inline]
+    fn finish(&self, runner: C::Runner) {
+        self.consumer.finish(runner);
+    }
+
+    #[inline]
+    fn end(&self) -> u64 {
+        self.consumer.end()
+    }
+
+    fn note_panic(&self) {
+        self.consumer.note_panic();
+    }
+}
+
+/// See [`Query::map`].
+#[derive(Debug)]
+pub struct Map<F>(F);
+
+impl<T, R: Send, F: Fn(T) -> R + Send + Sync> Apply<T> for Map<F> {
+    type Output = R;
+    const NAME: &'static str = "map";
+
+    #[inline]
+    fn apply(&self, item: T) -> R {
+        (self.0)(item)
+    }
+}
+
+/// See [`Query::inspect`].
+#[derive(Debug)]
+pub struct Inspect<F>(F);
+
+impl<T: Send, F: Fn(&T) + Send + Sync> Apply<T> for Inspect<F> {
+    type Output = T;
+    const NAME: &'static str = "inspect";
+
+    #[inline]
+    fn apply(&self, item: T) -> T {
+        (self.0)(&item);
+        item
+    }
+}
+
+/// See [`Query::copied`].
+#[derive(Debug)]
+pub struct Copied;
+
+impl<T: Copy + Send> Apply<&T> for Copied {
+    type Output = T;
+    const NAME: &'static str = "copied";
+
+    #[inline]
+    fn apply(&self, item: &T) -> T {
+        *item
+    }
+}
+
+/// See [`Query::cloned`].
+#[derive(Debug)]
+pub struct Cloned;
+
+impl<T: Clone + Send> Apply<&T> for Cloned {
+    type Output = T;
+    const NAME: &'static str = "cloned";
+
+    #[inline]
+    fn apply(&self, item: &T) -> T {
+        item.clone()
+    }
+}
+
+impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+    /// Makes a new item of each.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let squares = [1, 2, 3].par_query().map(|n| n * n).to_vec();
+    /// assert_eq!(squares, [1, 4, 9]);
+    /// ```
+    #[doc(alias = "Select")]
+    pub fn map<R: Send, F: Fn(P::Item) -> R + Send + Sync>(
+        self,
+        map: F,
+    ) -> Query<'a, Applied<P, Map<F>>, O, E> {
+        self.apply(Map(map))
+    }
+
+    /// Looks at each item on its way.
+    pub fn inspect<F: Fn(&P::Item) + Send + Sync>(
+        self,
+        look: F,
+    ) -> Query<'a, Applied<P, Inspect<F>>, O, E> {
+        self.apply(Inspect(look))
+    }
+
+    fn apply<A: Apply<P::Item>>(self, apply: A) -> Query<'a, Applied<P, A>, O, E> {
+        self.with(|base| Applied { base, apply })
+    }
+}
+
+impl<'a, 'b, T: 'b + Sync, P: Pipeline<Item = &'b T>, O: Order, E: Control> Query<'a, P, O, E> {
+    /// Copies each item.
+    pub fn copied(self) -> Query<'a, Applied<P, Copied>, O, E>
+    where
+        T: Copy + Send,
+    {
+        self.apply(Copied)
+    }
+
+    /// Clones each item.
+    pub fn cloned(self) -> Query<'a, Applied<P, Cloned>, O, E>
+    where
+        T: Clone + Send,
+    {
+        self.apply(Cloned)
+    }
+}

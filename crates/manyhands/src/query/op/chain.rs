@@ -1,0 +1,167 @@
+//! One query after another: `chain`.
+//!
+//! Unsafe: passes positions on.
+
+use crate::parallel::consumer::Consumer;
+use crate::parallel::engine::Indexed;
+use crate::query::Query;
+use crate::query::explain::Explanation;
+use crate::query::items::Items;
+use crate::query::order::Order;
+use crate::query::pipeline::{Pipeline, Positional};
+use crate::query::run::{Control, Run};
+use crate::query::source::IntoParQuery;
+use std::ops::Range;
+
+/// See [`Query::chain`]. Also the positions of one source after those of another.
+#[derive(Debug)]
+pub struct Chain<P, Q> {
+    left: P,
+    right: Q,
+}
+
+impl<P, Q> Chain<P, Q> {
+    pub(super) fn new(left: P, right: Q) -> Self {
+        Self { left, right }
+    }
+}
+
+impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
+    type Item = P::Item;
+    type Positions = Chain<P::Positions, Q::Positions>;
+    const IS_POSITIONAL: bool = P::IS_POSITIONAL && Q::IS_POSITIONAL;
+
+    fn drive<C: Consumer<P::Item>, E: Control>(
+        &mut self,
+        most: u64,
+        consumer: &C,
+        run: &Run<'_, E>,
+    ) -> u64 {
+        let before = self.left.drive(most, consumer, run);
+        let later = Later { consumer, before };
+        before + self.right.drive(most - before, &later, run)
+    }
+
+    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        let left = self.left.into_positions(most, run);
+        let right = self
+            .right
+            .into_positions(most.saturating_sub(left.len()), run);
+        Items::new(Chain::new(left.release(), right.release()), "chain")
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        self.left.explain(explanation);
+        explanation.fused("chain");
+        explanation.operand(|explanation| self.right.explain(explanation));
+    }
+}
+
+/// A consumer whose positions begin after those of what came before.
+struct Later<'a, C> {
+    consumer: &'a C,
+    before: u64,
+}
+
+impl<T, C: Consumer<T>> Consumer<T> for Later<'_, C> {
+    type Runner = C::Runner;
+
+    fn start(&self) -> C::Runner {
+        self.consumer.start()
+    }
+
+    #[inline]
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        runner: &mut C::Runner,
+        positions: Range<u64>,
+        items: I,
+    ) {
+        let after = |position: u64| position.saturating_add(self.before);
+        let positions = after(positions.start)..after(positions.end);
+        self.consumer.consume(runner, positions, items);
+    }
+
+    fn finish(&self, runner: C::Runner) {
+        self.consumer.finish(runner);
+    }
+
+    fn end(&self) -> u64 {
+        match self.consumer.end() {
+            u64::MAX => u64::MAX,
+            end => end.saturating_sub(self.before),
+        }
+    }
+
+    fn note_panic(&self) {
+        self.consumer.note_panic();
+    }
+}
+
+impl<S: Indexed, R: Indexed> Chain<S, R> {
+    /// The parts of these positions in the left and in the right source.
+    fn split(&self, start: u64, end: u64) -> (Range<u64>, Range<u64>) {
+        let border = self.left.len();
+        let left = start.min(border)..end.min(border);
+        let right = start.max(border) - border..end.max(border) - border;
+        (left, right)
+    }
+}
+
+// SAFETY: positions are passed on to one of the two, one to one.
+unsafe impl<S: Indexed, R: Indexed<Item = S::Item>> Indexed for Chain<S, R> {
+    type Item = S::Item;
+
+    fn len(&self) -> u64 {
+        self.left.len().saturating_add(self.right.len())
+    }
+
+    #[inline]
+    unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = S::Item> {
+        let (left, right) = self.split(start, end);
+        // SAFETY: as promised by the caller.
+        let left = unsafe { self.left.block(left.start, left.end) };
+        // SAFETY: as promised by the caller.
+        left.chain(unsafe { self.right.block(right.start, right.end) })
+    }
+
+    #[inline]
+    unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = S::Item> {
+        let (left, right) = self.split(start, end);
+        // SAFETY: as promised by the caller.
+        let right = unsafe { self.right.block_backwards(right.start, right.end) };
+        // SAFETY: as promised by the caller.
+        right.chain(unsafe { self.left.block_backwards(left.start, left.end) })
+    }
+
+    unsafe fn discard(&self, start: u64, end: u64) {
+        let (left, right) = self.split(start, end);
+        // SAFETY: as promised by the caller.
+        unsafe { self.left.discard(left.start, left.end) };
+        // SAFETY: as promised by the caller.
+        unsafe { self.right.discard(right.start, right.end) };
+    }
+}
+
+// SAFETY: an item of one of the two for each position.
+unsafe impl<S: Positional, R: Positional<Item = S::Item>> Positional for Chain<S, R> {}
+
+impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+    /// This query's items, then another's.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let both = (0..2).into_par_query().chain(vec![7, 8]).to_vec();
+    /// assert_eq!(both, [0, 1, 7, 8]);
+    /// ```
+    #[doc(alias = "Concat")]
+    #[doc(alias = "Append")]
+    pub fn chain<Q: IntoParQuery<Item = P::Item>>(
+        self,
+        other: Q,
+    ) -> Query<'a, Chain<P, Q::Pipeline>, O, E> {
+        let right = other.into_par_query().pipeline;
+        self.with(|left| Chain::new(left, right))
+    }
+}

@@ -1,0 +1,131 @@
+//! One item where there is none: `default_if_empty`.
+//!
+//! # Ordering
+//! The flag is read after every runner has left, hence Relaxed.
+
+use crate::parallel::consumer::Consumer;
+use crate::parallel::engine::Runner;
+use crate::parallel::source::owned::OwnedItems;
+use crate::query::Query;
+use crate::query::explain::Explanation;
+use crate::query::items::Items;
+use crate::query::op::chain::Chain;
+use crate::query::order::Order;
+use crate::query::pipeline::Pipeline;
+use crate::query::run::{Control, Run};
+use crate::sync::atomic::{AtomicBool, Ordering};
+use std::ops::Range;
+
+/// See [`Query::default_if_empty`].
+#[derive(Debug)]
+pub struct DefaultIfEmpty<P, T> {
+    base: P,
+    /// Gone when it was given, or when there were other items.
+    default: Option<T>,
+}
+
+impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
+    type Item = P::Item;
+    type Positions = Chain<P::Positions, OwnedItems<P::Item>>;
+    const IS_POSITIONAL: bool = P::IS_POSITIONAL;
+
+    fn drive<C: Consumer<P::Item>, E: Control>(
+        &mut self,
+        most: u64,
+        consumer: &C,
+        run: &Run<'_, E>,
+    ) -> u64 {
+        let noting = Noting {
+            consumer,
+            is_empty: AtomicBool::new(true),
+        };
+        let count = self.base.drive(most, &noting, run);
+        if !noting.is_empty.into_inner() {
+            self.default = None;
+        }
+        if count == most || run.is_cancelled() {
+            return count;
+        }
+        let Some(default) = self.default.take() else {
+            return count;
+        };
+        let positions = count..count + 1;
+        let mut runner = Runner::new(consumer);
+        consumer.consume(runner.state(), positions, std::iter::once(default));
+        count + 1
+    }
+
+    fn into_positions<E: Control>(mut self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        let base = self.base.into_positions(most, run);
+        let default = self.default.take().filter(|_| base.len() == 0);
+        let default = Items::of_vec(Vec::from_iter(default));
+        Items::new(
+            Chain::new(base.release(), default.release()),
+            "default_if_empty",
+        )
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        self.base.explain(explanation);
+        explanation.fused("default_if_empty");
+    }
+}
+
+/// Notes whether there was an item.
+struct Noting<'a, C> {
+    consumer: &'a C,
+    is_empty: AtomicBool,
+}
+
+impl<T, C: Consumer<T>> Consumer<T> for Noting<'_, C> {
+    type Runner = C::Runner;
+
+    fn start(&self) -> C::Runner {
+        self.consumer.start()
+    }
+
+    #[inline]
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        runner: &mut C::Runner,
+        positions: Range<u64>,
+        items: I,
+    ) {
+        let mut items = items.peekable();
+        if items.peek().is_some() {
+            // Relaxed: see the file's header.
+            self.is_empty.store(false, Ordering::Relaxed);
+        }
+        self.consumer.consume(runner, positions, items);
+    }
+
+    fn finish(&self, runner: C::Runner) {
+        self.consumer.finish(runner);
+    }
+
+    fn end(&self) -> u64 {
+        self.consumer.end()
+    }
+
+    fn note_panic(&self) {
+        self.consumer.note_panic();
+    }
+}
+
+impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+    /// The items, or `default` if there are none.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let found = (0..9).into_par_query().filter(|n| *n > 10).default_if_empty(-1).to_vec();
+    /// assert_eq!(found, [-1]);
+    /// ```
+    #[doc(alias = "DefaultIfEmpty")]
+    pub fn default_if_empty(self, default: P::Item) -> Query<'a, DefaultIfEmpty<P, P::Item>, O, E> {
+        self.with(|base| DefaultIfEmpty {
+            base,
+            default: Some(default),
+        })
+    }
+}

@@ -1,0 +1,362 @@
+//! Each item once, and sets: `distinct`, `union`, `intersect`, `except`, by whole items or by a key.
+//!
+//! Of equal items the first is kept, of an ordered query; of an unordered one, some.
+
+use crate::parallel::source::owned::OwnedItems;
+use crate::query::Query;
+use crate::query::explain::Explanation;
+use crate::query::hash::buckets::Buckets;
+use crate::query::hash::groups::Groups;
+use crate::query::hash::hasher::Secret;
+use crate::query::hash::scatter::Scatter;
+use crate::query::hash::table::Gather;
+use crate::query::items::Items;
+use crate::query::op::chain::Chain;
+use crate::query::order::Order;
+use crate::query::pipeline::{Breaker, Broken, Pipeline};
+use crate::query::run::{Control, Run};
+use crate::query::source::IntoParQuery;
+use std::hash::Hash;
+
+/// What makes items equal.
+pub trait Likeness<T>: Send + Sync {
+    /// What is compared.
+    type Key: Hash + Eq + Send;
+
+    /// What else there is to an item.
+    type Rest: Send;
+
+    /// Takes an item apart.
+    fn split(&self, item: T) -> (Self::Key, Self::Rest);
+
+    /// The item again.
+    fn join(key: Self::Key, rest: Self::Rest) -> T;
+}
+
+/// The whole item is compared.
+#[derive(Debug)]
+pub struct Whole;
+
+impl<T: Hash + Eq + Send> Likeness<T> for Whole {
+    type Key = T;
+    type Rest = ();
+
+    #[inline]
+    fn split(&self, item: T) -> (T, ()) {
+        (item, ())
+    }
+
+    fn join(key: T, (): ()) -> T {
+        key
+    }
+}
+
+/// A key is compared.
+#[derive(Debug)]
+pub struct ByKey<F>(F);
+
+impl<T: Send, K: Hash + Eq + Send, F: Fn(&T) -> K + Send + Sync> Likeness<T> for ByKey<F> {
+    type Key = K;
+    type Rest = T;
+
+    #[inline]
+    fn split(&self, item: T) -> (K, T) {
+        ((self.0)(&item), item)
+    }
+
+    fn join(_key: K, item: T) -> T {
+        item
+    }
+}
+
+/// Keeps the first of equal items.
+struct KeepFirst;
+
+impl<V: Send> Gather<V> for KeepFirst {
+    type Group = V;
+
+    #[inline]
+    fn begin(&self, value: V, _run: u64) -> V {
+        value
+    }
+
+    #[inline]
+    fn add(&self, group: &mut V, value: V, _run: u64, earlier: bool) {
+        if earlier {
+            *group = value;
+        }
+    }
+
+    fn merge(&self, group: &mut V, other: V, earlier: bool) {
+        if earlier {
+            *group = other;
+        }
+    }
+}
+
+/// One of each of these items that `is_wanted`.
+fn unique<P: Pipeline, L: Likeness<P::Item>, E: Control>(
+    mut base: P,
+    likeness: &L,
+    is_wanted: impl Fn(&L::Key) -> bool + Sync,
+    in_order: bool,
+    run: &Run<'_, E>,
+) -> Items<OwnedItems<P::Item>> {
+    let split = |item| {
+        let (key, rest) = likeness.split(item);
+        is_wanted(&key).then_some((key, rest))
+    };
+    let groups = Groups::new(split, KeepFirst);
+    base.drive(u64::MAX, &groups, run);
+    let entries = groups.conclude(in_order, &run.options()).into_iter();
+    Items::of_vec(
+        entries
+            .map(|entry| L::join(entry.key, entry.group))
+            .collect(),
+    )
+}
+
+/// See [`Query::distinct`].
+#[derive(Debug)]
+pub struct Distinct<P, L> {
+    base: P,
+    likeness: L,
+    in_order: bool,
+}
+
+impl<P: Pipeline, L: Likeness<P::Item>> Breaker for Distinct<P, L> {
+    type Item = P::Item;
+    type Positions = OwnedItems<P::Item>;
+
+    fn open<E: Control>(self, _most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        unique(self.base, &self.likeness, |_| true, self.in_order, run)
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        self.base.explain(explanation);
+        explanation.by_position("distinct", false);
+    }
+}
+
+/// See [`Query::intersect`] and [`Query::except`].
+#[derive(Debug)]
+pub struct Selected<P, Q, L> {
+    base: P,
+    other: Q,
+    likeness: L,
+    in_order: bool,
+    wanted: Wanted,
+}
+
+/// Which items are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    InBoth,
+    NotInOther,
+}
+
+impl<P, Q, L> Breaker for Selected<P, Q, L>
+where
+    P: Pipeline,
+    L: Likeness<P::Item, Key: Sync>,
+    Q: Pipeline<Item = L::Key>,
+{
+    type Item = P::Item;
+    type Positions = OwnedItems<P::Item>;
+
+    fn open<E: Control>(mut self, _most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        let secret = Secret::new();
+        let scatter = Scatter::new(|key| (key, ()), secret);
+        self.other.drive(u64::MAX, &scatter, run);
+        let others = Buckets::new(scatter.into_parts(), secret, &run.options());
+        let is_wanted = |key: &L::Key| others.contains(key) == (self.wanted == Wanted::InBoth);
+        unique(self.base, &self.likeness, is_wanted, self.in_order, run)
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        self.base.explain(explanation);
+        let name = match self.wanted {
+            Wanted::InBoth => "intersect",
+            Wanted::NotInOther => "except",
+        };
+        explanation.by_position(name, false);
+        explanation.operand(|explanation| self.other.explain(explanation));
+    }
+}
+
+/// Sets. Of equal items of an ordered query the first is kept, in its place; keys are compared as
+/// [`HashSet`](std::collections::HashSet) does.
+///
+/// # Cost
+/// Memory for all different items. Hashing is fast, and keyed anew for each query, but no defence against
+/// someone who can measure how long keys take.
+impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+    /// Each item once.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let numbers = [3, 1, 3, 2, 1];
+    /// assert_eq!(numbers.into_par_query().distinct().to_vec(), [3, 1, 2]);
+    /// ```
+    #[doc(alias = "Distinct")]
+    #[doc(alias = "unique")]
+    pub fn distinct(self) -> Query<'a, Broken<Distinct<P, Whole>>, O, E>
+    where
+        P::Item: Hash + Eq,
+    {
+        self.distinct_by_likeness(Whole)
+    }
+
+    /// One item for each key.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let words = ["many", "make", "hands", "work"];
+    /// let firsts = words.into_par_query().distinct_by(|word| word.chars().next());
+    /// assert_eq!(firsts.to_vec(), ["many", "hands", "work"]);
+    /// ```
+    #[doc(alias = "DistinctBy")]
+    #[doc(alias = "unique_by")]
+    pub fn distinct_by<K: Hash + Eq + Send, F: Fn(&P::Item) -> K + Send + Sync>(
+        self,
+        key: F,
+    ) -> Query<'a, Broken<Distinct<P, ByKey<F>>>, O, E> {
+        self.distinct_by_likeness(ByKey(key))
+    }
+
+    /// Each of this query's items and of another's, once.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let either = [5, 1, 5].into_par_query().union([2, 1]);
+    /// assert_eq!(either.to_vec(), [5, 1, 2]);
+    /// ```
+    #[doc(alias = "Union")]
+    pub fn union<Q: IntoParQuery<Item = P::Item>>(
+        self,
+        other: Q,
+    ) -> Query<'a, Broken<Distinct<Chain<P, Q::Pipeline>, Whole>>, O, E>
+    where
+        P::Item: Hash + Eq,
+    {
+        self.chain(other).distinct()
+    }
+
+    /// One item for each key, of this query's items and another's.
+    #[doc(alias = "UnionBy")]
+    pub fn union_by<Q, K: Hash + Eq + Send, F>(
+        self,
+        other: Q,
+        key: F,
+    ) -> Query<'a, Broken<Distinct<Chain<P, Q::Pipeline>, ByKey<F>>>, O, E>
+    where
+        Q: IntoParQuery<Item = P::Item>,
+        F: Fn(&P::Item) -> K + Send + Sync,
+    {
+        self.chain(other).distinct_by(key)
+    }
+
+    /// Each of this query's items that is also among the other's, once.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let both = [5, 1, 5, 2].into_par_query().intersect([2, 5, 7].par_query().copied());
+    /// assert_eq!(both.to_vec(), [5, 2]);
+    /// ```
+    #[doc(alias = "Intersect")]
+    pub fn intersect<Q: IntoParQuery<Item = P::Item>>(
+        self,
+        other: Q,
+    ) -> Query<'a, Broken<Selected<P, Q::Pipeline, Whole>>, O, E>
+    where
+        P::Item: Hash + Eq + Sync,
+    {
+        self.selected(other, Whole, Wanted::InBoth)
+    }
+
+    /// One item for each key that is also among these keys.
+    #[doc(alias = "IntersectBy")]
+    pub fn intersect_by<Q, K: Hash + Eq + Send + Sync, F>(
+        self,
+        keys: Q,
+        key: F,
+    ) -> Query<'a, Broken<Selected<P, Q::Pipeline, ByKey<F>>>, O, E>
+    where
+        Q: IntoParQuery<Item = K>,
+        F: Fn(&P::Item) -> K + Send + Sync,
+    {
+        self.selected(keys, ByKey(key), Wanted::InBoth)
+    }
+
+    /// Each of this query's items that is not among the other's, once.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let rest = [5, 1, 5, 2, 1].into_par_query().except([5, 7]);
+    /// assert_eq!(rest.to_vec(), [1, 2]);
+    /// ```
+    #[doc(alias = "Except")]
+    pub fn except<Q: IntoParQuery<Item = P::Item>>(
+        self,
+        other: Q,
+    ) -> Query<'a, Broken<Selected<P, Q::Pipeline, Whole>>, O, E>
+    where
+        P::Item: Hash + Eq + Sync,
+    {
+        self.selected(other, Whole, Wanted::NotInOther)
+    }
+
+    /// One item for each key that is not among these keys.
+    #[doc(alias = "ExceptBy")]
+    pub fn except_by<Q, K: Hash + Eq + Send + Sync, F>(
+        self,
+        keys: Q,
+        key: F,
+    ) -> Query<'a, Broken<Selected<P, Q::Pipeline, ByKey<F>>>, O, E>
+    where
+        Q: IntoParQuery<Item = K>,
+        F: Fn(&P::Item) -> K + Send + Sync,
+    {
+        self.selected(keys, ByKey(key), Wanted::NotInOther)
+    }
+
+    fn distinct_by_likeness<L: Likeness<P::Item>>(
+        self,
+        likeness: L,
+    ) -> Query<'a, Broken<Distinct<P, L>>, O, E> {
+        self.with(|base| {
+            Broken::Closed(Distinct {
+                base,
+                likeness,
+                in_order: O::IS_KEPT,
+            })
+        })
+    }
+
+    fn selected<Q: IntoParQuery, L>(
+        self,
+        other: Q,
+        likeness: L,
+        wanted: Wanted,
+    ) -> Query<'a, Broken<Selected<P, Q::Pipeline, L>>, O, E>
+    where
+        L: Likeness<P::Item, Key = Q::Item>,
+        Q::Item: Sync,
+    {
+        let other = other.into_par_query().pipeline;
+        self.with(|base| {
+            Broken::Closed(Selected {
+                base,
+                other,
+                likeness,
+                in_order: O::IS_KEPT,
+                wanted,
+            })
+        })
+    }
+}

@@ -1,0 +1,354 @@
+//! Items with equal keys together: `group_by`, `aggregate_by`, and [`Lookup`].
+//!
+//! Groups of an ordered query come in the order of their first items; the items of a group keep their order.
+
+use crate::parallel::source::owned::OwnedItems;
+use crate::query::Query;
+use crate::query::explain::Explanation;
+use crate::query::hash::groups::Groups;
+use crate::query::hash::hasher::Secret;
+use crate::query::hash::map_parts;
+use crate::query::hash::table::{Entry, Gather, Table};
+use crate::query::items::Items;
+use crate::query::op::apply::{Applied, Apply};
+use crate::query::order::Order;
+use crate::query::pipeline::{Breaker, Broken, Pipeline};
+use crate::query::run::{Control, Run};
+use std::hash::Hash;
+use std::{iter, slice, vec};
+
+/// A key and all items that have it, in order. Made by [`Query::group_by`].
+///
+/// # Examples
+/// ```
+/// use manyhands::query::prelude::*;
+/// let groups = (1..=5_u32).into_par_query().group_by(|n| n % 2).to_vec();
+/// assert_eq!(*groups[0].key(), 1);
+/// assert_eq!(groups[0].items(), [1, 3, 5]);
+/// assert_eq!(groups[1].iter().sum::<u32>(), 6);
+/// ```
+#[doc(alias = "IGrouping")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group<K, T> {
+    key: K,
+    items: Vec<T>,
+}
+
+impl<K, T> Group<K, T> {
+    /// The key, as it was made of the group's first item.
+    pub fn key(&self) -> &K {
+        &self.key
+    }
+
+    /// The items, in order. There is at least one.
+    pub fn items(&self) -> &[T] {
+        &self.items
+    }
+
+    /// The items by reference, in order.
+    pub fn iter(&self) -> slice::Iter<'_, T> {
+        self.items.iter()
+    }
+
+    /// The number of items.
+    #[expect(clippy::len_without_is_empty, reason = "a group is never empty")]
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// The key and the items.
+    pub fn into_parts(self) -> (K, Vec<T>) {
+        (self.key, self.items)
+    }
+}
+
+impl<K, T> IntoIterator for Group<K, T> {
+    type Item = T;
+    type IntoIter = vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
+    }
+}
+
+impl<'a, K, T> IntoIterator for &'a Group<K, T> {
+    type Item = &'a T;
+    type IntoIter = slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// Keeps all items of a group.
+struct KeepAll;
+
+/// All items of a group, in the order in which they came.
+struct Listed<T> {
+    items: Vec<T>,
+    first_run: u64,
+    /// The other runs, each with the number of its first item here.
+    more_runs: Vec<(u64, usize)>,
+    last_run: u64,
+}
+
+impl<T> Listed<T> {
+    /// All items, in order.
+    fn into_items(mut self) -> Vec<T> {
+        let runs = self.more_runs.iter().map(|&(run, _)| run);
+        if iter::once(self.first_run).chain(runs).is_sorted() {
+            return self.items;
+        }
+        let mut runs = Vec::new();
+        while let Some((run, start)) = self.more_runs.pop() {
+            runs.push((run, self.items.split_off(start)));
+        }
+        runs.push((self.first_run, self.items));
+        // What came earlier of a run stands earlier in it.
+        runs.reverse();
+        runs.sort_by_key(|(run, _)| *run);
+        runs.into_iter().flat_map(|(_, items)| items).collect()
+    }
+}
+
+impl<V: Send> Gather<V> for KeepAll {
+    type Group = Listed<V>;
+
+    fn begin(&self, value: V, run: u64) -> Listed<V> {
+        Listed {
+            items: vec![value],
+            first_run: run,
+            more_runs: Vec::new(),
+            last_run: run,
+        }
+    }
+
+    #[inline]
+    fn add(&self, group: &mut Listed<V>, value: V, run: u64, _earlier: bool) {
+        if run != group.last_run {
+            group.last_run = run;
+            group.more_runs.push((run, group.items.len()));
+        }
+        group.items.push(value);
+    }
+
+    fn merge(&self, group: &mut Listed<V>, mut other: Listed<V>, _earlier: bool) {
+        let start = group.items.len();
+        let runs = other.more_runs.into_iter();
+        group.more_runs.push((other.first_run, start));
+        group
+            .more_runs
+            .extend(runs.map(|(run, number)| (run, start + number)));
+        group.last_run = other.last_run;
+        group.items.append(&mut other.items);
+    }
+}
+
+/// A key with its items.
+type Keyed<K, T> = Entry<K, Vec<T>>;
+
+/// All items in groups, by the groups' first items if `in_order`; and the secret of their hashes.
+fn grouped<P: Pipeline, K: Hash + Eq + Send, E: Control>(
+    mut base: P,
+    key: impl Fn(&P::Item) -> K + Sync,
+    in_order: bool,
+    run: &Run<'_, E>,
+) -> (Vec<Keyed<K, P::Item>>, Secret) {
+    let groups = Groups::new(|item| Some((key(&item), item)), KeepAll);
+    base.drive(u64::MAX, &groups, run);
+    let (secret, options) = (groups.secret(), run.options());
+    let entries = groups.conclude(in_order, &options);
+    let entries = map_parts(entries, &options, |entry| entry.map(Listed::into_items));
+    (entries, secret)
+}
+
+/// See [`Query::group_by`].
+#[derive(Debug)]
+pub struct GroupBy<P, F> {
+    base: P,
+    key: F,
+    in_order: bool,
+}
+
+impl<P, K, F> Breaker for GroupBy<P, F>
+where
+    P: Pipeline,
+    K: Hash + Eq + Send,
+    F: Fn(&P::Item) -> K + Send + Sync,
+{
+    type Item = Group<K, P::Item>;
+    type Positions = OwnedItems<Self::Item>;
+
+    fn open<E: Control>(self, _most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        let (entries, _) = grouped(self.base, self.key, self.in_order, run);
+        let groups = entries.into_iter().map(|entry| Group {
+            key: entry.key,
+            items: entry.group,
+        });
+        Items::of_vec(groups.collect())
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        self.base.explain(explanation);
+        explanation.by_position("group_by", false);
+    }
+}
+
+/// Folds a group into one value. See [`Query::aggregate_by`].
+#[derive(Debug)]
+pub struct Aggregate<S, F> {
+    seed: S,
+    fold: F,
+}
+
+impl<K, T, A, S, F> Apply<Group<K, T>> for Aggregate<S, F>
+where
+    K: Send,
+    A: Send,
+    S: Fn(&K) -> A + Send + Sync,
+    F: Fn(&mut A, T) + Send + Sync,
+{
+    type Output = (K, A);
+    const NAME: &'static str = "aggregate_by";
+
+    fn apply(&self, group: Group<K, T>) -> (K, A) {
+        let mut value = (self.seed)(&group.key);
+        for item in group.items {
+            (self.fold)(&mut value, item);
+        }
+        (group.key, value)
+    }
+}
+
+/// Items by key. Made by [`Query::to_lookup`].
+///
+/// # Examples
+/// ```
+/// use manyhands::query::prelude::*;
+/// let words = ["many", "make", "hands"].into_par_query().to_lookup(|word| word.as_bytes()[0]);
+/// assert_eq!(words.items(&b'm'), ["many", "make"]);
+/// assert_eq!(words.items(&b'x'), [""; 0]);
+/// assert_eq!(words.len(), 2);
+/// ```
+#[doc(alias = "ILookup")]
+#[derive(Debug)]
+pub struct Lookup<K, T> {
+    groups: Table<K, Vec<T>>,
+    secret: Secret,
+}
+
+impl<K: Hash + Eq, T> Lookup<K, T> {
+    /// The items with this key, in order; none if there are none.
+    pub fn items(&self, key: &K) -> &[T] {
+        self.groups
+            .get(self.secret.hash(key), key)
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether there are items with this key.
+    pub fn contains(&self, key: &K) -> bool {
+        !self.items(key).is_empty()
+    }
+
+    /// The number of keys.
+    pub fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Whether there are no keys.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The keys, each with its items; by their first items if the query was ordered.
+    pub fn iter(&self) -> impl Iterator<Item = (&K, &[T])> {
+        let entries = self.groups.entries().iter();
+        entries.map(|entry| (&entry.key, entry.group.as_slice()))
+    }
+}
+
+impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+    /// Puts items with equal keys together.
+    ///
+    /// The items of a group are in order. The groups of an ordered query come in the order of their first
+    /// items.
+    ///
+    /// # Cost
+    /// Memory for all items. No step needs more than one thread to go on.
+    ///
+    /// # Panics
+    /// When the query is run, if `key` does, or the keys' comparison.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let words = ["light", "many", "work", "hands"];
+    /// let by_len = words.into_par_query().group_by(|word| word.len());
+    /// let by_len = by_len.map(|group| group.into_parts()).to_vec();
+    /// assert_eq!(by_len, [(5, vec!["light", "hands"]), (4, vec!["many", "work"])]);
+    /// ```
+    #[doc(alias = "GroupBy")]
+    pub fn group_by<K: Hash + Eq + Send, F: Fn(&P::Item) -> K + Send + Sync>(
+        self,
+        key: F,
+    ) -> Query<'a, Broken<GroupBy<P, F>>, O, E> {
+        self.with(|base| {
+            Broken::Closed(GroupBy {
+                base,
+                key,
+                in_order: O::IS_KEPT,
+            })
+        })
+    }
+
+    /// Folds the items with equal keys into one value, in order, beginning with the key's seed.
+    ///
+    /// Where order does not matter, [`fold_by`](Self::fold_by) is faster and needs no memory for the items.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let words = ["light", "many", "work", "hands"];
+    /// let joined = words
+    ///     .into_par_query()
+    ///     .aggregate_by(|word| word.len(), |len| format!("{len}:"), |text, word| *text += word);
+    /// let joined = joined.map(|(_, text)| text).to_vec();
+    /// assert_eq!(joined, ["5:lighthands", "4:manywork"]);
+    /// ```
+    #[doc(alias = "AggregateBy")]
+    pub fn aggregate_by<K, A, F, S, G>(
+        self,
+        key: F,
+        seed: S,
+        fold: G,
+    ) -> Query<'a, Applied<Broken<GroupBy<P, F>>, Aggregate<S, G>>, O, E>
+    where
+        K: Hash + Eq + Send,
+        A: Send,
+        F: Fn(&P::Item) -> K + Send + Sync,
+        S: Fn(&K) -> A + Send + Sync,
+        G: Fn(&mut A, P::Item) + Send + Sync,
+    {
+        self.group_by(key)
+            .with(|groups| Applied::new(groups, Aggregate { seed, fold }))
+    }
+
+    /// All items by key.
+    ///
+    /// # Panics
+    /// If operators or `key` do, or the keys' comparison.
+    #[doc(alias = "ToLookup")]
+    #[doc(alias = "into_group_map")]
+    pub fn to_lookup<K: Hash + Eq + Send>(
+        self,
+        key: impl Fn(&P::Item) -> K + Send + Sync,
+    ) -> E::Output<Lookup<K, P::Item>> {
+        let (pipeline, run) = self.into_run();
+        let (entries, secret) = grouped(pipeline, key, O::IS_KEPT, &run);
+        let lookup = (!run.is_cancelled()).then(|| Lookup {
+            groups: Table::of_entries(entries),
+            secret,
+        });
+        run.ending.conclude(lookup)
+    }
+}

@@ -1,0 +1,388 @@
+//! Pairs of items with equal keys: `join`, `left_join`, `group_join`.
+//!
+//! The other query is run first, into a table; then each item of this one finds its partners there, in one
+//! loop with whatever else is done with it. So an ordered query gives pairs in its own order, and those of
+//! one item in the other's.
+
+use crate::parallel::consumer::Consumer;
+use crate::parallel::source::owned::OwnedItems;
+use crate::query::Query;
+use crate::query::explain::Explanation;
+use crate::query::hash::buckets::{Buckets, Found, Sought};
+use crate::query::hash::hasher::Secret;
+use crate::query::hash::scatter::Scatter;
+use crate::query::items::Items;
+use crate::query::op::sift::{Sift, Sifting};
+use crate::query::order::Order;
+use crate::query::pipeline::Pipeline;
+use crate::query::run::{Control, Run};
+use crate::query::source::IntoParQuery;
+use crate::query::terminal::collect::gather;
+use std::collections::VecDeque;
+use std::hash::Hash;
+use std::iter;
+
+/// See [`Query::join`].
+#[derive(Debug)]
+pub struct Joined<P, Q, F, G, M, K, U> {
+    base: P,
+    key: F,
+    matching: M,
+    other: Other<Q, G, K, U>,
+}
+
+/// The other side of a join.
+#[derive(Debug)]
+enum Other<Q, G, K, U> {
+    /// Not yet run: the query and its items' key.
+    Query(Q, G),
+    /// Its items by key.
+    Table(Buckets<K, U>),
+    /// It has panicked.
+    Failed,
+}
+
+impl<Q, G, K, U> Other<Q, G, K, U>
+where
+    Q: Pipeline<Item = U>,
+    G: Fn(&U) -> K + Sync,
+    K: Hash + Eq + Send,
+    U: Send,
+{
+    /// The table, after the query was run.
+    fn table<E: Control>(&mut self, run: &Run<'_, E>) -> &Buckets<K, U> {
+        if let Self::Query(..) = self
+            && let Self::Query(mut query, key) = std::mem::replace(self, Self::Failed)
+        {
+            let secret = Secret::new();
+            let scatter = Scatter::new(|item| (key(&item), item), secret);
+            query.drive(u64::MAX, &scatter, run);
+            *self = Self::Table(Buckets::new(scatter.into_parts(), secret, &run.options()));
+        }
+        match self {
+            Self::Table(table) => table,
+            Self::Query(..) | Self::Failed => {
+                unreachable!("a query that has panicked is not run again")
+            }
+        }
+    }
+}
+
+/// What is made of an item and its partners.
+pub trait Matching<T, K, U>: Send + Sync {
+    /// What it makes.
+    type Output: Send;
+
+    /// For the explanation.
+    const NAME: &'static str;
+
+    /// Makes any number of items.
+    fn results(&self, item: T, partners: Partners<'_, K, U>) -> impl Iterator<Item = Self::Output>;
+}
+
+/// The partners of an item, in order. An iterator over references to them.
+#[derive(Debug)]
+pub struct Partners<'a, K, U>(Found<'a, K, U>);
+
+impl<'a, K: Eq, U> Iterator for Partners<'a, K, U> {
+    type Item = &'a U;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a U> {
+        self.0.next()
+    }
+}
+
+/// Each pair gives an item.
+#[derive(Debug)]
+pub struct Inner<F>(F);
+
+impl<T, K, U, R, F> Matching<T, K, U> for Inner<F>
+where
+    K: Eq,
+    R: Send,
+    F: Fn(&T, &U) -> R + Send + Sync,
+{
+    type Output = R;
+    const NAME: &'static str = "join";
+
+    #[inline]
+    fn results(&self, item: T, partners: Partners<'_, K, U>) -> impl Iterator<Item = R> {
+        partners.map(move |partner| (self.0)(&item, partner))
+    }
+}
+
+/// Each pair gives an item, and so does an item without a partner.
+#[derive(Debug)]
+pub struct Left<F>(F);
+
+impl<T, K, U, R, F> Matching<T, K, U> for Left<F>
+where
+    K: Eq,
+    R: Send,
+    F: Fn(&T, Option<&U>) -> R + Send + Sync,
+{
+    type Output = R;
+    const NAME: &'static str = "left_join";
+
+    #[inline]
+    fn results(&self, item: T, mut partners: Partners<'_, K, U>) -> impl Iterator<Item = R> {
+        let first = iter::once(partners.next());
+        let all = first.chain(partners.map(Some));
+        all.map(move |partner| (self.0)(&item, partner))
+    }
+}
+
+/// Each item gives one, with all its partners.
+#[derive(Debug)]
+pub struct Grouped<F>(F);
+
+impl<T, K, U, R, F> Matching<T, K, U> for Grouped<F>
+where
+    R: Send,
+    F: Fn(T, Partners<'_, K, U>) -> R + Send + Sync,
+{
+    type Output = R;
+    const NAME: &'static str = "group_join";
+
+    #[inline]
+    fn results(&self, item: T, partners: Partners<'_, K, U>) -> impl Iterator<Item = R> {
+        iter::once((self.0)(item, partners))
+    }
+}
+
+/// Finds the partners of each item.
+struct Probe<'a, F, M, K, U> {
+    key: &'a F,
+    matching: &'a M,
+    table: &'a Buckets<K, U>,
+}
+
+impl<T, F, M, K, U> Sift<T> for Probe<'_, F, M, K, U>
+where
+    F: Fn(&T) -> K + Send + Sync,
+    M: Matching<T, K, U>,
+    K: Hash + Eq + Send + Sync,
+    U: Send + Sync,
+{
+    type Output = M::Output;
+    const NAME: &'static str = M::NAME;
+
+    #[inline]
+    fn sift<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = M::Output> {
+        let lookups = Lookups {
+            items,
+            key: self.key,
+            table: self.table,
+            begun: VecDeque::new(),
+            ahead: self.table.lookups_ahead(),
+        };
+        lookups.flat_map(|(item, partners)| self.matching.results(item, partners))
+    }
+}
+
+/// Items with their partners. Looks for those of some items before the first are asked for, so that memory
+/// is waited for once for all of them.
+struct Lookups<'a, I: Iterator, F, K, U> {
+    items: I,
+    key: &'a F,
+    table: &'a Buckets<K, U>,
+    begun: VecDeque<(I::Item, Sought<K>)>,
+    ahead: usize,
+}
+
+impl<'a, I, F, K, U> Iterator for Lookups<'a, I, F, K, U>
+where
+    I: Iterator,
+    F: Fn(&I::Item) -> K,
+    K: Hash + Eq + Send,
+    U: Send,
+{
+    type Item = (I::Item, Partners<'a, K, U>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ahead == 0 {
+            let item = self.items.next()?;
+            let sought = self.table.seek((self.key)(&item));
+            return Some((item, Partners(self.table.find(sought))));
+        }
+        while self.begun.len() < self.ahead
+            && let Some(item) = self.items.next()
+        {
+            let sought = self.table.seek((self.key)(&item));
+            self.begun.push_back((item, sought));
+            if let Some((_, sought)) = self.begun.get(self.ahead / 2) {
+                self.table.approach(sought);
+            }
+        }
+        let (item, sought) = self.begun.pop_front()?;
+        Some((item, Partners(self.table.find(sought))))
+    }
+}
+
+impl<P, Q, F, G, M, K, U> Pipeline for Joined<P, Q, F, G, M, K, U>
+where
+    P: Pipeline,
+    Q: Pipeline<Item = U>,
+    F: Fn(&P::Item) -> K + Send + Sync,
+    G: Fn(&U) -> K + Send + Sync,
+    M: Matching<P::Item, K, U>,
+    K: Hash + Eq + Send + Sync,
+    U: Send + Sync,
+{
+    type Item = M::Output;
+    type Positions = OwnedItems<M::Output>;
+    const IS_POSITIONAL: bool = false;
+
+    fn drive<C: Consumer<M::Output>, E: Control>(
+        &mut self,
+        most: u64,
+        consumer: &C,
+        run: &Run<'_, E>,
+    ) -> u64 {
+        let probe = Probe {
+            key: &self.key,
+            matching: &self.matching,
+            table: self.other.table(run),
+        };
+        let consumer = Sifting {
+            consumer,
+            sift: &probe,
+        };
+        self.base.drive(most, &consumer, run)
+    }
+
+    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        gather(self, most, run)
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        self.base.explain(explanation);
+        explanation.fused(M::NAME);
+        if let Other::Query(query, _) = &self.other {
+            explanation.operand(|explanation| query.explain(explanation));
+        }
+    }
+}
+
+/// Joins. The other query runs first, and all its items are kept. Keys are compared as
+/// [`HashMap`](std::collections::HashMap) does.
+impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+    /// What `result` makes of each item and each of the other query's items with an equal key.
+    ///
+    /// In this query's order if it is ordered, and for each item in the other's order.
+    ///
+    /// # Cost
+    /// Memory for the other query's items and keys. This query's items are not kept.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let people = [("Ada", 2), ("Alan", 1), ("Grace", 2), ("Tim", 9)];
+    /// let teams = [(1, "logic"), (2, "code")];
+    /// let pairs = people
+    ///     .par_query()
+    ///     .join(&teams, |person| person.1, |team| team.0, |person, team| (person.0, team.1));
+    /// assert_eq!(pairs.to_vec(), [("Ada", "code"), ("Alan", "logic"), ("Grace", "code")]);
+    /// ```
+    #[doc(alias = "Join")]
+    #[doc(alias = "inner_join")]
+    pub fn join<Q, K, R, F, G, M>(
+        self,
+        other: Q,
+        key: F,
+        other_key: G,
+        result: M,
+    ) -> Query<'a, Joined<P, Q::Pipeline, F, G, Inner<M>, K, Q::Item>, O, E>
+    where
+        Q: IntoParQuery<Item: Sync>,
+        K: Hash + Eq + Send + Sync,
+        R: Send,
+        F: Fn(&P::Item) -> K + Send + Sync,
+        G: Fn(&Q::Item) -> K + Send + Sync,
+        M: Fn(&P::Item, &Q::Item) -> R + Send + Sync,
+    {
+        self.joined(other, key, other_key, Inner(result))
+    }
+
+    /// As [`join`](Self::join), and `result` is called once, with `None`, for each item without a partner.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let ids = [2, 3];
+    /// let names = [(1, "one"), (2, "two")];
+    /// let found = ids
+    ///     .into_par_query()
+    ///     .left_join(&names, |id| *id, |name| name.0, |id, name| (*id, name.map(|name| name.1)));
+    /// assert_eq!(found.to_vec(), [(2, Some("two")), (3, None)]);
+    /// ```
+    #[doc(alias = "LeftJoin")]
+    pub fn left_join<Q, K, R, F, G, M>(
+        self,
+        other: Q,
+        key: F,
+        other_key: G,
+        result: M,
+    ) -> Query<'a, Joined<P, Q::Pipeline, F, G, Left<M>, K, Q::Item>, O, E>
+    where
+        Q: IntoParQuery<Item: Sync>,
+        K: Hash + Eq + Send + Sync,
+        R: Send,
+        F: Fn(&P::Item) -> K + Send + Sync,
+        G: Fn(&Q::Item) -> K + Send + Sync,
+        M: Fn(&P::Item, Option<&Q::Item>) -> R + Send + Sync,
+    {
+        self.joined(other, key, other_key, Left(result))
+    }
+
+    /// What `result` makes of each item and all of the other query's items with an equal key.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let orders = [(1, 30), (2, 5), (1, 12)];
+    /// let totals = [1, 2, 3].into_par_query().group_join(
+    ///     &orders,
+    ///     |id| *id,
+    ///     |order| order.0,
+    ///     |id, orders| (id, orders.map(|order| order.1).sum::<i32>()),
+    /// );
+    /// assert_eq!(totals.to_vec(), [(1, 42), (2, 5), (3, 0)]);
+    /// ```
+    #[doc(alias = "GroupJoin")]
+    pub fn group_join<Q, K, R, F, G, M>(
+        self,
+        other: Q,
+        key: F,
+        other_key: G,
+        result: M,
+    ) -> Query<'a, Joined<P, Q::Pipeline, F, G, Grouped<M>, K, Q::Item>, O, E>
+    where
+        Q: IntoParQuery<Item: Sync>,
+        K: Hash + Eq + Send + Sync,
+        R: Send,
+        F: Fn(&P::Item) -> K + Send + Sync,
+        G: Fn(&Q::Item) -> K + Send + Sync,
+        M: Fn(P::Item, Partners<'_, K, Q::Item>) -> R + Send + Sync,
+    {
+        self.joined(other, key, other_key, Grouped(result))
+    }
+
+    fn joined<Q: IntoParQuery, K, F, G, M>(
+        self,
+        other: Q,
+        key: F,
+        other_key: G,
+        matching: M,
+    ) -> Query<'a, Joined<P, Q::Pipeline, F, G, M, K, Q::Item>, O, E> {
+        let query = other.into_par_query().pipeline;
+        self.with(|base| Joined {
+            base,
+            key,
+            matching,
+            other: Other::Query(query, other_key),
+        })
+    }
+}

@@ -1,0 +1,26 @@
+//! Operators, one file for each family.
+
+#![expect(
+    clippy::type_complexity,
+    reason = "an operator's type names all that it is made of"
+)]
+
+mod any;
+mod apply;
+mod chain;
+mod chunks;
+mod default_if_empty;
+mod distinct;
+mod enumerate;
+mod fold_by;
+mod group_by;
+mod join;
+mod order_by;
+mod part;
+mod rev;
+mod sift;
+mod whiles;
+pub(crate) mod zip;
+
+pub use group_by::{Group, Lookup};
+pub use join::Partners;

@@ -1,0 +1,282 @@
+//! Sorting in the chain: `order_by`, `then_by` and their like.
+//!
+//! Keys are computed once for each item, before the sort. Further keys extend the comparison of the same
+//! sort, which the type remembers: `then_by` exists only right behind an `order_by`.
+
+use crate::parallel::source::owned::OwnedItems;
+use crate::query::Query;
+use crate::query::explain::Explanation;
+use crate::query::items::Items;
+use crate::query::op::apply::{Applied, Apply};
+use crate::query::order::{Order, Ordered};
+use crate::query::pipeline::{Breaker, Broken, Pipeline};
+use crate::query::run::{Control, Run};
+use crate::query::terminal::collect::into_vec;
+use std::cmp::Ordering;
+
+/// See [`Query::order_by`].
+#[derive(Debug)]
+pub struct OrderBy<P, S> {
+    base: P,
+    sorting: S,
+}
+
+/// What items are sorted by.
+pub trait Sorting<T>: Send + Sync {
+    /// What is computed once for each item.
+    type Key: Send;
+
+    /// Computes it.
+    fn key(&self, item: &T) -> Self::Key;
+
+    /// Which of two items comes first.
+    fn compare(&self, left: (&Self::Key, &T), right: (&Self::Key, &T)) -> Ordering;
+}
+
+/// A key, the smallest first.
+#[derive(Debug)]
+pub struct Ascending<F>(F);
+
+impl<T, K: Ord + Send, F: Fn(&T) -> K + Send + Sync> Sorting<T> for Ascending<F> {
+    type Key = K;
+
+    #[inline]
+    fn key(&self, item: &T) -> K {
+        (self.0)(item)
+    }
+
+    #[inline]
+    fn compare(&self, (left, _): (&K, &T), (right, _): (&K, &T)) -> Ordering {
+        left.cmp(right)
+    }
+}
+
+/// A key, the largest first.
+#[derive(Debug)]
+pub struct Descending<F>(F);
+
+impl<T, K: Ord + Send, F: Fn(&T) -> K + Send + Sync> Sorting<T> for Descending<F> {
+    type Key = K;
+
+    #[inline]
+    fn key(&self, item: &T) -> K {
+        (self.0)(item)
+    }
+
+    #[inline]
+    fn compare(&self, (left, _): (&K, &T), (right, _): (&K, &T)) -> Ordering {
+        right.cmp(left)
+    }
+}
+
+/// A comparison of the items themselves.
+#[derive(Debug)]
+pub struct Compared<F>(F);
+
+impl<T, F: Fn(&T, &T) -> Ordering + Send + Sync> Sorting<T> for Compared<F> {
+    type Key = ();
+
+    #[inline]
+    fn key(&self, _item: &T) {}
+
+    #[inline]
+    fn compare(&self, ((), left): (&(), &T), ((), right): (&(), &T)) -> Ordering {
+        (self.0)(left, right)
+    }
+}
+
+/// Another criterion for items that are equal by the first.
+#[derive(Debug)]
+pub struct Then<A, B>(A, B);
+
+impl<T, A: Sorting<T>, B: Sorting<T>> Sorting<T> for Then<A, B> {
+    type Key = (A::Key, B::Key);
+
+    #[inline]
+    fn key(&self, item: &T) -> Self::Key {
+        (self.0.key(item), self.1.key(item))
+    }
+
+    #[inline]
+    fn compare(&self, left: (&Self::Key, &T), right: (&Self::Key, &T)) -> Ordering {
+        let first = self.0.compare((&left.0.0, left.1), (&right.0.0, right.1));
+        first.then_with(|| self.1.compare((&left.0.1, left.1), (&right.0.1, right.1)))
+    }
+}
+
+/// Puts its key before each item.
+#[derive(Debug)]
+struct WithKey<'a, S>(&'a S);
+
+impl<T: Send, S: Sorting<T>> Apply<T> for WithKey<'_, S> {
+    type Output = (S::Key, T);
+    const NAME: &'static str = "keys";
+
+    #[inline]
+    fn apply(&self, item: T) -> (S::Key, T) {
+        (self.0.key(&item), item)
+    }
+}
+
+/// Drops the keys again.
+#[derive(Debug)]
+pub struct WithoutKey;
+
+impl<K, T: Send> Apply<(K, T)> for WithoutKey {
+    type Output = T;
+    const NAME: &'static str = "items";
+
+    #[inline]
+    fn apply(&self, (_, item): (K, T)) -> T {
+        item
+    }
+}
+
+impl<P: Pipeline, S: Sorting<P::Item>> Breaker for OrderBy<P, S> {
+    type Item = P::Item;
+    type Positions = Applied<OwnedItems<(S::Key, P::Item)>, WithoutKey>;
+
+    fn open<E: Control>(self, _most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        let sorting = self.sorting;
+        let keyed = Applied::new(self.base, WithKey(&sorting));
+        let mut items = into_vec(keyed, run).unwrap_or_default();
+        run.options().sort_by(&mut items, |left, right| {
+            sorting.compare((&left.0, &left.1), (&right.0, &right.1))
+        });
+        let items = Items::of_vec(items).release();
+        Items::new(Applied::new(items, WithoutKey), "order_by")
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        self.base.explain(explanation);
+        explanation.by_position("order_by", false);
+    }
+}
+
+/// A query behind an `order_by`.
+type OrderedBy<'a, P, S, E> = Query<'a, Broken<OrderBy<P, S>>, Ordered, E>;
+
+impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+    /// Sorts the items by a key, the smallest first; items with equal keys keep their order.
+    ///
+    /// What follows is ordered, also if the query was not before.
+    ///
+    /// # Cost
+    /// `key` is called once for each item. Memory for all items with their keys, twice if the sort is shared.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let words = ["light", "many", "work", "hands"];
+    /// let sorted = words.par_query().copied().order_by(|word| word.len()).then_by(|word| *word);
+    /// assert_eq!(sorted.to_vec(), ["many", "work", "hands", "light"]);
+    /// ```
+    #[doc(alias = "OrderBy")]
+    #[doc(alias = "sorted_by_key")]
+    pub fn order_by<K: Ord + Send, F: Fn(&P::Item) -> K + Send + Sync>(
+        self,
+        key: F,
+    ) -> OrderedBy<'a, P, Ascending<F>, E> {
+        self.sorted(Ascending(key))
+    }
+
+    /// Sorts the items by a key, the largest first; items with equal keys keep their order. See
+    /// [`order_by`](Self::order_by).
+    #[doc(alias = "OrderByDescending")]
+    pub fn order_by_descending<K: Ord + Send, F: Fn(&P::Item) -> K + Send + Sync>(
+        self,
+        key: F,
+    ) -> OrderedBy<'a, P, Descending<F>, E> {
+        self.sorted(Descending(key))
+    }
+
+    /// Sorts the items by a comparison; equal items keep their order. See [`order_by`](Self::order_by).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let sorted = [2.5, 0.5, 1.5].into_par_query().order_with(|a: &f64, b| b.total_cmp(a));
+    /// assert_eq!(sorted.to_vec(), [2.5, 1.5, 0.5]);
+    /// ```
+    #[doc(alias = "IComparer")]
+    #[doc(alias = "sorted_by")]
+    pub fn order_with<F: Fn(&P::Item, &P::Item) -> Ordering + Send + Sync>(
+        self,
+        compare: F,
+    ) -> OrderedBy<'a, P, Compared<F>, E> {
+        self.sorted(Compared(compare))
+    }
+
+    /// Sorts the items, the smallest first; equal ones keep their order. See [`order_by`](Self::order_by).
+    #[doc(alias = "Order")]
+    #[doc(alias = "sorted")]
+    pub fn order(
+        self,
+    ) -> OrderedBy<'a, P, Compared<impl Fn(&P::Item, &P::Item) -> Ordering + Send + Sync>, E>
+    where
+        P::Item: Ord,
+    {
+        self.order_with(P::Item::cmp)
+    }
+
+    /// Sorts the items, the largest first; equal ones keep their order. See [`order_by`](Self::order_by).
+    #[doc(alias = "OrderDescending")]
+    pub fn order_descending(
+        self,
+    ) -> OrderedBy<'a, P, Compared<impl Fn(&P::Item, &P::Item) -> Ordering + Send + Sync>, E>
+    where
+        P::Item: Ord,
+    {
+        self.order_with(|left, right| right.cmp(left))
+    }
+
+    fn sorted<S: Sorting<P::Item>>(self, sorting: S) -> OrderedBy<'a, P, S, E> {
+        self.ordered()
+            .with(|base| Broken::Closed(OrderBy { base, sorting }))
+    }
+}
+
+/// Further criteria, for items that are equal by those before. There is still only one sort.
+///
+/// # Examples
+/// A criterion needs one before it:
+/// ```compile_fail,E0599
+/// use manyhands::query::prelude::*;
+/// let sorted = [1, 2].into_par_query().then_by(|n| *n);
+/// ```
+impl<'a, P: Pipeline, S: Sorting<P::Item>, E: Control> OrderedBy<'a, P, S, E> {
+    /// Sorts items that are equal so far by another key, the smallest first.
+    #[doc(alias = "ThenBy")]
+    pub fn then_by<K: Ord + Send, F: Fn(&P::Item) -> K + Send + Sync>(
+        self,
+        key: F,
+    ) -> OrderedBy<'a, P, Then<S, Ascending<F>>, E> {
+        self.then(Ascending(key))
+    }
+
+    /// Sorts items that are equal so far by another key, the largest first.
+    #[doc(alias = "ThenByDescending")]
+    pub fn then_by_descending<K: Ord + Send, F: Fn(&P::Item) -> K + Send + Sync>(
+        self,
+        key: F,
+    ) -> OrderedBy<'a, P, Then<S, Descending<F>>, E> {
+        self.then(Descending(key))
+    }
+
+    /// Sorts items that are equal so far by a comparison.
+    pub fn then_with<F: Fn(&P::Item, &P::Item) -> Ordering + Send + Sync>(
+        self,
+        compare: F,
+    ) -> OrderedBy<'a, P, Then<S, Compared<F>>, E> {
+        self.then(Compared(compare))
+    }
+
+    fn then<N: Sorting<P::Item>>(self, next: N) -> OrderedBy<'a, P, Then<S, N>, E> {
+        self.with(|broken| {
+            broken.replaced(|sort| OrderBy {
+                base: sort.base,
+                sorting: Then(sort.sorting, next),
+            })
+        })
+    }
+}

@@ -1,0 +1,176 @@
+//! Part of the items, by their places: `take`, `skip`, `take_last`, `skip_last`.
+//!
+//! Unsafe: passes positions on; those left out are discarded when the query begins.
+
+use crate::parallel::engine::Indexed;
+use crate::query::Query;
+use crate::query::explain::Explanation;
+use crate::query::items::Items;
+use crate::query::order::Ordered;
+use crate::query::pipeline::{Breaker, Broken, Pipeline, Positional};
+use crate::query::run::{Control, Run};
+
+/// See [`Query::take`] and its siblings.
+#[derive(Debug)]
+pub struct Part<P> {
+    base: P,
+    which: Which,
+    count: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Which {
+    Take,
+    Skip,
+    TakeLast,
+    SkipLast,
+}
+
+impl Which {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Take => "take",
+            Self::Skip => "skip",
+            Self::TakeLast => "take_last",
+            Self::SkipLast => "skip_last",
+        }
+    }
+
+    /// Start and length of the part of `len` items.
+    fn of(self, count: u64, len: u64) -> (u64, u64) {
+        let count = count.min(len);
+        match self {
+            Self::Take => (0, count),
+            Self::Skip => (count, len - count),
+            Self::TakeLast => (len - count, count),
+            Self::SkipLast => (0, len - count),
+        }
+    }
+
+    /// How many of the first items are needed for the first `most` of the part.
+    fn needs(self, count: u64, most: u64) -> u64 {
+        match self {
+            Self::Take => count.min(most),
+            Self::Skip => most.saturating_add(count),
+            Self::TakeLast | Self::SkipLast => u64::MAX,
+        }
+    }
+}
+
+impl<P: Pipeline> Breaker for Part<P> {
+    type Item = P::Item;
+    type Positions = PartOf<P::Positions>;
+    const IS_POSITIONAL: bool = P::IS_POSITIONAL;
+
+    fn open<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        let needed = self.which.needs(self.count, most);
+        let base = self.base.into_positions(needed, run).release();
+        let (start, len) = self.which.of(self.count, base.len());
+        // From here on the part's drop and the engine see to its positions; the others go now.
+        let items = Items::new(PartOf { base, start, len }, self.which.name());
+        items.discard_outside();
+        items
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        self.base.explain(explanation);
+        explanation.by_position(self.which.name(), P::IS_POSITIONAL);
+    }
+}
+
+/// Part of the positions of a source.
+#[derive(Debug)]
+pub struct PartOf<S> {
+    base: S,
+    start: u64,
+    len: u64,
+}
+
+impl<S: Positional> Items<PartOf<S>> {
+    /// Discards the positions of the base that are not in the part.
+    fn discard_outside(&self) {
+        let Some(part) = self.source() else { return };
+        // SAFETY: the part does not pass on these positions.
+        unsafe { part.base.discard(0, part.start) };
+        // SAFETY: as above.
+        unsafe { part.base.discard(part.start + part.len, part.base.len()) };
+    }
+}
+
+// SAFETY: positions are passed on one to one.
+unsafe impl<S: Indexed> Indexed for PartOf<S> {
+    type Item = S::Item;
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    #[inline]
+    unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = S::Item> {
+        // SAFETY: as promised by the caller.
+        unsafe { self.base.block(self.start + start, self.start + end) }
+    }
+
+    #[inline]
+    unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = S::Item> {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            self.base
+                .block_backwards(self.start + start, self.start + end)
+        }
+    }
+
+    unsafe fn discard(&self, start: u64, end: u64) {
+        // SAFETY: as promised by the caller.
+        unsafe { self.base.discard(self.start + start, self.start + end) };
+    }
+}
+
+// SAFETY: an item of the base for each position.
+unsafe impl<S: Positional> Positional for PartOf<S> {}
+
+impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
+    /// The first `count` items.
+    ///
+    /// Where positions are not known, blocks above the last item needed are not started.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let even = (0..).step_by(2);
+    /// let firsts = manyhands::query::from_iter(even).take(3).to_vec();
+    /// assert_eq!(firsts, [0, 2, 4]);
+    /// ```
+    #[doc(alias = "Take")]
+    pub fn take(self, count: usize) -> Query<'a, Broken<Part<P>>, Ordered, E> {
+        self.part(Which::Take, count)
+    }
+
+    /// All but the first `count` items.
+    #[doc(alias = "Skip")]
+    pub fn skip(self, count: usize) -> Query<'a, Broken<Part<P>>, Ordered, E> {
+        self.part(Which::Skip, count)
+    }
+
+    /// The last `count` items.
+    #[doc(alias = "TakeLast")]
+    pub fn take_last(self, count: usize) -> Query<'a, Broken<Part<P>>, Ordered, E> {
+        self.part(Which::TakeLast, count)
+    }
+
+    /// All but the last `count` items.
+    #[doc(alias = "SkipLast")]
+    pub fn skip_last(self, count: usize) -> Query<'a, Broken<Part<P>>, Ordered, E> {
+        self.part(Which::SkipLast, count)
+    }
+
+    fn part(self, which: Which, count: usize) -> Query<'a, Broken<Part<P>>, Ordered, E> {
+        self.with(|base| {
+            Broken::Closed(Part {
+                base,
+                which,
+                count: count as u64,
+            })
+        })
+    }
+}

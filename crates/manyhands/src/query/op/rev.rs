@@ -1,0 +1,78 @@
+//! Items the other way round: `rev`.
+//!
+//! Unsafe: passes positions on.
+
+use crate::parallel::engine::Indexed;
+use crate::query::Query;
+use crate::query::explain::Explanation;
+use crate::query::items::Items;
+use crate::query::order::Ordered;
+use crate::query::pipeline::{Breaker, Broken, Pipeline, Positional};
+use crate::query::run::{Control, Run};
+
+/// See [`Query::rev`].
+#[derive(Debug)]
+pub struct Rev<P>(P);
+
+impl<P: Pipeline> Breaker for Rev<P> {
+    type Item = P::Item;
+    type Positions = Rev<P::Positions>;
+    const IS_POSITIONAL: bool = P::IS_POSITIONAL;
+
+    fn open<E: Control>(self, _most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        let base = self.0.into_positions(u64::MAX, run).release();
+        Items::new(Rev(base), "rev")
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        self.0.explain(explanation);
+        explanation.by_position("rev", P::IS_POSITIONAL);
+    }
+}
+
+impl<S: Indexed> Rev<S> {
+    /// The same positions, counted from the start.
+    fn turned(&self, start: u64, end: u64) -> (u64, u64) {
+        (self.0.len() - end, self.0.len() - start)
+    }
+}
+
+// SAFETY: positions are turned round, and passed on one to one.
+unsafe impl<S: Indexed> Indexed for Rev<S> {
+    type Item = S::Item;
+
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    #[inline]
+    unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = S::Item> {
+        let (start, end) = self.turned(start, end);
+        // SAFETY: as promised by the caller.
+        unsafe { self.0.block_backwards(start, end) }
+    }
+
+    #[inline]
+    unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = S::Item> {
+        let (start, end) = self.turned(start, end);
+        // SAFETY: as promised by the caller.
+        unsafe { self.0.block(start, end) }
+    }
+
+    unsafe fn discard(&self, start: u64, end: u64) {
+        let (start, end) = self.turned(start, end);
+        // SAFETY: as promised by the caller.
+        unsafe { self.0.discard(start, end) };
+    }
+}
+
+// SAFETY: an item of the base for each position.
+unsafe impl<S: Positional> Positional for Rev<S> {}
+
+impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
+    /// The items from the last to the first.
+    #[doc(alias = "Reverse")]
+    pub fn rev(self) -> Query<'a, Broken<Rev<P>>, Ordered, E> {
+        self.with(|base| Broken::Closed(Rev(base)))
+    }
+}

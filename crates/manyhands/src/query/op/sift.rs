@@ -1,0 +1,212 @@
+//! Operators that make any number of items of each: `filter`, `filter_map`, `flat_map`, `flatten`.
+//!
+//! What follows them knows no positions any more; see [`Pipeline`].
+
+use crate::parallel::consumer::Consumer;
+use crate::parallel::source::owned::OwnedItems;
+use crate::query::Query;
+use crate::query::explain::Explanation;
+use crate::query::items::Items;
+use crate::query::order::Order;
+use crate::query::pipeline::Pipeline;
+use crate::query::run::{Control, Run};
+use crate::query::terminal::collect::gather;
+use std::ops::Range;
+
+/// Makes any number of items of each.
+pub trait Sift<T>: Send + Sync {
+    /// What it makes.
+    type Output: Send;
+
+    /// For the explanation.
+    const NAME: &'static str;
+
+    /// What becomes of some items, in order.
+    fn sift<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = Self::Output>;
+}
+
+/// A pipeline through which `G` sifts.
+#[derive(Debug)]
+pub struct Sifted<P, G> {
+    base: P,
+    sift: G,
+}
+
+impl<P: Pipeline, G: Sift<P::Item>> Pipeline for Sifted<P, G> {
+    type Item = G::Output;
+    type Positions = OwnedItems<G::Output>;
+    const IS_POSITIONAL: bool = false;
+
+    #[inline]
+    fn drive<C: Consumer<G::Output>, E: Control>(
+        &mut self,
+        most: u64,
+        consumer: &C,
+        run: &Run<'_, E>,
+    ) -> u64 {
+        let consumer = Sifting {
+            consumer,
+            sift: &self.sift,
+        };
+        self.base.drive(most, &consumer, run)
+    }
+
+    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        gather(self, most, run)
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        self.base.explain(explanation);
+        explanation.fused(G::NAME);
+    }
+}
+
+pub(super) struct Sifting<'a, C, G> {
+    pub(super) consumer: &'a C,
+    pub(super) sift: &'a G,
+}
+
+impl<T, G: Sift<T>, C: Consumer<G::Output>> Consumer<T> for Sifting<'_, C, G> {
+    type Runner = C::Runner;
+
+    #[inline]
+    fn start(&self) -> C::Runner {
+        self.consumer.start()
+    }
+
+    #[inline]
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        runner: &mut C::Runner,
+        positions: Range<u64>,
+        items: I,
+    ) {
+        self.consumer
+            .consume(runner, positions, self.sift.sift(items));
+    }
+
+    #[inline]
+    fn finish(&self, runner: C::Runner) {
+        self.consumer.finish(runner);
+    }
+
+    #[inline]
+    fn end(&self) -> u64 {
+        self.consumer.end()
+    }
+
+    fn note_panic(&self) {
+        self.consumer.note_panic();
+    }
+}
+
+/// See [`Query::filter`].
+#[derive(Debug)]
+pub struct Filter<F>(F);
+
+impl<T: Send, F: Fn(&T) -> bool + Send + Sync> Sift<T> for Filter<F> {
+    type Output = T;
+    const NAME: &'static str = "filter";
+
+    #[inline]
+    fn sift<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = T> {
+        items.filter(&self.0)
+    }
+}
+
+/// See [`Query::filter_map`].
+#[derive(Debug)]
+pub struct FilterMap<F>(F);
+
+impl<T, R: Send, F: Fn(T) -> Option<R> + Send + Sync> Sift<T> for FilterMap<F> {
+    type Output = R;
+    const NAME: &'static str = "filter_map";
+
+    #[inline]
+    fn sift<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = R> {
+        items.filter_map(&self.0)
+    }
+}
+
+/// See [`Query::flat_map`].
+#[derive(Debug)]
+pub struct FlatMap<F>(F);
+
+impl<T, R: IntoIterator<Item: Send>, F: Fn(T) -> R + Send + Sync> Sift<T> for FlatMap<F> {
+    type Output = R::Item;
+    const NAME: &'static str = "flat_map";
+
+    #[inline]
+    fn sift<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = R::Item> {
+        items.flat_map(&self.0)
+    }
+}
+
+/// See [`Query::flatten`].
+#[derive(Debug)]
+pub struct Flatten;
+
+impl<T: IntoIterator<Item: Send>> Sift<T> for Flatten {
+    type Output = T::Item;
+    const NAME: &'static str = "flatten";
+
+    #[inline]
+    fn sift<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = T::Item> {
+        items.flatten()
+    }
+}
+
+impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+    /// Keeps the items that satisfy the predicate.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let even = (1..=6).into_par_query().filter(|n| n % 2 == 0).to_vec();
+    /// assert_eq!(even, [2, 4, 6]);
+    /// ```
+    #[doc(alias = "Where")]
+    pub fn filter<F: Fn(&P::Item) -> bool + Send + Sync>(
+        self,
+        predicate: F,
+    ) -> Query<'a, Sifted<P, Filter<F>>, O, E> {
+        self.sift(Filter(predicate))
+    }
+
+    /// Makes a new item of each, or none.
+    #[doc(alias = "OfType")]
+    pub fn filter_map<R: Send, F: Fn(P::Item) -> Option<R> + Send + Sync>(
+        self,
+        map: F,
+    ) -> Query<'a, Sifted<P, FilterMap<F>>, O, E> {
+        self.sift(FilterMap(map))
+    }
+
+    /// Makes any number of new items of each. Those of one item are made by one runner.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let words = ["many hands", "light work"].par_query().flat_map(|line| line.split(' ')).to_vec();
+    /// assert_eq!(words, ["many", "hands", "light", "work"]);
+    /// ```
+    #[doc(alias = "SelectMany")]
+    pub fn flat_map<R: IntoIterator<Item: Send>, F: Fn(P::Item) -> R + Send + Sync>(
+        self,
+        map: F,
+    ) -> Query<'a, Sifted<P, FlatMap<F>>, O, E> {
+        self.sift(FlatMap(map))
+    }
+
+    /// Gives the items of each item.
+    pub fn flatten(self) -> Query<'a, Sifted<P, Flatten>, O, E>
+    where
+        P::Item: IntoIterator<Item: Send>,
+    {
+        self.sift(Flatten)
+    }
+
+    fn sift<G: Sift<P::Item>>(self, sift: G) -> Query<'a, Sifted<P, G>, O, E> {
+        self.with(|base| Sifted { base, sift })
+    }
+}

@@ -1,0 +1,202 @@
+//! Items up to or from the first that fails a test: `take_while`, `map_while`, `skip_while`.
+//!
+//! # Ordering
+//! The end is advice to runners about what they need not start, hence Relaxed; items are handed over under
+//! the lock.
+
+use crate::parallel::consumer::Consumer;
+use crate::parallel::source::owned::OwnedItems;
+use crate::query::Query;
+use crate::query::explain::Explanation;
+use crate::query::items::Items;
+use crate::query::order::Ordered;
+use crate::query::pipeline::{Breaker, Broken, Pipeline};
+use crate::query::run::{Control, Run};
+use crate::query::terminal::collect::into_vec;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, into_inner, lock};
+use std::ops::Range;
+
+/// See [`Query::map_while`].
+#[derive(Debug)]
+pub struct MapWhile<P, F> {
+    base: P,
+    test: F,
+}
+
+/// What is made of an item, as long as something is.
+pub trait Test<T>: Send + Sync {
+    /// What is made.
+    type Output: Send;
+
+    /// For the explanation.
+    const NAME: &'static str;
+
+    /// `None` ends it.
+    fn test(&self, item: T) -> Option<Self::Output>;
+}
+
+/// A closure for [`Query::map_while`].
+#[derive(Debug)]
+pub struct Mapping<F>(F);
+
+impl<T, R: Send, F: Fn(T) -> Option<R> + Send + Sync> Test<T> for Mapping<F> {
+    type Output = R;
+    const NAME: &'static str = "map_while";
+
+    #[inline]
+    fn test(&self, item: T) -> Option<R> {
+        (self.0)(item)
+    }
+}
+
+/// A predicate for [`Query::take_while`].
+#[derive(Debug)]
+pub struct Taking<F>(F);
+
+impl<T: Send, F: Fn(&T) -> bool + Send + Sync> Test<T> for Taking<F> {
+    type Output = T;
+    const NAME: &'static str = "take_while";
+
+    #[inline]
+    fn test(&self, item: T) -> Option<T> {
+        (self.0)(&item).then_some(item)
+    }
+}
+
+impl<P: Pipeline, F: Test<P::Item>> Breaker for MapWhile<P, F> {
+    type Item = F::Output;
+    type Positions = OwnedItems<F::Output>;
+
+    fn open<E: Control>(mut self, _most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        let up_to_end = UpToEnd {
+            test: &self.test,
+            end: AtomicU64::new(u64::MAX),
+            blocks: Mutex::new(Vec::new()),
+        };
+        self.base.drive(u64::MAX, &up_to_end, run);
+        let end = up_to_end.end();
+        let mut blocks = into_inner(up_to_end.blocks);
+        blocks.retain(|(start, _)| *start < end);
+        blocks.sort_by_key(|(start, _)| *start);
+        let items = blocks.into_iter().flat_map(|(_, items)| items);
+        Items::of_vec(items.collect())
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        self.base.explain(explanation);
+        explanation.gathered();
+        explanation.source(F::NAME);
+    }
+}
+
+/// Keeps what a test makes of each block's items, and cuts at the lowest block with an item that fails.
+struct UpToEnd<'a, F, R> {
+    test: &'a F,
+    end: AtomicU64,
+    blocks: Mutex<Vec<(u64, Vec<R>)>>,
+}
+
+impl<T, F: Test<T>> Consumer<T> for UpToEnd<'_, F, F::Output> {
+    type Runner = Vec<(u64, Vec<F::Output>)>;
+
+    fn start(&self) -> Self::Runner {
+        Vec::new()
+    }
+
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        runner: &mut Self::Runner,
+        positions: Range<u64>,
+        items: I,
+    ) {
+        let mut has_ended = false;
+        let passing = items.map_while(|item| {
+            let made = self.test.test(item);
+            has_ended = made.is_none();
+            made
+        });
+        runner.push((positions.start, passing.collect()));
+        if has_ended {
+            // Relaxed: see the file's header.
+            self.end
+                .fetch_min(positions.start.saturating_add(1), Ordering::Relaxed);
+        }
+    }
+
+    fn finish(&self, runner: Self::Runner) {
+        lock(&self.blocks).extend(runner);
+    }
+
+    fn end(&self) -> u64 {
+        // Relaxed: see the file's header.
+        self.end.load(Ordering::Relaxed)
+    }
+}
+
+/// See [`Query::skip_while`].
+#[derive(Debug)]
+pub struct SkipWhile<P, F> {
+    base: P,
+    predicate: F,
+}
+
+impl<P: Pipeline, F: Fn(&P::Item) -> bool + Send + Sync> Breaker for SkipWhile<P, F> {
+    type Item = P::Item;
+    type Positions = OwnedItems<P::Item>;
+
+    fn open<E: Control>(self, _most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        let mut items = into_vec(self.base, run).unwrap_or_default();
+        let skipped = items.iter().take_while(|item| (self.predicate)(item));
+        let count = skipped.count();
+        items.drain(..count);
+        Items::of_vec(items)
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        self.base.explain(explanation);
+        explanation.gathered();
+        explanation.source("skip_while");
+    }
+}
+
+impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
+    /// The items before the first that does not satisfy the predicate. Blocks above that one are not
+    /// started; items above it in blocks that run already may be tested.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let small = (0..1000).into_par_query().take_while(|n| n * n < 50).to_vec();
+    /// assert_eq!(small, [0, 1, 2, 3, 4, 5, 6, 7]);
+    /// ```
+    #[doc(alias = "TakeWhile")]
+    pub fn take_while<F: Fn(&P::Item) -> bool + Send + Sync>(
+        self,
+        predicate: F,
+    ) -> Query<'a, Broken<MapWhile<P, Taking<F>>>, Ordered, E> {
+        let test = Taking(predicate);
+        self.with(|base| Broken::Closed(MapWhile { base, test }))
+    }
+
+    /// What `map` makes of the items before the first of which it makes nothing.
+    pub fn map_while<R: Send, F: Fn(P::Item) -> Option<R> + Send + Sync>(
+        self,
+        map: F,
+    ) -> Query<'a, Broken<MapWhile<P, Mapping<F>>>, Ordered, E> {
+        let test = Mapping(map);
+        self.with(|base| Broken::Closed(MapWhile { base, test }))
+    }
+
+    /// The items from the first that does not satisfy the predicate. Items after it are not tested.
+    ///
+    /// # Cost
+    /// All items are gathered; those that are skipped are tested by the caller.
+    #[doc(alias = "SkipWhile")]
+    pub fn skip_while<F: Fn(&P::Item) -> bool + Send + Sync>(
+        self,
+        predicate: F,
+    ) -> Query<'a, Broken<SkipWhile<P, F>>, Ordered, E> {
+        self.with(|base| Broken::Closed(SkipWhile { base, predicate }))
+    }
+}

@@ -1,0 +1,111 @@
+//! Two queries side by side: `zip`.
+//!
+//! Unsafe: passes positions on.
+
+use crate::parallel::engine::Indexed;
+use crate::query::Query;
+use crate::query::explain::Explanation;
+use crate::query::items::Items;
+use crate::query::order::Ordered;
+use crate::query::pipeline::{Breaker, Broken, Pipeline, Positional};
+use crate::query::run::{Control, Run};
+use crate::query::source::IntoParQuery;
+
+/// See [`Query::zip`].
+#[derive(Debug)]
+pub struct Zip<P, Q> {
+    left: P,
+    right: Q,
+}
+
+impl<P, Q> Zip<P, Q> {
+    pub(crate) fn new(left: P, right: Q) -> Self {
+        Self { left, right }
+    }
+}
+
+impl<P: Pipeline, Q: Pipeline> Breaker for Zip<P, Q> {
+    type Item = (P::Item, Q::Item);
+    type Positions = Zip<P::Positions, Q::Positions>;
+    const IS_POSITIONAL: bool = P::IS_POSITIONAL && Q::IS_POSITIONAL;
+
+    fn open<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        let left = self.left.into_positions(most, run);
+        let right = self.right.into_positions(most.min(left.len()), run);
+        let items = Items::new(Zip::new(left.release(), right.release()), "zip");
+        items.discard_unpaired();
+        items
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        self.left.explain(explanation);
+        explanation.by_position("zip", Self::IS_POSITIONAL);
+        explanation.operand(|explanation| self.right.explain(explanation));
+    }
+}
+
+impl<S: Positional, R: Positional> Items<Zip<S, R>> {
+    /// Discards what the longer side has too much.
+    fn discard_unpaired(&self) {
+        let Some(zip) = self.source() else { return };
+        let len = zip.len();
+        // SAFETY: pairs do not pass on these positions.
+        unsafe { zip.left.discard(len, zip.left.len()) };
+        // SAFETY: as above.
+        unsafe { zip.right.discard(len, zip.right.len()) };
+    }
+}
+
+// SAFETY: positions are passed on to each side one to one.
+unsafe impl<S: Indexed, R: Indexed> Indexed for Zip<S, R> {
+    type Item = (S::Item, R::Item);
+
+    fn len(&self) -> u64 {
+        self.left.len().min(self.right.len())
+    }
+
+    #[inline]
+    unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = Self::Item> {
+        // SAFETY: as promised by the caller.
+        let left = unsafe { self.left.block(start, end) };
+        // SAFETY: as promised by the caller.
+        left.zip(unsafe { self.right.block(start, end) })
+    }
+
+    #[inline]
+    unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = Self::Item> {
+        // SAFETY: as promised by the caller.
+        let left = unsafe { self.left.block_backwards(start, end) };
+        // SAFETY: as promised by the caller.
+        left.zip(unsafe { self.right.block_backwards(start, end) })
+    }
+
+    unsafe fn discard(&self, start: u64, end: u64) {
+        // SAFETY: as promised by the caller.
+        unsafe { self.left.discard(start, end) };
+        // SAFETY: as promised by the caller.
+        unsafe { self.right.discard(start, end) };
+    }
+}
+
+// SAFETY: one pair is made of the items of each position.
+unsafe impl<S: Positional, R: Positional> Positional for Zip<S, R> {}
+
+impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
+    /// Pairs of this query's items and another's, as many as the shorter one has.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let products = [1, 2, 3].par_query().zip([4, 5, 6].par_query()).map(|(a, b)| a * b);
+    /// assert_eq!(products.to_vec(), [4, 10, 18]);
+    /// ```
+    #[doc(alias = "Zip")]
+    pub fn zip<Q: IntoParQuery>(
+        self,
+        other: Q,
+    ) -> Query<'a, Broken<Zip<P, Q::Pipeline>>, Ordered, E> {
+        let right = other.into_par_query().pipeline;
+        self.with(|left| Broken::Closed(Zip::new(left, right)))
+    }
+}

@@ -1,0 +1,136 @@
+//! What a query is made of: a source, and operators around it.
+//!
+//! A [`Pipeline`] is driven by the block: whoever claims a block of its source's positions takes the block's
+//! items through all operators in one loop, into the consumer at the end. Where an operator must know the
+//! items' places (`enumerate`, `zip`, `rev`, `take` …) it asks for [`Positional`] items instead, which cost
+//! nothing as long as nothing below has removed or added items.
+//!
+//! An operator that needs all of its input first is a [`Breaker`]; [`Broken`] makes a pipeline of it.
+//!
+//! Unsafe: a promise about positions that results are written in place by.
+
+use crate::parallel::consumer::Consumer;
+use crate::parallel::engine::Indexed;
+use crate::query::explain::Explanation;
+use crate::query::items::Items;
+use crate::query::run::{Control, Run};
+
+/// A query up to some point: what gives items to whatever follows. Sealed.
+pub trait Pipeline: Sized + Send {
+    /// What it gives.
+    type Item: Send;
+
+    /// Its items by position.
+    #[doc(hidden)]
+    type Positions: Positional<Item = Self::Item>;
+
+    /// Whether [`into_positions`](Self::into_positions) costs nothing.
+    #[doc(hidden)]
+    const IS_POSITIONAL: bool;
+
+    /// Runs the items of up to `most` further positions of the source through `consumer`, whose positions
+    /// count from 0 in each call. Returns how many positions there were; fewer than `most` if no more
+    /// are left.
+    #[doc(hidden)]
+    fn drive<C: Consumer<Self::Item>, E: Control>(
+        &mut self,
+        most: u64,
+        consumer: &C,
+        run: &Run<'_, E>,
+    ) -> u64;
+
+    /// The items by position, of a pipeline that was not driven yet. More than the first `most` of them
+    /// may be missing, and all of them after a cancellation.
+    #[doc(hidden)]
+    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions>;
+
+    /// Adds its operators to the explanation, the source first.
+    #[doc(hidden)]
+    fn explain(&self, explanation: &mut Explanation);
+}
+
+/// Exactly one item at each position.
+///
+/// # Safety
+/// [`block`](Indexed::block) and [`block_backwards`](Indexed::block_backwards) give `end - start` items,
+/// those of these positions, in order and in reverse order.
+pub unsafe trait Positional: Indexed<Item: Send> + Send {}
+
+/// An operator that needs its input, or a number of positions, before it gives its first item.
+pub trait Breaker: Sized + Send {
+    /// What it gives.
+    type Item: Send;
+
+    /// What it gives, by position.
+    type Positions: Positional<Item = Self::Item>;
+
+    /// Whether [`open`](Self::open) costs nothing.
+    const IS_POSITIONAL: bool = false;
+
+    /// Runs the input; only the first `most` of what it gives are needed. After a cancellation it does not
+    /// matter what that is.
+    fn open<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions>;
+
+    /// As [`Pipeline::explain`].
+    fn explain(&self, explanation: &mut Explanation);
+}
+
+/// A breaker as a pipeline.
+#[derive(Debug)]
+pub enum Broken<B: Breaker> {
+    /// Its input was not run yet.
+    Closed(B),
+    /// Its input was run.
+    Opened(Items<B::Positions>),
+    /// Its input panicked.
+    Failed,
+}
+
+impl<B: Breaker> Broken<B> {
+    /// Another breaker in its place, made of this one before it was run.
+    pub(crate) fn replaced<R: Breaker>(self, make: impl FnOnce(B) -> R) -> Broken<R> {
+        match self {
+            Self::Closed(breaker) => Broken::Closed(make(breaker)),
+            Self::Opened(_) | Self::Failed => {
+                unreachable!("operators are added before a query is run")
+            }
+        }
+    }
+}
+
+impl<B: Breaker> Pipeline for Broken<B> {
+    type Item = B::Item;
+    type Positions = B::Positions;
+    const IS_POSITIONAL: bool = B::IS_POSITIONAL;
+
+    fn drive<C: Consumer<B::Item>, E: Control>(
+        &mut self,
+        most: u64,
+        consumer: &C,
+        run: &Run<'_, E>,
+    ) -> u64 {
+        if let Self::Closed(_) = self
+            && let Self::Closed(breaker) = std::mem::replace(self, Self::Failed)
+        {
+            *self = Self::Opened(breaker.open(u64::MAX, run));
+        }
+        match self {
+            Self::Opened(items) => items.drive(most, consumer, run),
+            Self::Closed(_) | Self::Failed => 0,
+        }
+    }
+
+    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<B::Positions> {
+        match self {
+            Self::Closed(breaker) => breaker.open(most, run),
+            Self::Opened(items) => items,
+            Self::Failed => unreachable!("a query that has panicked is not run again"),
+        }
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        if let Self::Closed(breaker) = self {
+            breaker.explain(explanation);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! How a query is to be run: what its user has set, as values and as types.
+//!
+//! A token and fixed grouping are types, so that queries without them carry nothing of either. The rest are
+//! values.
+
+use crate::cancel::{Cancelled, Token};
+use crate::parallel::consumer::{Cancellable, Consumer, Ending, Uncancellable, Watch};
+use crate::parallel::engine::{Opening, Plan};
+use crate::parallel::options::{Grouping, Options};
+use crate::runtime::Runtime;
+use std::ops::Range;
+
+/// When a query lets other workers in.
+#[doc(alias = "ParallelExecutionMode")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ExecutionMode {
+    /// When that makes it faster, as found while it runs.
+    #[default]
+    Auto,
+    /// Before its first item, one item at a time: bodies may wait for one another.
+    #[doc(alias = "ForceParallelism")]
+    Parallel,
+    /// Never.
+    Sequential,
+}
+
+/// How many items a query that is iterated keeps ready.
+#[doc(alias = "ParallelMergeOptions")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Merge {
+    /// As few as possible: each is given as soon as it is there.
+    NotBuffered,
+    /// As many as take little memory and keep the workers busy.
+    #[default]
+    Auto,
+    /// All: the first is given after the last was made.
+    FullyBuffered,
+}
+
+/// What a query's user has set, but for what is in its type.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Settings<'a> {
+    pub(crate) degree: Option<usize>,
+    pub(crate) runtime: Option<&'a Runtime>,
+    pub(crate) mode: ExecutionMode,
+    pub(crate) merge: Merge,
+}
+
+/// One run of a query.
+#[derive(Debug, Clone, Copy)]
+pub struct Run<'a, E> {
+    pub(crate) settings: Settings<'a>,
+    pub(crate) ending: E,
+}
+
+impl<E: Control> Run<'_, E> {
+    pub(crate) fn plan(&self) -> Plan<'_> {
+        Plan {
+            degree: match self.settings.mode {
+                ExecutionMode::Sequential => Some(1),
+                ExecutionMode::Auto | ExecutionMode::Parallel => self.settings.degree,
+            },
+            runtime: self.settings.runtime,
+            opening: match self.settings.mode {
+                ExecutionMode::Parallel => Opening::AtOnce,
+                ExecutionMode::Auto | ExecutionMode::Sequential => Opening::WhenItPays,
+            },
+        }
+    }
+
+    /// How loops and sorts of its own are to be run.
+    pub(crate) fn options(&self) -> Options<'_, E> {
+        let plan = self.plan();
+        Options::planned(plan.degree, plan.runtime, self.ending)
+    }
+
+    /// Whether results are incomplete, because the query was cancelled.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.ending.cancelled().is_some()
+    }
+}
+
+/// What a query's type says of how it ends. Sealed.
+pub trait Control: Ending + Send + Sync {
+    /// How reductions group their values.
+    #[doc(hidden)]
+    const GROUPING: Grouping;
+}
+
+impl Control for Uncancellable {
+    const GROUPING: Grouping = Grouping::Any;
+}
+
+impl Control for Cancellable<'_> {
+    const GROUPING: Grouping = Grouping::Any;
+}
+
+/// Reductions group their values by the source alone.
+#[derive(Debug, Clone, Copy)]
+pub struct Fixed<E>(pub(crate) E);
+
+impl<E: Watch> Watch for Fixed<E> {
+    fn end(&self) -> u64 {
+        self.0.end()
+    }
+
+    fn limit<I: Iterator>(&self, first: u64, items: I) -> impl Iterator<Item = I::Item> {
+        self.0.limit(first, items)
+    }
+}
+
+impl<E: Ending> Ending for Fixed<E> {
+    type Output<T> = E::Output<T>;
+
+    fn conclude<T>(&self, value: Option<T>) -> E::Output<T> {
+        self.0.conclude(value)
+    }
+
+    fn token(&self) -> Option<&Token> {
+        self.0.token()
+    }
+
+    fn cancelled(&self) -> Option<Cancelled> {
+        self.0.cancelled()
+    }
+}
+
+impl<E: Control> Control for Fixed<E> {
+    const GROUPING: Grouping = Grouping::Fixed;
+}
+
+/// What a source's items go through first: a look at the token before each of them.
+pub(crate) struct Bottom<'a, C, E> {
+    pub(crate) consumer: &'a C,
+    pub(crate) ending: E,
+}
+
+impl<T, C: Consumer<T>, E: Control> Consumer<T> for Bottom<'_, C, E> {
+    type Runner = C::Runner;
+
+    #[inline]
+    fn start(&self) -> C::Runner {
+        self.consumer.start()
+    }
+
+    #[inline]
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        runner: &mut C::Runner,
+        positions: Range<u64>,
+        items: I,
+    ) {
+        let items = self.ending.limit(positions.start, items);
+        self.consumer.consume(runner, positions, items);
+    }
+
+    #[inline]
+    fn finish(&self, runner: C::Runner) {
+        self.consumer.finish(runner);
+    }
+
+    #[inline]
+    fn end(&self) -> u64 {
+        self.consumer.end().min(self.ending.end())
+    }
+
+    fn note_panic(&self) {
+        self.consumer.note_panic();
+    }
+}

@@ -1,0 +1,35 @@
+//! The sources of loops that know positions, as sources of queries: slices, vectors, arrays, ranges.
+//!
+//! Unsafe: says which of them give one item at each position.
+
+use crate::parallel::source::owned::OwnedItems;
+use crate::parallel::source::range::{Indices, Integer};
+use crate::parallel::source::slice::{MutableItems, SharedItems};
+use crate::parallel::source::{ByPosition, Drive};
+use crate::query::Query;
+use crate::query::items::Items;
+use crate::query::pipeline::Positional;
+use crate::query::source::IntoParQuery;
+use std::ops::Range;
+
+// SAFETY: an item of the slice for each position.
+unsafe impl<T: Sync> Positional for SharedItems<'_, T> {}
+// SAFETY: an item of the slice for each position.
+unsafe impl<T: Send> Positional for MutableItems<'_, T> {}
+// SAFETY: an item of the vector for each position.
+unsafe impl<T: Send> Positional for OwnedItems<T> {}
+// SAFETY: an integer for each position.
+unsafe impl<T: Integer> Positional for Indices<T> where Range<T>: DoubleEndedIterator<Item = T> {}
+
+impl<S, P> IntoParQuery for S
+where
+    S: Drive<Item = P::Item, Feed = ByPosition<P>>,
+    P: Positional,
+{
+    type Item = P::Item;
+    type Pipeline = Items<P>;
+
+    fn into_par_query(self) -> Query<'static, Items<P>> {
+        Query::new(Items::new(self.into_feed().0, "items"))
+    }
+}

@@ -1,0 +1,106 @@
+//! Any iterator that can be sent, pulled in chunks.
+
+use crate::parallel::consumer::Consumer;
+use crate::parallel::options::Grouping;
+use crate::parallel::source::owned::OwnedItems;
+use crate::parallel::source::{Drive, Feed};
+use crate::query::Query;
+use crate::query::explain::Explanation;
+use crate::query::items::Items;
+use crate::query::pipeline::Pipeline;
+use crate::query::run::{Bottom, Control, Run};
+use crate::query::terminal::collect::gather;
+
+/// A query over any iterator that can be sent.
+///
+/// Items are pulled in order, by one runner at a time, in chunks of a few microseconds. The iterator is
+/// dropped before the query returns.
+///
+/// # Cost
+/// The iterator's own, one lock for each chunk, and one move of each item.
+///
+/// # Examples
+/// ```
+/// use manyhands::query::{self, prelude::*};
+/// let words = query::from_iter("to be or not".split(' '));
+/// assert_eq!(words.map(str::len).to_vec(), [2, 2, 2, 3]);
+/// ```
+#[doc(alias = "par_bridge")]
+#[doc(alias = "Partitioner.Create")]
+pub fn from_iter<I>(iterator: I) -> Query<'static, FromIter<I::IntoIter>>
+where
+    I: IntoIterator<Item: Send, IntoIter: Send>,
+{
+    Query::new(FromIter {
+        iterator: Some(iterator.into_iter()),
+        name: "iterator",
+    })
+}
+
+/// An iterator as a source of queries; made by [`from_iter`].
+#[derive(Debug)]
+pub struct FromIter<I> {
+    /// `None` when it has ended or panicked.
+    iterator: Option<I>,
+    name: &'static str,
+}
+
+/// Up to so many items of an iterator.
+struct Most<'a, I> {
+    iterator: &'a mut Option<I>,
+    left: u64,
+}
+
+impl<I: Iterator> Iterator for Most<'_, I> {
+    type Item = I::Item;
+
+    #[inline]
+    fn next(&mut self) -> Option<I::Item> {
+        if self.left == 0 {
+            return None;
+        }
+        let item = self.iterator.as_mut()?.next();
+        if item.is_some() {
+            self.left -= 1;
+        } else {
+            *self.iterator = None;
+        }
+        item
+    }
+}
+
+impl<I: Iterator<Item: Send> + Send> Pipeline for FromIter<I> {
+    type Item = I::Item;
+    type Positions = OwnedItems<I::Item>;
+    const IS_POSITIONAL: bool = false;
+
+    fn drive<C: Consumer<I::Item>, E: Control>(
+        &mut self,
+        most: u64,
+        consumer: &C,
+        run: &Run<'_, E>,
+    ) -> u64 {
+        let mut items = Most {
+            iterator: &mut self.iterator,
+            left: most,
+        };
+        let bottom = Bottom {
+            consumer,
+            ending: run.ending,
+        };
+        let feed = crate::parallel::from_iter(&mut items).into_feed();
+        match E::GROUPING {
+            Grouping::Any => feed.drive(&bottom, &run.plan()),
+            Grouping::Fixed => feed.drive_leaves(&bottom, &run.plan()),
+        }
+        most - items.left
+    }
+
+    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        gather(self, most, run)
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        explanation.source(self.name);
+    }
+}

@@ -1,0 +1,106 @@
+//! What can be queried: everything a loop can run over, and more.
+
+mod collection;
+mod indexed;
+mod iterator;
+mod partitioned;
+mod repeat;
+mod text;
+
+pub use iterator::{FromIter, from_iter};
+pub use partitioned::{Partitioned, from_partitioned};
+pub use repeat::{empty, once, repeat_n};
+pub use text::ParText;
+
+use crate::query::Query;
+use crate::query::pipeline::Pipeline;
+
+/// Something a query can be made of.
+///
+/// Vectors, arrays, collections and ranges of every integer type by value, and references to those that
+/// have items.
+#[doc(alias = "AsParallel")]
+#[doc(alias = "IntoParallelIterator")]
+pub trait IntoParQuery {
+    /// What the query gives.
+    type Item: Send;
+
+    /// What the query is made of.
+    type Pipeline: Pipeline<Item = Self::Item>;
+
+    /// A query over the items.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let lengths = vec!["a", "bc"].into_par_query().map(str::len).to_vec();
+    /// assert_eq!(lengths, [1, 2]);
+    /// ```
+    fn into_par_query(self) -> Query<'static, Self::Pipeline>;
+}
+
+/// Something that can be queried by reference.
+pub trait ParQuery<'a> {
+    /// What the query gives.
+    type Item: Send;
+
+    /// What the query is made of.
+    type Pipeline: Pipeline<Item = Self::Item>;
+
+    /// A query over references to the items.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let words = ["many", "hands"];
+    /// assert_eq!(words.par_query().map(|word| word.len()).to_vec(), [4, 5]);
+    /// ```
+    #[doc(alias = "AsParallel")]
+    #[doc(alias = "par_iter")]
+    fn par_query(&'a self) -> Query<'static, Self::Pipeline>;
+}
+
+/// Something that can be queried by mutable reference.
+pub trait ParQueryMut<'a> {
+    /// What the query gives.
+    type Item: Send;
+
+    /// What the query is made of.
+    type Pipeline: Pipeline<Item = Self::Item>;
+
+    /// A query over mutable references to the items.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let mut numbers = [1, 2, 3];
+    /// numbers.par_query_mut().for_each(|n| *n *= 10);
+    /// assert_eq!(numbers, [10, 20, 30]);
+    /// ```
+    #[doc(alias = "par_iter_mut")]
+    fn par_query_mut(&'a mut self) -> Query<'static, Self::Pipeline>;
+}
+
+impl<'a, C: ?Sized + 'a> ParQuery<'a> for C
+where
+    &'a C: IntoParQuery,
+{
+    type Item = <&'a C as IntoParQuery>::Item;
+    type Pipeline = <&'a C as IntoParQuery>::Pipeline;
+
+    fn par_query(&'a self) -> Query<'static, Self::Pipeline> {
+        self.into_par_query()
+    }
+}
+
+impl<'a, C: ?Sized + 'a> ParQueryMut<'a> for C
+where
+    &'a mut C: IntoParQuery,
+{
+    type Item = <&'a mut C as IntoParQuery>::Item;
+    type Pipeline = <&'a mut C as IntoParQuery>::Pipeline;
+
+    fn par_query_mut(&'a mut self) -> Query<'static, Self::Pipeline> {
+        self.into_par_query()
+    }
+}

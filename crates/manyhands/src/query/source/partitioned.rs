@@ -1,0 +1,81 @@
+//! A user's own source, shared out by position.
+//!
+//! Unsafe: implements the engine's trait for positions.
+
+use crate::parallel::engine::Indexed;
+use crate::parallel::source::slice::to_usize;
+use crate::query::Query;
+use crate::query::items::{Items, Pieces};
+use std::ops::Range;
+
+/// A source that can be cut anywhere.
+///
+/// Positions count from 0 to [`len`](Self::len); each may stand for any number of items, for instance the
+/// bytes of a text whose lines are the items. Blocks of positions are asked for from several threads, in any
+/// order; no position is asked for twice, and some may not be asked for at all.
+///
+/// # Examples
+/// ```
+/// use manyhands::query::{self, prelude::*, Partitioned};
+/// use std::ops::Range;
+///
+/// /// The lines that begin at each byte.
+/// struct Lines<'a>(&'a str);
+///
+/// impl<'a> Partitioned for Lines<'a> {
+///     type Item = &'a str;
+///
+///     fn len(&self) -> usize {
+///         self.0.len()
+///     }
+///
+///     fn items(&self, positions: Range<usize>) -> impl Iterator<Item = &'a str> {
+///         let begins_at = |at: &usize| *at == 0 || self.0.as_bytes()[at - 1] == b'\n';
+///         positions.filter(begins_at).filter_map(|at| self.0[at..].lines().next())
+///     }
+/// }
+///
+/// let lengths = query::from_partitioned(Lines("many\nhands\n")).map(str::len).to_vec();
+/// assert_eq!(lengths, [4, 5]);
+/// ```
+#[doc(alias = "OrderablePartitioner")]
+#[expect(
+    clippy::len_without_is_empty,
+    reason = "positions are counted, not items"
+)]
+pub trait Partitioned: Send + Sync {
+    /// What it gives.
+    type Item: Send;
+
+    /// The number of positions.
+    fn len(&self) -> usize;
+
+    /// The items of these positions, in order.
+    fn items(&self, positions: Range<usize>) -> impl Iterator<Item = Self::Item>;
+}
+
+/// A query over a source of one's own.
+pub fn from_partitioned<S: Partitioned>(source: S) -> Query<'static, Pieces<ByPartition<S>>> {
+    Query::new(Pieces(Items::new(
+        ByPartition(source),
+        "partitioned source",
+    )))
+}
+
+/// A user's source as the engine sees it.
+#[derive(Debug)]
+pub struct ByPartition<S>(S);
+
+// SAFETY: whatever the source gives is passed on; nothing rests on its being asked once.
+unsafe impl<S: Partitioned> Indexed for ByPartition<S> {
+    type Item = S::Item;
+
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    #[inline]
+    unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = S::Item> {
+        self.0.items(to_usize(start)..to_usize(end))
+    }
+}

@@ -1,0 +1,193 @@
+//! Queries as collections.
+//!
+//! Items whose positions are known are written to their places in a vector of the right size. Others are
+//! put into one buffer for each run of blocks that follow each other on one runner, in the end joined.
+//!
+//! Unsafe: finishes a vector that was written in place.
+
+use crate::parallel::consumer::Uncancellable;
+use crate::parallel::map::Filling;
+use crate::parallel::reduce::{Fold, Folding};
+use crate::parallel::source::owned::OwnedItems;
+use crate::query::items::Items;
+use crate::query::op::zip::Zip;
+use crate::query::order::Order;
+use crate::query::pipeline::{Breaker, Pipeline, Positional};
+use crate::query::run::{Control, Run};
+use crate::query::terminal::first_items::first_items;
+use crate::query::terminal::for_each::ForEach;
+use crate::query::{FromQuery, ParQueryMut, Query};
+use std::marker::PhantomData;
+
+/// All items in order; `None` if the query was cancelled.
+pub(crate) fn into_vec<P: Pipeline, E: Control>(
+    mut pipeline: P,
+    run: &Run<'_, E>,
+) -> Option<Vec<P::Item>> {
+    if P::IS_POSITIONAL {
+        return in_place(pipeline.into_positions(u64::MAX, run), run);
+    }
+    fold(&mut pipeline, &IntoCollection::new(), run).map(Option::unwrap_or_default)
+}
+
+/// As many of the first items, in memory, as are needed.
+pub(crate) fn gather<P: Pipeline, E: Control>(
+    pipeline: P,
+    most: u64,
+    run: &Run<'_, E>,
+) -> Items<OwnedItems<P::Item>> {
+    let items = match usize::try_from(most) {
+        Ok(most) if most < usize::MAX => first_items(pipeline, most, run),
+        _ => into_vec(pipeline, run).unwrap_or_default(),
+    };
+    Items::of_vec(items)
+}
+
+fn in_place<S: Positional, E: Control>(
+    mut items: Items<S>,
+    run: &Run<'_, E>,
+) -> Option<Vec<S::Item>> {
+    let len =
+        usize::try_from(items.len()).expect("a vector of so many items would not fit in memory");
+    let mut filling = Filling::new(len);
+    let writer = filling.writer(|_, item| Some(item), Uncancellable);
+    items.drive(u64::MAX, &writer, run);
+    // SAFETY: without a cancellation, every position was driven, and each gave its item.
+    (!run.is_cancelled()).then(|| unsafe { filling.finish(len) })
+}
+
+/// Folds all items, in order; `None` if the query was cancelled, `Some(None)` if it is empty.
+pub(crate) fn fold<P: Pipeline, F: Fold<P::Item>, E: Control>(
+    pipeline: &mut P,
+    fold: &F,
+    run: &Run<'_, E>,
+) -> Option<Option<F::Value>> {
+    let folding = Folding::new(fold, Uncancellable, E::GROUPING);
+    pipeline.drive(u64::MAX, &folding, run);
+    if run.is_cancelled() {
+        return None;
+    }
+    let parts = folding.into_parts();
+    Some(parts.reduce(|left, right| fold.combine(left, right)))
+}
+
+/// Extends a vector by each block, and appends vectors.
+pub(super) struct IntoCollection<C>(PhantomData<fn() -> C>);
+
+impl<C> IntoCollection<C> {
+    pub(super) fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<T, C: Join<T> + Send> Fold<T> for IntoCollection<C> {
+    type Value = C;
+
+    #[inline]
+    fn fold<I: Iterator<Item = T>>(&self, value: Option<C>, items: I) -> Option<C> {
+        let mut value = value.unwrap_or_default();
+        value.extend(items);
+        Some(value)
+    }
+
+    fn combine(&self, mut left: C, right: C) -> C {
+        left.join(right);
+        left
+    }
+}
+
+/// A collection that is made in parts, by several runners, and put together in order.
+pub(crate) trait Join<T>: Default + Extend<T> {
+    /// Adds what comes later in the order.
+    fn join(&mut self, later: Self);
+}
+
+/// A collection made in parts; `None` if the query was cancelled.
+pub(crate) fn joined<T: Send, C: Join<T> + Send, P: Pipeline<Item = T>, E: Control>(
+    mut pipeline: P,
+    run: &Run<'_, E>,
+) -> Option<C> {
+    fold(&mut pipeline, &IntoCollection::new(), run).map(Option::unwrap_or_default)
+}
+
+impl<T> Join<T> for Vec<T> {
+    fn join(&mut self, mut later: Self) {
+        if self.is_empty() {
+            *self = later;
+        } else {
+            self.append(&mut later);
+        }
+    }
+}
+
+impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
+    /// All items in a collection: a vector, a string, a map, a set; or in one of these within a `Result` or
+    /// an `Option`, with the first failure instead if there is one.
+    ///
+    /// As with iterators, the last one of equal keys stays in a map.
+    ///
+    /// # Cost
+    /// Vectors are written in place where positions are known. Other collections are made in parts, one for
+    /// each run of blocks that follow each other on one runner, and put together by the caller.
+    ///
+    /// # Panics
+    /// If operators do; see [the module](crate::query).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// use std::collections::HashMap;
+    ///
+    /// let lengths: HashMap<_, _> = ["a", "bc"].into_par_query().map(|word| (word, word.len())).collect();
+    /// assert_eq!(lengths["bc"], 2);
+    /// let numbers: Result<Vec<i32>, _> = ["1", "x"].into_par_query().map(str::parse).collect();
+    /// assert!(numbers.is_err());
+    /// ```
+    #[doc(alias = "ToDictionary")]
+    #[doc(alias = "ToHashSet")]
+    pub fn collect<C: FromQuery<P::Item>>(self) -> E::Output<C> {
+        let (pipeline, run) = self.into_run();
+        let collection = C::from_pipeline(pipeline, &run);
+        run.ending.conclude(collection)
+    }
+
+    /// All items in a vector.
+    ///
+    /// # Panics
+    /// If operators do; see [the module](crate::query).
+    #[doc(alias = "ToList")]
+    #[doc(alias = "ToArray")]
+    pub fn to_vec(self) -> E::Output<Vec<P::Item>> {
+        self.collect()
+    }
+
+    /// Writes the items to the places of a slice, which drops what was there.
+    ///
+    /// # Panics
+    /// If the slice has not just as many places as there are items, before it is written to; if operators
+    /// do.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let mut squares = [0; 4];
+    /// (0..4).into_par_query().map(|n| n * n).collect_into(&mut squares);
+    /// assert_eq!(squares, [0, 1, 4, 9]);
+    /// ```
+    pub fn collect_into(self, places: &mut [P::Item]) -> E::Output<()> {
+        let (pipeline, run) = self.into_run();
+        let items = pipeline.into_positions(u64::MAX, &run);
+        if !run.is_cancelled() {
+            assert_eq!(
+                items.len(),
+                places.len() as u64,
+                "a query writes a slice of just as many places as it has items"
+            );
+        }
+        let places = places.par_query_mut().pipeline;
+        let write = |(item, place): (P::Item, &mut P::Item)| *place = item;
+        let mut pairs = Zip::new(items, places).open(u64::MAX, &run);
+        pairs.drive(u64::MAX, &ForEach(write), &run);
+        run.ending.conclude(Some(()))
+    }
+}

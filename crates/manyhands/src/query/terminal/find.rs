@@ -1,0 +1,310 @@
+//! Queries that look for an item, and stop when it is found: blocks below the lowest find still run, blocks
+//! above stop.
+//!
+//! # Ordering
+//! The end is advice to runners about what they need not start, hence Relaxed; what was found is handed over
+//! under the lock.
+
+use crate::parallel::consumer::Consumer;
+use crate::query::Query;
+use crate::query::order::{Order, Ordered};
+use crate::query::pipeline::Pipeline;
+use crate::query::run::{Control, Run};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, into_inner, lock};
+use std::error::Error;
+use std::fmt;
+use std::ops::Range;
+
+/// Which of several finds is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Which {
+    First,
+    Any,
+}
+
+/// Keeps what `pick` makes of an item; the first of its block.
+struct Finding<R, F> {
+    pick: F,
+    which: Which,
+    end: AtomicU64,
+    found: Mutex<Option<(u64, R)>>,
+}
+
+impl<T, R: Send, F: Fn(T) -> Option<R> + Sync> Consumer<T> for Finding<R, F> {
+    type Runner = ();
+
+    fn start(&self) {}
+
+    #[inline]
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        _runner: &mut (),
+        positions: Range<u64>,
+        mut items: I,
+    ) {
+        if let Some(found) = items.find_map(&self.pick) {
+            self.keep(positions.start, found);
+        }
+    }
+
+    fn finish(&self, _runner: ()) {}
+
+    fn end(&self) -> u64 {
+        // Relaxed: see the file's header.
+        self.end.load(Ordering::Relaxed)
+    }
+}
+
+impl<R, F> Finding<R, F> {
+    fn keep(&self, start: u64, found: R) {
+        let end = match self.which {
+            Which::First => start.saturating_add(1),
+            Which::Any => 0,
+        };
+        let mut kept = lock(&self.found);
+        let is_lower = kept.as_ref().is_none_or(|(lowest, _)| start < *lowest);
+        // What it replaces is dropped after the lock.
+        let _replaced = is_lower.then(|| kept.replace((start, found)));
+        drop(kept);
+        // Relaxed: see the file's header.
+        self.end.fetch_min(end, Ordering::Relaxed);
+    }
+}
+
+/// Stops at an item that passes. Kept apart from [`Finding`], because compilers turn `any` into a tighter
+/// loop than `find_map`.
+struct Testing<F> {
+    predicate: F,
+    end: AtomicU64,
+}
+
+impl<T, F: Fn(T) -> bool + Sync> Consumer<T> for Testing<F> {
+    type Runner = ();
+
+    fn start(&self) {}
+
+    #[inline]
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        _runner: &mut (),
+        _positions: Range<u64>,
+        mut items: I,
+    ) {
+        if items.any(&self.predicate) {
+            // Relaxed: see the file's header.
+            self.end.store(0, Ordering::Relaxed);
+        }
+    }
+
+    fn finish(&self, _runner: ()) {}
+
+    fn end(&self) -> u64 {
+        // Relaxed: see the file's header.
+        self.end.load(Ordering::Relaxed)
+    }
+}
+
+/// Whether an item satisfies the predicate; `None` if the query was cancelled.
+pub(super) fn test<P: Pipeline, E: Control>(
+    mut pipeline: P,
+    predicate: impl Fn(P::Item) -> bool + Sync,
+    run: &Run<'_, E>,
+) -> Option<bool> {
+    let testing = Testing {
+        predicate,
+        end: AtomicU64::new(u64::MAX),
+    };
+    pipeline.drive(u64::MAX, &testing, run);
+    (!run.is_cancelled()).then(|| testing.end() == 0)
+}
+
+/// What `pick` makes of an item that it makes something of; `None` if the query was cancelled.
+fn find<P: Pipeline, R: Send, E: Control>(
+    mut pipeline: P,
+    which: Which,
+    pick: impl Fn(P::Item) -> Option<R> + Sync,
+    run: &Run<'_, E>,
+) -> Option<Option<R>> {
+    let finding = Finding {
+        pick,
+        which,
+        end: AtomicU64::new(u64::MAX),
+        found: Mutex::new(None),
+    };
+    pipeline.drive(u64::MAX, &finding, run);
+    let found = into_inner(finding.found).map(|(_, found)| found);
+    (!run.is_cancelled()).then_some(found)
+}
+
+/// Why a query has no single item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SingleError {
+    /// It has none.
+    Empty,
+    /// It has several.
+    Several,
+}
+
+impl fmt::Display for SingleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Empty => "the query has no item",
+            Self::Several => "the query has several items",
+        })
+    }
+}
+
+impl Error for SingleError {}
+
+/// Keeps up to two items, and stops at the second.
+struct TwoItems<T> {
+    end: AtomicU64,
+    items: Mutex<Vec<T>>,
+}
+
+impl<T: Send> Consumer<T> for TwoItems<T> {
+    type Runner = ();
+
+    fn start(&self) {}
+
+    fn consume<I: Iterator<Item = T>>(&self, _runner: &mut (), _positions: Range<u64>, items: I) {
+        for item in items {
+            let mut kept = lock(&self.items);
+            if kept.len() < 2 {
+                kept.push(item);
+            }
+            if kept.len() == 2 {
+                // Relaxed: see the file's header.
+                self.end.store(0, Ordering::Relaxed);
+                return;
+            }
+        }
+    }
+
+    fn finish(&self, _runner: ()) {}
+
+    fn end(&self) -> u64 {
+        // Relaxed: see the file's header.
+        self.end.load(Ordering::Relaxed)
+    }
+}
+
+impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
+    /// Whether an item satisfies the predicate. Stops when one is found.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert!((0..100).into_par_query().any(|n| n == 7));
+    /// ```
+    #[doc(alias = "Any")]
+    pub fn any(self, predicate: impl Fn(P::Item) -> bool + Sync) -> E::Output<bool> {
+        let (pipeline, run) = self.into_run();
+        run.ending.conclude(test(pipeline, predicate, &run))
+    }
+
+    /// Whether every item satisfies the predicate. Stops when one does not.
+    #[doc(alias = "All")]
+    pub fn all(self, predicate: impl Fn(P::Item) -> bool + Sync) -> E::Output<bool> {
+        let (pipeline, run) = self.into_run();
+        let fails = |item| !predicate(item);
+        run.ending
+            .conclude(test(pipeline, fails, &run).map(|fails| !fails))
+    }
+
+    /// Whether an item equals `value`. Stops when one is found.
+    #[doc(alias = "Contains")]
+    pub fn contains<V: Sync + ?Sized>(self, value: &V) -> E::Output<bool>
+    where
+        P::Item: PartialEq<V>,
+    {
+        self.any(|item| item == *value)
+    }
+
+    /// Some item that satisfies the predicate. Stops when one is found.
+    #[doc(alias = "First")]
+    pub fn find_any(
+        self,
+        predicate: impl Fn(&P::Item) -> bool + Sync,
+    ) -> E::Output<Option<P::Item>> {
+        let (pipeline, run) = self.into_run();
+        let pick = |item| predicate(&item).then_some(item);
+        run.ending.conclude(find(pipeline, Which::Any, pick, &run))
+    }
+
+    /// The only item. Stops at the second.
+    ///
+    /// The inner result says whether there is exactly one.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::{SingleError, prelude::*};
+    /// assert_eq!([7].into_par_query().single(), Ok(7));
+    /// assert_eq!((0..9).into_par_query().single(), Err(SingleError::Several));
+    /// ```
+    #[doc(alias = "Single")]
+    #[doc(alias = "SingleOrDefault")]
+    #[doc(alias = "exactly_one")]
+    pub fn single(self) -> E::Output<Result<P::Item, SingleError>> {
+        let (mut pipeline, run) = self.into_run();
+        let two = TwoItems {
+            end: AtomicU64::new(u64::MAX),
+            items: Mutex::new(Vec::new()),
+        };
+        pipeline.drive(u64::MAX, &two, &run);
+        let mut items = into_inner(two.items).into_iter();
+        let single = match (items.next(), items.next()) {
+            (None, _) => Err(SingleError::Empty),
+            (Some(item), None) => Ok(item),
+            (Some(_), Some(_)) => Err(SingleError::Several),
+        };
+        run.ending.conclude(Some(single))
+    }
+}
+
+impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
+    /// The first item that satisfies the predicate. Blocks above the lowest find are not started.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let found = (0..1_000_000_u32).into_par_query().find(|n| n * n > 1000);
+    /// assert_eq!(found, Some(32));
+    /// ```
+    #[doc(alias = "First")]
+    #[doc(alias = "find_first")]
+    pub fn find(self, predicate: impl Fn(&P::Item) -> bool + Sync) -> E::Output<Option<P::Item>> {
+        self.find_map(|item| predicate(&item).then_some(item))
+    }
+
+    /// What `map` makes of the first item that it makes something of.
+    pub fn find_map<R: Send>(
+        self,
+        map: impl Fn(P::Item) -> Option<R> + Sync,
+    ) -> E::Output<Option<R>> {
+        let (pipeline, run) = self.into_run();
+        run.ending.conclude(find(pipeline, Which::First, map, &run))
+    }
+
+    /// The first item.
+    #[doc(alias = "First")]
+    #[doc(alias = "FirstOrDefault")]
+    pub fn first(self) -> E::Output<Option<P::Item>> {
+        self.find_map(Some)
+    }
+
+    /// The item with this index.
+    #[doc(alias = "ElementAt")]
+    #[doc(alias = "ElementAtOrDefault")]
+    #[doc(alias = "nth")]
+    pub fn element_at(self, index: usize) -> E::Output<Option<P::Item>> {
+        self.take(index.saturating_add(1)).skip(index).first()
+    }
+
+    /// The index of the first item that satisfies the predicate.
+    pub fn position(self, predicate: impl Fn(P::Item) -> bool + Sync) -> E::Output<Option<usize>> {
+        self.enumerate()
+            .find_map(|(index, item)| predicate(item).then_some(index))
+    }
+}

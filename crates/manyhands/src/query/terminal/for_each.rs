@@ -1,0 +1,50 @@
+//! Queries for their effects.
+
+use crate::parallel::consumer::Consumer;
+use crate::query::Query;
+use crate::query::order::Order;
+use crate::query::pipeline::Pipeline;
+use crate::query::run::Control;
+use std::ops::Range;
+
+/// Calls the body for each item.
+pub(super) struct ForEach<F>(pub(super) F);
+
+impl<T, F: Fn(T) + Sync> Consumer<T> for ForEach<F> {
+    type Runner = ();
+
+    fn start(&self) {}
+
+    #[inline]
+    fn consume<I: Iterator<Item = T>>(&self, _runner: &mut (), _positions: Range<u64>, items: I) {
+        items.for_each(&self.0);
+    }
+
+    fn finish(&self, _runner: ()) {}
+
+    fn end(&self) -> u64 {
+        u64::MAX
+    }
+}
+
+impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
+    /// Calls `body` for each item, on the workers, in no particular order.
+    ///
+    /// # Panics
+    /// If operators or bodies do; see [the module](crate::query).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// let total = AtomicU64::new(0);
+    /// (1..=10_u64).into_par_query().for_each(|n| { total.fetch_add(n, Ordering::Relaxed); });
+    /// assert_eq!(total.into_inner(), 55);
+    /// ```
+    #[doc(alias = "ForAll")]
+    pub fn for_each(self, body: impl Fn(P::Item) + Sync) -> E::Output<()> {
+        let (mut pipeline, run) = self.into_run();
+        pipeline.drive(u64::MAX, &ForEach(body), &run);
+        run.ending.conclude(Some(()))
+    }
+}

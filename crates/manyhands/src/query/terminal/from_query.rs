@@ -1,0 +1,143 @@
+//! The collections that a query can be collected into.
+
+use crate::query::pipeline::Pipeline;
+use crate::query::run::{Control, Run};
+use crate::query::terminal::collect::{Join, into_vec, joined};
+use crate::query::terminal::failing::Succeeding;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque};
+use std::hash::{BuildHasher, Hash};
+use std::sync::Arc;
+
+/// A collection that a query can be collected into. Sealed.
+#[doc(alias = "FromParallelIterator")]
+pub trait FromQuery<T: Send>: Sized {
+    /// All items; `None` if the query was cancelled.
+    #[doc(hidden)]
+    fn from_pipeline<P: Pipeline<Item = T>, E: Control>(
+        pipeline: P,
+        run: &Run<'_, E>,
+    ) -> Option<Self>;
+}
+
+impl<T: Send> FromQuery<T> for Vec<T> {
+    fn from_pipeline<P: Pipeline<Item = T>, E: Control>(
+        pipeline: P,
+        run: &Run<'_, E>,
+    ) -> Option<Self> {
+        into_vec(pipeline, run)
+    }
+}
+
+/// What a vector turns into.
+macro_rules! from_vec {
+    ($($collection:ty $(where $bound:ident)?;)*) => {$(
+        impl<T: Send $(+ $bound)?> FromQuery<T> for $collection {
+            fn from_pipeline<P: Pipeline<Item = T>, E: Control>(
+                pipeline: P,
+                run: &Run<'_, E>,
+            ) -> Option<Self> {
+                into_vec(pipeline, run).map(Self::from)
+            }
+        }
+    )*};
+}
+
+from_vec! {
+    Box<[T]>;
+    Arc<[T]>;
+    VecDeque<T>;
+    BinaryHeap<T> where Ord;
+}
+
+impl<K, V, S> Join<(K, V)> for HashMap<K, V, S>
+where
+    K: Eq + Hash,
+    S: BuildHasher + Default,
+{
+    fn join(&mut self, later: Self) {
+        self.extend(later);
+    }
+}
+
+impl<T, S> Join<T> for HashSet<T, S>
+where
+    T: Eq + Hash,
+    S: BuildHasher + Default,
+{
+    fn join(&mut self, later: Self) {
+        self.extend(later);
+    }
+}
+
+impl<K: Ord, V> Join<(K, V)> for BTreeMap<K, V> {
+    fn join(&mut self, mut later: Self) {
+        self.append(&mut later);
+    }
+}
+
+impl<T: Ord> Join<T> for BTreeSet<T> {
+    fn join(&mut self, mut later: Self) {
+        self.append(&mut later);
+    }
+}
+
+impl<T> Join<T> for String
+where
+    Self: Extend<T>,
+{
+    fn join(&mut self, later: Self) {
+        self.push_str(&later);
+    }
+}
+
+/// Collections made in parts.
+macro_rules! from_parts {
+    ($([$($generics:tt)*] $item:ty => $collection:ty;)*) => {$(
+        impl<$($generics)*> FromQuery<$item> for $collection {
+            fn from_pipeline<P: Pipeline<Item = $item>, E: Control>(
+                pipeline: P,
+                run: &Run<'_, E>,
+            ) -> Option<Self> {
+                joined(pipeline, run)
+            }
+        }
+    )*};
+}
+
+from_parts! {
+    [K: Eq + Hash + Send, V: Send, S: BuildHasher + Default + Send] (K, V) => HashMap<K, V, S>;
+    [T: Eq + Hash + Send, S: BuildHasher + Default + Send] T => HashSet<T, S>;
+    [K: Ord + Send, V: Send] (K, V) => BTreeMap<K, V>;
+    [T: Ord + Send] T => BTreeSet<T>;
+    [] char => String;
+    ['a] &'a char => String;
+    ['a] &'a str => String;
+    [] String => String;
+    [] Box<str> => String;
+    ['a] Cow<'a, str> => String;
+}
+
+/// The first error, if there is one. Blocks above it are not started.
+impl<T: Send, Err: Send, C: FromQuery<T>> FromQuery<Result<T, Err>> for Result<C, Err> {
+    fn from_pipeline<P: Pipeline<Item = Result<T, Err>>, E: Control>(
+        pipeline: P,
+        run: &Run<'_, E>,
+    ) -> Option<Self> {
+        let (succeeding, failure) = Succeeding::new(pipeline);
+        let collection = C::from_pipeline(succeeding, run)?;
+        Some(failure.take().map_or(Ok(collection), Err))
+    }
+}
+
+/// `None`, if there is one. Blocks above it are not started.
+impl<T: Send, C: FromQuery<T>> FromQuery<Option<T>> for Option<C> {
+    fn from_pipeline<P: Pipeline<Item = Option<T>>, E: Control>(
+        pipeline: P,
+        run: &Run<'_, E>,
+    ) -> Option<Self> {
+        let (succeeding, failure) = Succeeding::new(pipeline);
+        let collection = C::from_pipeline(succeeding, run)?;
+        Some(failure.take().map_or(Some(collection), |()| None))
+    }
+}

@@ -1,0 +1,339 @@
+//! Queries as iterators and streams: made in steps, each by all workers, so that only a few items are in
+//! memory at once.
+//!
+//! An [`Iter`] makes a step when it has no items left, so it may borrow, and may be leaked. A [`Stream`]
+//! makes its steps in a task while the items of the last one are taken.
+
+use crate::channel;
+use crate::parallel::consumer::Uncancellable;
+use crate::parallel::reduce::Folding;
+use crate::query::order::Order;
+use crate::query::pipeline::Pipeline;
+use crate::query::run::{Control, Merge, Run};
+use crate::query::terminal::collect::IntoCollection;
+use crate::query::{FromIter, Query, from_iter};
+use crate::runtime::current;
+use crate::sync::clock;
+use crate::task::{self, JoinHandle};
+use std::fmt;
+use std::future::poll_fn;
+use std::panic::resume_unwind;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::vec;
+
+/// Makes a query's items step by step.
+struct Steps<'a, P, E> {
+    /// `None` after the last step.
+    pipeline: Option<P>,
+    run: Run<'a, E>,
+    /// Positions of the next step.
+    positions: u64,
+}
+
+impl<'a, P: Pipeline, E: Control> Steps<'a, P, E> {
+    fn new(pipeline: P, run: Run<'a, E>) -> Self {
+        let positions = match run.settings.merge {
+            Merge::NotBuffered => runners(&run),
+            Merge::Auto => STEP_POSITIONS_FIRST,
+            Merge::FullyBuffered => u64::MAX,
+        };
+        Self {
+            pipeline: Some(pipeline),
+            run,
+            positions,
+        }
+    }
+
+    /// The items of the next step that has some; `None` after the last, or after a cancellation.
+    fn next(&mut self) -> Option<Vec<P::Item>> {
+        loop {
+            // Taken out, so that one that panics is not asked again.
+            let mut pipeline = self.pipeline.take()?;
+            let begun = clock::ticks();
+            let collecting = IntoCollection::new();
+            let folding = Folding::new(&collecting, Uncancellable, E::GROUPING);
+            let count = pipeline.drive(self.positions, &folding, &self.run);
+            if self.run.is_cancelled() {
+                return None;
+            }
+            if count == self.positions {
+                self.pipeline = Some(pipeline);
+                self.grow(clock::ticks().saturating_sub(begun));
+            }
+            let items = folding.into_parts().reduce(|mut left: Vec<_>, mut right| {
+                left.append(&mut right);
+                left
+            });
+            if let Some(items) = items.filter(|items| !items.is_empty()) {
+                return Some(items);
+            }
+        }
+    }
+
+    /// Steps grow while they are short.
+    fn grow(&mut self, ticks: u64) {
+        if self.run.settings.merge == Merge::Auto && ticks < clock::ticks_in(STEP_NANOS) {
+            let most = STEP_BYTES_MAX / size_of::<P::Item>().max(1);
+            let most = (most as u64).clamp(1, STEP_POSITIONS_MAX);
+            self.positions = (self.positions * 2).min(most);
+        }
+    }
+}
+
+fn runners<E>(run: &Run<'_, E>) -> u64 {
+    let workers = || match run.settings.runtime {
+        Some(runtime) => runtime.workers(),
+        None => current::with_runtime(|runtime| runtime.idle.limit()),
+    };
+    run.settings.degree.unwrap_or_else(workers) as u64
+}
+
+/// A query's items, one by one; made by [`Query::into_iter`].
+///
+/// Of a query that can be cancelled it gives results, the last of which is the error.
+#[must_use = "iterators are lazy"]
+pub struct Iter<'a, P: Pipeline, E> {
+    steps: Steps<'a, P, E>,
+    ready: vec::IntoIter<P::Item>,
+    is_over: bool,
+}
+
+impl<P: Pipeline, E: Control> Iterator for Iter<'_, P, E> {
+    type Item = E::Output<P::Item>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(item) = self.ready.next() {
+            return Some(self.steps.run.ending.conclude(Some(item)));
+        }
+        self.next_step()
+    }
+}
+
+impl<P: Pipeline, E: Control> Iter<'_, P, E> {
+    #[cold]
+    fn next_step(&mut self) -> Option<E::Output<P::Item>> {
+        if self.is_over {
+            return None;
+        }
+        // Over also when it panics.
+        self.is_over = true;
+        let items = self.steps.next();
+        if self.steps.run.is_cancelled() {
+            return Some(self.steps.run.ending.conclude(None));
+        }
+        self.ready = items?.into_iter();
+        self.is_over = false;
+        let first = self.ready.next();
+        first.map(|item| self.steps.run.ending.conclude(Some(item)))
+    }
+}
+
+impl<P: Pipeline, E> fmt::Debug for Iter<'_, P, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Iter")
+            .field("ready", &self.ready.len())
+            .field("is_over", &self.is_over)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a, P: Pipeline, O: Order, E: Control> IntoIterator for Query<'a, P, O, E> {
+    type Item = E::Output<P::Item>;
+    type IntoIter = Iter<'a, P, E>;
+
+    /// The items on the calling thread, in order. Workers make them in steps of up to some thousand, when
+    /// there are none left; see [`Merge`].
+    ///
+    /// # Panics
+    /// The iterator does when operators do.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let mut sum = 0;
+    /// for square in (0..10_u64).into_par_query().map(|n| n * n) {
+    ///     sum += square;
+    /// }
+    /// assert_eq!(sum, 285);
+    /// ```
+    fn into_iter(self) -> Iter<'a, P, E> {
+        let (pipeline, run) = self.into_run();
+        Iter {
+            steps: Steps::new(pipeline, run),
+            ready: Vec::new().into_iter(),
+            is_over: false,
+        }
+    }
+}
+
+/// A query's items, made ahead by a task; made by [`Query::stream`]. For async code a stream,
+/// for threads something to iterate over.
+///
+/// At most three steps' items are in memory at once. When it is dropped, the task ends after its step.
+#[must_use = "streams do nothing unless polled"]
+pub struct Stream<T> {
+    steps: channel::RecvStream<Vec<T>>,
+    /// `None` after the last step.
+    producer: Option<JoinHandle<()>>,
+    ready: vec::IntoIter<T>,
+}
+
+impl<T> Stream<T> {
+    /// The next item; `None` after the last one.
+    pub async fn next(&mut self) -> Option<T> {
+        poll_fn(|context| self.poll(context)).await
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
+        use futures_core::Stream;
+        loop {
+            if let Some(item) = self.ready.next() {
+                return Poll::Ready(Some(item));
+            }
+            match ready!(Pin::new(&mut self.steps).poll_next(context)) {
+                Some(items) => self.ready = items.into_iter(),
+                None => break,
+            }
+        }
+        let Some(producer) = &mut self.producer else {
+            return Poll::Ready(None);
+        };
+        let ended = ready!(Pin::new(producer).poll(context));
+        self.producer = None;
+        if let Err(error) = ended
+            && let Ok(payload) = error.try_into_panic()
+        {
+            resume_unwind(payload);
+        }
+        Poll::Ready(None)
+    }
+}
+
+impl<T> Unpin for Stream<T> {}
+
+impl<T> IntoIterator for Stream<T> {
+    type Item = T;
+    type IntoIter = StreamIter<T>;
+
+    /// The items on the calling thread, which blocks while there is none.
+    fn into_iter(self) -> StreamIter<T> {
+        StreamIter { stream: self }
+    }
+}
+
+/// A stream's items as a blocking iterator; made by `Stream::into_iter`.
+#[derive(Debug)]
+#[must_use = "iterators are lazy"]
+pub struct StreamIter<T> {
+    stream: Stream<T>,
+}
+
+impl<T> Iterator for StreamIter<T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        match self.stream.ready.next() {
+            Some(item) => Some(item),
+            None => task::block_on(self.stream.next()),
+        }
+    }
+}
+
+impl<T> futures_core::Stream for Stream<T> {
+    type Item = T;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        self.poll(context)
+    }
+}
+
+impl<T> fmt::Debug for Stream<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream")
+            .field("ready", &self.ready.len())
+            .field("is_over", &self.producer.is_none())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<P, O, E> Query<'static, P, O, E>
+where
+    P: Pipeline<Item: 'static> + 'static,
+    O: Order,
+    E: Control<Output<()> = ()> + 'static,
+{
+    /// The items as they are made, in order, for async code or for a thread. A task makes them, up to
+    /// two steps ahead; see [`Merge`]. Dropping the stream ends it.
+    ///
+    /// # Panics
+    /// The stream does when operators do.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let squares = || (0..1_000_000_u64).into_par_query().map(|n| n * n).stream();
+    /// assert_eq!(squares().into_iter().nth(4), Some(16));
+    /// manyhands::task::block_on(async {
+    ///     assert_eq!(squares().next().await, Some(0));
+    /// });
+    /// ```
+    #[doc(alias = "GetEnumerator")]
+    pub fn stream(self) -> Stream<P::Item> {
+        let (pipeline, run) = self.into_run();
+        let (sender, receiver) = channel::bounded(1);
+        let producer = task::run(move || {
+            let mut steps = Steps::new(pipeline, run);
+            while let Some(items) = steps.next()
+                && sender.send(items).is_ok()
+            {}
+        });
+        Stream {
+            steps: receiver.into_stream(),
+            producer: Some(producer),
+            ready: Vec::new().into_iter(),
+        }
+    }
+}
+
+impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+    /// Goes on as an iterator on the calling thread; what is before it still runs in parallel, in steps.
+    ///
+    /// # Cost
+    /// Items are moved through a vector: a few nanoseconds each.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let sums = (1..=4).into_par_query().map(|n| n * n).sequential().scan(0, |sum, n| {
+    ///     *sum += n;
+    ///     Some(*sum)
+    /// });
+    /// assert_eq!(sums.parallel().map(|sum| sum + 1).to_vec(), [2, 6, 15, 31]);
+    /// ```
+    #[doc(alias = "AsSequential")]
+    #[doc(alias = "AsEnumerable")]
+    pub fn sequential(self) -> Iter<'a, P, E> {
+        self.into_iter()
+    }
+}
+
+/// Iterators that go on as queries.
+pub trait Parallel: Iterator<Item: Send> + Send + Sized {
+    /// A query over what the iterator gives; the same as [`from_iter`].
+    #[doc(alias = "AsParallel")]
+    #[doc(alias = "par_bridge")]
+    fn parallel(self) -> Query<'static, FromIter<Self>> {
+        from_iter(self)
+    }
+}
+
+impl<I: Iterator<Item: Send> + Send> Parallel for I {}
+
+const STEP_POSITIONS_FIRST: u64 = 64;
+const STEP_POSITIONS_MAX: u64 = 1 << 16;
+/// Shorter steps are made longer.
+const STEP_NANOS: u64 = 2_000_000;
+/// Most memory for the items of a step, if each position gives one.
+const STEP_BYTES_MAX: usize = 4 << 20;

@@ -1,0 +1,16 @@
+//! What ends a query: one file for each family of results.
+
+pub(crate) mod collect;
+mod equal;
+mod extremes;
+mod failing;
+pub(crate) mod find;
+mod first_items;
+mod for_each;
+pub(crate) mod from_query;
+pub(crate) mod iterate;
+mod map_async;
+pub(crate) mod numbers;
+mod reduce;
+mod split;
+mod try_forms;

@@ -1,0 +1,244 @@
+//! Averages, and sums that do not overflow unseen.
+//!
+//! Integers of up to 64 bits are added up in 128, where 2^63 of them fit; so neither result depends on how
+//! the items were grouped.
+
+use crate::parallel::reduce::Fold;
+use crate::query::Query;
+use crate::query::order::Order;
+use crate::query::pipeline::Pipeline;
+use crate::query::run::Control;
+use std::marker::PhantomData;
+
+/// A primitive number, or a reference to one. Sealed.
+pub trait Number: Send + sealed::Sealed {
+    /// What sums are added up in.
+    #[doc(hidden)]
+    type Total: Send;
+
+    /// The number itself.
+    type Value;
+
+    #[doc(hidden)]
+    fn add_to(self, total: Option<Self::Total>) -> Option<Self::Total>;
+
+    #[doc(hidden)]
+    fn zero() -> Self::Total;
+
+    #[doc(hidden)]
+    fn combine(left: Self::Total, right: Self::Total) -> Option<Self::Total>;
+
+    #[doc(hidden)]
+    fn value(total: Self::Total) -> Option<Self::Value>;
+
+    #[doc(hidden)]
+    fn divide(total: Self::Total, count: usize) -> f64;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// Integers by what they are added up in; `as` to a float is what is meant.
+macro_rules! integers {
+    ($($total:ty: $($type:ty)*;)*) => {$($(
+        impl sealed::Sealed for $type {}
+
+        #[expect(clippy::allow_attributes, reason = "not every type fulfils the expectation")]
+        #[allow(clippy::cast_lossless, clippy::unnecessary_fallible_conversions, clippy::useless_conversion, reason = "one text for all widths")]
+        impl Number for $type {
+            type Total = $total;
+            type Value = Self;
+
+            #[inline]
+            fn add_to(self, total: Option<$total>) -> Option<$total> {
+                total?.checked_add(<$total>::from(self))
+            }
+
+            fn zero() -> $total {
+                0
+            }
+
+            fn combine(left: $total, right: $total) -> Option<$total> {
+                left.checked_add(right)
+            }
+
+            fn value(total: $total) -> Option<Self> {
+                Self::try_from(total).ok()
+            }
+
+            fn divide(total: $total, count: usize) -> f64 {
+                total as f64 / count as f64
+            }
+        }
+    )*)*};
+}
+
+integers! {
+    u128: u8 u16 u32 u64 u128;
+    i128: i8 i16 i32 i64 i128;
+}
+
+/// Floats are added up as `f64`.
+macro_rules! floats {
+    ($($type:ty)*) => {$(
+        impl sealed::Sealed for $type {}
+
+        #[expect(clippy::allow_attributes, reason = "not every type fulfils the expectation")]
+        #[allow(clippy::cast_possible_truncation, clippy::useless_conversion, clippy::unnecessary_cast, reason = "one text for both widths")]
+        impl Number for $type {
+            type Total = f64;
+            type Value = Self;
+
+            #[inline]
+            fn add_to(self, total: Option<f64>) -> Option<f64> {
+                Some(total? + f64::from(self))
+            }
+
+            fn zero() -> f64 {
+                0.0
+            }
+
+            fn combine(left: f64, right: f64) -> Option<f64> {
+                Some(left + right)
+            }
+
+            fn value(total: f64) -> Option<Self> {
+                Some(total as Self)
+            }
+
+            fn divide(total: f64, count: usize) -> f64 {
+                total / count as f64
+            }
+        }
+    )*};
+}
+
+floats! { f32 f64 }
+
+/// Integers as wide as a pointer have no `From`.
+macro_rules! sizes {
+    ($($type:ty, $total:ty, $wide:ty;)*) => {$(
+        impl sealed::Sealed for $type {}
+
+        impl Number for $type {
+            type Total = $total;
+            type Value = Self;
+
+            #[inline]
+            fn add_to(self, total: Option<$total>) -> Option<$total> {
+                (self as $wide).add_to(total)
+            }
+
+            fn zero() -> $total {
+                0
+            }
+
+            fn combine(left: $total, right: $total) -> Option<$total> {
+                <$wide>::combine(left, right)
+            }
+
+            fn value(total: $total) -> Option<Self> {
+                Self::try_from(total).ok()
+            }
+
+            fn divide(total: $total, count: usize) -> f64 {
+                <$wide>::divide(total, count)
+            }
+        }
+    )*};
+}
+
+sizes! { usize, u128, u64; isize, i128, i64; }
+
+impl<T: sealed::Sealed> sealed::Sealed for &T {}
+
+impl<T: Number + Copy + Sync> Number for &T {
+    type Total = T::Total;
+    type Value = T::Value;
+
+    #[inline]
+    fn add_to(self, total: Option<T::Total>) -> Option<T::Total> {
+        (*self).add_to(total)
+    }
+
+    fn zero() -> T::Total {
+        T::zero()
+    }
+
+    fn combine(left: T::Total, right: T::Total) -> Option<T::Total> {
+        T::combine(left, right)
+    }
+
+    fn value(total: T::Total) -> Option<T::Value> {
+        T::value(total)
+    }
+
+    fn divide(total: T::Total, count: usize) -> f64 {
+        T::divide(total, count)
+    }
+}
+
+/// Adds up and counts. A total that has overflowed is `None`.
+struct Adding<T>(PhantomData<fn() -> T>);
+
+impl<T: Number> Fold<T> for Adding<T> {
+    type Value = (Option<T::Total>, usize);
+
+    #[inline]
+    fn fold<I: Iterator<Item = T>>(
+        &self,
+        value: Option<Self::Value>,
+        items: I,
+    ) -> Option<Self::Value> {
+        let start = value.unwrap_or_else(|| (Some(T::zero()), 0));
+        Some(items.fold(start, |(total, count), item| {
+            (item.add_to(total), count + 1)
+        }))
+    }
+
+    fn combine(&self, left: Self::Value, right: Self::Value) -> Self::Value {
+        let total = left.0.zip(right.0);
+        (
+            total.and_then(|(left, right)| T::combine(left, right)),
+            left.1 + right.1,
+        )
+    }
+}
+
+impl<P: Pipeline<Item: Number>, O: Order, E: Control> Query<'_, P, O, E> {
+    /// All items added up; `None` if the sum does not fit its type.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!([200_u8, 55].par_query().checked_sum(), Some(255));
+    /// assert_eq!([200_u8, 56].par_query().checked_sum(), None);
+    /// ```
+    #[doc(alias = "Sum")]
+    pub fn checked_sum(self) -> E::Output<Option<<P::Item as Number>::Value>> {
+        let (mut pipeline, run) = self.into_run();
+        let sum = super::collect::fold(&mut pipeline, &Adding(PhantomData), &run);
+        run.ending.conclude(sum.map(|sum| {
+            let total = sum.map_or_else(|| Some(P::Item::zero()), |(total, _)| total);
+            total.and_then(P::Item::value)
+        }))
+    }
+
+    /// The arithmetic mean; `None` if there are no items, or if 128-bit integers overflow.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!((1..=4).into_par_query().average(), Some(2.5));
+    /// ```
+    #[doc(alias = "Average")]
+    pub fn average(self) -> E::Output<Option<f64>> {
+        let (mut pipeline, run) = self.into_run();
+        let sum = super::collect::fold(&mut pipeline, &Adding(PhantomData), &run);
+        run.ending.conclude(sum.map(|sum| match sum {
+            Some((Some(total), count)) if count > 0 => Some(P::Item::divide(total, count)),
+            _ => None,
+        }))
+    }
+}

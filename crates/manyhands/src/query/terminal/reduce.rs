@@ -1,0 +1,178 @@
+//! Queries as one value: reductions, sums, counts. Values of blocks are combined in the source's order.
+
+use crate::parallel::reduce::{Fold, MapReduce, Summing};
+use crate::query::Query;
+use crate::query::order::{Order, Ordered};
+use crate::query::pipeline::Pipeline;
+use crate::query::run::Control;
+use crate::query::terminal::collect::fold;
+use std::iter::Sum;
+use std::marker::PhantomData;
+
+/// Folds by closures.
+struct Folding<S, F, C> {
+    seed: S,
+    fold: F,
+    combine: C,
+}
+
+impl<T, A, S, F, C> Fold<T> for Folding<S, F, C>
+where
+    A: Send,
+    S: Fn() -> A + Sync,
+    F: Fn(A, T) -> A + Sync,
+    C: Fn(A, A) -> A + Sync,
+{
+    type Value = A;
+
+    #[inline]
+    fn fold<I: Iterator<Item = T>>(&self, value: Option<A>, items: I) -> Option<A> {
+        Some(items.fold(value.unwrap_or_else(&self.seed), &self.fold))
+    }
+
+    fn combine(&self, left: A, right: A) -> A {
+        (self.combine)(left, right)
+    }
+}
+
+/// [`Iterator::count`] of each block.
+struct Counting;
+
+impl<T> Fold<T> for Counting {
+    type Value = usize;
+
+    #[inline]
+    fn fold<I: Iterator<Item = T>>(&self, value: Option<usize>, items: I) -> Option<usize> {
+        Some(value.unwrap_or_default() + items.count())
+    }
+
+    fn combine(&self, left: usize, right: usize) -> usize {
+        left + right
+    }
+}
+
+/// [`Iterator::last`] of each block.
+struct Last;
+
+impl<T: Send> Fold<T> for Last {
+    type Value = T;
+
+    #[inline]
+    fn fold<I: Iterator<Item = T>>(&self, value: Option<T>, items: I) -> Option<T> {
+        items.last().or(value)
+    }
+
+    fn combine(&self, _left: T, right: T) -> T {
+        right
+    }
+}
+
+impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
+    /// Combines all items in the source's order; `None` if there are none.
+    ///
+    /// `reduce` must be associative; it need not be commutative. How items are grouped may differ from run
+    /// to run unless the query is [`deterministic`](Query::deterministic).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let text = (0..5).into_par_query().map(|i| i.to_string()).reduce(|a, b| a + &b);
+    /// assert_eq!(text.as_deref(), Some("01234"));
+    /// ```
+    #[doc(alias = "Aggregate")]
+    pub fn reduce(
+        self,
+        reduce: impl Fn(P::Item, P::Item) -> P::Item + Sync,
+    ) -> E::Output<Option<P::Item>> {
+        self.end_with(&MapReduce {
+            map: |item| item,
+            reduce,
+        })
+    }
+
+    /// Folds items into accumulators, and combines those in the source's order.
+    ///
+    /// `seed` makes an accumulator for each run of blocks that follow each other on one runner, `combine`
+    /// is called one time less; an empty query gives one seed. `combine` must be associative, with `seed`'s
+    /// value neutral.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let (sum, count) = [2.0, 4.0].into_par_query().fold(
+    ///     || (0.0, 0),
+    ///     |(sum, count), n| (sum + n, count + 1),
+    ///     |(sum, count), (more_sum, more)| (sum + more_sum, count + more),
+    /// );
+    /// assert_eq!((sum, count), (6.0, 2));
+    /// ```
+    #[doc(alias = "Aggregate")]
+    #[doc(alias = "aggregate")]
+    pub fn fold<A: Send>(
+        self,
+        seed: impl Fn() -> A + Sync,
+        fold: impl Fn(A, P::Item) -> A + Sync,
+        combine: impl Fn(A, A) -> A + Sync,
+    ) -> E::Output<A> {
+        let folding = Folding {
+            seed,
+            fold,
+            combine,
+        };
+        let (mut pipeline, run) = self.into_run();
+        let value = super::collect::fold(&mut pipeline, &folding, &run);
+        let value = value.map(|value| value.unwrap_or_else(&folding.seed));
+        run.ending.conclude(value)
+    }
+
+    /// All items added up, like [`Iterator::sum`].
+    ///
+    /// # Panics
+    /// If operators or the addition do; that of integers does on overflow where debug assertions are on.
+    /// See [`checked_sum`](Self::checked_sum).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let even: u32 = (1..=10_u32).into_par_query().filter(|n| n % 2 == 0).sum();
+    /// assert_eq!(even, 30);
+    /// ```
+    #[doc(alias = "Sum")]
+    pub fn sum<V: Sum<P::Item> + Sum<V> + Send>(self) -> E::Output<V> {
+        let (mut pipeline, run) = self.into_run();
+        let sum = fold(&mut pipeline, &Summing(PhantomData), &run);
+        let sum = sum.map(|sum| sum.unwrap_or_else(|| std::iter::empty::<V>().sum()));
+        run.ending.conclude(sum)
+    }
+
+    /// The number of items.
+    ///
+    /// # Cost
+    /// The items of operators before it are made, as by [`Iterator::count`].
+    #[doc(alias = "Count")]
+    #[doc(alias = "LongCount")]
+    pub fn count(self) -> E::Output<usize> {
+        let (mut pipeline, run) = self.into_run();
+        let count = fold(&mut pipeline, &Counting, &run);
+        run.ending.conclude(count.map(Option::unwrap_or_default))
+    }
+
+    /// What a fold makes of all items; `None` if there are none.
+    pub(super) fn end_with<F: Fold<P::Item>>(self, folding: &F) -> E::Output<Option<F::Value>> {
+        let (mut pipeline, run) = self.into_run();
+        let value = fold(&mut pipeline, folding, &run);
+        run.ending.conclude(value)
+    }
+}
+
+impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
+    /// The last item. Where positions are known, no other is made.
+    #[doc(alias = "Last")]
+    #[doc(alias = "LastOrDefault")]
+    pub fn last(self) -> E::Output<Option<P::Item>> {
+        if P::IS_POSITIONAL {
+            return self.take_last(1).first();
+        }
+        self.end_with(&Last)
+    }
+}

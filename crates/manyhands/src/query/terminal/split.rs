@@ -1,0 +1,98 @@
+//! Queries as two vectors: `partition`, `unzip`.
+
+use crate::parallel::reduce::Fold;
+use crate::query::Query;
+use crate::query::order::Order;
+use crate::query::pipeline::Pipeline;
+use crate::query::run::Control;
+use crate::query::terminal::collect::{Join, fold};
+
+impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
+    /// Items that satisfy the predicate, and those that do not, both in order.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let (even, odd) = (0..5).into_par_query().partition(|n| n % 2 == 0);
+    /// assert_eq!((even, odd), (vec![0, 2, 4], vec![1, 3]));
+    /// ```
+    #[expect(clippy::type_complexity, reason = "a pair of vectors")]
+    pub fn partition(
+        self,
+        predicate: impl Fn(&P::Item) -> bool + Sync,
+    ) -> E::Output<(Vec<P::Item>, Vec<P::Item>)> {
+        let (mut pipeline, run) = self.into_run();
+        let parts = fold(&mut pipeline, &Partitioning(predicate), &run);
+        run.ending.conclude(parts.map(Option::unwrap_or_default))
+    }
+}
+
+impl<A: Send, B: Send, P: Pipeline<Item = (A, B)>, O: Order, E: Control> Query<'_, P, O, E> {
+    /// The first parts of all pairs, and the second ones.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let (names, ages) = [("Ada", 36), ("Bob", 7)].into_par_query().unzip();
+    /// assert_eq!((names, ages), (vec!["Ada", "Bob"], vec![36, 7]));
+    /// ```
+    pub fn unzip(self) -> E::Output<(Vec<A>, Vec<B>)> {
+        let (mut pipeline, run) = self.into_run();
+        let parts = fold(&mut pipeline, &Unzipping, &run);
+        run.ending.conclude(parts.map(Option::unwrap_or_default))
+    }
+}
+
+/// Sorts items into two vectors.
+struct Partitioning<F>(F);
+
+impl<T: Send, F: Fn(&T) -> bool + Sync> Fold<T> for Partitioning<F> {
+    type Value = (Vec<T>, Vec<T>);
+
+    fn fold<I: Iterator<Item = T>>(
+        &self,
+        value: Option<Self::Value>,
+        items: I,
+    ) -> Option<Self::Value> {
+        let (mut yes, mut no) = value.unwrap_or_default();
+        items.for_each(|item| {
+            if (self.0)(&item) {
+                yes.push(item);
+            } else {
+                no.push(item);
+            }
+        });
+        Some((yes, no))
+    }
+
+    fn combine(&self, left: Self::Value, right: Self::Value) -> Self::Value {
+        join_both(left, right)
+    }
+}
+
+/// Takes pairs apart.
+struct Unzipping;
+
+impl<A: Send, B: Send> Fold<(A, B)> for Unzipping {
+    type Value = (Vec<A>, Vec<B>);
+
+    fn fold<I: Iterator<Item = (A, B)>>(
+        &self,
+        value: Option<Self::Value>,
+        items: I,
+    ) -> Option<Self::Value> {
+        let mut value = value.unwrap_or_default();
+        value.extend(items);
+        Some(value)
+    }
+
+    fn combine(&self, left: Self::Value, right: Self::Value) -> Self::Value {
+        join_both(left, right)
+    }
+}
+
+fn join_both<A, B>(mut left: (Vec<A>, Vec<B>), right: (Vec<A>, Vec<B>)) -> (Vec<A>, Vec<B>) {
+    left.0.join(right.0);
+    left.1.join(right.1);
+    left
+}

@@ -1,0 +1,174 @@
+//! Queries that end in bodies which can fail: every failure before the stop is reported.
+
+use crate::job::catch;
+use crate::parallel::Failures;
+use crate::parallel::consumer::{Consumer, Watch};
+use crate::parallel::control::LoopState;
+use crate::parallel::failure::Gathered;
+use crate::parallel::source::owned::OwnedItems;
+use crate::query::Query;
+use crate::query::explain::Explanation;
+use crate::query::items::Items;
+use crate::query::order::Order;
+use crate::query::pipeline::Pipeline;
+use crate::query::run::{Control, Run};
+use crate::query::terminal::collect::{gather, into_vec};
+use crate::query::terminal::for_each::ForEach;
+use std::ops::Range;
+
+/// What a body that can fail makes of items, up to the first failure.
+struct Trying<'a, P, F, Err> {
+    base: P,
+    tried: Tried<'a, F, Err>,
+}
+
+struct Tried<'a, F, Err> {
+    body: F,
+    gathered: &'a Gathered<Err>,
+    state: LoopState,
+}
+
+impl<P, R, F, Err> Pipeline for Trying<'_, P, F, Err>
+where
+    P: Pipeline,
+    R: Send,
+    F: Fn(P::Item) -> Result<R, Err> + Send + Sync,
+    Err: Send,
+{
+    type Item = R;
+    type Positions = OwnedItems<R>;
+    const IS_POSITIONAL: bool = false;
+
+    fn drive<C: Consumer<R>, E: Control>(
+        &mut self,
+        most: u64,
+        consumer: &C,
+        run: &Run<'_, E>,
+    ) -> u64 {
+        let tried = &self.tried;
+        self.base.drive(most, &Attempting { consumer, tried }, run)
+    }
+
+    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        gather(self, most, run)
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        self.base.explain(explanation);
+    }
+}
+
+struct Attempting<'a, C, F, Err> {
+    consumer: &'a C,
+    tried: &'a Tried<'a, F, Err>,
+}
+
+impl<T, R, F, Err, C> Consumer<T> for Attempting<'_, C, F, Err>
+where
+    F: Fn(T) -> Result<R, Err> + Sync,
+    Err: Send,
+    C: Consumer<R>,
+{
+    type Runner = C::Runner;
+
+    fn start(&self) -> C::Runner {
+        self.consumer.start()
+    }
+
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        runner: &mut C::Runner,
+        positions: Range<u64>,
+        items: I,
+    ) {
+        let tried = self.tried;
+        let mut position = positions.start;
+        let items = tried.state.limit(positions.start, items);
+        let results = items.filter_map(|item| {
+            let result = catch(|| (tried.body)(item));
+            let value = tried.gathered.sort_out(position, result);
+            if value.is_none() {
+                tried.state.note_failure();
+            }
+            position += 1;
+            value
+        });
+        self.consumer.consume(runner, positions, results);
+    }
+
+    fn finish(&self, runner: C::Runner) {
+        self.consumer.finish(runner);
+    }
+
+    fn end(&self) -> u64 {
+        self.tried.state.end().min(self.consumer.end())
+    }
+
+    fn note_panic(&self) {
+        self.consumer.note_panic();
+    }
+}
+
+impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
+    /// Calls a body that can fail for each item.
+    ///
+    /// Panics of the body are gathered too; those of operators before it go on as they are.
+    ///
+    /// # Errors
+    /// Every error that a body returned and every panic, and a cancellation. Positions are those of the
+    /// items where all operators keep positions, else those near which the failed items were in the source.
+    /// After the first failure no new bodies are started.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let checked = ["1", "x"].into_par_query().try_for_each(|text| text.parse::<i32>().map(drop));
+    /// assert_eq!(checked.unwrap_err().errors().next().unwrap().0, 1);
+    /// ```
+    pub fn try_for_each<Err: Send>(
+        self,
+        body: impl Fn(P::Item) -> Result<(), Err> + Send + Sync,
+    ) -> Result<(), Failures<Err>> {
+        let gathered = Gathered::new();
+        let (mut trying, run) = self.trying(body, &gathered).into_run();
+        trying.drive(u64::MAX, &ForEach(drop), &run);
+        gathered.conclude(Some(()), run.ending.cancelled())
+    }
+
+    /// Collects what a body that can fail makes of each item, in order.
+    ///
+    /// # Errors
+    /// As [`try_for_each`](Self::try_for_each); results already made are dropped.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let parsed = ["1", "2"].into_par_query().try_map(|text| text.parse::<i32>());
+    /// assert_eq!(parsed.unwrap(), [1, 2]);
+    /// ```
+    pub fn try_map<R: Send, Err: Send>(
+        self,
+        body: impl Fn(P::Item) -> Result<R, Err> + Send + Sync,
+    ) -> Result<Vec<R>, Failures<Err>> {
+        let gathered = Gathered::new();
+        let (trying, run) = self.trying(body, &gathered).into_run();
+        let results = into_vec(trying, &run);
+        gathered.conclude(results, run.ending.cancelled())
+    }
+}
+
+impl<'a, P, O, E> Query<'a, P, O, E> {
+    fn trying<F, Err>(
+        self,
+        body: F,
+        gathered: &Gathered<Err>,
+    ) -> Query<'a, Trying<'_, P, F, Err>, O, E> {
+        let state = LoopState::new();
+        let tried = Tried {
+            body,
+            gathered,
+            state,
+        };
+        self.with(|base| Trying { base, tried })
+    }
+}

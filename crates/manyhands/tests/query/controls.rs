@@ -1,0 +1,221 @@
+//! What is set for a whole query: degree, runtime, execution mode, order, grouping.
+
+use crate::support::{Setting, settings, wait_until, within_limit};
+use manyhands::query::{self, ExecutionMode, Merge, prelude::*};
+use manyhands::{Runtime, cancel, parallel};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+#[test]
+#[should_panic(expected = "at least 1")]
+fn p32_a_degree_of_zero_is_refused() {
+    let _ = (0..9).into_par_query().degree_of_parallelism(0);
+}
+
+#[test]
+fn p32_of_two_settings_the_later_one_holds() {
+    let query = || (0..1000).into_par_query().degree_of_parallelism(16);
+    assert!(query().degree_of_parallelism(1).explain().is_sequential());
+    let mode = query()
+        .execution_mode(ExecutionMode::Sequential)
+        .execution_mode(ExecutionMode::Parallel);
+    assert!(!mode.explain().is_sequential());
+}
+
+#[test]
+fn p32_with_degree_one_the_caller_runs_everything_in_order() {
+    within_limit(|| {
+        let caller = thread::current().id();
+        let next = AtomicUsize::new(0);
+        (0..10_000_usize)
+            .into_par_query()
+            .degree_of_parallelism(1)
+            .map(|n| n)
+            .for_each(|n| {
+                assert_eq!(thread::current().id(), caller);
+                assert_eq!(next.fetch_add(1, Ordering::Relaxed), n);
+            });
+    });
+}
+
+#[test]
+fn p32_no_more_runners_than_the_degree() {
+    within_limit(|| {
+        let runtime = Runtime::builder().workers(8).build().unwrap();
+        for degree in [1, 2, 3] {
+            let (now, highest) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let query = (0..200).into_par_query().filter(|_| true);
+            let query = query.runtime(&runtime).degree_of_parallelism(degree);
+            query.execution_mode(ExecutionMode::Parallel).for_each(|_| {
+                highest.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                thread::yield_now();
+                now.fetch_sub(1, Ordering::SeqCst);
+            });
+            assert!(highest.into_inner() <= degree);
+        }
+    });
+}
+
+#[test]
+fn p33_bodies_of_a_parallel_query_may_wait_for_one_another() {
+    for source in ["positions", "iterator"] {
+        within_limit(move || {
+            let runtime = Runtime::builder().workers(4).build().unwrap();
+            let barrier = Barrier::new(4);
+            let meet = |_: usize| {
+                barrier.wait();
+            };
+            if source == "positions" {
+                let query = (0..4).into_par_query().runtime(&runtime);
+                query.execution_mode(ExecutionMode::Parallel).for_each(meet);
+            } else {
+                let query = query::from_iter(0..4).runtime(&runtime);
+                query.execution_mode(ExecutionMode::Parallel).for_each(meet);
+            }
+        });
+    }
+}
+
+#[test]
+fn p35_order_is_kept_for_every_way_to_merge_and_run() {
+    within_limit(|| {
+        let expected: Vec<u32> = (0..3000).filter(|n| n % 3 == 1).collect();
+        for setting in settings() {
+            for merge in [Merge::NotBuffered, Merge::Auto, Merge::FullyBuffered] {
+                let query = || {
+                    setting
+                        .set((0..3000).into_par_query())
+                        .merge(merge)
+                        .filter(|n| n % 3 == 1)
+                };
+                assert_eq!(query().to_vec(), expected, "{setting:?}");
+                assert!(
+                    query().into_iter().eq(expected.iter().copied()),
+                    "{merge:?}, {setting:?}"
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn p55_blocks_that_end_out_of_order_still_give_the_right_order() {
+    within_limit(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        // The first item waits until the last one was made, so its block ends last.
+        let last_made = AtomicUsize::new(0);
+        let query = (0..50_usize)
+            .into_par_query()
+            .runtime(&runtime)
+            .execution_mode(ExecutionMode::Parallel);
+        let items = query.filter_map(|n| {
+            if n == 0 {
+                wait_until("the last item", || last_made.load(Ordering::SeqCst) == 1);
+            } else if n == 49 {
+                last_made.store(1, Ordering::SeqCst);
+            }
+            Some(n)
+        });
+        assert_eq!(items.to_vec(), (0..50).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn deterministic_sums_repeat_bit_for_bit() {
+    within_limit(|| {
+        let numbers: Vec<f64> = (0..20_000).map(|n| f64::from(n).sqrt() / 7.0).collect();
+        let sum = |setting: Setting| -> f64 {
+            let query = setting.set(numbers.par_query()).filter(|n| **n > 1.0);
+            query.deterministic().sum()
+        };
+        let sums: Vec<u64> = settings().map(|setting| sum(setting).to_bits()).collect();
+        assert!(sums.iter().all(|bits| *bits == sums[0]));
+    });
+}
+
+#[test]
+fn a_query_in_a_query_in_a_loop_in_a_full_pool() {
+    within_limit(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        runtime.install(|| {
+            let totals = parallel::map(0..8_u64, |i| {
+                let inner = |j: u64| {
+                    (0..50 + j)
+                        .into_par_query()
+                        .filter(|n| n % 2 == i % 2)
+                        .sum::<u64>()
+                };
+                (0..20_u64)
+                    .into_par_query()
+                    .execution_mode(ExecutionMode::Parallel)
+                    .map(inner)
+                    .sum::<u64>()
+            });
+            let twin = |i: u64| {
+                (0..20)
+                    .map(|j| (0..50 + j).filter(|n| n % 2 == i % 2).sum::<u64>())
+                    .sum::<u64>()
+            };
+            assert_eq!(totals, (0..8).map(twin).collect::<Vec<_>>());
+        });
+    });
+}
+
+#[test]
+fn many_queries_with_breakers_end_on_one_worker() {
+    within_limit(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let query = |n: usize| {
+            let even = query::from_iter(0..n)
+                .filter(|n| n % 2 == 0)
+                .execution_mode(ExecutionMode::Parallel);
+            let odd = query::from_iter(0..n).filter(|n| n % 2 == 1);
+            even.degree_of_parallelism(32).zip(odd).rev().count()
+        };
+        runtime.install(|| {
+            let counts = parallel::map(0..40_usize, query);
+            assert!(counts.iter().enumerate().all(|(n, count)| *count == n / 2));
+        });
+    });
+}
+
+#[test]
+fn explanations_say_where_items_are_gathered() {
+    let numbers = [1, 2, 3];
+    let free = numbers
+        .par_query()
+        .map(|n| n + 1)
+        .enumerate()
+        .rev()
+        .explain()
+        .to_string();
+    assert!(!free.contains("gathered"), "{free}");
+    let gathers = numbers
+        .par_query()
+        .filter(|n| **n > 1)
+        .rev()
+        .chain(&numbers)
+        .explain()
+        .to_string();
+    assert!(
+        gathers.ends_with("items, filter; gathered; rev, chain (items)"),
+        "{gathers}"
+    );
+}
+
+#[test]
+fn a_cancelled_query_gives_the_error_whatever_it_was_to_give() {
+    let source = cancel::Source::new();
+    source.cancel();
+    let token = source.token();
+    let query = || (0..10).into_par_query().cancellation(&token);
+    assert!(
+        query().to_vec().is_err() && query().any(|_| true).is_err() && query().count().is_err()
+    );
+    assert!(query().deterministic().map(f64::from).sum::<f64>().is_err());
+    let iterated: Vec<_> = query().into_iter().collect();
+    assert!(iterated.len() == 1 && iterated[0].is_err());
+    let failures = query().try_for_each(|_| Ok::<_, ()>(())).unwrap_err();
+    assert!(failures.cancelled().is_some());
+}

@@ -1,0 +1,218 @@
+//! A panic or a cancellation at every item of small inputs: each item is dropped exactly once (promises 37
+//! and 38, for each operator).
+
+use crate::support::{Counted, Ledger, Setting, blow, few_settings, panics, within_limit};
+use manyhands::cancel::{Source, Token};
+use manyhands::query::{self, Query, prelude::*};
+use std::sync::Arc;
+
+/// Called with each item once.
+type Look<'a> = &'a (dyn Fn(&Counted) + Send + Sync);
+
+/// Runs a query to its end; `true` if it gave a result, `false` if it was cancelled.
+type Chain = fn(Vec<Counted>, Setting, &Token, Look<'_>) -> bool;
+
+/// A query whose items pass `look`, with a chain of operators and an end.
+macro_rules! chains {
+    ($($name:literal: |$query:ident| $chain:expr;)*) => {
+        [$(($name, (|items, setting, token, look| {
+            let $query = setting.set(items.into_par_query()).cancellation(token).inspect(|item| look(item));
+            $chain.is_ok()
+        }) as Chain)),*]
+    };
+}
+
+const LEN: i32 = 7;
+
+fn even(item: &Counted) -> bool {
+    item.number % 2 == 0
+}
+
+fn chains() -> Vec<(&'static str, Chain)> {
+    let shaping: [(&str, Chain); 16] = chains! {
+        "map": |q| q.map(|item| item).to_vec();
+        "filter": |q| q.filter(even).to_vec();
+        "filter_map": |q| q.filter_map(|item| even(&item).then_some(item)).to_vec();
+        "flat_map": |q| q.flat_map(|item| vec![item]).to_vec();
+        "enumerate": |q| q.filter(even).enumerate().to_vec();
+        "rev": |q| q.rev().to_vec();
+        "take": |q| q.filter(even).take(2).to_vec();
+        "take by place": |q| q.take(5).to_vec();
+        "skip": |q| q.skip(2).filter(even).skip(1).to_vec();
+        "step_by": |q| q.step_by(3).to_vec();
+        "chunks": |q| q.chunks(2).to_vec();
+        "zip": |q| q.filter(even).zip(vec![String::from("x"); 9]).to_vec();
+        "chain": |q| q.filter(even).chain(Vec::new()).to_vec();
+        "take_while": |q| q.take_while(|item| item.number < 4).to_vec();
+        "skip_while": |q| q.skip_while(|item| item.number < 4).to_vec();
+        "default_if_empty": |q| q.filter(even).map(|_| ()).default_if_empty(()).to_vec();
+    };
+    let ending: [(&str, Chain); 12] = chains! {
+        "for_each": |q| q.for_each(drop);
+        "count": |q| q.count();
+        "reduce": |q| q.reduce(|a, b| if a.number < b.number { b } else { a });
+        "fold": |q| q.fold(Vec::new, |mut all, item| { all.push(item); all }, |mut a, b| { a.extend(b); a });
+        "any": |q| q.any(|item| item.number == 5);
+        "find": |q| q.find(|item| item.number == 5);
+        "last": |q| q.filter(even).last();
+        "single": |q| q.single();
+        "partition": |q| q.partition(even);
+        "collect": |q| q.map(|item| (item.number, item)).collect::<std::collections::HashMap<_, _>>();
+        "iterate": |q| q.into_iter().collect::<Result<Vec<_>, _>>();
+        "take_any": |q| q.unordered().take_any(3).to_vec();
+    };
+    let keyed: [(&str, Chain); 9] = chains! {
+        "order_by": |q| q.order_by(|item| item.number % 3).then_by(|item| item.number).to_vec();
+        "distinct_by": |q| q.distinct_by(|item| item.number % 3).to_vec();
+        "union_by": |q| q.union_by(Vec::new(), |item| item.number % 3).to_vec();
+        "except_by": |q| q.except_by([1], |item| item.number % 3).to_vec();
+        "group_by": |q| q.group_by(|item| item.number % 3).to_vec();
+        "count_by": |q| q.count_by(|item| item.number % 3).to_vec();
+        "fold_by": |q| q.fold_by(|item| item.number % 3, Vec::new, |all, item| all.push(item), |all, more| all.extend(more)).to_vec();
+        "to_lookup": |q| q.to_lookup(|item| item.number % 3);
+        "join": |q| q.join([1, 2, 1], |item| item.number, |n| *n, |item, n| item.number + n).to_vec();
+    };
+    shaping.into_iter().chain(ending).chain(keyed).collect()
+}
+
+#[test]
+fn p38_a_panic_at_any_item_surfaces_and_drops_each_item_once() {
+    within_limit(|| {
+        for (name, chain) in chains() {
+            for (setting, at) in few_settings()
+                .into_iter()
+                .flat_map(|s| (0..LEN).map(move |at| (s, at)))
+            {
+                let ledger = Arc::new(Ledger::default());
+                let token = Source::new().token();
+                let items = ledger.make_all(LEN);
+                let look = |item: &Counted| {
+                    if item.number == at {
+                        blow()
+                    }
+                };
+                let panicked = panics(|| {
+                    chain(items, setting, &token, &look);
+                });
+                let what = format!("{name}, item {at}, {setting:?}");
+                ledger.assert_settled(&what);
+                // Those that stop early or skip need not come to the item.
+                let reaches_all = !matches!(
+                    name,
+                    "take"
+                        | "take by place"
+                        | "skip"
+                        | "step_by"
+                        | "take_while"
+                        | "any"
+                        | "find"
+                        | "single"
+                        | "take_any"
+                );
+                assert!(panicked || !reaches_all, "{what}");
+            }
+        }
+    });
+}
+
+#[test]
+fn p37_a_cancellation_at_any_item_drops_each_item_once() {
+    within_limit(|| {
+        for (name, chain) in chains() {
+            for (setting, at) in few_settings()
+                .into_iter()
+                .flat_map(|s| (0..LEN).map(move |at| (s, at)))
+            {
+                let ledger = Arc::new(Ledger::default());
+                let source = Source::new();
+                let token = source.token();
+                let items = ledger.make_all(LEN);
+                let look = |item: &Counted| {
+                    if item.number == at {
+                        source.cancel();
+                    }
+                };
+                let ended = chain(items, setting, &token, &look);
+                let what = format!("{name}, item {at}, {setting:?}");
+                ledger.assert_settled(&what);
+                assert_eq!(ended, !source.token().is_cancelled(), "{what}");
+            }
+        }
+    });
+}
+
+#[test]
+fn p37_a_query_cancelled_before_it_begins_calls_nothing() {
+    within_limit(|| {
+        for (name, chain) in chains() {
+            for setting in few_settings() {
+                let ledger = Arc::new(Ledger::default());
+                let source = Source::new();
+                source.cancel();
+                let look = |_: &Counted| panic!("called after the cancellation");
+                assert!(
+                    !chain(ledger.make_all(LEN), setting, &source.token(), &look),
+                    "{name}"
+                );
+                ledger.assert_settled(name);
+            }
+        }
+    });
+}
+
+#[test]
+fn p41_a_query_that_is_dropped_has_called_nothing_and_drops_its_items() {
+    let ledger = Arc::new(Ledger::default());
+    let query = ledger.make_all(LEN).into_par_query();
+    let query = query
+        .map(|_| panic!("called"))
+        .filter(|()| panic!("called"))
+        .enumerate();
+    drop(query);
+    ledger.assert_settled("a query that was dropped");
+    drop(
+        ledger
+            .make_all(LEN)
+            .into_par_query()
+            .zip(ledger.make_all(LEN))
+            .skip(2),
+    );
+    ledger.assert_settled("a pair that was dropped");
+}
+
+#[test]
+fn the_longer_side_of_a_zip_is_dropped_once() {
+    for setting in few_settings() {
+        let ledger = Arc::new(Ledger::default());
+        let pairs = setting
+            .set(ledger.make_all(3).into_par_query())
+            .zip(ledger.make_all(7))
+            .to_vec();
+        assert_eq!(pairs.len(), 3);
+        drop(pairs);
+        ledger.assert_settled("both sides");
+        let blown = setting.set(ledger.make_all(3).into_par_query());
+        let right = ledger
+            .make_all(7)
+            .into_par_query()
+            .filter(|item| if item.number == 1 { blow() } else { true });
+        assert!(panics(|| drop(blown.zip(right).to_vec())));
+        ledger.assert_settled("the left side, when the right one panics");
+    }
+}
+
+#[test]
+fn an_iterator_that_panics_ends_the_query_and_is_dropped() {
+    for setting in few_settings() {
+        let ledger = Arc::new(Ledger::default());
+        let items = ledger.make_all(9);
+        let blowing = items.into_iter().inspect(|item| {
+            if item.number == 5 {
+                blow()
+            }
+        });
+        let query: Query<'_, _> = setting.set(query::from_iter(blowing));
+        assert!(panics(|| drop(query.to_vec())));
+        ledger.assert_settled("the iterator's items");
+    }
+}

@@ -1,0 +1,133 @@
+//! Panics in every closure of sorts, sets, groups and joins, and in keys' comparisons: each item is dropped
+//! exactly once.
+
+use crate::support::{Counted, Ledger, Setting, blow, few_settings, panics, within_limit};
+use manyhands::query::prelude::*;
+use std::cmp::Ordering as Order;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const LEN: i32 = 9;
+
+/// Blows at one of all calls.
+struct Fuse {
+    left: AtomicUsize,
+}
+
+impl Fuse {
+    fn burn(&self) {
+        if self.left.fetch_sub(1, Ordering::SeqCst) == 0 {
+            blow();
+        }
+    }
+}
+
+/// A key whose comparison burns the fuse; it is counted too.
+struct Key<'a>(Counted, &'a Fuse);
+
+impl PartialEq for Key<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.1.burn();
+        self.0.number == other.0.number
+    }
+}
+
+impl Eq for Key<'_> {}
+
+impl Hash for Key<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.1.burn();
+        self.0.number.hash(state);
+    }
+}
+
+impl PartialOrd for Key<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Order> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Key<'_> {
+    fn cmp(&self, other: &Self) -> Order {
+        self.1.burn();
+        self.0.number.cmp(&other.0.number)
+    }
+}
+
+/// Runs a query whose closures burn the fuse.
+type Chain = fn(&Arc<Ledger>, &Fuse, Setting);
+
+fn chains() -> [(&'static str, Chain); 9] {
+    /// A key that three items share.
+    fn key<'a>(item: &Counted, ledger: &Arc<Ledger>, fuse: &'a Fuse) -> Key<'a> {
+        fuse.burn();
+        Key(ledger.make(item.number % 3), fuse)
+    }
+    macro_rules! chain {
+        ($name:literal, |$query:ident, $other:ident, $key:ident, $fuse:ident| $chain:expr) => {
+            ($name, |ledger, $fuse, setting| {
+                let $query = setting.set(ledger.make_all(LEN).into_par_query());
+                let $other = ledger.make_all(LEN);
+                let $key = |item: &Counted| key(item, ledger, $fuse);
+                drop($chain);
+            })
+        };
+    }
+    [
+        chain!("order_by", |q, _other, key, fuse| q.order_by(key).to_vec()),
+        chain!("then_by", |q, _other, key, fuse| q
+            .order_by_descending(|_| 0)
+            .then_by(key)
+            .to_vec()),
+        chain!("distinct_by", |q, _other, key, fuse| q
+            .distinct_by(key)
+            .to_vec()),
+        chain!("except_by", |q, other, key, fuse| {
+            let keys = other.into_par_query().map(|item| key(&item)).take(2);
+            q.except_by(keys, key).to_vec()
+        }),
+        chain!("group_by", |q, _other, key, fuse| q.group_by(key).to_vec()),
+        chain!("count_by", |q, _other, key, fuse| q.count_by(key).to_vec()),
+        chain!("fold_by", |q, _other, key, fuse| {
+            let fold = |all: &mut Vec<Counted>, item| {
+                fuse.burn();
+                all.push(item);
+            };
+            q.fold_by(key, Vec::new, fold, |all, more| all.extend(more))
+                .to_vec()
+        }),
+        chain!("to_lookup", |q, _other, key, fuse| q.to_lookup(key)),
+        chain!("join", |q, other, key, fuse| {
+            let pair = |item: &Counted, other: &Counted| {
+                fuse.burn();
+                (item.number, other.number)
+            };
+            q.join(other, key, key, pair).to_vec()
+        }),
+    ]
+}
+
+#[test]
+fn p38_a_panic_at_any_call_of_any_closure_surfaces_and_drops_each_item_once() {
+    within_limit(|| {
+        for (name, chain) in chains() {
+            for setting in few_settings() {
+                for calls in 0.. {
+                    let fuse = Fuse {
+                        left: AtomicUsize::new(calls),
+                    };
+                    let ledger = Arc::new(Ledger::default());
+                    let panicked = panics(|| chain(&ledger, &fuse, setting));
+                    ledger.assert_settled(&format!("{name}, call {calls}, {setting:?}"));
+                    // Below zero the count has wrapped round.
+                    let has_blown = fuse.left.load(Ordering::SeqCst) > usize::MAX / 2;
+                    assert_eq!(panicked, has_blown, "{name}, call {calls}, {setting:?}");
+                    if !has_blown {
+                        break;
+                    }
+                }
+            }
+        }
+    });
+}

@@ -1,0 +1,66 @@
+//! Keys: counting, joining and sorting numbers, at most ten million of them.
+//!
+//! - `count-few`, `count-many`: how often each of a thousand or a million keys occurs.
+//! - `join`: the sum over all numbers with a partner in a table of a tenth as many rows; half have one.
+//! - `sort`, `sort-stable`: random numbers; each call sorts a copy.
+//!
+//! Not here: chains without keys (`queries`).
+
+mod case;
+mod chunks;
+mod compare;
+mod manyhands;
+mod rayon;
+mod sequential;
+mod stage;
+
+use crate::protocol;
+use crate::team::Arm;
+
+pub(crate) use compare::compare;
+
+/// A row of the table that is joined with.
+pub(crate) type Row = (u64, u64);
+
+/// What a contender of this problem can do. Keys and counts may come in any order.
+pub(crate) trait Keys {
+    /// How often each value occurs.
+    fn count(values: &[u64]) -> Vec<(u64, usize)>;
+
+    /// The wrapped sum of `value ^ row.1` over all values and the rows whose first number they are.
+    fn join(values: &[u64], table: &[Row]) -> u64;
+
+    /// Sorts; equal values may change places.
+    fn sort(values: &mut [u64]);
+
+    /// Sorts stably.
+    fn sort_stable(values: &mut [u64]);
+}
+
+/// The rows of the tables; the first is the base of the ratios, the second its control.
+pub(crate) const ARMS: [Arm; 6] = [
+    Arm::base("sequential", "sequential"),
+    Arm::base("sequential again", "sequential"),
+    Arm::contender("manyhands"),
+    Arm::contender("manyhands-unordered"),
+    Arm::contender("rayon"),
+    Arm::contender("chunks"),
+];
+
+/// Serves one contender; `false` if there is none of this name.
+pub(crate) fn serve(contender: &str) -> bool {
+    match contender {
+        "sequential" => serve_as::<sequential::Sequential>(),
+        "manyhands" => serve_as::<manyhands::Ordered>(),
+        "manyhands-unordered" => serve_as::<manyhands::Unordered>(),
+        "rayon" => serve_as::<rayon::Rayon>(),
+        "chunks" => serve_as::<chunks::Chunks>(),
+        _ => return false,
+    }
+    true
+}
+
+fn serve_as<C: Keys>() {
+    let mut stage = None;
+    protocol::serve(|request| stage::answer::<C>(&mut stage, request));
+}

@@ -1,0 +1,57 @@
+//! manyhands' queries on the default runtime, with and without order.
+
+use manyhands::query::prelude::{IntoParQuery, ParQuery};
+
+use crate::loops::sha512;
+use crate::queries::Queries;
+use crate::queries::body::{is_kept, is_prime};
+use crate::shuffle::mix;
+
+/// As they are.
+#[derive(Debug)]
+pub(crate) struct Ordered;
+
+/// With the order given up at once.
+#[derive(Debug)]
+pub(crate) struct Unordered;
+
+macro_rules! queries {
+    ($contender:ident, $order:ident) => {
+        impl Queries for $contender {
+            fn map(values: &[u64]) -> Vec<u64> {
+                values.par_query().$order().map(|&n| mix(n)).collect()
+            }
+
+            fn filter(values: &[u64]) -> Vec<u64> {
+                let values = values.par_query().$order().copied();
+                values.filter(|&n| is_kept(n)).collect()
+            }
+
+            fn sum(values: &[u64]) -> u64 {
+                let kept = values.par_query().$order().filter(|&&n| is_kept(n));
+                kept.map(|&n| mix(n) >> 32).sum()
+            }
+
+            fn min(values: &[u64]) -> Option<u64> {
+                values.par_query().$order().map(|&n| mix(n)).min()
+            }
+
+            fn any(values: &[u64], wanted: u64) -> bool {
+                values.par_query().$order().any(|&n| mix(n) == wanted)
+            }
+
+            fn primes(len: usize) -> usize {
+                let numbers = (0..len).into_par_query().$order();
+                numbers.filter(|&n| is_prime(n)).count()
+            }
+
+            fn hashes(len: usize) -> Vec<u64> {
+                let numbers = (0..len).into_par_query().$order();
+                numbers.map(|n| n as u64 ^ sha512()).collect()
+            }
+        }
+    };
+}
+
+queries!(Ordered, ordered);
+queries!(Unordered, unordered);

@@ -1,0 +1,46 @@
+//! orx-parallel's iterators with its default pool and adaptive runner.
+
+use orx_parallel::{IntoParIter, Par};
+
+use crate::loops::sha512;
+use crate::queries::Queries;
+use crate::queries::body::{is_kept, is_prime};
+use crate::shuffle::mix;
+
+#[derive(Debug)]
+pub(crate) struct Orx;
+
+impl Queries for Orx {
+    fn map(values: &[u64]) -> Vec<u64> {
+        values.into_par().map(|&n| mix(n)).collect()
+    }
+
+    fn filter(values: &[u64]) -> Vec<u64> {
+        values
+            .into_par()
+            .map(|&n| n)
+            .filter(|&n| is_kept(n))
+            .collect()
+    }
+
+    fn sum(values: &[u64]) -> u64 {
+        let kept = values.into_par().filter(|&&n| is_kept(n));
+        kept.map(|&n| mix(n) >> 32).sum()
+    }
+
+    fn min(values: &[u64]) -> Option<u64> {
+        values.into_par().map(|&n| mix(n)).min()
+    }
+
+    fn any(values: &[u64], wanted: u64) -> bool {
+        values.into_par().any(move |&&n| mix(n) == wanted)
+    }
+
+    fn primes(len: usize) -> usize {
+        (0..len).into_par().filter(|&n| is_prime(n)).count()
+    }
+
+    fn hashes(len: usize) -> Vec<u64> {
+        (0..len).into_par().map(|n| n as u64 ^ sha512()).collect()
+    }
+}

@@ -1,0 +1,40 @@
+//! The standard library's iterators: what every contender must beat.
+
+use crate::loops::sha512;
+use crate::queries::Queries;
+use crate::queries::body::{is_kept, is_prime};
+use crate::shuffle::mix;
+
+#[derive(Debug)]
+pub(crate) struct Sequential;
+
+impl Queries for Sequential {
+    fn map(values: &[u64]) -> Vec<u64> {
+        values.iter().map(|&n| mix(n)).collect()
+    }
+
+    fn filter(values: &[u64]) -> Vec<u64> {
+        values.iter().copied().filter(|&n| is_kept(n)).collect()
+    }
+
+    fn sum(values: &[u64]) -> u64 {
+        let kept = values.iter().filter(|&&n| is_kept(n));
+        kept.map(|&n| mix(n) >> 32).sum()
+    }
+
+    fn min(values: &[u64]) -> Option<u64> {
+        values.iter().map(|&n| mix(n)).min()
+    }
+
+    fn any(values: &[u64], wanted: u64) -> bool {
+        values.iter().any(|&n| mix(n) == wanted)
+    }
+
+    fn primes(len: usize) -> usize {
+        (0..len).filter(|&n| is_prime(n)).count()
+    }
+
+    fn hashes(len: usize) -> Vec<u64> {
+        (0..len).map(|n| n as u64 ^ sha512()).collect()
+    }
+}
