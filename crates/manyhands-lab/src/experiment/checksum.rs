@@ -1,4 +1,4 @@
-//! A fast order-sensitive hash, eight bytes a step, so that 64 MB of results take some 10 ms.
+//! A fast hash, eight bytes a step, so that 64 MB of results take some 10 ms.
 //! It guards against mistakes, not against people.
 
 use std::hash::{Hash, Hasher};
@@ -8,6 +8,12 @@ pub(crate) fn of(value: &(impl Hash + ?Sized)) -> u64 {
     let mut checksum = Checksum(FNV_OFFSET);
     value.hash(&mut checksum);
     checksum.finish()
+}
+
+/// The checksum of values whose order does not matter.
+pub(crate) fn in_any_order(values: &[impl Hash]) -> u64 {
+    let sum = values.iter().map(of).fold(0, u64::wrapping_add);
+    of(&(sum, values.len()))
 }
 
 struct Checksum(u64);
@@ -53,5 +59,15 @@ mod tests {
         for (index, one) in all.iter().enumerate() {
             assert!(!all[index + 1..].contains(one), "{all:x?}");
         }
+    }
+
+    #[test]
+    fn where_order_does_not_matter_only_values_and_length_are_seen() {
+        let sorted: Vec<u64> = (0..100).collect();
+        let reversed: Vec<u64> = (0..100).rev().collect();
+        assert_eq!(in_any_order(&sorted), in_any_order(&reversed));
+        assert_ne!(in_any_order(&[1, 4]), in_any_order(&[2, 3]));
+        assert_ne!(in_any_order(&[1, 1]), in_any_order(&[2, 2]));
+        assert_ne!(in_any_order(&[1]), in_any_order(&[1, 1]));
     }
 }

@@ -148,7 +148,7 @@ fn policy(arm: &str, item_nanos: f64) -> Option<Policy> {
         OURS => Some(Policy::ours(item_nanos)),
         "for" | "for_each" => Some(Policy::DotNetFor),
         "ranges" => Some(Policy::DotNetRanges),
-        "map" | "map, ordered" => Some(Policy::OneByOne),
+        "query, ordered" | "query, unordered" => Some(Policy::OneByOne),
         _ => None,
     }
 }

@@ -1,7 +1,10 @@
 //! E7 to E9: what was taken to machines of up to 192 CPUs. Here they run on the CPUs there are; for
 //! more there is the [model](crate::model).
 
-use super::loops::{POST, five_hashes, with_loops};
+use super::{
+    loops::{POST, five_hashes, with_loops},
+    queries::ORDER,
+};
 use crate::{
     Case, Experiment,
     workload::{
@@ -49,12 +52,14 @@ pub(super) fn e9() -> Experiment {
     let case = |cost| {
         let item = move |index, slot: &Slot<3>| slot.store(&bcrypt(cost, LOREM, index));
         case(cost)
+            .in_any_order()
             .arm("sequential", loops::sequential(item))
             .arm("for_each", loops::for_each(item))
             .arm("iter", loops::iter(item))
             .arm("for", loops::for_range(item))
             .arm("ranges", loops::ranges(item))
-            .arm("map", loops::map(item))
+            .arm("query, ordered", loops::query_ordered(item))
+            .arm("query, unordered", loops::query_unordered(item))
             .arm("rayon", loops::rayon(item))
     };
     costs(
@@ -67,6 +72,7 @@ pub(super) fn e9() -> Experiment {
              queries on 64 and 96 CPUs; on 192 all are equal.",
     )
     .note("BCrypt reads the first 72 bytes of a text and ignores the rest of the paragraph.")
+    .note(ORDER)
 }
 
 /// One case without arms.

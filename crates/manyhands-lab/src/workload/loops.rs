@@ -1,9 +1,9 @@
 //! The loops around one item: each function makes the body of an arm.
 //!
-//! All but the last two write to slots by index, as the posts' loops do.
+//! All but the last three write to slots by index, as the posts' loops do.
 
 use super::{cpus, slot::Slot};
-use manyhands::parallel;
+use manyhands::{parallel, query::prelude::*};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::thread;
 
@@ -108,11 +108,24 @@ pub(crate) fn iter<const WORDS: usize>(
     move |n, slots| *slots = (0..n).map(|index| made(item, index)).collect()
 }
 
-/// PLINQ: a parallel map, its results collected into a new vector, in order.
-pub(crate) fn map<const WORDS: usize>(
+/// PLINQ, ordered: a parallel query, its results collected into a new vector.
+pub(crate) fn query_ordered<const WORDS: usize>(
     item: impl Item<WORDS>,
 ) -> impl Fn(usize, &mut Vec<Slot<WORDS>>) {
-    move |n, slots| *slots = parallel::map(0..n, |index| made(item, index))
+    move |n, slots| {
+        let indices = (0..n).into_par_query();
+        *slots = indices.map(|index| made(item, index)).to_vec();
+    }
+}
+
+/// PLINQ: the same, with the order given up.
+pub(crate) fn query_unordered<const WORDS: usize>(
+    item: impl Item<WORDS>,
+) -> impl Fn(usize, &mut Vec<Slot<WORDS>>) {
+    move |n, slots| {
+        let indices = (0..n).into_par_query().unordered();
+        *slots = indices.map(|index| made(item, index)).to_vec();
+    }
 }
 
 fn made<const WORDS: usize>(item: impl Item<WORDS>, index: usize) -> Slot<WORDS> {

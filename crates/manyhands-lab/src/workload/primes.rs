@@ -1,6 +1,6 @@
 //! Primes by trial division, filtered into a list: many light items of very uneven cost.
 
-use manyhands::parallel;
+use manyhands::query::prelude::*;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::ops::Range;
 
@@ -9,12 +9,16 @@ pub(crate) fn iter(n: usize, found: &mut Vec<u64>) {
     *found = numbers(n).filter(|number| is_prime(*number)).collect();
 }
 
-/// PLINQ, until there are queries here: marks in parallel, then gathers the marked numbers on the calling
-/// thread, about 1 ns an item.
-pub(crate) fn map(n: usize, found: &mut Vec<u64>) {
-    let marks = parallel::map(numbers(n), is_prime);
-    let marked = numbers(n).zip(marks).filter(|(_, mark)| *mark);
-    *found = marked.map(|(number, _)| number).collect();
+/// PLINQ, ordered: a parallel query.
+pub(crate) fn query_ordered(n: usize, found: &mut Vec<u64>) {
+    let numbers = numbers(n).into_par_query();
+    *found = numbers.filter(|number| is_prime(*number)).to_vec();
+}
+
+/// PLINQ: a parallel query that gives up the order.
+pub(crate) fn query_unordered(n: usize, found: &mut Vec<u64>) {
+    let numbers = numbers(n).into_par_query().unordered();
+    *found = numbers.filter(|number| is_prime(*number)).to_vec();
 }
 
 /// Rayon's filter, in order.

@@ -151,7 +151,7 @@ mod tests {
         assert!(
             cells
                 .iter()
-                .any(|cell| cell.n == 1_000 && cell.arm == "map, ordered")
+                .any(|cell| cell.n == 1_000 && cell.arm == "query, ordered")
         );
         assert!(
             cells
@@ -160,7 +160,7 @@ mod tests {
         );
         let remark = unconverged_remark(&paper).unwrap();
         assert!(
-            remark.contains("primes at n = 1000, map, ordered (21 %)"),
+            remark.contains("primes at n = 1000, query, ordered (21 %)"),
             "{remark}"
         );
         assert_eq!(unconverged_remark(&of("E10").unwrap()), None);

@@ -269,7 +269,7 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
     /// # Examples
     /// ```
     /// use manyhands::query::prelude::*;
-    /// let found = (0..1_000_000_u32).into_par_query().find(|n| n * n > 1000);
+    /// let found = (0..1_000_000_u64).into_par_query().find(|n| n * n > 1000);
     /// assert_eq!(found, Some(32));
     /// ```
     #[doc(alias = "First")]
