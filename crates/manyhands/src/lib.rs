@@ -67,8 +67,11 @@ pub mod task;
 pub(crate) mod task {
     mod bells;
     pub(crate) mod budget;
+    mod completion;
+    mod waker_set;
     mod when_all;
 
+    pub(crate) use completion::{Completer, Completion, CompletionError, completion};
     pub(crate) use when_all::when_all;
 }
 

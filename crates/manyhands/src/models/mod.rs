@@ -16,6 +16,7 @@ mod bells;
 mod cancel;
 mod channel;
 mod channel_to_all;
+mod completion;
 mod deque;
 mod execution;
 mod forced;
@@ -30,12 +31,16 @@ mod spare;
 mod task;
 mod task_queue;
 mod timer;
+mod wheels;
 
 use crate::queue::Linked;
+use crate::sync::Parker;
 use crate::sync::atomic::AtomicPtr;
 use loom::cell::UnsafeCell;
 use loom::model::Builder;
 use std::ptr;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 
 /// Runs `program` in every order within the bounds.
 fn check(program: impl Fn() + Sync + Send + 'static) {
@@ -55,6 +60,33 @@ fn check_deeper(preemptions_min: usize, program: impl Fn() + Sync + Send + 'stat
 const PREEMPTIONS_MAX: usize = 2;
 /// Steps of one run; more means that it does not end.
 const BRANCHES_MAX: usize = 10_000;
+
+/// A thread that waits for something that wakes it.
+#[derive(Debug)]
+struct Waiter(Parker);
+
+impl Waiter {
+    fn new() -> Arc<Self> {
+        Arc::new(Self(Parker::new()))
+    }
+
+    /// Polls until ready, and sleeps in between.
+    fn wait<R>(self: &Arc<Self>, mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> R {
+        let waker = Waker::from(Arc::clone(self));
+        loop {
+            if let Poll::Ready(result) = poll(&mut Context::from_waker(&waker)) {
+                return result;
+            }
+            self.0.park();
+        }
+    }
+}
+
+impl Wake for Waiter {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
 
 /// Stands for memory that its owner frees: a frame on a stack, a cell on the heap.
 #[derive(Debug)]

@@ -46,6 +46,7 @@ pub(crate) mod failure;
 mod find;
 mod for_each;
 mod invoke;
+mod limits;
 pub(crate) mod map;
 pub(crate) mod options;
 pub(crate) mod reduce;
@@ -62,6 +63,7 @@ pub use consumer::{Cancellable, Ending, Uncancellable};
 pub use control::{Control, Outcome};
 pub use failure::{Failure, Failures};
 pub use invoke::Invoke;
+pub use limits::LimitsError;
 pub use options::{LocalOptions, Options, options};
 pub use scan::{exclusive_scan, inclusive_scan};
 pub use sort::{
@@ -72,7 +74,8 @@ pub use source::{FromIter, IndexRange, Integer, Source, from_iter};
 
 use std::iter::Sum;
 
-/// Calls `body` for each index of a range, in no particular order.
+/// Calls `body` for each index of a range, in no particular order. A range that ends before it begins is
+/// empty, as in the standard library.
 ///
 /// # Cost
 /// For a loop too short to share: two readings of a tick counter, about 20 ns. Nothing is allocated unless

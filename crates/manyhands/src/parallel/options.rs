@@ -1,9 +1,9 @@
 //! How a call is to be run: degree of parallelism, cancellation, runtime, state for each runner, grouping.
 
 use crate::cancel::Token;
-use crate::parallel::async_loop::Limits;
 use crate::parallel::consumer::{Cancellable, Ending, Uncancellable};
 use crate::parallel::engine::{Opening, Plan};
+use crate::parallel::limits::{Limits, LimitsError, or_panic};
 use crate::runtime::Runtime;
 use std::ops::RangeInclusive;
 
@@ -22,7 +22,7 @@ use std::ops::RangeInclusive;
 #[derive(Debug, Clone, Copy)]
 #[must_use = "options do nothing until a loop is called on them"]
 pub struct Options<'a, E = Uncancellable> {
-    degree: Option<usize>,
+    degree: Option<Limits>,
     runtime: Option<&'a Runtime>,
     grouping: Grouping,
     found: Limits,
@@ -62,7 +62,10 @@ impl<'a, E> Options<'a, E> {
     /// Options of something that is run as part of another call.
     pub(crate) fn planned(degree: Option<usize>, runtime: Option<&'a Runtime>, ending: E) -> Self {
         Self {
-            degree,
+            degree: degree.map(|count| Limits {
+                min: count,
+                max: count,
+            }),
             runtime,
             grouping: Grouping::Any,
             found: Limits::FOUND,
@@ -76,15 +79,21 @@ impl<'a, E> Options<'a, E> {
     /// the other, in order.
     ///
     /// # Panics
-    /// If `count` is 0.
+    /// If `count` is 0. [`try_degree_of_parallelism`](Self::try_degree_of_parallelism) says so instead.
     #[doc(alias = "MaxDegreeOfParallelism")]
     #[doc(alias = "num_threads")]
+    #[track_caller]
     pub fn degree_of_parallelism(self, count: usize) -> Self {
-        assert!(count > 0, "a degree of parallelism is at least 1");
-        Self {
-            degree: Some(count),
-            ..self
-        }
+        or_panic(self.try_degree_of_parallelism(count))
+    }
+
+    /// As [`degree_of_parallelism`](Self::degree_of_parallelism), for a number that comes from elsewhere.
+    ///
+    /// # Errors
+    /// [`LimitsError`] if `count` is 0.
+    pub fn try_degree_of_parallelism(self, count: usize) -> Result<Self, LimitsError> {
+        let degree = Some(Limits::exactly(count)?);
+        Ok(Self { degree, ..self })
     }
 
     /// In an async loop, the number of items that run at once is found between these limits. Other loops
@@ -92,6 +101,7 @@ impl<'a, E> Options<'a, E> {
     ///
     /// # Panics
     /// If the lower limit is 0 or above the higher one.
+    /// [`try_concurrency_between`](Self::try_concurrency_between) says so instead.
     ///
     /// # Examples
     /// ```
@@ -100,11 +110,21 @@ impl<'a, E> Options<'a, E> {
     /// let squares = task::block_on(options.map_async(0..100_u64, |i| async move { i * i }));
     /// assert_eq!(squares[99], 9_801);
     /// ```
+    #[track_caller]
     pub fn concurrency_between(self, limits: RangeInclusive<usize>) -> Self {
-        Self {
-            found: Limits::new(*limits.start(), *limits.end()),
-            ..self
-        }
+        or_panic(self.try_concurrency_between(limits))
+    }
+
+    /// As [`concurrency_between`](Self::concurrency_between), for limits that come from elsewhere.
+    ///
+    /// # Errors
+    /// [`LimitsError`] if the lower limit is 0 or above the higher one.
+    pub fn try_concurrency_between(
+        self,
+        limits: RangeInclusive<usize>,
+    ) -> Result<Self, LimitsError> {
+        let found = Limits::between(limits)?;
+        Ok(Self { found, ..self })
     }
 
     /// Ends the call early when the token is cancelled; it then returns
@@ -187,7 +207,7 @@ impl<'a, E> Options<'a, E> {
 
     pub(super) fn plan(&self) -> Plan<'_> {
         Plan {
-            degree: self.degree,
+            degree: self.degree.map(|exactly| exactly.max),
             runtime: self.runtime,
             opening: Opening::WhenItPays,
         }
@@ -195,18 +215,18 @@ impl<'a, E> Options<'a, E> {
 
     /// How many items of an async loop may run at once.
     pub(super) fn limits(&self) -> Limits {
-        self.degree
-            .map_or(self.found, |count| Limits::new(count, count))
+        self.degree.unwrap_or(self.found)
     }
 
     /// Whether more than one runner is allowed.
     pub(super) fn may_share(&self) -> bool {
-        self.degree != Some(1)
+        self.degree.is_none_or(|exactly| exactly.max > 1)
     }
 
     /// The number of runners to divide work among, where there are so many workers.
     pub(super) fn runners(&self, workers: usize) -> usize {
-        self.degree.map_or(workers, |degree| degree.min(workers))
+        self.degree
+            .map_or(workers, |exactly| exactly.max.min(workers))
     }
 
     pub(super) fn chosen_runtime(&self) -> Option<&'a Runtime> {

@@ -11,6 +11,8 @@ pub(crate) mod clock;
 pub(crate) mod fence;
 #[cfg(loom)]
 mod model_lock;
+#[cfg(loom)]
+mod model_once;
 mod padded;
 mod park;
 mod prefetch;
@@ -28,11 +30,15 @@ pub(crate) use affinity::allowed_cpus;
 pub(crate) use affinity::{CpuSet, current_cpu};
 #[cfg(loom)]
 pub(crate) use model_lock::ShortLock;
+#[cfg(loom)]
+pub(crate) use model_once::OnceLock;
 pub(crate) use padded::Padded;
 pub(crate) use park::Parker;
 pub(crate) use prefetch::{prefetch_for_reading, prefetch_for_writing};
 #[cfg(not(loom))]
 pub(crate) use short_lock::ShortLock;
+#[cfg(not(loom))]
+pub(crate) use std::sync::OnceLock;
 
 use std::sync::TryLockError;
 

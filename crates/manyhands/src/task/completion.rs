@@ -2,13 +2,15 @@
 
 use crate::job::contain;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Mutex, lock};
+use crate::sync::{Mutex, OnceLock, lock};
+#[cfg(not(loom))]
+use crate::task::block_on;
+use crate::task::budget;
 use crate::task::waker_set::{WakerKey, WakerSet};
-use crate::task::{block_on, budget};
 use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 
 /// Makes a result that somebody will set, and the means to set it.
@@ -220,6 +222,7 @@ impl<T> Completion<T> {
     }
 }
 
+#[cfg(not(loom))]
 impl<T: Clone> Completion<T> {
     /// Waits for the result on the calling thread.
     ///

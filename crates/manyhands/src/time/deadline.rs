@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 impl Source {
     /// A source that cancels itself at `deadline`, on the runtime that is current now.
     ///
-    /// It does so as long as there is a token of it, even if the source itself is dropped.
+    /// It does so as long as there is a token of it, even if the source itself is dropped. If the deadline has
+    /// passed, it is cancelled already.
     ///
     /// # Cost
     /// A small task, which ends when the source and all its tokens are dropped.
@@ -29,12 +30,18 @@ impl Source {
     #[must_use]
     pub fn with_deadline(deadline: Instant) -> Self {
         let source = Self::new();
-        source.cancel_at(Moment::of(deadline));
+        let deadline = Moment::of(deadline);
+        if deadline <= timers::now() {
+            source.cancel();
+        } else {
+            source.cancel_at(deadline);
+        }
         source
     }
 
     /// Cancels by itself when `duration` has passed, unless this is called again before. See
-    /// [`with_deadline`](Self::with_deadline).
+    /// [`with_deadline`](Self::with_deadline). No callback runs on this thread, not even if the duration is
+    /// zero: then it cancels itself soon.
     ///
     /// # Examples
     /// ```

@@ -33,6 +33,9 @@ pub fn interval(period: Duration) -> Interval {
 
 /// Ticks at `start`, and then every `period`. See [`interval`].
 ///
+/// If `start` has passed, the first tick comes at once, and what was missed since then is dealt with as set
+/// by [`MissedTickBehavior`].
+///
 /// # Panics
 /// If the period is zero.
 pub fn interval_at(start: Instant, period: Duration) -> Interval {

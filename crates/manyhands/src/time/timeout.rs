@@ -37,6 +37,8 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
 
 /// Waits for `future`, but no longer than until `deadline`. See [`timeout`].
 ///
+/// If the deadline has passed, the future is polled all the same, and wins if it is ready then.
+///
 /// # Errors
 /// [`Elapsed`] when the time is over.
 ///

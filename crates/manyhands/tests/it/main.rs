@@ -52,6 +52,7 @@ mod local;
 mod local_future;
 mod map;
 mod metrics;
+mod misuse;
 mod priority;
 mod range;
 mod reduce;

@@ -5,7 +5,7 @@ use manyhands::cancel::{Cancelled, Registration, Source, Token};
 use manyhands::channel::{self, broadcast, watch};
 use manyhands::parallel::{
     AsyncLoop, AsyncResults, Cancellable, Control, Failure, Failures, FromIter, FromStream,
-    LocalOptions, LoopHandle, Options, Outcome, Uncancellable, options,
+    LimitsError, LocalOptions, LoopHandle, Options, Outcome, Uncancellable, options,
 };
 use manyhands::simulation::{Deadlock, Simulation};
 use manyhands::task::{
@@ -76,6 +76,7 @@ const _: () = {
     is_sent::<Outcome<u64>>();
     is_sent::<Failures<u8>>();
     is_sent::<Failure<u8>>();
+    is_sent::<LimitsError>();
     is_sent::<FromIter<Range<u8>>>();
 };
 
@@ -87,6 +88,7 @@ const _: () = {
     is_shared::<AggregatePanic>();
     is_shared::<PanicPayload>();
     is_shared::<JoinError>();
+    is_shared::<LimitsError>();
     is_shared::<Failures<u8>>();
     is_shared::<Failure<u8>>();
     is_shared::<Metrics>();
@@ -161,6 +163,7 @@ const _: () = {
     is_printed::<AsyncResults<'_, Unprintable>>();
     is_printed::<FromStream<Unprintable>>();
     is_printed::<LoopHandle>();
+    is_printed::<LimitsError>();
     is_printed::<Uncancellable>();
     is_printed::<Cancellable<'_>>();
 };
@@ -172,6 +175,7 @@ const _: () = {
     is_copied::<ShutdownReport>();
     is_copied::<Metrics>();
     is_copied::<Elapsed>();
+    is_copied::<LimitsError>();
     is_copied::<MissedTickBehavior>();
     is_copied::<Simulation>();
     is_cloned::<Token>();
@@ -184,6 +188,7 @@ const _: () = {
     is_compared::<Elapsed>();
     is_compared::<Deadlock>();
     is_compared::<BuildError>();
+    is_compared::<LimitsError>();
     is_compared::<Outcome<u64>>();
     is_compared::<ShutdownReport>();
     is_error::<AggregatePanic>();
@@ -192,6 +197,7 @@ const _: () = {
     is_error::<Elapsed>();
     is_error::<Deadlock>();
     is_error::<JoinError>();
+    is_error::<LimitsError>();
     is_error::<Failures<std::fmt::Error>>();
     is_unpinned::<Runtime>();
     is_unpinned::<JoinHandle<u8>>();

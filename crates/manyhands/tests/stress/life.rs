@@ -4,10 +4,11 @@
 use crate::rounds::{Random, Rounds, command};
 use crate::watchdog::Watchdog;
 use manyhands::task::{self, JoinHandle};
-use manyhands::{Runtime, join, parallel, scope};
+use manyhands::{Runtime, join, parallel, scope, time};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 #[test]
 fn a_dropped_runtime_leaves_nothing_behind() {
@@ -69,6 +70,32 @@ fn tasks_whose_handles_are_joined_or_dropped_at_random_all_run() {
         }
         assert_eq!(ledger.run.load(Ordering::Relaxed), spawned);
         assert_eq!(end(runtime, false), Some(0), "{command}");
+    });
+}
+
+#[test]
+fn futures_side_by_side_are_dropped_once_whether_they_end_or_not() {
+    let name = "futures_side_by_side_are_dropped_once_whether_they_end_or_not";
+    for_each_round(name, |runtime, ledger, mut random, command| {
+        let entered = runtime.enter();
+        let count = random.length(TASKS);
+        let futures: Vec<_> = (0..count)
+            .map(|_| plain_future(ledger, &mut random))
+            .collect();
+        let all = task::spawn(async { task::when_all(futures).await.len() });
+        let is_cancelled = random.is_one_in(2);
+        if is_cancelled {
+            (0..random.below(50)).for_each(|_| thread::yield_now());
+            all.cancel();
+        }
+        match all.join() {
+            Ok(results) => assert_eq!(results, count, "{command}"),
+            Err(error) => assert!(is_cancelled && error.is_cancelled(), "{error} {command}"),
+        }
+        drop(entered);
+        let dropped = ledger.run.load(Ordering::Relaxed);
+        assert_eq!(dropped, count, "{command}");
+        end(runtime, false);
     });
 }
 
@@ -188,6 +215,38 @@ fn spawn_something(ledger: &Arc<Ledger>, random: &mut Random) -> JoinHandle<()> 
             ledger.note(size);
         }
     })
+}
+
+/// A future of some kind that notes itself when it is dropped.
+fn plain_future(ledger: &Arc<Ledger>, random: &mut Random) -> impl Future<Output = ()> + use<> {
+    let (kind, size) = (random.below(4), random.below(5));
+    let noted = NotedOnDrop(Arc::clone(ledger), size);
+    async move {
+        match kind {
+            0 => {}
+            1 => {
+                for _ in 0..size {
+                    task::yield_now().await;
+                }
+            }
+            2 => time::sleep(Duration::from_millis(size)).await,
+            _ => {
+                let (completer, completion) = task::completion();
+                drop(task::run(move || completer.complete(size)));
+                assert_eq!(completion.await.ok(), Some(size));
+            }
+        }
+        drop(noted);
+    }
+}
+
+/// Part of a future that is to be dropped once.
+struct NotedOnDrop(Arc<Ledger>, u64);
+
+impl Drop for NotedOnDrop {
+    fn drop(&mut self) {
+        self.0.note(self.1);
+    }
 }
 
 /// A task that spawns at least one more, for as long as the runtime lives.

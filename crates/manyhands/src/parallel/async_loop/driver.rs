@@ -9,9 +9,10 @@
 
 use super::handle::{Desk, Progress};
 use super::source::sealed::{PollItem, Pull};
-use super::tuner::{Limits, Ticket, Tuner};
+use super::tuner::{Ticket, Tuner};
 use crate::cancel::UntilCancelled;
 use crate::job::{Payload, catch, contain};
+use crate::parallel::limits::Limits;
 use crate::runtime::Runtime;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::task::{JoinError, TaskGroup};

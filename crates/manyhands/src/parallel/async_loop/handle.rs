@@ -1,6 +1,6 @@
 //! A view of an async loop while it runs, and the way to change its limits.
 
-use super::tuner::Limits;
+use crate::parallel::limits::{Limits, LimitsError, or_panic};
 use crate::sync::{Mutex, lock};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -46,18 +46,41 @@ impl LoopHandle {
     /// those that run go on.
     ///
     /// # Panics
-    /// If `count` is 0.
+    /// If `count` is 0. [`try_set_concurrency`](Self::try_set_concurrency) says so instead.
+    #[track_caller]
     pub fn set_concurrency(&self, count: usize) {
-        self.desk.change(Limits::new(count, count));
+        or_panic(self.try_set_concurrency(count));
+    }
+
+    /// As [`set_concurrency`](Self::set_concurrency), for a number that comes from elsewhere.
+    ///
+    /// # Errors
+    /// [`LimitsError`] if `count` is 0; then nothing changes.
+    pub fn try_set_concurrency(&self, count: usize) -> Result<(), LimitsError> {
+        self.desk.change(Limits::exactly(count)?);
+        Ok(())
     }
 
     /// From now on the number of items that run at once is found between these limits.
     ///
     /// # Panics
     /// If the lower one is 0 or above the higher one.
+    /// [`try_set_concurrency_between`](Self::try_set_concurrency_between) says so instead.
+    #[track_caller]
     pub fn set_concurrency_between(&self, limits: RangeInclusive<usize>) {
-        self.desk
-            .change(Limits::new(*limits.start(), *limits.end()));
+        or_panic(self.try_set_concurrency_between(limits));
+    }
+
+    /// As [`set_concurrency_between`](Self::set_concurrency_between), for limits that come from elsewhere.
+    ///
+    /// # Errors
+    /// [`LimitsError`] if the lower one is 0 or above the higher one; then nothing changes.
+    pub fn try_set_concurrency_between(
+        &self,
+        limits: RangeInclusive<usize>,
+    ) -> Result<(), LimitsError> {
+        self.desk.change(Limits::between(limits)?);
+        Ok(())
     }
 
     /// How many items may run at once, as the loop last decided; 0 before it is first polled.

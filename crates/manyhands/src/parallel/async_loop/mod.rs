@@ -33,7 +33,6 @@ pub use future::AsyncLoop;
 pub use handle::LoopHandle;
 pub use source::{AsyncSource, FromStream, from_stream};
 pub use stream::AsyncResults;
-pub(super) use tuner::Limits;
 
 use crate::parallel::{Failures, options};
 use std::ops::Range;

@@ -16,39 +16,8 @@
 //! all items alike, or the later ones more: so if the earliest ends are far apart, and not those of the
 //! items that began first, four times as many are let in at once.
 
+use crate::parallel::limits::Limits;
 use std::time::{Duration, Instant};
-
-/// How many may run at once, at least and at most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::parallel) struct Limits {
-    pub(super) min: usize,
-    pub(super) max: usize,
-}
-
-impl Limits {
-    /// What is found while running lies between these.
-    pub(in crate::parallel) const FOUND: Self = Self {
-        min: 1,
-        max: FOUND_MAX,
-    };
-
-    /// These limits.
-    ///
-    /// # Panics
-    /// If `min` is 0 or above `max`.
-    pub(in crate::parallel) fn new(min: usize, max: usize) -> Self {
-        assert!(min > 0, "an async loop runs at least 1 item at once");
-        assert!(
-            min <= max,
-            "the least number of items at once is above the largest"
-        );
-        Self { min, max }
-    }
-
-    fn clamp(self, level: usize) -> usize {
-        level.clamp(self.min, self.max)
-    }
-}
 
 /// The state machine.
 #[derive(Debug)]
@@ -366,8 +335,6 @@ const FIRST_LEVEL: usize = 32;
 const LEAP: usize = 4;
 /// See `Opening::ends_are_far_apart`.
 const FAR_APART: f64 = 1.5;
-/// More is never found by itself: sockets and memory are not endless.
-const FOUND_MAX: usize = 1024;
 /// Items from which a rate is learnt, at least.
 const COHORT_MIN: usize = 8;
 /// Half the level is enough where that is more than this.
@@ -466,11 +433,14 @@ mod tests {
 
     #[test]
     fn limits_hold_whatever_is_found() {
-        let found = levels(Limits::new(5, 40), 5_000, |_, _| 1_000);
+        let found = levels(Limits::between(5..=40).unwrap(), 5_000, |_, _| 1_000);
         assert!(
             found.iter().all(|level| (5..=40).contains(level)),
             "{found:?}"
         );
-        assert_eq!(levels(Limits::new(7, 7), 5_000, |_, _| 1_000), [7]);
+        assert_eq!(
+            levels(Limits::exactly(7).unwrap(), 5_000, |_, _| 1_000),
+            [7]
+        );
     }
 }

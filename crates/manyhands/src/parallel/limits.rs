@@ -1,0 +1,103 @@
+//! How many bodies may run at once, as the user says it, and what is wrong with what he says.
+//!
+//! Not here: how many it is best to run between the limits (`async_loop/tuner.rs`).
+
+use std::error::Error;
+use std::fmt;
+use std::ops::RangeInclusive;
+
+/// How many may run at once, at least and at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Limits {
+    pub(super) min: usize,
+    pub(super) max: usize,
+}
+
+impl Limits {
+    /// What is found while running lies between these.
+    pub(super) const FOUND: Self = Self {
+        min: 1,
+        max: FOUND_MAX,
+    };
+
+    /// Exactly so many.
+    pub(super) fn exactly(count: usize) -> Result<Self, LimitsError> {
+        Self::between(count..=count)
+    }
+
+    /// As many as turn out best, within these limits.
+    pub(super) fn between(limits: RangeInclusive<usize>) -> Result<Self, LimitsError> {
+        let (min, max) = limits.into_inner();
+        if min == 0 {
+            return Err(LimitsError(Fault::Zero));
+        }
+        if min > max {
+            return Err(LimitsError(Fault::Reversed { min, max }));
+        }
+        Ok(Self { min, max })
+    }
+
+    /// The nearest number that they allow.
+    pub(super) fn clamp(self, level: usize) -> usize {
+        level.clamp(self.min, self.max)
+    }
+}
+
+/// Why a degree of parallelism, or limits of it, cannot be.
+///
+/// # Examples
+/// ```
+/// use manyhands::parallel;
+/// let refused = parallel::options().try_degree_of_parallelism(0).unwrap_err();
+/// assert_eq!(refused.to_string(), "a degree of parallelism is at least 1");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LimitsError(Fault);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    Zero,
+    Reversed { min: usize, max: usize },
+}
+
+impl LimitsError {
+    /// Whether a number is 0.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.0 == Fault::Zero
+    }
+
+    /// Whether the lower limit is above the higher one.
+    #[must_use]
+    pub fn is_reversed(&self) -> bool {
+        matches!(self.0, Fault::Reversed { .. })
+    }
+}
+
+impl fmt::Display for LimitsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Fault::Zero => f.write_str("a degree of parallelism is at least 1"),
+            Fault::Reversed { min, max } => {
+                write!(
+                    f,
+                    "the lower limit of {min} is above the higher one of {max}"
+                )
+            }
+        }
+    }
+}
+
+impl Error for LimitsError {}
+
+/// For the forms that promise to panic.
+#[track_caller]
+pub(super) fn or_panic<T>(checked: Result<T, LimitsError>) -> T {
+    match checked {
+        Ok(value) => value,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// More is never found by itself: sockets and memory are not endless.
+const FOUND_MAX: usize = 1024;

@@ -1,0 +1,52 @@
+//! Stands in for the standard cell that is written once, so that the models see what it orders: who finds the
+//! value also finds what was written before it. Writers go one after the other.
+//!
+//! Not built outside the models.
+//!
+//! Unsafe: once written, the value is shared by reference.
+
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Mutex, lock};
+use loom::cell::UnsafeCell;
+
+/// As [`std::sync::OnceLock`].
+pub(crate) struct OnceLock<T> {
+    is_set: AtomicBool,
+    writers: Mutex<()>,
+    value: UnsafeCell<Option<T>>,
+}
+
+// SAFETY: the value is written by one thread and then only shared; loom finds every unordered access.
+unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
+
+impl<T> OnceLock<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            is_set: AtomicBool::new(false),
+            writers: Mutex::new(()),
+            value: UnsafeCell::new(None),
+        }
+    }
+
+    pub(crate) fn get(&self) -> Option<&T> {
+        // Acquire: pairs with the Release in `set`.
+        if !self.is_set.load(Ordering::Acquire) {
+            return None;
+        }
+        // SAFETY: written before the flag was set, and never again.
+        self.value.with(|value| unsafe { &*value }).as_ref()
+    }
+
+    pub(crate) fn set(&self, value: T) -> Result<(), T> {
+        let _writer = lock(&self.writers);
+        // Relaxed: set under the lock only.
+        if self.is_set.load(Ordering::Relaxed) {
+            return Err(value);
+        }
+        // SAFETY: the one writer, before anybody reads.
+        self.value.with_mut(|place| unsafe { *place = Some(value) });
+        // Release: pairs with the Acquire in `get`.
+        self.is_set.store(true, Ordering::Release);
+        Ok(())
+    }
+}
