@@ -202,12 +202,12 @@ pub(crate) fn ratio_cell(
 /// The first row of a table over sizes.
 pub(crate) fn header(first: &str, lens: &[usize]) -> Vec<String> {
     let lens = lens.iter().map(|&len| count(len));
-    std::iter::once(first.to_owned()).chain(lens).collect()
+    iter::once(first.to_owned()).chain(lens).collect()
 }
 
 /// A row of a table over sizes.
 pub(crate) fn row(label: &str, lens: &[usize], cell: impl Fn(usize) -> String) -> Vec<String> {
-    std::iter::once(label.to_owned())
+    iter::once(label.to_owned())
         .chain(lens.iter().map(|&len| cell(len)))
         .collect()
 }

@@ -351,3 +351,28 @@ fn an_operator_that_needs_all_items_is_explained() {
         "{explanation}"
     );
 }
+
+/// Few partners are kept in one table, many in parts; nobody can tell.
+#[test]
+fn p51_few_and_many_partners_are_found_in_the_same_order() {
+    within_limit(|| {
+        for len in [1, 4_095, 4_096, 4_097, 20_000_u64] {
+            // Most keys once, every tenth item's key several times.
+            let key = |n: u64| if n.is_multiple_of(10) { n % 70 } else { n };
+            let mut by_key = HashMap::<u64, Vec<u64>>::new();
+            (0..len).for_each(|n| by_key.entry(key(n)).or_default().push(n));
+            let pairs: Vec<_> = (0..len + 9)
+                .flat_map(|n| by_key.get(&n).into_iter().flatten().map(move |m| (n, *m)))
+                .collect();
+            let missing: Vec<_> = (0..len + 9).filter(|n| !by_key.contains_key(n)).collect();
+            for setting in few_settings() {
+                let query = || setting.set((0..len + 9).into_par_query());
+                let others = || (0..len).into_par_query();
+                let found = query().join(others(), |n| *n, |m| key(*m), |n, m| (*n, *m));
+                assert!(found.to_vec() == pairs, "{len} partners, {setting:?}");
+                let found = query().except(others().map(key));
+                assert!(found.to_vec() == missing, "without {len}, {setting:?}");
+            }
+        }
+    });
+}

@@ -1,8 +1,8 @@
-//! Items looked up by key: those of each part sorted by hash, with an index of where each range of hashes
-//! begins.
+//! Items looked up by key.
 //!
-//! A look-up reads two entries of the index and the few items between them; items with equal keys lie
-//! close together, in order.
+//! A few items are in one plain hash table. Many are in parts, each sorted by hash, with an index of where
+//! each range of hashes begins: a look-up reads two entries of the index and the few items between them;
+//! items with equal keys lie close together, in order.
 
 use crate::parallel::consumer::Ending;
 use crate::parallel::options::Options;
@@ -10,15 +10,30 @@ use crate::query::hash::hasher::Secret;
 use crate::query::hash::scatter::Part;
 use crate::query::hash::{PART_BITS, Row, map_parts, part_of};
 use crate::sync::prefetch_for_reading;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::Hash;
 use std::slice;
 
 /// Items by key.
 #[derive(Debug)]
 pub(crate) struct Buckets<K, V> {
-    /// One, or as many as hashes are divided into.
-    parts: Vec<Sorted<K, V>>,
+    rows: Rows<K, V>,
     secret: Secret,
+}
+
+#[derive(Debug)]
+enum Rows<K, V> {
+    Few(HashMap<K, Alike<V>, Secret>),
+    /// As many parts as hashes are divided into.
+    Many(Vec<Sorted<K, V>>),
+}
+
+/// The items with one key, in order.
+#[derive(Debug)]
+enum Alike<V> {
+    One(V),
+    Several(Vec<V>),
 }
 
 /// The items of one part.
@@ -27,38 +42,56 @@ struct Sorted<K, V> {
     rows: Vec<Row<K, V>>,
     /// Where the items of each bucket begin, and the end.
     starts: Vec<u32>,
-    /// The bits of a hash that say nothing, because all items here have the same ones.
-    part_bits: u32,
     /// How far what is left of a hash is shifted to make a bucket of it.
     shift: u32,
 }
 
 impl<K: Hash + Eq + Send, V: Send> Buckets<K, V> {
-    /// Sorts items that were scattered with this secret. After a cancellation some may be missing.
+    /// Takes items that were scattered with this secret. After a cancellation some may be missing.
     pub(crate) fn new<E: Ending>(
         parts: Vec<Part<K, V>>,
         secret: Secret,
         options: &Options<'_, E>,
     ) -> Self {
-        let part_bits = if parts.len() > 1 { PART_BITS } else { 0 };
-        let parts = map_parts(parts, options, |part| Sorted::new(part, part_bits));
-        Self { parts, secret }
+        let rows = if parts.len() > 1 {
+            Rows::Many(map_parts(parts, options, Sorted::new))
+        } else {
+            Rows::Few(by_key(parts, secret))
+        };
+        Self { rows, secret }
     }
 }
 
 impl<K: Hash + Eq, V> Buckets<K, V> {
     /// Whether there is an item with this key.
     pub(crate) fn contains(&self, key: &K) -> bool {
-        let hash = self.secret.hash(key);
-        let mut rows = self.bucket(hash).iter();
-        rows.any(|row| row.hash == hash && row.key == *key)
+        match &self.rows {
+            Rows::Few(few) => few.contains_key(key),
+            Rows::Many(_) => {
+                let hash = self.secret.hash(key);
+                let mut rows = self.bucket(hash).iter();
+                rows.any(|row| row.hash == hash && row.key == *key)
+            }
+        }
     }
 
     /// How many look-ups are best begun before the first is finished.
     pub(crate) fn lookups_ahead(&self) -> usize {
-        let len: usize = self.parts.iter().map(|part| part.rows.len()).sum();
+        let Rows::Many(parts) = &self.rows else {
+            return 0;
+        };
+        let len: usize = parts.iter().map(|part| part.rows.len()).sum();
         let stays_cached = len * size_of::<Row<K, V>>() <= CACHED_BYTES_MAX;
         if stays_cached { 0 } else { LOOKUPS_AHEAD }
+    }
+
+    /// The items with this key, in order, at once.
+    #[inline]
+    pub(crate) fn look_up(&self, key: K) -> Found<'_, K, V> {
+        match &self.rows {
+            Rows::Few(few) => Found::Few(few.get(&key).map_or(&[][..], Alike::items).iter()),
+            Rows::Many(_) => self.find(self.seek(key)),
+        }
     }
 
     /// Begins to look for the items with this key.
@@ -85,9 +118,9 @@ impl<K: Hash + Eq, V> Buckets<K, V> {
     /// The items with this key, in order.
     #[inline]
     pub(crate) fn find(&self, sought: Sought<K>) -> Found<'_, K, V> {
-        Found {
-            rows: self.bucket(sought.hash).iter(),
-            sought,
+        match &self.rows {
+            Rows::Few(_) => self.look_up(sought.key),
+            Rows::Many(_) => Found::Many(self.bucket(sought.hash).iter(), sought),
         }
     }
 
@@ -99,25 +132,59 @@ impl<K: Hash + Eq, V> Buckets<K, V> {
 
     #[inline]
     fn part(&self, hash: u32) -> Option<&Sorted<K, V>> {
-        match &*self.parts {
-            [part] => Some(part),
-            parts => parts.get(part_of(hash)),
+        match &self.rows {
+            Rows::Few(_) => None,
+            Rows::Many(parts) => parts.get(part_of(hash)),
+        }
+    }
+}
+
+/// A plain table of the items of at most one part.
+fn by_key<K: Hash + Eq, V>(parts: Vec<Part<K, V>>, secret: Secret) -> HashMap<K, Alike<V>, Secret> {
+    let len = parts.iter().map(Part::len).sum();
+    let mut table = HashMap::with_capacity_and_hasher(len, secret);
+    for part in parts {
+        part.for_each(|_, row| match table.entry(row.key) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(Alike::One(row.value));
+            }
+            Entry::Occupied(mut occupied) => occupied.get_mut().push(row.value),
+        });
+    }
+    table
+}
+
+impl<V> Alike<V> {
+    fn push(&mut self, value: V) {
+        match std::mem::replace(self, Self::Several(Vec::new())) {
+            Self::One(first) => *self = Self::Several(vec![first, value]),
+            Self::Several(mut values) => {
+                values.push(value);
+                *self = Self::Several(values);
+            }
+        }
+    }
+
+    #[inline]
+    fn items(&self) -> &[V] {
+        match self {
+            Self::One(value) => slice::from_ref(value),
+            Self::Several(values) => values,
         }
     }
 }
 
 impl<K, V> Sorted<K, V> {
-    fn new(part: Part<K, V>, part_bits: u32) -> Self {
+    fn new(part: Part<K, V>) -> Self {
         let mut rows = Vec::with_capacity(part.len());
         part.for_each(|_, row| rows.push(row));
         rows.sort_by_key(|row| row.hash);
         let buckets = rows.len().next_power_of_two().max(2);
-        let shift = u32::BITS - buckets.ilog2().min(u32::BITS - part_bits);
+        let shift = u32::BITS - buckets.ilog2().min(u32::BITS - PART_BITS);
         let mut starts = vec![0; (1 << (u32::BITS - shift)) + 1];
         let mut sorted = Self {
             rows,
             starts: Vec::new(),
-            part_bits,
             shift,
         };
         for row in &sorted.rows {
@@ -134,7 +201,7 @@ impl<K, V> Sorted<K, V> {
 
     #[inline]
     fn bucket_of(&self, hash: u32) -> usize {
-        ((hash << self.part_bits) >> self.shift) as usize
+        ((hash << PART_BITS) >> self.shift) as usize
     }
 
     /// Items among which are all with this hash.
@@ -154,9 +221,9 @@ impl<K, V> Sorted<K, V> {
 
 /// The items found for a key, in order.
 #[derive(Debug)]
-pub(crate) struct Found<'a, K, V> {
-    rows: slice::Iter<'a, Row<K, V>>,
-    sought: Sought<K>,
+pub(crate) enum Found<'a, K, V> {
+    Few(slice::Iter<'a, V>),
+    Many(slice::Iter<'a, Row<K, V>>, Sought<K>),
 }
 
 /// A look-up that was begun.
@@ -171,9 +238,13 @@ impl<'a, K: Eq, V> Iterator for Found<'a, K, V> {
 
     #[inline]
     fn next(&mut self) -> Option<&'a V> {
-        let Sought { key, hash } = &self.sought;
-        let row = self.rows.find(|row| row.hash == *hash && row.key == *key)?;
-        Some(&row.value)
+        match self {
+            Self::Few(values) => values.next(),
+            Self::Many(rows, Sought { key, hash }) => {
+                let row = rows.find(|row| row.hash == *hash && row.key == *key)?;
+                Some(&row.value)
+            }
+        }
     }
 }
 

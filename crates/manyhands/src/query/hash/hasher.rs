@@ -25,17 +25,24 @@ impl Secret {
 
     #[inline]
     pub(crate) fn hash<K: Hash>(self, key: &K) -> u32 {
-        let mut folding = Folding {
+        (self.hash_one(key) >> 32) as u32
+    }
+}
+
+impl BuildHasher for Secret {
+    type Hasher = Folding;
+
+    #[inline]
+    fn build_hasher(&self) -> Folding {
+        Folding {
             state: self.start,
             factor: self.factor,
-        };
-        key.hash(&mut folding);
-        (folding.finish() >> 32) as u32
+        }
     }
 }
 
 /// The hash of a key in the making.
-struct Folding {
+pub(crate) struct Folding {
     state: u64,
     factor: u64,
 }

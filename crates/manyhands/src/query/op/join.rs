@@ -204,8 +204,8 @@ where
     fn next(&mut self) -> Option<Self::Item> {
         if self.ahead == 0 {
             let item = self.items.next()?;
-            let sought = self.table.seek((self.key)(&item));
-            return Some((item, Partners(self.table.find(sought))));
+            let partners = self.table.look_up((self.key)(&item));
+            return Some((item, Partners(partners)));
         }
         while self.begun.len() < self.ahead
             && let Some(item) = self.items.next()
