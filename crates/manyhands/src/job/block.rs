@@ -1,11 +1,11 @@
 //! Memory for small cells that one thread allocates and another frees, millions of times a second.
 //!
-//! Blocks of two sizes, half a cache line and a whole one, move between threads in magazines of one size: a thread allocates from its own magazine and frees
-//! into it, and exchanges a full or an empty one for another with all threads once in [`MAGAZINE_LEN`]
-//! operations. A magazine lists addresses, so that taking a block does not touch it, and the one after next
-//! can be fetched ahead of its use.
+//! Blocks of three sizes, a quarter of a cache line to a whole one, move between threads in magazines of
+//! one size: a thread allocates from its own magazine and frees into it, and exchanges a full or an empty
+//! one for another with all threads once in [`MAGAZINE_LEN`] operations. A magazine lists addresses, so that
+//! taking a block does not touch it, and the one after next can be fetched ahead of its use.
 //!
-//! Not a general allocator: two sizes; blocks are kept for reuse and never returned to the system.
+//! Not a general allocator: three sizes; blocks are kept for reuse and never returned to the system.
 //!
 //! After Bonwick and Adams, "Magazines and Vmem", USENIX 2001.
 //!
@@ -20,7 +20,7 @@ use std::cell::Cell;
 use std::ptr::NonNull;
 
 /// Sizes of blocks, which are their alignments too.
-const SIZES: [usize; 2] = [32, 64];
+const SIZES: [usize; 3] = [16, 32, 64];
 
 /// Which of [`SIZES`].
 type Class = usize;
@@ -262,10 +262,11 @@ mod tests {
     fn a_value_lives_in_the_smallest_block_it_fits() {
         #[repr(align(64))]
         struct Line(#[expect(dead_code, reason = "only its alignment matters")] u8);
-        assert_eq!(SIZES, [32, 64]);
-        assert_eq!(class_of::<[u8; 32]>(), Some(0));
-        assert_eq!(class_of::<[u8; 33]>(), Some(1));
-        assert_eq!(class_of::<Line>(), Some(1));
+        assert_eq!(SIZES, [16, 32, 64]);
+        assert_eq!(class_of::<[u8; 16]>(), Some(0));
+        assert_eq!(class_of::<[u8; 17]>(), Some(1));
+        assert_eq!(class_of::<[u8; 33]>(), Some(2));
+        assert_eq!(class_of::<Line>(), Some(2));
         assert_eq!(class_of::<[u8; 65]>(), None);
     }
 

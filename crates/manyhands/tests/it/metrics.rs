@@ -65,12 +65,14 @@ fn every_task_is_completed_once() {
 #[test]
 fn threads_that_run_are_working_and_those_without_work_are_asleep() {
     on_runtime(2, |runtime| {
-        let events = Arc::new(Board::new(3));
+        let events = Arc::new(Board::new(2));
+        let is_over = Arc::new(AtomicBool::new(false));
         let tasks = [0, 1].map(|number| {
-            let events = Arc::clone(&events);
+            let (events, is_over) = (Arc::clone(&events), Arc::clone(&is_over));
             let work = move || {
                 events.happens(number);
-                events.wait_for(2);
+                // Computes: for a thread that blocks, another would be started.
+                wait_until("it is over", || is_over.load(Ordering::SeqCst));
             };
             runtime.install(|| task::run(work))
         });
@@ -79,7 +81,7 @@ fn threads_that_run_are_working_and_those_without_work_are_asleep() {
         let busy = wait_for(runtime, "both work", |now| now.working == 2);
         assert_eq!((busy.threads, busy.threads_started), (2, 2));
         assert_eq!(busy.asleep, 0);
-        events.happens(2);
+        is_over.store(true, Ordering::SeqCst);
         for task in tasks {
             task.join().unwrap();
         }
