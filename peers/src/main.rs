@@ -21,6 +21,7 @@ mod peer;
 mod plan;
 mod protocol;
 mod queries;
+mod query_table;
 mod report;
 mod server;
 mod shuffle;

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use crate::case_result::CaseResult;
 use crate::cli::Settings;
 use crate::keys::ARMS;
 use crate::keys::case::{Case, LENS, Task, grid};
 use crate::plan::{self, Plan};
-use crate::report::{self, Report};
-use crate::stats;
+use crate::query_table;
+use crate::report::Report;
 use crate::team::{Lifetime, Outcome, Team};
 
 /// The comparison, as the command line asks for it.
@@ -24,65 +23,11 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
     plan.describe(report);
     let results = team.run(&names, |_| plan.rounds, plan.window);
     for task in Task::ALL {
-        print_table(&results, task, report);
+        let name_of = |len| Case { task, len }.to_string();
+        query_table::print(&results, title(task), &LENS, name_of, report);
     }
-    print_misses(&results, report);
+    query_table::print_misses(&results, report);
     report.notes(&results)
-}
-
-fn print_table(results: &[CaseResult], task: Task, report: &mut Report) {
-    let of = |len| result_of(results, Case { task, len });
-    let lens: Vec<usize> = LENS.into_iter().filter(|&len| of(len).is_some()).collect();
-    let Some(first) = lens.first().and_then(|&len| of(len)) else {
-        return;
-    };
-    report.line(&format!("### {}\n", title(task)));
-    report.line("Ratio to one thread; first row: its time.\n");
-    let mut rows = vec![report::row(BASE, &lens, |len| {
-        report::cell(of(len), BASE, |result| {
-            report::median_of(result, BASE, NANOS).map(report::time)
-        })
-    })];
-    for (arm, _) in first.arms.iter().filter(|(arm, _)| arm.label != BASE) {
-        rows.push(report::row(arm.label, &lens, |len| {
-            report::ratio_cell(of(len), arm.label, BASE, NANOS)
-        }));
-    }
-    report.table(&report::header("n", &lens), &rows);
-}
-
-/// The points that take longer than a query may.
-fn print_misses(results: &[CaseResult], report: &mut Report) {
-    let mut rows = Vec::new();
-    for (result, ours) in results
-        .iter()
-        .flat_map(|result| OURS.map(|ours| (result, ours)))
-    {
-        let (Some(times), Some(base)) = (result.values(ours, NANOS), result.values(BASE, NANOS))
-        else {
-            continue;
-        };
-        let excess = stats::paired_median(&times, &base, |ours, base| ours - limit(base));
-        if let Some(excess) = excess.filter(|&excess| excess > 0.0) {
-            rows.push(vec![
-                result.case.clone(),
-                ours.to_owned(),
-                report::ratio_cell(Some(result), ours, BASE, NANOS),
-                report::time(excess),
-            ]);
-        }
-    }
-    report.line("### manyhands: points above 1.05 × sequential + 200 ns\n");
-    report.line(&format!("{} points (median over rounds).\n", rows.len()));
-    if !rows.is_empty() {
-        let header = ["point", "contender", "ratio", "above the limit by"];
-        report.table(&header.map(str::to_owned), &rows);
-    }
-}
-
-fn result_of(results: &[CaseResult], case: Case) -> Option<&CaseResult> {
-    let name = case.to_string();
-    results.iter().find(|result| result.case == name)
 }
 
 fn title(task: Task) -> &'static str {
@@ -95,15 +40,5 @@ fn title(task: Task) -> &'static str {
     }
 }
 
-/// What a query may cost where the sequential one costs `base` nanoseconds.
-fn limit(base: f64) -> f64 {
-    1.05 * base + 200.0
-}
-
-/// Label of the arm the ratios are taken to.
-const BASE: &str = "sequential";
-const OURS: [&str; 2] = ["manyhands", "manyhands-unordered"];
-/// Place of the time per query among a sample's values.
-const NANOS: usize = 0;
 const ROUNDS: usize = 9;
 const WINDOW: Duration = Duration::from_millis(60);
