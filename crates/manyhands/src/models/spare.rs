@@ -9,7 +9,8 @@
 
 use super::{Work, check, check_deeper};
 use crate::queue::TaskQueue;
-use crate::runtime::idle::{Activity, Claim, Idle, Mark};
+use crate::runtime::idle::{Activity, Claim, Idle};
+use crate::runtime::mark::Mark;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;

@@ -33,6 +33,7 @@
 //! Work that its owner will do anyway (an exposed job, an open loop) is published with Release only: there
 //! a missed wake costs parallelism until the monitor's next tick, never progress.
 
+use crate::runtime::mark::Mark;
 use crate::sync::Padded;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -190,8 +191,7 @@ impl Idle {
         // SeqCst: I1; as for a thread that says so itself. Counted first, so that who takes the mark away at
         // once finds it counted.
         self.found_blocked.fetch_add(1, Ordering::SeqCst);
-        // Relaxed: the word stands alone, and who changes it has one more or less to count.
-        let is_new = !mark.0.swap(true, Ordering::Relaxed);
+        let is_new = mark.set();
         if !is_new {
             // SeqCst: as above.
             self.found_blocked.fetch_sub(1, Ordering::SeqCst);
@@ -209,8 +209,7 @@ impl Idle {
 
     #[cold]
     fn take_away(&self, mark: &Mark) {
-        // Relaxed: as in `mark`.
-        if mark.0.swap(false, Ordering::Relaxed) {
+        if mark.take_away() {
             // SeqCst: I1.
             self.found_blocked.fetch_sub(1, Ordering::SeqCst);
         }
@@ -439,30 +438,6 @@ fn take_lowest_bit(words: &[AtomicU64]) -> Option<usize> {
         }
     }
     None
-}
-
-/// Whether the monitor found a thread blocked, and it is counted so.
-#[derive(Debug)]
-pub(crate) struct Mark(AtomicBool);
-
-impl Mark {
-    /// Not found blocked.
-    pub(crate) fn new() -> Self {
-        Self(AtomicBool::new(false))
-    }
-
-    /// Whether the thread counts as blocked.
-    #[inline]
-    pub(crate) fn is_set(&self) -> bool {
-        // Relaxed: a hint; the exchanges in `mark` and `unmark` decide.
-        self.0.load(Ordering::Relaxed)
-    }
-
-    /// Forgets it uncounted: for a seat that changes runtimes.
-    pub(crate) fn forget(&self) {
-        // Relaxed: nobody counts any more.
-        self.0.store(false, Ordering::Relaxed);
-    }
 }
 
 /// What a claimer owes that had raised the count in vain.

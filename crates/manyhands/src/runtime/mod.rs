@@ -6,6 +6,7 @@ mod open;
 pub(crate) use open::{OpenSlot, Shared as OpenCall};
 
 pub(crate) mod idle;
+pub(crate) mod mark;
 
 mod blocking;
 pub(crate) use blocking::blocking;

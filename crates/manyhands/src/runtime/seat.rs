@@ -20,7 +20,7 @@ use crate::job::{ExecutionId, Job, SeatNumber};
 use crate::probe::SeatCounters;
 use crate::queue::{Deque, TaskQueue};
 use crate::runtime::Shared;
-use crate::runtime::idle::Mark;
+use crate::runtime::mark::Mark;
 use crate::runtime::open::OpenSlot;
 use crate::runtime::placement::Placement;
 use crate::runtime::priority::Turns;
