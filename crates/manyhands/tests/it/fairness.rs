@@ -19,8 +19,8 @@ impl Threads {
         busy_micros(1);
     }
 
-    fn are_two(&self) -> bool {
-        self.0.lock().unwrap().len() == 2
+    fn are_several(&self) -> bool {
+        self.0.lock().unwrap().len() >= 2
     }
 }
 
@@ -63,7 +63,7 @@ fn what_the_caller_of_an_endless_loop_has_spawned_runs() {
             let (caller, is_spawned) = (thread::current().id(), AtomicBool::new(false));
             parallel::options().for_range_with_control(0..u64::MAX, |_, control| {
                 threads.enter();
-                let may_spawn = threads.are_two() && thread::current().id() == caller;
+                let may_spawn = threads.are_several() && thread::current().id() == caller;
                 if may_spawn && !is_spawned.swap(true, Ordering::Relaxed) {
                     let stop = Arc::clone(&stop);
                     // Into the caller's own queue, to which the caller does not come.
@@ -91,7 +91,7 @@ fn a_task_runs_beside_an_endless_loop_over_an_iterator() {
                 parallel::for_each(from_iter(endless), |()| threads.enter());
             }
         });
-        wait_until("a helper", || threads.are_two());
+        wait_until("a helper", || threads.are_several());
         drop(task::run(move || stop.store(true, Ordering::Relaxed)));
         looping.join().unwrap();
     });
@@ -115,7 +115,7 @@ fn a_task_runs_beside_a_scope_that_spawns_on_and_on() {
                 });
             }
         });
-        wait_until("a helper", || threads.are_two());
+        wait_until("a helper", || threads.are_several());
         drop(task::run(move || stop.store(true, Ordering::Relaxed)));
         scoping.join().unwrap();
     });
