@@ -21,8 +21,9 @@ pub fn break_even_sentence(case: &CaseFindings, arm: usize, answer: &Answer) -> 
     let fit = answer.fit.as_ref();
     let mut sentences = vec![words.kind(&answer.kind, fit)];
     match answer.kind {
-        Kind::Between { .. } => {
-            sentences.extend(fit.map(cost_words));
+        Kind::Between { source, .. } => {
+            let trusted = fit.filter(|_| source == Source::Fit);
+            sentences.extend(trusted.map_or_else(|| words.measured_costs(arm), cost_words));
             sentences.push(words.practical(answer.practical));
         }
         Kind::AlwaysFrom { .. } => {
@@ -30,7 +31,8 @@ pub fn break_even_sentence(case: &CaseFindings, arm: usize, answer: &Answer) -> 
                 fit.and_then(|fit| fit.break_even)
                     .map(|model| format!("The cost model puts it at about n = {}.", sizes(model))),
             );
-            sentences.extend(fit.map(cost_words));
+            let trusted = fit.filter(|fit| !fit.has_steps);
+            sentences.extend(trusted.map_or_else(|| words.measured_costs(arm), cost_words));
             sentences.push(words.practical(answer.practical));
         }
         Kind::NeverUpTo { .. } => {
@@ -212,6 +214,23 @@ impl Words<'_> {
         )
     }
 
+    /// What the model would say of the costs, where it does not hold: as measured at both ends.
+    fn measured_costs(&self, arm: usize) -> Option<String> {
+        let (first, last) = (self.case.points.first()?, self.case.points.last()?);
+        let more = first.times.get(arm)?.median.median - first.times.first()?.median.median;
+        let relation = if more < 0.0 { "less" } else { "more" };
+        let largest = last.comparisons.get(arm.checked_sub(1)?)?;
+        let speed_up = largest.clean.unwrap_or(largest.as_found).median;
+        Some(format!(
+            "At n = {} a call takes {} {relation} than '{}', at n = {} the speed-up is {}.",
+            count(first.n),
+            nanos(more.abs()),
+            self.baseline,
+            count(last.n),
+            ratio(speed_up)
+        ))
+    }
+
     fn work_of(&self, n: f64) -> String {
         let work = work_at(self.case, n);
         work.map_or_else(String::new, |work| {
@@ -228,13 +247,13 @@ impl Words<'_> {
 }
 
 /// The model's two costs.
-fn cost_words(fit: &Fit) -> String {
-    format!(
+fn cost_words(fit: &Fit) -> Option<String> {
+    Some(format!(
         "A call costs about {} before anything is gained, and for large n the speed-up tends to \
          {}.",
         nanos(fit.overhead_nanos.max(0.0)),
         ratio(fit.asymptotic_speed_up)
-    )
+    ))
 }
 
 /// Where to say the break-even is: at the model's value, or in the middle of a bracket.
