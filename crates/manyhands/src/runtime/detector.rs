@@ -25,6 +25,8 @@ pub(crate) struct Watch {
     begun: Duration,
     finding: Finding,
     has_processor: bool,
+    /// Since when it has been off the processor, if it is blocked.
+    asleep_since: Duration,
 }
 
 /// What a thread is found to do.
@@ -69,6 +71,7 @@ impl Watch {
                 begun: look.at,
                 finding: Finding::Unknown,
                 has_processor: false,
+                asleep_since: look.at,
             };
             return self.finding;
         }
@@ -96,6 +99,10 @@ impl Watch {
             },
         };
         self.has_processor = used.is_some_and(|used| is_nearly_all(used, elapsed));
+        let is_known_asleep = self.finding == Finding::Blocked && used.is_none();
+        if !is_known_asleep {
+            self.asleep_since = self.since;
+        }
         self.finding = found;
         self.since = look.at;
         self.cpu_nanos = look.cpu_nanos;
@@ -117,6 +124,20 @@ impl Watch {
         self.has_processor
     }
 
+    /// Whether another thread is worth it in the place of this one, which is blocked. Where some of the pool
+    /// compute and no processor is free it may only wait for one that waits for a processor, with a lock in
+    /// its hands; others would do nothing but queue at that lock too.
+    pub(crate) fn is_to_be_replaced(
+        &self,
+        now: Duration,
+        others_run: bool,
+        processors_are_taken: impl FnOnce() -> bool,
+    ) -> bool {
+        !others_run
+            || now.saturating_sub(self.asleep_since) >= PATIENCE_WHERE_TAKEN
+            || !processors_are_taken()
+    }
+
     /// How long it has been at its job, as far as was seen.
     pub(crate) fn at_it_for(&self, now: Duration) -> Duration {
         now.saturating_sub(self.begun)
@@ -135,6 +156,8 @@ fn is_nearly_all(used_nanos: u64, elapsed: Duration) -> bool {
 
 /// A thread that used less than this part of the time was off the processor.
 const OFF_PROCESSOR_SHARE: u128 = 8;
+/// Longer than whoever holds a lock has to wait for a processor, as a rule.
+const PATIENCE_WHERE_TAKEN: Duration = Duration::from_millis(50);
 /// With one sign instead of two.
 const PATIENCE_HALF_BLIND: Duration = Duration::from_millis(50);
 
@@ -216,6 +239,25 @@ mod tests {
             .collect();
         assert!(!findings(&trace).contains(&Finding::Blocked));
         assert!(findings(&trace).contains(&Finding::Starved));
+    }
+
+    #[test]
+    fn a_sleeper_beside_others_that_run_is_replaced_at_once_only_if_a_processor_is_free() {
+        let mut watch = Watch::default();
+        let mut look = |millis| {
+            let look = Look {
+                at: Duration::from_millis(millis),
+                job: Some(1),
+                cpu_nanos: Some(7),
+            };
+            watch.look(look, PATIENCE, || Some(Asleep));
+            [(false, true), (true, false), (true, true)]
+                .map(|(others, taken)| watch.is_to_be_replaced(look.at, others, || taken))
+        };
+        look(0);
+        assert_eq!(look(1), [true, true, false]);
+        assert_eq!(look(49), [true, true, false]);
+        assert_eq!(look(50), [true, true, true]);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::runtime::ascent::Ascent;
 use crate::runtime::detector::{Finding, Look, Watch};
 use crate::runtime::seat::Seat;
 use crate::runtime::{LongJob, Shared, Stall, ThreadChangeReason, memory};
-use crate::sync::clock;
+use crate::sync::{clock, processor_load};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -162,6 +162,7 @@ impl Patrol {
             self.rechecked = Some(now);
         }
         let mut tally = Tally::default();
+        let (mut asleep, mut others_run) = (Vec::new(), false);
         for seat in shared.all_seats() {
             let job = seat.job();
             let watch = self.watches.entry(seat.number).or_default();
@@ -180,7 +181,7 @@ impl Patrol {
             };
             match watch.look(look, patience, || seat.activity()) {
                 Finding::Blocked => {
-                    tally.newly_blocked += usize::from(shared.idle.mark(&seat.found_blocked));
+                    asleep.push(seat);
                     continue;
                 }
                 Finding::Unknown => tally.undecided += usize::from(is_same_job),
@@ -198,7 +199,19 @@ impl Patrol {
                     }
                 }
             }
+            others_run |= job.is_some();
             shared.idle.unmark(&seat.found_blocked);
+        }
+        for seat in asleep
+            .into_iter()
+            .filter(|seat| !seat.found_blocked.is_set())
+        {
+            let watch = self.watches.entry(seat.number).or_default();
+            if watch.is_to_be_replaced(at, others_run, processor_load::all_are_taken) {
+                tally.newly_blocked += usize::from(shared.idle.mark(&seat.found_blocked));
+            } else {
+                tally.undecided += 1;
+            }
         }
         tally
     }

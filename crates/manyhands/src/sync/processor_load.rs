@@ -1,4 +1,40 @@
 //! How busy the machine's processors are, with anything at all, as far as the system tells.
+//!
+//! Unsafe: a call of the C library.
+
+/// Whether a thread that became runnable now would find no processor free, the calling one aside. False
+/// where the system does not tell.
+pub(crate) fn all_are_taken() -> bool {
+    let runnable = std::fs::read_to_string("/proc/loadavg")
+        .ok()
+        .and_then(|text| runnable(&text));
+    match (runnable, machine_processors()) {
+        (Some(runnable), Some(processors)) => runnable > processors,
+        _ => false,
+    }
+}
+
+/// Threads of the whole machine that run or want to, of `/proc/loadavg`.
+fn runnable(loadavg: &str) -> Option<usize> {
+    let (runnable, _) = loadavg.split_whitespace().nth(3)?.split_once('/')?;
+    runnable.parse().ok()
+}
+
+/// Processors of the machine, whoever may use them.
+#[cfg(target_os = "linux")]
+fn machine_processors() -> Option<usize> {
+    static COUNT: std::sync::OnceLock<Option<usize>> = std::sync::OnceLock::new();
+    *COUNT.get_or_init(|| {
+        // SAFETY: takes and returns a number.
+        usize::try_from(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }).ok()
+    })
+}
+
+/// Processors of the machine, whoever may use them.
+#[cfg(not(target_os = "linux"))]
+fn machine_processors() -> Option<usize> {
+    None
+}
 
 /// Ticks of all processors together since the system began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +79,15 @@ impl ProcessorTicks {
 
 #[cfg(test)]
 mod tests {
-    use super::ProcessorTicks;
+    use super::{ProcessorTicks, runnable};
+
+    #[test]
+    fn what_runs_or_wants_to_is_read() {
+        assert_eq!(runnable("6.54 13.71 10.65 4/124 26461\n"), Some(4));
+        for text in ["", "1 2 3", "1 2 3 4", "1 2 3 x/4 5"] {
+            assert_eq!(runnable(text), None);
+        }
+    }
 
     #[test]
     fn the_load_is_what_was_not_idle() {

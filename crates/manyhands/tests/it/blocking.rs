@@ -3,12 +3,15 @@
 //! The bodies wait for one another by `std`'s means, which the pool does not know. They all end only if
 //! enough threads are added.
 
-use crate::support::{Board, attempt_until, on, on_runtime, panics_of, receive, wait_until};
+use crate::support::{
+    Board, attempt_until, busy_micros, on, on_runtime, panics_of, receive, wait_until,
+};
 use manyhands::simulation::Simulation;
 use manyhands::{Runtime, Stall, ThreadChangeReason, Wait, channel, join, parallel, scope, task};
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::thread;
 use std::time::Duration;
 
 /// Tasks that wait until all of them have started.
@@ -338,6 +341,32 @@ fn every_change_of_the_number_of_threads_has_a_reason() {
         assert_eq!(count(ThreadChangeReason::Warmup), 2, "{changes:?}");
         let found = count(ThreadChangeReason::FoundBlocked);
         assert_eq!(found, ended, "{changes:?}");
+    });
+}
+
+#[test]
+fn a_lock_whose_holder_waits_for_a_processor_brings_no_crowd_of_threads() {
+    let (over, lock) = (AtomicBool::new(false), Mutex::new(0_u64));
+    thread::scope(|threads| {
+        // More than the machine has processors for.
+        for _ in 0..4 * thread::available_parallelism().unwrap().get() {
+            threads.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    busy_micros(100);
+                }
+            });
+        }
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        runtime.install(|| {
+            parallel::for_range(0..600_000, |_| {
+                *lock.lock().unwrap() += 1;
+                busy_micros(1);
+            });
+        });
+        over.store(true, Ordering::Relaxed);
+        assert_eq!(*lock.lock().unwrap(), 600_000);
+        let started = runtime.metrics().threads_started;
+        assert!(started <= 2 + 4, "{started} threads");
     });
 }
 
