@@ -535,3 +535,49 @@ fn p14_the_state_of_an_item_that_panics_is_dropped_and_the_others_are_finished()
     assert!((1..4).contains(&finished.load(Ordering::SeqCst)));
     ledger.assert_settled();
 }
+
+#[test]
+fn p14_results_come_beside_lent_states() {
+    let finished = Arc::new(Mutex::new(Vec::new()));
+    let finishing = Arc::clone(&finished);
+    let options = parallel::options().degree_of_parallelism(4);
+    let options = options.local(|| 0, move |sum| finishing.lock().unwrap().push(sum));
+    let square = |n: u64, sum: u64| async move {
+        time::sleep(Duration::from_millis(n % 3 + 1)).await;
+        (n * n, sum + n)
+    };
+    let squares = simulate(1, options.map_async(0..100, square));
+    assert!(squares.into_iter().eq((0..100).map(|n| n * n)));
+    let finished = finished.lock().unwrap();
+    assert_eq!((finished.len(), finished.iter().sum::<u64>()), (4, 4_950));
+}
+
+#[test]
+fn p14_the_state_of_an_item_that_fails_is_dropped_and_not_finished() {
+    for maps in [false, true] {
+        let ledger = Ledger::new(2);
+        let next = AtomicUsize::new(0);
+        let finished = Arc::new(AtomicUsize::new(0));
+        let (making, finishing) = (Arc::clone(&ledger), Arc::clone(&finished));
+        let init = move || making.make(next.fetch_add(1, Ordering::SeqCst));
+        let finish = move |state: Counted| {
+            finishing.fetch_add(1, Ordering::SeqCst);
+            drop(state);
+        };
+        let options = parallel::options().degree_of_parallelism(1);
+        let options = options.local(init, finish);
+        let failures = if maps {
+            let check = |n, state| async move { if n < 5 { Ok((n, state)) } else { Err(n) } };
+            simulate(1, options.try_map_async(0..9, check)).unwrap_err()
+        } else {
+            let check = |n, state| async move { if n < 5 { Ok(state) } else { Err(n) } };
+            simulate(1, options.try_for_each_async(0..9, check)).unwrap_err()
+        };
+        assert!(failures.errors().eq([(5, &5)]), "{failures:?}");
+        // The only one there was: nobody came after it.
+        assert_eq!(
+            (ledger.count_dropped(), finished.load(Ordering::SeqCst)),
+            (1, 0)
+        );
+    }
+}

@@ -5,12 +5,64 @@
 use super::{AsyncLoop, AsyncSource};
 use crate::job::{Payload, catch, resume_all};
 use crate::parallel::consumer::Ending;
+use crate::parallel::failure::Failures;
 use crate::parallel::options::LocalOptions;
 use crate::sync::{Mutex, lock};
 use std::future::poll_fn;
 use std::mem;
 use std::sync::Arc;
 use std::task::Poll;
+
+/// What the items of a loop share: the states that none of them has at the moment, how to make more, and
+/// the body.
+struct Lending<L, Init, F> {
+    idle: Mutex<Vec<L>>,
+    init: Init,
+    body: F,
+}
+
+impl<L, Init: Fn() -> L, F> Lending<L, Init, F> {
+    fn new(init: Init, body: F) -> Arc<Self> {
+        let idle = Mutex::new(Vec::new());
+        Arc::new(Self { idle, init, body })
+    }
+
+    fn take(&self) -> L {
+        let kept = lock(&self.idle).pop();
+        kept.unwrap_or_else(&self.init)
+    }
+
+    fn give_back(&self, state: L) {
+        lock(&self.idle).push(state);
+    }
+}
+
+/// The loop, with the finish of its states at the end.
+fn finishing<'a, T, L, Init, F>(
+    looping: AsyncLoop<'a, T>,
+    lending: Arc<Lending<L, Init, F>>,
+    finish: impl Fn(L) + Send + 'a,
+) -> AsyncLoop<'a, T>
+where
+    T: Send + 'a,
+    Lending<L, Init, F>: Send + Sync + 'a,
+{
+    let AsyncLoop { mut run, desk } = looping;
+    let run = Box::pin(async move {
+        let ended = poll_fn(|context| match catch(|| run.as_mut().poll(context)) {
+            Ok(polled) => polled.map(Ok),
+            Err(payload) => Poll::Ready(Err(payload)),
+        });
+        let mut panics: Vec<Payload> = Vec::new();
+        let output = ended.await.map_err(|payload| panics.push(payload));
+        let states = mem::take(&mut *lock(&lending.idle));
+        let finished = states.into_iter().map(|state| catch(|| finish(state)));
+        panics.extend(finished.filter_map(Result::err));
+        resume_all(panics);
+        output.expect("a loop without an output has panicked")
+    });
+    AsyncLoop { run, desk }
+}
 
 impl<'a, L, Init, Finish, E> LocalOptions<'a, Init, Finish, E>
 where
@@ -51,35 +103,131 @@ where
         S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
         Fut: Future<Output = L> + Send + 'static,
     {
-        let Self {
-            options,
-            init,
-            finish,
-        } = self;
-        let idle = Arc::new(Mutex::new(Vec::new()));
-        let shared = Arc::new((Arc::clone(&idle), init, body));
-        let AsyncLoop { mut run, desk } = options.for_each_async(source, move |item| {
-            let shared = Arc::clone(&shared);
+        let lending = Lending::new(self.init, body);
+        let lender = Arc::clone(&lending);
+        let looping = self.options.for_each_async(source, move |item| {
+            let lender = Arc::clone(&lender);
             async move {
-                let (idle, init, body) = &*shared;
-                let kept = lock(idle).pop();
-                let state = body(item, kept.unwrap_or_else(init)).await;
-                lock(idle).push(state);
+                let state = (lender.body)(item, lender.take()).await;
+                lender.give_back(state);
             }
         });
-        let run = Box::pin(async move {
-            let ended = poll_fn(|context| match catch(|| run.as_mut().poll(context)) {
-                Ok(polled) => polled.map(Ok),
-                Err(payload) => Poll::Ready(Err(payload)),
-            });
-            let mut panics: Vec<Payload> = Vec::new();
-            let output = ended.await.map_err(|payload| panics.push(payload));
-            let states = mem::take(&mut *lock(&idle));
-            let finished = states.into_iter().map(|state| catch(|| finish(state)));
-            panics.extend(finished.filter_map(Result::err));
-            resume_all(panics);
-            output.expect("a loop without an output has panicked")
+        finishing(looping, lending, self.finish)
+    }
+
+    /// As [`try_for_each_async`](crate::parallel::try_for_each_async), with a state for each item that runs,
+    /// as in [`for_each_async`](Self::for_each_async). A state whose item fails is dropped with it: a
+    /// connection that broke is not used again.
+    ///
+    /// # Errors
+    /// When it is awaited: every error that a body returned and every panic, by position; a cancellation.
+    ///
+    /// # Panics
+    /// If the finish of a state does.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{parallel, task};
+    /// let options = parallel::options().local(Vec::new, |seen: Vec<i32>| assert!(seen.len() < 3));
+    /// let reading = options.try_for_each_async(["1", "x", "3"], |text, mut seen| async move {
+    ///     seen.push(text.parse::<i32>()?);
+    ///     Ok::<_, std::num::ParseIntError>(seen)
+    /// });
+    /// assert_eq!(task::block_on(reading).unwrap_err().errors().next().unwrap().0, 1);
+    /// ```
+    pub fn try_for_each_async<S, Fut, Err>(
+        self,
+        source: S,
+        body: impl Fn(S::Item, L) -> Fut + Send + Sync + 'static,
+    ) -> AsyncLoop<'a, Result<(), Failures<Err>>>
+    where
+        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        Fut: Future<Output = Result<L, Err>> + Send + 'static,
+        Err: Send + 'static,
+    {
+        let lending = Lending::new(self.init, body);
+        let lender = Arc::clone(&lending);
+        let looping = self.options.try_for_each_async(source, move |item| {
+            let lender = Arc::clone(&lender);
+            async move {
+                let state = (lender.body)(item, lender.take()).await?;
+                lender.give_back(state);
+                Ok(())
+            }
         });
-        AsyncLoop { run, desk }
+        finishing(looping, lending, self.finish)
+    }
+
+    /// As [`map_async`](crate::parallel::map_async), with a state for each item that runs, as in
+    /// [`for_each_async`](Self::for_each_async): the body gives its result and the state.
+    ///
+    /// # Panics
+    /// As [`for_each_async`](Self::for_each_async). Results already made are dropped.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{parallel, task};
+    /// let options = parallel::options().local(|| String::with_capacity(64), drop);
+    /// let lengths = options.map_async(["one", "three"], |word, mut text| async move {
+    ///     text.clear();
+    ///     text.extend(word.chars().rev());
+    ///     (text.len(), text)
+    /// });
+    /// assert_eq!(task::block_on(lengths), [3, 5]);
+    /// ```
+    pub fn map_async<S, Fut, R>(
+        self,
+        source: S,
+        body: impl Fn(S::Item, L) -> Fut + Send + Sync + 'static,
+    ) -> AsyncLoop<'a, E::Output<Vec<R>>>
+    where
+        E: Ending<Output<Vec<R>>: Send>,
+        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        Fut: Future<Output = (R, L)> + Send + 'static,
+        R: Send + 'static,
+    {
+        let lending = Lending::new(self.init, body);
+        let lender = Arc::clone(&lending);
+        let looping = self.options.map_async(source, move |item| {
+            let lender = Arc::clone(&lender);
+            async move {
+                let (value, state) = (lender.body)(item, lender.take()).await;
+                lender.give_back(state);
+                value
+            }
+        });
+        finishing(looping, lending, self.finish)
+    }
+
+    /// As [`try_map_async`](crate::parallel::try_map_async), with a state for each item that runs, as in
+    /// [`try_for_each_async`](Self::try_for_each_async): the body gives its result and the state.
+    ///
+    /// # Errors
+    /// As [`try_for_each_async`](Self::try_for_each_async). Results already made are dropped.
+    ///
+    /// # Panics
+    /// If the finish of a state does.
+    pub fn try_map_async<S, Fut, R, Err>(
+        self,
+        source: S,
+        body: impl Fn(S::Item, L) -> Fut + Send + Sync + 'static,
+    ) -> AsyncLoop<'a, Result<Vec<R>, Failures<Err>>>
+    where
+        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        Fut: Future<Output = Result<(R, L), Err>> + Send + 'static,
+        R: Send + 'static,
+        Err: Send + 'static,
+    {
+        let lending = Lending::new(self.init, body);
+        let lender = Arc::clone(&lending);
+        let looping = self.options.try_map_async(source, move |item| {
+            let lender = Arc::clone(&lender);
+            async move {
+                let (value, state) = (lender.body)(item, lender.take()).await?;
+                lender.give_back(state);
+                Ok(value)
+            }
+        });
+        finishing(looping, lending, self.finish)
     }
 }
