@@ -31,6 +31,7 @@ mod spare;
 mod task;
 mod task_queue;
 mod timer;
+mod watching;
 mod wheels;
 
 use crate::queue::Linked;

@@ -73,6 +73,8 @@ mod topology;
 #[cfg(not(loom))]
 pub(crate) mod wait;
 #[cfg(not(loom))]
+mod watching;
+#[cfg(not(loom))]
 mod worker;
 
 #[cfg(not(loom))]

@@ -88,6 +88,7 @@ impl Patrol {
     /// One look at the whole runtime.
     pub(super) fn round(&mut self, shared: &Shared) -> Round {
         clock::calibrate();
+        shared.attend_to_sockets();
         let now = clock::now();
         if shared.settings.hill_climbing {
             let ascent = self

@@ -1,9 +1,12 @@
 //! What else a thread is inside of while it is inside a runtime: tokio, if the runtime was built so.
 //!
-//! Not here: the thread on which tokio waits (`tokio`).
+//! Not here: who waits for sockets (`watching.rs`, `tokio`).
 
 #[cfg(feature = "tokio")]
 use crate::runtime::Builder;
+use crate::sync::Reactor;
+#[cfg(feature = "tokio")]
+use crate::tokio::Driver;
 use std::io;
 use std::marker::PhantomData;
 #[cfg(feature = "tokio")]
@@ -14,9 +17,9 @@ use tokio::runtime::{EnterGuard as TokioGuard, Handle};
 pub(crate) enum Surroundings {
     #[default]
     Nothing,
-    /// The tokio of this process, not started yet.
+    /// The tokio of this process, once it is started.
     #[cfg(feature = "tokio")]
-    OwnTokio,
+    OwnTokio(Option<&'static Driver>),
     #[cfg(feature = "tokio")]
     Tokio(Handle),
 }
@@ -38,8 +41,19 @@ impl Surroundings {
     pub(super) fn start(self) -> io::Result<Self> {
         match self {
             #[cfg(feature = "tokio")]
-            Self::OwnTokio => crate::tokio::handle().map(Self::Tokio),
+            Self::OwnTokio(_) => crate::tokio::driver().map(|driver| Self::OwnTokio(Some(driver))),
             other => Ok(other),
+        }
+    }
+
+    /// What watches sockets where a worker can do so as well.
+    pub(super) fn reactor(&self) -> Option<&'static dyn Reactor> {
+        match self {
+            #[cfg(feature = "tokio")]
+            Self::OwnTokio(driver) => driver.map(|driver| driver as &dyn Reactor),
+            #[cfg(feature = "tokio")]
+            Self::Tokio(_) => None,
+            Self::Nothing => None,
         }
     }
 
@@ -49,7 +63,8 @@ impl Surroundings {
             #[cfg(feature = "tokio")]
             _tokio: match self {
                 Self::Tokio(handle) => Some(handle.enter()),
-                Self::Nothing | Self::OwnTokio => None,
+                Self::OwnTokio(driver) => driver.map(|driver| driver.enter()),
+                Self::Nothing => None,
             },
             borrowed: PhantomData,
         }
@@ -87,7 +102,7 @@ impl Builder {
     /// assert_eq!(greeting.unwrap(), "hello");
     /// ```
     pub fn tokio(mut self) -> Self {
-        self.surroundings = Surroundings::OwnTokio;
+        self.surroundings = Surroundings::OwnTokio(None);
         self
     }
 

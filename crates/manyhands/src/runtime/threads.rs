@@ -100,6 +100,7 @@ fn work(shared: &Arc<Shared>, seat: &'static Seat, index: usize) -> End {
     Settings::run_hook(shared.settings.on_start.as_ref(), index);
     seat.begin_placement();
     let end = worker::run(shared, seat, index);
+    shared.leave_sockets();
     Settings::run_hook(shared.settings.on_stop.as_ref(), index);
     seat.placement.end();
     end

@@ -127,11 +127,16 @@ impl Shared {
 impl Seat {
     /// Occupant: parks until somebody unparks it, its next timer is due, or `limit` is over.
     pub(crate) fn park_until_timer(&self, limit: Option<Duration>) {
-        let next_timer = until(self.timers.next_due(), Moment::now);
-        match next_timer.into_iter().chain(limit).min() {
+        match self.time_to_sleep(limit) {
             None => self.parker.park(),
             Some(limit) => self.parker.park_timeout(limit),
         }
+    }
+
+    /// Occupant: until its next timer is due, or `limit` is over.
+    pub(crate) fn time_to_sleep(&self, limit: Option<Duration>) -> Option<Duration> {
+        let next_timer = until(self.timers.next_due(), Moment::now);
+        next_timer.into_iter().chain(limit).min()
     }
 
     /// Occupant: whether its wheel is to be turned.

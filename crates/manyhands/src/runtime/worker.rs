@@ -17,7 +17,7 @@ use crate::runtime::seat::{Occupant, Seat};
 use crate::runtime::timers::Lookout;
 use crate::runtime::{Priority, Shared};
 use crate::sync::atomic::Ordering;
-use crate::sync::{clock, spin_loop};
+use crate::sync::{Vacancy, clock, spin_loop};
 use std::time::{Duration, Instant};
 
 /// Something to run, in the worker's hands.
@@ -58,6 +58,9 @@ pub(crate) fn run(shared: &Shared, seat: &'static Seat, index: usize) -> End {
     while !shared.is_over() {
         tick = tick.wrapping_add(1);
         lookout.fire_timers(seat);
+        if tick.is_multiple_of(TURNS) {
+            shared.look_at_sockets(seat);
+        }
         if shared.idle.is_overfull() && seat.local.is_empty() {
             if sleep(shared, seat, index) == Slept::Left {
                 return End::NotNeeded;
@@ -236,12 +239,23 @@ pub(crate) fn fetch_tasks(seat: &Seat, other: &Seat) -> bool {
     true
 }
 
-/// Looks again and again for `nanos` nanoseconds.
+/// Looks again and again for `nanos` nanoseconds. Not while it could watch sockets instead; and not for long
+/// while another worker does, from which it would only take what a socket has woken there.
 fn spin(shared: &Shared, seat: &'static Seat, nanos: u64) -> Option<Found> {
+    if shared.vacancy(seat) == Vacancy::Free {
+        return None;
+    }
     shared.idle.begin(Activity::Searching);
-    let until = clock::ticks() + clock::ticks_in(nanos);
+    let since = clock::ticks();
+    let spun = |nanos| clock::ticks() - since >= clock::ticks_in(nanos);
+    let is_over = || match shared.vacancy(seat) {
+        Vacancy::Free => true,
+        Vacancy::Soon => false,
+        Vacancy::Taken => spun(SPIN_NANOS_MIN),
+        Vacancy::None => spun(nanos),
+    };
     let mut found = None;
-    while found.is_none() && clock::ticks() < until && !shared.idle.is_overfull() {
+    while found.is_none() && !is_over() && !shared.idle.is_overfull() {
         (0..LOOKS_APART).for_each(|_| spin_loop());
         found = find(shared, seat, 1);
     }
@@ -272,7 +286,7 @@ fn sleep(shared: &Shared, seat: &'static Seat, index: usize) -> Slept {
         }
         seat.counters.parked.bump();
         seat.placement.fall_asleep();
-        seat.park_until_timer(spare.left());
+        shared.sleep_until_timer(seat, spare.left());
         if !shared.idle.is_announced(index) {
             slept = Slept::Woken;
             break;
@@ -325,7 +339,7 @@ impl SpareTime {
     }
 }
 
-/// Once in so many looks tasks from outside come first, and once the work of other seats. Prime, so that it
+/// Once in so many looks tasks from outside come first, after a look at sockets, and once the work of other seats. Prime, so that it
 /// does not beat with what tasks do in rounds.
 const TURNS: u32 = 61;
 const OUTSIDE_TURN: u32 = 0;

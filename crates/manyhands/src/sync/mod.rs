@@ -17,8 +17,9 @@ mod padded;
 mod park;
 mod prefetch;
 #[cfg(not(loom))]
-#[cfg(not(loom))]
 pub(crate) mod processor_load;
+#[cfg(not(loom))]
+mod reactor;
 #[cfg(loom)]
 mod seq_cst;
 pub(crate) mod short_lock;
@@ -35,6 +36,8 @@ pub(crate) use model_once::OnceLock;
 pub(crate) use padded::Padded;
 pub(crate) use park::Parker;
 pub(crate) use prefetch::{prefetch_for_reading, prefetch_for_writing};
+#[cfg(not(loom))]
+pub(crate) use reactor::{Reactor, Sleeper, Vacancy};
 #[cfg(not(loom))]
 pub(crate) use short_lock::ShortLock;
 #[cfg(not(loom))]

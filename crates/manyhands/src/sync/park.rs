@@ -2,21 +2,26 @@
 //!
 //! Not a queue: one sleeper at a time. Wakes merge, so a sleeper must re-check what it waits for.
 //!
+//! The sleeper may also sleep elsewhere, in something that polls futures, and be woken there by a waker.
+//!
 //! # States
-//! `EMPTY` nothing pending · `PARKED` the sleeper sleeps or is about to · `NOTIFIED` a wake is pending.
+//! `EMPTY` nothing pending · `PARKED` the sleeper sleeps or is about to · `POLLED` the same, elsewhere, with a
+//! waker · `NOTIFIED` a wake is pending.
 //!
 //! # Threads
-//! One thread at a time calls `park`; any thread calls `unpark`.
+//! One thread at a time calls `park`, or `poll_park` and at last `end_polls`; any thread calls `unpark`.
 
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Condvar, Mutex, lock};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 /// A place for one thread to sleep.
 #[derive(Debug)]
 pub(crate) struct Parker {
     state: AtomicU32,
-    lock: Mutex<()>,
+    /// With what wakes the sleeper elsewhere.
+    lock: Mutex<Option<Waker>>,
     wakeup: Condvar,
 }
 
@@ -25,7 +30,7 @@ impl Parker {
     pub(crate) fn new() -> Self {
         Self {
             state: AtomicU32::new(EMPTY),
-            lock: Mutex::new(()),
+            lock: Mutex::new(None),
             wakeup: Condvar::new(),
         }
     }
@@ -50,11 +55,47 @@ impl Parker {
     /// Wakes the sleeper, now or at its next `park`.
     pub(crate) fn unpark(&self) {
         // AcqRel: Release publishes what the waker did before; pairs with the Acquire in `sleep`.
-        if self.state.swap(NOTIFIED, Ordering::AcqRel) == PARKED {
-            // Taking the lock orders this wake after the sleeper's check and before its wait ends.
-            drop(lock(&self.lock));
-            self.wakeup.notify_one();
+        match self.state.swap(NOTIFIED, Ordering::AcqRel) {
+            PARKED => {
+                // Taking the lock orders this wake after the sleeper's check and before its wait ends.
+                drop(lock(&self.lock));
+                self.wakeup.notify_one();
+            }
+            POLLED => {
+                // Set before the state was.
+                let waker = lock(&self.lock).clone();
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
+            }
+            _ => {}
         }
+    }
+
+    /// Sleeper: ready when a wake has come; until then the next one wakes through `context`.
+    pub(crate) fn poll_park(&self, context: &Context<'_>) -> Poll<()> {
+        let mut waker = lock(&self.lock);
+        if !waker
+            .as_ref()
+            .is_some_and(|known| known.will_wake(context.waker()))
+        {
+            *waker = Some(context.waker().clone());
+        }
+        // Release: whoever finds the state finds the waker, under the lock. Acquire on failure: as in `sleep`.
+        let polled =
+            self.state
+                .compare_exchange(EMPTY, POLLED, Ordering::Release, Ordering::Acquire);
+        match polled {
+            Ok(_) | Err(POLLED) => Poll::Pending,
+            Err(_) => Poll::Ready(()),
+        }
+    }
+
+    /// Sleeper: sleeps elsewhere no more; consumes a wake.
+    pub(crate) fn end_polls(&self) {
+        // Acquire: sees what the waker did.
+        self.state.swap(EMPTY, Ordering::Acquire);
+        *lock(&self.lock) = None;
     }
 
     fn sleep(&self, limit: Option<Duration>) {
@@ -81,3 +122,4 @@ impl Parker {
 const EMPTY: u32 = 0;
 const PARKED: u32 = 1;
 const NOTIFIED: u32 = 2;
+const POLLED: u32 = 3;

@@ -27,3 +27,4 @@ mod driver;
 
 pub use compat::compat;
 pub use driver::handle;
+pub(crate) use driver::{Driver, driver};

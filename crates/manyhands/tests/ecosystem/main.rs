@@ -8,3 +8,4 @@ mod spawner;
 mod support;
 mod surroundings;
 mod timer;
+mod watching;

@@ -1,0 +1,168 @@
+//! Who watches sockets: a worker that has nothing to do, else a thread of its own.
+
+use crate::support::in_time;
+use futures::future::join;
+use manyhands::tokio::compat;
+use manyhands::{Runtime, task, time};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+const MESSAGES: u8 = 50;
+
+/// Messages there and back over loopback, all within one future.
+async fn messages() -> io::Result<u8> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    let client = async {
+        let mut stream = TcpStream::connect(address).await?;
+        let mut last = 0;
+        for number in 1..=MESSAGES {
+            stream.write_u8(number).await?;
+            last = stream.read_u8().await?;
+        }
+        Ok(last)
+    };
+    let server = async {
+        let (mut stream, _from) = listener.accept().await?;
+        while let Ok(number) = stream.read_u8().await {
+            stream.write_u8(number).await?;
+        }
+        io::Result::Ok(())
+    };
+    let (last, served) = join(client, server).await;
+    served.and(last)
+}
+
+fn runtime_of(workers: usize) -> Runtime {
+    Runtime::builder().workers(workers).tokio().build().unwrap()
+}
+
+/// Leaves the workers of `runtime` where sockets are watched.
+fn watch(runtime: &Runtime) {
+    let talked = runtime.install(|| task::spawn(messages())).join();
+    assert_eq!(talked.unwrap().unwrap(), MESSAGES);
+}
+
+#[test]
+fn sockets_are_served_while_every_worker_computes() {
+    in_time(|| {
+        let runtime = runtime_of(2);
+        watch(&runtime);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let computing = [(), ()].map(|()| {
+            let is_over = Arc::clone(&is_over);
+            let compute = move || {
+                while !is_over.load(Ordering::SeqCst) {
+                    std::hint::spin_loop();
+                }
+            };
+            runtime.install(|| task::run(compute))
+        });
+        let _entered = runtime.enter();
+        assert_eq!(task::block_on(messages()).unwrap(), MESSAGES);
+        is_over.store(true, Ordering::SeqCst);
+        for computed in computing {
+            computed.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn sockets_are_served_after_the_worker_that_watched_has_ended() {
+    in_time(|| {
+        for _ in 0..20 {
+            let runtime = runtime_of(1);
+            watch(&runtime);
+            runtime.shutdown();
+            let talked = pollster::block_on(compat(messages()));
+            assert_eq!(talked.unwrap(), MESSAGES);
+        }
+    });
+}
+
+#[test]
+fn a_worker_that_watches_comes_for_every_task_from_outside() {
+    in_time(|| {
+        let runtime = runtime_of(1);
+        watch(&runtime);
+        for number in 0..2_000 {
+            assert_eq!(
+                runtime
+                    .install(|| task::run(move || number))
+                    .join()
+                    .unwrap(),
+                number
+            );
+        }
+    });
+}
+
+#[test]
+fn a_worker_that_watches_comes_for_its_timers() {
+    in_time(|| {
+        let runtime = runtime_of(1);
+        watch(&runtime);
+        let sleeps = async {
+            for millis in [3, 1, 2] {
+                time::sleep(Duration::from_millis(millis)).await;
+            }
+        };
+        runtime.install(|| task::spawn(sleeps)).join().unwrap();
+    });
+}
+
+#[test]
+fn the_workers_of_many_runtimes_watch_in_turn() {
+    in_time(|| {
+        let runtimes: Vec<_> = (1..=4).map(runtime_of).collect();
+        for _ in 0..10 {
+            let talks: Vec<_> = runtimes
+                .iter()
+                .flat_map(|runtime| runtime.install(|| [(); 3].map(|()| task::spawn(messages()))))
+                .collect();
+            for talked in talks {
+                assert_eq!(talked.join().unwrap().unwrap(), MESSAGES);
+            }
+        }
+    });
+}
+
+#[test]
+fn tasks_that_never_pause_leave_sockets_their_turn() {
+    in_time(|| {
+        let runtime = runtime_of(1);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let busy = {
+            let is_over = Arc::clone(&is_over);
+            async move {
+                while !is_over.load(Ordering::SeqCst) {
+                    task::yield_now().await;
+                }
+            }
+        };
+        let busy = runtime.install(|| task::spawn(busy));
+        watch(&runtime);
+        is_over.store(true, Ordering::SeqCst);
+        busy.join().unwrap();
+    });
+}
+
+#[test]
+fn what_tokio_spawns_goes_on_while_workers_watch() {
+    in_time(|| {
+        let runtime = runtime_of(2);
+        watch(&runtime);
+        let spawned = || async { tokio::spawn(messages()).await.unwrap().unwrap() };
+        for _ in 0..20 {
+            assert_eq!(
+                runtime.install(|| task::spawn(spawned())).join().unwrap(),
+                MESSAGES
+            );
+            watch(&runtime);
+        }
+    });
+}
