@@ -98,6 +98,13 @@ pub mod metrics;
 #[cfg(not(loom))]
 pub mod simulation;
 
+/// What the models need of loops.
+#[cfg(loom)]
+pub(crate) mod parallel {
+    pub(crate) mod engine {
+        pub(crate) mod stripes;
+    }
+}
 #[cfg(not(loom))]
 #[expect(
     unsafe_code,
