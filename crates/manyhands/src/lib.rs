@@ -15,6 +15,9 @@
 //! - `hyper`: the module `hyper` has an executor and a timer for it.
 //! - `spawn`: `task::Spawner` is a spawner of `futures`.
 //! - `sink`: a channel's sender as a sink of `futures`.
+//! - `metrics`: the module `metrics` gives a runtime's numbers to the recorder of the crate `metrics`.
+//! - `tracing`: changes of the number of threads, stalls, long computations and panics nobody takes are events of
+//!   the crate `tracing`, and what a task does is in a span; the module `tracing` lists them.
 #![deny(unsafe_code)]
 #![cfg_attr(
     loom,
@@ -32,6 +35,11 @@
     reason = "system calls and the tick counter; see each file's header"
 )]
 mod sync;
+
+#[cfg(all(feature = "tracing", not(loom)))]
+pub mod tracing;
+#[cfg(not(all(feature = "tracing", not(loom))))]
+mod tracing;
 
 #[expect(unsafe_code, reason = "queues of pointers; see each file's header")]
 mod queue;
@@ -84,9 +92,19 @@ pub mod time;
 #[cfg(all(feature = "hyper", not(loom)))]
 pub mod hyper;
 
+#[cfg(all(feature = "metrics", not(loom)))]
+pub mod metrics;
+
 #[cfg(not(loom))]
 pub mod simulation;
 
+/// What the models need of loops.
+#[cfg(loom)]
+pub(crate) mod parallel {
+    pub(crate) mod engine {
+        pub(crate) mod stripes;
+    }
+}
 #[cfg(not(loom))]
 #[expect(
     unsafe_code,

@@ -8,6 +8,7 @@ use super::tree::{LIBRARY, Tree, library_module};
 /// Low to high. A new module gets its place here first.
 const LAYERS: &[&str] = &[
     "sync",
+    "tracing",
     "probe",
     "queue",
     "job",
@@ -19,6 +20,7 @@ const LAYERS: &[&str] = &[
     "channel",
     "time",
     "hyper",
+    "metrics",
     "simulation",
     "parallel",
     "query",

@@ -1,6 +1,7 @@
 //! Panics as values, and a guard for code that must not unwind.
 
 use crate::job::PanicPayload;
+use crate::tracing;
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
@@ -20,6 +21,8 @@ pub(crate) fn catch<R>(work: impl FnOnce() -> R) -> Result<R, Payload> {
 /// Runs what may panic where nobody is interested.
 pub(crate) fn contain(work: impl FnOnce()) {
     if let Err(payload) = catch(work) {
+        let payload = PanicPayload::new(payload);
+        tracing::panic_ignored(payload.message(), None);
         // The payload may itself panic when dropped.
         let _ = catch(|| drop(payload));
     }

@@ -28,6 +28,7 @@ mod scope;
 mod short_lock;
 mod signal;
 mod spare;
+mod stripes;
 mod task;
 mod task_queue;
 mod timer;

@@ -62,7 +62,7 @@ impl Ascent {
                 Reason::Warmup | Reason::Wave => ThreadChangeReason::Wave,
                 Reason::Climbing => ThreadChangeReason::Climbing,
             };
-            shared.changes.note(advice.threads, reason);
+            shared.note_change(advice.threads, reason);
         }
         self.extra = extra;
         extra

@@ -1,8 +1,9 @@
 //! How a runtime is configured.
 
-use crate::job::catch;
+use crate::job::{catch, contain};
 use crate::runtime::surroundings::Surroundings;
 use crate::runtime::{Runtime, Shared, Stall, topology};
+use crate::tracing;
 use std::error::Error;
 use std::time::Duration;
 use std::{fmt, io};
@@ -23,7 +24,8 @@ pub struct Builder {
     thread_keep_alive: Option<Duration>,
     hill_climbing: bool,
     stack_size: Option<usize>,
-    name: Option<NameFn>,
+    name: Option<String>,
+    thread_name: Option<NameFn>,
     on_start: Option<HookFn>,
     on_stop: Option<HookFn>,
     on_stall: Option<StallFn>,
@@ -80,9 +82,23 @@ impl Builder {
         self
     }
 
-    /// Names each worker thread by its index. The default is `manyhands-0`, `manyhands-1`, …
+    /// Names the runtime, for diagnostics. The default is `manyhands`.
+    ///
+    /// # Examples
+    /// ```
+    /// let runtime = manyhands::Runtime::builder().name("requests").build()?;
+    /// assert_eq!(runtime.name(), "requests");
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Names each worker thread by its index. The default is the runtime's name with the index after it:
+    /// `manyhands-0`, `manyhands-1`, …
     pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
-        self.name = Some(NameFn(Box::new(name)));
+        self.thread_name = Some(NameFn(Box::new(name)));
         self
     }
 
@@ -137,7 +153,8 @@ impl Builder {
             thread_keep_alive: self.thread_keep_alive.unwrap_or(KEEP_ALIVE_DEFAULT),
             hill_climbing: self.hill_climbing,
             stack_size: self.stack_size,
-            name: self.name,
+            name: self.name.unwrap_or_else(|| NAME_DEFAULT.to_owned()),
+            thread_name: self.thread_name,
             on_start: self.on_start,
             on_stop: self.on_stop,
             on_stall: self.on_stall,
@@ -192,7 +209,8 @@ pub(crate) struct Settings {
     pub(crate) thread_keep_alive: Duration,
     pub(crate) hill_climbing: bool,
     pub(crate) stack_size: Option<usize>,
-    name: Option<NameFn>,
+    pub(crate) name: String,
+    thread_name: Option<NameFn>,
     pub(crate) on_start: Option<HookFn>,
     pub(crate) on_stop: Option<HookFn>,
     on_stall: Option<StallFn>,
@@ -208,7 +226,8 @@ impl Settings {
             thread_keep_alive: KEEP_ALIVE_DEFAULT,
             hill_climbing: false,
             stack_size: None,
-            name: None,
+            name: NAME_DEFAULT.to_owned(),
+            thread_name: None,
             on_start: None,
             on_stop: None,
             on_stall: None,
@@ -219,18 +238,20 @@ impl Settings {
     /// The name of worker `index`. A naming function that panics gets the default name.
     pub(crate) fn name_of(&self, index: usize) -> String {
         let own = self
-            .name
+            .thread_name
             .as_ref()
             .and_then(|name| catch(|| name.0(index)).ok());
         // A name with a null byte cannot be given to a thread.
-        own.filter(|name| !name.contains('\0'))
-            .unwrap_or_else(|| format!("manyhands-{index}"))
+        let can_be_given = |name: &String| !name.contains('\0');
+        own.filter(can_be_given)
+            .or_else(|| Some(format!("{}-{index}", self.name)).filter(can_be_given))
+            .unwrap_or_else(|| format!("{NAME_DEFAULT}-{index}"))
     }
 
     /// Runs a hook; its panic is its own.
     pub(crate) fn run_hook(hook: Option<&HookFn>, index: usize) {
         if let Some(hook) = hook {
-            let _ = catch(|| hook.0(index));
+            contain(|| hook.0(index));
         }
     }
 }
@@ -238,9 +259,10 @@ impl Settings {
 impl Settings {
     /// Tells the user that nothing goes on.
     pub(crate) fn report_stall(&self, stall: &Stall) {
+        tracing::stall(&self.name, stall);
         match &self.on_stall {
             Some(hook) => {
-                let _ = catch(|| hook.0(stall));
+                contain(|| hook.0(stall));
             }
             None => warn(stall),
         }
@@ -280,6 +302,7 @@ impl fmt::Debug for HookFn {
     }
 }
 
+const NAME_DEFAULT: &str = "manyhands";
 /// Threads that may stand in for blocked ones, unless the user says otherwise.
 const SPARES_DEFAULT: usize = 256;
 /// Longer than the pauses of most bursts, short enough that the pool is back at its size ten seconds after.

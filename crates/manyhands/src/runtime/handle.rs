@@ -78,6 +78,11 @@ impl Runtime {
         EnterGuard::new(self)
     }
 
+    /// What [`Builder::name`] has called it.
+    pub fn name(&self) -> &str {
+        &self.shared.settings.name
+    }
+
     /// How many threads run at once.
     #[doc(alias = "current_num_threads")]
     pub fn workers(&self) -> usize {

@@ -23,6 +23,7 @@ use crate::runtime::detector::{Finding, Look, Watch};
 use crate::runtime::seat::Seat;
 use crate::runtime::{LongJob, Shared, Stall, ThreadChangeReason, memory};
 use crate::sync::{clock, processor_load};
+use crate::tracing;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -279,7 +280,7 @@ impl Patrol {
         } else {
             ThreadChangeReason::MemoryScarce
         };
-        shared.changes.note(shared.idle.threads(), reason);
+        shared.note_change(shared.idle.threads(), reason);
         shared.settings.report_stall(&Stall::of(shared, reason));
     }
 
@@ -317,12 +318,14 @@ fn help_if_stuck(seat: &Seat) -> bool {
 }
 
 fn note_long(shared: &Shared, seat: &Seat, at: Instant, running_for: Duration) {
+    let (worker, task) = (seat.worker(), seat.task());
+    tracing::long_job(&shared.settings.name, running_for, worker, task);
     shared.long_jobs_noted.bump();
     shared.long_jobs.push(LongJob {
         at,
         running_for,
-        worker: seat.worker(),
-        task: seat.task(),
+        worker,
+        task,
     });
 }
 

@@ -16,6 +16,7 @@ use crate::runtime::seat::Seat;
 use crate::runtime::worker::{self, End};
 use crate::runtime::{Shared, current};
 use crate::sync::{lock, thread};
+use crate::tracing;
 use std::sync::Arc;
 
 impl Shared {
@@ -51,7 +52,7 @@ impl Shared {
         threads.push(thread);
         drop(threads);
         self.threads_started.bump();
-        self.changes.note(self.idle.threads(), reason);
+        self.note_change(self.idle.threads(), reason);
         true
     }
 
@@ -69,6 +70,13 @@ impl Shared {
         }
     }
 
+    /// Notes a change that has left so many threads, and tells it.
+    #[cold]
+    pub(super) fn note_change(&self, threads: usize, reason: ThreadChangeReason) {
+        self.changes.note(threads, reason);
+        tracing::thread_change(&self.settings.name, threads, &reason);
+    }
+
     /// The calling thread said that it blocks, or is about to: another one takes over at once, if there is
     /// anything to be done.
     pub(super) fn hand_over(&self) {
@@ -84,7 +92,7 @@ fn live(shared: &Arc<Shared>, seat: &'static Seat, index: usize) {
         let has_timers = seat.timers.has_any();
         shared.idle.vacate(index);
         let threads = shared.idle.threads();
-        shared.changes.note(threads, ThreadChangeReason::TimedOut);
+        shared.note_change(threads, ThreadChangeReason::TimedOut);
         if has_timers {
             shared.rouse_monitor();
         }

@@ -16,6 +16,7 @@ use crate::sync::atomic::AtomicU32;
 use crate::task::joiner::{Joiner, Sleeper};
 use crate::task::schedule;
 use crate::task::state::{AfterRelease, State};
+use crate::tracing::{self, TaskSpan};
 use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
@@ -195,6 +196,22 @@ pub(super) fn show(header: &Header) {
     }
 }
 
+/// What the subscriber of `tracing` sees of one run or poll, until it is dropped.
+///
+/// # Safety
+/// The caller holds the cell.
+pub(super) unsafe fn span(cell: NonNull<Header>) -> TaskSpan {
+    // SAFETY: as promised.
+    let header = unsafe { cell.as_ref() };
+    let name = || {
+        // SAFETY: as promised.
+        let name = unsafe { (header.kind().name)(cell) };
+        // SAFETY: the name lives as long as the cell.
+        name.map(|name| unsafe { name.as_ref() })
+    };
+    tracing::task_span(cell.addr().get(), name, header.location)
+}
+
 /// The cell as a queue holds it.
 pub(super) fn as_job(cell: NonNull<Header>) -> *mut Job {
     cell.as_ptr().cast()
@@ -298,11 +315,16 @@ impl<W: Work> Cell<W> {
     /// # Safety
     /// The state gives the outcome to the caller.
     pub(super) unsafe fn drop_outcome(header: NonNull<Header>) {
-        let mut outcome = Err(Failure::Taken);
+        let mut outcome: Outcome<W::Result> = Err(Failure::Taken);
         // SAFETY: 1. as promised; 2. an outcome of this type.
         unsafe { Self::take_outcome(header, (&raw mut outcome).cast()) };
+        if let Err(Failure::Panicked(payload)) = &outcome {
+            // SAFETY: as promised.
+            let spawned_at = unsafe { header.as_ref() }.location;
+            tracing::panic_ignored(payload.message(), Some(spawned_at));
+        }
         // What the outcome does when dropped must not unwind into the worker.
-        contain(|| drop::<Outcome<W::Result>>(outcome));
+        contain(|| drop(outcome));
     }
 
     /// # Safety

@@ -68,8 +68,12 @@ pub(super) unsafe fn run_in_place(cell: NonNull<Header>) -> bool {
     let Some(claimed) = header.state.claim() else {
         return false;
     };
-    // SAFETY: claimed just now.
-    unsafe { (header.kind().run)(cell, step_for(claimed)) };
+    {
+        // SAFETY: the handle is held.
+        let _span = unsafe { cell::span(cell) };
+        // SAFETY: claimed just now.
+        unsafe { (header.kind().run)(cell, step_for(claimed)) };
+    }
     // The handle waits here, so nobody sleeps.
     let sleeper = header.joiner.finish();
     debug_assert!(sleeper.is_none(), "only the handle's holder waits");
@@ -115,6 +119,8 @@ unsafe fn run_queued(cell: NonNull<Header>, action: Action<'_>, claimed: Claimed
         }
         Action::GiveBack | Action::Drop(_) => Step::Drop,
     };
+    // SAFETY: claimed by the caller.
+    let _span = unsafe { cell::span(cell) };
     // SAFETY: claimed by the caller.
     unsafe { (header.kind().run)(cell, step) };
 }

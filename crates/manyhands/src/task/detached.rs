@@ -4,7 +4,7 @@
 //!
 //! Unsafe: cells are reached by pointer.
 
-use crate::job::{Action, Job, JobKind, block, catch, contain};
+use crate::job::{Action, Job, JobKind, block, contain};
 use crate::task::schedule;
 use std::ptr::NonNull;
 
@@ -33,8 +33,7 @@ impl<F: FnOnce()> Detached<F> {
         // SAFETY: the job is the first field of a cell allocated by `run`, performed once.
         let closure = unsafe { block::free(cell) }.closure;
         match action {
-            // A payload whose drop panics is nobody's either.
-            Action::Run(_) => contain(|| drop(catch(closure))),
+            Action::Run(_) => contain(closure),
             Action::GiveBack | Action::Drop(_) => contain(|| drop(closure)),
         }
         true

@@ -117,8 +117,13 @@ unsafe fn perform(job: *mut Job, action: Action<'_>) -> bool {
     match (action, begin) {
         (Action::Run(_), Begin::Poll) => {
             cell::show(header);
-            // SAFETY: the caller is the runner now.
-            if budget::during_poll(|| unsafe { (header.kind().run)(cell, Step::Run) }) {
+            let is_over = {
+                // SAFETY: held by the runner.
+                let _span = unsafe { cell::span(cell) };
+                // SAFETY: the caller is the runner now.
+                budget::during_poll(|| unsafe { (header.kind().run)(cell, Step::Run) })
+            };
+            if is_over {
                 // SAFETY: the outcome is written.
                 unsafe { finish(cell, action) };
             } else {

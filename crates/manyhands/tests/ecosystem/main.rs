@@ -1,11 +1,13 @@
 //! What other libraries do on the pool: tokio's sockets and timers, hyper's servers and clients, spawners of
-//! `futures`. Every wait has a deadline.
+//! `futures`; and what `metrics` and `tracing` are told of it. Every wait has a deadline.
 
 #![expect(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
 
+mod metrics;
 mod server;
 mod spawner;
 mod support;
 mod surroundings;
 mod timer;
+mod tracing;
 mod watching;

@@ -1,8 +1,10 @@
 //! Loops and tasks on one busy pool: neither keeps the other away for ever.
+//!
+//! No thread may be added beyond the workers, or the monitor's would run what a helper should leave for.
 
-use crate::support::{busy_micros, on_runtime, wait_until};
+use crate::support::{busy_micros, on, on_runtime, wait_until};
 use manyhands::parallel::{self, from_iter};
-use manyhands::{scope, task};
+use manyhands::{Runtime, Scope, scope, task};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -24,6 +26,12 @@ impl Threads {
     }
 }
 
+/// Runs `work` with a runtime of two threads, and never a third.
+fn on_two_threads(work: impl FnOnce(&Runtime) + Send + 'static) {
+    let runtime = Runtime::builder().workers(2).max_threads(2).build();
+    on(runtime.unwrap(), work);
+}
+
 /// A loop that ends when `stop` says so, and yields to nobody.
 fn loop_until(stop: &AtomicBool) {
     parallel::options().for_range_with_control(0..u64::MAX, |_, control| {
@@ -36,7 +44,7 @@ fn loop_until(stop: &AtomicBool) {
 
 #[test]
 fn a_task_that_is_spawned_beside_an_endless_loop_runs() {
-    on_runtime(2, |runtime| {
+    on_two_threads(|runtime| {
         let _entered = runtime.enter();
         let stop = Arc::new(AtomicBool::new(false));
         let looping = task::run({
@@ -56,7 +64,7 @@ fn a_task_that_is_spawned_beside_an_endless_loop_runs() {
 
 #[test]
 fn what_the_caller_of_an_endless_loop_has_spawned_runs() {
-    on_runtime(2, |runtime| {
+    on_two_threads(|runtime| {
         let _entered = runtime.enter();
         let looping = task::run(|| {
             let (stop, threads) = (Arc::new(AtomicBool::new(false)), Threads::default());
@@ -80,7 +88,7 @@ fn what_the_caller_of_an_endless_loop_has_spawned_runs() {
 
 #[test]
 fn a_task_runs_beside_an_endless_loop_over_an_iterator() {
-    on_runtime(2, |runtime| {
+    on_two_threads(|runtime| {
         let _entered = runtime.enter();
         let (stop, threads) = (Arc::<AtomicBool>::default(), Arc::<Threads>::default());
         let looping = task::run({
@@ -97,22 +105,30 @@ fn a_task_runs_beside_an_endless_loop_over_an_iterator() {
     });
 }
 
+/// Spawns a closure that spawns its like: there is always one for a helper to take.
+fn spawn_again_until<'scope>(
+    stop: &'scope AtomicBool,
+    threads: &'scope Threads,
+    scope: &Scope<'scope>,
+) {
+    scope.spawn(move |scope| {
+        threads.enter();
+        if !stop.load(Ordering::Relaxed) {
+            spawn_again_until(stop, threads, scope);
+        }
+    });
+}
+
 #[test]
 fn a_task_runs_beside_a_scope_that_spawns_on_and_on() {
-    on_runtime(2, |runtime| {
+    on_two_threads(|runtime| {
         let _entered = runtime.enter();
         let (stop, threads) = (Arc::<AtomicBool>::default(), Arc::<Threads>::default());
         let scoping = task::run({
             let (stop, threads) = (Arc::clone(&stop), Arc::clone(&threads));
             move || {
                 threads.enter();
-                scope(|scope| {
-                    while !stop.load(Ordering::Relaxed) {
-                        scope.spawn(|_| threads.enter());
-                        // Slower than a helper, so that memory lasts.
-                        busy_micros(2);
-                    }
-                });
+                scope(|scope| (0..100).for_each(|_| spawn_again_until(&stop, &threads, scope)));
             }
         });
         wait_until("a helper", || threads.are_several());

@@ -37,7 +37,7 @@ struct Stripe {
 
 impl Stripe {
     /// No positions, and nobody to run them.
-    const fn new() -> Padded<Self> {
+    fn new() -> Padded<Self> {
         Padded(Self {
             positions: AtomicU64::new(0),
             has_runner: AtomicBool::new(false),
@@ -49,7 +49,7 @@ impl Stripes {
     /// Stripes for `runners` runners, all `len` positions in the first, which is the loop's owner's.
     pub(crate) fn new(runners: usize, len: u32) -> Self {
         let stripes = Self {
-            inline: [const { Stripe::new() }; INLINE],
+            inline: std::array::from_fn(|_| Stripe::new()),
             more: (INLINE..runners).map(|_| Stripe::new()).collect(),
             runners,
         };
@@ -190,7 +190,7 @@ fn unpack(word: u64) -> (u32, u32) {
 }
 
 /// Stripes kept in the loop's own frame; more are allocated.
-const INLINE: usize = 8;
+const INLINE: usize = if cfg!(loom) { 2 } else { 8 };
 /// A claim takes at most one part in this many of what the runner has left.
 const LEAVE_BEHIND: u32 = 4;
 

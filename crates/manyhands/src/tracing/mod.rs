@@ -1,0 +1,60 @@
+//! What happens to a pool, as events and spans of the crate `tracing`; only with the feature `tracing`.
+//!
+//! Nothing has to be called: whoever subscribes gets them.
+//!
+//! | what | level | target | fields |
+//! |---|---|---|---|
+//! | event: the number of threads has changed, or could not | `DEBUG` | `manyhands::threads` | `runtime`, `threads`, `reason` (a [`ThreadChangeReason`](crate::ThreadChangeReason)) |
+//! | event: the pool cannot go on, and who waits for what | `ERROR` | `manyhands::stall` | `runtime`, `stall` (a [`Stall`](crate::Stall)) |
+//! | event: a computation keeps a worker while other work waits | `DEBUG` | `manyhands::long_job` | `runtime`, `running_for`, `worker` unless it is a caller from outside, `spawned_at` if it is a task |
+//! | event: a panic that nobody takes | `WARN` | `manyhands::panic` | `panic` (the message), `spawned_at` if it is the result of a task |
+//! | span `task`: one run of a task's closure, or one poll of its future | `TRACE` | `manyhands::task` | `id` (a [`TaskId`](crate::task::TaskId)), `name` if it has one, `spawned_at` |
+//!
+//! Panics that nobody takes are those of a task whose handle is dropped, of [`run_detached`](crate::task::run_detached),
+//! of hooks, of wakers, and of what panics when it is dropped by the pool. The panic hook has reported each of them
+//! before.
+//!
+//! Closures of a scope, halves of a join and blocks of loops are no tasks and have no span.
+//!
+//! A subscriber is called on the thread where it happens, also on the monitor's, and must not block. Its panics are
+//! ignored.
+//!
+//! # Cost
+//! Without the feature nothing. With it, where nobody subscribes to `TRACE`, one load and one comparison for each
+//! run or poll of a task.
+//!
+//! # Examples
+//! ```
+//! use manyhands::{Runtime, task};
+//! use std::sync::{Arc, Mutex};
+//! use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+//!
+//! /// Keeps the target of each event.
+//! struct Targets(Arc<Mutex<Vec<&'static str>>>);
+//!
+//! impl<S: tracing::Subscriber> Layer<S> for Targets {
+//!     fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+//!         self.0.lock().unwrap().push(event.metadata().target());
+//!     }
+//! }
+//!
+//! let targets = Arc::new(Mutex::new(Vec::new()));
+//! let subscriber = tracing_subscriber::registry().with(Targets(Arc::clone(&targets)));
+//! tracing::subscriber::set_global_default(subscriber)?;
+//!
+//! let runtime = Runtime::builder().name("requests").build()?;
+//! runtime.install(|| task::run(|| ())).join()?;
+//! drop(runtime);
+//! assert_eq!(targets.lock().unwrap()[0], "manyhands::threads");
+//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+//! ```
+
+#[cfg(not(all(feature = "tracing", not(loom))))]
+mod disabled;
+#[cfg(all(feature = "tracing", not(loom)))]
+mod enabled;
+
+#[cfg(not(all(feature = "tracing", not(loom))))]
+pub(crate) use disabled::{TaskSpan, long_job, panic_ignored, stall, task_span, thread_change};
+#[cfg(all(feature = "tracing", not(loom)))]
+pub(crate) use enabled::{TaskSpan, long_job, panic_ignored, stall, task_span, thread_change};
