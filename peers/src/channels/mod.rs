@@ -2,9 +2,9 @@
 //!
 //! `1to1`, `4to1` and `2to2` pass half a million numbers from so many producers to so many consumers; in
 //! `pingpong` one number goes to and fro between two, each waiting for the other. Arms named `…-tasks` run
-//! async ends as tasks on tokio's runtime with two workers, the same for all but
-//! `manyhands-pool-tasks`, which runs them on manyhands' own pool; `…-async` run them on threads that each block
-//! on one future; the others block the thread in the channel itself. The standard library's
+//! async ends as tasks on tokio's runtime with two workers, `…-pool-tasks` on manyhands' own pool, each for
+//! every library, so that a channel and an executor can be told apart; `…-async` run them on threads that each
+//! block on one future; the others block the thread in the channel itself. The standard library's
 //! and tokio's have one receiver, and are left out of `2to2`.
 
 mod async_channel;
@@ -53,7 +53,7 @@ pub(crate) trait Async: Ends {
 }
 
 /// The rows of the tables; the first is the base of the ratios, the second its control.
-pub(crate) const ARMS: [Arm; 17] = [
+pub(crate) const ARMS: [Arm; 21] = [
     Arm::base("crossbeam", "crossbeam"),
     Arm::base("crossbeam again", "crossbeam"),
     Arm::contender("manyhands"),
@@ -66,15 +66,20 @@ pub(crate) const ARMS: [Arm; 17] = [
     Arm::contender("async-channel-async"),
     Arm::contender("tokio-async"),
     Arm::contender("manyhands-tasks"),
-    Arm::contender("manyhands-pool-tasks"),
     Arm::contender("flume-tasks"),
     Arm::contender("kanal-tasks"),
     Arm::contender("async-channel-tasks"),
     Arm::contender("tokio-tasks"),
+    Arm::contender("manyhands-pool-tasks"),
+    Arm::contender("flume-pool-tasks"),
+    Arm::contender("kanal-pool-tasks"),
+    Arm::contender("async-channel-pool-tasks"),
+    Arm::contender("tokio-pool-tasks"),
 ];
 
 /// Those whose receiver cannot be shared.
-pub(crate) const SINGLE_RECEIVER: [&str; 3] = ["std", "tokio-async", "tokio-tasks"];
+pub(crate) const SINGLE_RECEIVER: [&str; 4] =
+    ["std", "tokio-async", "tokio-tasks", "tokio-pool-tasks"];
 
 /// Serves one contender; `false` if there is none of this name.
 pub(crate) fn serve(contender: &str) -> bool {
@@ -90,11 +95,15 @@ pub(crate) fn serve(contender: &str) -> bool {
         "async-channel-async" => serve_as::<Polled<async_channel::AsyncChannel>>(),
         "tokio-async" => serve_as::<Polled<tokio::Tokio>>(),
         "manyhands-tasks" => serve_as::<Tasks<manyhands::Manyhands>>(),
-        "manyhands-pool-tasks" => serve_as::<PoolTasks<manyhands::Manyhands>>(),
         "flume-tasks" => serve_as::<Tasks<flume::Flume>>(),
         "kanal-tasks" => serve_as::<Tasks<kanal::KanalAsync>>(),
         "async-channel-tasks" => serve_as::<Tasks<async_channel::AsyncChannel>>(),
         "tokio-tasks" => serve_as::<Tasks<tokio::Tokio>>(),
+        "manyhands-pool-tasks" => serve_as::<PoolTasks<manyhands::Manyhands>>(),
+        "flume-pool-tasks" => serve_as::<PoolTasks<flume::Flume>>(),
+        "kanal-pool-tasks" => serve_as::<PoolTasks<kanal::KanalAsync>>(),
+        "async-channel-pool-tasks" => serve_as::<PoolTasks<async_channel::AsyncChannel>>(),
+        "tokio-pool-tasks" => serve_as::<PoolTasks<tokio::Tokio>>(),
         _ => return false,
     }
     true

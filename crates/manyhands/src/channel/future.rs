@@ -277,6 +277,7 @@ impl<T> Drop for EndFuture<'_, T> {
     }
 }
 
+#[inline]
 fn refuse_another_poll(is_over: bool) {
     assert!(!is_over, "a future of a channel was polled after its end");
 }

@@ -153,6 +153,11 @@ impl<T> Shared<T> {
         if sending.ticket.is_none() {
             return sending.item.take();
         }
+        self.leave_send(sending)
+    }
+
+    #[cold]
+    fn leave_send(&self, sending: &mut Sending<T>) -> Option<T> {
         self.step(|state, debts| state.leave_send(sending, debts))
     }
 
@@ -228,8 +233,13 @@ impl<T> Shared<T> {
     #[inline]
     pub(super) fn cancel_recv(&self, place: &mut Option<Ticket>) {
         if place.is_some() {
-            self.step(|state, debts| state.leave_receive(place, debts));
+            self.leave_receive(place);
         }
+    }
+
+    #[cold]
+    fn leave_receive(&self, place: &mut Option<Ticket>) {
+        self.step(|state, debts| state.leave_receive(place, debts));
     }
 
     pub(super) fn peek<R>(&self, look: impl FnOnce(&T) -> R) -> Result<R, TryRecvError> {

@@ -31,9 +31,10 @@ use std::task::{Poll, Waker};
 pub(super) struct State<T> {
     /// Nothing follows from an item that goes in: nobody waits to receive, and the channel is open.
     offers_are_quiet: bool,
-    /// Nothing follows from an item that is taken: nobody waits to send, nor for the drain.
-    takes_are_quiet: bool,
     when_full: WhenFull,
+    /// Nothing follows from an item that is taken while there are more than these: nobody who waits to send,
+    /// or for the drain, is to be told.
+    takes_are_quiet_above: usize,
     /// 0 for a rendezvous, `usize::MAX` for no limit.
     capacity: usize,
     line: Line<T>,
@@ -79,8 +80,8 @@ impl<T> State<T> {
     pub(super) fn new(line: Line<T>, capacity: usize, when_full: WhenFull) -> Self {
         Self {
             offers_are_quiet: true,
-            takes_are_quiet: true,
             when_full,
+            takes_are_quiet_above: 0,
             capacity,
             line,
             closed: None,
@@ -129,11 +130,11 @@ impl<T> State<T> {
         }
     }
 
-    /// As [`take`](Self::take), only where nothing else is to be done: there is an item, and nobody waits to
-    /// send, nor for the end.
+    /// As [`take`](Self::take), only where nothing else is to be done: there is an item, and nobody who waits
+    /// is to be told that it is gone.
     #[inline]
     pub(super) fn take_quietly(&mut self) -> Option<T> {
-        if self.takes_are_quiet {
+        if self.line.len() > self.takes_are_quiet_above {
             self.line.pop_first()
         } else {
             None
@@ -341,36 +342,61 @@ impl<T> State<T> {
     /// Tells those for whom there is something now. The last thing under the lock.
     #[inline]
     pub(super) fn settle(&mut self, debts: &mut Debts<T>) {
+        if self.receivers.waiting() > 0 {
+            self.tell_receivers(debts);
+        }
+        if self.senders.waiting() > 0 {
+            self.tell_senders(debts);
+        }
+        let is_open = self.closed.is_none();
+        self.offers_are_quiet = is_open && self.receivers.waiting() == 0;
+        self.takes_are_quiet_above = if self.senders.waiting() > 0 {
+            self.next_sender_is_told_below()
+        } else {
+            0
+        };
+        if !is_open {
+            self.settle_drain(debts);
+        }
+    }
+
+    fn tell_receivers(&mut self, debts: &mut Debts<T>) {
         while self.receivers.notified() < self.len() {
             let Some(waker) = self.receivers.notify_first() else {
                 break;
             };
             debts.wake_later(waker);
         }
-        let senders_told = self.senders_to_be_told();
-        while self.senders.notified() < senders_told {
+    }
+
+    fn tell_senders(&mut self, debts: &mut Debts<T>) {
+        while self.line.len() < self.next_sender_is_told_below() {
             let Some(waker) = self.senders.notify_first() else {
                 break;
             };
             debts.wake_later(waker);
         }
-        let is_closed = self.closed.is_some();
-        if is_closed && self.len() == 0 {
-            self.until_drained.notify_all(&mut debts.wake_too);
-        }
-        self.offers_are_quiet = self.receivers.waiting() == 0 && !is_closed;
-        self.takes_are_quiet =
-            self.senders.waiting() == 0 && !(is_closed && self.until_drained.waiting() > 0);
     }
 
-    /// How many senders are to be on their way. While there are items left they are told bit by bit: who
-    /// sends at the time is likely to fill the room before they come, and being woken for nothing is dear.
-    fn senders_to_be_told(&self) -> usize {
-        let room = self.capacity.saturating_sub(self.line.len());
-        if self.line.len() == 0 {
-            room
-        } else {
-            room.div_ceil((self.capacity / TOLD_SENDERS_MAX).max(1))
+    /// With how many items left one more sender is to be on its way, besides those that are. While there are
+    /// items left they are told bit by bit: who sends at the time is likely to fill the room before they come,
+    /// and being woken for nothing is dear.
+    fn next_sender_is_told_below(&self) -> usize {
+        let told = self.senders.notified();
+        if told >= self.capacity {
+            return 0;
+        }
+        let part = (self.capacity / TOLD_SENDERS_MAX).max(1);
+        self.capacity.saturating_sub(told * part).max(1)
+    }
+
+    /// The channel is closed: tells those who wait for the drain when it is there.
+    #[cold]
+    fn settle_drain(&mut self, debts: &mut Debts<T>) {
+        if self.len() == 0 {
+            self.until_drained.notify_all(&mut debts.wake_too);
+        } else if self.until_drained.waiting() > 0 {
+            self.takes_are_quiet_above = self.takes_are_quiet_above.max(1);
         }
     }
 }
@@ -419,7 +445,9 @@ impl<T> Debts<T> {
         if let Some(waker) = self.wake {
             waker.wake();
         }
-        self.wake_too.into_iter().for_each(Waker::wake);
+        if !self.wake_too.is_empty() {
+            self.wake_too.into_iter().for_each(Waker::wake);
+        }
         drop(self.stale);
         if let Some(item) = self.dropped {
             on_drop(item);

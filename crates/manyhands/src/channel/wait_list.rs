@@ -10,6 +10,7 @@
 //! Being notified promises nothing but that something may have come: the notified one looks for itself, and
 //! either leaves, or waits again as the first of the list, whose age it keeps.
 
+use std::num::NonZeroU32;
 use std::task::Waker;
 
 /// The places of those who wait, each with data of type `D`.
@@ -24,9 +25,20 @@ pub(super) struct WaitList<D> {
     notified: usize,
 }
 
-/// The number of a place that somebody holds.
+/// The number of a place that somebody holds, counted from one: so a future that may hold one stays small.
 #[derive(Debug)]
-pub(super) struct Ticket(usize);
+pub(super) struct Ticket(NonZeroU32);
+
+impl Ticket {
+    fn of(place: usize) -> Self {
+        let number = u32::try_from(place + 1).ok().and_then(NonZeroU32::new);
+        Self(number.expect("fewer than 2^32 wait for one channel"))
+    }
+
+    fn place(&self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
 
 #[derive(Debug)]
 struct Place<D> {
@@ -91,14 +103,15 @@ impl<D> WaitList<D> {
         }
         self.back = number;
         self.waiting += 1;
-        Ticket(number)
+        Ticket::of(number)
     }
 
     /// Waits again, with this waker; returns a waker that is not needed any more, to be dropped where no
     /// lock is held.
     pub(super) fn wait_again(&mut self, ticket: &Ticket, waker: &Waker) -> Option<Waker> {
         let front = self.front;
-        let place = &mut self.places[ticket.0];
+        let number = ticket.place();
+        let place = &mut self.places[number];
         if place.waker.as_ref().is_some_and(|old| old.will_wake(waker)) {
             return None;
         }
@@ -108,10 +121,10 @@ impl<D> WaitList<D> {
             place.previous = NONE;
             place.next = front;
             match self.places.get_mut(front) {
-                Some(first) => first.previous = ticket.0,
-                None => self.back = ticket.0,
+                Some(first) => first.previous = number,
+                None => self.back = number,
             }
-            self.front = ticket.0;
+            self.front = number;
             self.notified -= 1;
             self.waiting += 1;
         }
@@ -137,7 +150,7 @@ impl<D> WaitList<D> {
 
     /// What the holder of the ticket left here.
     pub(super) fn data_mut(&mut self, ticket: &Ticket) -> &mut Option<D> {
-        &mut self.places[ticket.0].data
+        &mut self.places[ticket.place()].data
     }
 
     /// Takes the first out of the list; it must be woken. What it left stays.
@@ -179,15 +192,16 @@ impl<D> WaitList<D> {
 
     /// Gives a place back; returns what was there, to be dropped where no lock is held.
     pub(super) fn leave(&mut self, ticket: &Ticket) -> (Option<Waker>, Option<D>) {
-        if self.places[ticket.0].state == PlaceState::Waiting {
-            self.unlink(ticket.0);
+        let number = ticket.place();
+        if self.places[number].state == PlaceState::Waiting {
+            self.unlink(number);
         } else {
             self.notified -= 1;
         }
-        let place = &mut self.places[ticket.0];
+        let place = &mut self.places[number];
         place.state = PlaceState::Free;
         place.next = self.free;
-        self.free = ticket.0;
+        self.free = number;
         (place.waker.take(), place.data.take())
     }
 
