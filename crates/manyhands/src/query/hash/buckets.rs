@@ -1,15 +1,13 @@
 //! Items looked up by key.
 //!
-//! A few items are in one plain hash table. Many are in parts, each sorted by hash, with an index of where
-//! each range of hashes begins: a look-up reads two entries of the index and the few items between them;
-//! items with equal keys lie close together, in order.
+//! A few items are in one plain hash table. Many are in parts, each a table whose look-ups can be begun ahead.
 
 use crate::parallel::consumer::Ending;
 use crate::parallel::options::Options;
 use crate::query::hash::hasher::Secret;
-use crate::query::hash::scatter::Part;
-use crate::query::hash::{PART_BITS, Row, map_parts, part_of};
-use crate::sync::prefetch_for_reading;
+use crate::query::hash::scatter::{Part, Row, Scattered};
+use crate::query::hash::table::{self, Table};
+use crate::query::hash::{map_parts, part_of};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
@@ -17,140 +15,107 @@ use std::slice;
 
 /// Items by key.
 #[derive(Debug)]
-pub(crate) struct Buckets<K, V> {
-    rows: Rows<K, V>,
-    secret: Secret,
+pub(crate) enum Buckets<K, V> {
+    Few(HashMap<K, Alike<V>, Secret>),
+    Many(Tables<K, V>),
 }
 
+/// A table for each part.
 #[derive(Debug)]
-enum Rows<K, V> {
-    Few(HashMap<K, Alike<V>, Secret>),
-    /// As many parts as hashes are divided into.
-    Many(Vec<Sorted<K, V>>),
+pub(crate) struct Tables<K, V> {
+    parts: Vec<Table<table::Entry<K, Alike<V>>>>,
+    secret: Secret,
 }
 
 /// The items with one key, in order.
 #[derive(Debug)]
-enum Alike<V> {
+pub(crate) enum Alike<V> {
     One(V),
     Several(Vec<V>),
-}
-
-/// The items of one part.
-#[derive(Debug)]
-struct Sorted<K, V> {
-    rows: Vec<Row<K, V>>,
-    /// Where the items of each bucket begin, and the end.
-    starts: Vec<u32>,
-    /// How far what is left of a hash is shifted to make a bucket of it.
-    shift: u32,
 }
 
 impl<K: Hash + Eq + Send, V: Send> Buckets<K, V> {
     /// Takes items that were scattered with this secret. After a cancellation some may be missing.
     pub(crate) fn new<E: Ending>(
-        parts: Vec<Part<K, V>>,
+        items: Scattered<K, V>,
         secret: Secret,
         options: &Options<'_, E>,
     ) -> Self {
-        let rows = if parts.len() > 1 {
-            Rows::Many(map_parts(parts, options, Sorted::new))
-        } else {
-            Rows::Few(by_key(parts, secret))
-        };
-        Self { rows, secret }
+        match items {
+            Scattered::Whole(part) => Self::Few(by_key(part, secret)),
+            Scattered::Parts(parts) => {
+                let parts = map_parts(parts, options, by_hash);
+                Self::Many(Tables { parts, secret })
+            }
+        }
     }
 }
 
 impl<K: Hash + Eq, V> Buckets<K, V> {
     /// Whether there is an item with this key.
+    #[inline]
     pub(crate) fn contains(&self, key: &K) -> bool {
-        match &self.rows {
-            Rows::Few(few) => few.contains_key(key),
-            Rows::Many(_) => {
-                let hash = self.secret.hash(key);
-                let mut rows = self.bucket(hash).iter();
-                rows.any(|row| row.hash == hash && row.key == *key)
-            }
+        match self {
+            Self::Few(few) => few.contains_key(key),
+            Self::Many(many) => !many.items(many.hash(key), key).is_empty(),
+        }
+    }
+}
+
+impl<K: Hash + Eq, V> Tables<K, V> {
+    #[inline]
+    pub(crate) fn hash(&self, key: &K) -> u32 {
+        self.secret.hash(key)
+    }
+
+    /// Begins to look for a key with this hash.
+    #[inline]
+    pub(crate) fn seek(&self, hash: u32) {
+        if let Some(part) = self.parts.get(part_of(hash)) {
+            part.prefetch_slot(hash);
         }
     }
 
-    /// How many look-ups are best begun before the first is finished.
-    pub(crate) fn lookups_ahead(&self) -> usize {
-        let Rows::Many(parts) = &self.rows else {
-            return 0;
-        };
-        let len: usize = parts.iter().map(|part| part.rows.len()).sum();
-        let stays_cached = len * size_of::<Row<K, V>>() <= CACHED_BYTES_MAX;
-        if stays_cached { 0 } else { LOOKUPS_AHEAD }
-    }
-
-    /// The items with this key, in order, at once.
+    /// Goes on to look for it.
     #[inline]
-    pub(crate) fn look_up(&self, key: K) -> Found<'_, K, V> {
-        match &self.rows {
-            Rows::Few(few) => Found::Few(few.get(&key).map_or(&[][..], Alike::items).iter()),
-            Rows::Many(_) => self.find(self.seek(key)),
-        }
-    }
-
-    /// Begins to look for the items with this key.
-    #[inline]
-    pub(crate) fn seek(&self, key: K) -> Sought<K> {
-        let hash = self.secret.hash(&key);
-        if let Some(part) = self.part(hash) {
-            prefetch_for_reading(&raw const part.starts[part.bucket_of(hash)]);
-        }
-        Sought { key, hash }
-    }
-
-    /// Goes on to look for the items with this key.
-    #[inline]
-    pub(crate) fn approach(&self, sought: &Sought<K>) {
-        if let Some(part) = self.part(sought.hash) {
-            let start = part.starts[part.bucket_of(sought.hash)];
-            if let Some(row) = part.rows.get(start as usize) {
-                prefetch_for_reading(row);
-            }
+    pub(crate) fn approach(&self, hash: u32) {
+        if let Some(part) = self.parts.get(part_of(hash)) {
+            part.prefetch_entry(hash);
         }
     }
 
     /// The items with this key, in order.
     #[inline]
-    pub(crate) fn find(&self, sought: Sought<K>) -> Found<'_, K, V> {
-        match &self.rows {
-            Rows::Few(_) => self.look_up(sought.key),
-            Rows::Many(_) => Found::Many(self.bucket(sought.hash).iter(), sought),
-        }
-    }
-
-    /// Items among which are all with this hash.
-    #[inline]
-    fn bucket(&self, hash: u32) -> &[Row<K, V>] {
-        self.part(hash).map_or(&[], |part| part.bucket(hash))
-    }
-
-    #[inline]
-    fn part(&self, hash: u32) -> Option<&Sorted<K, V>> {
-        match &self.rows {
-            Rows::Few(_) => None,
-            Rows::Many(parts) => parts.get(part_of(hash)),
-        }
+    pub(crate) fn items(&self, hash: u32, key: &K) -> &[V] {
+        let part = self.parts.get(part_of(hash));
+        part.and_then(|part| part.get(hash, key))
+            .map_or(&[], |entry| entry.group.items())
     }
 }
 
-/// A plain table of the items of at most one part.
-fn by_key<K: Hash + Eq, V>(parts: Vec<Part<K, V>>, secret: Secret) -> HashMap<K, Alike<V>, Secret> {
-    let len = parts.iter().map(Part::len).sum();
-    let mut table = HashMap::with_capacity_and_hasher(len, secret);
-    for part in parts {
-        part.for_each(|_, row| match table.entry(row.key) {
-            Entry::Vacant(vacant) => {
-                vacant.insert(Alike::One(row.value));
-            }
-            Entry::Occupied(mut occupied) => occupied.get_mut().push(row.value),
-        });
-    }
+/// A plain table of these items.
+fn by_key<K: Hash + Eq, V>(items: Part<(K, V)>, secret: Secret) -> HashMap<K, Alike<V>, Secret> {
+    let mut table = HashMap::with_capacity_and_hasher(items.len(), secret);
+    items.for_each(|_, (key, value)| match table.entry(key) {
+        Entry::Vacant(vacant) => {
+            vacant.insert(Alike::One(value));
+        }
+        Entry::Occupied(mut occupied) => occupied.get_mut().push(value),
+    });
+    table
+}
+
+/// A table of one of many parts.
+fn by_hash<K: Eq, V>(items: Part<Row<K, V>>) -> Table<table::Entry<K, Alike<V>>> {
+    let mut table = Table::<table::Entry<K, Alike<V>>>::with_capacity(items.len());
+    items.for_each(|_, Row { key, value, hash }| match table.find(hash, &key) {
+        Some(number) => table.entry_mut(number).group.push(value),
+        None => table.insert(table::Entry {
+            key,
+            group: Alike::One(value),
+            hash,
+        }),
+    });
     table
 }
 
@@ -166,91 +131,10 @@ impl<V> Alike<V> {
     }
 
     #[inline]
-    fn items(&self) -> &[V] {
+    pub(crate) fn items(&self) -> &[V] {
         match self {
             Self::One(value) => slice::from_ref(value),
             Self::Several(values) => values,
         }
     }
 }
-
-impl<K, V> Sorted<K, V> {
-    fn new(part: Part<K, V>) -> Self {
-        let mut rows = Vec::with_capacity(part.len());
-        part.for_each(|_, row| rows.push(row));
-        rows.sort_by_key(|row| row.hash);
-        let buckets = rows.len().next_power_of_two().max(2);
-        let shift = u32::BITS - buckets.ilog2().min(u32::BITS - PART_BITS);
-        let mut starts = vec![0; (1 << (u32::BITS - shift)) + 1];
-        let mut sorted = Self {
-            rows,
-            starts: Vec::new(),
-            shift,
-        };
-        for row in &sorted.rows {
-            starts[sorted.bucket_of(row.hash) + 1] += 1;
-        }
-        let mut end = 0;
-        for start in &mut starts {
-            end += *start;
-            *start = end;
-        }
-        sorted.starts = starts;
-        sorted
-    }
-
-    #[inline]
-    fn bucket_of(&self, hash: u32) -> usize {
-        ((hash << PART_BITS) >> self.shift) as usize
-    }
-
-    /// Items among which are all with this hash.
-    #[inline]
-    fn bucket(&self, hash: u32) -> &[Row<K, V>] {
-        let bucket = self.bucket_of(hash);
-        let (start, end) = (self.starts[bucket], self.starts[bucket + 1]);
-        let rows = &self.rows[start as usize..end as usize];
-        if rows.len() <= SCANNED_LEN_MAX {
-            return rows;
-        }
-        let start = rows.partition_point(|row| row.hash < hash);
-        let len = rows[start..].partition_point(|row| row.hash == hash);
-        &rows[start..start + len]
-    }
-}
-
-/// The items found for a key, in order.
-#[derive(Debug)]
-pub(crate) enum Found<'a, K, V> {
-    Few(slice::Iter<'a, V>),
-    Many(slice::Iter<'a, Row<K, V>>, Sought<K>),
-}
-
-/// A look-up that was begun.
-#[derive(Debug)]
-pub(crate) struct Sought<K> {
-    key: K,
-    hash: u32,
-}
-
-impl<'a, K: Eq, V> Iterator for Found<'a, K, V> {
-    type Item = &'a V;
-
-    #[inline]
-    fn next(&mut self) -> Option<&'a V> {
-        match self {
-            Self::Few(values) => values.next(),
-            Self::Many(rows, Sought { key, hash }) => {
-                let row = rows.find(|row| row.hash == *hash && row.key == *key)?;
-                Some(&row.value)
-            }
-        }
-    }
-}
-
-/// A longer bucket holds many items with one key; others in it are not gone through.
-const SCANNED_LEN_MAX: usize = 8;
-/// So much stays in a processor's cache.
-const CACHED_BYTES_MAX: usize = 256 << 10;
-/// Enough to hide the time until memory answers.
-const LOOKUPS_AHEAD: usize = 24;

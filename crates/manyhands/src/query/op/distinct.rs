@@ -8,8 +8,8 @@ use crate::query::explain::Explanation;
 use crate::query::hash::buckets::Buckets;
 use crate::query::hash::groups::Groups;
 use crate::query::hash::hasher::Secret;
+use crate::query::hash::local::Gather;
 use crate::query::hash::scatter::Scatter;
-use crate::query::hash::table::Gather;
 use crate::query::items::Items;
 use crate::query::op::chain::Chain;
 use crate::query::order::Order;
@@ -108,12 +108,8 @@ fn unique<P: Pipeline, L: Likeness<P::Item>, E: Control>(
     };
     let groups = Groups::new(split, KeepFirst);
     base.drive(u64::MAX, &groups, run);
-    let entries = groups.conclude(in_order, &run.options()).into_iter();
-    Items::of_vec(
-        entries
-            .map(|entry| L::join(entry.key, entry.group))
-            .collect(),
-    )
+    let unique = groups.conclude(in_order, &run.options()).into_iter();
+    Items::of_vec(unique.map(|(key, rest)| L::join(key, rest)).collect())
 }
 
 /// See [`Query::distinct`].
