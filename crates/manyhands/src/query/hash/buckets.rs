@@ -16,22 +16,47 @@ use std::slice;
 /// Items by key.
 #[derive(Debug)]
 pub(crate) enum Buckets<K, V> {
-    Few(HashMap<K, Alike<V>, Secret>),
-    Many(Tables<K, V>),
+    Few(Few<K, V>),
+    Many(Many<K, V>),
+}
+
+/// One table.
+#[derive(Debug)]
+pub(crate) struct Few<K, V> {
+    table: HashMap<K, Alike<V>, Secret>,
+    rest: Rest<V>,
 }
 
 /// A table for each part.
 #[derive(Debug)]
-pub(crate) struct Tables<K, V> {
-    parts: Vec<Table<table::Entry<K, Alike<V>>>>,
+pub(crate) struct Many<K, V> {
+    parts: Vec<Bucket<K, V>>,
     secret: Secret,
 }
 
-/// The items with one key, in order.
 #[derive(Debug)]
-pub(crate) enum Alike<V> {
-    One(V),
-    Several(Vec<V>),
+struct Bucket<K, V> {
+    table: Table<table::Entry<K, Alike<V>>>,
+    rest: Rest<V>,
+}
+
+/// The items with one key: most keys have just one.
+#[derive(Debug)]
+struct Alike<V> {
+    first: V,
+    /// 0, or one more than the number of the others in [`Rest`].
+    more: u32,
+}
+
+/// The items after the first of their key, in order.
+#[derive(Debug)]
+struct Rest<V>(Vec<Vec<V>>);
+
+/// The items found for a key, in order.
+#[derive(Debug)]
+pub(crate) struct Found<'a, V> {
+    first: Option<&'a V>,
+    more: slice::Iter<'a, V>,
 }
 
 impl<K: Hash + Eq + Send, V: Send> Buckets<K, V> {
@@ -42,10 +67,10 @@ impl<K: Hash + Eq + Send, V: Send> Buckets<K, V> {
         options: &Options<'_, E>,
     ) -> Self {
         match items {
-            Scattered::Whole(part) => Self::Few(by_key(part, secret)),
+            Scattered::Whole(part) => Self::Few(Few::new(part, secret)),
             Scattered::Parts(parts) => {
-                let parts = map_parts(parts, options, by_hash);
-                Self::Many(Tables { parts, secret })
+                let parts = map_parts(parts, options, Bucket::new);
+                Self::Many(Many { parts, secret })
             }
         }
     }
@@ -55,14 +80,35 @@ impl<K: Hash + Eq, V> Buckets<K, V> {
     /// Whether there is an item with this key.
     #[inline]
     pub(crate) fn contains(&self, key: &K) -> bool {
-        match self {
-            Self::Few(few) => few.contains_key(key),
-            Self::Many(many) => !many.items(many.hash(key), key).is_empty(),
-        }
+        let found = match self {
+            Self::Few(few) => few.find(key),
+            Self::Many(many) => many.find(many.hash(key), key),
+        };
+        found.first.is_some()
     }
 }
 
-impl<K: Hash + Eq, V> Tables<K, V> {
+impl<K: Hash + Eq, V> Few<K, V> {
+    fn new(items: Part<(K, V)>, secret: Secret) -> Self {
+        let mut table = HashMap::with_capacity_and_hasher(items.len(), secret);
+        let mut rest = Rest(Vec::new());
+        items.for_each(|(key, value)| match table.entry(key) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(Alike::one(value));
+            }
+            Entry::Occupied(mut occupied) => rest.push(occupied.get_mut(), value),
+        });
+        Self { table, rest }
+    }
+
+    /// The items with this key.
+    #[inline]
+    pub(crate) fn find(&self, key: &K) -> Found<'_, V> {
+        self.rest.found(self.table.get(key))
+    }
+}
+
+impl<K: Hash + Eq, V> Many<K, V> {
     #[inline]
     pub(crate) fn hash(&self, key: &K) -> u32 {
         self.secret.hash(key)
@@ -72,7 +118,7 @@ impl<K: Hash + Eq, V> Tables<K, V> {
     #[inline]
     pub(crate) fn seek(&self, hash: u32) {
         if let Some(part) = self.parts.get(part_of(hash)) {
-            part.prefetch_slot(hash);
+            part.table.prefetch_slot(hash);
         }
     }
 
@@ -80,61 +126,99 @@ impl<K: Hash + Eq, V> Tables<K, V> {
     #[inline]
     pub(crate) fn approach(&self, hash: u32) {
         if let Some(part) = self.parts.get(part_of(hash)) {
-            part.prefetch_entry(hash);
+            part.table.prefetch_entry(hash);
         }
     }
 
-    /// The items with this key, in order.
+    /// The items with this key.
     #[inline]
-    pub(crate) fn items(&self, hash: u32, key: &K) -> &[V] {
-        let part = self.parts.get(part_of(hash));
-        part.and_then(|part| part.get(hash, key))
-            .map_or(&[], |entry| entry.group.items())
+    pub(crate) fn find(&self, hash: u32, key: &K) -> Found<'_, V> {
+        match self.parts.get(part_of(hash)) {
+            Some(part) => {
+                let entry = part.table.get(hash, key);
+                part.rest.found(entry.map(|entry| &entry.group))
+            }
+            None => Found::nothing(),
+        }
     }
 }
 
-/// A plain table of these items.
-fn by_key<K: Hash + Eq, V>(items: Part<(K, V)>, secret: Secret) -> HashMap<K, Alike<V>, Secret> {
-    let mut table = HashMap::with_capacity_and_hasher(items.len(), secret);
-    items.for_each(|_, (key, value)| match table.entry(key) {
-        Entry::Vacant(vacant) => {
-            vacant.insert(Alike::One(value));
-        }
-        Entry::Occupied(mut occupied) => occupied.get_mut().push(value),
-    });
-    table
-}
-
-/// A table of one of many parts.
-fn by_hash<K: Eq, V>(items: Part<Row<K, V>>) -> Table<table::Entry<K, Alike<V>>> {
-    let mut table = Table::<table::Entry<K, Alike<V>>>::with_capacity(items.len());
-    items.for_each(|_, Row { key, value, hash }| match table.find(hash, &key) {
-        Some(number) => table.entry_mut(number).group.push(value),
-        None => table.insert(table::Entry {
-            key,
-            group: Alike::One(value),
-            hash,
-        }),
-    });
-    table
+impl<K: Eq, V> Bucket<K, V> {
+    fn new(items: Part<Row<K, V>>) -> Self {
+        let mut table = Table::<table::Entry<_, Alike<V>>>::with_capacity(items.len());
+        let mut rest = Rest(Vec::new());
+        items.for_each(|Row { key, value, hash }| match table.find(hash, &key) {
+            Some(number) => rest.push(&mut table.entry_mut(number).group, value),
+            None => table.insert(table::Entry {
+                key,
+                group: Alike::one(value),
+                hash,
+            }),
+        });
+        Self { table, rest }
+    }
 }
 
 impl<V> Alike<V> {
-    fn push(&mut self, value: V) {
-        match std::mem::replace(self, Self::Several(Vec::new())) {
-            Self::One(first) => *self = Self::Several(vec![first, value]),
-            Self::Several(mut values) => {
-                values.push(value);
-                *self = Self::Several(values);
-            }
+    fn one(first: V) -> Self {
+        Self { first, more: 0 }
+    }
+}
+
+impl<V> Rest<V> {
+    #[cold]
+    fn push(&mut self, alike: &mut Alike<V>, value: V) {
+        if alike.more == 0 {
+            self.0.push(Vec::new());
+            alike.more = u32::try_from(self.0.len()).expect("fewer than 2³² keys repeat");
         }
+        self.0[alike.more as usize - 1].push(value);
     }
 
     #[inline]
-    pub(crate) fn items(&self) -> &[V] {
-        match self {
-            Self::One(value) => slice::from_ref(value),
-            Self::Several(values) => values,
+    fn found<'a>(&'a self, alike: Option<&'a Alike<V>>) -> Found<'a, V> {
+        let Some(alike) = alike else {
+            return Found::nothing();
+        };
+        let more = match alike.more {
+            0 => &[][..],
+            number => &self.0[number as usize - 1],
+        };
+        Found {
+            first: Some(&alike.first),
+            more: more.iter(),
         }
+    }
+}
+
+impl<V> Found<'_, V> {
+    fn nothing() -> Self {
+        Self {
+            first: None,
+            more: [].iter(),
+        }
+    }
+}
+
+impl<'a, V> Iterator for Found<'a, V> {
+    type Item = &'a V;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a V> {
+        self.first.take().or_else(|| self.more.next())
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let len = usize::from(self.first.is_some()) + self.more.len();
+        (len, Some(len))
+    }
+
+    #[inline]
+    fn fold<A, F: FnMut(A, &'a V) -> A>(self, mut value: A, mut fold: F) -> A {
+        if let Some(first) = self.first {
+            value = fold(value, first);
+        }
+        self.more.fold(value, fold)
     }
 }

@@ -14,7 +14,7 @@ use crate::parallel::options::Options;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::local::{Gather, Local, merge_all};
 use crate::query::hash::table::{Keyed, Table};
-use crate::query::hash::{PARTS, Place, Places, part_of};
+use crate::query::hash::{Done, PARTS, Place, Places, part_of};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, Padded, into_inner, lock, try_lock};
 use std::hash::Hash;
@@ -31,7 +31,7 @@ pub(crate) struct Groups<K, V, F, A: Gather<V>> {
     /// How many runners have begun.
     runners: AtomicUsize,
     /// Tables of runners that have never handed anything out.
-    whole: Mutex<Vec<Local<K, A::Group>>>,
+    whole: Mutex<Done<Local<K, A::Group>>>,
     parts: Mutex<Option<Shared<K, A::Group>>>,
     gathers: PhantomData<fn(V)>,
 }
@@ -115,7 +115,7 @@ impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
             gather,
             secret: Secret::new(),
             runners: AtomicUsize::new(0),
-            whole: Mutex::new(Vec::new()),
+            whole: Mutex::new(Done::new()),
             parts: Mutex::new(None),
             gathers: PhantomData,
         }

@@ -62,7 +62,7 @@ pub(crate) struct Folding {
 impl Folding {
     #[inline]
     fn fold(&mut self, word: u64) {
-        self.state = fold(self.state ^ word, self.factor);
+        self.state = fold(self.state, self.factor) ^ word;
     }
 }
 
@@ -87,8 +87,8 @@ const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 impl Hasher for Folding {
     #[inline]
     fn finish(&self) -> u64 {
-        // There are secrets that spread some series of keys badly; a factor that is known to be good after
-        // them does not.
+        // There are secrets that spread some series of keys badly; a factor that is known to be good does
+        // not, and a key of one word goes through that one only.
         fold(self.state, GOLDEN)
     }
 

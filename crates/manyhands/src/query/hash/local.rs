@@ -3,8 +3,8 @@
 //! Items come in ascending order, so an item that finds its group is never the group's first: nothing is kept
 //! or compared to know their order but where each run begins.
 
-use crate::query::hash::Place;
 use crate::query::hash::hasher::Secret;
+use crate::query::hash::{Done, Place};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
@@ -127,7 +127,7 @@ impl<K: Hash + Eq, G> Local<K, G> {
         let keys = by_number(self.numbers, self.groups.len());
         keys.into_iter()
             .zip(self.groups)
-            .filter_map(|(key, group)| Some((key?, group)))
+            .map(|(key, group)| (key.expect("each group has a key"), group))
     }
 
     /// All groups, in order, with the places of their first items.
@@ -156,15 +156,17 @@ impl<K: Hash + Eq, G> Local<K, G> {
 /// The groups of several runners, in order.
 pub(crate) fn merge_all<K: Hash + Eq, V, A: Gather<V>>(
     gather: &A,
-    mut tables: Vec<Local<K, A::Group>>,
+    tables: Done<Local<K, A::Group>>,
 ) -> Vec<(K, A::Group)> {
+    let tables = match tables.into_one() {
+        Ok(table) => return table.into_groups().collect(),
+        Err(tables) => tables,
+    };
+    let mut tables: Vec<_> = tables.into_iter().collect();
     tables.sort_by_key(Local::len);
     let Some(largest) = tables.pop() else {
         return Vec::new();
     };
-    if tables.is_empty() {
-        return largest.into_groups().collect();
-    }
     let mut merged = Merged::new(largest);
     for table in tables {
         merged.add(gather, table);
@@ -205,6 +207,7 @@ impl<K: Hash + Eq, G> Merged<K, G> {
 
     fn add<V, A: Gather<V, Group = G>>(&mut self, gather: &A, table: Local<K, G>) {
         let offset = self.append(table.groups, &table.runs);
+        self.numbers.reserve(table.numbers.len() / 2);
         for (key, number) in table.numbers {
             let number = number + offset;
             let Some(found) = self.numbers.get_mut(&key) else {

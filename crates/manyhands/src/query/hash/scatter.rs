@@ -6,17 +6,17 @@
 
 use crate::parallel::consumer::Consumer;
 use crate::query::hash::hasher::Secret;
-use crate::query::hash::{PARTS, part_of};
+use crate::query::hash::{Done, PARTS, part_of};
 use crate::sync::{Mutex, into_inner, lock};
 use std::hash::Hash;
 use std::ops::Range;
-use std::vec;
+use std::{iter, vec};
 
 /// Hands items out, from several runners at once. `split` takes an item apart into its key and the rest.
 pub(crate) struct Scatter<K, V, F> {
     split: F,
     secret: Secret,
-    done: Mutex<Vec<Shares<K, V>>>,
+    done: Mutex<Done<Shares<K, V>>>,
 }
 
 /// What a runner has in hand.
@@ -42,8 +42,9 @@ pub(crate) struct Row<K, V> {
 /// One runner's items of one part.
 struct Share<R> {
     rows: Vec<R>,
-    /// Each run with the number of its first row.
-    runs: Vec<(u64, usize)>,
+    first_run: u64,
+    /// The other runs, each with the number of its first row.
+    more_runs: Vec<(u64, usize)>,
 }
 
 /// All items that were handed out.
@@ -54,14 +55,14 @@ pub(crate) enum Scattered<K, V> {
 }
 
 /// All items of one part.
-pub(crate) struct Part<R>(Vec<Share<R>>);
+pub(crate) struct Part<R>(Done<Share<R>>);
 
 impl<K: Hash, V, F> Scatter<K, V, F> {
     pub(crate) fn new(split: F, secret: Secret) -> Self {
         Self {
             split,
             secret,
-            done: Mutex::new(Vec::new()),
+            done: Mutex::new(Done::new()),
         }
     }
 
@@ -69,13 +70,9 @@ impl<K: Hash, V, F> Scatter<K, V, F> {
     pub(crate) fn into_parts(self) -> Scattered<K, V> {
         let done = into_inner(self.done);
         if done.iter().all(|shares| matches!(shares, Shares::Whole(_))) {
-            let shares = done.into_iter().filter_map(|shares| match shares {
-                Shares::Whole(share) => Some(share),
-                Shares::Parts(_) => None,
-            });
-            return Scattered::Whole(Part(shares.collect()));
+            return Scattered::Whole(Part(done.filter_map(Shares::whole)));
         }
-        let mut parts: Vec<_> = (0..PARTS).map(|_| Part(Vec::new())).collect();
+        let mut parts: Vec<_> = (0..PARTS).map(|_| Part(Done::new())).collect();
         for shares in done {
             for (part, share) in parts.iter_mut().zip(shares.divided(self.secret)) {
                 part.0.push(share);
@@ -150,6 +147,13 @@ impl<K: Hash, V> Shares<K, V> {
         }
     }
 
+    fn whole(self) -> Option<Share<(K, V)>> {
+        match self {
+            Self::Whole(share) => Some(share),
+            Self::Parts(_) => None,
+        }
+    }
+
     /// Divided into all parts.
     #[cold]
     fn divided(self, secret: Secret) -> Vec<Share<Row<K, V>>> {
@@ -157,7 +161,11 @@ impl<K: Hash, V> Shares<K, V> {
             Self::Parts(parts) => parts,
             Self::Whole(share) => {
                 let mut parts: Vec<_> = (0..PARTS).map(|_| Share::new()).collect();
-                Part(vec![share]).for_each(|run, row| hand_out(&mut parts, run, row, secret));
+                let (runs, mut rows) = share.into_runs();
+                for (run, count) in runs {
+                    let rows = rows.by_ref().take(count);
+                    rows.for_each(|row| hand_out(&mut parts, run, row, secret));
+                }
                 parts
             }
         }
@@ -182,23 +190,33 @@ impl<R> Share<R> {
     fn new() -> Self {
         Self {
             rows: Vec::new(),
-            runs: Vec::new(),
+            first_run: 0,
+            more_runs: Vec::new(),
         }
     }
 
     /// What follows is of this run.
     #[inline]
     fn enter(&mut self, run: u64) {
-        if self.runs.last().is_none_or(|(last, _)| *last != run) {
-            self.runs.push((run, self.rows.len()));
+        if self.rows.is_empty() {
+            self.first_run = run;
+            return;
+        }
+        let last = self
+            .more_runs
+            .last()
+            .map_or(self.first_run, |(run, _)| *run);
+        if last != run {
+            self.more_runs.push((run, self.rows.len()));
         }
     }
 
     /// Each run with its number of rows, and the rows.
     fn into_runs(self) -> (impl Iterator<Item = (u64, usize)>, vec::IntoIter<R>) {
-        let starts = self.runs.iter().skip(1).map(|&(_, start)| start);
+        let starts = self.more_runs.iter().map(|&(_, start)| start);
         let ends: Vec<_> = starts.chain([self.rows.len()]).collect();
-        let runs = self.runs.into_iter().zip(ends);
+        let runs = iter::once((self.first_run, 0)).chain(self.more_runs);
+        let runs = runs.zip(ends);
         let runs = runs.map(|((run, start), end)| (run, end - start));
         (runs, self.rows.into_iter())
     }
@@ -210,8 +228,12 @@ impl<R> Part<R> {
     }
 
     /// All items, in order.
-    pub(crate) fn for_each(self, mut take: impl FnMut(u64, R)) {
-        let shares = self.0.into_iter().filter(|share| !share.rows.is_empty());
+    pub(crate) fn for_each(self, mut take: impl FnMut(R)) {
+        let shares = match self.0.into_one() {
+            Ok(share) => return share.rows.into_iter().for_each(take),
+            Err(shares) => shares,
+        };
+        let shares = shares.into_iter().filter(|share| !share.rows.is_empty());
         let mut shares: Vec<_> = shares
             .map(Share::into_runs)
             .map(|(runs, rows)| (runs.peekable(), rows))
@@ -224,8 +246,8 @@ impl<R> Part<R> {
             let Some((_, runs, rows)) = next else {
                 return;
             };
-            if let Some((run, count)) = runs.next() {
-                rows.by_ref().take(count).for_each(|row| take(run, row));
+            if let Some((_, count)) = runs.next() {
+                rows.by_ref().take(count).for_each(&mut take);
             }
         }
     }

@@ -94,7 +94,10 @@ impl<E: Keyed> Table<E> {
     #[inline]
     pub(crate) fn prefetch_entry(&self, hash: u32) {
         if let Some(entry) = self.likely(hash) {
+            // It may begin in one cache line and end in the next.
+            let end = (&raw const *entry).wrapping_add(1).cast::<u8>();
             prefetch_for_reading(entry);
+            prefetch_for_reading(end.wrapping_sub(1));
         }
     }
 

@@ -107,7 +107,7 @@ fn unique<P: Pipeline, L: Likeness<P::Item>, E: Control>(
         is_wanted(&key).then_some((key, rest))
     };
     let groups = Groups::new(split, KeepFirst);
-    base.drive(u64::MAX, &groups, run);
+    base.drive(u64::MAX, &groups, &run.for_merging());
     let unique = groups.conclude(in_order, &run.options()).into_iter();
     Items::of_vec(unique.map(|(key, rest)| L::join(key, rest)).collect())
 }
@@ -163,7 +163,7 @@ where
     fn open<E: Control>(mut self, _most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
         let secret = Secret::new();
         let scatter = Scatter::new(|key| (key, ()), secret);
-        self.other.drive(u64::MAX, &scatter, run);
+        self.other.drive(u64::MAX, &scatter, &run.for_merging());
         let others = Buckets::new(scatter.into_parts(), secret, &run.options());
         let is_wanted = |key: &L::Key| others.contains(key) == (self.wanted == Wanted::InBoth);
         unique(self.base, &self.likeness, is_wanted, self.in_order, run)

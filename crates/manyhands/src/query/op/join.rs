@@ -8,7 +8,7 @@ use crate::parallel::consumer::Consumer;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::explain::Explanation;
-use crate::query::hash::buckets::{Alike, Buckets, Tables};
+use crate::query::hash::buckets::{Buckets, Found, Many};
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::scatter::Scatter;
 use crate::query::items::Items;
@@ -20,7 +20,7 @@ use crate::query::source::IntoParQuery;
 use crate::query::terminal::collect::gather;
 use std::collections::VecDeque;
 use std::hash::Hash;
-use std::{iter, slice};
+use std::iter;
 
 /// See [`Query::join`].
 #[derive(Debug)]
@@ -56,7 +56,7 @@ where
         {
             let secret = Secret::new();
             let scatter = Scatter::new(|item| (key(&item), item), secret);
-            query.drive(u64::MAX, &scatter, run);
+            query.drive(u64::MAX, &scatter, &run.for_merging());
             *self = Self::Table(Buckets::new(scatter.into_parts(), secret, &run.options()));
         }
         match self {
@@ -81,8 +81,8 @@ pub trait Matching<T, U>: Send + Sync {
 }
 
 /// The partners of an item, in order. An iterator over references to them.
-#[derive(Debug, Clone)]
-pub struct Partners<'a, U>(slice::Iter<'a, U>);
+#[derive(Debug)]
+pub struct Partners<'a, U>(Found<'a, U>);
 
 impl<'a, U> Iterator for Partners<'a, U> {
     type Item = &'a U;
@@ -215,29 +215,26 @@ where
     F: Fn(&I::Item) -> K,
     K: Hash + Eq,
 {
-    /// Finds the partners of some more items.
-    fn find_some(&mut self, tables: &'a Tables<K, U>) {
+    /// Looks for the partners of some more items.
+    fn seek_some(&mut self, many: &Many<K, U>) {
         for item in self.items.by_ref().take(LOOKUPS_AT_ONCE) {
             let key = (self.key)(&item);
-            let hash = tables.hash(&key);
-            tables.seek(hash);
+            let hash = many.hash(&key);
+            many.seek(hash);
             self.sought.push(Sought { item, key, hash });
         }
         for sought in &self.sought {
-            tables.approach(sought.hash);
+            many.approach(sought.hash);
         }
-        let found = self.sought.drain(..).map(|sought| {
-            let partners = tables.items(sought.hash, &sought.key);
-            (sought.item, Partners(partners.iter()))
-        });
-        self.found.extend(found);
     }
 }
 
-/// The partners that were found.
-#[inline]
-fn partners_of<U>(found: Option<&Alike<U>>) -> Partners<'_, U> {
-    Partners(found.map_or(&[][..], Alike::items).iter())
+impl<T, K: Hash + Eq> Sought<T, K> {
+    #[inline]
+    fn found<U>(self, many: &Many<K, U>) -> (T, Partners<'_, U>) {
+        let partners = Partners(many.find(self.hash, &self.key));
+        (self.item, partners)
+    }
 }
 
 impl<'a, I, F, K, U> Iterator for Lookups<'a, I, F, K, U>
@@ -253,12 +250,14 @@ where
         match self.table {
             Buckets::Few(few) => {
                 let item = self.items.next()?;
-                let partners = partners_of(few.get(&(self.key)(&item)));
-                Some((item, partners))
+                let partners = few.find(&(self.key)(&item));
+                Some((item, Partners(partners)))
             }
             Buckets::Many(many) => {
                 if self.found.is_empty() {
-                    self.find_some(many);
+                    self.seek_some(many);
+                    let found = self.sought.drain(..).map(|sought| sought.found(many));
+                    self.found.extend(found);
                 }
                 self.found.pop_front()
             }
@@ -272,17 +271,22 @@ where
             Buckets::Few(few) => {
                 let key = self.key;
                 self.items.fold(value, |value, item| {
-                    let partners = partners_of(few.get(&key(&item)));
-                    fold(value, (item, partners))
+                    let partners = few.find(&key(&item));
+                    fold(value, (item, Partners(partners)))
                 })
             }
-            Buckets::Many(many) => loop {
+            Buckets::Many(many) => {
                 value = self.found.drain(..).fold(value, &mut fold);
-                self.find_some(many);
-                if self.found.is_empty() {
-                    return value;
+                loop {
+                    self.seek_some(many);
+                    if self.sought.is_empty() {
+                        return value;
+                    }
+                    for sought in self.sought.drain(..) {
+                        value = fold(value, sought.found(many));
+                    }
                 }
-            },
+            }
         }
     }
 }
