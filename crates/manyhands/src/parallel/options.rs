@@ -210,6 +210,7 @@ impl<'a, E> Options<'a, E> {
             degree: self.degree.map(|exactly| exactly.max),
             runtime: self.runtime,
             opening: Opening::WhenItPays,
+            share_nanos_min: 0,
         }
     }
 

@@ -28,6 +28,10 @@ pub trait Pipeline: Sized + Send {
     #[doc(hidden)]
     const IS_POSITIONAL: bool;
 
+    /// Whether all items are gathered by position before the first is given.
+    #[doc(hidden)]
+    const IS_GATHERED: bool = false;
+
     /// Runs the items of up to `most` further positions of the source through `consumer`, whose positions
     /// count from 0 in each call. Returns how many positions there were; fewer than `most` if no more
     /// are left.
@@ -54,7 +58,16 @@ pub trait Pipeline: Sized + Send {
 /// # Safety
 /// [`block`](Indexed::block) and [`block_backwards`](Indexed::block_backwards) give `end - start` items,
 /// those of these positions, in order and in reverse order.
-pub unsafe trait Positional: Indexed<Item: Send> + Send {}
+pub unsafe trait Positional: Indexed<Item: Send> + Send {
+    /// All items, none of which was asked for, if they are in a vector as they are.
+    #[doc(hidden)]
+    fn into_vec(self) -> Result<Vec<Self::Item>, Self>
+    where
+        Self: Sized,
+    {
+        Err(self)
+    }
+}
 
 /// An operator that needs its input, or a number of positions, before it gives its first item.
 pub trait Breaker: Sized + Send {
@@ -102,6 +115,7 @@ impl<B: Breaker> Pipeline for Broken<B> {
     type Item = B::Item;
     type Positions = B::Positions;
     const IS_POSITIONAL: bool = B::IS_POSITIONAL;
+    const IS_GATHERED: bool = true;
 
     fn drive<C: Consumer<B::Item>, E: Control>(
         &mut self,

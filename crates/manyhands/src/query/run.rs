@@ -44,7 +44,12 @@ pub(crate) struct Settings<'a> {
     pub(crate) runtime: Option<&'a Runtime>,
     pub(crate) mode: ExecutionMode,
     pub(crate) merge: Merge,
+    /// A loop that takes less is not worth sharing; 0 where nothing is to be said about that.
+    pub(crate) share_nanos_min: u64,
 }
+
+/// Merging the results of two runners may take as long as making them; this hides their meeting.
+const MERGE_NANOS_MIN: u64 = 200_000;
 
 /// One run of a query.
 #[derive(Debug, Clone, Copy)]
@@ -65,7 +70,14 @@ impl<E: Control> Run<'_, E> {
                 ExecutionMode::Parallel => Opening::AtOnce,
                 ExecutionMode::Auto | ExecutionMode::Sequential => Opening::WhenItPays,
             },
+            share_nanos_min: self.settings.share_nanos_min,
         }
+    }
+
+    /// The same run, for a loop whose runners' results must be merged: shared only when it is long.
+    pub(crate) fn for_merging(mut self) -> Self {
+        self.settings.share_nanos_min = MERGE_NANOS_MIN;
+        self
     }
 
     /// How loops and sorts of its own are to be run.

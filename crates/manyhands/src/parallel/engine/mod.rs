@@ -66,6 +66,8 @@ pub struct Plan<'a> {
     pub(crate) runtime: Option<&'a crate::runtime::Runtime>,
     /// When to let others in.
     pub(crate) opening: Opening,
+    /// What takes less than this is not shared; where sharing costs more than the engine knows.
+    pub(crate) share_nanos_min: u64,
 }
 
 impl Plan<'_> {
@@ -73,6 +75,11 @@ impl Plan<'_> {
     #[inline]
     fn is_plain(&self) -> bool {
         self.runtime.is_none() && self.opening == Opening::WhenItPays
+    }
+
+    /// Whether the rest, `left` ticks long, is better shared.
+    fn pays_to_share(&self, left: u64) -> bool {
+        left >= clock::ticks_in(self.share_nanos_min) && pays_to_share(left)
     }
 }
 
@@ -218,7 +225,7 @@ fn drive_stretch<S: Indexed, C: Consumer<S::Item>>(
     let known = Rate(site.cost());
     let expected = known.ticks_for(rest.end - start);
     let alone = plan.degree == Some(1) || site.is_sentenced(rest.end - start);
-    if !alone && pays_to_share(expected) {
+    if !alone && plan.pays_to_share(expected) {
         return shared::share(rest, &mut runner, plan, site, known);
     }
     let mut probe = Probe::begin(if alone { Rate::ZERO } else { known });
@@ -231,7 +238,7 @@ fn drive_stretch<S: Indexed, C: Consumer<S::Item>>(
             break;
         }
         let left = probe.measure(to - from, rest.end - to);
-        if !alone && pays_to_share(left) {
+        if !alone && plan.pays_to_share(left) {
             return shared::share(rest, &mut runner, plan, site, probe.rate);
         }
     }

@@ -24,6 +24,11 @@ impl<T> OwnedItems<T> {
         }
     }
 
+    /// The vector again, of whose items none was asked for.
+    pub(crate) fn into_items(mut self) -> Vec<T> {
+        std::mem::take(&mut *self.items)
+    }
+
     fn place(&self, position: u64) -> *mut T {
         let position = to_usize(position);
         assert!(

@@ -1,9 +1,9 @@
-//! Groups that are smaller than their items: counts, sums, sets.
+//! Groups of the items with equal keys: lists, counts, sums, sets.
 //!
-//! Each runner begins with a small table of its own. When that is full and has hardly made its items fewer,
-//! the runner hands them out by hash instead, each to one of many parts, whose tables are small enough to
-//! stay in a cache while a batch of items is added. Batches grow with the tables, so that fetching a table
-//! into the cache pays; so what waits in batches is at most a few times what the groups take.
+//! Each runner begins with a table of its own. When that is full and has hardly made its items fewer, and the
+//! runner is not alone, it hands its items out by hash instead, each to one of many parts, whose tables are
+//! small enough to stay in a cache while a batch of items is added. Batches grow with the tables, so that
+//! fetching a table into the cache pays; so what waits in batches is at most a few times what the groups take.
 //!
 //! # Threads
 //! A part's table is behind a lock, held while a batch is added; keys are compared and items gathered under
@@ -12,12 +12,14 @@
 use crate::parallel::consumer::{Consumer, Ending};
 use crate::parallel::options::Options;
 use crate::query::hash::hasher::Secret;
-use crate::query::hash::table::{Entry, Gather, Table};
-use crate::query::hash::{PARTS, Places, Row, part_of};
+use crate::query::hash::local::{Gather, Local, merge_all};
+use crate::query::hash::table::{Keyed, Table};
+use crate::query::hash::{Done, PARTS, Place, Places, part_of};
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, Padded, into_inner, lock, try_lock};
 use std::hash::Hash;
 use std::marker::PhantomData;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 /// Groups items, from several runners at once. `split` takes an item apart into its key and what is
@@ -26,19 +28,61 @@ pub(crate) struct Groups<K, V, F, A: Gather<V>> {
     split: F,
     gather: A,
     secret: Secret,
+    /// How many runners have begun.
+    runners: AtomicUsize,
     /// Tables of runners that have never handed anything out.
-    whole: Mutex<Vec<Table<K, A::Group>>>,
+    whole: Mutex<Done<Local<K, A::Group>>>,
     parts: Mutex<Option<Shared<K, A::Group>>>,
     gathers: PhantomData<fn(V)>,
 }
 
 /// The tables of all parts.
-type Parts<K, G> = [Padded<Mutex<Table<K, G>>>];
+type Parts<K, G> = [Padded<Mutex<Table<Entry<K, G>>>>];
 type Shared<K, G> = Arc<Parts<K, G>>;
+
+/// A key with its group.
+struct Entry<K, G> {
+    /// The key of the group's first item.
+    key: K,
+    group: G,
+    /// Where the group's first item stands.
+    run: u64,
+    index: u32,
+    hash: u32,
+}
+
+impl<K, G> Keyed for Entry<K, G> {
+    type Key = K;
+
+    #[inline]
+    fn key(&self) -> &K {
+        &self.key
+    }
+
+    #[inline]
+    fn hash(&self) -> u32 {
+        self.hash
+    }
+}
+
+impl<K, G> Entry<K, G> {
+    fn first(&self) -> Place {
+        (self.run, self.index)
+    }
+}
+
+/// An item on its way to its group.
+struct Row<K, V> {
+    key: K,
+    value: V,
+    hash: u32,
+    /// Number within its run.
+    index: u32,
+}
 
 /// What a runner has in hand.
 pub(crate) struct Runner<K, V, G> {
-    table: Table<K, G>,
+    local: Local<K, G>,
     /// Items that went into the table since it was empty.
     items: usize,
     spread: Option<Spread<K, V, G>>,
@@ -70,15 +114,11 @@ impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
             split,
             gather,
             secret: Secret::new(),
-            whole: Mutex::new(Vec::new()),
+            runners: AtomicUsize::new(0),
+            whole: Mutex::new(Done::new()),
             parts: Mutex::new(None),
             gathers: PhantomData,
         }
-    }
-
-    /// The secret of all hashes.
-    pub(crate) fn secret(&self) -> Secret {
-        self.secret
     }
 
     /// All groups, by their first items if `in_order`.
@@ -86,105 +126,146 @@ impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
         self,
         in_order: bool,
         options: &Options<'_, E>,
-    ) -> Vec<Entry<K, A::Group>> {
+    ) -> Vec<(K, A::Group)> {
         let whole = into_inner(self.whole);
-        let mut entries = match into_inner(self.parts) {
-            None => merge_all(&self.gather, whole),
-            Some(parts) => {
-                for mut table in whole {
-                    flush_table(&self.gather, &mut table, &parts);
-                }
-                parts
-                    .iter()
-                    .flat_map(|part| {
-                        std::mem::replace(&mut *lock(part), Table::new()).into_entries()
-                    })
-                    .collect()
-            }
+        let Some(parts) = into_inner(self.parts) else {
+            return merge_all(&self.gather, whole);
         };
+        for local in whole {
+            flush_local(&self.gather, self.secret, local, &parts);
+        }
+        let tables = parts
+            .iter()
+            .map(|part| std::mem::replace(&mut *lock(part), Table::new()));
+        let mut entries: Vec<_> = tables.flat_map(Table::into_entries).collect();
         if in_order {
             options.sort_unstable_by_key(&mut entries, Entry::first);
         }
         entries
+            .into_iter()
+            .map(|entry| (entry.key, entry.group))
+            .collect()
     }
 
+    /// Goes on at these positions.
     #[inline]
-    fn add(&self, runner: &mut Runner<K, V, A::Group>, run: u64, row: Row<K, V>) {
-        let Some(spread) = &mut runner.spread else {
-            runner.table.add(&self.gather, run, row);
-            runner.items += 1;
-            if runner.table.bytes() > TABLE_BYTES_MAX {
-                self.make_room(runner);
-            }
-            return;
-        };
-        let number = part_of(row.hash);
-        let batch = &mut spread.batches[number];
-        batch.push(run, row);
-        if batch.rows.len() >= batch.len_worth {
-            spread.offer(number, &self.gather);
+    fn enter(&self, runner: &mut Runner<K, V, A::Group>, positions: Range<u64>) {
+        if positions.start < runner.places.run() && runner.spread.is_none() {
+            // It has taken over positions that lie before those it had.
+            let local = std::mem::replace(&mut runner.local, Local::new(self.secret));
+            runner.items = 0;
+            lock(&self.whole).push(local);
+        }
+        runner.places.enter(positions);
+        if runner.spread.is_none() {
+            runner.local.enter(runner.places.last());
         }
     }
 
     /// The runner's table is full.
     #[cold]
     fn make_room(&self, runner: &mut Runner<K, V, A::Group>) {
+        // Relaxed: a hint.
+        if self.runners.load(Ordering::Relaxed) == 1 && runner.local.len() < ALONE_LEN_MAX {
+            runner.local.grow();
+            return;
+        }
         let parts = Arc::clone(lock(&self.parts).get_or_insert_with(|| {
             let parts = (0..PARTS).map(|_| Padded(Mutex::new(Table::new())));
             parts.collect()
         }));
-        let pays = runner.items / runner.table.len() >= ITEMS_PER_GROUP_MIN;
-        flush_table(&self.gather, &mut runner.table, &parts);
+        let pays = runner.items / runner.local.len() >= ITEMS_PER_GROUP_MIN;
+        let local = std::mem::replace(&mut runner.local, Local::new(self.secret));
         runner.items = 0;
-        if !pays {
+        runner.places.skip(local.begun());
+        flush_local(&self.gather, self.secret, local, &parts);
+        if pays {
+            runner.local.enter(runner.places.last());
+        } else {
             let batches = (0..PARTS).map(|_| Batch::new()).collect();
             runner.spread = Some(Spread { parts, batches });
         }
     }
 }
 
-/// All groups of these tables.
-fn merge_all<K: Eq, V, A: Gather<V>>(
-    gather: &A,
-    tables: Vec<Table<K, A::Group>>,
-) -> Vec<Entry<K, A::Group>> {
-    let largest = |left: Table<K, A::Group>, right: Table<K, A::Group>| {
-        let (mut large, small) = if left.len() < right.len() {
-            (right, left)
-        } else {
-            (left, right)
-        };
-        for entry in small.into_entries() {
-            large.merge(gather, entry);
-        }
-        large
-    };
-    tables
-        .into_iter()
-        .reduce(largest)
-        .map_or_else(Vec::new, Table::into_entries)
-}
-
 /// Adds a runner's groups to their parts.
-fn flush_table<K: Eq, V, A: Gather<V>>(
+fn flush_local<K: Hash + Eq, V, A: Gather<V>>(
     gather: &A,
-    table: &mut Table<K, A::Group>,
+    secret: Secret,
+    local: Local<K, A::Group>,
     parts: &Parts<K, A::Group>,
 ) {
-    let mut entries = table.take_entries();
-    entries.sort_unstable_by_key(|entry| entry.hash);
-    let mut entries = entries.into_iter().peekable();
-    while let Some(entry) = entries.next() {
-        let number = part_of(entry.hash);
-        let mut part = lock(&parts[number]);
-        part.merge(gather, entry);
-        while let Some(entry) = entries.next_if(|entry| part_of(entry.hash) == number) {
-            part.merge(gather, entry);
+    let mut shares: Vec<_> = (0..PARTS).map(|_| Vec::new()).collect();
+    for keyed in local.into_keyed() {
+        let hash = secret.hash(&keyed.key);
+        shares[part_of(hash)].push(Entry {
+            key: keyed.key,
+            group: keyed.group,
+            run: keyed.first.0,
+            index: keyed.first.1,
+            hash,
+        });
+    }
+    for (share, part) in shares.into_iter().zip(parts) {
+        if !share.is_empty() {
+            let mut table = lock(part);
+            for entry in share {
+                table.merge(gather, entry);
+            }
+        }
+    }
+}
+
+impl<K: Eq, G> Table<Entry<K, G>> {
+    /// Adds an item of this run.
+    #[inline]
+    fn add<V, A: Gather<V, Group = G>>(&mut self, gather: &A, run: u64, row: Row<K, V>) {
+        match self.find(row.hash, &row.key) {
+            Some(number) => {
+                let entry = self.entry_mut(number);
+                let earlier = (run, row.index) < entry.first();
+                gather.add(&mut entry.group, row.value, run, earlier);
+                if earlier {
+                    (entry.run, entry.index) = (run, row.index);
+                    entry.key = row.key;
+                }
+            }
+            None => self.insert(Entry {
+                key: row.key,
+                group: gather.begin(row.value, run),
+                run,
+                index: row.index,
+                hash: row.hash,
+            }),
+        }
+    }
+
+    /// Adds a group.
+    fn merge<V, A: Gather<V, Group = G>>(&mut self, gather: &A, other: Entry<K, G>) {
+        let Some(number) = self.find(other.hash, &other.key) else {
+            return self.insert(other);
+        };
+        let entry = self.entry_mut(number);
+        let earlier = other.first() < entry.first();
+        gather.merge(&mut entry.group, other.group, earlier);
+        if earlier {
+            (entry.run, entry.index) = (other.run, other.index);
+            entry.key = other.key;
         }
     }
 }
 
 impl<K: Eq, V, G> Spread<K, V, G> {
+    #[inline]
+    fn add<A: Gather<V, Group = G>>(&mut self, gather: &A, run: u64, row: Row<K, V>) {
+        let number = part_of(row.hash);
+        let batch = &mut self.batches[number];
+        batch.push(run, row);
+        if batch.rows.len() >= batch.len_worth {
+            self.offer(number, gather);
+        }
+    }
+
     /// Adds a part's rows to its table, if that is worth it and nobody else is at it.
     #[cold]
     fn offer<A: Gather<V, Group = G>>(&mut self, number: usize, gather: &A) {
@@ -230,7 +311,7 @@ impl<K: Eq, V> Batch<K, V> {
         self.rows.push(row);
     }
 
-    fn add_to<A: Gather<V>>(&mut self, table: &mut Table<K, A::Group>, gather: &A) {
+    fn add_to<A: Gather<V>>(&mut self, table: &mut Table<Entry<K, A::Group>>, gather: &A) {
         let ends = self.runs.iter().skip(1).map(|&(_, start)| start);
         let ends = ends.chain([self.rows.len()]);
         let mut rows = self.rows.drain(..);
@@ -241,7 +322,7 @@ impl<K: Eq, V> Batch<K, V> {
                     table.prefetch_slot(row.hash);
                 }
                 if let Some(row) = ahead.get(ENTRIES_AHEAD) {
-                    table.prefetch_entry(row.hash);
+                    table.prefetch_entry_for_writing(row.hash);
                 }
                 if let Some(row) = rows.next() {
                     table.add(gather, run, row);
@@ -266,8 +347,10 @@ where
     type Runner = Runner<K, V, A::Group>;
 
     fn start(&self) -> Self::Runner {
+        // Relaxed: a hint.
+        self.runners.fetch_add(1, Ordering::Relaxed);
         Runner {
-            table: Table::new(),
+            local: Local::new(self.secret),
             items: 0,
             spread: None,
             places: Places::new(),
@@ -279,28 +362,47 @@ where
         &self,
         runner: &mut Self::Runner,
         positions: Range<u64>,
-        items: I,
+        mut items: I,
     ) {
-        runner.places.enter(positions);
-        items.for_each(|item| {
-            let (run, index) = runner.places.next();
-            if let Some((key, value)) = (self.split)(item) {
-                let hash = self.secret.hash(&key);
-                let row = Row {
-                    key,
-                    value,
-                    hash,
-                    index,
-                };
-                self.add(runner, run, row);
+        self.enter(runner, positions);
+        while runner.spread.is_none() {
+            let (local, run) = (&mut runner.local, runner.places.run());
+            local.expect(items.size_hint().0);
+            let mut count = 0;
+            let flow = items.try_for_each(|item| {
+                count += 1;
+                match (self.split)(item) {
+                    Some((key, value)) => local.add(&self.gather, run, key, value),
+                    None => ControlFlow::Continue(()),
+                }
+            });
+            runner.items += count;
+            if flow.is_continue() {
+                return;
             }
-        });
+            self.make_room(runner);
+        }
+        if let Some(spread) = &mut runner.spread {
+            items.for_each(|item| {
+                let (run, index) = runner.places.next();
+                if let Some((key, value)) = (self.split)(item) {
+                    let hash = self.secret.hash(&key);
+                    let row = Row {
+                        key,
+                        value,
+                        hash,
+                        index,
+                    };
+                    spread.add(&self.gather, run, row);
+                }
+            });
+        }
     }
 
     fn finish(&self, mut runner: Self::Runner) {
         match &mut runner.spread {
             Some(spread) => spread.flush(&self.gather),
-            None => lock(&self.whole).push(runner.table),
+            None => lock(&self.whole).push(runner.local),
         }
     }
 
@@ -309,8 +411,8 @@ where
     }
 }
 
-/// A table of this size stays in a processor's own cache.
-const TABLE_BYTES_MAX: usize = 640 << 10;
+/// A runner that is alone keeps a table with fewer groups to itself.
+const ALONE_LEN_MAX: usize = 1 << 18;
 /// A table that gathers fewer items than this in each group is not worth having first.
 const ITEMS_PER_GROUP_MIN: usize = 4;
 /// A batch has at least so many rows,

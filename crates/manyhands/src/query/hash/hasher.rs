@@ -4,7 +4,13 @@
 //! *wyhash*, 2019). It spreads keys well, and who does not know the secret cannot easily choose keys that
 //! collide; but it is no cryptographic hash, and promises nothing against someone who can measure.
 
+use std::cell::Cell;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+
+thread_local! {
+    /// What the next secret of this thread is made of; 0 before the first.
+    static NEXT: Cell<u64> = const { Cell::new(0) };
+}
 
 /// The secret of a query.
 #[derive(Debug, Clone, Copy)]
@@ -14,12 +20,18 @@ pub(crate) struct Secret {
 }
 
 impl Secret {
+    /// Another secret. Only the first of a thread waits for the system's randomness.
     pub(crate) fn new() -> Self {
-        let random = RandomState::new();
+        let start = match NEXT.get() {
+            0 => RandomState::new().hash_one(0),
+            next => next,
+        };
+        let middle = start.wrapping_add(GOLDEN);
+        NEXT.set(middle.wrapping_add(GOLDEN));
         Self {
-            start: random.hash_one(0),
+            start: mixed(start),
             // Odd, so that no bit of a word is lost.
-            factor: random.hash_one(1) | 1,
+            factor: mixed(middle) | 1,
         }
     }
 
@@ -50,7 +62,7 @@ pub(crate) struct Folding {
 impl Folding {
     #[inline]
     fn fold(&mut self, word: u64) {
-        self.state = fold(self.state ^ word, self.factor);
+        self.state = fold(self.state, self.factor) ^ word;
     }
 }
 
@@ -62,14 +74,21 @@ fn fold(a: u64, b: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
+/// Spreads a counter's bits over the whole word (Steele, Lea and Flood, *SplitMix*, 2014).
+fn mixed(word: u64) -> u64 {
+    let word = (word ^ word >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let word = (word ^ word >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    word ^ word >> 31
+}
+
 /// The golden ratio, as a fraction of 2⁶⁴: spreads neighbours far apart (Knuth, *Sorting and Searching*, 6.4).
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Hasher for Folding {
     #[inline]
     fn finish(&self) -> u64 {
-        // There are secrets that spread some series of keys badly; a factor that is known to be good after
-        // them does not.
+        // There are secrets that spread some series of keys badly; a factor that is known to be good does
+        // not, and a key of one word goes through that one only.
         fold(self.state, GOLDEN)
     }
 

@@ -1,9 +1,12 @@
 //! Items by key: groups, sets and joins, by hashing.
 //!
-//! - [`groups`] is for what is smaller than the items it is made of (counts, sums, sets): each runner
-//!   aggregates by itself as long as there are few keys, and hands its items out by hash else.
-//! - [`scatter`] is for what keeps all items (groups, lookups, the inner side of a join): each runner only
-//!   hands its items out by hash, and the parts are put together at the end.
+//! - [`groups`] is for what items become together (groups, counts, sums, sets): each runner gathers by itself
+//!   ([`local`]) as long as there are few keys, and hands its items out by hash else.
+//! - [`scatter`] is for what is looked up (the inner side of a join): each runner only lists its items, or
+//!   hands them out by hash, and [`buckets`] are made of them at the end.
+//!
+//! Few items or keys, on one runner, are gathered and looked up as a loop by hand would: in one map of the
+//! standard library's, with nothing else to do for each item.
 //!
 //! In both, a part of the keys is looked after by one thread at a time, whoever that is: no step needs
 //! several runners at once. Hashes are 32 bits; the highest eight say which part a key belongs to.
@@ -11,6 +14,7 @@
 pub(crate) mod buckets;
 pub(crate) mod groups;
 pub(crate) mod hasher;
+pub(crate) mod local;
 pub(crate) mod scatter;
 pub(crate) mod table;
 
@@ -23,14 +27,58 @@ use std::ops::Range;
 /// is a sequence of blocks that follow each other, on one runner.
 pub(crate) type Place = (u64, u32);
 
-/// An item on its way to its group.
-#[derive(Debug)]
-pub(crate) struct Row<K, V> {
-    pub(crate) key: K,
-    pub(crate) value: V,
-    pub(crate) hash: u32,
-    /// Number within its run.
-    pub(crate) index: u32,
+/// What runners have made. Where there was only one, without a vector.
+pub(crate) struct Done<T> {
+    first: Option<T>,
+    more: Vec<T>,
+}
+
+impl<T> Done<T> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            first: None,
+            more: Vec::new(),
+        }
+    }
+
+    pub(crate) fn push(&mut self, value: T) {
+        match self.first {
+            None => self.first = Some(value),
+            Some(_) => self.more.push(value),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.first.iter().chain(&self.more)
+    }
+
+    /// The only one, or all.
+    pub(crate) fn into_one(self) -> Result<T, Self> {
+        match self.first {
+            Some(only) if self.more.is_empty() => Ok(only),
+            first => Err(Self {
+                first,
+                more: self.more,
+            }),
+        }
+    }
+
+    /// What becomes of each.
+    pub(crate) fn filter_map<R>(self, map: impl Fn(T) -> Option<R>) -> Done<R> {
+        Done {
+            first: self.first.and_then(&map),
+            more: self.more.into_iter().filter_map(map).collect(),
+        }
+    }
+}
+
+impl<T> IntoIterator for Done<T> {
+    type Item = T;
+    type IntoIter = std::iter::Chain<std::option::IntoIter<T>, std::vec::IntoIter<T>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.first.into_iter().chain(self.more)
+    }
 }
 
 /// Numbers the items of a runner.
@@ -71,6 +119,19 @@ impl Places {
             self.go_on();
         }
         self.number += 1;
+        (self.run, self.number)
+    }
+
+    /// The next so many places were given to others.
+    pub(crate) fn skip(&mut self, count: u32) {
+        self.number += count;
+        if self.number > RUN_LEN_MAX {
+            self.go_on();
+        }
+    }
+
+    /// The place before the next item's.
+    pub(crate) fn last(&self) -> Place {
         (self.run, self.number)
     }
 

@@ -1,73 +1,84 @@
-//! Items with equal keys brought together, in order: for what keeps all of them.
+//! Items brought together to be looked up by key, all of them kept, in order.
 //!
-//! Each runner hands its items out by hash, each to one of many parts. At the end the runners' shares of a
-//! part are merged, by the runs in which the items came. A runner with few items does not bother: if none
+//! A runner with few items only lists them. One with many hands them out by hash, each to one of many parts.
+//! At the end the runners' shares of a part are merged, by the runs in which the items came. If no runner
 //! has many, there is only one part.
 
 use crate::parallel::consumer::Consumer;
 use crate::query::hash::hasher::Secret;
-use crate::query::hash::{PARTS, Places, Row, part_of};
+use crate::query::hash::{Done, PARTS, part_of};
 use crate::sync::{Mutex, into_inner, lock};
 use std::hash::Hash;
 use std::ops::Range;
-use std::vec;
+use std::{iter, vec};
 
 /// Hands items out, from several runners at once. `split` takes an item apart into its key and the rest.
 pub(crate) struct Scatter<K, V, F> {
     split: F,
     secret: Secret,
-    done: Mutex<Vec<Shares<K, V>>>,
+    done: Mutex<Done<Shares<K, V>>>,
 }
 
 /// What a runner has in hand.
 pub(crate) struct Runner<K, V> {
     shares: Shares<K, V>,
-    places: Places,
+    /// The first position of the run, and the end of its last block.
+    run: Range<u64>,
 }
 
 /// What one runner has handed out, in ascending order.
 enum Shares<K, V> {
-    Whole(Share<K, V>),
-    Parts(Vec<Share<K, V>>),
+    Whole(Share<(K, V)>),
+    Parts(Vec<Share<Row<K, V>>>),
+}
+
+/// An item with its key's hash.
+pub(crate) struct Row<K, V> {
+    pub(crate) key: K,
+    pub(crate) value: V,
+    pub(crate) hash: u32,
 }
 
 /// One runner's items of one part.
-struct Share<K, V> {
-    rows: Vec<Row<K, V>>,
-    /// Each run with its number of rows.
-    runs: Vec<(u64, usize)>,
+struct Share<R> {
+    rows: Vec<R>,
+    first_run: u64,
+    /// The other runs, each with the number of its first row.
+    more_runs: Vec<(u64, usize)>,
+}
+
+/// All items that were handed out.
+pub(crate) enum Scattered<K, V> {
+    Whole(Part<(K, V)>),
+    /// As many parts as hashes are divided into.
+    Parts(Vec<Part<Row<K, V>>>),
 }
 
 /// All items of one part.
-pub(crate) struct Part<K, V>(Vec<Share<K, V>>);
+pub(crate) struct Part<R>(Done<Share<R>>);
 
 impl<K: Hash, V, F> Scatter<K, V, F> {
     pub(crate) fn new(split: F, secret: Secret) -> Self {
         Self {
             split,
             secret,
-            done: Mutex::new(Vec::new()),
+            done: Mutex::new(Done::new()),
         }
     }
 
-    /// All parts: one, or [`PARTS`].
-    pub(crate) fn into_parts(self) -> Vec<Part<K, V>> {
-        let mut done = into_inner(self.done);
-        if done.iter().any(|shares| matches!(shares, Shares::Parts(_))) {
-            done = done.into_iter().map(Shares::divided).collect();
+    /// All items.
+    pub(crate) fn into_parts(self) -> Scattered<K, V> {
+        let done = into_inner(self.done);
+        if done.iter().all(|shares| matches!(shares, Shares::Whole(_))) {
+            return Scattered::Whole(Part(done.filter_map(Shares::whole)));
         }
-        let mut parts = Vec::new();
+        let mut parts: Vec<_> = (0..PARTS).map(|_| Part(Done::new())).collect();
         for shares in done {
-            let shares = match shares {
-                Shares::Whole(share) => vec![share],
-                Shares::Parts(shares) => shares,
-            };
-            parts.resize_with(shares.len(), || Part(Vec::new()));
-            for (part, share) in parts.iter_mut().zip(shares) {
+            for (part, share) in parts.iter_mut().zip(shares.divided(self.secret)) {
                 part.0.push(share);
             }
         }
-        parts
+        Scattered::Parts(parts)
     }
 }
 
@@ -82,7 +93,7 @@ where
     fn start(&self) -> Self::Runner {
         Runner {
             shares: Shares::new(),
-            places: Places::new(),
+            run: 0..0,
         }
     }
 
@@ -93,25 +104,18 @@ where
         positions: Range<u64>,
         items: I,
     ) {
-        let before = runner.places.run();
-        runner.places.enter(positions);
-        if runner.places.run() < before {
-            // It has taken over positions that lie before those it had.
-            let shares = std::mem::replace(&mut runner.shares, Shares::new());
-            lock(&self.done).push(shares);
+        if positions.start != runner.run.end {
+            if positions.start < runner.run.start {
+                // It has taken over positions that lie before those it had.
+                let shares = std::mem::replace(&mut runner.shares, Shares::new());
+                lock(&self.done).push(shares);
+            }
+            runner.run.start = positions.start;
         }
-        items.for_each(|item| {
-            let (key, value) = (self.split)(item);
-            let (run, index) = runner.places.next();
-            let hash = self.secret.hash(&key);
-            let row = Row {
-                key,
-                value,
-                hash,
-                index,
-            };
-            runner.shares.push(run, row);
-        });
+        runner.run.end = positions.end;
+        runner
+            .shares
+            .extend(runner.run.start, items.map(&self.split), self.secret);
     }
 
     fn finish(&self, runner: Self::Runner) {
@@ -123,65 +127,116 @@ where
     }
 }
 
-impl<K, V> Shares<K, V> {
+impl<K: Hash, V> Shares<K, V> {
     fn new() -> Self {
         Self::Whole(Share::new())
     }
 
     #[inline]
-    fn push(&mut self, run: u64, row: Row<K, V>) {
+    fn extend(&mut self, run: u64, rows: impl Iterator<Item = (K, V)>, secret: Secret) {
         match self {
-            Self::Parts(parts) => parts[part_of(row.hash)].push(run, row),
             Self::Whole(share) => {
-                share.push(run, row);
-                if share.rows.len() > WHOLE_LEN_MAX {
-                    *self = std::mem::replace(self, Self::new()).divided();
+                share.enter(run);
+                share.rows.extend(rows);
+                if share.rows.len() > whole_len_max::<K, V>() {
+                    let whole = std::mem::replace(self, Self::new());
+                    *self = Self::Parts(whole.divided(secret));
                 }
             }
+            Self::Parts(parts) => rows.for_each(|row| hand_out(parts, run, row, secret)),
+        }
+    }
+
+    fn whole(self) -> Option<Share<(K, V)>> {
+        match self {
+            Self::Whole(share) => Some(share),
+            Self::Parts(_) => None,
         }
     }
 
     /// Divided into all parts.
     #[cold]
-    fn divided(self) -> Self {
-        let Self::Whole(share) = self else {
-            return self;
-        };
-        let mut parts: Vec<_> = (0..PARTS).map(|_| Share::new()).collect();
-        Part(vec![share]).for_each(|run, row| parts[part_of(row.hash)].push(run, row));
-        Self::Parts(parts)
+    fn divided(self, secret: Secret) -> Vec<Share<Row<K, V>>> {
+        match self {
+            Self::Parts(parts) => parts,
+            Self::Whole(share) => {
+                let mut parts: Vec<_> = (0..PARTS).map(|_| Share::new()).collect();
+                let (runs, mut rows) = share.into_runs();
+                for (run, count) in runs {
+                    let rows = rows.by_ref().take(count);
+                    rows.for_each(|row| hand_out(&mut parts, run, row, secret));
+                }
+                parts
+            }
+        }
     }
 }
 
-impl<K, V> Share<K, V> {
+/// Adds a row to its part.
+#[inline]
+fn hand_out<K: Hash, V>(
+    parts: &mut [Share<Row<K, V>>],
+    run: u64,
+    (key, value): (K, V),
+    secret: Secret,
+) {
+    let hash = secret.hash(&key);
+    let part = &mut parts[part_of(hash)];
+    part.enter(run);
+    part.rows.push(Row { key, value, hash });
+}
+
+impl<R> Share<R> {
     fn new() -> Self {
         Self {
             rows: Vec::new(),
-            runs: Vec::new(),
+            first_run: 0,
+            more_runs: Vec::new(),
         }
     }
 
+    /// What follows is of this run.
     #[inline]
-    fn push(&mut self, run: u64, row: Row<K, V>) {
-        self.rows.push(row);
-        match self.runs.last_mut() {
-            Some((last, count)) if *last == run => *count += 1,
-            _ => self.runs.push((run, 1)),
+    fn enter(&mut self, run: u64) {
+        if self.rows.is_empty() {
+            self.first_run = run;
+            return;
         }
+        let last = self
+            .more_runs
+            .last()
+            .map_or(self.first_run, |(run, _)| *run);
+        if last != run {
+            self.more_runs.push((run, self.rows.len()));
+        }
+    }
+
+    /// Each run with its number of rows, and the rows.
+    fn into_runs(self) -> (impl Iterator<Item = (u64, usize)>, vec::IntoIter<R>) {
+        let starts = self.more_runs.iter().map(|&(_, start)| start);
+        let ends: Vec<_> = starts.chain([self.rows.len()]).collect();
+        let runs = iter::once((self.first_run, 0)).chain(self.more_runs);
+        let runs = runs.zip(ends);
+        let runs = runs.map(|((run, start), end)| (run, end - start));
+        (runs, self.rows.into_iter())
     }
 }
 
-impl<K, V> Part<K, V> {
+impl<R> Part<R> {
     pub(crate) fn len(&self) -> usize {
         self.0.iter().map(|share| share.rows.len()).sum()
     }
 
     /// All items, in order.
-    pub(crate) fn for_each(self, mut take: impl FnMut(u64, Row<K, V>)) {
-        let mut shares: Vec<_> = self
-            .0
-            .into_iter()
-            .map(|share| (share.runs.into_iter().peekable(), share.rows.into_iter()))
+    pub(crate) fn for_each(self, mut take: impl FnMut(R)) {
+        let shares = match self.0.into_one() {
+            Ok(share) => return share.rows.into_iter().for_each(take),
+            Err(shares) => shares,
+        };
+        let shares = shares.into_iter().filter(|share| !share.rows.is_empty());
+        let mut shares: Vec<_> = shares
+            .map(Share::into_runs)
+            .map(|(runs, rows)| (runs.peekable(), rows))
             .collect();
         loop {
             let next = shares
@@ -191,12 +246,16 @@ impl<K, V> Part<K, V> {
             let Some((_, runs, rows)) = next else {
                 return;
             };
-            if let Some((run, count)) = runs.next() {
-                rows.by_ref().take(count).for_each(|row| take(run, row));
+            if let Some((_, count)) = runs.next() {
+                rows.by_ref().take(count).for_each(&mut take);
             }
         }
     }
 }
 
-/// A runner with fewer items keeps them together.
-const WHOLE_LEN_MAX: usize = 4_096;
+/// A runner with fewer items keeps them together: a table of them stays in a processor's own cache.
+const fn whole_len_max<K, V>() -> usize {
+    WHOLE_BYTES_MAX / (size_of::<(K, V)>() + 1)
+}
+
+const WHOLE_BYTES_MAX: usize = 256 << 10;

@@ -8,8 +8,8 @@ use crate::query::explain::Explanation;
 use crate::query::hash::buckets::Buckets;
 use crate::query::hash::groups::Groups;
 use crate::query::hash::hasher::Secret;
+use crate::query::hash::local::Gather;
 use crate::query::hash::scatter::Scatter;
-use crate::query::hash::table::Gather;
 use crate::query::items::Items;
 use crate::query::op::chain::Chain;
 use crate::query::order::Order;
@@ -107,13 +107,9 @@ fn unique<P: Pipeline, L: Likeness<P::Item>, E: Control>(
         is_wanted(&key).then_some((key, rest))
     };
     let groups = Groups::new(split, KeepFirst);
-    base.drive(u64::MAX, &groups, run);
-    let entries = groups.conclude(in_order, &run.options()).into_iter();
-    Items::of_vec(
-        entries
-            .map(|entry| L::join(entry.key, entry.group))
-            .collect(),
-    )
+    base.drive(u64::MAX, &groups, &run.for_merging());
+    let unique = groups.conclude(in_order, &run.options()).into_iter();
+    Items::of_vec(unique.map(|(key, rest)| L::join(key, rest)).collect())
 }
 
 /// See [`Query::distinct`].
@@ -167,7 +163,7 @@ where
     fn open<E: Control>(mut self, _most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
         let secret = Secret::new();
         let scatter = Scatter::new(|key| (key, ()), secret);
-        self.other.drive(u64::MAX, &scatter, run);
+        self.other.drive(u64::MAX, &scatter, &run.for_merging());
         let others = Buckets::new(scatter.into_parts(), secret, &run.options());
         let is_wanted = |key: &L::Key| others.contains(key) == (self.wanted == Wanted::InBoth);
         unique(self.base, &self.likeness, is_wanted, self.in_order, run)

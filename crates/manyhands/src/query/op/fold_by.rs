@@ -4,7 +4,7 @@ use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::hash::groups::Groups;
-use crate::query::hash::table::Gather;
+use crate::query::hash::local::Gather;
 use crate::query::items::Items;
 use crate::query::order::Order;
 use crate::query::pipeline::{Breaker, Broken, Pipeline};
@@ -154,9 +154,8 @@ where
         };
         let gather = Folding(&self.fold, std::marker::PhantomData);
         let groups = Groups::new(split, gather);
-        self.base.drive(u64::MAX, &groups, run);
-        let entries = groups.conclude(self.in_order, &run.options()).into_iter();
-        Items::of_vec(entries.map(|entry| (entry.key, entry.group)).collect())
+        self.base.drive(u64::MAX, &groups, &run.for_merging());
+        Items::of_vec(groups.conclude(self.in_order, &run.options()))
     }
 
     fn explain(&self, explanation: &mut Explanation) {

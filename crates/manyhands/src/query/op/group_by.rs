@@ -7,8 +7,8 @@ use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::hash::groups::Groups;
 use crate::query::hash::hasher::Secret;
-use crate::query::hash::map_parts;
-use crate::query::hash::table::{Entry, Gather, Table};
+use crate::query::hash::local::Gather;
+use crate::query::hash::table::{Entry, Table};
 use crate::query::items::Items;
 use crate::query::op::apply::{Applied, Apply};
 use crate::query::order::Order;
@@ -89,10 +89,25 @@ struct Listed<T> {
     first_run: u64,
     /// The other runs, each with the number of its first item here.
     more_runs: Vec<(u64, usize)>,
-    last_run: u64,
 }
 
 impl<T> Listed<T> {
+    fn last_run(&self) -> u64 {
+        self.more_runs
+            .last()
+            .map_or(self.first_run, |(run, _)| *run)
+    }
+
+    /// Adds what came later.
+    fn append(&mut self, mut other: Self) {
+        let start = self.items.len();
+        let runs = other.more_runs.into_iter();
+        self.more_runs.push((other.first_run, start));
+        self.more_runs
+            .extend(runs.map(|(run, number)| (run, start + number)));
+        self.items.append(&mut other.items);
+    }
+
     /// All items, in order.
     fn into_items(mut self) -> Vec<T> {
         let runs = self.more_runs.iter().map(|&(run, _)| run);
@@ -114,52 +129,46 @@ impl<T> Listed<T> {
 impl<V: Send> Gather<V> for KeepAll {
     type Group = Listed<V>;
 
+    #[inline]
     fn begin(&self, value: V, run: u64) -> Listed<V> {
+        let mut items = Vec::new();
+        // Makes room for a few more.
+        items.extend([value]);
         Listed {
-            items: vec![value],
+            items,
             first_run: run,
             more_runs: Vec::new(),
-            last_run: run,
         }
     }
 
     #[inline]
     fn add(&self, group: &mut Listed<V>, value: V, run: u64, _earlier: bool) {
-        if run != group.last_run {
-            group.last_run = run;
+        if run != group.last_run() {
             group.more_runs.push((run, group.items.len()));
         }
         group.items.push(value);
     }
 
-    fn merge(&self, group: &mut Listed<V>, mut other: Listed<V>, _earlier: bool) {
-        let start = group.items.len();
-        let runs = other.more_runs.into_iter();
-        group.more_runs.push((other.first_run, start));
-        group
-            .more_runs
-            .extend(runs.map(|(run, number)| (run, start + number)));
-        group.last_run = other.last_run;
-        group.items.append(&mut other.items);
+    fn merge(&self, group: &mut Listed<V>, mut other: Listed<V>, earlier: bool) {
+        if earlier {
+            // Mostly all of it, and then nothing need be sorted in the end.
+            std::mem::swap(group, &mut other);
+        }
+        group.append(other);
     }
 }
 
-/// A key with its items.
-type Keyed<K, T> = Entry<K, Vec<T>>;
-
-/// All items in groups, by the groups' first items if `in_order`; and the secret of their hashes.
+/// All items in groups, by the groups' first items if `in_order`.
 fn grouped<P: Pipeline, K: Hash + Eq + Send, E: Control>(
     mut base: P,
     key: impl Fn(&P::Item) -> K + Sync,
     in_order: bool,
     run: &Run<'_, E>,
-) -> (Vec<Keyed<K, P::Item>>, Secret) {
+) -> impl Iterator<Item = (K, Vec<P::Item>)> {
     let groups = Groups::new(|item| Some((key(&item), item)), KeepAll);
-    base.drive(u64::MAX, &groups, run);
-    let (secret, options) = (groups.secret(), run.options());
-    let entries = groups.conclude(in_order, &options);
-    let entries = map_parts(entries, &options, |entry| entry.map(Listed::into_items));
-    (entries, secret)
+    base.drive(u64::MAX, &groups, &run.for_merging());
+    let groups = groups.conclude(in_order, &run.options()).into_iter();
+    groups.map(|(key, listed)| (key, listed.into_items()))
 }
 
 /// See [`Query::group_by`].
@@ -180,11 +189,8 @@ where
     type Positions = OwnedItems<Self::Item>;
 
     fn open<E: Control>(self, _most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
-        let (entries, _) = grouped(self.base, self.key, self.in_order, run);
-        let groups = entries.into_iter().map(|entry| Group {
-            key: entry.key,
-            items: entry.group,
-        });
+        let groups = grouped(self.base, self.key, self.in_order, run);
+        let groups = groups.map(|(key, items)| Group { key, items });
         Items::of_vec(groups.collect())
     }
 
@@ -233,16 +239,27 @@ where
 #[doc(alias = "ILookup")]
 #[derive(Debug)]
 pub struct Lookup<K, T> {
-    groups: Table<K, Vec<T>>,
+    groups: Table<Entry<K, Vec<T>>>,
     secret: Secret,
 }
 
 impl<K: Hash + Eq, T> Lookup<K, T> {
+    /// Of groups whose keys differ.
+    fn of_groups(all: impl Iterator<Item = (K, Vec<T>)>) -> Self {
+        let secret = Secret::new();
+        let mut groups = Table::with_capacity(all.size_hint().1.unwrap_or_default());
+        for (key, group) in all {
+            let hash = secret.hash(&key);
+            groups.insert(Entry { key, group, hash });
+        }
+        Self { groups, secret }
+    }
+
     /// The items with this key, in order; none if there are none.
     pub fn items(&self, key: &K) -> &[T] {
         self.groups
             .get(self.secret.hash(key), key)
-            .map_or(&[], Vec::as_slice)
+            .map_or(&[], |entry| &entry.group)
     }
 
     /// Whether there are items with this key.
@@ -344,11 +361,8 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
         key: impl Fn(&P::Item) -> K + Send + Sync,
     ) -> E::Output<Lookup<K, P::Item>> {
         let (pipeline, run) = self.into_run();
-        let (entries, secret) = grouped(pipeline, key, O::IS_KEPT, &run);
-        let lookup = (!run.is_cancelled()).then(|| Lookup {
-            groups: Table::of_entries(entries),
-            secret,
-        });
+        let groups = grouped(pipeline, key, O::IS_KEPT, &run);
+        let lookup = (!run.is_cancelled()).then(|| Lookup::of_groups(groups));
         run.ending.conclude(lookup)
     }
 }

@@ -8,7 +8,7 @@ use crate::parallel::consumer::Consumer;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::explain::Explanation;
-use crate::query::hash::buckets::{Buckets, Found, Sought};
+use crate::query::hash::buckets::{Buckets, Found, Many};
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::scatter::Scatter;
 use crate::query::items::Items;
@@ -56,7 +56,7 @@ where
         {
             let secret = Secret::new();
             let scatter = Scatter::new(|item| (key(&item), item), secret);
-            query.drive(u64::MAX, &scatter, run);
+            query.drive(u64::MAX, &scatter, &run.for_merging());
             *self = Self::Table(Buckets::new(scatter.into_parts(), secret, &run.options()));
         }
         match self {
@@ -69,7 +69,7 @@ where
 }
 
 /// What is made of an item and its partners.
-pub trait Matching<T, K, U>: Send + Sync {
+pub trait Matching<T, U>: Send + Sync {
     /// What it makes.
     type Output: Send;
 
@@ -77,29 +77,40 @@ pub trait Matching<T, K, U>: Send + Sync {
     const NAME: &'static str;
 
     /// Makes any number of items.
-    fn results(&self, item: T, partners: Partners<'_, K, U>) -> impl Iterator<Item = Self::Output>;
+    fn results(&self, item: T, partners: Partners<'_, U>) -> impl Iterator<Item = Self::Output>;
 }
 
 /// The partners of an item, in order. An iterator over references to them.
 #[derive(Debug)]
-pub struct Partners<'a, K, U>(Found<'a, K, U>);
+pub struct Partners<'a, U>(Found<'a, U>);
 
-impl<'a, K: Eq, U> Iterator for Partners<'a, K, U> {
+impl<'a, U> Iterator for Partners<'a, U> {
     type Item = &'a U;
 
     #[inline]
     fn next(&mut self) -> Option<&'a U> {
         self.0.next()
     }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+
+    #[inline]
+    fn fold<A, F: FnMut(A, &'a U) -> A>(self, value: A, fold: F) -> A {
+        self.0.fold(value, fold)
+    }
 }
+
+impl<U> ExactSizeIterator for Partners<'_, U> {}
 
 /// Each pair gives an item.
 #[derive(Debug)]
 pub struct Inner<F>(F);
 
-impl<T, K, U, R, F> Matching<T, K, U> for Inner<F>
+impl<T, U, R, F> Matching<T, U> for Inner<F>
 where
-    K: Eq,
     R: Send,
     F: Fn(&T, &U) -> R + Send + Sync,
 {
@@ -107,7 +118,7 @@ where
     const NAME: &'static str = "join";
 
     #[inline]
-    fn results(&self, item: T, partners: Partners<'_, K, U>) -> impl Iterator<Item = R> {
+    fn results(&self, item: T, partners: Partners<'_, U>) -> impl Iterator<Item = R> {
         partners.map(move |partner| (self.0)(&item, partner))
     }
 }
@@ -116,9 +127,8 @@ where
 #[derive(Debug)]
 pub struct Left<F>(F);
 
-impl<T, K, U, R, F> Matching<T, K, U> for Left<F>
+impl<T, U, R, F> Matching<T, U> for Left<F>
 where
-    K: Eq,
     R: Send,
     F: Fn(&T, Option<&U>) -> R + Send + Sync,
 {
@@ -126,7 +136,7 @@ where
     const NAME: &'static str = "left_join";
 
     #[inline]
-    fn results(&self, item: T, mut partners: Partners<'_, K, U>) -> impl Iterator<Item = R> {
+    fn results(&self, item: T, mut partners: Partners<'_, U>) -> impl Iterator<Item = R> {
         let first = iter::once(partners.next());
         let all = first.chain(partners.map(Some));
         all.map(move |partner| (self.0)(&item, partner))
@@ -137,16 +147,16 @@ where
 #[derive(Debug)]
 pub struct Grouped<F>(F);
 
-impl<T, K, U, R, F> Matching<T, K, U> for Grouped<F>
+impl<T, U, R, F> Matching<T, U> for Grouped<F>
 where
     R: Send,
-    F: Fn(T, Partners<'_, K, U>) -> R + Send + Sync,
+    F: Fn(T, Partners<'_, U>) -> R + Send + Sync,
 {
     type Output = R;
     const NAME: &'static str = "group_join";
 
     #[inline]
-    fn results(&self, item: T, partners: Partners<'_, K, U>) -> impl Iterator<Item = R> {
+    fn results(&self, item: T, partners: Partners<'_, U>) -> impl Iterator<Item = R> {
         iter::once((self.0)(item, partners))
     }
 }
@@ -161,7 +171,7 @@ struct Probe<'a, F, M, K, U> {
 impl<T, F, M, K, U> Sift<T> for Probe<'_, F, M, K, U>
 where
     F: Fn(&T) -> K + Send + Sync,
-    M: Matching<T, K, U>,
+    M: Matching<T, U>,
     K: Hash + Eq + Send + Sync,
     U: Send + Sync,
 {
@@ -174,52 +184,115 @@ where
             items,
             key: self.key,
             table: self.table,
-            begun: VecDeque::new(),
-            ahead: self.table.lookups_ahead(),
+            sought: Vec::new(),
+            found: VecDeque::new(),
         };
         lookups.flat_map(|(item, partners)| self.matching.results(item, partners))
     }
 }
 
-/// Items with their partners. Looks for those of some items before the first are asked for, so that memory
-/// is waited for once for all of them.
+/// Items with their partners. Where there are many to look among, several are looked for at the same time,
+/// so that memory is waited for once for all of them.
 struct Lookups<'a, I: Iterator, F, K, U> {
     items: I,
     key: &'a F,
     table: &'a Buckets<K, U>,
-    begun: VecDeque<(I::Item, Sought<K>)>,
-    ahead: usize,
+    /// Empty between look-ups.
+    sought: Vec<Sought<I::Item, K>>,
+    found: VecDeque<(I::Item, Partners<'a, U>)>,
+}
+
+/// An item whose partners are looked for.
+struct Sought<T, K> {
+    item: T,
+    key: K,
+    hash: u32,
+}
+
+impl<'a, I, F, K, U> Lookups<'a, I, F, K, U>
+where
+    I: Iterator,
+    F: Fn(&I::Item) -> K,
+    K: Hash + Eq,
+{
+    /// Looks for the partners of some more items.
+    fn seek_some(&mut self, many: &Many<K, U>) {
+        for item in self.items.by_ref().take(LOOKUPS_AT_ONCE) {
+            let key = (self.key)(&item);
+            let hash = many.hash(&key);
+            many.seek(hash);
+            self.sought.push(Sought { item, key, hash });
+        }
+        for sought in &self.sought {
+            many.approach(sought.hash);
+        }
+    }
+}
+
+impl<T, K: Hash + Eq> Sought<T, K> {
+    #[inline]
+    fn found<U>(self, many: &Many<K, U>) -> (T, Partners<'_, U>) {
+        let partners = Partners(many.find(self.hash, &self.key));
+        (self.item, partners)
+    }
 }
 
 impl<'a, I, F, K, U> Iterator for Lookups<'a, I, F, K, U>
 where
     I: Iterator,
     F: Fn(&I::Item) -> K,
-    K: Hash + Eq + Send,
-    U: Send,
+    K: Hash + Eq,
 {
-    type Item = (I::Item, Partners<'a, K, U>);
+    type Item = (I::Item, Partners<'a, U>);
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ahead == 0 {
-            let item = self.items.next()?;
-            let partners = self.table.look_up((self.key)(&item));
-            return Some((item, Partners(partners)));
-        }
-        while self.begun.len() < self.ahead
-            && let Some(item) = self.items.next()
-        {
-            let sought = self.table.seek((self.key)(&item));
-            self.begun.push_back((item, sought));
-            if let Some((_, sought)) = self.begun.get(self.ahead / 2) {
-                self.table.approach(sought);
+        match self.table {
+            Buckets::Few(few) => {
+                let item = self.items.next()?;
+                let partners = few.find(&(self.key)(&item));
+                Some((item, Partners(partners)))
+            }
+            Buckets::Many(many) => {
+                if self.found.is_empty() {
+                    self.seek_some(many);
+                    let found = self.sought.drain(..).map(|sought| sought.found(many));
+                    self.found.extend(found);
+                }
+                self.found.pop_front()
             }
         }
-        let (item, sought) = self.begun.pop_front()?;
-        Some((item, Partners(self.table.find(sought))))
+    }
+
+    /// Looks once at how the table is made.
+    #[inline]
+    fn fold<A, G: FnMut(A, Self::Item) -> A>(mut self, mut value: A, mut fold: G) -> A {
+        match self.table {
+            Buckets::Few(few) => {
+                let key = self.key;
+                self.items.fold(value, |value, item| {
+                    let partners = few.find(&key(&item));
+                    fold(value, (item, Partners(partners)))
+                })
+            }
+            Buckets::Many(many) => {
+                value = self.found.drain(..).fold(value, &mut fold);
+                loop {
+                    self.seek_some(many);
+                    if self.sought.is_empty() {
+                        return value;
+                    }
+                    for sought in self.sought.drain(..) {
+                        value = fold(value, sought.found(many));
+                    }
+                }
+            }
+        }
     }
 }
+
+/// Enough to hide the time until memory answers.
+const LOOKUPS_AT_ONCE: usize = 32;
 
 impl<P, Q, F, G, M, K, U> Pipeline for Joined<P, Q, F, G, M, K, U>
 where
@@ -227,7 +300,7 @@ where
     Q: Pipeline<Item = U>,
     F: Fn(&P::Item) -> K + Send + Sync,
     G: Fn(&U) -> K + Send + Sync,
-    M: Matching<P::Item, K, U>,
+    M: Matching<P::Item, U>,
     K: Hash + Eq + Send + Sync,
     U: Send + Sync,
 {
@@ -365,7 +438,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
         R: Send,
         F: Fn(&P::Item) -> K + Send + Sync,
         G: Fn(&Q::Item) -> K + Send + Sync,
-        M: Fn(P::Item, Partners<'_, K, Q::Item>) -> R + Send + Sync,
+        M: Fn(P::Item, Partners<'_, Q::Item>) -> R + Send + Sync,
     {
         self.joined(other, key, other_key, Grouped(result))
     }

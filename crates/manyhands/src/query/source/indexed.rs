@@ -17,7 +17,11 @@ unsafe impl<T: Sync> Positional for SharedItems<'_, T> {}
 // SAFETY: an item of the slice for each position.
 unsafe impl<T: Send> Positional for MutableItems<'_, T> {}
 // SAFETY: an item of the vector for each position.
-unsafe impl<T: Send> Positional for OwnedItems<T> {}
+unsafe impl<T: Send> Positional for OwnedItems<T> {
+    fn into_vec(self) -> Result<Vec<T>, Self> {
+        Ok(self.into_items())
+    }
+}
 // SAFETY: an integer for each position.
 unsafe impl<T: Integer> Positional for Indices<T> where Range<T>: DoubleEndedIterator<Item = T> {}
 

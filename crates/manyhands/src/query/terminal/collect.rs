@@ -24,6 +24,12 @@ pub(crate) fn into_vec<P: Pipeline, E: Control>(
     mut pipeline: P,
     run: &Run<'_, E>,
 ) -> Option<Vec<P::Item>> {
+    if P::IS_GATHERED {
+        return match pipeline.into_positions(u64::MAX, run).release().into_vec() {
+            Ok(items) => (!run.is_cancelled()).then_some(items),
+            Err(source) => in_place(Items::new(source, ""), run),
+        };
+    }
     if P::IS_POSITIONAL {
         return in_place(pipeline.into_positions(u64::MAX, run), run);
     }
