@@ -36,9 +36,9 @@ pub(crate) enum Command {
     Mixed(Settings),
     /// A web service's heavy request, in order and in parallel, asked seldom and by many at once
     Server(Settings),
-    /// Keys: counting, joining and sorting, n = 100 … 10⁷
+    /// Keys: counting, joining and sorting, n = 100 … 10⁷ (without polars, which builds for too long)
     Keys(Settings),
-    /// Queries: seven chains of operators, n = 1 … 10⁶
+    /// Queries: nine chains of operators and five hashes, n = 1 … 10⁶
     Queries(Settings),
     /// CPU time a pool uses in ten idle seconds after work
     Idle(Settings),

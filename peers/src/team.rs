@@ -21,6 +21,8 @@ pub(crate) struct Arm {
     /// The name the child process knows; two arms may share it.
     pub(crate) contender: &'static str,
     pub(crate) role: Role,
+    /// First words of the cases it takes part in; all cases if there are none.
+    cases: &'static [&'static str],
 }
 
 /// Whether `--only` may leave an arm out.
@@ -37,6 +39,7 @@ impl Arm {
             label,
             contender,
             role: Role::Base,
+            cases: &[],
         }
     }
 
@@ -45,7 +48,18 @@ impl Arm {
             label: name,
             contender: name,
             role: Role::Contender,
+            cases: &[],
         }
+    }
+
+    /// The same arm, in these cases only.
+    pub(crate) const fn of(self, cases: &'static [&'static str]) -> Self {
+        Self { cases, ..self }
+    }
+
+    fn takes_part(&self, case: &str) -> bool {
+        let first = case.split(' ').next().unwrap_or(case);
+        self.cases.is_empty() || self.cases.contains(&first)
     }
 }
 
@@ -137,7 +151,10 @@ impl Team {
             .iter()
             .map(|_| Verdict::Measured(Vec::new()))
             .collect();
-        let mut order: Vec<usize> = (0..self.members.len()).collect();
+        let takes_part = |member: &Member| member.arm.takes_part(&request.case);
+        let mut order: Vec<usize> = (0..self.members.len())
+            .filter(|&index| takes_part(&self.members[index]))
+            .collect();
         for _ in 0..rounds {
             self.shuffle.shuffle(&mut order);
             for &index in &order {
@@ -147,8 +164,9 @@ impl Team {
         let arms = self
             .members
             .iter()
-            .map(|member| member.arm)
             .zip(verdicts)
+            .filter(|(member, _)| takes_part(member))
+            .map(|(member, verdict)| (member.arm, verdict))
             .collect();
         let mut result = CaseResult {
             case: request.case.clone(),

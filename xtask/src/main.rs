@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Request::Docs => step::docs::run(),
         Request::Examples => step::examples::run(),
         Request::Sanitize => step::sanitize::run(),
+        Request::CompileTime(how) => step::compile_time::run(how),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

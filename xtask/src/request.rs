@@ -1,5 +1,6 @@
 //! The command line: words as typed become a [`Request`].
 
+use crate::step::compile_time::How;
 use crate::step::loom::PREEMPTIONS_DEFAULT;
 use crate::tidy::Mode;
 
@@ -7,13 +8,15 @@ use crate::tidy::Mode;
 pub(crate) const HELP: &str = "\
 usage: cargo xtask <command>
 
-  ci                      everything below except `sanitize`, and also formatting, lints,
+  ci                      everything below except `sanitize` and `compile-time`, and also formatting, lints,
                           tests, a smoke run of the tour and a check of the peers
   loom [--preemptions N]  model-checks the protocols (default 2 preemptions)
   tidy [--write]          checks the rules of this code base; --write renews UNSAFE.md
   docs                    builds the documentation with warnings denied
   examples                builds and runs every example of the library
   sanitize                stress test under ThreadSanitizer and AddressSanitizer (nightly)
+  compile-time [--build]  how long a query of twelve operators takes to check, or to build,
+                          beside the same chain as an iterator
 ";
 
 /// One thing to do.
@@ -26,6 +29,7 @@ pub(crate) enum Request {
     Docs,
     Examples,
     Sanitize,
+    CompileTime(How),
 }
 
 impl Request {
@@ -48,6 +52,8 @@ impl Request {
             ["docs"] => Ok(Self::Docs),
             ["examples"] => Ok(Self::Examples),
             ["sanitize"] => Ok(Self::Sanitize),
+            ["compile-time"] => Ok(Self::CompileTime(How::Check)),
+            ["compile-time", "--build"] => Ok(Self::CompileTime(How::Build)),
             [] => Err("no command given".to_owned()),
             words => Err(format!("cannot read `{}`", words.join(" "))),
         }
@@ -72,7 +78,15 @@ mod tests {
             .collect();
         assert_eq!(
             commands,
-            ["ci", "loom", "tidy", "docs", "examples", "sanitize"]
+            [
+                "ci",
+                "loom",
+                "tidy",
+                "docs",
+                "examples",
+                "sanitize",
+                "compile-time"
+            ]
         );
         for command in commands {
             assert!(parse(command).is_ok(), "{command}");
@@ -86,6 +100,8 @@ mod tests {
             Ok(Request::Loom { preemptions_max: 3 })
         );
         assert_eq!(parse("tidy --write"), Ok(Request::Tidy(Mode::Write)));
+        let build = Request::CompileTime(How::Build);
+        assert_eq!(parse("compile-time --build"), Ok(build));
     }
 
     #[test]

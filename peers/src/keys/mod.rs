@@ -8,16 +8,18 @@
 
 mod case;
 mod chunks;
-mod compare;
+mod data;
 mod manyhands;
 mod rayon;
 mod sequential;
-mod stage;
 
-use crate::protocol;
-use crate::team::Arm;
+use crate::cli::Settings;
+use crate::report::Report;
+use crate::sized::{self, Comparison};
+use crate::team::{Arm, Outcome};
+use data::Data;
 
-pub(crate) use compare::compare;
+pub(crate) use case::Task;
 
 /// A row of the table that is joined with.
 pub(crate) type Row = (u64, u64);
@@ -47,20 +49,27 @@ pub(crate) const ARMS: [Arm; 6] = [
     Arm::contender("chunks"),
 ];
 
+const COMPARISON: Comparison = Comparison {
+    problem: "keys",
+    title: "Keys",
+    arms: &ARMS,
+    rounds: 9,
+};
+
+/// The comparison, as the command line asks for it.
+pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
+    COMPARISON.run::<Task>(settings, report)
+}
+
 /// Serves one contender; `false` if there is none of this name.
 pub(crate) fn serve(contender: &str) -> bool {
     match contender {
-        "sequential" => serve_as::<sequential::Sequential>(),
-        "manyhands" => serve_as::<manyhands::Ordered>(),
-        "manyhands-unordered" => serve_as::<manyhands::Unordered>(),
-        "rayon" => serve_as::<rayon::Rayon>(),
-        "chunks" => serve_as::<chunks::Chunks>(),
+        "sequential" => sized::serve::<Data<sequential::Sequential>>(),
+        "manyhands" => sized::serve::<Data<manyhands::Ordered>>(),
+        "manyhands-unordered" => sized::serve::<Data<manyhands::Unordered>>(),
+        "rayon" => sized::serve::<Data<rayon::Rayon>>(),
+        "chunks" => sized::serve::<Data<chunks::Chunks>>(),
         _ => return false,
     }
     true
-}
-
-fn serve_as<C: Keys>() {
-    let mut stage = None;
-    protocol::serve(|request| stage::answer::<C>(&mut stage, request));
 }

@@ -1,6 +1,7 @@
 //! Which queries and sizes are measured.
 
-use std::fmt;
+use crate::queries::hash::Hash;
+use crate::sized;
 
 /// One of the chains.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,28 +12,31 @@ pub(crate) enum Chain {
     Min,
     Any,
     Primes,
-    Hashes,
+    Sort,
+    Least,
+    Iterate,
+    Hashes(Hash),
 }
 
-/// A chain over so many items.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Case {
-    pub(crate) chain: Chain,
-    pub(crate) len: usize,
-}
-
-impl Chain {
-    pub(crate) const ALL: [Self; 7] = [
+impl sized::Task for Chain {
+    const ALL: &'static [Self] = &[
         Self::Map,
         Self::Filter,
         Self::Sum,
         Self::Min,
         Self::Any,
         Self::Primes,
-        Self::Hashes,
+        Self::Sort,
+        Self::Least,
+        Self::Iterate,
+        Self::Hashes(Hash::HmacSha512),
+        Self::Hashes(Hash::Sha512),
+        Self::Hashes(Hash::Sha256),
+        Self::Hashes(Hash::Sha1),
+        Self::Hashes(Hash::Md5),
     ];
 
-    pub(crate) fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Map => "map",
             Self::Filter => "filter",
@@ -40,44 +44,35 @@ impl Chain {
             Self::Min => "min",
             Self::Any => "any",
             Self::Primes => "primes",
-            Self::Hashes => "hashes",
+            Self::Sort => "sort",
+            Self::Least => "least",
+            Self::Iterate => "iterate",
+            Self::Hashes(hash) => hash.name(),
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Map => "Map and collect",
+            Self::Filter => "Filter and collect",
+            Self::Sum => "Filter, map and sum",
+            Self::Min => "Map and minimum",
+            Self::Any => "Any, found at the end",
+            Self::Primes => "Primes below n",
+            Self::Sort => "Order by a cheap key, collected",
+            Self::Least => "Order by a cheap key, the first 100",
+            Self::Iterate => "A hash of each, iterated by a caller that does as much",
+            Self::Hashes(hash) => hash.title(),
+        }
+    }
+
+    fn lens(self) -> &'static [usize] {
+        match self {
+            Self::Hashes(_) | Self::Iterate => &LENS[..6],
+            _ => &LENS,
         }
     }
 }
 
-impl Case {
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let (chain, len) = text.split_once(' ')?;
-        Some(Self {
-            chain: Chain::ALL.into_iter().find(|known| known.name() == chain)?,
-            len: len.parse().ok()?,
-        })
-    }
-}
-
-impl fmt::Display for Case {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} {}", self.chain.name(), self.len)
-    }
-}
-
-/// All cases, by chain.
-pub(crate) fn grid() -> impl Iterator<Item = Case> {
-    let lens = |chain| LENS.map(|len| Case { chain, len });
-    Chain::ALL.into_iter().flat_map(lens)
-}
-
-/// The sizes, by tens.
-pub(crate) const LENS: [usize; 7] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000];
-
-#[cfg(test)]
-mod tests {
-    use super::{Case, grid};
-
-    #[test]
-    fn every_case_survives_its_name() {
-        for case in grid() {
-            assert_eq!(Case::parse(&case.to_string()), Some(case));
-        }
-    }
-}
+/// By tens.
+const LENS: [usize; 7] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000];

@@ -4,7 +4,7 @@ use manyhands::query::prelude::{IntoParQuery, ParQuery};
 
 use crate::loops::sha512;
 use crate::queries::Queries;
-use crate::queries::body::{is_kept, is_prime};
+use crate::queries::body::{LEAST, consumed, is_kept, is_prime, key};
 use crate::shuffle::mix;
 
 /// As they are.
@@ -45,9 +45,25 @@ macro_rules! queries {
                 numbers.filter(|&n| is_prime(n)).count()
             }
 
-            fn hashes(len: usize) -> Vec<u64> {
+            fn sort(values: &[u64]) -> Vec<u64> {
+                let values = values.par_query().$order().copied();
+                values.order_by(|&n| key(n)).collect()
+            }
+
+            fn least(values: &[u64]) -> Vec<u64> {
+                let values = values.par_query().$order().copied();
+                values.order_by(|&n| key(n)).take(LEAST).collect()
+            }
+
+            fn iterate(len: usize) -> u64 {
                 let numbers = (0..len).into_par_query().$order();
-                numbers.map(|n| n as u64 ^ sha512()).collect()
+                let hashes = numbers.map(|n| n as u64 ^ sha512());
+                hashes.with_iter(|hashes| hashes.fold(0, consumed))
+            }
+
+            fn hashes(len: usize, hash: impl Fn() -> u64 + Send + Sync) -> Vec<u64> {
+                let numbers = (0..len).into_par_query().$order();
+                numbers.map(|n| n as u64 ^ hash()).collect()
             }
         }
     };

@@ -6,72 +6,157 @@
 //! - `min`: of a map.
 //! - `any`: of a map; true for the last item only.
 //! - `primes`: how many there are below n, by trial division; later numbers take longer.
-//! - `hashes`: SHA-512 of 11 bytes for each index, collected in order: about 230 ns an item.
+//! - `sort`: stably by a cheap key, collected; `least`: the first hundred of these.
+//! - `iterate`: SHA-512 of 11 bytes for each index, given in order to a caller that spends as much on each:
+//!   about 230 ns on either side.
+//! - `hmac-sha512`, `sha512`, `sha256`, `sha1`, `md5`: of 445 bytes for each index, collected in order:
+//!   0.7 to 3 µs an item. Here `manyhands-loop` shows what a query adds to a parallel loop.
 //!
 //! Not here: loops (`loops`), where the same engine runs bodies without results.
 
 mod body;
 mod case;
-mod compare;
+mod data;
+mod hash;
+mod itertools;
 mod manyhands;
+mod manyhands_loop;
 mod orx;
 mod rayon;
 mod sequential;
-mod stage;
 
-use crate::protocol;
-use crate::team::Arm;
+use crate::cli::Settings;
+use crate::report::Report;
+use crate::sized::{self, Comparison};
+use crate::team::{Arm, Outcome};
+use data::Data;
 
-pub(crate) use compare::compare;
+pub(crate) use case::Chain;
 
-/// What a contender of this problem can do. Static calls throughout, so that bodies are inlined.
+/// What a contender of this problem can do, all but what its arm leaves out. Static calls throughout, so that
+/// bodies are inlined.
 pub(crate) trait Queries {
     /// `mix` of each value, in order.
-    fn map(values: &[u64]) -> Vec<u64>;
+    fn map(_values: &[u64]) -> Vec<u64> {
+        left_out()
+    }
 
     /// The values that `is_kept`; unordered contenders may give them in any order.
-    fn filter(values: &[u64]) -> Vec<u64>;
+    fn filter(_values: &[u64]) -> Vec<u64> {
+        left_out()
+    }
 
     /// The wrapped sum of `mix` of the values that `is_kept`.
-    fn sum(values: &[u64]) -> u64;
+    fn sum(_values: &[u64]) -> u64 {
+        left_out()
+    }
 
     /// The smallest `mix` of a value.
-    fn min(values: &[u64]) -> Option<u64>;
+    fn min(_values: &[u64]) -> Option<u64> {
+        left_out()
+    }
 
     /// Whether the `mix` of a value is `wanted`.
-    fn any(values: &[u64], wanted: u64) -> bool;
+    fn any(_values: &[u64], _wanted: u64) -> bool {
+        left_out()
+    }
 
     /// How many of the numbers below `len` are prime.
-    fn primes(len: usize) -> usize;
+    fn primes(_len: usize) -> usize {
+        left_out()
+    }
+
+    /// The values by `key`, stably.
+    fn sort(_values: &[u64]) -> Vec<u64> {
+        left_out()
+    }
+
+    /// The first `LEAST` of these.
+    fn least(_values: &[u64]) -> Vec<u64> {
+        left_out()
+    }
+
+    /// What `consumed` makes of a hash for each number below `len`, in order.
+    fn iterate(_len: usize) -> u64 {
+        left_out()
+    }
 
     /// A hash for each number below `len`, in order.
-    fn hashes(len: usize) -> Vec<u64>;
+    fn hashes(_len: usize, _hash: impl Fn() -> u64 + Send + Sync) -> Vec<u64> {
+        left_out()
+    }
+}
+
+fn left_out<T>() -> T {
+    unreachable!("a contender is asked only for what its arm names")
 }
 
 /// The rows of the tables; the first is the base of the ratios, the second its control.
-pub(crate) const ARMS: [Arm; 6] = [
+pub(crate) const ARMS: [Arm; 8] = [
     Arm::base("sequential", "sequential"),
     Arm::base("sequential again", "sequential"),
     Arm::contender("manyhands"),
-    Arm::contender("manyhands-unordered"),
-    Arm::contender("rayon"),
-    Arm::contender("orx-parallel"),
+    Arm::contender("manyhands-unordered").of(UNORDERED),
+    Arm::contender("manyhands-loop").of(LOOP),
+    Arm::contender("rayon").of(RAYON),
+    Arm::contender("orx-parallel").of(ORX),
+    Arm::contender("itertools").of(&["sort", "least"]),
 ];
+
+const UNORDERED: &[&str] = ORX;
+const LOOP: &[&str] = &["map", "hmac-sha512", "sha512", "sha256", "sha1", "md5"];
+const RAYON: &[&str] = &[
+    "map",
+    "filter",
+    "sum",
+    "min",
+    "any",
+    "primes",
+    "sort",
+    "least",
+    "hmac-sha512",
+    "sha512",
+    "sha256",
+    "sha1",
+    "md5",
+];
+const ORX: &[&str] = &[
+    "map",
+    "filter",
+    "sum",
+    "min",
+    "any",
+    "primes",
+    "hmac-sha512",
+    "sha512",
+    "sha256",
+    "sha1",
+    "md5",
+];
+
+const COMPARISON: Comparison = Comparison {
+    problem: "queries",
+    title: "Queries",
+    arms: &ARMS,
+    rounds: 15,
+};
+
+/// The comparison, as the command line asks for it.
+pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
+    COMPARISON.run::<Chain>(settings, report)
+}
 
 /// Serves one contender; `false` if there is none of this name.
 pub(crate) fn serve(contender: &str) -> bool {
     match contender {
-        "sequential" => serve_as::<sequential::Sequential>(),
-        "manyhands" => serve_as::<manyhands::Ordered>(),
-        "manyhands-unordered" => serve_as::<manyhands::Unordered>(),
-        "rayon" => serve_as::<rayon::Rayon>(),
-        "orx-parallel" => serve_as::<orx::Orx>(),
+        "sequential" => sized::serve::<Data<sequential::Sequential>>(),
+        "manyhands" => sized::serve::<Data<manyhands::Ordered>>(),
+        "manyhands-unordered" => sized::serve::<Data<manyhands::Unordered>>(),
+        "manyhands-loop" => sized::serve::<Data<manyhands_loop::Loop>>(),
+        "rayon" => sized::serve::<Data<rayon::Rayon>>(),
+        "orx-parallel" => sized::serve::<Data<orx::Orx>>(),
+        "itertools" => sized::serve::<Data<itertools::Itertools>>(),
         _ => return false,
     }
     true
-}
-
-fn serve_as<C: Queries>() {
-    let mut stage = None;
-    protocol::serve(|request| stage::answer::<C>(&mut stage, request));
 }

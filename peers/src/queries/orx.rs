@@ -2,7 +2,6 @@
 
 use orx_parallel::{IntoParIter, Par};
 
-use crate::loops::sha512;
 use crate::queries::Queries;
 use crate::queries::body::{is_kept, is_prime};
 use crate::shuffle::mix;
@@ -40,7 +39,8 @@ impl Queries for Orx {
         (0..len).into_par().filter(|&n| is_prime(n)).count()
     }
 
-    fn hashes(len: usize) -> Vec<u64> {
-        (0..len).into_par().map(|n| n as u64 ^ sha512()).collect()
+    fn hashes(len: usize, hash: impl Fn() -> u64 + Send + Sync) -> Vec<u64> {
+        let numbers = (0..len).into_par();
+        numbers.map(|n| n as u64 ^ hash()).collect()
     }
 }

@@ -1,10 +1,11 @@
 //! rayon's parallel iterators on the global pool, as a first user writes them.
 
-use rayon::prelude::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use rayon::prelude::{
+    IntoParallelIterator, IntoParallelRefIterator, ParallelIterator, ParallelSliceMut,
+};
 
-use crate::loops::sha512;
 use crate::queries::Queries;
-use crate::queries::body::{is_kept, is_prime};
+use crate::queries::body::{LEAST, is_kept, is_prime, key};
 use crate::shuffle::mix;
 
 #[derive(Debug)]
@@ -36,10 +37,20 @@ impl Queries for Rayon {
         (0..len).into_par_iter().filter(|&n| is_prime(n)).count()
     }
 
-    fn hashes(len: usize) -> Vec<u64> {
-        (0..len)
-            .into_par_iter()
-            .map(|n| n as u64 ^ sha512())
-            .collect()
+    fn sort(values: &[u64]) -> Vec<u64> {
+        let mut sorted = values.to_vec();
+        sorted.par_sort_by_key(|&n| key(n));
+        sorted
+    }
+
+    fn least(values: &[u64]) -> Vec<u64> {
+        let mut sorted = Self::sort(values);
+        sorted.truncate(LEAST);
+        sorted
+    }
+
+    fn hashes(len: usize, hash: impl Fn() -> u64 + Send + Sync) -> Vec<u64> {
+        let numbers = (0..len).into_par_iter();
+        numbers.map(|n| n as u64 ^ hash()).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::loops::sha512;
 use crate::queries::Queries;
-use crate::queries::body::{is_kept, is_prime};
+use crate::queries::body::{LEAST, consumed, is_kept, is_prime, key};
 use crate::shuffle::mix;
 
 #[derive(Debug)]
@@ -34,7 +34,24 @@ impl Queries for Sequential {
         (0..len).filter(|&n| is_prime(n)).count()
     }
 
-    fn hashes(len: usize) -> Vec<u64> {
-        (0..len).map(|n| n as u64 ^ sha512()).collect()
+    fn sort(values: &[u64]) -> Vec<u64> {
+        let mut sorted = values.to_vec();
+        sorted.sort_by_key(|&n| key(n));
+        sorted
+    }
+
+    fn least(values: &[u64]) -> Vec<u64> {
+        let mut sorted = Self::sort(values);
+        sorted.truncate(LEAST);
+        sorted
+    }
+
+    fn iterate(len: usize) -> u64 {
+        let hashes = (0..len).map(|n| n as u64 ^ sha512());
+        hashes.fold(0, consumed)
+    }
+
+    fn hashes(len: usize, hash: impl Fn() -> u64 + Send + Sync) -> Vec<u64> {
+        (0..len).map(|n| n as u64 ^ hash()).collect()
     }
 }

@@ -1,6 +1,7 @@
 //! One file per step; each has a `run`.
 
 pub(crate) mod clippy;
+pub(crate) mod compile_time;
 pub(crate) mod docs;
 pub(crate) mod examples;
 pub(crate) mod format;

@@ -50,6 +50,9 @@ pub trait Ending: Watch + Copy {
     /// Hands the result over. `value` is `None` only when the call was cut short.
     fn conclude<T>(&self, value: Option<T>) -> Self::Output<T>;
 
+    /// Hands a value over that was complete before any cancellation.
+    fn complete<T>(value: T) -> Self::Output<T>;
+
     /// The token that can cancel the call.
     fn token(&self) -> Option<&Token>;
 
@@ -82,6 +85,11 @@ impl Ending for Uncancellable {
         value.expect("a call that cannot be cancelled ends or panics")
     }
 
+    #[inline]
+    fn complete<T>(value: T) -> T {
+        value
+    }
+
     fn token(&self) -> Option<&Token> {
         None
     }
@@ -109,6 +117,11 @@ impl Ending for Cancellable<'_> {
     fn conclude<T>(&self, value: Option<T>) -> Result<T, Cancelled> {
         self.0.check()?;
         Ok(value.expect("only cancellation cuts the call short"))
+    }
+
+    #[inline]
+    fn complete<T>(value: T) -> Result<T, Cancelled> {
+        Ok(value)
     }
 
     fn token(&self) -> Option<&Token> {

@@ -9,6 +9,7 @@ use crate::parallel::source::leaves::drive_leaves;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::explain::Explanation;
 use crate::query::pipeline::{Pipeline, Positional};
+use crate::query::relay::Relay;
 use crate::query::run::{Bottom, Control, Run};
 use crate::query::terminal::collect::gather;
 
@@ -69,9 +70,9 @@ impl<S: Indexed> Items<S> {
             start,
             len: count,
         };
-        let bottom = Bottom {
+        let bottom = Relay {
             consumer,
-            ending: run.ending,
+            alter: Bottom(run.ending),
         };
         match E::GROUPING {
             Grouping::Any => drive(&span, &bottom, &run.plan()),

@@ -39,9 +39,10 @@
 //! | `take`, `skip`, `take_last`, `skip_last` | Take, Skip, TakeLast, SkipLast | ordered only | by place; elsewhere `take` gathers no block above the last it needs |
 //! | `take_while`, `map_while` | TakeWhile | ordered only | gathers up to the first failure; starts no block above it |
 //! | `skip_while` | SkipWhile | ordered only | gathers; the caller tests what is skipped |
+//! | `inclusive_scan`, `exclusive_scan` | – | ordered only | gathers |
 //! | `windows` | – | kept; places too | fused, over slices |
 //! | `take_any`, `skip_any` | Take, Skip | unordered only | fused; a shared count |
-//! | `order_by`, `order_with`, `order`, `then_by` …, `…_descending` | OrderBy, ThenBy, Order | begins an order; stable | gathers with keys; sorts once |
+//! | `order_by`, `order_with`, `order`, `then_by` …, `…_descending` | OrderBy, ThenBy, Order | begins an order; stable | gathers with keys; sorts once; with `take` behind it, only what is taken |
 //! | `distinct`, `union`, `intersect`, `except`, `…_by` | Distinct, Union, Intersect, Except | kept; the first of equal items | gathers the different ones |
 //! | `group_by`, `aggregate_by` | GroupBy, AggregateBy | by first items; items in order | gathers |
 //! | `count_by`, `fold_by` | CountBy, AggregateBy | by first items; folded in any order | gathers the groups |
@@ -62,7 +63,7 @@
 //! | `last` | Last | ordered only | by place: makes one item |
 //! | `single` | Single | | at the second item |
 //! | `sequence_equal` | SequenceEqual | ordered only | at the first difference |
-//! | `into_iter`, `stream` | GetEnumerator | in order | when dropped |
+//! | `into_iter`, `with_iter`, `stream` | GetEnumerator | in order | when dropped |
 //! | `map_async` | – | in order, or as they end if unordered | when dropped |
 //!
 //! # Failures
@@ -98,6 +99,7 @@ mod op;
 mod order;
 mod pipeline;
 pub mod prelude;
+mod relay;
 mod run;
 mod source;
 mod terminal;
@@ -112,6 +114,7 @@ pub use source::{
     from_partitioned, once, repeat_n,
 };
 
+pub use terminal::ahead::Ahead;
 pub use terminal::find::SingleError;
 pub use terminal::from_query::FromQuery;
 pub use terminal::iterate::{Iter, Parallel, Stream, StreamIter};

@@ -7,6 +7,7 @@ use crate::cancel::{Cancelled, Token};
 use crate::parallel::consumer::{Cancellable, Consumer, Ending, Uncancellable, Watch};
 use crate::parallel::engine::{Opening, Plan};
 use crate::parallel::options::{Grouping, Options};
+use crate::query::relay::Alter;
 use crate::runtime::Runtime;
 use std::ops::Range;
 
@@ -128,6 +129,10 @@ impl<E: Ending> Ending for Fixed<E> {
         self.0.conclude(value)
     }
 
+    fn complete<T>(value: T) -> E::Output<T> {
+        E::complete(value)
+    }
+
     fn token(&self) -> Option<&Token> {
         self.0.token()
     }
@@ -142,41 +147,25 @@ impl<E: Control> Control for Fixed<E> {
 }
 
 /// What a source's items go through first: a look at the token before each of them.
-pub(crate) struct Bottom<'a, C, E> {
-    pub(crate) consumer: &'a C,
-    pub(crate) ending: E,
-}
+pub(crate) struct Bottom<E>(pub(crate) E);
 
-impl<T, C: Consumer<T>, E: Control> Consumer<T> for Bottom<'_, C, E> {
-    type Runner = C::Runner;
+impl<T, E: Control> Alter<T> for Bottom<E> {
+    type Output = T;
 
     #[inline]
-    fn start(&self) -> C::Runner {
-        self.consumer.start()
-    }
-
-    #[inline]
-    fn consume<I: Iterator<Item = T>>(
+    fn alter<C: Consumer<T>>(
         &self,
+        consumer: &C,
         runner: &mut C::Runner,
         positions: Range<u64>,
-        items: I,
+        items: impl Iterator<Item = T>,
     ) {
-        let items = self.ending.limit(positions.start, items);
-        self.consumer.consume(runner, positions, items);
+        let items = self.0.limit(positions.start, items);
+        consumer.consume(runner, positions, items);
     }
 
     #[inline]
-    fn finish(&self, runner: C::Runner) {
-        self.consumer.finish(runner);
-    }
-
-    #[inline]
-    fn end(&self) -> u64 {
-        self.consumer.end().min(self.ending.end())
-    }
-
-    fn note_panic(&self) {
-        self.consumer.note_panic();
+    fn end(&self, end: u64) -> u64 {
+        end.min(self.0.end())
     }
 }

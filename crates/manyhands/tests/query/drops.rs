@@ -47,7 +47,7 @@ fn chains() -> Vec<(&'static str, Chain)> {
         "skip_while": |q| q.skip_while(|item| item.number < 4).to_vec();
         "default_if_empty": |q| q.filter(even).map(|_| ()).default_if_empty(()).to_vec();
     };
-    let ending: [(&str, Chain); 12] = chains! {
+    let ending: [(&str, Chain); 13] = chains! {
         "for_each": |q| q.for_each(drop);
         "count": |q| q.count();
         "reduce": |q| q.reduce(|a, b| if a.number < b.number { b } else { a });
@@ -59,10 +59,12 @@ fn chains() -> Vec<(&'static str, Chain)> {
         "partition": |q| q.partition(even);
         "collect": |q| q.map(|item| (item.number, item)).collect::<std::collections::HashMap<_, _>>();
         "iterate": |q| q.into_iter().collect::<Result<Vec<_>, _>>();
+        "iterate ahead": |q| q.with_iter(|items| items.collect::<Result<Vec<_>, _>>());
         "take_any": |q| q.unordered().take_any(3).to_vec();
     };
-    let keyed: [(&str, Chain); 9] = chains! {
+    let keyed: [(&str, Chain); 10] = chains! {
         "order_by": |q| q.order_by(|item| item.number % 3).then_by(|item| item.number).to_vec();
+        "order_by, take": |q| q.order_by(|item| item.number % 3).take(9).to_vec();
         "distinct_by": |q| q.distinct_by(|item| item.number % 3).to_vec();
         "union_by": |q| q.union_by(Vec::new(), |item| item.number % 3).to_vec();
         "except_by": |q| q.except_by([1], |item| item.number % 3).to_vec();

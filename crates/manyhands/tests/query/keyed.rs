@@ -246,6 +246,11 @@ proptest! {
         let all = query().order_by_descending(|item| item.0.1).then_by(|item| item.0.0).then_with(|a, b| b.1.cmp(&a.1));
         assert_eq!(all.to_vec(), sorted(|a, b| b.0.1.cmp(&a.0.1).then(a.0.0.cmp(&b.0.0)).then(b.1.cmp(&a.1))));
         assert_eq!(query().order_descending().to_vec(), sorted(|a, b| b.cmp(a)));
+        for count in [0, 1, 2, items.len() / 2, items.len(), items.len() + 1] {
+            assert_eq!(query().order_by(|item| item.0.0).take(count).to_vec(), by_first[..count.min(items.len())]);
+            let part = query().order_by(|item| item.0.0).skip(count / 2).take(count).enumerate();
+            assert_eq!(part.to_vec(), by_first.iter().copied().skip(count / 2).take(count).enumerate().collect::<Vec<_>>());
+        }
         assert_eq!(query().filter(|item| item.1 % 3 > 0).order().to_vec(), items.iter().copied().filter(|item| item.1 % 3 > 0).collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>());
     }
 
@@ -333,6 +338,17 @@ fn p50_p51_many_items_with_few_and_many_keys_keep_every_promise() {
                 let mut sorted = items.clone();
                 sorted.sort_by_key(|item| item.0);
                 assert!(found == sorted, "sorted by {keys} keys, {setting:?}");
+                for count in [1, 100, 3_000] {
+                    let found = query().order_by(|item| item.0).take(count).to_vec();
+                    assert!(found == sorted[..count], "{count} first, {setting:?}");
+                    let found = query().filter(|_| true).order_by_descending(|item| item.0);
+                    let mut sorted = items.clone();
+                    sorted.sort_by_key(|item| std::cmp::Reverse(item.0));
+                    assert!(
+                        found.take(count).to_vec() == sorted[..count],
+                        "{count} last, {setting:?}"
+                    );
+                }
             }
         }
     });

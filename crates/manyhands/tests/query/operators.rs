@@ -142,6 +142,17 @@ proptest! {
     fn iteration_gives_the_same_in_steps(items in vec(any::<i32>(), 0..300), setting in any_setting()) {
         same!(setting, items, |q| q.into_iter().collect::<Items>(), |t| t.collect::<Items>());
         same!(setting, items, |q| q.rev().chain(0..99).default_if_empty(1).into_iter().collect::<Items>(), |t| t.rev().chain(0..99).collect::<Items>());
+        same!(setting, items, |q| q.with_iter(|items| items.collect::<Items>()), |t| t.collect::<Items>());
+        same!(setting, items, |q| q.rev().chain(0..99).with_iter(|items| items.step_by(3).collect::<Items>()), |t| t.rev().chain(0..99).step_by(3).collect::<Items>());
+    }
+
+    #[test]
+    fn scans_give_the_sums_up_to_each_item(items in vec(any::<i32>(), 0..150), count in 0..170_usize, setting in any_setting()) {
+        let texts = |n: i32| (n % 10).to_string();
+        // Joining texts is associative, and not commutative.
+        same!(setting, items, |q| q.map(texts).inclusive_scan(|a, b| format!("{a}{b}")).to_vec(), |t| t.map(texts).scan(String::new(), |sum, text| { sum.push_str(&text); Some(sum.clone()) }).collect::<Vec<_>>());
+        same!(setting, items, |q| q.map(texts).exclusive_scan("-".to_owned(), |a, b| format!("{a}{b}")).to_vec(), |t| t.map(texts).scan("-".to_owned(), |sum, text| { let before = sum.clone(); sum.push_str(&text); Some(before) }).collect::<Vec<_>>());
+        same!(setting, items, |q| q.map(i64::from).inclusive_scan(|a, b| a + b).take(count).rev().to_vec(), |t| { let mut sums: Vec<i64> = t.map(i64::from).scan(0, |sum, n| { *sum += n; Some(*sum) }).take(count).collect(); sums.reverse(); sums });
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::support::{Ledger, blow, panics, wait_until, within_limit};
 use futures::StreamExt as _;
 use manyhands::query::{Merge, prelude::*};
-use manyhands::task;
+use manyhands::{Runtime, cancel, task};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -117,7 +117,165 @@ fn streaming_keeps_few_items_in_memory() {
             Alive(&alive)
         });
         assert_eq!(items.into_iter().count(), LEN);
-        assert!(highest.into_inner() <= 1 << 16);
+        assert!(highest.load(Ordering::Relaxed) <= 1 << 16);
+        highest.store(0, Ordering::Relaxed);
+        let items = (0..LEN / 10).into_par_query().map(|n| {
+            if n % 100 == 0 {
+                work(n);
+            }
+            highest.fetch_max(alive.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+            Alive(&alive)
+        });
+        assert_eq!(items.with_iter(|items| items.count()), LEN / 10);
+        assert!(highest.into_inner() <= 2 << 16);
+    });
+}
+
+/// Works for long enough that the next step is worth handing over.
+fn work(n: usize) -> usize {
+    (0..40_000).fold(n, |n, _| std::hint::black_box(n))
+}
+
+#[test]
+fn workers_run_ahead_while_the_caller_works_on_items() {
+    within_limit(|| {
+        for (merge, first_step) in [(Merge::NotBuffered, 2), (Merge::Auto, 64)] {
+            let runtime = Runtime::builder().workers(2).build().unwrap();
+            let made = AtomicUsize::new(0);
+            let query = (0..10_000).into_par_query().runtime(&runtime).merge(merge);
+            let query = query.map(|n| {
+                made.fetch_add(1, Ordering::SeqCst);
+                work(n)
+            });
+            query.with_iter(|mut items| {
+                assert_eq!(items.next(), Some(0));
+                // Nobody asks for more meanwhile.
+                let made = || made.load(Ordering::SeqCst);
+                wait_until("items made ahead", || made() > first_step);
+                assert!(items.by_ref().take(99).eq(1..100));
+            });
+            assert!(made.into_inner() < 10_000);
+        }
+    });
+}
+
+#[test]
+fn an_iterator_that_runs_ahead_needs_only_one_worker() {
+    within_limit(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let query = || (0..2_000).into_par_query().map(work).filter(|n| n % 3 == 0);
+        let twin = || (0..2_000).filter(|n| n % 3 == 0);
+        runtime.install(|| query().with_iter(|items| assert!(items.eq(twin()))));
+        query()
+            .runtime(&runtime)
+            .with_iter(|items| assert!(items.eq(twin())));
+        let nested: usize = runtime.install(|| {
+            query().with_iter(|items| {
+                items
+                    .take(3)
+                    .map(|n| query().with_iter(|i| i.count() + n))
+                    .sum()
+            })
+        });
+        assert_eq!(nested, 3 * twin().count() + 9);
+    });
+}
+
+#[test]
+fn p40_an_iterator_dropped_early_ends_those_who_run_ahead() {
+    within_limit(|| {
+        let ledger = Arc::new(Ledger::default());
+        let made = AtomicUsize::new(0);
+        let query = || {
+            (0..LEN).into_par_query().map(|n| {
+                made.fetch_add(1, Ordering::Relaxed);
+                work(n);
+                ledger.make(i32::try_from(n).expect("a million at most"))
+            })
+        };
+        query().with_iter(|items| {
+            for (item, number) in items.take(500).zip(0..) {
+                assert_eq!(item.number, number);
+            }
+        });
+        ledger.assert_settled("items dropped early");
+        assert!(panics(|| query().with_iter(|items| {
+            if items.take(300).count() == 300 {
+                blow()
+            }
+        })));
+        ledger.assert_settled("items of a caller that panicked");
+        assert!(made.into_inner() < LEN);
+    });
+}
+
+#[test]
+fn p36_a_panic_comes_through_to_who_iterates_when_it_gets_there() {
+    within_limit(|| {
+        let query = || {
+            let numbers = (0..10_000).into_par_query();
+            numbers.map(|n| if n == 9_000 { blow() } else { work(n) })
+        };
+        query().with_iter(|mut items| {
+            assert!(items.by_ref().take(500).eq(0..500));
+            assert!(panics(|| while items.next().is_some() {}));
+            assert!(items.next().is_none());
+        });
+        let first = query().with_iter(|mut items| items.next());
+        assert_eq!(first, Some(0));
+    });
+}
+
+#[test]
+fn a_cancelled_query_ends_its_iterator_with_the_error() {
+    within_limit(|| {
+        let source = cancel::Source::new();
+        let token = source.token();
+        let query = || (0..LEN).into_par_query().map(work).cancellation(&token);
+        let mut iter = query().into_iter();
+        assert!(matches!(iter.next(), Some(Ok(0))));
+        let items: Vec<_> = query().with_iter(|mut items| {
+            assert!(matches!(items.next(), Some(Ok(0))));
+            source.cancel();
+            items.collect()
+        });
+        assert!(matches!(iter.next(), Some(Err(_))) && iter.next().is_none());
+        assert!(items.len() == 1 && items[0].is_err());
+    });
+}
+
+/// The most memory this process has had, in bytes.
+#[cfg(target_os = "linux")]
+fn peak_bytes() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let kilobytes = line.unwrap().split_whitespace().nth(1).unwrap();
+    kilobytes.parse::<usize>().unwrap() * 1024
+}
+
+/// `cargo test --release -p manyhands --test query -- --ignored --nocapture hundred_million`
+#[test]
+#[cfg(target_os = "linux")]
+#[ignore = "makes three hundred million items, and wants the process for itself"]
+fn streaming_a_hundred_million_ordered_items_stays_below_64_megabytes() {
+    const ITEMS: u64 = 100_000_000;
+    const BYTES_MAX: usize = 64 << 20;
+    within_limit(|| {
+        let query = || {
+            (0..2 * ITEMS)
+                .into_par_query()
+                .filter(|n| n % 2 == 0)
+                .map(|n| n / 2)
+        };
+        let check = |way: &str, items: &mut dyn Iterator<Item = u64>| {
+            let in_order = items.zip(0..).all(|(item, number)| item == number);
+            let bytes = peak_bytes();
+            println!("{way}: at most {:.1} MB", bytes as f64 / 1e6);
+            assert!(in_order && bytes < BYTES_MAX, "{way}: {bytes} bytes");
+        };
+        check("into_iter", &mut query().into_iter());
+        check("stream", &mut query().stream().into_iter());
+        query().with_iter(|mut items| check("with_iter", &mut items));
     });
 }
 

@@ -10,6 +10,7 @@ use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Unordered;
 use crate::query::pipeline::Pipeline;
+use crate::query::relay::{Alter, Relay};
 use crate::query::run::{Control, Run};
 use crate::query::terminal::collect::gather;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -62,10 +63,12 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
         consumer: &C,
         run: &Run<'_, E>,
     ) -> u64 {
-        let claiming = Claiming {
+        let claiming = Relay {
             consumer,
-            which: self.which,
-            left: &self.left,
+            alter: Claiming {
+                which: self.which,
+                left: &self.left,
+            },
         };
         self.base.drive(most, &claiming, run)
     }
@@ -83,24 +86,20 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
     }
 }
 
-struct Claiming<'a, C> {
-    consumer: &'a C,
+struct Claiming<'a> {
     which: Which,
     left: &'a Left,
 }
 
-impl<T, C: Consumer<T>> Consumer<T> for Claiming<'_, C> {
-    type Runner = C::Runner;
+impl<T> Alter<T> for Claiming<'_> {
+    type Output = T;
 
-    fn start(&self) -> C::Runner {
-        self.consumer.start()
-    }
-
-    fn consume<I: Iterator<Item = T>>(
+    fn alter<C: Consumer<T>>(
         &self,
+        consumer: &C,
         runner: &mut C::Runner,
         positions: Range<u64>,
-        mut items: I,
+        mut items: impl Iterator<Item = T>,
     ) {
         match self.which {
             Which::Take => {
@@ -111,28 +110,20 @@ impl<T, C: Consumer<T>> Consumer<T> for Claiming<'_, C> {
                     }
                     items.next().filter(|_| self.left.claim())
                 });
-                self.consumer.consume(runner, positions, claimed);
+                consumer.consume(runner, positions, claimed);
             }
             Which::Skip => {
                 let rest = items.skip_while(|_| self.left.claim());
-                self.consumer.consume(runner, positions, rest);
+                consumer.consume(runner, positions, rest);
             }
         }
     }
 
-    fn finish(&self, runner: C::Runner) {
-        self.consumer.finish(runner);
-    }
-
-    fn end(&self) -> u64 {
+    fn end(&self, end: u64) -> u64 {
         if self.which == Which::Take && self.left.is_none() {
             return 0;
         }
-        self.consumer.end()
-    }
-
-    fn note_panic(&self) {
-        self.consumer.note_panic();
+        end
     }
 }
 

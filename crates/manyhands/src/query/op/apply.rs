@@ -11,6 +11,7 @@ use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Order;
 use crate::query::pipeline::{Pipeline, Positional};
+use crate::query::relay::{Alter, Relay};
 use crate::query::run::{Control, Run};
 use std::ops::Range;
 
@@ -51,9 +52,9 @@ impl<P: Pipeline, A: Apply<P::Item>> Pipeline for Applied<P, A> {
         consumer: &C,
         run: &Run<'_, E>,
     ) -> u64 {
-        let consumer = Applying {
+        let consumer = Relay {
             consumer,
-            apply: &self.apply,
+            alter: Applying(&self.apply),
         };
         self.base.drive(most, &consumer, run)
     }
@@ -106,42 +107,21 @@ unsafe impl<S: Indexed, A: Apply<S::Item>> Indexed for Applied<S, A> {
 // SAFETY: one item is made of each.
 unsafe impl<S: Positional, A: Apply<S::Item>> Positional for Applied<S, A> {}
 
-struct Applying<'a, C, A> {
-    consumer: &'a C,
-    apply: &'a A,
-}
+struct Applying<'a, A>(&'a A);
 
-impl<T, A: Apply<T>, C: Consumer<A::Output>> Consumer<T> for Applying<'_, C, A> {
-    type Runner = C::Runner;
+impl<T, A: Apply<T>> Alter<T> for Applying<'_, A> {
+    type Output = A::Output;
 
     #[inline]
-    fn start(&self) -> C::Runner {
-        self.consumer.start()
-    }
-
-    #[inline]
-    fn consume<I: Iterator<Item = T>>(
+    fn alter<C: Consumer<A::Output>>(
         &self,
+        consumer: &C,
         runner: &mut C::Runner,
         positions: Range<u64>,
-        items: I,
+        items: impl Iterator<Item = T>,
     ) {
-        let items = items.map(|item| self.apply.apply(item));
-        self.consumer.consume(runner, positions, items);
-    }
-
-    #[inline]
-    fn finish(&self, runner: C::Runner) {
-        self.consumer.finish(runner);
-    }
-
-    #[inline]
-    fn end(&self) -> u64 {
-        self.consumer.end()
-    }
-
-    fn note_panic(&self) {
-        self.consumer.note_panic();
+        let items = items.map(|item| self.0.apply(item));
+        consumer.consume(runner, positions, items);
     }
 }
 

@@ -9,6 +9,7 @@ use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Order;
 use crate::query::pipeline::{Pipeline, Positional};
+use crate::query::relay::{Alter, Relay};
 use crate::query::run::{Control, Run};
 use crate::query::source::IntoParQuery;
 use std::ops::Range;
@@ -38,7 +39,10 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
         run: &Run<'_, E>,
     ) -> u64 {
         let before = self.left.drive(most, consumer, run);
-        let later = Later { consumer, before };
+        let later = Relay {
+            consumer,
+            alter: Later(before),
+        };
         before + self.right.drive(most - before, &later, run)
     }
 
@@ -57,44 +61,30 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
     }
 }
 
-/// A consumer whose positions begin after those of what came before.
-struct Later<'a, C> {
-    consumer: &'a C,
-    before: u64,
-}
+/// Counts positions on from those of what came before.
+struct Later(u64);
 
-impl<T, C: Consumer<T>> Consumer<T> for Later<'_, C> {
-    type Runner = C::Runner;
-
-    fn start(&self) -> C::Runner {
-        self.consumer.start()
-    }
+impl<T> Alter<T> for Later {
+    type Output = T;
 
     #[inline]
-    fn consume<I: Iterator<Item = T>>(
+    fn alter<C: Consumer<T>>(
         &self,
+        consumer: &C,
         runner: &mut C::Runner,
         positions: Range<u64>,
-        items: I,
+        items: impl Iterator<Item = T>,
     ) {
-        let after = |position: u64| position.saturating_add(self.before);
+        let after = |position: u64| position.saturating_add(self.0);
         let positions = after(positions.start)..after(positions.end);
-        self.consumer.consume(runner, positions, items);
+        consumer.consume(runner, positions, items);
     }
 
-    fn finish(&self, runner: C::Runner) {
-        self.consumer.finish(runner);
-    }
-
-    fn end(&self) -> u64 {
-        match self.consumer.end() {
+    fn end(&self, end: u64) -> u64 {
+        match end {
             u64::MAX => u64::MAX,
-            end => end.saturating_sub(self.before),
+            end => end.saturating_sub(self.0),
         }
-    }
-
-    fn note_panic(&self) {
-        self.consumer.note_panic();
     }
 }
 

@@ -12,6 +12,7 @@ use crate::query::items::Items;
 use crate::query::op::chain::Chain;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
+use crate::query::relay::{Alter, Relay};
 use crate::query::run::{Control, Run};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use std::ops::Range;
@@ -35,12 +36,15 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
         consumer: &C,
         run: &Run<'_, E>,
     ) -> u64 {
-        let noting = Noting {
+        let is_empty = AtomicBool::new(true);
+        let noting = Relay {
             consumer,
-            is_empty: AtomicBool::new(true),
+            alter: Noting {
+                is_empty: &is_empty,
+            },
         };
         let count = self.base.drive(most, &noting, run);
-        if !noting.is_empty.into_inner() {
+        if !is_empty.into_inner() {
             self.default = None;
         }
         if count == most || run.is_cancelled() {
@@ -72,43 +76,27 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
 }
 
 /// Notes whether there was an item.
-struct Noting<'a, C> {
-    consumer: &'a C,
-    is_empty: AtomicBool,
+struct Noting<'a> {
+    is_empty: &'a AtomicBool,
 }
 
-impl<T, C: Consumer<T>> Consumer<T> for Noting<'_, C> {
-    type Runner = C::Runner;
-
-    fn start(&self) -> C::Runner {
-        self.consumer.start()
-    }
+impl<T> Alter<T> for Noting<'_> {
+    type Output = T;
 
     #[inline]
-    fn consume<I: Iterator<Item = T>>(
+    fn alter<C: Consumer<T>>(
         &self,
+        consumer: &C,
         runner: &mut C::Runner,
         positions: Range<u64>,
-        items: I,
+        items: impl Iterator<Item = T>,
     ) {
         let mut items = items.peekable();
         if items.peek().is_some() {
             // Relaxed: see the file's header.
             self.is_empty.store(false, Ordering::Relaxed);
         }
-        self.consumer.consume(runner, positions, items);
-    }
-
-    fn finish(&self, runner: C::Runner) {
-        self.consumer.finish(runner);
-    }
-
-    fn end(&self) -> u64 {
-        self.consumer.end()
-    }
-
-    fn note_panic(&self) {
-        self.consumer.note_panic();
+        consumer.consume(runner, positions, items);
     }
 }
 

@@ -15,6 +15,7 @@ use crate::query::items::Items;
 use crate::query::op::sift::{Sift, Sifting};
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
+use crate::query::relay::Relay;
 use crate::query::run::{Control, Run};
 use crate::query::source::IntoParQuery;
 use crate::query::terminal::collect::gather;
@@ -319,9 +320,9 @@ where
             matching: &self.matching,
             table: self.other.table(run),
         };
-        let consumer = Sifting {
+        let consumer = Relay {
             consumer,
-            sift: &probe,
+            alter: Sifting(&probe),
         };
         self.base.drive(most, &consumer, run)
     }

@@ -8,11 +8,12 @@ use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::op::apply::{Applied, Apply};
+use crate::query::op::least::least;
 use crate::query::order::{Order, Ordered};
 use crate::query::pipeline::{Breaker, Broken, Pipeline};
 use crate::query::run::{Control, Run};
 use crate::query::terminal::collect::into_vec;
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 
 /// See [`Query::order_by`].
 #[derive(Debug)]
@@ -48,24 +49,6 @@ impl<T, K: Ord + Send, F: Fn(&T) -> K + Send + Sync> Sorting<T> for Ascending<F>
     #[inline]
     fn compare(&self, (left, _): (&K, &T), (right, _): (&K, &T)) -> Ordering {
         left.cmp(right)
-    }
-}
-
-/// A key, the largest first.
-#[derive(Debug)]
-pub struct Descending<F>(F);
-
-impl<T, K: Ord + Send, F: Fn(&T) -> K + Send + Sync> Sorting<T> for Descending<F> {
-    type Key = K;
-
-    #[inline]
-    fn key(&self, item: &T) -> K {
-        (self.0)(item)
-    }
-
-    #[inline]
-    fn compare(&self, (left, _): (&K, &T), (right, _): (&K, &T)) -> Ordering {
-        right.cmp(left)
     }
 }
 
@@ -136,13 +119,11 @@ impl<P: Pipeline, S: Sorting<P::Item>> Breaker for OrderBy<P, S> {
     type Item = P::Item;
     type Positions = Applied<OwnedItems<(S::Key, P::Item)>, WithoutKey>;
 
-    fn open<E: Control>(self, _most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
-        let sorting = self.sorting;
-        let keyed = Applied::new(self.base, WithKey(&sorting));
-        let mut items = into_vec(keyed, run).unwrap_or_default();
-        run.options().sort_by(&mut items, |left, right| {
-            sorting.compare((&left.0, &left.1), (&right.0, &right.1))
-        });
+    fn open<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        let items = match usize::try_from(most) {
+            Ok(most) if most < usize::MAX => least(self.base, &self.sorting, most, run),
+            _ => self.sorted(run),
+        };
         let items = Items::of_vec(items).release();
         Items::new(Applied::new(items, WithoutKey), "order_by")
     }
@@ -150,6 +131,19 @@ impl<P: Pipeline, S: Sorting<P::Item>> Breaker for OrderBy<P, S> {
     fn explain(&self, explanation: &mut Explanation) {
         self.base.explain(explanation);
         explanation.by_position("order_by", false);
+    }
+}
+
+impl<P: Pipeline, S: Sorting<P::Item>> OrderBy<P, S> {
+    /// All items with their keys.
+    fn sorted<E: Control>(self, run: &Run<'_, E>) -> Vec<(S::Key, P::Item)> {
+        let sorting = self.sorting;
+        let keyed = Applied::new(self.base, WithKey(&sorting));
+        let mut items = into_vec(keyed, run).unwrap_or_default();
+        run.options().sort_by(&mut items, |left, right| {
+            sorting.compare((&left.0, &left.1), (&right.0, &right.1))
+        });
+        items
     }
 }
 
@@ -163,6 +157,8 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     ///
     /// # Cost
     /// `key` is called once for each item. Memory for all items with their keys, twice if the sort is shared.
+    /// With [`take`](Query::take) behind it, only what is taken is sorted, and twice as many items are kept
+    /// by each worker.
     ///
     /// # Examples
     /// ```
@@ -186,8 +182,8 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     pub fn order_by_descending<K: Ord + Send, F: Fn(&P::Item) -> K + Send + Sync>(
         self,
         key: F,
-    ) -> OrderedBy<'a, P, Descending<F>, E> {
-        self.sorted(Descending(key))
+    ) -> OrderedBy<'a, P, Ascending<impl Fn(&P::Item) -> Reverse<K> + Send + Sync>, E> {
+        self.sorted(Ascending(move |item: &P::Item| Reverse(key(item))))
     }
 
     /// Sorts the items by a comparison; equal items keep their order. See [`order_by`](Self::order_by).
@@ -259,8 +255,9 @@ impl<'a, P: Pipeline, S: Sorting<P::Item>, E: Control> OrderedBy<'a, P, S, E> {
     pub fn then_by_descending<K: Ord + Send, F: Fn(&P::Item) -> K + Send + Sync>(
         self,
         key: F,
-    ) -> OrderedBy<'a, P, Then<S, Descending<F>>, E> {
-        self.then(Descending(key))
+    ) -> OrderedBy<'a, P, Then<S, Ascending<impl Fn(&P::Item) -> Reverse<K> + Send + Sync>>, E>
+    {
+        self.then(Ascending(move |item: &P::Item| Reverse(key(item))))
     }
 
     /// Sorts items that are equal so far by a comparison.

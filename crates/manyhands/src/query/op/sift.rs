@@ -9,6 +9,7 @@ use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
+use crate::query::relay::{Alter, Relay};
 use crate::query::run::{Control, Run};
 use crate::query::terminal::collect::gather;
 use std::ops::Range;
@@ -44,9 +45,9 @@ impl<P: Pipeline, G: Sift<P::Item>> Pipeline for Sifted<P, G> {
         consumer: &C,
         run: &Run<'_, E>,
     ) -> u64 {
-        let consumer = Sifting {
+        let consumer = Relay {
             consumer,
-            sift: &self.sift,
+            alter: Sifting(&self.sift),
         };
         self.base.drive(most, &consumer, run)
     }
@@ -61,42 +62,20 @@ impl<P: Pipeline, G: Sift<P::Item>> Pipeline for Sifted<P, G> {
     }
 }
 
-pub(super) struct Sifting<'a, C, G> {
-    pub(super) consumer: &'a C,
-    pub(super) sift: &'a G,
-}
+pub(super) struct Sifting<'a, G>(pub(super) &'a G);
 
-impl<T, G: Sift<T>, C: Consumer<G::Output>> Consumer<T> for Sifting<'_, C, G> {
-    type Runner = C::Runner;
+impl<T, G: Sift<T>> Alter<T> for Sifting<'_, G> {
+    type Output = G::Output;
 
     #[inline]
-    fn start(&self) -> C::Runner {
-        self.consumer.start()
-    }
-
-    #[inline]
-    fn consume<I: Iterator<Item = T>>(
+    fn alter<C: Consumer<G::Output>>(
         &self,
+        consumer: &C,
         runner: &mut C::Runner,
         positions: Range<u64>,
-        items: I,
+        items: impl Iterator<Item = T>,
     ) {
-        self.consumer
-            .consume(runner, positions, self.sift.sift(items));
-    }
-
-    #[inline]
-    fn finish(&self, runner: C::Runner) {
-        self.consumer.finish(runner);
-    }
-
-    #[inline]
-    fn end(&self) -> u64 {
-        self.consumer.end()
-    }
-
-    fn note_panic(&self) {
-        self.consumer.note_panic();
+        consumer.consume(runner, positions, self.0.sift(items));
     }
 }
 

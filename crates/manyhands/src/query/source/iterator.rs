@@ -8,6 +8,7 @@ use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::pipeline::Pipeline;
+use crate::query::relay::Relay;
 use crate::query::run::{Bottom, Control, Run};
 use crate::query::terminal::collect::gather;
 
@@ -84,9 +85,9 @@ impl<I: Iterator<Item: Send> + Send> Pipeline for FromIter<I> {
             iterator: &mut self.iterator,
             left: most,
         };
-        let bottom = Bottom {
+        let bottom = Relay {
             consumer,
-            ending: run.ending,
+            alter: Bottom(run.ending),
         };
         let feed = crate::parallel::from_iter(&mut items).into_feed();
         match E::GROUPING {

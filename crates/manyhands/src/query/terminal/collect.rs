@@ -42,11 +42,19 @@ pub(crate) fn gather<P: Pipeline, E: Control>(
     most: u64,
     run: &Run<'_, E>,
 ) -> Items<OwnedItems<P::Item>> {
-    let items = match usize::try_from(most) {
+    Items::of_vec(first_into_vec(pipeline, most, run))
+}
+
+/// As many of the first items as are needed.
+pub(crate) fn first_into_vec<P: Pipeline, E: Control>(
+    pipeline: P,
+    most: u64,
+    run: &Run<'_, E>,
+) -> Vec<P::Item> {
+    match usize::try_from(most) {
         Ok(most) if most < usize::MAX => first_items(pipeline, most, run),
         _ => into_vec(pipeline, run).unwrap_or_default(),
-    };
-    Items::of_vec(items)
+    }
 }
 
 fn in_place<S: Positional, E: Control>(

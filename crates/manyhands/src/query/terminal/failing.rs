@@ -9,6 +9,7 @@ use crate::parallel::source::owned::OwnedItems;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::pipeline::Pipeline;
+use crate::query::relay::{Alter, Relay};
 use crate::query::run::{Control, Run};
 use crate::query::terminal::collect::gather;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -101,9 +102,9 @@ impl<P: Pipeline<Item: Attempt>> Pipeline for Succeeding<P, <P::Item as Attempt>
         consumer: &C,
         run: &Run<'_, E>,
     ) -> u64 {
-        let consumer = UpToFailure {
+        let consumer = Relay {
             consumer,
-            failure: &self.failure,
+            alter: UpToFailure(&self.failure),
         };
         self.base.drive(most, &consumer, run)
     }
@@ -117,46 +118,29 @@ impl<P: Pipeline<Item: Attempt>> Pipeline for Succeeding<P, <P::Item as Attempt>
     }
 }
 
-struct UpToFailure<'a, C, F> {
-    consumer: &'a C,
-    failure: &'a FirstFailure<F>,
-}
+struct UpToFailure<'a, F>(&'a FirstFailure<F>);
 
-impl<T: Attempt, C: Consumer<T::Value>> Consumer<T> for UpToFailure<'_, C, T::Failure> {
-    type Runner = C::Runner;
-
-    fn start(&self) -> C::Runner {
-        self.consumer.start()
-    }
+impl<T: Attempt> Alter<T> for UpToFailure<'_, T::Failure> {
+    type Output = T::Value;
 
     #[inline]
-    fn consume<I: Iterator<Item = T>>(
+    fn alter<C: Consumer<T::Value>>(
         &self,
+        consumer: &C,
         runner: &mut C::Runner,
         positions: Range<u64>,
-        items: I,
+        items: impl Iterator<Item = T>,
     ) {
         let start = positions.start;
         let values = items.map_while(|item| {
             let noted = item.into_result();
-            noted
-                .map_err(|failure| self.failure.note(start, failure))
-                .ok()
+            noted.map_err(|failure| self.0.note(start, failure)).ok()
         });
-        self.consumer.consume(runner, positions, values);
+        consumer.consume(runner, positions, values);
     }
 
-    fn finish(&self, runner: C::Runner) {
-        self.consumer.finish(runner);
-    }
-
-    fn end(&self) -> u64 {
+    fn end(&self, end: u64) -> u64 {
         // Relaxed: see the file's header.
-        let end = self.failure.end.load(Ordering::Relaxed);
-        end.min(self.consumer.end())
-    }
-
-    fn note_panic(&self) {
-        self.consumer.note_panic();
+        end.min(self.0.end.load(Ordering::Relaxed))
     }
 }

@@ -2,18 +2,16 @@
 //! memory at once.
 //!
 //! An [`Iter`] makes a step when it has no items left, so it may borrow, and may be leaked. A [`Stream`]
-//! makes its steps in a task while the items of the last one are taken.
+//! makes its steps in a task while the items of the last one are taken. What may borrow and runs ahead is
+//! in `ahead.rs`.
 
 use crate::channel;
 use crate::parallel::consumer::Uncancellable;
-use crate::parallel::reduce::Folding;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, Merge, Run};
-use crate::query::terminal::collect::IntoCollection;
+use crate::query::run::Control;
+use crate::query::terminal::steps::{Given, Steps};
 use crate::query::{FromIter, Query, from_iter};
-use crate::runtime::current;
-use crate::sync::clock;
 use crate::task::{self, JoinHandle};
 use std::fmt;
 use std::future::poll_fn;
@@ -22,81 +20,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::vec;
 
-/// Makes a query's items step by step.
-struct Steps<'a, P, E> {
-    /// `None` after the last step.
-    pipeline: Option<P>,
-    run: Run<'a, E>,
-    /// Positions of the next step.
-    positions: u64,
-}
-
-impl<'a, P: Pipeline, E: Control> Steps<'a, P, E> {
-    fn new(pipeline: P, run: Run<'a, E>) -> Self {
-        let positions = match run.settings.merge {
-            Merge::NotBuffered => runners(&run),
-            Merge::Auto => STEP_POSITIONS_FIRST,
-            Merge::FullyBuffered => u64::MAX,
-        };
-        Self {
-            pipeline: Some(pipeline),
-            run,
-            positions,
-        }
-    }
-
-    /// The items of the next step that has some; `None` after the last, or after a cancellation.
-    fn next(&mut self) -> Option<Vec<P::Item>> {
-        loop {
-            // Taken out, so that one that panics is not asked again.
-            let mut pipeline = self.pipeline.take()?;
-            let begun = clock::ticks();
-            let collecting = IntoCollection::new();
-            let folding = Folding::new(&collecting, Uncancellable, E::GROUPING);
-            let count = pipeline.drive(self.positions, &folding, &self.run);
-            if self.run.is_cancelled() {
-                return None;
-            }
-            if count == self.positions {
-                self.pipeline = Some(pipeline);
-                self.grow(clock::ticks().saturating_sub(begun));
-            }
-            let items = folding.into_parts().reduce(|mut left: Vec<_>, mut right| {
-                left.append(&mut right);
-                left
-            });
-            if let Some(items) = items.filter(|items| !items.is_empty()) {
-                return Some(items);
-            }
-        }
-    }
-
-    /// Steps grow while they are short.
-    fn grow(&mut self, ticks: u64) {
-        if self.run.settings.merge == Merge::Auto && ticks < clock::ticks_in(STEP_NANOS) {
-            let most = STEP_BYTES_MAX / size_of::<P::Item>().max(1);
-            let most = (most as u64).clamp(1, STEP_POSITIONS_MAX);
-            self.positions = (self.positions * 2).min(most);
-        }
-    }
-}
-
-fn runners<E>(run: &Run<'_, E>) -> u64 {
-    let workers = || match run.settings.runtime {
-        Some(runtime) => runtime.workers(),
-        None => current::with_runtime(|runtime| runtime.idle.limit()),
-    };
-    run.settings.degree.unwrap_or_else(workers) as u64
-}
-
 /// A query's items, one by one; made by [`Query::into_iter`].
 ///
 /// Of a query that can be cancelled it gives results, the last of which is the error.
 #[must_use = "iterators are lazy"]
 pub struct Iter<'a, P: Pipeline, E> {
     steps: Steps<'a, P, E>,
-    ready: vec::IntoIter<P::Item>,
-    is_over: bool,
+    given: Given<P::Item, E>,
 }
 
 impl<P: Pipeline, E: Control> Iterator for Iter<'_, P, E> {
@@ -104,38 +34,13 @@ impl<P: Pipeline, E: Control> Iterator for Iter<'_, P, E> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if let Some(item) = self.ready.next() {
-            return Some(self.steps.run.ending.conclude(Some(item)));
-        }
-        self.next_step()
-    }
-}
-
-impl<P: Pipeline, E: Control> Iter<'_, P, E> {
-    #[cold]
-    fn next_step(&mut self) -> Option<E::Output<P::Item>> {
-        if self.is_over {
-            return None;
-        }
-        // Over also when it panics.
-        self.is_over = true;
-        let items = self.steps.next();
-        if self.steps.run.is_cancelled() {
-            return Some(self.steps.run.ending.conclude(None));
-        }
-        self.ready = items?.into_iter();
-        self.is_over = false;
-        let first = self.ready.next();
-        first.map(|item| self.steps.run.ending.conclude(Some(item)))
+        self.given.next(|| self.steps.next(Uncancellable))
     }
 }
 
 impl<P: Pipeline, E> fmt::Debug for Iter<'_, P, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Iter")
-            .field("ready", &self.ready.len())
-            .field("is_over", &self.is_over)
-            .finish_non_exhaustive()
+        self.given.debug(&mut f.debug_struct("Iter"))
     }
 }
 
@@ -144,7 +49,8 @@ impl<'a, P: Pipeline, O: Order, E: Control> IntoIterator for Query<'a, P, O, E> 
     type IntoIter = Iter<'a, P, E>;
 
     /// The items on the calling thread, in order. Workers make them in steps of up to some thousand, when
-    /// there are none left; see [`Merge`].
+    /// there are none left; see [`Merge`](crate::query::Merge). Where they are to go on while items are worked
+    /// on, use [`with_iter`](Query::with_iter), or [`stream`](Query::stream) if nothing is borrowed.
     ///
     /// # Panics
     /// The iterator does when operators do.
@@ -162,8 +68,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> IntoIterator for Query<'a, P, O, E> 
         let (pipeline, run) = self.into_run();
         Iter {
             steps: Steps::new(pipeline, run),
-            ready: Vec::new().into_iter(),
-            is_over: false,
+            given: Given::new(run.ending),
         }
     }
 }
@@ -265,7 +170,7 @@ where
     E: Control<Output<()> = ()> + 'static,
 {
     /// The items as they are made, in order, for async code or for a thread. A task makes them, up to
-    /// two steps ahead; see [`Merge`]. Dropping the stream ends it.
+    /// two steps ahead; see [`Merge`](crate::query::Merge). Dropping the stream ends it.
     ///
     /// # Panics
     /// The stream does when operators do.
@@ -285,7 +190,7 @@ where
         let (sender, receiver) = channel::bounded(1);
         let producer = task::run(move || {
             let mut steps = Steps::new(pipeline, run);
-            while let Some(items) = steps.next()
+            while let Some(items) = steps.next(Uncancellable)
                 && sender.send(items).is_ok()
             {}
         });
@@ -330,10 +235,3 @@ pub trait Parallel: Iterator<Item: Send> + Send + Sized {
 }
 
 impl<I: Iterator<Item: Send> + Send> Parallel for I {}
-
-const STEP_POSITIONS_FIRST: u64 = 64;
-const STEP_POSITIONS_MAX: u64 = 1 << 16;
-/// Shorter steps are made longer.
-const STEP_NANOS: u64 = 2_000_000;
-/// Most memory for the items of a step, if each position gives one.
-const STEP_BYTES_MAX: usize = 4 << 20;

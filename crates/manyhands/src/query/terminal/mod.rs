@@ -1,5 +1,6 @@
 //! What ends a query: one file for each family of results.
 
+pub(crate) mod ahead;
 pub(crate) mod collect;
 mod equal;
 mod extremes;
@@ -13,4 +14,5 @@ mod map_async;
 pub(crate) mod numbers;
 mod reduce;
 mod split;
+mod steps;
 mod try_forms;

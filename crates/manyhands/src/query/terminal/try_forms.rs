@@ -11,6 +11,7 @@ use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
+use crate::query::relay::{Alter, Relay};
 use crate::query::run::{Control, Run};
 use crate::query::terminal::collect::{gather, into_vec};
 use crate::query::terminal::for_each::ForEach;
@@ -45,8 +46,11 @@ where
         consumer: &C,
         run: &Run<'_, E>,
     ) -> u64 {
-        let tried = &self.tried;
-        self.base.drive(most, &Attempting { consumer, tried }, run)
+        let consumer = Relay {
+            consumer,
+            alter: Attempting(&self.tried),
+        };
+        self.base.drive(most, &consumer, run)
     }
 
     fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
@@ -58,30 +62,23 @@ where
     }
 }
 
-struct Attempting<'a, C, F, Err> {
-    consumer: &'a C,
-    tried: &'a Tried<'a, F, Err>,
-}
+struct Attempting<'a, F, Err>(&'a Tried<'a, F, Err>);
 
-impl<T, R, F, Err, C> Consumer<T> for Attempting<'_, C, F, Err>
+impl<T, R, F, Err> Alter<T> for Attempting<'_, F, Err>
 where
     F: Fn(T) -> Result<R, Err> + Sync,
     Err: Send,
-    C: Consumer<R>,
 {
-    type Runner = C::Runner;
+    type Output = R;
 
-    fn start(&self) -> C::Runner {
-        self.consumer.start()
-    }
-
-    fn consume<I: Iterator<Item = T>>(
+    fn alter<C: Consumer<R>>(
         &self,
+        consumer: &C,
         runner: &mut C::Runner,
         positions: Range<u64>,
-        items: I,
+        items: impl Iterator<Item = T>,
     ) {
-        let tried = self.tried;
+        let tried = self.0;
         let mut position = positions.start;
         let items = tried.state.limit(positions.start, items);
         let results = items.filter_map(|item| {
@@ -93,19 +90,11 @@ where
             position += 1;
             value
         });
-        self.consumer.consume(runner, positions, results);
+        consumer.consume(runner, positions, results);
     }
 
-    fn finish(&self, runner: C::Runner) {
-        self.consumer.finish(runner);
-    }
-
-    fn end(&self) -> u64 {
-        self.tried.state.end().min(self.consumer.end())
-    }
-
-    fn note_panic(&self) {
-        self.consumer.note_panic();
+    fn end(&self, end: u64) -> u64 {
+        end.min(self.0.state.end())
     }
 }
 

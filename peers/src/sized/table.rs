@@ -1,6 +1,6 @@
-//! Tables of queries over the sizes of their input, and the points that take longer than a query may.
+//! Tables over the sizes of their input, and the points that take longer than a query may.
 //!
-//! Not here: which queries and sizes these are (`queries`, `keys`).
+//! Not here: which tasks and sizes these are (`queries`, `keys`).
 
 use crate::case_result::CaseResult;
 use crate::report::{self, Report};

@@ -1,0 +1,102 @@
+//! Prefix sums in the chain, with any associative operation: `inclusive_scan`, `exclusive_scan`.
+//!
+//! The items are gathered, and scanned where they are (`parallel/scan.rs`).
+
+use crate::parallel::source::owned::OwnedItems;
+use crate::query::Query;
+use crate::query::explain::Explanation;
+use crate::query::items::Items;
+use crate::query::order::Ordered;
+use crate::query::pipeline::{Breaker, Broken, Pipeline};
+use crate::query::run::{Control, Run};
+use crate::query::terminal::collect::first_into_vec;
+
+/// See [`Query::inclusive_scan`] and [`Query::exclusive_scan`].
+#[derive(Debug)]
+pub struct Scan<P, T, F> {
+    base: P,
+    /// What sums begin with, where an item is not part of its own.
+    first: Option<T>,
+    add: F,
+}
+
+impl<P, F> Breaker for Scan<P, P::Item, F>
+where
+    P: Pipeline<Item: Clone>,
+    F: Fn(&P::Item, &P::Item) -> P::Item + Send + Sync,
+{
+    type Item = P::Item;
+    type Positions = OwnedItems<P::Item>;
+
+    fn open<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        let mut items = first_into_vec(self.base, most, run);
+        match self.first {
+            None => {
+                run.options().inclusive_scan(&mut items, self.add);
+            }
+            Some(first) => {
+                run.options().exclusive_scan(&mut items, first, self.add);
+            }
+        }
+        Items::of_vec(items)
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        self.base.explain(explanation);
+        explanation.by_position(
+            match self.first {
+                None => "inclusive_scan",
+                Some(_) => "exclusive_scan",
+            },
+            false,
+        );
+    }
+}
+
+impl<'a, P: Pipeline<Item: Clone>, E: Control> Query<'a, P, Ordered, E> {
+    /// For each item the sum of all up to it, the item included, where `add` says what a sum is.
+    ///
+    /// `add` must be associative; see [`parallel::inclusive_scan`](crate::parallel::inclusive_scan).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let sums = [1, 2, 3, 4].into_par_query().inclusive_scan(|a, b| a + b);
+    /// assert_eq!(sums.to_vec(), [1, 3, 6, 10]);
+    /// ```
+    #[doc(alias = "prefix_sum")]
+    #[doc(alias = "cumsum")]
+    pub fn inclusive_scan<F: Fn(&P::Item, &P::Item) -> P::Item + Send + Sync>(
+        self,
+        add: F,
+    ) -> Query<'a, Broken<Scan<P, P::Item, F>>, Ordered, E> {
+        self.scanned(None, add)
+    }
+
+    /// For each item the sum of `first` and all items before it. See
+    /// [`inclusive_scan`](Self::inclusive_scan).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let words = ["many", "hands", "light"];
+    /// let starts = words.par_query().map(|word| word.len()).exclusive_scan(0, |a, b| a + b);
+    /// assert_eq!(starts.to_vec(), [0, 4, 9]);
+    /// ```
+    #[doc(alias = "prefix_sum")]
+    pub fn exclusive_scan<F: Fn(&P::Item, &P::Item) -> P::Item + Send + Sync>(
+        self,
+        first: P::Item,
+        add: F,
+    ) -> Query<'a, Broken<Scan<P, P::Item, F>>, Ordered, E> {
+        self.scanned(Some(first), add)
+    }
+
+    fn scanned<F: Fn(&P::Item, &P::Item) -> P::Item + Send + Sync>(
+        self,
+        first: Option<P::Item>,
+        add: F,
+    ) -> Query<'a, Broken<Scan<P, P::Item, F>>, Ordered, E> {
+        self.with(|base| Broken::Closed(Scan { base, first, add }))
+    }
+}

@@ -1,0 +1,67 @@
+//! A consumer in front of another one, that changes what the other is given: most of what stands between a
+//! source and the end of a query.
+//!
+//! Not here: consumers that keep what they are given (`terminal/`, and the operators that gather).
+
+use crate::parallel::consumer::Consumer;
+use std::ops::Range;
+
+/// How items are changed on their way.
+pub(crate) trait Alter<T>: Sync {
+    /// What they become.
+    type Output;
+
+    /// Gives `consumer` what becomes of these items.
+    fn alter<C: Consumer<Self::Output>>(
+        &self,
+        consumer: &C,
+        runner: &mut C::Runner,
+        positions: Range<u64>,
+        items: impl Iterator<Item = T>,
+    );
+
+    /// Where to end, if whoever is given the items ends at `end`.
+    #[inline]
+    fn end(&self, end: u64) -> u64 {
+        end
+    }
+}
+
+/// Changes items, and leaves all else to `consumer`.
+pub(crate) struct Relay<'a, C, A> {
+    pub(crate) consumer: &'a C,
+    pub(crate) alter: A,
+}
+
+impl<T, A: Alter<T>, C: Consumer<A::Output>> Consumer<T> for Relay<'_, C, A> {
+    type Runner = C::Runner;
+
+    #[inline]
+    fn start(&self) -> C::Runner {
+        self.consumer.start()
+    }
+
+    #[inline]
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        runner: &mut C::Runner,
+        positions: Range<u64>,
+        items: I,
+    ) {
+        self.alter.alter(self.consumer, runner, positions, items);
+    }
+
+    #[inline]
+    fn finish(&self, runner: C::Runner) {
+        self.consumer.finish(runner);
+    }
+
+    #[inline]
+    fn end(&self) -> u64 {
+        self.alter.end(self.consumer.end())
+    }
+
+    fn note_panic(&self) {
+        self.consumer.note_panic();
+    }
+}

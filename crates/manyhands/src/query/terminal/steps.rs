@@ -1,0 +1,153 @@
+//! A query's items step by step, so that only a few are in memory at once.
+//!
+//! Not here: who asks for a step, and when (`iterate.rs`, `ahead.rs`).
+
+use crate::parallel::consumer::Watch;
+use crate::parallel::reduce::Folding;
+use crate::query::pipeline::Pipeline;
+use crate::query::run::{Control, Merge, Run};
+use crate::query::terminal::collect::IntoCollection;
+use crate::runtime::current;
+use crate::sync::clock;
+use std::{fmt, mem, vec};
+
+/// Makes a query's items step by step.
+pub(super) struct Steps<'a, P, E> {
+    /// `None` after the last step.
+    pipeline: Option<P>,
+    pub(super) run: Run<'a, E>,
+    /// Positions of the next step.
+    positions: u64,
+    /// How long the last step took.
+    ticks: u64,
+}
+
+impl<'a, P: Pipeline, E: Control> Steps<'a, P, E> {
+    pub(super) fn new(pipeline: P, run: Run<'a, E>) -> Self {
+        let positions = match run.settings.merge {
+            Merge::NotBuffered => runners(&run),
+            Merge::Auto => STEP_POSITIONS_FIRST,
+            Merge::FullyBuffered => u64::MAX,
+        };
+        Self {
+            pipeline: Some(pipeline),
+            run,
+            positions,
+            ticks: 0,
+        }
+    }
+
+    /// The items of the next step that has some; `None` after the last, or after a cancellation. When
+    /// `watch` says so, a step ends before its end, and is the last.
+    pub(super) fn next(&mut self, watch: impl Watch + Copy) -> Option<Vec<P::Item>> {
+        loop {
+            // Taken out, so that one that panics is not asked again.
+            let mut pipeline = self.pipeline.take()?;
+            let begun = clock::ticks();
+            let collecting = IntoCollection::new();
+            let folding = Folding::new(&collecting, watch, E::GROUPING);
+            let count = pipeline.drive(self.positions, &folding, &self.run);
+            if self.run.is_cancelled() || watch.end() == 0 {
+                return None;
+            }
+            self.ticks = clock::ticks().saturating_sub(begun);
+            if count == self.positions {
+                self.pipeline = Some(pipeline);
+                self.grow();
+            }
+            let items = folding.into_parts().reduce(|mut left: Vec<_>, mut right| {
+                left.append(&mut right);
+                left
+            });
+            if let Some(items) = items.filter(|items| !items.is_empty()) {
+                return Some(items);
+            }
+        }
+    }
+
+    /// Steps grow while they are short.
+    fn grow(&mut self) {
+        if self.run.settings.merge == Merge::Auto && self.ticks < clock::ticks_in(STEP_NANOS) {
+            let most = STEP_BYTES_MAX / size_of::<P::Item>().max(1);
+            let most = (most as u64).clamp(1, STEP_POSITIONS_MAX);
+            self.positions = (self.positions * 2).min(most);
+        }
+    }
+
+    /// Whether there is another step, and it is expected to take longer than handing it to a worker.
+    pub(super) fn is_worth_handing_over(&self) -> bool {
+        self.pipeline.is_some() && self.ticks > clock::ticks_in(HANDED_OVER_NANOS_MIN)
+    }
+}
+
+/// Gives the items of steps one by one, until the query is cancelled.
+pub(super) struct Given<T, E> {
+    ending: E,
+    ready: vec::IntoIter<T>,
+    is_over: bool,
+}
+
+impl<T, E: Control> Given<T, E> {
+    pub(super) fn new(ending: E) -> Self {
+        Self {
+            ending,
+            ready: Vec::new().into_iter(),
+            is_over: false,
+        }
+    }
+
+    /// The next item; `more` gives the next step's.
+    #[inline]
+    pub(super) fn next(&mut self, more: impl FnOnce() -> Option<Vec<T>>) -> Option<E::Output<T>> {
+        if self.ending.end() > 0
+            && let Some(item) = self.ready.next()
+        {
+            return Some(E::complete(item));
+        }
+        self.next_step(more)
+    }
+
+    #[cold]
+    fn next_step(&mut self, more: impl FnOnce() -> Option<Vec<T>>) -> Option<E::Output<T>> {
+        // Over also when it panics.
+        if mem::replace(&mut self.is_over, true) {
+            return None;
+        }
+        // Empty unless the query is cancelled.
+        self.ready = Vec::new().into_iter();
+        let items = more();
+        if self.ending.end() == 0 {
+            return Some(self.ending.conclude(None));
+        }
+        self.ready = items?.into_iter();
+        self.is_over = false;
+        self.ready.next().map(E::complete)
+    }
+}
+
+impl<T, E> Given<T, E> {
+    /// As fields of who has it.
+    pub(super) fn debug(&self, fields: &mut fmt::DebugStruct<'_, '_>) -> fmt::Result {
+        fields
+            .field("ready", &self.ready.len())
+            .field("is_over", &self.is_over)
+            .finish_non_exhaustive()
+    }
+}
+
+fn runners<E>(run: &Run<'_, E>) -> u64 {
+    let workers = || match run.settings.runtime {
+        Some(runtime) => runtime.workers(),
+        None => current::with_runtime(|runtime| runtime.idle.limit()),
+    };
+    run.settings.degree.unwrap_or_else(workers) as u64
+}
+
+const STEP_POSITIONS_FIRST: u64 = 64;
+const STEP_POSITIONS_MAX: u64 = 1 << 16;
+/// Shorter steps are made longer.
+const STEP_NANOS: u64 = 2_000_000;
+/// Most memory for the items of a step, if each position gives one.
+const STEP_BYTES_MAX: usize = 4 << 20;
+/// A shorter step is made sooner by who needs it than by a worker that is told.
+const HANDED_OVER_NANOS_MIN: u64 = 50_000;
