@@ -13,7 +13,7 @@ use crate::channel::WhenFull;
 use crate::channel::error::{CloseReason, RecvError, SendError, TryRecvError, TrySendError};
 use crate::channel::future::EndFuture;
 use crate::channel::line::Line;
-use crate::channel::state::{Debts, Sending, State, Until};
+use crate::channel::state::{Debts, Offered, Sending, State, Taken, Until};
 use crate::channel::thread;
 use crate::channel::wait_list::Ticket;
 use crate::sync::{Padded, ShortLock};
@@ -75,21 +75,22 @@ impl<T> Shared<T> {
 
     /// A step that has nothing to settle, the common one.
     #[inline]
-    fn offer_quietly(&self, item: T) -> Result<(), T> {
+    fn offer_quietly(&self, item: T) -> Offered<T> {
         self.state.lock().offer_quietly(item)
     }
 
     /// A step that has nothing to settle, the common one.
     #[inline]
-    fn take_quietly(&self) -> Option<T> {
+    fn take_quietly(&self) -> Taken<T> {
         self.state.lock().take_quietly()
     }
 
     #[inline]
     pub(super) fn try_send(&self, item: T) -> Result<(), TrySendError<T>> {
         match self.offer_quietly(item) {
-            Ok(()) => Ok(()),
-            Err(item) => self.try_send_later(item),
+            Offered::In => Ok(()),
+            Offered::Full(item) => Err(TrySendError::Full(item)),
+            Offered::Not(item) => self.try_send_later(item),
         }
     }
 
@@ -131,8 +132,8 @@ impl<T> Shared<T> {
     ) -> Poll<Result<(), SendError<T>>> {
         if let Some(item) = sending.item.take() {
             match self.offer_quietly(item) {
-                Ok(()) => return Poll::Ready(Ok(())),
-                Err(item) => sending.item = Some(item),
+                Offered::In => return Poll::Ready(Ok(())),
+                Offered::Full(item) | Offered::Not(item) => sending.item = Some(item),
             }
         }
         self.poll_send_later(sending, cx)
@@ -164,8 +165,9 @@ impl<T> Shared<T> {
     #[inline]
     pub(super) fn try_recv(&self) -> Result<T, TryRecvError> {
         match self.take_quietly() {
-            Some(item) => Ok(item),
-            None => self.try_recv_later(),
+            Taken::Item(item) => Ok(item),
+            Taken::Empty => Err(TryRecvError::Empty),
+            Taken::Not => self.try_recv_later(),
         }
     }
 
@@ -195,7 +197,7 @@ impl<T> Shared<T> {
         cx: &Context<'_>,
     ) -> Poll<Result<T, RecvError>> {
         if place.is_none()
-            && let Some(item) = self.take_quietly()
+            && let Taken::Item(item) = self.take_quietly()
         {
             return Poll::Ready(Ok(item));
         }

@@ -17,6 +17,11 @@
 //! served, and `settle` tells the next. So nobody sleeps beside an item, and beside room only while another
 //! one is on its way to it.
 //!
+//! A step that cannot break this is quiet and settles nothing: `settle` leaves behind whether an item that goes
+//! in is one, and down to how many items one that is taken is. Both only depend on who waits, who was told and
+//! whether the channel is open, and none of these changes without a `settle`. A step that finds an open channel
+//! full or empty and changes nothing is quiet too.
+//!
 //! Not here: the lock, and the waking itself, which happens after it is given back (`shared.rs`).
 
 use crate::channel::WhenFull;
@@ -58,6 +63,26 @@ pub(super) struct Debts<T> {
     stale: Option<Waker>,
     /// An item that fell out of the full channel.
     dropped: Option<T>,
+}
+
+/// What became of a quiet offer.
+#[derive(Debug)]
+pub(super) enum Offered<T> {
+    In,
+    /// There is no room, and nobody to tell.
+    Full(T),
+    /// It takes a whole step.
+    Not(T),
+}
+
+/// What became of a quiet look for an item.
+#[derive(Debug)]
+pub(super) enum Taken<T> {
+    Item(T),
+    /// There is none yet, and nobody to tell.
+    Empty,
+    /// It takes a whole step.
+    Not,
 }
 
 /// A send on its way.
@@ -118,26 +143,32 @@ impl<T> State<T> {
         self.line.first().or_else(|| self.senders.first_data())
     }
 
-    /// As [`offer`](Self::offer), only where nothing else is to be done: there is room, and nobody waits to
-    /// receive.
+    /// As [`offer`](Self::offer), only where nothing else is to be done: nobody waits to receive, and the item
+    /// goes in or comes back.
     #[inline]
-    pub(super) fn offer_quietly(&mut self, item: T) -> Result<(), T> {
-        if self.offers_are_quiet && self.line.len() < self.capacity {
+    pub(super) fn offer_quietly(&mut self, item: T) -> Offered<T> {
+        if !self.offers_are_quiet {
+            Offered::Not(item)
+        } else if self.line.len() < self.capacity {
             self.line.push(item);
-            Ok(())
+            Offered::In
+        } else if self.when_full == WhenFull::Wait && self.capacity > 0 {
+            Offered::Full(item)
         } else {
-            Err(item)
+            Offered::Not(item)
         }
     }
 
     /// As [`take`](Self::take), only where nothing else is to be done: there is an item, and nobody who waits
-    /// is to be told that it is gone.
+    /// is to be told that it is gone; or there is none, in an open channel.
     #[inline]
-    pub(super) fn take_quietly(&mut self) -> Option<T> {
+    pub(super) fn take_quietly(&mut self) -> Taken<T> {
         if self.line.len() > self.takes_are_quiet_above {
-            self.line.pop_first()
+            self.line.pop_first().map_or(Taken::Not, Taken::Item)
+        } else if self.line.len() == 0 && self.offers_are_quiet && self.capacity > 0 {
+            Taken::Empty
         } else {
-            None
+            Taken::Not
         }
     }
 

@@ -1,13 +1,14 @@
 //! Channels: sending, receiving, giving up and closing, for each kind.
 //!
-//! Threads: two or three, each with an end. Operations: the blocking forms, which are the futures driven by a
-//! parker; futures that are polled once and dropped; closing by hand and by dropping.
+//! Threads: two or three, each with an end. Operations: the blocking forms, for one item and for many, which are
+//! the futures driven by a parker; futures that are polled once and dropped; closing by hand and by dropping.
 //! Property: each item is received once, or comes back to its sender, or is dropped with the channel; those
 //! of one sender in order. Nobody sleeps beside an item or beside room: that would be a deadlock here.
 
 use super::check;
 use crate::channel::{self, Receiver, SendError, Sender, TryRecvError, TrySendError};
 use loom::thread;
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
@@ -121,6 +122,72 @@ fn a_sender_that_gets_room_tells_the_next() {
         }
         // Kept until here, because dropping it would be one more step that tells who waits.
         drop(sender);
+    });
+}
+
+/// One thread sends two items together into a channel that holds one, another receives them as they come.
+#[test]
+fn many_pass_in_order_through_little_room() {
+    check(|| {
+        let (sender, receiver) = channel::bounded(1);
+        let producer = thread::spawn(move || {
+            let mut items = VecDeque::from([1, 2]);
+            assert_eq!(sender.send_many(&mut items), Ok(()));
+            assert!(items.is_empty());
+        });
+        let mut received = Vec::new();
+        while receiver.recv_many(&mut received, 2).is_ok() {}
+        assert_eq!(received, [1, 2]);
+        producer.join().unwrap();
+    });
+}
+
+/// A receive of many takes all the room that two senders wait for; both hear of it, though one step made it.
+#[test]
+fn a_receive_of_many_tells_every_sender_that_waits() {
+    check(|| {
+        let (sender, receiver) = channel::bounded(2);
+        (0..2).for_each(|_| sender.send(0).unwrap());
+        let producers = [sender.clone(), sender.clone()]
+            .map(|sender| thread::spawn(move || sender.send(1).unwrap()));
+        let mut received = Vec::new();
+        assert!(receiver.recv_many(&mut received, 2).is_ok());
+        for producer in producers {
+            producer.join().unwrap();
+        }
+        assert_eq!(received, [0, 0]);
+        // Kept until here, because dropping it would be one more step that tells who waits.
+        drop(sender);
+    });
+}
+
+/// A receive of many that is given up takes nothing; what it was told of goes to the other.
+#[test]
+fn a_receive_of_many_that_is_given_up_takes_nothing() {
+    check(|| {
+        let (sender, receiver) = channel::bounded(2);
+        let fickle = receiver.clone();
+        let steady = thread::spawn(move || {
+            let mut items = Vec::new();
+            (receiver.recv_many(&mut items, 2), items)
+        });
+        let given_up = thread::spawn(move || {
+            let mut items = Vec::new();
+            let result = poll_once(fickle.recv_many_async(&mut items, 2));
+            (result, items, fickle)
+        });
+        sender.send(1).unwrap();
+        // The end is kept, because dropping it would be one more step that tells who waits.
+        let (result, items, kept) = given_up.join().unwrap();
+        if result.is_some() {
+            assert_eq!(items, [1]);
+            drop(sender);
+            assert!(steady.join().unwrap().0.is_err());
+        } else {
+            assert!(items.is_empty());
+            assert_eq!(steady.join().unwrap(), (Ok(1), vec![1]));
+        }
+        drop(kept);
     });
 }
 
