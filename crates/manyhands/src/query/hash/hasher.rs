@@ -35,9 +35,11 @@ impl Secret {
         }
     }
 
+    /// A hash whose bits may be used apart from each other: once more mixed than those for the standard
+    /// library's maps, which use few.
     #[inline]
     pub(crate) fn hash<K: Hash>(self, key: &K) -> u32 {
-        (self.hash_one(key) >> 32) as u32
+        (fold(self.hash_one(key), self.factor) >> 32) as u32
     }
 }
 
@@ -134,13 +136,24 @@ impl Hasher for Folding {
 mod tests {
     use super::Secret;
     use std::collections::HashSet;
-    use std::hash::Hash;
+    use std::hash::{BuildHasher, Hash};
 
-    /// Ten thousand keys have about as many hashes, and use every part and every low bit alike.
+    /// Ten thousand keys have about as many hashes, and use every part and every low bit alike. The
+    /// standard library's maps find room for them by the low bits of theirs.
     fn check_once<K: Hash>(keys: impl Iterator<Item = K>) {
         let secret = Secret::new();
-        let hashes: Vec<u32> = keys.take(10_000).map(|key| secret.hash(&key)).collect();
+        let keys: Vec<K> = keys.take(10_000).collect();
+        let mut places: Vec<_> = keys
+            .iter()
+            .map(|key| secret.hash_one(key) % (1 << 14))
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        assert!(places.len() > 5_000, "{} places", places.len());
+        let hashes: Vec<u32> = keys.iter().map(|key| secret.hash(key)).collect();
         assert!(hashes.iter().collect::<HashSet<_>>().len() > 9_980);
+        let slots = hashes.iter().map(|hash| (hash >> 24, hash % 128));
+        assert!(slots.collect::<HashSet<_>>().len() > 8_000);
         for shift in [0, 8, 16, 24] {
             let mut counts = [0; 256];
             for hash in &hashes {
