@@ -6,6 +6,7 @@ use manyhands::query::{self, prelude::*};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, proptest};
 use proptest::test_runner::FileFailurePersistence;
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 /// A key and the item's number.
@@ -338,17 +339,30 @@ fn p50_p51_many_items_with_few_and_many_keys_keep_every_promise() {
                 let mut sorted = items.clone();
                 sorted.sort_by_key(|item| item.0);
                 assert!(found == sorted, "sorted by {keys} keys, {setting:?}");
-                for count in [1, 100, 3_000] {
-                    let found = query().order_by(|item| item.0).take(count).to_vec();
-                    assert!(found == sorted[..count], "{count} first, {setting:?}");
-                    let found = query().filter(|_| true).order_by_descending(|item| item.0);
-                    let mut sorted = items.clone();
-                    sorted.sort_by_key(|item| std::cmp::Reverse(item.0));
-                    assert!(
-                        found.take(count).to_vec() == sorted[..count],
-                        "{count} last, {setting:?}"
-                    );
-                }
+            }
+        }
+    });
+}
+
+#[test]
+fn the_first_items_of_a_sort_are_those_of_all_items_sorted() {
+    within_limit(|| {
+        let items: Vec<(u64, u64)> = (0..20_000).map(|n| (n * 7_919 % 5_003, n)).collect();
+        let mut sorted = items.clone();
+        sorted.sort_by_key(|item| item.0);
+        let mut reversed = items.clone();
+        reversed.sort_by_key(|item| Reverse(item.0));
+        for setting in few_settings() {
+            let query = || setting.set(items.par_query()).copied();
+            assert_eq!(query().order_by(|item| item.0).to_vec(), sorted);
+            for count in [0, 1, 100, 3_000, 20_000] {
+                let first = query().order_by(|item| item.0).take(count);
+                assert!(first.to_vec() == sorted[..count], "{count}, {setting:?}");
+                let items = query().filter(|_| true);
+                let last = items.order_by_descending(|item| item.0).take(count);
+                assert!(last.to_vec() == reversed[..count], "{count}, {setting:?}");
+                let compared = query().order_with(|a, b| a.0.cmp(&b.0)).take(count);
+                assert!(compared.to_vec() == sorted[..count], "{count}, {setting:?}");
             }
         }
     });
