@@ -1,8 +1,8 @@
 //! Sockets: what a round trip over a loopback TCP connection costs in time and CPU time.
 //!
 //! Server and clients are tasks of one pool, one of each for a connection; a client sends 64 bytes and waits
-//! until they come back, again and again. manyhands uses tokio's sockets, which are watched by its one thread
-//! for them, beside the workers; tokio's workers watch them themselves, and so do those of smol's parts. Every
+//! until they come back, again and again. manyhands uses tokio's sockets, which an
+//! idle worker watches; tokio's workers watch them themselves as well, and so do those of smol's parts. Every
 //! measurement has a fresh process.
 
 mod compare;

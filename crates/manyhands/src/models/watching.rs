@@ -138,7 +138,8 @@ impl Place {
         if self.is_over.load(Ordering::SeqCst) {
             return Poll::Ready(true);
         }
-        if self.is_wanted.load(Ordering::SeqCst) {
+        // SeqCst, both: as above.
+        if self.is_wanted.load(Ordering::SeqCst) || self.is_taken.load(Ordering::SeqCst) {
             return Poll::Ready(false);
         }
         Poll::Pending

@@ -18,8 +18,8 @@
 //! # No wake is lost
 //! A sleeper polls its parker each time tokio polls the future it waits for, first of all when it has come: so a
 //! wake before that is found, and a later one goes through the waker, which makes tokio poll again.
-//! D1: who takes the place sets `is_taken`, then looks for the thread's waker; the thread leaves its waker
-//! there, then looks at `is_wanted`. Both SeqCst or under the lock: one of them finds the other.
+//! D1: who takes the place sets `is_taken`, then looks whether the thread is watching; the thread says that it
+//! is, then looks at `is_taken` and `is_wanted`. All SeqCst: one of them finds the other.
 //! D2: a sleeper sets `alarm`, then looks how long the thread sleeps; the thread says how long it will sleep,
 //! then looks at `alarm`. All SeqCst, as above.
 
@@ -163,7 +163,9 @@ impl Driver {
         *lock(&this.waker) = Some(context.waker().clone());
         // SeqCst, both: D1.
         this.is_watching.store(true, Ordering::SeqCst);
-        if this.is_wanted.load(Ordering::SeqCst) && !self.has_tasks() {
+        let is_wanted =
+            this.is_wanted.load(Ordering::SeqCst) || self.is_taken.load(Ordering::SeqCst);
+        if is_wanted && !self.has_tasks() {
             Poll::Ready(())
         } else {
             Poll::Pending

@@ -6,14 +6,17 @@
 //! - [`Builder::tokio`](crate::Builder::tokio): all tasks of a runtime have it around them.
 //! - [`compat`]: one future has it around it, whichever thread polls it.
 //!
-//! Tasks are still polled by this library's workers; tokio only tells them when to go on. One thread of the
-//! process does that, [`handle`]'s. It starts when it is first asked for, and sleeps while nothing happens.
+//! Tasks are still polled by this library's workers; tokio only tells them when to go on. A worker of a runtime
+//! built with `tokio` that has nothing to do waits for sockets itself. Where none does, one thread of the process
+//! stands in, [`handle`]'s. It starts when it is first asked for, and sleeps while it is not needed; when all
+//! workers compute, it may take a millisecond, at most about ten, until it is there.
 //!
 //! Which parts of tokio there are, such as `net` and `time`, is up to the program's own dependency on it.
 //!
 //! # What goes elsewhere
 //! - `tokio::spawn` spawns on tokio's one thread, not on the pool. Use [`task::spawn`](crate::task::spawn), and
-//!   keep long work away from there: all sockets wait for it.
+//!   keep long work away from there: all sockets wait for it. While there are such tasks, that thread waits for
+//!   sockets, and the workers do not.
 //! - `tokio::task::spawn_blocking`, and what is built on it, such as `tokio::fs` and the lookup of names, uses
 //!   tokio's own pool of threads. [`task::run`](crate::task::run) uses this one.
 //! - `tokio::task::spawn_local` and `block_in_place` panic, because no task here is one of tokio's.
