@@ -18,6 +18,8 @@ mod loops;
 mod oracle;
 #[path = "stress/program.rs"]
 mod program;
+#[path = "stress/quota.rs"]
+mod quota;
 #[path = "stress/rounds.rs"]
 mod rounds;
 #[path = "stress/run.rs"]

@@ -28,7 +28,7 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
     report.line(&machine::line());
     report.line("");
     report.line(&format!(
-        "Milliseconds of CPU time in {} idle seconds after 200 ms of work.\n",
+        "Milliseconds of CPU time in {} idle seconds after 200 ms of work, and threads of the process.\n",
         window.as_secs()
     ));
     let selected = ARMS.iter().filter(|arm| {
@@ -49,6 +49,8 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
                 (*label).to_owned(),
                 format!("absent: {reason}"),
                 "·".to_owned(),
+                "·".to_owned(),
+                "·".to_owned(),
             ],
             Ok(peer) => match peer.receive() {
                 Ok(sample) => row(label, &sample),
@@ -57,6 +59,8 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
                     vec![
                         (*label).to_owned(),
                         format!("FAILED: {message}"),
+                        "·".to_owned(),
+                        "·".to_owned(),
                         "·".to_owned(),
                     ]
                 }
@@ -68,6 +72,8 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
         "".to_owned(),
         format!("first {tenth} ms"),
         "the rest".to_owned(),
+        "threads before".to_owned(),
+        "threads after".to_owned(),
     ];
     report.table(&header, &rows);
     outcome
@@ -81,6 +87,11 @@ fn ask(peer: &mut Result<Peer, String>, request: &Request) {
 }
 
 fn row(label: &str, sample: &Sample) -> Vec<String> {
-    let cells = sample.values.iter().map(|value| format!("{value:.2} ms"));
-    std::iter::once(label.to_owned()).chain(cells).collect()
+    let (times, threads) = sample.values.split_at(2);
+    let times = times.iter().map(|value| format!("{value:.2} ms"));
+    let threads = threads.iter().map(|value| format!("{value:.0}"));
+    std::iter::once(label.to_owned())
+        .chain(times)
+        .chain(threads)
+        .collect()
 }

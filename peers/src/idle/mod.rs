@@ -1,13 +1,18 @@
 //! CPU time that a pool uses while nobody asks it for anything, right after it worked.
 //!
+//! `manyhands-blocked` has slept before in 64 tasks at once, for which its pool has started threads.
+//!
 //! Each contender works for 200 ms in a process of its own and then idles; all idle at the same
 //! time, which the CPU time of a process does not notice.
 
 mod compare;
 
+use std::fs;
 use std::hint::black_box;
 use std::thread;
 use std::time::Duration;
+
+use manyhands::task;
 
 use crate::clock;
 use crate::items::{Items, Tokio};
@@ -18,8 +23,9 @@ use crate::team::Arm;
 pub(crate) use compare::compare;
 
 /// The rows of the table.
-pub(crate) const ARMS: [Arm; 9] = [
+pub(crate) const ARMS: [Arm; 10] = [
     Arm::contender("manyhands"),
+    Arm::contender("manyhands-blocked"),
     Arm::contender("rayon"),
     Arm::contender("chili"),
     Arm::contender("chili-scope-kept"),
@@ -34,6 +40,7 @@ pub(crate) const ARMS: [Arm; 9] = [
 pub(crate) fn serve(contender: &str) -> bool {
     match contender {
         "manyhands" => serve_loops::<loops::Manyhands>(),
+        "manyhands-blocked" => serve_work(block_many),
         "rayon" => serve_loops::<loops::Rayon>(),
         "chili" => serve_chili(),
         "chili-scope-kept" => serve_loops::<loops::Chili>(),
@@ -71,6 +78,16 @@ fn serve_tokio() {
     }
 }
 
+/// Tasks that sleep without a word: the pool starts threads for them, and must come back from that.
+fn block_many() {
+    let sleeps: Vec<_> = (0..SLEEPS)
+        .map(|_| task::run(|| thread::sleep(SLEEP)))
+        .collect();
+    for sleep in sleeps {
+        sleep.join().expect("a sleep does not panic");
+    }
+}
+
 fn work_loop<C: Loops>(contender: &mut C) {
     contender.for_range(LOOP_ITEMS, LOOP_GRAIN, |_| {
         black_box(loops::sha512());
@@ -82,12 +99,13 @@ fn serve_work(mut work: impl FnMut()) {
 }
 
 /// Works, idles for the window, and answers with the milliseconds of CPU time used in the window's
-/// first tenth and in the rest of it.
+/// first tenth and in the rest of it, and with the number of threads before and after the window.
 fn answer(request: &Request, work: &mut impl FnMut()) -> Sample {
     let start = clock::now();
     while start.elapsed() < WORK {
         work();
     }
+    let threads = threads();
     let before = clock::process_cpu();
     thread::sleep(request.window / 10);
     let first = clock::process_cpu();
@@ -96,8 +114,18 @@ fn answer(request: &Request, work: &mut impl FnMut()) -> Sample {
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
     Sample {
         checksum: 0,
-        values: vec![millis(first - before), millis(last - first)],
+        values: vec![
+            millis(first - before),
+            millis(last - first),
+            threads,
+            self::threads(),
+        ],
     }
+}
+
+/// Threads of this process; not a number where the system does not tell.
+fn threads() -> f64 {
+    fs::read_dir("/proc/self/task").map_or(f64::NAN, |threads| threads.count() as f64)
 }
 
 const WORK: Duration = Duration::from_millis(200);
@@ -105,3 +133,5 @@ const WORK: Duration = Duration::from_millis(200);
 const LOOP_ITEMS: usize = 10_000;
 const LOOP_GRAIN: usize = 64;
 const TASKS: usize = 1_000;
+const SLEEPS: usize = 64;
+const SLEEP: Duration = Duration::from_millis(50);

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 #[test]
 #[cfg_attr(miri, ignore = "the pipes are the system's")]
-fn bodies_that_block_all_end_and_leave_a_pool_of_its_size() {
+pub(crate) fn bodies_that_block_all_end_and_leave_a_pool_of_its_size() {
     let name = "chaos::bodies_that_block_all_end_and_leave_a_pool_of_its_size";
     let watchdog = Watchdog::new();
     for seed in Rounds::of(1) {
