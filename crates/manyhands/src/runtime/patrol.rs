@@ -180,6 +180,9 @@ impl Patrol {
             };
             match watch.look(look, patience, || seat.activity()) {
                 Finding::Blocked => {
+                    if !seat.found_blocked.is_set() {
+                        shared.note_blocking_kind(seat);
+                    }
                     tally.newly_blocked += usize::from(shared.idle.mark(&seat.found_blocked));
                     continue;
                 }
