@@ -65,6 +65,49 @@ impl<T: Linked> Run<T> {
         self.first = link.load(Ordering::Relaxed);
         self.len -= 1;
     }
+
+    /// Moves the tasks for which `goes_last` holds behind the others. Both keep their order.
+    ///
+    /// # Safety
+    /// The run is fresh from [`TaskQueue::take`].
+    #[cfg(not(loom))]
+    pub(crate) unsafe fn move_back(&mut self, goes_last: impl Fn(&T) -> bool) {
+        let mut parts: [Option<(*mut T, *mut T)>; 2] = [None; 2];
+        let mut task = self.first;
+        for _ in 0..self.len {
+            // SAFETY: every task of a fresh run is valid, and ours.
+            let part = &mut parts[usize::from(goes_last(unsafe { &*task }))];
+            // SAFETY: as above.
+            let link = unsafe { T::link(task) };
+            // Relaxed: `take` has read this very value with Acquire, but the last one, which is not followed.
+            let next = link.load(Ordering::Relaxed);
+            if let Some((_, last)) = part {
+                // SAFETY: as above.
+                unsafe { Self::put_behind(*last, task) };
+                *last = task;
+            } else {
+                *part = Some((task, task));
+            }
+            task = next;
+        }
+        if let [Some((first, end)), Some((start, last))] = parts {
+            // SAFETY: as above.
+            unsafe { Self::put_behind(end, start) };
+            (self.first, self.last) = (first, last);
+        }
+    }
+
+    /// Makes `task` the one after `before`.
+    ///
+    /// # Safety
+    /// `before` is valid and ours.
+    #[cfg(not(loom))]
+    unsafe fn put_behind(before: *mut T, task: *mut T) {
+        // SAFETY: valid by the caller's promise.
+        let link = unsafe { T::link(before) };
+        // Relaxed: ours; published by whoever queues it.
+        link.store(task, Ordering::Relaxed);
+    }
 }
 
 /// What a pusher found.
@@ -345,6 +388,28 @@ mod tests {
             (take(&from), take(&from), take(&from)),
             (Some(3), Some(4), None)
         );
+    }
+
+    #[test]
+    fn some_of_a_run_go_behind_the_others_and_all_keep_their_order() {
+        const COUNT: usize = 5;
+        for chosen in 0..1_usize << COUNT {
+            let goes_last = |value: usize| chosen >> value & 1 != 0;
+            let (from, to) = (TaskQueue::new(), TaskQueue::new());
+            // The last one of the run has a link to what stays behind.
+            (0..=COUNT).for_each(|value| push(&from, value));
+            let mut run = from.take(COUNT).unwrap();
+            // SAFETY: fresh from `take`.
+            unsafe { run.move_back(|node| goes_last(node.value)) };
+            assert_eq!(run.len, COUNT);
+            // SAFETY: taken from a queue of this type; only the links were touched.
+            unsafe { to.append(run) };
+            let mut expected: Vec<usize> = (0..COUNT).collect();
+            expected.sort_by_key(|&value| goes_last(value));
+            let taken: Vec<usize> = std::iter::from_fn(|| take(&to)).collect();
+            assert_eq!(taken, expected);
+            assert_eq!((take(&from), take(&from)), (Some(COUNT), None));
+        }
     }
 
     #[test]

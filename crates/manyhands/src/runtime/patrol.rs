@@ -210,6 +210,7 @@ impl Patrol {
         {
             let watch = self.watches.entry(seat.number).or_default();
             if watch.is_to_be_replaced(at, others_run, processor_load::all_are_taken) {
+                shared.note_blocking_kind(seat);
                 tally.newly_blocked += usize::from(shared.idle.mark(&seat.found_blocked));
             } else {
                 tally.undecided += 1;

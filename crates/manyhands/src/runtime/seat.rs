@@ -16,7 +16,7 @@
 //!
 //! Unsafe: `Sync` by hand, because of the occupant's cells.
 
-use crate::job::{ExecutionId, Job, SeatNumber};
+use crate::job::{ExecutionId, Job, JobKind, SeatNumber};
 use crate::probe::SeatCounters;
 use crate::queue::{Deque, TaskQueue};
 use crate::runtime::Shared;
@@ -71,6 +71,8 @@ pub(crate) struct Seat {
     pub(crate) found_blocked: Mark,
     /// Where the task was spawned that the occupant runs, or null.
     task: AtomicPtr<Location<'static>>,
+    /// The kind of job that the occupant runs, or null.
+    kind: AtomicPtr<JobKind>,
     /// Occupant: has had tasks that only it may run.
     pub(crate) hosts_tasks: Cell<bool>,
     /// Occupant: has said that it is blocked, and how often.
@@ -151,6 +153,7 @@ impl Seat {
             occupant: AtomicU32::new(Occupant::None as u32),
             found_blocked: Mark::new(),
             task: AtomicPtr::new(ptr::null_mut()),
+            kind: AtomicPtr::new(ptr::null_mut()),
             hosts_tasks: Cell::new(false),
             times_away: Cell::new(0),
             open_depth: Cell::new(0),
@@ -370,6 +373,19 @@ impl Seat {
         let location = self.task.load(Ordering::Relaxed);
         // SAFETY: null, or stored by `set_task` from a reference that lives for ever.
         unsafe { location.as_ref() }
+    }
+
+    /// Occupant: says of what kind the job is that it runs; null if it runs none.
+    #[inline]
+    pub(crate) fn set_kind(&self, kind: *const JobKind) {
+        // Relaxed: a hint; kinds are only compared.
+        self.kind.store(kind.cast_mut(), Ordering::Relaxed);
+    }
+
+    /// The kind of job that the occupant runs, or null.
+    pub(crate) fn kind(&self) -> *const JobKind {
+        // Relaxed: as above.
+        self.kind.load(Ordering::Relaxed)
     }
 
     /// Monitor: the processor time of the occupant's thread.

@@ -4,7 +4,7 @@
 //!
 //! Unsafe: seats are kept as pointers to leaked memory; queues take jobs by pointer.
 
-use crate::job::{Action, Home, Job};
+use crate::job::{Action, Home, Job, JobKind};
 use crate::probe::{Ring, SharedCounter};
 use crate::queue::TaskQueue;
 use crate::runtime::LongJob;
@@ -41,6 +41,8 @@ pub(crate) struct Shared {
     guests_end: AtomicUsize,
     /// How long a woken worker takes to run, in ticks, smoothed.
     wake_latency: AtomicU64,
+    /// The kind of job that blocked its thread last, or null.
+    blocking_kind: AtomicPtr<JobKind>,
     monitor: Monitor,
     /// What time it is.
     pub(crate) clock: Clock,
@@ -84,6 +86,7 @@ impl Shared {
             guests: [const { AtomicU64::new(0) }; GUESTS_MAX / 64],
             guests_end: AtomicUsize::new(0),
             wake_latency: AtomicU64::new(clock::ticks_in(WAKE_NANOS_FIRST)),
+            blocking_kind: AtomicPtr::new(ptr::null_mut()),
             monitor: Monitor::new(),
             clock,
             outside_timers: Timers::take(),
@@ -264,6 +267,23 @@ impl Shared {
         // Relaxed: advice.
         self.wake_latency
             .store(before - before / 8 + ticks / 8, Ordering::Relaxed);
+    }
+
+    /// Whoever runs on `seat` is blocked, or about to be, by what it runs.
+    pub(super) fn note_blocking_kind(&self, seat: &Seat) {
+        let kind = seat.kind().cast_mut();
+        if !kind.is_null() {
+            // Relaxed: a hint; kinds are only compared.
+            self.blocking_kind.store(kind, Ordering::Relaxed);
+        }
+    }
+
+    /// The kind of job that blocked its thread last, while any thread is blocked.
+    pub(crate) fn blocking_kind(&self) -> Option<*const JobKind> {
+        let census = self.idle.census();
+        // Relaxed: as above.
+        let kind = self.blocking_kind.load(Ordering::Relaxed).cast_const();
+        (census.blocked + census.found_blocked > 0 && !kind.is_null()).then_some(kind)
     }
 
     /// Makes sure that the monitor watches.

@@ -175,6 +175,8 @@ impl Away {
             seat.set_occupant(Occupant::Waiting);
             seat.is_not_blocked();
             if let Some(shared) = seat.runtime_or_none() {
+                // Before it counts as blocked: whoever comes in its place looks at this.
+                shared.note_blocking_kind(seat);
                 shared.idle.begin(Activity::Blocked);
                 shared.hand_over();
                 shared.arm_monitor();

@@ -9,7 +9,7 @@
 //!
 //! Unsafe: jobs are performed by pointer.
 
-use crate::job::{Action, Job};
+use crate::job::{Action, Job, JobKind};
 use crate::queue::TaskQueue;
 use crate::runtime::idle::Activity;
 use crate::runtime::open::Pin;
@@ -18,6 +18,7 @@ use crate::runtime::timers::Lookout;
 use crate::runtime::{Priority, Shared};
 use crate::sync::atomic::Ordering;
 use crate::sync::{Vacancy, clock, spin_loop};
+use std::ptr;
 use std::time::{Duration, Instant};
 
 /// Something to run, in the worker's hands.
@@ -27,6 +28,17 @@ pub(crate) enum Found {
     Job(*mut Job),
     /// A place in the open call of another seat.
     Call(Pin<'static>, &'static Seat),
+}
+
+impl Found {
+    /// The kind of job; null for a call.
+    fn kind(&self) -> *const JobKind {
+        match self {
+            // SAFETY: in the worker's hands, so it is valid.
+            Self::Job(job) => unsafe { (**job).kind() },
+            Self::Call(..) => ptr::null(),
+        }
+    }
 }
 
 /// Why a worker's life has ended.
@@ -91,6 +103,8 @@ pub(crate) fn run(shared: &Shared, seat: &'static Seat, index: usize) -> End {
 /// Runs what was found, as an execution of `seat`.
 pub(crate) fn perform(seat: &Seat, found: Found) {
     let outer_task = seat.task();
+    let outer_kind = seat.kind();
+    seat.set_kind(found.kind());
     let execution = seat.begin_execution();
     match found {
         Found::Job(job) => {
@@ -108,6 +122,7 @@ pub(crate) fn perform(seat: &Seat, found: Found) {
     }
     seat.counters.finished.bump();
     seat.set_task(outer_task);
+    seat.set_kind(outer_kind);
     seat.is_not_blocked();
 }
 
@@ -203,7 +218,8 @@ fn find_elsewhere(shared: &Shared, seat: &'static Seat, tasks_max: usize) -> Opt
 }
 
 /// Takes a run of up to `max` tasks from outside or from `other`; keeps the first in hand and the rest as its
-/// own.
+/// own. While threads are blocked, those of the kind that blocked come last: each costs another thread, and
+/// what does not block need not wait for all of these.
 fn take_tasks(
     shared: &Shared,
     seat: &'static Seat,
@@ -214,6 +230,12 @@ fn take_tasks(
     let mut run = queue.take(max)?;
     if other.is_some() {
         seat.counters.stolen.bump();
+    }
+    if run.len > 1
+        && let Some(blocking) = shared.blocking_kind()
+    {
+        // SAFETY: the run is fresh from `take`.
+        unsafe { run.move_back(|job| job.kind() == blocking) };
     }
     let first = run.first;
     if run.len > 1 {

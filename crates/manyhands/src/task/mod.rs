@@ -6,6 +6,9 @@
 //! first. So that no source can starve another, every 61st time a worker looks for work it looks at the
 //! tasks from outside first, and as often at what other workers have.
 //!
+//! While a thread is blocked, a worker that takes several tasks together runs those of other types before
+//! those of the type of closure or future that blocked, of which each may cost another thread.
+//!
 //! # Waiting
 //! A future that waits is no thread that waits: its worker goes on with other tasks. Waiting by
 //! [`JoinHandle::join`] or [`block_on`] does block the thread; the pool is told and runs another worker in

@@ -63,6 +63,44 @@ fn a_crowd_that_says_it_blocks_is_met_by_as_many_threads() {
 }
 
 #[test]
+fn what_does_not_block_is_run_before_the_rest_of_a_crowd_that_does() {
+    for told in [false, true] {
+        // Far fewer threads than would block.
+        let runtime = Runtime::builder().workers(1).max_threads(4).build();
+        on(runtime.unwrap(), move |runtime| {
+            let _entered = runtime.enter();
+            let all_are_queued = Arc::new(AtomicBool::new(false));
+            let seen = Arc::clone(&all_are_queued);
+            // Computes, so that nobody takes its place.
+            let first = task::run(move || {
+                while !seen.load(Ordering::SeqCst) {
+                    std::hint::spin_loop();
+                }
+            });
+            let gate = Arc::new(Mutex::new(()));
+            let closed = gate.lock().unwrap();
+            let crowd: Vec<_> = (0..20)
+                .map(|_| {
+                    let gate = Arc::clone(&gate);
+                    let wait = move || drop(gate.lock().unwrap());
+                    task::run(move || if told { task::blocking(wait) } else { wait() })
+                })
+                .collect();
+            let (ran, has_run) = mpsc::channel();
+            let other = task::run(move || ran.send(()).unwrap());
+            all_are_queued.store(true, Ordering::SeqCst);
+            receive(&has_run);
+            drop(closed);
+            for task in crowd {
+                task.join().unwrap();
+            }
+            first.join().unwrap();
+            other.join().unwrap();
+        });
+    }
+}
+
+#[test]
 fn who_says_that_it_blocks_is_counted_once_and_until_it_returns() {
     on_runtime(1, |runtime| {
         let result = runtime.install(|| {
