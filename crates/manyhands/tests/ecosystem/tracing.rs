@@ -161,10 +161,12 @@ fn a_stall_is_an_error_that_says_who_waits() {
             task.join().unwrap();
         }
         let told = told_with("runtime", "stalled");
-        let reasons: Vec<_> = told
+        let mut reasons: Vec<_> = told
             .iter()
             .filter_map(|told| told.fields.get("reason"))
             .collect();
+        // A thread that is kept from running may look, for a moment, as if it went on.
+        reasons.dedup();
         assert_eq!(reasons, ["Warmup", "FoundBlocked", "LimitReached"]);
     });
 }

@@ -115,6 +115,10 @@ fn p22_without_the_option_the_current_runtime_is_used() {
 
 #[test]
 fn p22_without_any_runtime_the_default_one_is_used() {
+    if std::thread::available_parallelism().unwrap().get() == 1 {
+        // The default runtime has one place then, and the caller takes it.
+        return;
+    }
     check_takes_part("manyhands-", "first", |body| {
         parallel::for_range(0..200, |_| body());
     });
