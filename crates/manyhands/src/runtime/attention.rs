@@ -5,6 +5,9 @@
 //! must not run on top of the owner's frames; a helper that found the call itself can, and comes back when
 //! the tasks are done. So on a busy pool a loop shrinks, down to its caller.
 //!
+//! It leaves for nothing, too, when more threads run than should: when one that was blocked has come back while
+//! another stood in for it.
+//!
 //! One helper at a time goes: it counts as searching until it is back where it looks for work, and nobody
 //! else goes for what it may find.
 //!
@@ -43,16 +46,18 @@ impl Attention {
         })
     }
 
-    /// Looks around. If there is something to do, the helper must go and look for work at once.
+    /// Looks around. If there is something to do, or one too many runs, the helper must go and look for work at
+    /// once.
     ///
     /// # Cost
-    /// Three loads of lines that change with the tasks only, and one of another seat's.
+    /// Four loads of lines that change with the tasks and the number of threads only, and one of another seat's.
     pub(crate) fn is_wanted(&mut self) -> bool {
         let seat = self.seat;
         let shared = seat.runtime();
         // What only this worker may run cannot be left to one who searches.
         self.is_wanted = !seat.local.is_empty()
-            || (self.has_waiting_task(shared) && !shared.idle.is_anyone_searching());
+            || ((self.has_waiting_task(shared) || shared.idle.is_overfull())
+                && !shared.idle.is_anyone_searching());
         if self.is_wanted {
             shared.idle.begin(Activity::Searching);
         }

@@ -2,13 +2,14 @@
 //!
 //! No thread may be added beyond the workers, or the monitor's would run what a helper should leave for.
 
-use crate::support::{busy_micros, on, on_runtime, wait_until};
+use crate::support::{busy_micros, holds_within, on, on_runtime, wait_until};
 use manyhands::parallel::{self, from_iter};
 use manyhands::{Runtime, Scope, scope, task};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 /// Which threads have been somewhere.
 #[derive(Default)]
@@ -134,6 +135,43 @@ fn a_task_runs_beside_a_scope_that_spawns_on_and_on() {
         wait_until("a helper", || threads.are_several());
         drop(task::run(move || stop.store(true, Ordering::Relaxed)));
         scoping.join().unwrap();
+    });
+}
+
+#[test]
+fn who_is_one_too_many_after_a_wait_leaves_the_loop() {
+    on_runtime(2, |runtime| {
+        let _entered = runtime.enter();
+        let (stop, threads) = (Arc::<AtomicBool>::default(), Arc::<Threads>::default());
+        let (open, gate) = mpsc::channel::<()>();
+        let looping = task::run({
+            let (stop, threads, gate) = (
+                Arc::clone(&stop),
+                Arc::clone(&threads),
+                Mutex::new(Some(gate)),
+            );
+            move || {
+                parallel::options().for_range_with_control(0..u64::MAX, |_, control| {
+                    threads.enter();
+                    if threads.are_several() {
+                        let gate = gate.lock().unwrap().take();
+                        gate.into_iter().for_each(|gate| gate.recv().unwrap());
+                    }
+                    if stop.load(Ordering::Relaxed) && !control.should_exit() {
+                        control.stop();
+                    }
+                });
+            }
+        });
+        wait_until("one that stands in", || threads.0.lock().unwrap().len() > 2);
+        open.send(()).unwrap();
+        let has_left = holds_within(Duration::from_secs(20), || {
+            let metrics = runtime.metrics();
+            metrics.found_blocked == 0 && metrics.working <= 2
+        });
+        stop.store(true, Ordering::Relaxed);
+        looping.join().unwrap();
+        assert!(has_left, "{:?}", runtime.metrics());
     });
 }
 
