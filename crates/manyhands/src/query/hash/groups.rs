@@ -411,7 +411,7 @@ where
     }
 }
 
-/// A runner that is alone keeps a table with fewer groups to itself.
+/// A runner that is alone keeps a table with fewer groups to itself; their numbers stay far below 2³².
 const ALONE_LEN_MAX: usize = 1 << 28;
 /// A table that gathers fewer items than this in each group is not worth having first.
 const ITEMS_PER_GROUP_MIN: usize = 4;
