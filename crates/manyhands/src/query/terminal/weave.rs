@@ -160,26 +160,18 @@ fn weave<T>(mut buffers: Vec<Buffer<T>>) -> Vec<T> {
     }
     pieces.sort_unstable_by_key(|piece| piece.position);
     let mut items = whole.items;
-    for vector in buffers
-        .iter_mut()
-        .map(|buffer| &mut buffer.items)
-        .chain([&mut items])
-    {
-        // SAFETY: none of its items is the vector's any more; those that are moved below are the whole's.
+    let others = buffers.iter_mut().map(|buffer| &mut buffer.items);
+    for vector in others.chain([&mut items]) {
+        // SAFETY: none of its items is the vector's any more; they are moved to the whole below.
         unsafe { vector.set_len(0) };
     }
     let mut end = len;
     for piece in pieces.into_iter().rev() {
         end -= piece.items.len();
-        // SAFETY: there is room for `len` items, and nothing is dropped or run meanwhile. The last pieces are moved first, and those of the whole
+        let (from, to) = (piece.items.cast::<T>(), base.wrapping_add(end));
+        // SAFETY: there is room for `len` items. The last pieces are moved first, and those of the whole
         // itself are in order, so that none lies behind its place, and none is written over before.
-        unsafe {
-            ptr::copy(
-                piece.items.cast::<T>(),
-                base.wrapping_add(end),
-                piece.items.len(),
-            );
-        };
+        unsafe { ptr::copy(from, to, piece.items.len()) };
     }
     // SAFETY: all pieces together have `len` items, and fill the places from 0 on.
     unsafe { items.set_len(len) };
