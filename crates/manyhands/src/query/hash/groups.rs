@@ -411,8 +411,8 @@ where
     }
 }
 
-/// A runner that is alone keeps a table with fewer groups to itself.
-const ALONE_LEN_MAX: usize = 1 << 18;
+/// A runner that is alone keeps a table with fewer groups to itself; their numbers stay far below 2³².
+const ALONE_LEN_MAX: usize = 1 << 28;
 /// A table that gathers fewer items than this in each group is not worth having first.
 const ITEMS_PER_GROUP_MIN: usize = 4;
 /// A batch has at least so many rows,

@@ -87,17 +87,12 @@ struct KeepAll;
 struct Listed<T> {
     items: Vec<T>,
     first_run: u64,
+    last_run: u64,
     /// The other runs, each with the number of its first item here.
     more_runs: Vec<(u64, usize)>,
 }
 
 impl<T> Listed<T> {
-    fn last_run(&self) -> u64 {
-        self.more_runs
-            .last()
-            .map_or(self.first_run, |(run, _)| *run)
-    }
-
     /// Adds what came later.
     fn append(&mut self, mut other: Self) {
         let start = self.items.len();
@@ -106,6 +101,7 @@ impl<T> Listed<T> {
         self.more_runs
             .extend(runs.map(|(run, number)| (run, start + number)));
         self.items.append(&mut other.items);
+        self.last_run = other.last_run;
     }
 
     /// All items, in order.
@@ -114,6 +110,7 @@ impl<T> Listed<T> {
         if iter::once(self.first_run).chain(runs).is_sorted() {
             return self.items;
         }
+        let len = self.items.len();
         let mut runs = Vec::new();
         while let Some((run, start)) = self.more_runs.pop() {
             runs.push((run, self.items.split_off(start)));
@@ -122,7 +119,11 @@ impl<T> Listed<T> {
         // What came earlier of a run stands earlier in it.
         runs.reverse();
         runs.sort_by_key(|(run, _)| *run);
-        runs.into_iter().flat_map(|(_, items)| items).collect()
+        let mut in_order = Vec::with_capacity(len);
+        for (_, mut items) in runs {
+            in_order.append(&mut items);
+        }
+        in_order
     }
 }
 
@@ -137,13 +138,15 @@ impl<V: Send> Gather<V> for KeepAll {
         Listed {
             items,
             first_run: run,
+            last_run: run,
             more_runs: Vec::new(),
         }
     }
 
     #[inline]
     fn add(&self, group: &mut Listed<V>, value: V, run: u64, _earlier: bool) {
-        if run != group.last_run() {
+        if run != group.last_run {
+            group.last_run = run;
             group.more_runs.push((run, group.items.len()));
         }
         group.items.push(value);

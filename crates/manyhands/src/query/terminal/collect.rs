@@ -1,7 +1,8 @@
 //! Queries as collections.
 //!
-//! Items whose positions are known are written to their places in a vector of the right size. Others are
-//! put into one buffer for each run of blocks that follow each other on one runner, in the end joined.
+//! Items whose positions are known are written to their places in a vector of the right size. Others become
+//! a vector by `weave.rs`; or another collection, made in one part for each run of blocks that follow each
+//! other on one runner, in the end joined.
 //!
 //! Unsafe: finishes a vector that was written in place.
 
@@ -16,6 +17,7 @@ use crate::query::pipeline::{Breaker, Pipeline, Positional};
 use crate::query::run::{Control, Run};
 use crate::query::terminal::first_items::first_items;
 use crate::query::terminal::for_each::ForEach;
+use crate::query::terminal::weave::Weaving;
 use crate::query::{FromQuery, ParQueryMut, Query};
 use std::marker::PhantomData;
 
@@ -33,7 +35,9 @@ pub(crate) fn into_vec<P: Pipeline, E: Control>(
     if P::IS_POSITIONAL {
         return in_place(pipeline.into_positions(u64::MAX, run), run);
     }
-    fold(&mut pipeline, &IntoCollection::new(), run).map(Option::unwrap_or_default)
+    let weaving = Weaving::new();
+    pipeline.drive(u64::MAX, &weaving, run);
+    (!run.is_cancelled()).then(|| weaving.into_vec())
 }
 
 /// As many of the first items, in memory, as are needed.

@@ -16,3 +16,4 @@ mod reduce;
 mod split;
 mod steps;
 mod try_forms;
+mod weave;
