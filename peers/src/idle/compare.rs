@@ -45,33 +45,21 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
     let mut rows = Vec::new();
     for (label, peer) in &mut peers {
         rows.push(match peer {
-            Err(reason) => vec![
-                (*label).to_owned(),
-                format!("absent: {reason}"),
-                "·".to_owned(),
-                "·".to_owned(),
-                "·".to_owned(),
-            ],
+            Err(reason) => without_values(label, format!("absent: {reason}")),
             Ok(peer) => match peer.receive() {
                 Ok(sample) => row(label, &sample),
                 Err(message) => {
                     outcome = Outcome::Failed;
-                    vec![
-                        (*label).to_owned(),
-                        format!("FAILED: {message}"),
-                        "·".to_owned(),
-                        "·".to_owned(),
-                        "·".to_owned(),
-                    ]
+                    without_values(label, format!("FAILED: {message}"))
                 }
             },
         });
     }
-    let tenth = window.as_millis() / 10;
     let header = [
         "".to_owned(),
-        format!("first {tenth} ms"),
+        format!("first {} ms", window.as_millis() / 10),
         "the rest".to_owned(),
+        format!("{} s after it", window.as_secs_f64() / 5.0),
         "threads before".to_owned(),
         "threads after".to_owned(),
     ];
@@ -86,8 +74,14 @@ fn ask(peer: &mut Result<Peer, String>, request: &Request) {
     }
 }
 
+/// A row that says why it has no values.
+fn without_values(label: &str, why: String) -> Vec<String> {
+    let values = std::iter::repeat_n("·".to_owned(), 4);
+    [label.to_owned(), why].into_iter().chain(values).collect()
+}
+
 fn row(label: &str, sample: &Sample) -> Vec<String> {
-    let (times, threads) = sample.values.split_at(2);
+    let (times, threads) = sample.values.split_at(3);
     let times = times.iter().map(|value| format!("{value:.2} ms"));
     let threads = threads.iter().map(|value| format!("{value:.0}"));
     std::iter::once(label.to_owned())

@@ -98,8 +98,9 @@ fn serve_work(mut work: impl FnMut()) {
     protocol::serve(|request| Ok(answer(request, &mut work)));
 }
 
-/// Works, idles for the window, and answers with the milliseconds of CPU time used in the window's
-/// first tenth and in the rest of it, and with the number of threads before and after the window.
+/// Works, idles for the window and a fifth of it more, and answers with the milliseconds of CPU time used in
+/// the window's first tenth, in the rest of it, and in the fifth after it, and with the number of threads
+/// before and after all that.
 fn answer(request: &Request, work: &mut impl FnMut()) -> Sample {
     let start = clock::now();
     while start.elapsed() < WORK {
@@ -111,12 +112,15 @@ fn answer(request: &Request, work: &mut impl FnMut()) -> Sample {
     let first = clock::process_cpu();
     thread::sleep(request.window - request.window / 10);
     let last = clock::process_cpu();
+    thread::sleep(request.window / 5);
+    let after = clock::process_cpu();
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
     Sample {
         checksum: 0,
         values: vec![
             millis(first - before),
             millis(last - first),
+            millis(after - last),
             threads,
             self::threads(),
         ],
