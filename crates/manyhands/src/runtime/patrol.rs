@@ -204,12 +204,15 @@ impl Patrol {
             others_run |= job.is_some();
             shared.idle.unmark(&seat.found_blocked);
         }
+        // Asked once for all of them, and only if it matters.
+        let mut taken = None;
+        let mut are_taken = || *taken.get_or_insert_with(processor_load::all_are_taken);
         for seat in asleep
             .into_iter()
             .filter(|seat| !seat.found_blocked.is_set())
         {
             let watch = self.watches.entry(seat.number).or_default();
-            if watch.is_to_be_replaced(at, others_run, processor_load::all_are_taken) {
+            if watch.is_to_be_replaced(at, others_run, &mut are_taken) {
                 shared.note_blocking_kind(seat);
                 tally.newly_blocked += usize::from(shared.idle.mark(&seat.found_blocked));
             } else {
