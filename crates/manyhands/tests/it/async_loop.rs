@@ -509,17 +509,29 @@ fn p14_states_of_an_async_loop_are_lent_to_one_item_at_a_time_and_finished() {
     assert_eq!(finished.iter().sum::<u64>(), 4_950);
 }
 
-#[test]
-fn p14_the_state_of_an_item_that_panics_is_dropped_and_the_others_are_finished() {
-    let ledger = Ledger::new(4);
+/// How states are made and finished, all of them in the ledger, and how many were finished.
+fn counted_states(
+    ledger: &Arc<Ledger>,
+) -> (
+    impl Fn() -> Counted + use<>,
+    impl Fn(Counted) + use<>,
+    Arc<AtomicUsize>,
+) {
     let next = AtomicUsize::new(0);
     let finished = Arc::new(AtomicUsize::new(0));
-    let (making, finishing) = (Arc::clone(&ledger), Arc::clone(&finished));
+    let (making, finishing) = (Arc::clone(ledger), Arc::clone(&finished));
     let init = move || making.make(next.fetch_add(1, Ordering::SeqCst));
     let finish = move |state: Counted| {
         finishing.fetch_add(1, Ordering::SeqCst);
         drop(state);
     };
+    (init, finish, finished)
+}
+
+#[test]
+fn p14_the_state_of_an_item_that_panics_is_dropped_and_the_others_are_finished() {
+    let ledger = Ledger::new(4);
+    let (init, finish, finished) = counted_states(&ledger);
     let options = parallel::options()
         .degree_of_parallelism(4)
         .local(init, finish);
@@ -556,14 +568,7 @@ fn p14_results_come_beside_lent_states() {
 fn p14_the_state_of_an_item_that_fails_is_dropped_and_not_finished() {
     for maps in [false, true] {
         let ledger = Ledger::new(2);
-        let next = AtomicUsize::new(0);
-        let finished = Arc::new(AtomicUsize::new(0));
-        let (making, finishing) = (Arc::clone(&ledger), Arc::clone(&finished));
-        let init = move || making.make(next.fetch_add(1, Ordering::SeqCst));
-        let finish = move |state: Counted| {
-            finishing.fetch_add(1, Ordering::SeqCst);
-            drop(state);
-        };
+        let (init, finish, finished) = counted_states(&ledger);
         let options = parallel::options().degree_of_parallelism(1);
         let options = options.local(init, finish);
         let failures = if maps {
