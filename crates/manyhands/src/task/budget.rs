@@ -90,6 +90,7 @@ impl Left {
     const UNLIMITED: Self = Self(u16::MAX);
     const NOTHING: Self = Self(0);
 
+    #[inline]
     fn less_one(self) -> Self {
         let left = self.0.saturating_sub(1);
         let done = OPERATIONS_PER_POLL - left;
