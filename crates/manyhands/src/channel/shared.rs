@@ -378,3 +378,94 @@ impl<T> fmt::Debug for Shared<T> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Shared;
+    use crate::channel::line::Line;
+    use crate::channel::state::Sending;
+    use crate::channel::wait_list::Ticket;
+    use crate::channel::{RecvError, WhenFull};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Poll, Wake, Waker};
+
+    /// Somebody who waits, and how often it was woken.
+    #[derive(Default)]
+    struct Waiter {
+        wakes: AtomicUsize,
+    }
+
+    impl Waiter {
+        fn wakes(&self) -> usize {
+            self.wakes.load(Ordering::SeqCst)
+        }
+    }
+
+    impl Wake for Waiter {
+        fn wake(self: Arc<Self>) {
+            self.wakes.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn channel(capacity: usize) -> Shared<u32> {
+        Shared::new(Line::fifo(), capacity, WhenFull::Wait, None)
+    }
+
+    fn poll_recv(
+        shared: &Shared<u32>,
+        place: &mut Option<Ticket>,
+        waiter: &Arc<Waiter>,
+    ) -> Poll<Result<u32, RecvError>> {
+        let waker = Waker::from(Arc::clone(waiter));
+        shared.poll_recv(place, &Context::from_waker(&waker))
+    }
+
+    #[test]
+    fn who_waits_again_is_told_again() {
+        let (shared, waiter) = (channel(4), Arc::default());
+        for n in 1..4 {
+            let mut place = None;
+            assert!(poll_recv(&shared, &mut place, &waiter).is_pending());
+            assert_eq!(shared.try_send(7), Ok(()));
+            assert_eq!(waiter.wakes(), n);
+            assert_eq!(poll_recv(&shared, &mut place, &waiter), Poll::Ready(Ok(7)));
+            assert!(place.is_none());
+        }
+    }
+
+    #[test]
+    fn each_item_tells_one_of_those_who_wait() {
+        let (shared, waiters) = (channel(4), <[Arc<Waiter>; 3]>::default());
+        let mut places = [None, None, None];
+        for (waiter, place) in waiters.iter().zip(&mut places) {
+            assert!(poll_recv(&shared, place, waiter).is_pending());
+        }
+        for wakes in [[1, 0, 0], [1, 1, 0], [1, 1, 1], [1, 1, 1]] {
+            assert_eq!(shared.try_send(7), Ok(()));
+            assert_eq!(waiters.each_ref().map(|waiter| waiter.wakes()), wakes);
+        }
+    }
+
+    #[test]
+    fn a_receiver_that_was_told_tells_the_sender_that_waits_for_its_room() {
+        let (shared, receiver, sender) = (channel(1), Arc::default(), Arc::<Waiter>::default());
+        let mut place = None;
+        assert!(poll_recv(&shared, &mut place, &receiver).is_pending());
+        assert_eq!(shared.try_send(1), Ok(()));
+        let mut sending = Sending {
+            item: Some(2),
+            ticket: None,
+        };
+        let waker = Waker::from(Arc::clone(&sender));
+        let mut cx = Context::from_waker(&waker);
+        assert!(shared.poll_send(&mut sending, &mut cx).is_pending());
+        assert_eq!(
+            poll_recv(&shared, &mut place, &receiver),
+            Poll::Ready(Ok(1))
+        );
+        assert_eq!(sender.wakes(), 1);
+        assert_eq!(shared.poll_send(&mut sending, &mut cx), Poll::Ready(Ok(())));
+        assert_eq!(shared.try_recv(), Ok(2));
+    }
+}
