@@ -458,14 +458,14 @@ mod tests {
             ticket: None,
         };
         let waker = Waker::from(Arc::clone(&sender));
-        let mut cx = Context::from_waker(&waker);
-        assert!(shared.poll_send(&mut sending, &mut cx).is_pending());
+        let cx = Context::from_waker(&waker);
+        assert!(shared.poll_send(&mut sending, &cx).is_pending());
         assert_eq!(
             poll_recv(&shared, &mut place, &receiver),
             Poll::Ready(Ok(1))
         );
         assert_eq!(sender.wakes(), 1);
-        assert_eq!(shared.poll_send(&mut sending, &mut cx), Poll::Ready(Ok(())));
+        assert_eq!(shared.poll_send(&mut sending, &cx), Poll::Ready(Ok(())));
         assert_eq!(shared.try_recv(), Ok(2));
     }
 }
