@@ -25,24 +25,27 @@ pub type CloseReason = Arc<dyn Error + Send + Sync>;
 #[doc(alias = "Disconnected")]
 #[derive(Debug, Clone, Default)]
 pub struct RecvError {
-    reason: Option<CloseReason>,
+    /// Behind a thin pointer, so that what a receive returns fits into two registers.
+    reason: Option<Arc<CloseReason>>,
 }
 
 impl RecvError {
     pub(super) fn new(reason: Option<CloseReason>) -> Self {
-        Self { reason }
+        Self {
+            reason: reason.map(Arc::new),
+        }
     }
 
     /// What was given to `close_with`, if that is how the channel was closed.
     #[must_use]
     pub fn reason(&self) -> Option<&CloseReason> {
-        self.reason.as_ref()
+        self.reason.as_deref()
     }
 }
 
 impl PartialEq for RecvError {
     fn eq(&self, other: &Self) -> bool {
-        match (&self.reason, &other.reason) {
+        match (self.reason(), other.reason()) {
             (Some(ours), Some(theirs)) => Arc::ptr_eq(ours, theirs),
             (None, None) => true,
             _ => false,
@@ -60,7 +63,7 @@ impl fmt::Display for RecvError {
 
 impl Error for RecvError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match &self.reason {
+        match self.reason() {
             Some(reason) => Some(&**reason),
             None => None,
         }

@@ -16,7 +16,7 @@ use crate::channel::line::Line;
 use crate::channel::state::{Debts, Offered, Sending, State, Taken, Until};
 use crate::channel::thread;
 use crate::channel::wait_list::Ticket;
-use crate::sync::{Padded, ShortLock};
+use crate::sync::{Padded, ShortGuard, ShortLock};
 use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
@@ -30,6 +30,9 @@ pub(super) struct Shared<T> {
     on_drop: Option<OnDrop<T>>,
 }
 
+/// Having the lock.
+type Inside<'a, T> = ShortGuard<'a, State<T>>;
+
 /// Called with each item that falls out of a full channel.
 pub(super) type OnDrop<T> = Box<dyn Fn(T) + Send + Sync>;
 
@@ -40,8 +43,10 @@ impl<T> Shared<T> {
         when_full: WhenFull,
         on_drop: Option<OnDrop<T>>,
     ) -> Self {
+        let state = State::new(line, capacity, when_full);
         Self {
-            state: Padded(ShortLock::new(State::new(line, capacity, when_full))),
+            // Half of what fits goes in or out before the other side looks again.
+            state: Padded(ShortLock::with_patience(state, capacity / 2)),
             capacity,
             on_drop,
         }
@@ -60,9 +65,19 @@ impl<T> Shared<T> {
     /// One step of the protocol.
     #[inline]
     fn step<R>(&self, change: impl FnOnce(&mut State<T>, &mut Debts<T>) -> R) -> R {
+        self.step_inside(self.state.lock(), change)
+    }
+
+    /// One step of the protocol, of somebody who has the lock already.
+    #[inline]
+    fn step_inside<R>(
+        &self,
+        state: Inside<'_, T>,
+        change: impl FnOnce(&mut State<T>, &mut Debts<T>) -> R,
+    ) -> R {
         // Declared before the guard, so that an unwinding `change` drops them after it.
         let mut debts = Debts::none();
-        let mut state = self.state.lock();
+        let mut state = state;
         let result = change(&mut state, &mut debts);
         state.settle(&mut debts);
         drop(state);
@@ -73,30 +88,26 @@ impl<T> Shared<T> {
         result
     }
 
-    /// A step that has nothing to settle, the common one.
-    #[inline]
-    fn offer_quietly(&self, item: T) -> Offered<T> {
-        self.state.lock().offer_quietly(item)
-    }
-
-    /// A step that has nothing to settle, the common one.
-    #[inline]
-    fn take_quietly(&self) -> Taken<T> {
-        self.state.lock().take_quietly()
-    }
-
     #[inline]
     pub(super) fn try_send(&self, item: T) -> Result<(), TrySendError<T>> {
-        match self.offer_quietly(item) {
+        let mut state = self.state.lock();
+        match state.offer_quietly(item) {
             Offered::In => Ok(()),
             Offered::Full(item) => Err(TrySendError::Full(item)),
-            Offered::Not(item) => self.try_send_later(item),
+            Offered::Not(item) => self.try_send_inside(state, item),
         }
     }
 
     #[inline(never)]
-    fn try_send_later(&self, item: T) -> Result<(), TrySendError<T>> {
-        self.step(|state, debts| state.offer(item, debts))
+    fn try_send_inside(&self, mut state: Inside<'_, T>, item: T) -> Result<(), TrySendError<T>> {
+        match state.offer_to_waiting(item) {
+            Ok(receiver) => {
+                drop(state);
+                receiver.wake();
+                Ok(())
+            }
+            Err(item) => self.step_inside(state, |state, debts| state.offer(item, debts)),
+        }
     }
 
     /// Sends as many as there is room for, from the front.
@@ -130,22 +141,37 @@ impl<T> Shared<T> {
         sending: &mut Sending<T>,
         cx: &Context<'_>,
     ) -> Poll<Result<(), SendError<T>>> {
-        if let Some(item) = sending.item.take() {
-            match self.offer_quietly(item) {
+        let item = sending.item.take();
+        let mut state = self.state.lock();
+        if let Some(item) = item {
+            match state.offer_quietly(item) {
                 Offered::In => return Poll::Ready(Ok(())),
                 Offered::Full(item) | Offered::Not(item) => sending.item = Some(item),
             }
         }
-        self.poll_send_later(sending, cx)
+        self.poll_send_inside(state, sending, cx)
     }
 
     #[inline(never)]
-    fn poll_send_later(
+    fn poll_send_inside(
         &self,
+        mut state: Inside<'_, T>,
         sending: &mut Sending<T>,
         cx: &Context<'_>,
     ) -> Poll<Result<(), SendError<T>>> {
-        self.step(|state, debts| state.poll_send(sending, cx.waker(), debts))
+        if let Some(item) = sending.item.take() {
+            match state.offer_to_waiting(item) {
+                Ok(receiver) => {
+                    drop(state);
+                    receiver.wake();
+                    return Poll::Ready(Ok(()));
+                }
+                Err(item) => sending.item = Some(item),
+            }
+        }
+        self.step_inside(state, |state, debts| {
+            state.poll_send(sending, cx.waker(), debts)
+        })
     }
 
     /// Gives a send up; the item if it was not sent.
@@ -164,16 +190,19 @@ impl<T> Shared<T> {
 
     #[inline]
     pub(super) fn try_recv(&self) -> Result<T, TryRecvError> {
-        match self.take_quietly() {
+        let mut state = self.state.lock();
+        match state.take_quietly() {
             Taken::Item(item) => Ok(item),
             Taken::Empty => Err(TryRecvError::Empty),
-            Taken::Not => self.try_recv_later(),
+            Taken::Not => self.try_recv_inside(state),
         }
     }
 
     #[inline(never)]
-    fn try_recv_later(&self) -> Result<T, TryRecvError> {
-        self.step(|state, debts| state.take(debts).ok_or_else(|| nothing(state)))
+    fn try_recv_inside(&self, state: Inside<'_, T>) -> Result<T, TryRecvError> {
+        self.step_inside(state, |state, debts| {
+            state.take(debts).ok_or_else(|| nothing(state))
+        })
     }
 
     /// Receives what there is, up to `max` items.
@@ -196,21 +225,33 @@ impl<T> Shared<T> {
         place: &mut Option<Ticket>,
         cx: &Context<'_>,
     ) -> Poll<Result<T, RecvError>> {
+        let mut state = self.state.lock();
         if place.is_none()
-            && let Taken::Item(item) = self.take_quietly()
+            && let Taken::Item(item) = state.take_quietly()
         {
             return Poll::Ready(Ok(item));
         }
-        self.poll_recv_later(place, cx)
+        self.poll_recv_inside(state, place, cx)
     }
 
     #[inline(never)]
-    fn poll_recv_later(
+    fn poll_recv_inside(
         &self,
+        mut state: Inside<'_, T>,
         place: &mut Option<Ticket>,
         cx: &Context<'_>,
     ) -> Poll<Result<T, RecvError>> {
-        self.step(|state, debts| state.poll_receive(place, cx.waker(), debts, State::take))
+        if place.is_none() {
+            *place = state.wait_quietly(cx.waker());
+            if place.is_some() {
+                return Poll::Pending;
+            }
+        } else if let Some(item) = state.take_as_told(place) {
+            return Poll::Ready(Ok(item));
+        }
+        self.step_inside(state, |state, debts| {
+            state.poll_receive(place, cx.waker(), debts, State::take)
+        })
     }
 
     pub(super) fn poll_recv_many(
@@ -335,5 +376,96 @@ impl<T> fmt::Debug for Shared<T> {
             .field("capacity", &self.capacity)
             .field("is_closed", &self.is_closed())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Shared;
+    use crate::channel::line::Line;
+    use crate::channel::state::Sending;
+    use crate::channel::wait_list::Ticket;
+    use crate::channel::{RecvError, WhenFull};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Poll, Wake, Waker};
+
+    /// Somebody who waits, and how often it was woken.
+    #[derive(Default)]
+    struct Waiter {
+        wakes: AtomicUsize,
+    }
+
+    impl Waiter {
+        fn wakes(&self) -> usize {
+            self.wakes.load(Ordering::SeqCst)
+        }
+    }
+
+    impl Wake for Waiter {
+        fn wake(self: Arc<Self>) {
+            self.wakes.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn channel(capacity: usize) -> Shared<u32> {
+        Shared::new(Line::fifo(), capacity, WhenFull::Wait, None)
+    }
+
+    fn poll_recv(
+        shared: &Shared<u32>,
+        place: &mut Option<Ticket>,
+        waiter: &Arc<Waiter>,
+    ) -> Poll<Result<u32, RecvError>> {
+        let waker = Waker::from(Arc::clone(waiter));
+        shared.poll_recv(place, &Context::from_waker(&waker))
+    }
+
+    #[test]
+    fn who_waits_again_is_told_again() {
+        let (shared, waiter) = (channel(4), Arc::default());
+        for n in 1..4 {
+            let mut place = None;
+            assert!(poll_recv(&shared, &mut place, &waiter).is_pending());
+            assert_eq!(shared.try_send(7), Ok(()));
+            assert_eq!(waiter.wakes(), n);
+            assert_eq!(poll_recv(&shared, &mut place, &waiter), Poll::Ready(Ok(7)));
+            assert!(place.is_none());
+        }
+    }
+
+    #[test]
+    fn each_item_tells_one_of_those_who_wait() {
+        let (shared, waiters) = (channel(4), <[Arc<Waiter>; 3]>::default());
+        let mut places = [None, None, None];
+        for (waiter, place) in waiters.iter().zip(&mut places) {
+            assert!(poll_recv(&shared, place, waiter).is_pending());
+        }
+        for wakes in [[1, 0, 0], [1, 1, 0], [1, 1, 1], [1, 1, 1]] {
+            assert_eq!(shared.try_send(7), Ok(()));
+            assert_eq!(waiters.each_ref().map(|waiter| waiter.wakes()), wakes);
+        }
+    }
+
+    #[test]
+    fn a_receiver_that_was_told_tells_the_sender_that_waits_for_its_room() {
+        let (shared, receiver, sender) = (channel(1), Arc::default(), Arc::<Waiter>::default());
+        let mut place = None;
+        assert!(poll_recv(&shared, &mut place, &receiver).is_pending());
+        assert_eq!(shared.try_send(1), Ok(()));
+        let mut sending = Sending {
+            item: Some(2),
+            ticket: None,
+        };
+        let waker = Waker::from(Arc::clone(&sender));
+        let cx = Context::from_waker(&waker);
+        assert!(shared.poll_send(&mut sending, &cx).is_pending());
+        assert_eq!(
+            poll_recv(&shared, &mut place, &receiver),
+            Poll::Ready(Ok(1))
+        );
+        assert_eq!(sender.wakes(), 1);
+        assert_eq!(shared.poll_send(&mut sending, &cx), Poll::Ready(Ok(())));
+        assert_eq!(shared.try_recv(), Ok(2));
     }
 }

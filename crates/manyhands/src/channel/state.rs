@@ -19,8 +19,12 @@
 //!
 //! A step that cannot break this is quiet and settles nothing: `settle` leaves behind whether an item that goes
 //! in is one, and down to how many items one that is taken is. Both only depend on who waits, who was told and
-//! whether the channel is open, and none of these changes without a `settle`. A step that finds an open channel
-//! full or empty and changes nothing is quiet too.
+//! whether the channel is open, and none of these changes without a `settle`, but for what the next sentences
+//! say. A step that finds an open channel full or empty and changes nothing is quiet too. Three steps of those who
+//! wait know without `settle` what follows. Who comes to receive and finds an open channel empty takes a place:
+//! from now on offers are not quiet. An item that goes in where as many were told as there are items, and more
+//! wait, tells one of these. A receiver that was told takes an item and leaves: one fewer was told, and there is
+//! one item fewer.
 //!
 //! Not here: the lock, and the waking itself, which happens after it is given back (`shared.rs`).
 
@@ -170,6 +174,44 @@ impl<T> State<T> {
         } else {
             Taken::Not
         }
+    }
+
+    /// As [`offer`](Self::offer), only where all that follows is that one receiver is told, who is to be woken.
+    pub(super) fn offer_to_waiting(&mut self, item: T) -> Result<Waker, T> {
+        let len = self.line.len();
+        let is_full = len >= self.capacity;
+        let is_expected = len < self.receivers.notified();
+        if self.closed.is_some() || is_full || is_expected || self.receivers.waiting() == 0 {
+            return Err(item);
+        }
+        self.line.push(item);
+        let receiver = self.receivers.notify_first();
+        self.offers_are_quiet = self.receivers.waiting() == 0;
+        Ok(receiver.expect("somebody waits"))
+    }
+
+    /// Takes a place to receive, if the channel is open and empty; nothing follows from that for others.
+    pub(super) fn wait_quietly(&mut self, waker: &Waker) -> Option<Ticket> {
+        if self.closed.is_some() || self.line.len() > 0 || self.capacity == 0 {
+            return None;
+        }
+        let ticket = self.receivers.join(waker.clone(), None);
+        self.offers_are_quiet = false;
+        Some(ticket)
+    }
+
+    /// As [`take`](Self::take), and leaves the place, only for a receiver that was told, and where nobody who
+    /// waits is to be told.
+    pub(super) fn take_as_told(&mut self, place: &mut Option<Ticket>) -> Option<T> {
+        let was_told = place
+            .as_ref()
+            .is_some_and(|ticket| self.receivers.is_notified(ticket));
+        if !was_told || self.line.len() <= self.takes_are_quiet_above {
+            return None;
+        }
+        let item = self.line.pop_first();
+        self.receivers.give_up(place);
+        item
     }
 
     /// Puts an item in, if it need not wait for room.

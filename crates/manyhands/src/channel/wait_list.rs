@@ -148,6 +148,11 @@ impl<D> WaitList<D> {
         self.leave(&ticket).0
     }
 
+    /// Whether the holder of the ticket has been notified and has not looked since.
+    pub(super) fn is_notified(&self, ticket: &Ticket) -> bool {
+        self.places[ticket.place()].state == PlaceState::Notified
+    }
+
     /// What the holder of the ticket left here.
     pub(super) fn data_mut(&mut self, ticket: &Ticket) -> &mut Option<D> {
         &mut self.places[ticket.place()].data

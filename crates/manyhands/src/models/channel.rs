@@ -142,6 +142,58 @@ fn many_pass_in_order_through_little_room() {
     });
 }
 
+/// Two items go in together; both receivers that wait hear of them, though one step brought both.
+#[test]
+fn a_send_of_many_tells_every_receiver_that_waits() {
+    check(|| {
+        let (sender, receiver) = channel::unbounded();
+        let consumers = [receiver.clone(), receiver]
+            .map(|receiver| thread::spawn(move || (receiver.recv(), receiver)));
+        let mut items = VecDeque::from([1, 2]);
+        assert_eq!(sender.send_many(&mut items), Ok(()));
+        // The ends are kept, because dropping one would be one more step that tells who waits.
+        let received = consumers.map(|consumer| consumer.join().unwrap());
+        let sum: u32 = received.iter().flat_map(|(item, _)| item).sum();
+        assert_eq!(sum, 3);
+        drop(sender);
+    });
+}
+
+/// A send of many that is given up has sent from the front, and leaves the rest with its caller.
+#[test]
+fn a_send_of_many_that_is_given_up_leaves_the_rest() {
+    check(|| {
+        let (sender, receiver) = channel::bounded(1);
+        let fickle = thread::spawn(move || {
+            let mut items = VecDeque::from([1, 2, 3]);
+            let result = poll_once(sender.send_many_async(&mut items));
+            assert_eq!(result.is_some(), items.is_empty());
+            items
+        });
+        let mut received: Vec<u32> = receiver.iter().collect();
+        received.extend(fickle.join().unwrap());
+        assert_eq!(received, [1, 2, 3]);
+    });
+}
+
+/// A send of many meets the end of the channel; what was not sent comes back, what was is received.
+#[test]
+fn a_send_of_many_into_a_closing_channel_leaves_the_rest() {
+    check(|| {
+        let (sender, receiver) = channel::bounded(1);
+        let producer = thread::spawn(move || {
+            let mut items = VecDeque::from([1, 2]);
+            let result = sender.send_many(&mut items);
+            assert_eq!(result.is_ok(), items.is_empty());
+            items
+        });
+        receiver.close();
+        let mut received: Vec<u32> = receiver.iter().collect();
+        received.extend(producer.join().unwrap());
+        assert_eq!(received, [1, 2]);
+    });
+}
+
 /// A receive of many takes all the room that two senders wait for; both hear of it, though one step made it.
 #[test]
 fn a_receive_of_many_tells_every_sender_that_waits() {

@@ -30,7 +30,7 @@ pub(crate) use affinity::allowed_cpus;
 #[cfg(all(target_os = "linux", not(loom)))]
 pub(crate) use affinity::{CpuSet, current_cpu};
 #[cfg(loom)]
-pub(crate) use model_lock::ShortLock;
+pub(crate) use model_lock::{ShortGuard, ShortLock};
 #[cfg(loom)]
 pub(crate) use model_once::OnceLock;
 pub(crate) use padded::Padded;
@@ -39,7 +39,7 @@ pub(crate) use prefetch::{prefetch_for_reading, prefetch_for_writing};
 #[cfg(not(loom))]
 pub(crate) use reactor::{Reactor, Sleeper, Vacancy};
 #[cfg(not(loom))]
-pub(crate) use short_lock::ShortLock;
+pub(crate) use short_lock::{ShortGuard, ShortLock};
 #[cfg(not(loom))]
 pub(crate) use std::sync::OnceLock;
 

@@ -9,12 +9,19 @@ use crate::sync::{Mutex, MutexGuard, lock};
 #[derive(Debug)]
 pub(crate) struct ShortLock<T>(Mutex<T>);
 
+/// As [`short_lock::ShortGuard`](crate::sync::short_lock::ShortGuard).
+pub(crate) type ShortGuard<'a, T> = MutexGuard<'a, T>;
+
 impl<T> ShortLock<T> {
     pub(crate) fn new(value: T) -> Self {
         Self(Mutex::new(value))
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+    pub(crate) fn with_patience(value: T, _operations: usize) -> Self {
+        Self::new(value)
+    }
+
+    pub(crate) fn lock(&self) -> ShortGuard<'_, T> {
         lock(&self.0)
     }
 }

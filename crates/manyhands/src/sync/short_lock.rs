@@ -6,6 +6,10 @@
 //! lets other threads run, because the holder itself may wait for a processor. In a virtual machine that is
 //! also cheaper than spinning on: many spins in a row are taken for a sign to leave the machine.
 //!
+//! Who finds it taken again meets somebody who takes it again and again. Two that take turns at that move the
+//! cache line for every few operations, which costs more than the operations; so the owner of the lock says how
+//! long one should then leave it to the other: for as many operations as that one has to do before it waits.
+//!
 //! # States
 //! `held` false: nobody is inside · true: one thread is.
 //!
@@ -28,6 +32,8 @@ use std::ops::{Deref, DerefMut};
 #[repr(C)]
 pub(crate) struct ShortLock<T> {
     held: AtomicBool,
+    /// Spins between later attempts.
+    patience: u32,
     value: cell::UnsafeCell<T>,
 }
 
@@ -38,8 +44,16 @@ unsafe impl<T: Send> Sync for ShortLock<T> {}
 impl<T> ShortLock<T> {
     /// A free lock around `value`.
     pub(crate) fn new(value: T) -> Self {
+        Self::with_patience(value, 0)
+    }
+
+    /// As [`new`](Self::new); who finds it taken again leaves it to others for about so many operations, each
+    /// time.
+    pub(crate) fn with_patience(value: T, operations: usize) -> Self {
+        let spins = u32::try_from(operations).unwrap_or(u32::MAX);
         Self {
             held: AtomicBool::new(false),
+            patience: spins.min(PATIENCE_MAX),
             value: cell::UnsafeCell::new(value),
         }
     }
@@ -74,6 +88,7 @@ impl<T> ShortLock<T> {
             if !self.held.load(Ordering::Relaxed) && self.try_hold() {
                 return;
             }
+            (0..self.patience).for_each(|_| spin_loop());
             (0..yields).for_each(|_| thread::yield_now());
             yields = YIELDS_MAX.min(2 * yields);
         }
@@ -126,6 +141,8 @@ impl<T> Drop for ShortGuard<'_, T> {
 
 /// Spins before the second attempt.
 const SPINS: u32 = if cfg!(loom) { 1 } else { 16 };
+/// Spins, or operations, which take about as long: some microseconds.
+const PATIENCE_MAX: u32 = if cfg!(loom) { 0 } else { 512 };
 /// Times that other threads may run before a later attempt.
 const YIELDS_MAX: u32 = if cfg!(loom) { 1 } else { 16 };
 
