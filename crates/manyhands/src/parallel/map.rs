@@ -112,7 +112,9 @@ impl<R> Filling<R> {
     /// The first `len` places were written.
     pub(crate) unsafe fn finish(mut self, len: usize) -> Vec<R> {
         let mut results = ManuallyDrop::new(std::mem::take(&mut self.results));
-        lock(&self.written).clear();
+        if needs_drop::<R>() {
+            lock(&self.written).clear();
+        }
         let (start, capacity) = (results.as_mut_ptr().cast::<R>(), results.capacity());
         // SAFETY: the vector's own parts, its memory no longer owned by `results`; `MaybeUninit<R>` has
         // the layout of `R`; the first `len` places hold results by the caller's promise.
@@ -122,6 +124,9 @@ impl<R> Filling<R> {
 
 impl<R> Drop for Filling<R> {
     fn drop(&mut self) {
+        if !needs_drop::<R>() {
+            return;
+        }
         let start = self.results.as_mut_ptr().cast::<R>();
         for range in lock(&self.written).drain(..) {
             for index in range {

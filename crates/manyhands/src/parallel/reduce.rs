@@ -4,7 +4,9 @@ use crate::parallel::consumer::{Consumer, Ending, Watch};
 use crate::parallel::options::{Grouping, Options};
 use crate::parallel::source::{Drive, Feed, Source};
 use crate::sync::{Mutex, into_inner, lock};
+use std::convert::Infallible;
 use std::iter::Sum;
+use std::ops::ControlFlow::Continue;
 use std::ops::Range;
 
 /// How items become a value, and values one value.
@@ -49,14 +51,20 @@ impl<'a, F, V, W> Folding<'a, F, V, W> {
         }
     }
 
-    /// The values of the runs, in the order of their positions.
-    pub(crate) fn into_parts(self) -> impl Iterator<Item = V> {
-        let Parts { mut one, mut more } = into_inner(self.parts);
-        if !more.is_empty() {
-            more.extend(one.take());
-            more.sort_by_key(|(first, _)| *first);
+    /// The values of all runs, combined in the order of their positions; `None` if there are none.
+    #[inline]
+    pub(crate) fn into_value<T>(self) -> Option<V>
+    where
+        F: Fold<T, Value = V>,
+    {
+        let Parts { one, mut more } = into_inner(self.parts);
+        if more.is_empty() {
+            return one.map(|(_, value)| value);
         }
-        one.into_iter().chain(more).map(|(_, value)| value)
+        more.extend(one);
+        more.sort_by_key(|(first, _)| *first);
+        let values = more.into_iter().map(|(_, value)| value);
+        values.reduce(|left, right| self.fold.combine(left, right))
     }
 }
 
@@ -97,13 +105,16 @@ impl<T, F: Fold<T>, W: Watch> Consumer<T> for Folding<'_, F, F::Value, W> {
         run.value = self.fold.fold(before, items);
     }
 
-    fn finish(&self, mut run: Self::Runner) {
-        let last = run.value.take().map(|value| (run.first, value));
+    fn finish(&self, run: Self::Runner) {
+        let last = run.value.map(|value| (run.first, value));
         let mut parts = lock(&self.parts);
-        parts.more.append(&mut run.done);
-        match last {
-            Some(last) if parts.one.is_none() => parts.one = Some(last),
-            last => parts.more.extend(last),
+        if !run.done.is_empty() {
+            parts.more.extend(run.done);
+        }
+        if parts.one.is_none() {
+            parts.one = last;
+        } else {
+            parts.more.extend(last);
         }
     }
 
@@ -140,7 +151,13 @@ where
             Some(value) => value,
             None => (self.map)(items.next()?),
         };
-        Some(items.fold(value, |value, item| (self.reduce)(value, (self.map)(item))))
+        // Not `fold`: for slices that counts, and then compilers make vectors of 64-bit items, also where
+        // the processor cannot compare such vectors and they take four times as long.
+        let reduced = items.try_fold(value, |value, item| {
+            Continue::<Infallible, V>((self.reduce)(value, (self.map)(item)))
+        });
+        let Continue(value) = reduced;
+        Some(value)
     }
 
     fn combine(&self, left: V, right: V) -> V {
@@ -238,8 +255,6 @@ impl<E: Ending> Options<'_, E> {
             Grouping::Any => source.into_feed().drive(&folding, &self.plan()),
             Grouping::Fixed => source.into_feed().drive_leaves(&folding, &self.plan()),
         }
-        folding
-            .into_parts()
-            .reduce(|left, right| fold.combine(left, right))
+        folding.into_value()
     }
 }

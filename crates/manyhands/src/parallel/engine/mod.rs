@@ -197,6 +197,7 @@ impl<'a, T, C: Consumer<T>> Runner<'a, T, C> {
 }
 
 impl<T, C: Consumer<T>> Drop for Runner<'_, T, C> {
+    #[inline]
     fn drop(&mut self) {
         let Some(state) = self.state.take() else {
             return;

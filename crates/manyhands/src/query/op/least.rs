@@ -1,15 +1,15 @@
 //! The first few items of a sort, without sorting the others: what `take` asks of an `order_by`.
 //!
-//! Each runner keeps as many candidates as are wanted, and some more; when these have become twice as many,
-//! the later half is dropped, and from then on whatever comes after the last candidate is dropped at once.
+//! Each runner keeps as many candidates as are wanted, and some more, in the query's order; when these have
+//! become twice as many, the later half is dropped, and from then on whatever does not come before the last
+//! candidate is dropped at once.
 
-use crate::parallel::consumer::Consumer;
+use crate::parallel::reduce::Fold;
 use crate::query::op::order_by::Sorting;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{Control, Run};
-use crate::sync::{Mutex, into_inner, lock};
+use crate::query::terminal::collect::fold;
 use std::cmp::Ordering;
-use std::ops::Range;
 
 /// The first `most` items of a pipeline as `sorting` has them, in that order, with their keys. Of equal items
 /// the first ones come first.
@@ -19,102 +19,110 @@ pub(super) fn least<P: Pipeline, S: Sorting<P::Item>, E: Control>(
     most: usize,
     run: &Run<'_, E>,
 ) -> Vec<(S::Key, P::Item)> {
-    let least = Least {
-        sorting,
-        most,
-        candidates: Mutex::new(Vec::new()),
-    };
-    pipeline.drive(u64::MAX, &least, run);
-    let mut candidates = into_inner(least.candidates);
-    trim(&mut candidates, most, sorting);
-    // Places settle ties, so that an unstable sort will do.
+    if most == 0 {
+        return Vec::new();
+    }
+    let found = fold(&mut pipeline, &Least { sorting, most }, run);
+    let mut candidates = found
+        .flatten()
+        .map_or_else(Vec::new, |found| found.candidates);
     run.options()
-        .sort_unstable_by(&mut candidates, |left, right| left.compare(right, sorting));
-    let found = candidates.into_iter();
-    found.map(|found| (found.key, found.item)).collect()
+        .sort_by(&mut candidates, |left, right| compare(sorting, left, right));
+    candidates.truncate(most);
+    candidates
 }
 
-struct Least<'a, T, S: Sorting<T>> {
+fn compare<T, S: Sorting<T>>(sorting: &S, left: &(S::Key, T), right: &(S::Key, T)) -> Ordering {
+    sorting.compare((&left.0, &left.1), (&right.0, &right.1))
+}
+
+struct Least<'a, S> {
     sorting: &'a S,
     most: usize,
-    /// Of runners that have finished.
-    candidates: Mutex<Vec<Candidate<S::Key, T>>>,
 }
 
-struct Candidate<K, T> {
-    key: K,
-    /// In the query's order: where the block begins, and which of its items this is.
-    place: (u64, usize),
-    item: T,
-}
-
-impl<K, T> Candidate<K, T> {
-    /// Which comes first; never equal.
-    #[inline]
-    fn compare<S: Sorting<T, Key = K>>(&self, other: &Self, sorting: &S) -> Ordering {
-        let by_key = sorting.compare((&self.key, &self.item), (&other.key, &other.item));
-        by_key.then(self.place.cmp(&other.place))
-    }
-}
-
-/// Drops all but the first `most`; the last of these is then in its place.
-fn trim<T, S: Sorting<T>>(candidates: &mut Vec<Candidate<S::Key, T>>, most: usize, sorting: &S) {
-    if candidates.len() > most && most > 0 {
-        candidates.select_nth_unstable_by(most - 1, |left, right| left.compare(right, sorting));
-    }
-    candidates.truncate(most);
-}
-
-/// What a runner has found.
+/// What is left of the items of a run.
 struct Found<K, T> {
-    candidates: Vec<Candidate<K, T>>,
-    /// Whether all were trimmed once: then what comes after the one in the last place is not wanted.
-    is_bounded: bool,
+    /// In the query's order.
+    candidates: Vec<(K, T)>,
+    /// Which candidate comes last, once there are as many as are wanted: what does not come before it is not
+    /// wanted.
+    last: Option<usize>,
 }
 
-impl<T: Send, S: Sorting<T>> Consumer<T> for Least<'_, T, S> {
-    type Runner = Found<S::Key, T>;
+impl<T: Send, S: Sorting<T>> Fold<T> for Least<'_, S> {
+    type Value = Found<S::Key, T>;
 
-    fn start(&self) -> Self::Runner {
-        Found {
-            candidates: Vec::new(),
-            is_bounded: false,
-        }
-    }
-
-    fn consume<I: Iterator<Item = T>>(
+    #[inline]
+    fn fold<I: Iterator<Item = T>>(
         &self,
-        runner: &mut Self::Runner,
-        positions: Range<u64>,
+        value: Option<Self::Value>,
         items: I,
-    ) {
-        let most_kept = self.most.saturating_mul(2).max(CANDIDATES_MIN);
-        for (number, item) in items.enumerate() {
-            let candidate = Candidate {
-                key: self.sorting.key(&item),
-                place: (positions.start, number),
-                item,
-            };
-            let last = runner.candidates.get(self.most - 1);
-            let is_late = |last| candidate.compare(last, self.sorting).is_gt();
-            if runner.is_bounded && last.is_some_and(is_late) {
-                continue;
-            }
-            runner.candidates.push(candidate);
-            if runner.candidates.len() == most_kept {
-                trim(&mut runner.candidates, self.most, self.sorting);
-                runner.is_bounded = true;
-            }
+    ) -> Option<Self::Value> {
+        let mut found = value.unwrap_or_else(|| Found {
+            candidates: Vec::new(),
+            last: None,
+        });
+        if found.last.is_none() {
+            let room = self.most_kept().saturating_sub(found.candidates.len());
+            found.candidates.reserve(items.size_hint().0.min(room));
+        }
+        items.for_each(|item| self.offer(&mut found, (self.sorting.key(&item), item)));
+        Some(found)
+    }
+
+    fn combine(&self, mut left: Self::Value, right: Self::Value) -> Self::Value {
+        for candidate in right.candidates {
+            self.offer(&mut left, candidate);
+        }
+        left
+    }
+}
+
+impl<S> Least<'_, S> {
+    /// So many candidates are trimmed.
+    fn most_kept(&self) -> usize {
+        self.most.saturating_mul(2).max(CANDIDATES_MIN)
+    }
+
+    /// Keeps what comes after all other candidates in the query's order, if it may be wanted.
+    #[inline]
+    fn offer<T>(&self, found: &mut Found<S::Key, T>, candidate: (S::Key, T))
+    where
+        S: Sorting<T>,
+    {
+        let is_late =
+            |last: usize| compare(self.sorting, &candidate, &found.candidates[last]).is_ge();
+        if found.last.is_some_and(is_late) {
+            return;
+        }
+        found.candidates.push(candidate);
+        if found.candidates.len() >= self.most_kept() {
+            self.trim(found);
         }
     }
 
-    fn finish(&self, mut runner: Self::Runner) {
-        trim(&mut runner.candidates, self.most, self.sorting);
-        lock(&self.candidates).append(&mut runner.candidates);
-    }
-
-    fn end(&self) -> u64 {
-        if self.most == 0 { 0 } else { u64::MAX }
+    /// Drops all but the first `most`.
+    #[cold]
+    fn trim<T>(&self, found: &mut Found<S::Key, T>)
+    where
+        S: Sorting<T>,
+    {
+        let candidates = &mut found.candidates;
+        let mut places: Vec<usize> = (0..candidates.len()).collect();
+        let (first, &mut last, _) =
+            places.select_nth_unstable_by(self.most - 1, |&left, &right| {
+                let by_key = compare(self.sorting, &candidates[left], &candidates[right]);
+                by_key.then(left.cmp(&right))
+            });
+        let mut is_kept = vec![false; candidates.len()];
+        is_kept[last] = true;
+        for place in first {
+            is_kept[*place] = true;
+        }
+        found.last = Some(is_kept[..last].iter().filter(|is_kept| **is_kept).count());
+        let mut is_kept = is_kept.into_iter();
+        candidates.retain(|_| is_kept.next().unwrap_or_default());
     }
 }
 

@@ -101,31 +101,21 @@ impl<T: Send, S: Sorting<T>> Apply<T> for WithKey<'_, S> {
     }
 }
 
-/// Drops the keys again.
-#[derive(Debug)]
-pub struct WithoutKey;
-
-impl<K, T: Send> Apply<(K, T)> for WithoutKey {
-    type Output = T;
-    const NAME: &'static str = "items";
-
-    #[inline]
-    fn apply(&self, (_, item): (K, T)) -> T {
-        item
-    }
-}
-
 impl<P: Pipeline, S: Sorting<P::Item>> Breaker for OrderBy<P, S> {
     type Item = P::Item;
-    type Positions = Applied<OwnedItems<(S::Key, P::Item)>, WithoutKey>;
+    type Positions = OwnedItems<P::Item>;
 
     fn open<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
-        let items = match usize::try_from(most) {
+        let keyed = match usize::try_from(most) {
             Ok(most) if most < usize::MAX => least(self.base, &self.sorting, most, run),
             _ => self.sorted(run),
         };
-        let items = Items::of_vec(items).release();
-        Items::new(Applied::new(items, WithoutKey), "order_by")
+        // In the memory of the keyed ones, which is longer than the items need.
+        let mut items: Vec<_> = keyed.into_iter().map(|(_, item)| item).collect();
+        if items.len() >= SHRUNK_LEN_MIN {
+            items.shrink_to_fit();
+        }
+        Items::new(OwnedItems::new(items), "order_by")
     }
 
     fn explain(&self, explanation: &mut Explanation) {
@@ -277,3 +267,6 @@ impl<'a, P: Pipeline, S: Sorting<P::Item>, E: Control> OrderedBy<'a, P, S, E> {
         })
     }
 }
+
+/// For fewer items, giving memory back takes longer than sorting them.
+const SHRUNK_LEN_MIN: usize = 32;

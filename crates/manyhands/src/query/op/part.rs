@@ -127,7 +127,17 @@ unsafe impl<S: Indexed> Indexed for PartOf<S> {
 }
 
 // SAFETY: an item of the base for each position.
-unsafe impl<S: Positional> Positional for PartOf<S> {}
+unsafe impl<S: Positional> Positional for PartOf<S> {
+    fn into_vec(self) -> Result<Vec<S::Item>, Self> {
+        let Self { base, start, len } = self;
+        let part = |base| Self { base, start, len };
+        if len < base.len() {
+            // The others were discarded.
+            return Err(part(base));
+        }
+        base.into_vec().map_err(part)
+    }
+}
 
 impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// The first `count` items.

@@ -68,6 +68,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
             let mut taker = Taker {
                 scope,
                 exchange: &exchange,
+                made: None,
                 steps: Whereabouts::Here(Steps::new(pipeline, run)),
             };
             let _unwanted = Unwanted(&exchange.is_unwanted);
@@ -106,8 +107,12 @@ impl<T, E> fmt::Debug for Ahead<'_, T, E> {
 struct Taker<'s, 'scope, 'a, P: Pipeline, E> {
     scope: &'s Scope<'scope>,
     exchange: &'scope Exchange<'a, P, E>,
+    /// Where workers send what they make; `None` before the first offer.
+    made: Option<Channel<MadeOrPanicked<'a, P, E>>>,
     steps: Whereabouts<Steps<'a, P, E>>,
 }
+
+type Channel<T> = (Sender<T>, Receiver<T>);
 
 /// Where the steps are.
 enum Whereabouts<S> {
@@ -123,7 +128,7 @@ impl<'scope, 'a: 'scope, P: Pipeline + 'scope, E: Control + 'scope> Taker<'_, 's
         // Gone also when a step panics.
         let (steps, items) = match mem::replace(&mut self.steps, Whereabouts::Gone) {
             Whereabouts::Here(steps) => self.exchange.make(steps),
-            Whereabouts::Offered => self.exchange.take_back(),
+            Whereabouts::Offered => self.take_back(),
             Whereabouts::Gone => return None,
         };
         if items.is_some() {
@@ -133,23 +138,37 @@ impl<'scope, 'a: 'scope, P: Pipeline + 'scope, E: Control + 'scope> Taker<'_, 's
     }
 
     /// Offers to make the next step, if that is worth it.
-    fn offer(&self, steps: Steps<'a, P, E>) -> Whereabouts<Steps<'a, P, E>> {
+    fn offer(&mut self, steps: Steps<'a, P, E>) -> Whereabouts<Steps<'a, P, E>> {
         if !steps.is_worth_handing_over() {
             return Whereabouts::Here(steps);
         }
         let exchange = self.exchange;
+        let (sender, _) = self.made.get_or_insert_with(|| channel::bounded(1));
+        let sender = sender.clone();
         let _entered = steps.run.settings.runtime.map(Runtime::enter);
         *lock(&exchange.offered) = Some(steps);
-        self.scope.spawn(|_| exchange.make_offered());
+        self.scope.spawn(move |_| exchange.make_offered(&sender));
         Whereabouts::Offered
+    }
+
+    /// Makes the step that is offered, or waits for who makes it.
+    fn take_back(&self) -> Made<'a, P, E> {
+        let offered = lock(&self.exchange.offered).take();
+        if let Some(steps) = offered {
+            return self.exchange.make(steps);
+        }
+        let made = self.made.as_ref().map(|(_, receiver)| receiver.recv());
+        match made {
+            Some(Ok(Ok(made))) => made,
+            Some(Ok(Err(payload))) => resume_unwind(payload),
+            Some(Err(_)) | None => unreachable!("the channel is there from the first offer on"),
+        }
     }
 }
 
 /// What the caller and the workers share.
 struct Exchange<'a, P: Pipeline, E> {
     offered: Mutex<Option<Steps<'a, P, E>>>,
-    sender: Sender<MadeOrPanicked<'a, P, E>>,
-    receiver: Receiver<MadeOrPanicked<'a, P, E>>,
     is_unwanted: AtomicBool,
 }
 
@@ -159,11 +178,8 @@ type MadeOrPanicked<'a, P, E> = Result<Made<'a, P, E>, Payload>;
 
 impl<'a, P: Pipeline, E: Control> Exchange<'a, P, E> {
     fn new() -> Self {
-        let (sender, receiver) = channel::bounded(1);
         Self {
             offered: Mutex::new(None),
-            sender,
-            receiver,
             is_unwanted: AtomicBool::new(false),
         }
     }
@@ -174,7 +190,7 @@ impl<'a, P: Pipeline, E: Control> Exchange<'a, P, E> {
     }
 
     /// A worker: makes the step that is offered, if it still is.
-    fn make_offered(&self) {
+    fn make_offered(&self, sender: &Sender<MadeOrPanicked<'a, P, E>>) {
         let Some(steps) = lock(&self.offered).take() else {
             return;
         };
@@ -183,23 +199,8 @@ impl<'a, P: Pipeline, E: Control> Exchange<'a, P, E> {
             return;
         }
         let made = catch(|| self.make(steps));
-        assert!(
-            self.sender.send(made).is_ok(),
-            "the receiver is there until the end"
-        );
-    }
-
-    /// The caller: makes the step that is offered, or waits for who makes it.
-    fn take_back(&self) -> Made<'a, P, E> {
-        let offered = lock(&self.offered).take();
-        if let Some(steps) = offered {
-            return self.make(steps);
-        }
-        match self.receiver.recv() {
-            Ok(Ok(made)) => made,
-            Ok(Err(payload)) => resume_unwind(payload),
-            Err(_) => unreachable!("the sender is there until the end"),
-        }
+        // An error says that the iterator is gone, and nobody wants it.
+        let _ = sender.send(made);
     }
 }
 

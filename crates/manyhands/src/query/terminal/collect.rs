@@ -85,8 +85,7 @@ pub(crate) fn fold<P: Pipeline, F: Fold<P::Item>, E: Control>(
     if run.is_cancelled() {
         return None;
     }
-    let parts = folding.into_parts();
-    Some(parts.reduce(|left, right| fold.combine(left, right)))
+    Some(folding.into_value())
 }
 
 /// Extends a vector by each block, and appends vectors.

@@ -55,10 +55,7 @@ impl<'a, P: Pipeline, E: Control> Steps<'a, P, E> {
                 self.pipeline = Some(pipeline);
                 self.grow();
             }
-            let items = folding.into_parts().reduce(|mut left: Vec<_>, mut right| {
-                left.append(&mut right);
-                left
-            });
+            let items: Option<Vec<_>> = folding.into_value();
             if let Some(items) = items.filter(|items| !items.is_empty()) {
                 return Some(items);
             }

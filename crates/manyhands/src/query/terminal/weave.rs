@@ -61,7 +61,13 @@ impl<T> Weaving<T> {
         let Buffers { one, more } = into_inner(self.buffers);
         match one {
             None => Vec::new(),
-            Some(buffer) if more.is_empty() && buffer.is_in_order() => buffer.items,
+            Some(buffer) if more.is_empty() && buffer.is_in_order() => {
+                let mut items = buffer.items;
+                if items.len() < items.capacity() / 4 {
+                    items.shrink_to_fit();
+                }
+                items
+            }
             Some(buffer) => weave(more.into_iter().chain([buffer]).collect()),
         }
     }
@@ -86,6 +92,11 @@ impl<T: Send> Consumer<T> for Weaving<T> {
             buffer.begin_run(positions.start);
         }
         buffer.next = positions.end;
+        if buffer.items.capacity() == 0 {
+            let most = items.size_hint().1.unwrap_or(0);
+            let room = most.min(FIRST_BYTES / size_of::<T>().max(1));
+            buffer.items.reserve_exact(room);
+        }
         buffer.items.extend(items);
     }
 
@@ -177,6 +188,9 @@ fn weave<T>(mut buffers: Vec<Buffer<T>>) -> Vec<T> {
     unsafe { items.set_len(len) };
     items
 }
+
+/// A buffer begins with no more than this: to grow from nothing takes as long as to filter a hundred items.
+const FIRST_BYTES: usize = 1_024;
 
 #[cfg(test)]
 mod tests {
