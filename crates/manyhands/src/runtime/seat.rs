@@ -85,6 +85,8 @@ pub(crate) struct Seat {
     pub(crate) turns: Cell<Turns>,
     /// Occupant: turns its wheel between two jobs.
     pub(crate) is_turning: Cell<bool>,
+    /// Occupant: lets sockets wake whom they wake.
+    pub(crate) is_watching: Cell<bool>,
     /// Occupant: inside a join that is being timed.
     pub(crate) in_timed_join: Cell<bool>,
     /// Occupant: ticks of the last heartbeat that woke somebody.
@@ -160,6 +162,7 @@ impl Seat {
             pushes_to_beat: Cell::new(1),
             turns: Cell::new(Turns::default()),
             is_turning: Cell::new(false),
+            is_watching: Cell::new(false),
             in_timed_join: Cell::new(false),
             last_wake: Cell::new(0),
             random: Cell::new(u32::from(number) * 2 + 1),
