@@ -4,6 +4,24 @@
 //! happened, runs callbacks when it does, and can be awaited. Nothing is ever stopped by force: loops look at their token
 //! between items, and a body that runs long looks itself.
 //!
+//! # Waits
+//! [`Token::run_until_cancelled`] ends every wait of this library that is a future, and its place is given back
+//! as when the future is dropped: a receive has taken nothing. For a wait that blocks, run the future by
+//! [`task::block_on`](crate::task::block_on):
+//! ```
+//! use manyhands::{cancel, channel, task};
+//!
+//! let source = cancel::Source::new();
+//! let token = source.token();
+//! let (sender, receiver) = channel::unbounded::<u32>();
+//! let consumer = std::thread::spawn(move || {
+//!     task::block_on(token.run_until_cancelled(receiver.recv_async()))
+//! });
+//! source.cancel();
+//! assert!(consumer.join().unwrap().is_err());
+//! # drop(sender);
+//! ```
+//!
 //! # Examples
 //! ```
 //! use manyhands::{cancel, parallel};

@@ -8,7 +8,7 @@
 //! Entries are in a slab and linked in the order of their registration, so that each comes and goes in
 //! constant time however many there are.
 
-use crate::job::{catch, resume_all};
+use crate::job::{catch, resume_all, wake};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Condvar, Mutex, lock, thread};
 use std::fmt;
@@ -91,11 +91,10 @@ impl Callbacks {
         }
         let mut panics = Vec::new();
         while let Some(reaction) = self.begin_newest() {
-            let result = match reaction {
-                Reaction::Call(callback) => catch(callback),
-                Reaction::Wake(waker) => catch(|| waker.wake()),
-            };
-            panics.extend(result.err());
+            match reaction {
+                Reaction::Call(callback) => panics.extend(catch(callback).err()),
+                Reaction::Wake(waker) => wake(waker),
+            }
             lock(&self.list).running = None;
             self.finished.notify_all();
         }

@@ -6,6 +6,7 @@
 
 use crate::channel::error::{CloseReason, RecvError};
 use crate::channel::wait_list::{Ticket, WaitList};
+use crate::job;
 use crate::sync::ShortLock;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -163,7 +164,7 @@ impl Audience {
 impl Told {
     /// Outside the lock: wakes, and drops what nobody needs.
     pub(super) fn wake(self) {
-        self.wake.into_iter().for_each(Waker::wake);
-        drop(self.stale);
+        self.wake.into_iter().for_each(job::wake);
+        job::discard(self.stale);
     }
 }

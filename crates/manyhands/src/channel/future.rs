@@ -258,8 +258,10 @@ impl<T> Future for EndFuture<'_, T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         refuse_another_poll(self.is_over);
+        let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
         let result = ready!(this.shared.poll_until(this.until, &mut this.place, cx));
+        permit.charge();
         this.is_over = true;
         Poll::Ready(result)
     }

@@ -83,7 +83,8 @@ impl<T> Options<T> {
     /// Calls `callback` once with each item that a full channel drops, on the thread that sends, outside
     /// any lock. Without a callback such items are just dropped.
     ///
-    /// Not called with what is left when the last receiver is dropped.
+    /// Not called with what is left when the last receiver is dropped. A panic of the callback goes on in the
+    /// send, which has been done by then; what is left of a batch stays unsent.
     #[doc(alias = "itemDropped")]
     pub fn on_drop(self, callback: impl Fn(T) + Send + Sync + 'static) -> Self {
         Self {

@@ -32,6 +32,7 @@ use crate::channel::WhenFull;
 use crate::channel::error::{CloseReason, RecvError, SendError, TrySendError};
 use crate::channel::line::Line;
 use crate::channel::wait_list::{Ticket, WaitList};
+use crate::job;
 use std::task::{Poll, Waker};
 
 /// The state of a channel. What a quiet step touches comes first, and with the lock fills one cache line.
@@ -107,6 +108,11 @@ pub(super) enum Until {
 impl<T> State<T> {
     /// An open channel with one end of each kind.
     pub(super) fn new(line: Line<T>, capacity: usize, when_full: WhenFull) -> Self {
+        let when_full = match when_full {
+            // What is in a rendezvous is on its way to a receiver, and has been sent.
+            WhenFull::DropNewest | WhenFull::DropOldest if capacity == 0 => WhenFull::DropThis,
+            when_full => when_full,
+        };
         Self {
             offers_are_quiet: true,
             when_full,
@@ -516,12 +522,12 @@ impl<T> Debts<T> {
     #[inline]
     pub(super) fn pay(self, on_drop: impl FnOnce(T)) {
         if let Some(waker) = self.wake {
-            waker.wake();
+            job::wake(waker);
         }
         if !self.wake_too.is_empty() {
-            self.wake_too.into_iter().for_each(Waker::wake);
+            self.wake_too.into_iter().for_each(job::wake);
         }
-        drop(self.stale);
+        job::discard(self.stale);
         if let Some(item) = self.dropped {
             on_drop(item);
         }

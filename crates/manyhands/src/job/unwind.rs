@@ -6,6 +6,7 @@ use std::any::Any;
 use std::error::Error;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::task::Waker;
 
 /// What a panic carried.
 pub(crate) type Payload = Box<dyn Any + Send + 'static>;
@@ -25,6 +26,20 @@ pub(crate) fn contain(work: impl FnOnce()) {
         tracing::panic_ignored(payload.message(), None);
         // The payload may itself panic when dropped.
         let _ = catch(|| drop(payload));
+    }
+}
+
+/// Wakes. A waker is its owner's code: a panic of it is not the business of whoever tells him something, and
+/// others are still to be told.
+pub(crate) fn wake(waker: Waker) {
+    contain(|| waker.wake());
+}
+
+/// Drops a waker that is not needed any more, which may drop what its owner kept in it; as for [`wake`].
+#[inline]
+pub(crate) fn discard(waker: Option<Waker>) {
+    if waker.is_some() {
+        contain(|| drop(waker));
     }
 }
 

@@ -5,6 +5,8 @@
 //! a worker notes where it falls asleep; a waker that runs just there keeps that processor from it for the
 //! moment of waking, and the worker, once awake, may run everywhere again.
 //!
+//! Not for whom sockets have woken (see `Shared::unpark_claimed`).
+//!
 //! Only on Linux; elsewhere this does nothing. A worker's own mask is read once, after its start hook has
 //! run; who changes it later from outside may see it restored.
 

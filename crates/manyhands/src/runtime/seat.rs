@@ -88,6 +88,8 @@ pub(crate) struct Seat {
     pub(crate) turns: Cell<Turns>,
     /// Occupant: turns its wheel between two jobs.
     pub(crate) is_turning: Cell<bool>,
+    /// Occupant: lets sockets wake whom they wake.
+    pub(crate) is_watching: Cell<bool>,
     /// Occupant: inside a join that is being timed.
     pub(crate) in_timed_join: Cell<bool>,
     /// Occupant: the holds of others.
@@ -166,6 +168,7 @@ impl Seat {
             pushes_to_beat: Cell::new(1),
             turns: Cell::new(Turns::default()),
             is_turning: Cell::new(false),
+            is_watching: Cell::new(false),
             in_timed_join: Cell::new(false),
             patience: Patience::new(),
             last_wake: Cell::new(0),

@@ -10,6 +10,7 @@ use crate::queue::TaskQueue;
 use crate::runtime::LongJob;
 use crate::runtime::builder::Settings;
 use crate::runtime::changes::Changes;
+use crate::runtime::current;
 use crate::runtime::idle::{Claim, Idle};
 use crate::runtime::monitor::Monitor;
 use crate::runtime::open::OpenSlot;
@@ -222,7 +223,9 @@ impl Shared {
         // Relaxed: a measurement.
         seat.woken_at
             .store(clock::ticks().max(1), Ordering::Relaxed);
-        if waker == Waker::GoesOn {
+        // Sockets wake workers far more often than loops do, and for less than it costs to move one.
+        let is_watching = current::worker().is_some_and(|(own, _)| own.is_watching.get());
+        if waker == Waker::GoesOn && !is_watching {
             seat.placement.steer_away();
         }
         seat.parker.unpark();

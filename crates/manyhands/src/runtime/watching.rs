@@ -60,7 +60,9 @@ impl Shared {
 
 fn watch<R>(seat: &Seat, watch: impl FnOnce() -> R) -> R {
     seat.is_turning.set(true);
+    seat.is_watching.set(true);
     let watched = watch();
+    seat.is_watching.set(false);
     seat.is_turning.set(false);
     watched
 }

@@ -14,6 +14,7 @@
 //!
 //! Unsafe: a waker points at its board, as many bytes behind its beginning as its future's number there.
 
+use crate::job;
 use crate::sync::ShortLock;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use std::collections::VecDeque;
@@ -146,7 +147,7 @@ impl Board {
             rung.waker.take()
         };
         if let Some(waker) = waker {
-            waker.wake();
+            job::wake(waker);
         }
     }
 }

@@ -9,7 +9,7 @@
 //!
 //! Unsafe: the cell is reached through a pointer to its header, and freed by its last holder.
 
-use crate::job::{Job, JobKind, PanicPayload, block, contain};
+use crate::job::{Job, JobKind, PanicPayload, block, contain, wake};
 use crate::runtime::seat::Seat;
 use crate::runtime::{Priority, current};
 use crate::sync::atomic::AtomicU32;
@@ -243,8 +243,7 @@ pub(super) unsafe fn announce_end(cell: NonNull<Header>) {
     // SAFETY: held by the caller.
     match unsafe { cell.as_ref() }.joiner.finish() {
         Some(Sleeper::Seat(seat)) => Seat::wake(seat),
-        // A waker is the user's and may panic; a worker survives that.
-        Some(Sleeper::Waker(waker)) => contain(|| waker.wake()),
+        Some(Sleeper::Waker(waker)) => wake(waker),
         None => {}
     }
 }

@@ -1,6 +1,6 @@
 //! Results that are set by hand: the bridge from callbacks and events to tasks.
 
-use crate::job::contain;
+use crate::job::wake;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, OnceLock, lock};
 #[cfg(not(loom))]
@@ -110,8 +110,7 @@ impl<T> Shared<T> {
     fn finish(&self, outcome: Outcome<T>) -> Result<(), Outcome<T>> {
         self.outcome.set(outcome)?;
         let wakers = lock(&self.waiters).take_all();
-        // Wakers are the waiters' code: what panics there is not the completer's business.
-        wakers.for_each(|waker| contain(|| waker.wake()));
+        wakers.for_each(wake);
         Ok(())
     }
 }
@@ -254,7 +253,9 @@ impl<T: Clone> Future for Completion<T> {
         if this.shared.outcome.get().is_none() {
             let mut waiters = lock(&this.shared.waiters);
             if this.shared.outcome.get().is_none() {
-                waiters.register(&mut this.key, context.waker());
+                let stale = waiters.register(&mut this.key, context.waker());
+                drop(waiters);
+                drop(stale);
                 return Poll::Pending;
             }
         }

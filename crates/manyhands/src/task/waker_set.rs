@@ -16,8 +16,9 @@ pub(super) struct WakerSet {
 pub(super) struct WakerKey(Option<usize>);
 
 impl WakerSet {
-    /// Puts the waiter's waker in, in the place of its earlier one.
-    pub(super) fn register(&mut self, key: &mut WakerKey, waker: &Waker) {
+    /// Puts the waiter's waker in, in the place of its earlier one, which is returned.
+    #[must_use = "a waker is dropped outside the lock"]
+    pub(super) fn register(&mut self, key: &mut WakerKey, waker: &Waker) -> Option<Waker> {
         let index = *key.0.get_or_insert_with(|| {
             self.free.pop().unwrap_or_else(|| {
                 self.places.push(None);
@@ -25,9 +26,10 @@ impl WakerSet {
             })
         });
         let place = &mut self.places[index];
-        if !place.as_ref().is_some_and(|known| known.will_wake(waker)) {
-            *place = Some(waker.clone());
+        if place.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            return None;
         }
+        place.replace(waker.clone())
     }
 
     /// Forgets the waiter.

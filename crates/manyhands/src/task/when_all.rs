@@ -2,6 +2,7 @@
 //!
 //! Unsafe: the futures are pinned in one piece of memory, and each is dropped there when it has ended.
 
+use crate::job::contain;
 use crate::task::bells::Bells;
 use crate::task::budget;
 use std::fmt;
@@ -22,7 +23,7 @@ use std::task::{Context, Poll, ready};
 /// two bytes for each. Each wake of one costs a constant time, however many there are.
 ///
 /// # Panics
-/// When it is awaited, if one of the futures does. A task's panic is its result.
+/// When it is awaited, if the poll of one of the futures does. A task's panic is its result.
 ///
 /// # Examples
 /// ```
@@ -83,20 +84,21 @@ impl<F: Future> WhenAll<F> {
         if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             self.results[index] = Some(result);
             self.left -= 1;
-            // SAFETY: it has not been dropped, and the result that is there now says that it will be; it is
-            // not moved.
+            // SAFETY: it has not been dropped, and the result that is there now says that it will be.
             unsafe { drop_in_place(future) };
         }
     }
 }
 
+/// Drops a future. The others are dropped, and results given, also if that panics.
+///
 /// # Safety
 /// The future is not used again.
 unsafe fn drop_in_place<F>(future: Pin<&mut F>) {
     // SAFETY: it is not moved, only dropped where it is.
     let future = unsafe { future.get_unchecked_mut() };
     // SAFETY: as promised.
-    unsafe { std::ptr::drop_in_place(future) };
+    contain(|| unsafe { std::ptr::drop_in_place(future) });
 }
 
 impl<F: Future> Unpin for WhenAll<F> {}

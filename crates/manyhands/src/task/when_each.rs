@@ -1,6 +1,6 @@
 //! The results of several tasks, as they end.
 
-use crate::job::contain;
+use crate::job::wake;
 use crate::sync::{Mutex, lock};
 use crate::task::budget;
 use crate::task::{JoinError, JoinHandle};
@@ -75,7 +75,7 @@ impl Wake for Notice {
             ended.waker.take()
         };
         if let Some(waker) = waker {
-            contain(|| waker.wake());
+            wake(waker);
         }
     }
 }

@@ -87,10 +87,7 @@ pub struct Interval {
 
 impl Interval {
     fn new(start: Moment, period: Duration) -> Self {
-        assert!(
-            !period.is_zero(),
-            "an interval's period is longer than zero"
-        );
+        refuse_zero(period);
         Self {
             sleep: Box::pin(Sleep::until(start)),
             period,
@@ -130,6 +127,29 @@ impl Interval {
         self.period
     }
 
+    /// Ticks every `period` from now on: the next tick comes a new period from now, also for a task that
+    /// waits already.
+    ///
+    /// # Panics
+    /// If the period is zero.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{task, time};
+    /// use std::time::Duration;
+    /// task::block_on(async {
+    ///     let mut interval = time::interval(Duration::from_secs(3600));
+    ///     interval.tick().await;
+    ///     interval.set_period(Duration::from_millis(2));
+    ///     interval.tick().await;
+    /// });
+    /// ```
+    pub fn set_period(&mut self, period: Duration) {
+        refuse_zero(period);
+        self.period = period;
+        self.reset();
+    }
+
     /// What it does about ticks that were missed.
     #[must_use]
     pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
@@ -156,6 +176,13 @@ impl Stream for Interval {
     fn size_hint(&self) -> (usize, Option<usize>) {
         (usize::MAX, None)
     }
+}
+
+fn refuse_zero(period: Duration) {
+    assert!(
+        !period.is_zero(),
+        "an interval's period is longer than zero"
+    );
 }
 
 /// A timer may be this late without anybody being to blame.

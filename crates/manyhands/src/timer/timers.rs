@@ -11,7 +11,7 @@
 //!
 //! Unsafe: entries are reached through their nodes.
 
-use crate::job::contain;
+use crate::job::wake;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, lock};
 use crate::timer::entry::Entry;
@@ -261,10 +261,8 @@ impl Batch {
 
     /// Returns whether there was anybody.
     fn wake(self) -> bool {
-        for waker in self.wakers.into_iter().take(self.len).flatten() {
-            // A waker is the user's and may panic; the others are woken all the same.
-            contain(|| waker.wake());
-        }
+        let wakers = self.wakers.into_iter().take(self.len);
+        wakers.flatten().for_each(wake);
         self.len > 0
     }
 }

@@ -1,10 +1,11 @@
-//! What other libraries do on the pool: tokio's sockets and timers, hyper's servers and clients, spawners of
-//! `futures`; and what `metrics` and `tracing` are told of it. Every wait has a deadline.
+//! What other libraries do on the pool: tokio's sockets and timers, hyper's servers and clients, spawners and
+//! sinks of `futures`; and what `metrics` and `tracing` are told of it. Every wait has a deadline.
 
 #![expect(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
 
 mod metrics;
 mod server;
+mod sink;
 mod spawner;
 mod support;
 mod surroundings;

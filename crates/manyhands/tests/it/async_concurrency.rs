@@ -173,3 +173,26 @@ fn runs_repeat_exactly() {
     let runs = [0, 1].map(|_| format!("{:?}", run(saturates_unevenly, 500, None, 7)));
     assert_eq!(runs[0], runs[1]);
 }
+
+#[test]
+fn limits_may_be_as_high_as_numbers_go() {
+    let run = Simulation::new(1).run(async {
+        let body = |i: u64| async move {
+            time::sleep(millis(i * 7 % 41)).await;
+            i
+        };
+        let limits = [
+            parallel::options().degree_of_parallelism(usize::MAX),
+            parallel::options().concurrency_between(1..=usize::MAX),
+            parallel::options().concurrency_between(usize::MAX / 2..=usize::MAX),
+        ];
+        for options in limits {
+            assert!(options.map_async(0..200, body).await.into_iter().eq(0..200));
+            let mut results = options.stream_async(0..200, body);
+            for i in 0..200 {
+                assert_eq!(results.next().await, Some(i));
+            }
+        }
+    });
+    run.unwrap();
+}

@@ -226,6 +226,18 @@ fn p31_a_panic_of_the_source_comes_through_the_loop() {
     ledger.assert_settled();
 }
 
+#[test]
+fn p31_a_panic_of_a_source_that_is_dropped_early_is_reported_beside_what_failed() {
+    let brittle = BrittleItems;
+    let items = (0..9).map(move |i| (i, &brittle).0);
+    let options = parallel::options().degree_of_parallelism(1);
+    let looping = options.try_for_each_async(items, |i: u64| async move { Err(i) });
+    let failures = simulate(1, looping).unwrap_err();
+    assert_eq!(failures.errors().collect::<Vec<_>>(), [(0, &0)]);
+    let panics = failures.panics().map(|(at, panic)| (at, panic.message()));
+    assert_eq!(panics.collect::<Vec<_>>(), [(1, Some("not closed"))]);
+}
+
 /// Panics when it is made an iterator, or when that is dropped.
 struct Brittle {
     breaks_at_the_end: bool,

@@ -44,3 +44,29 @@ fn a_task_that_works_hard_between_few_operations_makes_room_sooner() {
     let received = received_before_the_next_task_runs(60, 300);
     assert!((1..60).contains(&received), "{received}");
 }
+
+#[test]
+fn a_task_that_finds_a_channel_s_end_again_and_again_makes_room() {
+    on_runtime(1, |runtime| {
+        let _entered = runtime.enter();
+        let (sender, _receiver) = channel::unbounded::<u32>();
+        sender.close();
+        let others_ran = Arc::new(AtomicUsize::new(0));
+        let seen = Arc::clone(&others_ran);
+        let both = task::spawn(async move {
+            let eager = task::spawn(async move {
+                let mut waits = 0;
+                while seen.load(Ordering::SeqCst) == 0 && waits < 100_000 {
+                    assert!(sender.wait_closed_async().await.is_ok());
+                    waits += 1;
+                }
+                waits
+            });
+            let other = task::spawn(async move { others_ran.fetch_add(1, Ordering::SeqCst) });
+            other.await.unwrap();
+            eager.await.unwrap()
+        });
+        let waits = both.join().unwrap();
+        assert!(waits < 100_000, "{waits}");
+    });
+}

@@ -303,6 +303,30 @@ fn p62_a_send_meets_a_receiver_that_waits() {
 }
 
 #[test]
+fn p61_a_rendezvous_drops_what_is_sent_and_never_what_is_on_its_way() {
+    for when_full in [
+        WhenFull::DropNewest,
+        WhenFull::DropOldest,
+        WhenFull::DropThis,
+    ] {
+        let dropped = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&dropped);
+        let (sender, receiver) = channel::options()
+            .capacity(0)
+            .when_full(when_full)
+            .on_drop(move |item: u32| log.lock().unwrap().push(item))
+            .fifo();
+        sender.send(1).unwrap();
+        let mut waiting = receiver.recv_async();
+        assert!(is_pending(&mut waiting));
+        sender.send(2).unwrap();
+        sender.send(3).unwrap();
+        assert_eq!(block_on(waiting), Ok(2), "{when_full:?}");
+        assert_eq!(*dropped.lock().unwrap(), [1, 3], "{when_full:?}");
+    }
+}
+
+#[test]
 fn p63_the_smallest_comes_first_and_the_older_of_equals() {
     #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
     struct Urgency(u32);

@@ -86,6 +86,31 @@ fn an_interval_begins_when_told_and_can_be_reset() {
 }
 
 #[test]
+fn p80_a_changed_period_counts_from_then_also_for_who_waits() {
+    let run = Simulation::new(1).run(async {
+        let start = time::now();
+        let mut interval = time::interval(millis(3_600_000));
+        interval.tick().await;
+        // A tick that is given up is not lost, and a task that waits hears of the new period.
+        assert!(time::timeout(millis(5), interval.tick()).await.is_err());
+        let mut is_changed = false;
+        let due = poll_fn(|context| {
+            let polled = interval.poll_tick(context);
+            if !is_changed {
+                assert!(polled.is_pending());
+                interval.set_period(millis(20));
+                is_changed = true;
+            }
+            polled
+        });
+        let passed = [due.await - start, interval.tick().await - start];
+        assert_eq!(interval.period(), millis(20));
+        passed
+    });
+    assert_eq!(run.unwrap(), [25, 45].map(millis));
+}
+
+#[test]
 fn ticks_by_the_system_s_clock_are_never_early() {
     manyhands::task::block_on(async {
         let start = time::now();
@@ -102,4 +127,10 @@ fn ticks_by_the_system_s_clock_are_never_early() {
 #[should_panic(expected = "an interval's period is longer than zero")]
 fn a_period_of_zero_is_refused() {
     let _interval = time::interval(Duration::ZERO);
+}
+
+#[test]
+#[should_panic(expected = "an interval's period is longer than zero")]
+fn a_change_to_a_period_of_zero_is_refused() {
+    time::interval(millis(1)).set_period(Duration::ZERO);
 }

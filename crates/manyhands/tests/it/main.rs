@@ -20,6 +20,10 @@
 //! | 56, 57 | closing a channel | 58 | giving up a send or a receive |
 //! | 59 | order, once each | 60 | looking and counting |
 //! | 61 | dropping when full | 62, 63 | rendezvous, prioritized |
+//! | 64 | callbacks of a cancellation | 65 | linked sources |
+//! | 66 | racing setters of a result | 67 | waits that are cancelled before |
+//! | 68 | all and any of several tasks | 69 | continuations |
+//! | 70 | who sets a result runs nothing else | 80 | intervals |
 //! | 46 | sorts | | |
 //!
 //! Every wait has a deadline, and nothing sleeps.
@@ -36,6 +40,7 @@ mod channel;
 mod channel_to_all;
 mod combine;
 mod completion;
+mod contained;
 mod degree;
 mod drops;
 mod entry;
@@ -67,4 +72,5 @@ mod support;
 mod surface;
 mod task;
 mod time;
+mod waits;
 mod which_runtime;

@@ -11,7 +11,7 @@ use super::handle::{Desk, Progress};
 use super::source::sealed::{PollItem, Pull};
 use super::tuner::{Ticket, Tuner};
 use crate::cancel::UntilCancelled;
-use crate::job::{Payload, catch, contain};
+use crate::job::{Payload, catch};
 use crate::parallel::limits::Limits;
 use crate::runtime::Runtime;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -34,6 +34,8 @@ pub(super) struct Driver<'a, S: Pull, F, R> {
     desk: Arc<Desk>,
     begun: u64,
     is_stopped: bool,
+    /// Of its drop, when the loop was stopped before its end.
+    source_panic: Option<Payload>,
 }
 
 /// How and where items are to be run, and until when.
@@ -90,6 +92,7 @@ where
             desk: Arc::clone(desk),
             begun: 0,
             is_stopped: false,
+            source_panic: None,
         }
     }
 
@@ -116,7 +119,10 @@ where
             match self.tasks.poll_next(context) {
                 Poll::Pending => break Poll::Pending,
                 Poll::Ready(None) if self.has_more() => break Poll::Pending,
-                Poll::Ready(None) => break Poll::Ready(None),
+                Poll::Ready(None) => {
+                    let panic = self.source_panic.take();
+                    break Poll::Ready(panic.map(|payload| (self.begun, Err(payload))));
+                }
                 Poll::Ready(Some((index, result))) => {
                     if let Some(outcome) = self.sort_out(result) {
                         break Poll::Ready(Some((index as u64, outcome)));
@@ -138,7 +144,7 @@ where
             self.is_stopped = true;
             self.tasks.cancel();
             let source = std::mem::replace(&mut self.source, Supply::Exhausted);
-            contain(|| drop(source));
+            self.source_panic = catch(|| drop(source)).err();
         }
     }
 

@@ -1,5 +1,6 @@
 //! A view of an async loop while it runs, and the way to change its limits.
 
+use crate::job::wake;
 use crate::parallel::limits::{Limits, LimitsError, or_panic};
 use crate::sync::{Mutex, lock};
 use std::ops::RangeInclusive;
@@ -110,7 +111,7 @@ impl Desk {
             papers.waker.take()
         };
         if let Some(waker) = waker {
-            waker.wake();
+            wake(waker);
         }
     }
 

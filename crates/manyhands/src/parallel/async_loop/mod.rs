@@ -14,8 +14,9 @@
 //! # Failures
 //! After the first failure no item begins, those that run are dropped at their next suspension, and the
 //! loop ends when all are gone. Every panic that happened until then is reported, and by the `try_` forms
-//! every error, with its position. A panic of the source is reported with the position of the item that it
-//! did not give. A cancellation does the same; results of items that ended before it are dropped.
+//! every error, with its position. A panic of the source, also of its drop, is reported with the position of
+//! the item that it did not give. A cancellation does the same; results of items that ended before it are
+//! dropped.
 //!
 //! # Dropping
 //! A loop that is dropped cancels its items: each is dropped where tasks run, at its next suspension at the

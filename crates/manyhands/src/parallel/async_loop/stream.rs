@@ -111,7 +111,10 @@ impl<D: Drive, E: Ending> Results<D, D::Value, E> {
     /// Takes everything that has ended, and lets new items begin. Ready when all have.
     fn poll_driver(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while let Some(driver) = &mut self.driver {
-            let room = (2 * driver.concurrency()).saturating_sub(self.ended.len());
+            let room = driver
+                .concurrency()
+                .saturating_mul(2)
+                .saturating_sub(self.ended.len());
             match driver.poll(context, room) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Some((position, Ok(value)))) => {

@@ -152,7 +152,7 @@ impl Tuner {
         if self.phase == Phase::First && place < self.cohort.level {
             self.opening.end(place, taken);
             if self.opening.ends_are_far_apart(taken, self.cohort.level) {
-                return self.go_to(self.cohort.level * LEAP, Phase::Leapt);
+                return self.go_to(self.cohort.level.saturating_mul(LEAP), Phase::Leapt);
             }
         }
         if ticket.epoch == Some(self.epoch) {
@@ -189,8 +189,10 @@ impl Tuner {
             }),
             Phase::Down {
                 top_is_known: false,
-            } if is_worth_it => self.go_to(settled.level * 2, Phase::Up),
-            Phase::Up if is_worth_it => self.settle(new, |new| (new.level * 2, Phase::Up)),
+            } if is_worth_it => self.go_to(settled.level.saturating_mul(2), Phase::Up),
+            Phase::Up if is_worth_it => {
+                self.settle(new, |new| (new.level.saturating_mul(2), Phase::Up));
+            }
             Phase::Hold { cohorts, next } => self.keep(settled, new, cohorts, next),
             Phase::Probing(Probe::Above) if is_worth_it => {
                 self.settle(new, |new| (above(new.level), Phase::Probing(Probe::Above)));
@@ -309,7 +311,7 @@ impl Opening {
         let Some(first) = self.first_taken else {
             return false;
         };
-        let is_in_order = self.places * 4 < level * self.ended;
+        let is_in_order = self.places * 4 < level.saturating_mul(self.ended);
         if self.ended < 2 || self.ended > level / 2 || is_in_order {
             return false;
         }
@@ -321,7 +323,7 @@ impl Opening {
 
 /// A quarter more.
 fn above(level: usize) -> usize {
-    level + level.div_ceil(4)
+    level.saturating_add(level.div_ceil(4))
 }
 
 /// A quarter less.
