@@ -162,7 +162,7 @@ impl<T> Future for RecvFuture<'_, T> {
         let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
         let result = ready!(this.shared.poll_recv(&mut this.place, cx));
-        permit.charge();
+        permit.charge_half();
         this.is_over = true;
         Poll::Ready(result)
     }

@@ -4,11 +4,13 @@
 //! `runtime/shared.rs`: look, search, announce, look again, park, withdraw; push, ask for room and for
 //! searchers, claim, give up, unpark; begin and end a stay, use the room.
 //! With four preemptions for the models of two threads: a claim that finds nobody needs as many.
+//! One model also holds a task, as in `runtime/current.rs`: the pusher's own queue, then.
 //! Property: a pushed task is always run, with no monitor to help; one sleeper is claimed at most once
 //! for each announcement, and the count of running threads is right afterwards.
 
 use super::{Work, check, check_deeper};
 use crate::queue::TaskQueue;
+use crate::runtime::hold::Hold;
 use crate::runtime::idle::{Activity, Claim, Idle};
 use crate::sync::Parker;
 use loom::sync::Arc;
@@ -18,6 +20,7 @@ use loom::thread;
 struct Model<const TASKS: usize> {
     idle: Idle,
     queue: TaskQueue<Work>,
+    hold: Hold,
     tasks: [Work; TASKS],
     parkers: Vec<Parker>,
 }
@@ -37,16 +40,28 @@ impl<const TASKS: usize> Model<TASKS> {
         Arc::new(Self {
             idle,
             queue: TaskQueue::new(),
+            hold: Hold::new(),
             tasks: Work::some(),
             parkers: (0..workers).map(|_| Parker::new()).collect(),
         })
     }
 
     fn inject(&self, number: usize) {
+        self.hold.end();
+        self.push(number);
+        self.wake_if_nobody_searches();
+    }
+
+    /// Pushes the first task of an empty queue, whose owner will come to it.
+    fn push_held(&self, number: usize) {
+        self.hold.begin();
+        self.push(number);
+    }
+
+    fn push(&self, number: usize) {
         self.tasks[number].prepare();
         // SAFETY: 1. the task lives as long as the model; 2. each number is pushed once.
         unsafe { self.queue.push(self.tasks[number].as_ptr()) };
-        self.wake_if_nobody_searches();
     }
 
     fn wake_if_nobody_searches(&self) {
@@ -100,7 +115,7 @@ impl<const TASKS: usize> Model<TASKS> {
     fn sleep(&self, worker: usize) {
         self.idle.announce(worker);
         loop {
-            if self.idle.has_room() && !self.queue.is_empty() {
+            if self.idle.has_room() && !self.queue.is_empty() && !self.hold.is_on() {
                 // What is visible may not be takeable yet.
                 thread::yield_now();
                 break;
@@ -136,6 +151,22 @@ fn two_tasks_pushed_one_after_the_other_are_run() {
             let model = Arc::clone(&model);
             move || {
                 model.inject(0);
+                model.inject(1);
+            }
+        });
+        model.work(0, 2);
+        pusher.join().unwrap();
+    });
+}
+
+#[test]
+fn a_hold_does_not_hide_the_task_that_is_pushed_next() {
+    check_deeper(4, || {
+        let model = Model::<2>::new(1, 1);
+        let pusher = thread::spawn({
+            let model = Arc::clone(&model);
+            move || {
+                model.push_held(0);
                 model.inject(1);
             }
         });

@@ -6,4 +6,4 @@ mod deque;
 mod task_queue;
 
 pub(crate) use deque::{Deque, Popped};
-pub(crate) use task_queue::{Linked, Pushed, TaskQueue};
+pub(crate) use task_queue::{Linked, TaskQueue};

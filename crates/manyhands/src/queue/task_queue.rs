@@ -25,7 +25,7 @@
 
 use crate::probe::SharedCounter;
 use crate::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
-use crate::sync::{Padded, prefetch_for_reading};
+use crate::sync::{Padded, prefetch_for_reading, spin_loop};
 use std::ptr;
 
 /// Something that can stand in a [`TaskQueue`].
@@ -110,15 +110,6 @@ impl<T: Linked> Run<T> {
     }
 }
 
-/// What a pusher found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pushed {
-    /// The queue was empty.
-    First,
-    /// Others waited, or somebody was about to take the last of them.
-    BehindOthers,
-}
-
 /// A queue of tasks.
 #[derive(Debug)]
 pub(crate) struct TaskQueue<T> {
@@ -141,12 +132,12 @@ impl<T: Linked> TaskQueue<T> {
         }
     }
 
-    /// Adds a task at the back. Returns whether the queue was empty before.
+    /// Adds a task at the back.
     ///
     /// # Safety
     /// 1. `task` is valid and stays so until it is taken. 2. It is in no queue.
-    pub(crate) unsafe fn push(&self, task: *mut T) -> Pushed {
-        self.push_chain(task, task)
+    pub(crate) unsafe fn push(&self, task: *mut T) {
+        self.push_chain(task, task);
     }
 
     /// Whether nothing was pushed that has not been taken. Exact in the order of `back`'s exchanges.
@@ -224,6 +215,21 @@ impl<T: Linked> TaskQueue<T> {
         run
     }
 
+    /// Takes the first task; where another taker is at work, waits a moment for its end. For the queue's owner,
+    /// who would only fetch from afar what lies here.
+    pub(crate) fn take_own(&self) -> Option<*mut T> {
+        for _ in 0..OWN_ATTEMPTS {
+            if let Some(run) = self.take(1) {
+                return Some(run.first);
+            }
+            if self.is_empty() {
+                break;
+            }
+            spin_loop();
+        }
+        None
+    }
+
     /// Adds a whole run at the back, in its order, for the price of one task.
     ///
     /// # Safety
@@ -234,7 +240,7 @@ impl<T: Linked> TaskQueue<T> {
         self.push_chain(first, last);
     }
 
-    fn push_chain(&self, first: *mut T, last: *mut T) -> Pushed {
+    fn push_chain(&self, first: *mut T, last: *mut T) {
         // SAFETY: valid by the promise of `push` or `append`.
         let link = unsafe { T::link(last) };
         // Relaxed: published by the exchange.
@@ -244,13 +250,11 @@ impl<T: Linked> TaskQueue<T> {
         if before.is_null() {
             // Release: publishes the task to the taker's Acquire in `take_front`.
             self.front.store(first, Ordering::Release);
-            Pushed::First
         } else {
             // SAFETY: a task that was `back` stays valid until its link is set: the taker waits for it.
             let link = unsafe { T::link(before) };
             // Release: publishes the task to the taker's Acquire in `take_front`.
             link.store(first, Ordering::Release);
-            Pushed::BehindOthers
         }
     }
 
@@ -311,6 +315,9 @@ impl<T: Linked> TaskQueue<T> {
         Some(first)
     }
 }
+
+/// Longer than another taker needs for a run, unless it has lost its processor.
+const OWN_ATTEMPTS: u32 = if cfg!(loom) { 1 } else { 128 };
 
 #[cfg(all(test, not(loom)))]
 mod tests {
@@ -422,6 +429,22 @@ mod tests {
         queue.taking.store(false, Ordering::Relaxed);
         assert_eq!(take(&queue), Some(7));
         assert_eq!(queue.contentions(), 2);
+    }
+
+    #[test]
+    fn the_owner_waits_for_another_taker_while_there_is_something() {
+        let queue = TaskQueue::new();
+        assert_eq!(queue.take_own(), None);
+        push(&queue, 7);
+        assert!(queue.try_lock());
+        std::thread::scope(|scope| {
+            let given_up = scope.spawn(|| queue.take_own().is_none());
+            assert!(given_up.join().unwrap(), "it does not wait for ever");
+        });
+        queue.taking.store(false, Ordering::Relaxed);
+        let task = queue.take_own().unwrap();
+        // SAFETY: taken, so it is ours, and it came from `Box::into_raw`.
+        assert_eq!(unsafe { Box::from_raw(task) }.value, 7);
     }
 
     #[test]

@@ -9,7 +9,6 @@
 //! Unsafe: woken tasks are queued by pointer, and find their runtime through their home.
 
 use crate::job::{Home, Job, Place};
-use crate::queue::Pushed;
 use crate::runtime::idle::Activity;
 use crate::runtime::seat::{Occupant, Seat};
 use crate::runtime::surroundings::Surrounded;
@@ -67,11 +66,12 @@ pub(crate) unsafe fn requeue(home: &'static Home, place: Place, job: *mut Job, c
     if let Some((seat, shared)) = seat_of_runtime()
         && ptr::eq(shared.home(), home)
     {
+        let comes_itself = seat.is_worker() && comes_itself(seat, caller);
+        if !comes_itself {
+            seat.hold.end();
+        }
         // SAFETY: valid until it is taken, by the caller's promise.
-        let pushed = unsafe { seat.tasks.push(job) };
-        let is_about_to_look =
-            (caller == Caller::Poll && seat.times_away.get() == 0) || seat.is_turning.get();
-        let comes_itself = is_about_to_look && pushed == Pushed::First && seat.is_worker();
+        unsafe { seat.tasks.push(job) };
         if !comes_itself {
             shared.wake_if_nobody_searches();
         }
@@ -82,6 +82,21 @@ pub(crate) unsafe fn requeue(home: &'static Home, place: Place, job: *mut Job, c
     let shared = unsafe { &*visit.runtime().cast::<Shared>() };
     // SAFETY: as above.
     unsafe { shared.inject(job) };
+}
+
+/// Whether the worker on `seat` will soon come to a task that it queues now, so that nobody need be rung for it.
+/// Then others leave it alone for a moment.
+fn comes_itself(seat: &Seat, caller: Caller) -> bool {
+    // Only this thread pushes: if the queue is empty the task will be the first.
+    let is_first = seat.tasks.is_empty();
+    if caller == Caller::Other || seat.times_away.get() > 0 {
+        return is_first && seat.is_turning.get();
+    }
+    if is_first {
+        seat.hold.begin();
+    }
+    // What is held is the task that has made the polled one use up its budget.
+    is_first || (caller == Caller::SpentTask && seat.hold.is_on())
 }
 
 /// Queues a task that was taken out of its home, in the lane of its priority, which is not the usual one.
@@ -107,6 +122,10 @@ pub(crate) enum Caller {
     /// A worker polls a task, and will soon look for the next. If it is kept from that after all, the monitor
     /// finds somebody.
     Poll,
+    /// A worker has polled the task itself, which goes on later, and will now look for the next.
+    PolledTask,
+    /// As that, and the task has quickly used up its budget.
+    SpentTask,
     /// Something that may take long.
     Other,
 }

@@ -5,6 +5,7 @@
 mod open;
 pub(crate) use open::{OpenSlot, Shared as OpenCall};
 
+pub(crate) mod hold;
 pub(crate) mod idle;
 pub(crate) mod mark;
 

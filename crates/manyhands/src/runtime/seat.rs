@@ -20,13 +20,14 @@ use crate::job::{ExecutionId, Job, JobKind, SeatNumber};
 use crate::probe::SeatCounters;
 use crate::queue::{Deque, TaskQueue};
 use crate::runtime::Shared;
+use crate::runtime::hold::{Hold, Patience};
 use crate::runtime::mark::Mark;
 use crate::runtime::open::OpenSlot;
 use crate::runtime::placement::Placement;
 use crate::runtime::priority::Turns;
 use crate::runtime::signal::Signal;
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Mutex, Padded, Parker, lock, thread_state};
+use crate::sync::{Mutex, Padded, Parker, clock, lock, thread_state};
 use crate::timer::Timers;
 use std::cell::Cell;
 use std::panic::Location;
@@ -43,6 +44,8 @@ pub(crate) struct Seat {
     pub(crate) slots: Padded<[OpenSlot; OPEN_DEPTH]>,
     /// Tasks the occupant has spawned or taken a run of.
     pub(crate) tasks: TaskQueue<Job>,
+    /// Others leave `tasks` alone for a moment.
+    pub(crate) hold: Hold,
     /// What waits for a time and was first polled by the occupant, a worker.
     pub(crate) timers: Padded<Timers>,
     /// Tasks that only the occupant may run, a worker.
@@ -87,6 +90,8 @@ pub(crate) struct Seat {
     pub(crate) is_turning: Cell<bool>,
     /// Occupant: inside a join that is being timed.
     pub(crate) in_timed_join: Cell<bool>,
+    /// Occupant: the holds of others.
+    patience: Patience,
     /// Occupant: ticks of the last heartbeat that woke somebody.
     pub(crate) last_wake: Cell<u64>,
     /// Occupant: state of a small random generator.
@@ -134,6 +139,7 @@ impl Seat {
             deque: Padded(Deque::new()),
             slots: Padded(std::array::from_fn(|_| OpenSlot::new())),
             tasks: TaskQueue::new(),
+            hold: Hold::new(),
             timers: Padded(Timers::new()),
             local: TaskQueue::new(),
             parker: Parker::new(),
@@ -161,6 +167,7 @@ impl Seat {
             turns: Cell::new(Turns::default()),
             is_turning: Cell::new(false),
             in_timed_join: Cell::new(false),
+            patience: Patience::new(),
             last_wake: Cell::new(0),
             random: Cell::new(u32::from(number) * 2 + 1),
             worker: AtomicU32::new(NO_WORKER),
@@ -459,6 +466,16 @@ impl Seat {
         ExecutionId::from_bits(self.awaiting.load(Ordering::Acquire))
     }
 
+    /// Occupant: whether to leave the tasks of `other` alone for a moment.
+    pub(crate) fn is_patient_with(&self, other: &Self) -> bool {
+        self.patience.lasts(
+            other.number,
+            &other.hold,
+            clock::ticks,
+            clock::ticks_in(PATIENCE_NANOS),
+        )
+    }
+
     /// Occupant: a small random number.
     pub(crate) fn next_random(&self) -> u32 {
         // Xorshift, George Marsaglia 2003: good enough to spread thieves.
@@ -473,6 +490,10 @@ impl Seat {
 
 /// Nested calls that one seat can hold open; deeper ones are the owner's alone.
 pub(crate) const OPEN_DEPTH: usize = 8;
+
+/// How long a worker's hold is respected: longer than two tasks take to pass on as much as one poll may, and short
+/// beside what a second worker is worth.
+const PATIENCE_NANOS: u64 = 8_000;
 
 /// In place of a worker's number: the occupant is a guest, or nobody.
 const NO_WORKER: u32 = u32::MAX;

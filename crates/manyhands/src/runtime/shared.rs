@@ -235,12 +235,13 @@ impl Shared {
         }
     }
 
-    /// Whether a worker that looks around now may find something, beside on `seat`.
+    /// Whether a worker that looks around now may find something, beside on `seat`, whose occupant is about to
+    /// sleep and need not wait for what others hold.
     pub(crate) fn has_visible_work(&self, seat: Option<&Seat>) -> bool {
         !self.injector.is_empty()
             || !self.lanes.is_empty()
             || self.all_seats().any(|other| {
-                !other.tasks.is_empty()
+                (!other.tasks.is_empty() && (seat.is_none() || !other.hold.is_on()))
                     || (seat.is_none_or(|seat| !ptr::eq(seat, other))
                         && (other.deque.has_public(0)
                             || other.slots.iter().any(OpenSlot::is_inviting)))

@@ -174,6 +174,7 @@ impl Away {
             // First, so that the monitor does not find it blocked as well.
             seat.set_occupant(Occupant::Waiting);
             seat.is_not_blocked();
+            seat.hold.end();
             if let Some(shared) = seat.runtime_or_none() {
                 // Before it counts as blocked: whoever comes in its place looks at this.
                 shared.note_blocking_kind(seat);

@@ -179,8 +179,8 @@ fn find_usual(shared: &Shared, seat: &'static Seat, tick: u32) -> Option<Found> 
     } else {
         (&seat.tasks, &seat.local)
     };
-    if let Some(found) = take_one(first).or_else(|| take_one(second)) {
-        return Some(found);
+    if let Some(job) = first.take_own().or_else(|| second.take_own()) {
+        return Some(Found::Job(job));
     }
     take_tasks(shared, seat, None, TASKS_TAKEN_MAX)
         .or_else(|| find_elsewhere(shared, seat, TASKS_TAKEN_MAX))
@@ -209,7 +209,7 @@ fn find_elsewhere(shared: &Shared, seat: &'static Seat, tasks_max: usize) -> Opt
         if other.deque.has_private(0) {
             other.deque.demand();
         }
-        if shared.is_closing() {
+        if shared.is_closing() || seat.is_patient_with(other) {
             None
         } else {
             take_tasks(shared, seat, Some(other), tasks_max)
@@ -241,6 +241,7 @@ fn take_tasks(
     if run.len > 1 {
         // SAFETY: the run is fresh from `take`.
         unsafe { run.drop_first() };
+        seat.hold.end();
         // SAFETY: taken from a queue of this type, untouched but for the step above.
         unsafe { seat.tasks.append(run) };
     }
@@ -256,6 +257,7 @@ pub(crate) fn fetch_tasks(seat: &Seat, other: &Seat) -> bool {
         return false;
     };
     seat.counters.stolen.bump();
+    seat.hold.end();
     // SAFETY: taken from a queue of this type just now.
     unsafe { seat.tasks.append(run) };
     true
@@ -287,6 +289,7 @@ fn spin(shared: &Shared, seat: &'static Seat, nanos: u64) -> Option<Found> {
 
 /// Sleeps until claimed, until there is work after all or a timer is due, or until the runtime has ended.
 fn sleep(shared: &Shared, seat: &'static Seat, index: usize) -> Slept {
+    seat.hold.end();
     shared.idle.announce(index);
     seat.set_occupant(Occupant::Idle);
     let mut spare = SpareTime::begin(shared, seat);

@@ -6,8 +6,8 @@
 //! pending, and the task goes to the back of its queue.
 //!
 //! The budget is counted in operations, and in time: a task that works hard between two operations makes room
-//! sooner. The clock is read only where the number of operations is a power of two, from the fourth on, so that short polls do
-//! not pay for it.
+//! sooner. The clock is read only where the number of operations passes a power of two, from the fourth operation on, so that short
+//! polls do not pay for it.
 //!
 //! Outside a task, as in [`block_on`](super::block_on), there is nobody to make room for, and no limit.
 
@@ -21,9 +21,12 @@ thread_local! {
     /// The tick counter after the first operations of the current poll.
     #[cfg(not(loom))]
     static READ_FIRST: Cell<u64> = const { Cell::new(0) };
+    /// A poll has used up its budget, and quickly.
+    #[cfg(not(loom))]
+    static SPENT_QUICKLY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What is left to the current poll.
+/// What is left to the current poll, in halves of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Left(u16);
 
@@ -37,10 +40,14 @@ impl Permit {
     /// and else the first of many that wait together would use up what the last ones need.
     #[inline]
     pub(crate) fn charge(self) {
-        let left = LEFT.get();
-        if left != Left::UNLIMITED {
-            LEFT.set(left.less_one());
-        }
+        charge(2);
+    }
+
+    /// As [`charge`](Self::charge), for a receive, which counts half. So who receives gets through what one poll has
+    /// sent, and then waits; and the two tasks can stay on one worker.
+    #[inline]
+    pub(crate) fn charge_half(self) {
+        charge(1);
     }
 }
 
@@ -51,10 +58,32 @@ impl Permit {
 #[inline]
 pub(crate) fn poll_proceed(context: &Context<'_>) -> Poll<Permit> {
     if LEFT.get() == Left::NOTHING {
-        context.waker().wake_by_ref();
+        put_off(context);
         return Poll::Pending;
     }
     Poll::Ready(Permit(()))
+}
+
+#[cold]
+fn put_off(context: &Context<'_>) {
+    #[cfg(not(loom))]
+    SPENT_QUICKLY.set(ticks_since_first() < clock::ticks_in(NANOS_QUICK));
+    context.waker().wake_by_ref();
+}
+
+/// Whether a task has used up its budget, and quickly, since this was last asked on this thread. A hint about the
+/// one that was just polled.
+#[cfg(not(loom))]
+pub(super) fn was_spent_quickly() -> bool {
+    SPENT_QUICKLY.replace(false)
+}
+
+#[inline]
+fn charge(halves: u16) {
+    let left = LEFT.get();
+    if left != Left::UNLIMITED {
+        LEFT.set(left.less(halves));
+    }
 }
 
 /// Whether the calling thread polls a task, and nothing on top of it.
@@ -64,7 +93,7 @@ pub(super) fn is_in_poll() -> bool {
 
 /// Runs one poll of a task with a full budget.
 pub(crate) fn during_poll<R>(poll: impl FnOnce() -> R) -> R {
-    with(Left(OPERATIONS_PER_POLL), poll)
+    with(Left(HALVES_PER_POLL), poll)
 }
 
 /// Runs what polls outside any task, perhaps on top of one, without limit.
@@ -90,10 +119,11 @@ impl Left {
     const UNLIMITED: Self = Self(u16::MAX);
     const NOTHING: Self = Self(0);
 
-    fn less_one(self) -> Self {
-        let left = self.0.saturating_sub(1);
-        let done = OPERATIONS_PER_POLL - left;
-        if done.is_power_of_two() && has_run_long(done) {
+    fn less(self, halves: u16) -> Self {
+        let left = self.0.saturating_sub(halves);
+        let (before, done) = (HALVES_PER_POLL - self.0, HALVES_PER_POLL - left);
+        let passes_power_of_two = before.checked_ilog2() != done.checked_ilog2();
+        if passes_power_of_two && has_run_long(done) {
             Self::NOTHING
         } else {
             Self(left)
@@ -103,31 +133,39 @@ impl Left {
 
 /// Whether the current poll should end for the time that it has taken, after so many operations.
 #[cfg(not(loom))]
-fn has_run_long(operations: u16) -> bool {
-    if operations < FIRST_READING {
+fn has_run_long(halves: u16) -> bool {
+    if halves < FIRST_READING {
         return false;
     }
-    if operations == FIRST_READING {
+    if halves < 2 * FIRST_READING {
         READ_FIRST.set(clock::ticks());
         return false;
     }
-    let ticks = clock::ticks().saturating_sub(READ_FIRST.get());
     // What a simulation does must not depend on how fast this machine is.
-    ticks > clock::ticks_in(NANOS_PER_POLL)
+    ticks_since_first() > clock::ticks_in(NANOS_PER_POLL)
         && !current::worker().is_some_and(|(_, shared)| shared.clock.is_virtual())
+}
+
+/// How long ago the first operations of the current poll were.
+#[cfg(not(loom))]
+fn ticks_since_first() -> u64 {
+    clock::ticks().saturating_sub(READ_FIRST.get())
 }
 
 /// In the models only operations count.
 #[cfg(loom)]
-fn has_run_long(_operations: u16) -> bool {
+fn has_run_long(_halves: u16) -> bool {
     false
 }
 
 /// Enough to share the price of a turn through the queue, few enough to last some ten microseconds.
-const OPERATIONS_PER_POLL: u16 = 128;
+const HALVES_PER_POLL: u16 = 2 * 128;
 /// What others in the queue can wait for, and long beside the price of a turn.
 #[cfg(not(loom))]
 const NANOS_PER_POLL: u64 = 200_000;
-/// Operations before the clock is read.
+/// What a budget is used up in by a task that only passes on what others wait for.
 #[cfg(not(loom))]
-const FIRST_READING: u16 = 4;
+const NANOS_QUICK: u64 = 8_000;
+/// Halves of operations before the clock is read.
+#[cfg(not(loom))]
+const FIRST_READING: u16 = 8;

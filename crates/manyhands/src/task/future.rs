@@ -152,7 +152,7 @@ unsafe fn end_poll(cell: NonNull<Header>, action: Action<'_>) {
     match unsafe { cell.as_ref() }.state.end_poll() {
         AfterPoll::Wait => {}
         // SAFETY: the state says that it must be queued, by us.
-        AfterPoll::Queue => unsafe { schedule::queue(cell) },
+        AfterPoll::Queue => unsafe { schedule::queue_polled(cell) },
         // SAFETY: the caller is still the runner.
         AfterPoll::Drop => unsafe { drop_future(cell, action) },
     }

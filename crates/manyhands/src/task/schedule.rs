@@ -37,6 +37,7 @@ pub(super) unsafe fn queue_new(cell: NonNull<Header>) {
 pub(super) unsafe fn queue_new_job(job: *mut Job) {
     match current::seat_of_runtime() {
         Some((seat, shared)) => {
+            seat.hold.end();
             // SAFETY: by the caller's promise.
             unsafe { seat.tasks.push(job) };
             shared.wake_if_nobody_searches();
@@ -71,6 +72,32 @@ pub(super) unsafe fn queue_new_local(cell: NonNull<Header>, seat: &Seat) {
 /// # Safety
 /// The caller holds the queue's part of a task that has been prepared to wait.
 pub(super) unsafe fn queue(cell: NonNull<Header>) {
+    let caller = if budget::is_in_poll() {
+        Caller::Poll
+    } else {
+        Caller::Other
+    };
+    // SAFETY: by the caller's promise.
+    unsafe { queue_for(cell, caller) };
+}
+
+/// Queues a task that was woken while it was polled.
+///
+/// # Safety
+/// As for [`queue`]; the caller has polled it.
+pub(super) unsafe fn queue_polled(cell: NonNull<Header>) {
+    let caller = if budget::was_spent_quickly() {
+        Caller::SpentTask
+    } else {
+        Caller::PolledTask
+    };
+    // SAFETY: by the caller's promise.
+    unsafe { queue_for(cell, caller) };
+}
+
+/// # Safety
+/// As for [`queue`].
+unsafe fn queue_for(cell: NonNull<Header>, caller: Caller) {
     let job = cell::as_job(cell);
     // SAFETY: in no queue, and the caller's to queue.
     let word = unsafe { Job::spare_word(job) };
@@ -93,11 +120,6 @@ pub(super) unsafe fn queue(cell: NonNull<Header>) {
         // SAFETY: the task is registered and the caller's to queue, valid until taken.
         return unsafe { current::requeue_in_lane(home, place, job, priority) };
     }
-    let caller = if budget::is_in_poll() {
-        Caller::Poll
-    } else {
-        Caller::Other
-    };
     // SAFETY: the task is registered and the caller's to queue, valid until taken.
     unsafe { current::requeue(home, place, job, caller) };
 }
