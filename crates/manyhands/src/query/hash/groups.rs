@@ -97,6 +97,10 @@ struct Spread<K, V, G> {
 
 /// Items for one part.
 struct Batch<K, V> {
+    /// The last few, which stay in a cache: so many batches are written to by turns that each row would be
+    /// waited for else.
+    last: Vec<Row<K, V>>,
+    /// Those before.
     rows: Vec<Row<K, V>>,
     /// Each run with the number of its first row.
     runs: Vec<(u64, usize)>,
@@ -137,7 +141,12 @@ impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
         let tables = parts
             .iter()
             .map(|part| std::mem::replace(&mut *lock(part), Table::new()));
-        let mut entries: Vec<_> = tables.flat_map(Table::into_entries).collect();
+        let mut tables: Vec<_> = tables.map(Table::into_entries).collect();
+        let mut entries = Vec::with_capacity(tables.iter().map(Vec::len).sum());
+        for table in &mut tables {
+            entries.append(table);
+        }
+        drop(tables);
         if in_order {
             options.sort_unstable_by_key(&mut entries, Entry::first);
         }
@@ -261,7 +270,7 @@ impl<K: Eq, V, G> Spread<K, V, G> {
         let number = part_of(row.hash);
         let batch = &mut self.batches[number];
         batch.push(run, row);
-        if batch.rows.len() >= batch.len_worth {
+        if batch.last.len() >= last_len_max::<K, V>() {
             self.offer(number, gather);
         }
     }
@@ -270,6 +279,10 @@ impl<K: Eq, V, G> Spread<K, V, G> {
     #[cold]
     fn offer<A: Gather<V, Group = G>>(&mut self, number: usize, gather: &A) {
         let batch = &mut self.batches[number];
+        batch.rows.append(&mut batch.last);
+        if batch.rows.len() < batch.len_worth {
+            return;
+        }
         let part = &self.parts[number];
         let table = if batch.rows.len() < batch.len_max {
             try_lock(part)
@@ -284,6 +297,7 @@ impl<K: Eq, V, G> Spread<K, V, G> {
 
     fn flush<A: Gather<V, Group = G>>(&mut self, gather: &A) {
         for (batch, part) in self.batches.iter_mut().zip(&*self.parts) {
+            batch.rows.append(&mut batch.last);
             if !batch.rows.is_empty() {
                 batch.add_to(&mut lock(part), gather);
             }
@@ -294,6 +308,7 @@ impl<K: Eq, V, G> Spread<K, V, G> {
 impl<K: Eq, V> Batch<K, V> {
     fn new() -> Self {
         Self {
+            last: Vec::with_capacity(last_len_max::<K, V>()),
             rows: Vec::new(),
             runs: Vec::new(),
             run: u64::MAX,
@@ -306,9 +321,9 @@ impl<K: Eq, V> Batch<K, V> {
     fn push(&mut self, run: u64, row: Row<K, V>) {
         if self.run != run {
             self.run = run;
-            self.runs.push((run, self.rows.len()));
+            self.runs.push((run, self.rows.len() + self.last.len()));
         }
-        self.rows.push(row);
+        self.last.push(row);
     }
 
     fn add_to<A: Gather<V>>(&mut self, table: &mut Table<Entry<K, A::Group>>, gather: &A) {
@@ -411,6 +426,15 @@ where
     }
 }
 
+/// So many rows are put into a batch at once: few enough for those of all parts to stay in a processor's own
+/// cache.
+const fn last_len_max<K, V>() -> usize {
+    let len = LAST_BYTES_MAX / (size_of::<Row<K, V>>() + 1);
+    if len == 0 { 1 } else { len }
+}
+
+/// The last rows of 256 parts take 256 kB then.
+const LAST_BYTES_MAX: usize = 1 << 10;
 /// A runner that is alone keeps a table with fewer groups to itself; their numbers stay far below 2³².
 const ALONE_LEN_MAX: usize = 1 << 28;
 /// A table that gathers fewer items than this in each group is not worth having first.

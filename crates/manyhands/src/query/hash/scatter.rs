@@ -1,12 +1,13 @@
 //! Items brought together to be looked up by key, all of them kept, in order.
 //!
-//! A runner with few items only lists them. One with many hands them out by hash, each to one of many parts.
-//! At the end the runners' shares of a part are merged, by the runs in which the items came. If no runner
-//! has many, there is only one part.
+//! A runner only lists its items. Where there are very many it hands them out by hash, each to one of many
+//! parts. At the end the runners' shares of a part are merged, by the runs in which the items came. If no
+//! runner has handed out any, there is only one part.
 
 use crate::parallel::consumer::Consumer;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::{Done, PARTS, part_of};
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 use std::hash::Hash;
 use std::ops::Range;
@@ -16,6 +17,8 @@ use std::{iter, vec};
 pub(crate) struct Scatter<K, V, F> {
     split: F,
     secret: Secret,
+    /// How many runners have begun.
+    runners: AtomicUsize,
     done: Mutex<Done<Shares<K, V>>>,
 }
 
@@ -62,6 +65,7 @@ impl<K: Hash, V, F> Scatter<K, V, F> {
         Self {
             split,
             secret,
+            runners: AtomicUsize::new(0),
             done: Mutex::new(Done::new()),
         }
     }
@@ -91,6 +95,8 @@ where
     type Runner = Runner<K, V>;
 
     fn start(&self) -> Self::Runner {
+        // Relaxed: a hint.
+        self.runners.fetch_add(1, Ordering::Relaxed);
         Runner {
             shares: Shares::new(),
             run: 0..0,
@@ -113,9 +119,10 @@ where
             runner.run.start = positions.start;
         }
         runner.run.end = positions.end;
-        runner
-            .shares
-            .extend(runner.run.start, items.map(&self.split), self.secret);
+        let shares = &mut runner.shares;
+        shares.extend(runner.run.start, items.map(&self.split), self.secret);
+        // Relaxed: a hint.
+        shares.divide_if_many(self.runners.load(Ordering::Relaxed), self.secret);
     }
 
     fn finish(&self, runner: Self::Runner) {
@@ -138,12 +145,19 @@ impl<K: Hash, V> Shares<K, V> {
             Self::Whole(share) => {
                 share.enter(run);
                 share.rows.extend(rows);
-                if share.rows.len() > whole_len_max::<K, V>() {
-                    let whole = std::mem::replace(self, Self::new());
-                    *self = Self::Parts(whole.divided(secret));
-                }
             }
             Self::Parts(parts) => rows.for_each(|row| hand_out(parts, run, row, secret)),
+        }
+    }
+
+    /// Divides them if there are too many for one table, where so many runners have as many each.
+    #[inline]
+    fn divide_if_many(&mut self, runners: usize, secret: Secret) {
+        if let Self::Whole(share) = self
+            && share.rows.len() * runners > whole_len_max::<K, V>()
+        {
+            let whole = std::mem::replace(self, Self::new());
+            *self = Self::Parts(whole.divided(secret));
         }
     }
 
@@ -253,9 +267,10 @@ impl<R> Part<R> {
     }
 }
 
-/// A runner with fewer items keeps them together: a table of them stays in a processor's own cache.
+/// Fewer items are kept together: one table that all look into is faster than many, though it is made by one
+/// thread alone.
 const fn whole_len_max<K, V>() -> usize {
     WHOLE_BYTES_MAX / (size_of::<(K, V)>() + 1)
 }
 
-const WHOLE_BYTES_MAX: usize = 256 << 10;
+const WHOLE_BYTES_MAX: usize = 48 << 20;
