@@ -142,7 +142,7 @@ impl<T> Shared<T> {
         cx: &Context<'_>,
     ) -> Poll<Result<(), SendError<T>>> {
         let item = sending.item.take();
-        let mut state = self.state.lock();
+        let mut state = self.state.lock_patiently();
         if let Some(item) = item {
             match state.offer_quietly(item) {
                 Offered::In => return Poll::Ready(Ok(())),
@@ -225,7 +225,7 @@ impl<T> Shared<T> {
         place: &mut Option<Ticket>,
         cx: &Context<'_>,
     ) -> Poll<Result<T, RecvError>> {
-        let mut state = self.state.lock();
+        let mut state = self.state.lock_patiently();
         if place.is_none()
             && let Taken::Item(item) = state.take_quietly()
         {

@@ -24,4 +24,8 @@ impl<T> ShortLock<T> {
     pub(crate) fn lock(&self) -> ShortGuard<'_, T> {
         lock(&self.0)
     }
+
+    pub(crate) fn lock_patiently(&self) -> ShortGuard<'_, T> {
+        self.lock()
+    }
 }

@@ -62,8 +62,23 @@ impl<T> ShortLock<T> {
     #[inline]
     pub(crate) fn lock(&self) -> ShortGuard<'_, T> {
         if !self.try_hold() {
-            self.hold_later();
+            self.hold_later(self.patience);
         }
+        self.guard()
+    }
+
+    /// As [`lock`](Self::lock), with four times the patience, for polls: where one task has to wait, its worker goes
+    /// on with the next, which mostly needs the same lock.
+    #[inline]
+    pub(crate) fn lock_patiently(&self) -> ShortGuard<'_, T> {
+        if !self.try_hold() {
+            self.hold_later(PATIENCE_MAX.min(4 * self.patience));
+        }
+        self.guard()
+    }
+
+    #[inline]
+    fn guard(&self) -> ShortGuard<'_, T> {
         ShortGuard {
             held: &self.held,
             value: self.value.get_mut(),
@@ -80,7 +95,7 @@ impl<T> ShortLock<T> {
     }
 
     #[cold]
-    fn hold_later(&self) {
+    fn hold_later(&self, patience: u32) {
         (0..SPINS).for_each(|_| spin_loop());
         let mut yields = 1;
         loop {
@@ -88,7 +103,7 @@ impl<T> ShortLock<T> {
             if !self.held.load(Ordering::Relaxed) && self.try_hold() {
                 return;
             }
-            (0..self.patience).for_each(|_| spin_loop());
+            (0..patience).for_each(|_| spin_loop());
             (0..yields).for_each(|_| thread::yield_now());
             yields = YIELDS_MAX.min(2 * yields);
         }
