@@ -10,7 +10,7 @@ use manyhands::parallel::{
 use manyhands::simulation::{Deadlock, Simulation};
 use manyhands::task::{
     self, Completer, Completion, CompletionError, Group, GroupError, JoinError, JoinHandle,
-    TaskGroup, TaskId, WhenAll, WhenAny, WhenEach, YieldNow,
+    TaskGroup, TaskId, TryGroup, WhenAll, WhenAny, WhenEach, YieldNow,
 };
 use manyhands::time::{Elapsed, Interval, MissedTickBehavior, Sleep, Timeout};
 use manyhands::{
@@ -54,6 +54,7 @@ const _: () = {
     is_sent::<TaskGroup<Cell<u8>>>();
     is_sent::<GroupError<u8>>();
     is_sent::<Group<'_, '_>>();
+    is_sent::<TryGroup<'_, '_, Cell<u8>>>();
     is_sent::<WhenAll<JoinHandle<Cell<u8>>>>();
     is_sent::<WhenAny<Cell<u8>>>();
     is_sent::<WhenEach<Cell<u8>>>();
@@ -101,6 +102,7 @@ const _: () = {
     is_shared::<CompletionError>();
     is_shared::<TaskGroup<Cell<u8>>>();
     is_shared::<Group<'_, '_>>();
+    is_shared::<TryGroup<'_, '_, Cell<u8>>>();
     is_shared::<WhenEach<Cell<u8>>>();
     is_shared::<UntilCancelled>();
     is_shared::<Source>();
