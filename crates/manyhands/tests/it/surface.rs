@@ -301,6 +301,8 @@ const _: () = {
     is_unpinned::<channel::RecvStream<PhantomPinned>>();
     is_unpinned::<broadcast::RecvFuture<'static, u8>>();
     is_unpinned::<watch::ChangedFuture<'static, PhantomPinned>>();
+    is_unpinned::<broadcast::RecvStream<PhantomPinned>>();
+    is_unpinned::<watch::ChangedStream<PhantomPinned>>();
     is_error::<channel::SendError<u8>>();
     is_error::<channel::TrySendError<u8>>();
     is_error::<channel::SendTimeoutError<u8>>();
@@ -308,6 +310,7 @@ const _: () = {
     is_error::<channel::TryRecvError>();
     is_error::<channel::RecvTimeoutError>();
     is_error::<broadcast::RecvError>();
+    is_error::<broadcast::Lagged>();
     is_error::<broadcast::TryRecvError>();
     is_error::<broadcast::RecvTimeoutError>();
     is_sent::<channel::Options<Cell<u8>>>();
