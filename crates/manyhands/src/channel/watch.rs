@@ -292,9 +292,8 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// The values that this receiver has not seen, each time the newest, as a
-    /// [`Stream`](futures_core::Stream), which ends when the channel is closed and the last value has been
-    /// seen. It is a receiver of its own.
+    /// The values that this receiver has not seen, each time the newest, as a [`Stream`], which ends when the
+    /// channel is closed and the last value has been seen. It is a receiver of its own.
     ///
     /// # Examples
     /// ```
