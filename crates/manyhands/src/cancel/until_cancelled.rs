@@ -2,9 +2,10 @@
 
 use crate::cancel::registration::Key;
 use crate::cancel::{Cancelled, Token};
+use crate::task::budget;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// Is ready when the token's source is cancelled; see [`Token::cancelled`].
 #[derive(Debug)]
@@ -55,10 +56,10 @@ impl Token {
     /// ```
     #[doc(alias = "WaitAsync")]
     pub async fn run_until_cancelled<F: Future>(&self, future: F) -> Result<F::Output, Cancelled> {
-        let mut cancelled = pin!(self.cancelled());
+        let mut cancelled = self.cancelled();
         let mut future = pin!(future);
         poll_fn(|context| {
-            if cancelled.as_mut().poll(context).is_ready() {
+            if cancelled.poll_cancelled(context).is_ready() {
                 let token = self.clone();
                 return Poll::Ready(Err(Cancelled { token }));
             }
@@ -72,6 +73,16 @@ impl Future for UntilCancelled {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let permit = ready!(budget::poll_proceed(context));
+        ready!(self.poll_cancelled(context));
+        permit.charge();
+        Poll::Ready(())
+    }
+}
+
+impl UntilCancelled {
+    /// As `poll`, whatever the task may still do: for who polls a future beside it, which may be always busy.
+    pub(crate) fn poll_cancelled(&mut self, context: &Context<'_>) -> Poll<()> {
         if !self.token.is_cancelled() {
             self.key = self.token.callbacks.add_waker(context.waker(), self.key);
         }

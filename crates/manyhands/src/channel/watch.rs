@@ -27,6 +27,7 @@ use crate::channel::wait_list::Ticket;
 use crate::sync::ShortLock;
 use crate::task::budget;
 use futures_core::future::FusedFuture;
+use futures_core::stream::{FusedStream, Stream};
 use std::error::Error;
 use std::fmt;
 use std::mem;
@@ -291,6 +292,53 @@ impl<T> Receiver<T> {
         }
     }
 
+    /// The values that this receiver has not seen, each time the newest, as a [`Stream`], which ends when the
+    /// channel is closed and the last value has been seen. It is a receiver of its own.
+    ///
+    /// # Examples
+    /// ```
+    /// use futures::StreamExt;
+    /// let (sender, receiver) = manyhands::channel::watch(0);
+    /// (1..=3).try_for_each(|n| sender.send(n))?;
+    /// drop(sender);
+    /// let seen = receiver.stream().map(|value| *value).collect::<Vec<u32>>();
+    /// assert_eq!(pollster::block_on(seen), [3]);
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    pub fn stream(&self) -> ChangedStream<T> {
+        self.clone().into_stream()
+    }
+
+    /// As [`stream`](Self::stream), made of this receiver.
+    pub fn into_stream(self) -> ChangedStream<T> {
+        ChangedStream {
+            receiver: self,
+            place: None,
+            is_over: false,
+        }
+    }
+
+    fn poll_changed(
+        &mut self,
+        place: &mut Option<Ticket>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Arc<T>, RecvError>> {
+        let permit = ready!(budget::poll_proceed(cx));
+        let (polled, told) = self.shared.lock().poll(&mut self.seen, place, cx.waker());
+        told.wake();
+        let result = ready!(polled);
+        permit.charge();
+        Poll::Ready(result)
+    }
+
+    /// Does not wait any more.
+    fn cancel_changed(&self, place: &mut Option<Ticket>) {
+        if place.is_some() {
+            let told = self.shared.lock().audience.leave(place);
+            told.wake();
+        }
+    }
+
     /// Whether the channel is closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
@@ -339,18 +387,9 @@ impl<T> Future for ChangedFuture<'_, T> {
             !self.is_over,
             "a wait for a change was polled after its end"
         );
-        let permit = ready!(budget::poll_proceed(cx));
-        let Self {
-            receiver, place, ..
-        } = &mut *self;
-        let (polled, told) = receiver
-            .shared
-            .lock()
-            .poll(&mut receiver.seen, place, cx.waker());
-        told.wake();
-        let result = ready!(polled);
-        permit.charge();
-        self.is_over = true;
+        let this = &mut *self;
+        let result = ready!(this.receiver.poll_changed(&mut this.place, cx));
+        this.is_over = true;
         Poll::Ready(result)
     }
 }
@@ -363,10 +402,7 @@ impl<T> FusedFuture for ChangedFuture<'_, T> {
 
 impl<T> Drop for ChangedFuture<'_, T> {
     fn drop(&mut self) {
-        if self.place.is_some() {
-            let told = self.receiver.shared.lock().audience.leave(&mut self.place);
-            told.wake();
-        }
+        self.receiver.cancel_changed(&mut self.place);
     }
 }
 
@@ -375,5 +411,37 @@ impl<T> fmt::Debug for ChangedFuture<'_, T> {
         f.debug_struct("ChangedFuture")
             .field("is_over", &self.is_over)
             .finish_non_exhaustive()
+    }
+}
+
+/// Each change, as long as the channel is open; made by [`Receiver::stream`] and [`Receiver::into_stream`].
+#[derive(Debug)]
+#[must_use = "streams do nothing unless polled"]
+pub struct ChangedStream<T> {
+    receiver: Receiver<T>,
+    place: Option<Ticket>,
+    is_over: bool,
+}
+
+impl<T> Stream for ChangedStream<T> {
+    type Item = Arc<T>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Arc<T>>> {
+        let this = &mut *self;
+        let result = ready!(this.receiver.poll_changed(&mut this.place, cx));
+        this.is_over = result.is_err();
+        Poll::Ready(result.ok())
+    }
+}
+
+impl<T> FusedStream for ChangedStream<T> {
+    fn is_terminated(&self) -> bool {
+        self.is_over
+    }
+}
+
+impl<T> Drop for ChangedStream<T> {
+    fn drop(&mut self) {
+        self.receiver.cancel_changed(&mut self.place);
     }
 }

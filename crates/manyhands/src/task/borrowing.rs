@@ -5,14 +5,15 @@
 //! [`group`] does not return, nor unwind, before all are counted out. Members give no result that could
 //! outlive that. What is left of a cell then, held by wakers or the group's handles, borrows nothing.
 //!
-//! Not here: futures that borrow nothing (`group.rs`), closures that borrow (`runtime/scope.rs`).
+//! Not here: futures that can fail (`try_group.rs`), that borrow nothing (`group.rs`), closures that borrow
+//! (`runtime/scope.rs`).
 //!
 //! Unsafe: futures are spawned that borrow; a wrapped future is pinned where its wrapper is.
 
 use crate::job::{AbortOnUnwind, Payload, catch, resume_all};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
-use crate::task::{Completer, JoinHandle, builder, completion};
+use crate::task::{Completer, Completion, JoinHandle, builder, completion};
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use std::task::{Context, Poll};
 #[derive(Debug)]
 pub struct Group<'group, 'env: 'group> {
     state: Arc<State>,
+    all_gone: Completion<()>,
     /// Invariant, both: other lifetimes would let borrows escape.
     borrows: PhantomData<(&'group mut &'group (), &'env mut &'env ())>,
 }
@@ -45,7 +47,8 @@ struct Tasks {
 
 /// Runs `body`, which may spawn futures that borrow, and returns when all of them have ended.
 ///
-/// The futures run as tasks of the current runtime, and may spawn more of the same group.
+/// The futures run as tasks of the current runtime, and may spawn more of the same group. If they can fail,
+/// [`try_group`](super::try_group) cancels the others at the first failure.
 ///
 /// # Blocking
 /// At its end the caller waits for the futures as [`block_on`](super::block_on) does. A runtime that may not
@@ -82,36 +85,48 @@ struct Tasks {
 /// });
 /// ```
 pub fn group<'env, R>(body: impl for<'group> FnOnce(&'group Group<'group, 'env>) -> R) -> R {
-    let (completer, all_gone) = completion();
-    let group = Group {
-        state: Arc::new(State {
-            members: AtomicUsize::new(1),
-            all_gone: completer,
-            tasks: Mutex::default(),
-            panics: Mutex::default(),
-        }),
-        borrows: PhantomData,
-    };
-    let value = catch(|| body(&group));
-    // Futures may borrow what is below this frame: it must not be left before they are gone.
-    let frame = AbortOnUnwind::new();
-    if value.is_err() {
-        group.cancel();
-    }
-    group.state.member_leaves();
-    let outcome = all_gone.wait();
-    assert!(outcome.is_ok(), "a group ends with all its members gone");
-    frame.disarm();
-    let mut panics = std::mem::take(&mut *lock(&group.state.panics));
-    match value {
-        Ok(value) => {
-            resume_all(panics);
-            value
+    let group = Group::new();
+    group.run(|| body(&group))
+}
+
+impl Group<'_, '_> {
+    pub(super) fn new() -> Self {
+        let (completer, all_gone) = completion();
+        Self {
+            state: Arc::new(State {
+                members: AtomicUsize::new(1),
+                all_gone: completer,
+                tasks: Mutex::default(),
+                panics: Mutex::default(),
+            }),
+            all_gone,
+            borrows: PhantomData,
         }
-        Err(payload) => {
-            panics.insert(0, payload);
-            resume_all(panics);
-            unreachable!("there is at least one panic to resume")
+    }
+
+    /// Runs the body, and returns or unwinds when all members are gone. Once only: the body is the first.
+    pub(super) fn run<R>(&self, body: impl FnOnce() -> R) -> R {
+        let value = catch(body);
+        // Futures may borrow what is below this frame: it must not be left before they are gone.
+        let frame = AbortOnUnwind::new();
+        if value.is_err() {
+            self.cancel();
+        }
+        self.state.member_leaves();
+        let outcome = self.all_gone.wait();
+        assert!(outcome.is_ok(), "a group ends with all its members gone");
+        frame.disarm();
+        let mut panics = std::mem::take(&mut *lock(&self.state.panics));
+        match value {
+            Ok(value) => {
+                resume_all(panics);
+                value
+            }
+            Err(payload) => {
+                panics.insert(0, payload);
+                resume_all(panics);
+                unreachable!("there is at least one panic to resume")
+            }
         }
     }
 }

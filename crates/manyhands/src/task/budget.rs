@@ -1,9 +1,9 @@
 //! How much a task may do in one poll before it makes room for others.
 //!
 //! A future that always finds its channel full or its timer expired would never return from its poll. So
-//! each poll of a task starts with a budget; what may go on without end, every leaf future of this library
-//! but the wait for a cancellation, asks [`poll_proceed`] first and charges for what it has done. When nothing is left the leaf says
-//! pending, and the task goes to the back of its queue.
+//! each poll of a task starts with a budget; what may go on without end, every leaf future of this library,
+//! asks [`poll_proceed`] first and charges for what it has done. When nothing is left the leaf says pending,
+//! and the task goes to the back of its queue.
 //!
 //! The budget is counted in operations, and in time: a task that works hard between two operations makes room
 //! sooner. The clock is read only where the number of operations passes a power of two, from the fourth operation on, so that short

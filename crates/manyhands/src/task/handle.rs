@@ -220,7 +220,7 @@ impl<T> fmt::Debug for JoinHandle<T> {
 }
 
 /// Why a task has no result.
-pub struct JoinError(Failure);
+pub struct JoinError(pub(super) Failure);
 
 impl JoinError {
     /// Whether the task panicked.

@@ -37,6 +37,7 @@ mod schedule;
 #[cfg(feature = "spawn")]
 mod spawner;
 mod state;
+mod try_group;
 mod waker;
 mod waker_set;
 mod when_all;
@@ -54,6 +55,7 @@ pub use group::{GroupError, GroupFailure, TaskGroup};
 pub use handle::{JoinError, JoinHandle, TaskId};
 #[cfg(feature = "spawn")]
 pub use spawner::Spawner;
+pub use try_group::{TryGroup, try_group};
 pub use when_all::{WhenAll, when_all};
 pub use when_any::{FirstEnded, WhenAny, when_any};
 pub use when_each::{WhenEach, when_each};

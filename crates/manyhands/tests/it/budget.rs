@@ -1,8 +1,7 @@
 //! A task that always finds something to do makes room for others all the same.
 
 use crate::support::{busy_micros, on_runtime};
-use manyhands::channel;
-use manyhands::task;
+use manyhands::{cancel, channel, task};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -68,5 +67,53 @@ fn a_task_that_finds_a_channel_s_end_again_and_again_makes_room() {
         });
         let waits = both.join().unwrap();
         assert!(waits < 100_000, "{waits}");
+    });
+}
+
+#[test]
+fn a_task_that_waits_for_a_past_cancellation_again_and_again_makes_room() {
+    on_runtime(1, |runtime| {
+        let _entered = runtime.enter();
+        let source = cancel::Source::new();
+        source.cancel();
+        let token = source.token();
+        let others_ran = Arc::new(AtomicUsize::new(0));
+        let seen = Arc::clone(&others_ran);
+        let both = task::spawn(async move {
+            let eager = task::spawn(async move {
+                let mut waits = 0;
+                while seen.load(Ordering::SeqCst) == 0 && waits < 100_000 {
+                    token.cancelled().await;
+                    waits += 1;
+                }
+                waits
+            });
+            let other = task::spawn(async move { others_ran.fetch_add(1, Ordering::SeqCst) });
+            other.await.unwrap();
+            eager.await.unwrap()
+        });
+        let waits = both.join().unwrap();
+        assert!(waits < 100_000, "{waits}");
+    });
+}
+
+#[test]
+fn a_cancellation_ends_a_future_that_is_always_busy() {
+    on_runtime(1, |runtime| {
+        let _entered = runtime.enter();
+        let source = cancel::Source::new();
+        let token = source.token();
+        let busy = task::spawn(async move {
+            let (sender, receiver) = channel::unbounded();
+            let forever = async move {
+                loop {
+                    sender.send(()).unwrap();
+                    receiver.recv_async().await.unwrap();
+                }
+            };
+            token.run_until_cancelled(forever).await
+        });
+        source.cancel();
+        assert!(busy.join().unwrap().is_err());
     });
 }

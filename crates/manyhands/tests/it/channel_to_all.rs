@@ -3,11 +3,12 @@
 use crate::support::within;
 use futures::executor::block_on;
 use futures::future::FutureExt;
-use manyhands::channel::broadcast::{RecvError, TryRecvError};
+use futures::stream::{FusedStream, StreamExt};
+use manyhands::channel::broadcast::{Lagged, RecvError, TryRecvError};
 use manyhands::channel::{self, SendError};
 use std::error::Error;
 use std::sync::Arc;
-use std::task::{Context, Waker};
+use std::task::{Context, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -157,4 +158,90 @@ fn a_watch_that_is_closed_gives_values_back() {
     assert_eq!(sender.send(2), Err(SendError(2)));
     assert!(receiver.is_closed() && sender.is_closed());
     assert_eq!((*sender.latest(), sender.receiver_count()), (1, 1));
+}
+
+#[test]
+fn streams_get_every_item_or_hear_how_many_are_lost_and_end_with_the_channel() {
+    within(60, || {
+        let (sender, receiver) = channel::broadcast(4);
+        let listeners: Vec<_> = (0..3)
+            .map(|_| {
+                let stream = receiver.stream();
+                thread::spawn(move || {
+                    block_on(stream.fold(0_u64, async |next, item| match item {
+                        Ok(item) => {
+                            assert_eq!(item, next);
+                            next + 1
+                        }
+                        Err(Lagged(lost)) => next + lost,
+                    }))
+                })
+            })
+            .collect();
+        drop(receiver);
+        (0..10_000_u64).for_each(|item| assert!(sender.send(item).is_ok()));
+        drop(sender);
+        for listener in listeners {
+            assert_eq!(listener.join().unwrap(), 10_000);
+        }
+    });
+}
+
+#[test]
+fn a_watch_s_stream_shows_changes_up_to_the_last_value() {
+    within(60, || {
+        let (sender, receiver) = channel::watch(0_u32);
+        let watcher = thread::spawn(move || {
+            block_on(receiver.into_stream().fold(0, async |last, value| {
+                assert!(*value > last);
+                *value
+            }))
+        });
+        (1..=5_000).for_each(|value| sender.send(value).unwrap());
+        drop(sender);
+        assert_eq!(watcher.join().unwrap(), 5_000);
+    });
+}
+
+#[test]
+fn streams_wait_for_what_is_new_and_are_over_once_only() {
+    let (sender, receiver) = channel::broadcast(4);
+    let mut items = receiver.stream();
+    assert_eq!(
+        (items.next().now_or_never(), sender.receiver_count()),
+        (None, 2)
+    );
+    sender.send(1).unwrap();
+    assert_eq!(items.next().now_or_never(), Some(Some(Ok(1))));
+    // Given up while it waits, a stream leaves no waker behind.
+    let woken = Arc::new(Woken);
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut waiting = receiver.stream();
+    let polled = waiting.poll_next_unpin(&mut Context::from_waker(&waker));
+    assert!(polled.is_ready());
+    let polled = waiting.poll_next_unpin(&mut Context::from_waker(&waker));
+    assert!(polled.is_pending() && Arc::strong_count(&woken) == 3);
+    drop(waiting);
+    assert_eq!(Arc::strong_count(&woken), 2);
+    drop(sender);
+    assert!(!items.is_terminated());
+    assert_eq!(items.next().now_or_never(), Some(None));
+    assert!(items.is_terminated());
+
+    let (sender, receiver) = channel::watch(1);
+    let mut changes = receiver.stream();
+    let polled = changes.poll_next_unpin(&mut Context::from_waker(&waker));
+    assert!(polled.is_pending() && Arc::strong_count(&woken) == 3);
+    drop(changes);
+    assert_eq!(Arc::strong_count(&woken), 2);
+    let mut changes = receiver.into_stream();
+    assert!(sender.close() && !changes.is_terminated());
+    assert_eq!(changes.next().now_or_never(), Some(None));
+    assert!(changes.is_terminated());
+}
+
+struct Woken;
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {}
 }

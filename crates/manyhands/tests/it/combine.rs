@@ -1,14 +1,15 @@
 //! Several tasks at once: all, any, each, groups, continuations, cancellation of waits.
 
 use crate::support::{
-    Ledger, blow, message_of, on_each_runtime, on_runtime, panics_of, wait_until,
+    LIMIT_SECS, Ledger, WORKERS, blow, message_of, on_each_runtime, on_runtime, panics_of, receive,
+    wait_until, within,
 };
-use manyhands::task::{self, GroupFailure, JoinHandle, TaskGroup};
+use manyhands::task::{self, GroupError, GroupFailure, JoinHandle, TaskGroup};
 use manyhands::{Runtime, cancel, channel};
 use std::future::{pending, poll_fn, ready};
 use std::pin::pin;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, mpsc};
 use std::task::{Context, Poll, Waker};
 
 #[test]
@@ -314,6 +315,120 @@ fn a_panic_in_a_borrowing_group_goes_on_when_all_have_ended() {
 }
 
 #[test]
+fn the_first_failure_cancels_the_others_of_a_borrowing_group_which_ends_after_them() {
+    on_each_runtime(|runtime| {
+        runtime.install(|| {
+            let ledger = Ledger::new(40);
+            let text = String::from("no");
+            let error = task::try_group(|group| {
+                for (i, thing) in ledger.make_all().into_iter().enumerate() {
+                    let text = &text;
+                    group.spawn(async move {
+                        let _thing = thing;
+                        task::yield_now().await;
+                        if i == 20 {
+                            // What it spawns now is cancelled as well.
+                            group.spawn(pending());
+                            return Err(text.as_str());
+                        }
+                        pending().await
+                    });
+                }
+            });
+            assert_eq!(ledger.count_dropped(), 40);
+            let error = error.unwrap_err();
+            assert_eq!(error.index, 20);
+            assert!(matches!(error.failure, GroupFailure::Failed("no")));
+            assert_eq!(error.to_string(), "task 20 of the group failed: no");
+        });
+    });
+}
+
+#[test]
+fn a_borrowing_group_without_failure_gives_the_value_of_its_body() {
+    on_each_runtime(|runtime| {
+        runtime.install(|| {
+            let total = AtomicUsize::new(0);
+            let value = task::try_group(|group| {
+                for _ in 0..100 {
+                    let total = &total;
+                    group.spawn(async move {
+                        task::yield_now().await;
+                        group.spawn(async {
+                            total.fetch_add(1, Ordering::SeqCst);
+                            Ok(())
+                        });
+                        Ok::<(), String>(())
+                    });
+                }
+                7
+            });
+            assert_eq!((value.unwrap(), total.into_inner()), (7, 100));
+        });
+    });
+}
+
+#[test]
+fn panics_and_cancellations_are_failures_of_a_borrowing_group() {
+    on_each_runtime(|runtime| {
+        runtime.install(|| {
+            let panicked = task::try_group(|group| {
+                group.spawn(pending::<Result<(), String>>());
+                group.spawn(async { blow("future") });
+            });
+            let GroupError { index: 1, failure } = panicked.unwrap_err() else {
+                panic!("the second future panicked first");
+            };
+            let GroupFailure::Ended(error) = failure else {
+                panic!("the future gave no error");
+            };
+            assert_eq!(message_of(&error.try_into_panic().unwrap()), "future");
+
+            let cancelled = task::try_group(|group| {
+                group.spawn(pending::<Result<(), String>>());
+                group.cancel();
+            });
+            assert!(is_cancelled(&cancelled.unwrap_err()));
+
+            let panics = panics_of(|| {
+                task::try_group(|group| {
+                    group.spawn(pending::<Result<(), String>>());
+                    blow("body")
+                })
+            });
+            assert_eq!(message_of(&panics[0]), "body");
+        });
+    });
+}
+
+#[test]
+fn futures_of_a_borrowing_group_that_a_shutdown_drops_have_failed() {
+    within(LIMIT_SECS, || {
+        for workers in WORKERS {
+            let runtime = Runtime::builder().workers(workers).build().unwrap();
+            let (sender, receiver) = mpsc::channel();
+            let waiting = runtime.install(|| {
+                task::run(move || {
+                    task::try_group(|group| {
+                        group.spawn(async move {
+                            sender.send(()).unwrap();
+                            pending::<Result<(), String>>().await
+                        });
+                    })
+                })
+            });
+            receive(&receiver);
+            runtime.shutdown();
+            assert!(is_cancelled(&waiting.join().unwrap().unwrap_err()));
+        }
+    });
+}
+
+fn is_cancelled(error: &GroupError<String>) -> bool {
+    matches!(&error.failure, GroupFailure::Ended(error) if error.is_cancelled())
+}
+
+#[test]
 fn p69_continuations_follow_whatever_the_outcome_and_15_000_of_them_end() {
     on_each_runtime(|runtime| {
         runtime.install(|| {
@@ -399,7 +514,7 @@ fn a_group_on_a_runtime_that_ends_is_told() {
     let runtime = Runtime::builder().workers(2).build().unwrap();
     let mut group = TaskGroup::new();
     runtime.install(|| (0..5).for_each(|_| group.spawn(pending::<()>())));
-    crate::support::within(20, move || drop(runtime));
+    within(20, move || drop(runtime));
     for result in task::block_on(group.wait()) {
         assert!(result.unwrap_err().is_cancelled());
     }

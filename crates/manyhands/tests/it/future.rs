@@ -1,14 +1,14 @@
 //! Futures as tasks: spawning, waking, joining, cancelling, blocking on them.
 
 use crate::support::{
-    Ledger, blow, message_of, on, on_each_runtime, on_runtime, receive, wait_until,
+    Ledger, WORKERS, blow, message_of, on, on_each_runtime, on_runtime, receive, wait_until,
 };
 use manyhands::{Runtime, task};
 use std::future::{pending, poll_fn, ready};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Poll, Waker};
-use std::thread;
+use std::thread::{self, ThreadId};
 
 /// One worker and no stand-in.
 fn single() -> Runtime {
@@ -146,6 +146,50 @@ fn a_cancelled_future_is_dropped_and_its_handle_told() {
         assert_eq!(ledger.count_dropped(), 1);
         gate.open();
     });
+}
+
+/// Says on which thread it is dropped.
+struct Dropped(mpsc::Sender<ThreadId>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.send(thread::current().id()).unwrap();
+    }
+}
+
+#[test]
+fn a_future_that_is_cancelled_from_outside_is_dropped_on_a_thread_of_the_runtime() {
+    for workers in WORKERS {
+        let threads = Arc::new(Mutex::new(Vec::new()));
+        let started = Arc::clone(&threads);
+        let builder = Runtime::builder().workers(workers);
+        let builder =
+            builder.on_thread_start(move |_| started.lock().unwrap().push(thread::current().id()));
+        on(builder.build().unwrap(), move |runtime| {
+            let (sender, dropped) = mpsc::channel();
+            let (polled_sender, polled) = mpsc::channel();
+            for i in 0..40 {
+                let on_drop = Dropped(sender.clone());
+                let polled_sender = polled_sender.clone();
+                let handle = runtime.install(|| {
+                    task::spawn(async move {
+                        let _on_drop = on_drop;
+                        polled_sender.send(()).unwrap();
+                        pending::<()>().await;
+                    })
+                });
+                // Every other one may not have been polled yet.
+                if i % 2 == 0 {
+                    receive(&polled);
+                }
+                handle.cancel();
+                let place = receive(&dropped);
+                assert!(threads.lock().unwrap().contains(&place));
+                assert!(handle.join().unwrap_err().is_cancelled());
+                polled.try_iter().for_each(drop);
+            }
+        });
+    }
 }
 
 #[test]

@@ -88,6 +88,32 @@ fn a_local_future_is_woken_and_cancelled_from_outside() {
 }
 
 #[test]
+fn a_local_future_that_is_cancelled_before_its_first_poll_is_dropped_on_its_worker() {
+    on_each_runtime(|runtime| {
+        let spawning = runtime.install(|| {
+            task::spawn(async {
+                let (sender, receiver) = mpsc::channel();
+                let dropped = Dropped(sender, PhantomData);
+                let local = task::spawn_local(async move {
+                    let _dropped = dropped;
+                    unreachable!("it was cancelled before");
+                });
+                // The worker is here, so it has not polled.
+                let canceller = thread::spawn(move || {
+                    local.cancel();
+                    local
+                });
+                let local = canceller.join().unwrap();
+                (thread::current().id(), local, receiver)
+            })
+        });
+        let (home, local, receiver) = spawning.join().unwrap();
+        assert!(local.join().unwrap_err().is_cancelled());
+        assert_eq!(crate::support::receive(&receiver), home);
+    });
+}
+
+#[test]
 fn local_futures_are_dropped_on_their_worker_when_the_runtime_ends() {
     for workers in [1, 2, 8] {
         for _ in 0..20 {

@@ -10,7 +10,7 @@ use manyhands::parallel::{
 use manyhands::simulation::{Deadlock, Simulation};
 use manyhands::task::{
     self, Completer, Completion, CompletionError, Group, GroupError, JoinError, JoinHandle,
-    TaskGroup, TaskId, WhenAll, WhenAny, WhenEach, YieldNow,
+    TaskGroup, TaskId, TryGroup, WhenAll, WhenAny, WhenEach, YieldNow,
 };
 use manyhands::time::{Elapsed, Interval, MissedTickBehavior, Sleep, Timeout};
 use manyhands::{
@@ -54,6 +54,7 @@ const _: () = {
     is_sent::<TaskGroup<Cell<u8>>>();
     is_sent::<GroupError<u8>>();
     is_sent::<Group<'_, '_>>();
+    is_sent::<TryGroup<'_, '_, Cell<u8>>>();
     is_sent::<WhenAll<JoinHandle<Cell<u8>>>>();
     is_sent::<WhenAny<Cell<u8>>>();
     is_sent::<WhenEach<Cell<u8>>>();
@@ -101,6 +102,7 @@ const _: () = {
     is_shared::<CompletionError>();
     is_shared::<TaskGroup<Cell<u8>>>();
     is_shared::<Group<'_, '_>>();
+    is_shared::<TryGroup<'_, '_, Cell<u8>>>();
     is_shared::<WhenEach<Cell<u8>>>();
     is_shared::<UntilCancelled>();
     is_shared::<Source>();
@@ -299,6 +301,8 @@ const _: () = {
     is_unpinned::<channel::RecvStream<PhantomPinned>>();
     is_unpinned::<broadcast::RecvFuture<'static, u8>>();
     is_unpinned::<watch::ChangedFuture<'static, PhantomPinned>>();
+    is_unpinned::<broadcast::RecvStream<PhantomPinned>>();
+    is_unpinned::<watch::ChangedStream<PhantomPinned>>();
     is_error::<channel::SendError<u8>>();
     is_error::<channel::TrySendError<u8>>();
     is_error::<channel::SendTimeoutError<u8>>();
@@ -306,6 +310,7 @@ const _: () = {
     is_error::<channel::TryRecvError>();
     is_error::<channel::RecvTimeoutError>();
     is_error::<broadcast::RecvError>();
+    is_error::<broadcast::Lagged>();
     is_error::<broadcast::TryRecvError>();
     is_error::<broadcast::RecvTimeoutError>();
     is_sent::<channel::Options<Cell<u8>>>();

@@ -13,6 +13,10 @@ pub enum RecvError {
     Closed(Closed),
 }
 
+/// A stream's receiver was too far behind: so many items are lost to it. The stream goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lagged(pub u64);
+
 /// The next item was not received without waiting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TryRecvError {
@@ -62,6 +66,12 @@ impl fmt::Display for RecvError {
     }
 }
 
+impl fmt::Display for Lagged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        lagged(f, self.0)
+    }
+}
+
 impl fmt::Display for TryRecvError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -94,6 +104,8 @@ impl Error for RecvError {
         }
     }
 }
+
+impl Error for Lagged {}
 
 impl Error for TryRecvError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {

@@ -27,10 +27,12 @@ mod error;
 mod receiver;
 mod sender;
 mod state;
+mod stream;
 
-pub use error::{RecvError, RecvTimeoutError, TryRecvError};
+pub use error::{Lagged, RecvError, RecvTimeoutError, TryRecvError};
 pub use receiver::{Receiver, RecvFuture};
 pub use sender::Sender;
+pub use stream::RecvStream;
 
 use crate::sync::ShortLock;
 use state::State;

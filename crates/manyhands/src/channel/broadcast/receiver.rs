@@ -1,7 +1,7 @@
-//! The receiving end, and its future.
+//! The receiving end, and its future; its stream is in `stream.rs`.
 
 use crate::channel::broadcast::state::State;
-use crate::channel::broadcast::{RecvError, RecvTimeoutError, TryRecvError};
+use crate::channel::broadcast::{RecvError, RecvStream, RecvTimeoutError, TryRecvError};
 use crate::channel::thread;
 use crate::channel::wait_list::Ticket;
 use crate::sync::ShortLock;
@@ -122,13 +122,37 @@ impl<T> Receiver<T> {
         }
     }
 
+    /// The items as a [`Stream`](futures_core::Stream), which says how many were lost as
+    /// [`Lagged`](super::Lagged), and ends when the channel is closed and it has got every item. It is a
+    /// receiver of its own, which goes on from where this one is.
+    ///
+    /// # Examples
+    /// ```
+    /// use futures::StreamExt;
+    /// use manyhands::channel::{self, broadcast::Lagged};
+    /// let (sender, receiver) = channel::broadcast(2);
+    /// (1..=3).try_for_each(|n| sender.send(n).map(drop))?;
+    /// drop(sender);
+    /// let items = receiver.stream().collect::<Vec<Result<u32, Lagged>>>();
+    /// assert_eq!(pollster::block_on(items), [Err(Lagged(1)), Ok(2), Ok(3)]);
+    /// # Ok::<(), channel::SendError<u32>>(())
+    /// ```
+    pub fn stream(&self) -> RecvStream<T> {
+        RecvStream::new(self.clone())
+    }
+
+    /// As [`stream`](Self::stream), made of this receiver.
+    pub fn into_stream(self) -> RecvStream<T> {
+        RecvStream::new(self)
+    }
+
     /// Whether the channel is closed. There may still be items for this receiver.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.shared.lock().audience.closed().is_some()
     }
 
-    fn poll_recv(
+    pub(super) fn poll_recv(
         &mut self,
         place: &mut Option<Ticket>,
         waker: Option<&Waker>,
@@ -139,6 +163,14 @@ impl<T> Receiver<T> {
         let (polled, told) = self.shared.lock().poll(&mut self.next, place, waker);
         told.wake();
         polled.map(|result| result.map(Arc::unwrap_or_clone))
+    }
+
+    /// Does not wait any more.
+    pub(super) fn cancel_recv(&self, place: &mut Option<Ticket>) {
+        if place.is_some() {
+            let told = self.shared.lock().audience.leave(place);
+            told.wake();
+        }
     }
 }
 
@@ -196,10 +228,7 @@ impl<T: Clone> FusedFuture for RecvFuture<'_, T> {
 
 impl<T: Clone> Drop for RecvFuture<'_, T> {
     fn drop(&mut self) {
-        if self.place.is_some() {
-            let told = self.receiver.shared.lock().audience.leave(&mut self.place);
-            told.wake();
-        }
+        self.receiver.cancel_recv(&mut self.place);
     }
 }
 

@@ -18,7 +18,6 @@ use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::task::{JoinError, TaskGroup};
 use crate::time;
 use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
@@ -159,7 +158,7 @@ where
 
     fn look_for_cancellation(&mut self, context: &mut Context<'_>) {
         let cancelled = self.until_cancelled.as_mut();
-        if cancelled.is_some_and(|cancelled| Pin::new(cancelled).poll(context).is_ready()) {
+        if cancelled.is_some_and(|cancelled| cancelled.poll_cancelled(context).is_ready()) {
             self.until_cancelled = None;
             self.stop();
         }

@@ -1,0 +1,61 @@
+//! Receiving as a stream of `futures`.
+
+use crate::channel::broadcast::{Lagged, Receiver, RecvError};
+use crate::channel::wait_list::Ticket;
+use crate::task::budget;
+use futures_core::stream::{FusedStream, Stream};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+/// The items of a broadcast channel as a stream, which ends when the channel is closed and it has got every
+/// item; made by [`Receiver::stream`] and [`Receiver::into_stream`].
+///
+/// It is a receiver of its own: what is sent while it exists it gets, or hears that it is lost.
+#[derive(Debug)]
+#[must_use = "streams do nothing unless polled"]
+pub struct RecvStream<T> {
+    receiver: Receiver<T>,
+    place: Option<Ticket>,
+    is_over: bool,
+}
+
+impl<T> RecvStream<T> {
+    pub(super) fn new(receiver: Receiver<T>) -> Self {
+        Self {
+            receiver,
+            place: None,
+            is_over: false,
+        }
+    }
+}
+
+impl<T: Clone> Stream for RecvStream<T> {
+    type Item = Result<T, Lagged>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let permit = ready!(budget::poll_proceed(cx));
+        let this = &mut *self;
+        let result = ready!(this.receiver.poll_recv(&mut this.place, Some(cx.waker())));
+        permit.charge();
+        Poll::Ready(match result {
+            Ok(item) => Some(Ok(item)),
+            Err(RecvError::Lagged(lost)) => Some(Err(Lagged(lost))),
+            Err(RecvError::Closed(_)) => {
+                this.is_over = true;
+                None
+            }
+        })
+    }
+}
+
+impl<T: Clone> FusedStream for RecvStream<T> {
+    fn is_terminated(&self) -> bool {
+        self.is_over
+    }
+}
+
+impl<T> Drop for RecvStream<T> {
+    fn drop(&mut self) {
+        self.receiver.cancel_recv(&mut self.place);
+    }
+}
