@@ -92,6 +92,7 @@
 )]
 
 mod controls;
+mod done;
 mod explain;
 mod hash;
 mod items;

@@ -11,10 +11,11 @@
 
 use crate::parallel::consumer::{Consumer, Ending};
 use crate::parallel::options::Options;
+use crate::query::done::Done;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::local::{Gather, Local, merge_all};
 use crate::query::hash::table::{Keyed, Table};
-use crate::query::hash::{Done, PARTS, Place, Places, part_of};
+use crate::query::hash::{PARTS, Place, Places, part_of};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, Padded, into_inner, lock, try_lock};
 use std::hash::Hash;

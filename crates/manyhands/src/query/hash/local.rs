@@ -3,8 +3,9 @@
 //! Items come in ascending order, so an item that finds its group is never the group's first: nothing is kept
 //! or compared to know their order but where each run begins.
 
+use crate::query::done::Done;
+use crate::query::hash::Place;
 use crate::query::hash::hasher::Secret;
-use crate::query::hash::{Done, Place};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;

@@ -5,8 +5,9 @@
 //! runner has handed out any, there is only one part.
 
 use crate::parallel::consumer::Consumer;
+use crate::query::done::Done;
 use crate::query::hash::hasher::Secret;
-use crate::query::hash::{Done, PARTS, part_of};
+use crate::query::hash::{PARTS, part_of};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 use std::hash::Hash;

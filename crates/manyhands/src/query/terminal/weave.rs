@@ -7,19 +7,14 @@
 //! Unsafe: moves items within a vector and between vectors.
 
 use crate::parallel::consumer::Consumer;
+use crate::query::done::Done;
 use crate::sync::{Mutex, into_inner, lock};
 use std::ops::Range;
 use std::ptr;
 
 /// Gathers items in order.
 pub(super) struct Weaving<T> {
-    buffers: Mutex<Buffers<T>>,
-}
-
-/// One of each runner. A call that was not shared has one, and no vector of them.
-struct Buffers<T> {
-    one: Option<Buffer<T>>,
-    more: Vec<Buffer<T>>,
+    buffers: Mutex<Done<Buffer<T>>>,
 }
 
 /// What a runner has gathered.
@@ -49,27 +44,24 @@ struct Piece<T> {
 impl<T> Weaving<T> {
     pub(super) fn new() -> Self {
         Self {
-            buffers: Mutex::new(Buffers {
-                one: None,
-                more: Vec::new(),
-            }),
+            buffers: Mutex::new(Done::new()),
         }
     }
 
     /// All items, in the order of their positions.
     pub(super) fn into_vec(self) -> Vec<T> {
-        let Buffers { one, more } = into_inner(self.buffers);
-        match one {
-            None => Vec::new(),
-            Some(buffer) if more.is_empty() && buffer.is_in_order() => {
+        let buffers = match into_inner(self.buffers).into_one() {
+            Ok(buffer) if buffer.is_in_order() => {
                 let mut items = buffer.items;
                 if items.len() < items.capacity() / 4 {
                     items.shrink_to_fit();
                 }
-                items
+                return items;
             }
-            Some(buffer) => weave(more.into_iter().chain([buffer]).collect()),
-        }
+            Ok(buffer) => vec![buffer],
+            Err(buffers) => buffers.into_iter().collect(),
+        };
+        weave(buffers)
     }
 }
 
@@ -101,12 +93,7 @@ impl<T: Send> Consumer<T> for Weaving<T> {
     }
 
     fn finish(&self, buffer: Buffer<T>) {
-        let mut buffers = lock(&self.buffers);
-        if buffers.one.is_none() {
-            buffers.one = Some(buffer);
-        } else {
-            buffers.more.push(buffer);
-        }
+        lock(&self.buffers).push(buffer);
     }
 
     fn end(&self) -> u64 {
@@ -196,6 +183,7 @@ const FIRST_BYTES: usize = 1_024;
 mod tests {
     use super::Weaving;
     use crate::parallel::consumer::Consumer;
+    use crate::query::done::Done;
     use std::ops::Range;
 
     /// The numbers as texts, each given by the runner that has its block; some blocks give nothing.
