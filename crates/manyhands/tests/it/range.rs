@@ -285,3 +285,15 @@ fn p02_a_loop_driven_in_several_goes_runs_every_index() {
         assert_eq!(sum, end * (end - 1) / 2);
     });
 }
+
+#[test]
+fn a_loop_over_one_index_starts_no_thread() {
+    on_runtime(2, |runtime| {
+        runtime.install(|| {
+            for _ in 0..500 {
+                parallel::for_range(0..1_u32, |_| busy_micros(40));
+            }
+        });
+        assert_eq!(runtime.metrics().threads_started, 0);
+    });
+}

@@ -226,7 +226,9 @@ fn drive_stretch<S: Indexed, C: Consumer<S::Item>>(
     let known = Rate(site.cost());
     let expected = known.ticks_for(rest.end - start);
     let alone = plan.degree == Some(1) || site.is_sentenced(rest.end - start);
-    if !alone && plan.pays_to_share(expected) {
+    // One item is nothing to share.
+    let may_share = |items: u64| !alone && items > 1;
+    if may_share(rest.end - start) && plan.pays_to_share(expected) {
         return shared::share(rest, &mut runner, plan, site, known);
     }
     let mut probe = Probe::begin(if alone { Rate::ZERO } else { known });
@@ -239,7 +241,7 @@ fn drive_stretch<S: Indexed, C: Consumer<S::Item>>(
             break;
         }
         let left = probe.measure(to - from, rest.end - to);
-        if !alone && plan.pays_to_share(left) {
+        if may_share(rest.end - to) && plan.pays_to_share(left) {
             return shared::share(rest, &mut runner, plan, site, probe.rate);
         }
     }
