@@ -183,7 +183,6 @@ const FIRST_BYTES: usize = 1_024;
 mod tests {
     use super::Weaving;
     use crate::parallel::consumer::Consumer;
-    use crate::query::done::Done;
     use std::ops::Range;
 
     /// The numbers as texts, each given by the runner that has its block; some blocks give nothing.
