@@ -16,6 +16,7 @@ use crate::channel::line::Line;
 use crate::channel::state::{Debts, Offered, Sending, State, Taken, Until};
 use crate::channel::thread;
 use crate::channel::wait_list::Ticket;
+use crate::job;
 use crate::sync::{Padded, ShortGuard, ShortLock};
 use std::collections::VecDeque;
 use std::error::Error;
@@ -99,14 +100,10 @@ impl<T> Shared<T> {
     }
 
     #[inline(never)]
-    fn try_send_inside(&self, mut state: Inside<'_, T>, item: T) -> Result<(), TrySendError<T>> {
-        match state.offer_to_waiting(item) {
-            Ok(receiver) => {
-                drop(state);
-                receiver.wake();
-                Ok(())
-            }
-            Err(item) => self.step_inside(state, |state, debts| state.offer(item, debts)),
+    fn try_send_inside(&self, state: Inside<'_, T>, item: T) -> Result<(), TrySendError<T>> {
+        match offer_to_waiting(state, item) {
+            Ok(()) => Ok(()),
+            Err((state, item)) => self.step_inside(state, |state, debts| state.offer(item, debts)),
         }
     }
 
@@ -160,13 +157,12 @@ impl<T> Shared<T> {
         cx: &Context<'_>,
     ) -> Poll<Result<(), SendError<T>>> {
         if let Some(item) = sending.item.take() {
-            match state.offer_to_waiting(item) {
-                Ok(receiver) => {
-                    drop(state);
-                    receiver.wake();
-                    return Poll::Ready(Ok(()));
+            match offer_to_waiting(state, item) {
+                Ok(()) => return Poll::Ready(Ok(())),
+                Err((inside, item)) => {
+                    state = inside;
+                    sending.item = Some(item);
                 }
-                Err(item) => sending.item = Some(item),
             }
         }
         self.step_inside(state, |state, debts| {
@@ -346,6 +342,19 @@ impl<T> Shared<T> {
     pub(super) fn remove_receiver(&self) {
         // What nobody will receive is dropped here, where no lock is held.
         drop(self.step(State::remove_receiver));
+    }
+}
+
+/// Puts an item in where all that follows is that one receiver is told, and wakes it outside the lock.
+#[inline]
+fn offer_to_waiting<T>(mut state: Inside<'_, T>, item: T) -> Result<(), (Inside<'_, T>, T)> {
+    match state.offer_to_waiting(item) {
+        Ok(receiver) => {
+            drop(state);
+            job::wake(receiver);
+            Ok(())
+        }
+        Err(item) => Err((state, item)),
     }
 }
 

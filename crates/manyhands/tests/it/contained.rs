@@ -66,6 +66,23 @@ fn a_waker_that_panics_keeps_no_receiver_from_being_told() {
 }
 
 #[test]
+fn a_waker_that_panics_does_not_panic_in_who_sends_one_item() {
+    let (sender, receiver) = channel::unbounded();
+    let waiting = [receiver.recv_async(), receiver.recv_async()];
+    let sent = both_are_told(waiting, || {
+        (sender.send(1), sender.send_async(2).now_or_never())
+    });
+    assert_eq!(sent, (Ok(()), Some(Ok(()))));
+    let waiting = [receiver.recv_async(), receiver.recv_async()];
+    let mut received = Vec::new();
+    assert_eq!(receiver.try_recv_many(&mut received, 9), Ok(2));
+    let sent = both_are_told(waiting, || {
+        (sender.send_async(3).now_or_never(), sender.send(4))
+    });
+    assert_eq!(sent, (Some(Ok(())), Ok(())));
+}
+
+#[test]
 fn a_waker_that_panics_loses_no_item() {
     let (sender, receiver) = channel::bounded(2);
     (0..2).for_each(|n| sender.send(n).unwrap());
