@@ -23,7 +23,7 @@ pub(crate) fn ticks() -> u64 {
 /// The tick counter, after everything before it was done: for what is too short to be measured otherwise.
 #[inline]
 pub(crate) fn ticks_in_order() -> u64 {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: the instruction exists on every x86-64 processor and touches no memory.
     unsafe {
         core::arch::x86_64::_mm_lfence();
