@@ -4,6 +4,7 @@
 
 mod controls;
 mod drops;
+mod edges;
 mod keyed;
 mod keyed_failures;
 mod operators;
