@@ -1,4 +1,4 @@
-//! Queries against their sequential twins: every operator, pairs of operators, panics, cancellation.
+//! Queries against their sequential twins: every operator, panics, cancellation.
 //!
 //! A test whose name begins with `p` and a number holds the promise of that number.
 
@@ -8,7 +8,7 @@ mod edges;
 mod keyed;
 mod keyed_failures;
 mod operators;
-mod pairs;
+mod setting;
 mod stream;
 mod support;
 mod terminals;

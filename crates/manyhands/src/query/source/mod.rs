@@ -17,8 +17,8 @@ use crate::query::pipeline::Pipeline;
 
 /// Something a query can be made of.
 ///
-/// Vectors, arrays, collections and ranges of every integer type by value, and references to those that
-/// have items.
+/// Vectors, boxed slices, arrays, options, collections and ranges of every integer type by value, and
+/// references to those that have items. Of anything else that is iterated over, [`from_iter`] makes one.
 #[doc(alias = "AsParallel")]
 #[doc(alias = "IntoParallelIterator")]
 pub trait IntoParQuery {
