@@ -29,7 +29,8 @@ fn even(item: &Counted) -> bool {
     item.number % 2 == 0
 }
 
-fn chains() -> Vec<(&'static str, Chain)> {
+/// Operators that need no keys.
+fn shaping() -> impl Iterator<Item = (&'static str, Chain)> {
     let shaping: [(&str, Chain); 23] = chains! {
         "map": |q| q.map(|item| item).to_vec();
         "filter": |q| q.filter(even).to_vec();
@@ -55,6 +56,11 @@ fn chains() -> Vec<(&'static str, Chain)> {
         "exclusive_scan": |q| q.map(|item| item.number).exclusive_scan(0, |a, b| a + b).to_vec();
         "sequential": |q| q.sequential().parallel().collect::<Result<Vec<_>, _>>();
     };
+    shaping.into_iter()
+}
+
+/// Ways to end a query.
+fn ending() -> impl Iterator<Item = (&'static str, Chain)> {
     let ending: [(&str, Chain); 28] = chains! {
         "for_each": |q| q.for_each(drop);
         "count": |q| q.count();
@@ -85,6 +91,11 @@ fn chains() -> Vec<(&'static str, Chain)> {
         "try_map": |q| q.try_map(Ok::<_, ()>);
         "collect into a result": |q| q.map(|item| if item.number < 5 { Ok(item) } else { Err(item) }).collect::<Result<Vec<_>, _>>();
     };
+    ending.into_iter()
+}
+
+/// Operators with keys.
+fn keyed() -> impl Iterator<Item = (&'static str, Chain)> {
     let keyed: [(&str, Chain); 14] = chains! {
         "order_by": |q| q.order_by(|item| item.number % 3).then_by(|item| item.number).to_vec();
         "order_by, take": |q| q.order_by(|item| item.number % 3).take(9).to_vec();
@@ -101,7 +112,11 @@ fn chains() -> Vec<(&'static str, Chain)> {
         "group_join": |q| q.group_join([1, 2, 1], |item| item.number, |n| *n, |item, found| (item, found.count())).to_vec();
         "join": |q| q.join([1, 2, 1], |item| item.number, |n| *n, |item, n| item.number + n).to_vec();
     };
-    shaping.into_iter().chain(ending).chain(keyed).collect()
+    keyed.into_iter()
+}
+
+fn chains() -> impl Iterator<Item = (&'static str, Chain)> {
+    shaping().chain(ending()).chain(keyed())
 }
 
 #[test]
