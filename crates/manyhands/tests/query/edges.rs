@@ -269,3 +269,11 @@ fn a_find_that_is_not_wanted_is_dropped_where_it_keeps_nobody_waiting() {
         assert_eq!(found.map(|find| find.number), Some(0));
     });
 }
+
+#[test]
+fn p32_sizes_of_zero_are_refused() {
+    let three = [1, 2, 3];
+    assert!(panics(|| drop(three.par_query().chunks(0))));
+    assert!(panics(|| drop(three.par_query().step_by(0))));
+    assert!(panics(|| drop(three.par_query().windows(0))));
+}

@@ -21,6 +21,7 @@ use crate::query::pipeline::Pipeline;
 /// references to those that have items. Of anything else that is iterated over, [`from_iter`] makes one.
 #[doc(alias = "AsParallel")]
 #[doc(alias = "IntoParallelIterator")]
+#[doc(alias = "Range")]
 pub trait IntoParQuery {
     /// What the query gives.
     type Item: Send;
