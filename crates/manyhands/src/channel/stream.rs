@@ -37,7 +37,7 @@ impl<T> Stream for RecvStream<T> {
         let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
         let result = ready!(this.receiver.shared.poll_recv(&mut this.place, cx));
-        permit.charge();
+        permit.charge_half();
         this.is_over = result.is_err();
         Poll::Ready(result.ok())
     }

@@ -18,7 +18,9 @@ pub(crate) use home::{Home, Place};
 pub(crate) use latch::{Latch, SeatNumber};
 pub use payload::PanicPayload;
 pub use unwind::AggregatePanic;
-pub(crate) use unwind::{AbortOnUnwind, Payload, catch, contain, discard, resume_all, wake};
+pub(crate) use unwind::{
+    AbortOnUnwind, Payload, catch, contain, discard, resume_all, value_or_resume, wake,
+};
 
 use crate::queue::Linked;
 use crate::sync::atomic::AtomicPtr;

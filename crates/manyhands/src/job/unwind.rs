@@ -54,6 +54,22 @@ pub(crate) fn resume_all(mut payloads: Vec<Payload>) {
     }
 }
 
+/// Ends a call whose body gave a value or panicked, and whose other parts panicked too: the value if nobody
+/// did; else the panics are resumed, that of the body first.
+pub(crate) fn value_or_resume<R>(body: Result<R, Payload>, mut others: Vec<Payload>) -> R {
+    match body {
+        Ok(value) => {
+            resume_all(others);
+            value
+        }
+        Err(payload) => {
+            others.insert(0, payload);
+            resume_all(others);
+            unreachable!("there is at least one panic to resume")
+        }
+    }
+}
+
 /// The payload of the panic that a parallel call resumes when more than one of its bodies panicked.
 ///
 /// A single panic is resumed with its own payload.

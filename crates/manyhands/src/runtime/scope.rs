@@ -17,7 +17,7 @@
 //! Unsafe: closures borrow for `'scope`, which is erased in the queue.
 
 use crate::job::{
-    Action, ExecutionId, Job, JobKind, Latch, Payload, SeatNumber, block, catch, resume_all,
+    Action, ExecutionId, Job, JobKind, Latch, Payload, SeatNumber, block, catch, value_or_resume,
 };
 use crate::queue::TaskQueue;
 use crate::runtime::open::{OpenSlot, Shared as OpenCall};
@@ -121,18 +121,7 @@ fn run_scope<'scope, R>(seat: Option<&'static Seat>, body: impl FnOnce(&Scope<'s
     if let Some(seat) = seat {
         seat.counters.contended.add(scope.queue.contentions());
     }
-    let mut panics = into_inner(scope.panics);
-    match value {
-        Ok(value) => {
-            resume_all(panics);
-            value
-        }
-        Err(payload) => {
-            panics.insert(0, payload);
-            resume_all(panics);
-            unreachable!("there is at least one panic to resume")
-        }
-    }
+    value_or_resume(value, into_inner(scope.panics))
 }
 
 impl<'scope> Scope<'scope> {

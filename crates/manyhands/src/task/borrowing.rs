@@ -10,7 +10,7 @@
 //!
 //! Unsafe: futures are spawned that borrow; a wrapped future is pinned where its wrapper is.
 
-use crate::job::{AbortOnUnwind, Payload, catch, resume_all};
+use crate::job::{AbortOnUnwind, Payload, catch, value_or_resume};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
 use crate::task::{Completer, Completion, JoinHandle, builder, completion};
@@ -116,18 +116,7 @@ impl Group<'_, '_> {
         let outcome = self.all_gone.wait();
         assert!(outcome.is_ok(), "a group ends with all its members gone");
         frame.disarm();
-        let mut panics = std::mem::take(&mut *lock(&self.state.panics));
-        match value {
-            Ok(value) => {
-                resume_all(panics);
-                value
-            }
-            Err(payload) => {
-                panics.insert(0, payload);
-                resume_all(panics);
-                unreachable!("there is at least one panic to resume")
-            }
-        }
+        value_or_resume(value, std::mem::take(&mut *lock(&self.state.panics)))
     }
 }
 

@@ -6,8 +6,8 @@
 //! and the task goes to the back of its queue.
 //!
 //! The budget is counted in operations, and in time: a task that works hard between two operations makes room
-//! sooner. The clock is read only where the number of operations passes a power of two, from the fourth operation on, so that short
-//! polls do not pay for it.
+//! sooner. The clock is read only where the number of operations passes a power of two, from the fourth
+//! operation on, so that short polls do not pay for it.
 //!
 //! Outside a task, as in [`block_on`](super::block_on), there is nobody to make room for, and no limit.
 
@@ -43,8 +43,8 @@ impl Permit {
         charge(2);
     }
 
-    /// As [`charge`](Self::charge), for a receive, which counts half. So who receives gets through what one poll has
-    /// sent, and then waits; and the two tasks can stay on one worker.
+    /// As [`charge`](Self::charge), for a receive, which counts half. So who receives gets through what one
+    /// poll has sent, and then waits; and the two tasks can stay on one worker.
     #[inline]
     pub(crate) fn charge_half(self) {
         charge(1);

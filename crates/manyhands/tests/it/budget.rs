@@ -44,28 +44,39 @@ fn a_task_that_works_hard_between_few_operations_makes_room_sooner() {
     assert!((1..60).contains(&received), "{received}");
 }
 
+/// Waits again and again for what is over already, until another task has run; returns how often.
+fn waits_before_another_task_runs<F>(wait: impl Fn() -> F + Send + 'static) -> usize
+where
+    F: Future<Output = ()> + Send,
+{
+    let others_ran = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&others_ran);
+    let both = task::spawn(async move {
+        let eager = task::spawn(async move {
+            let mut waits = 0;
+            while seen.load(Ordering::SeqCst) == 0 && waits < 100_000 {
+                wait().await;
+                waits += 1;
+            }
+            waits
+        });
+        let other = task::spawn(async move { others_ran.fetch_add(1, Ordering::SeqCst) });
+        other.await.unwrap();
+        eager.await.unwrap()
+    });
+    both.join().unwrap()
+}
+
 #[test]
 fn a_task_that_finds_a_channel_s_end_again_and_again_makes_room() {
     on_runtime(1, |runtime| {
         let _entered = runtime.enter();
         let (sender, _receiver) = channel::unbounded::<u32>();
         sender.close();
-        let others_ran = Arc::new(AtomicUsize::new(0));
-        let seen = Arc::clone(&others_ran);
-        let both = task::spawn(async move {
-            let eager = task::spawn(async move {
-                let mut waits = 0;
-                while seen.load(Ordering::SeqCst) == 0 && waits < 100_000 {
-                    assert!(sender.wait_closed_async().await.is_ok());
-                    waits += 1;
-                }
-                waits
-            });
-            let other = task::spawn(async move { others_ran.fetch_add(1, Ordering::SeqCst) });
-            other.await.unwrap();
-            eager.await.unwrap()
+        let waits = waits_before_another_task_runs(move || {
+            let sender = sender.clone();
+            async move { assert!(sender.wait_closed_async().await.is_ok()) }
         });
-        let waits = both.join().unwrap();
         assert!(waits < 100_000, "{waits}");
     });
 }
@@ -77,22 +88,10 @@ fn a_task_that_waits_for_a_past_cancellation_again_and_again_makes_room() {
         let source = cancel::Source::new();
         source.cancel();
         let token = source.token();
-        let others_ran = Arc::new(AtomicUsize::new(0));
-        let seen = Arc::clone(&others_ran);
-        let both = task::spawn(async move {
-            let eager = task::spawn(async move {
-                let mut waits = 0;
-                while seen.load(Ordering::SeqCst) == 0 && waits < 100_000 {
-                    token.cancelled().await;
-                    waits += 1;
-                }
-                waits
-            });
-            let other = task::spawn(async move { others_ran.fetch_add(1, Ordering::SeqCst) });
-            other.await.unwrap();
-            eager.await.unwrap()
+        let waits = waits_before_another_task_runs(move || {
+            let token = token.clone();
+            async move { token.cancelled().await }
         });
-        let waits = both.join().unwrap();
         assert!(waits < 100_000, "{waits}");
     });
 }

@@ -4,12 +4,13 @@
 //! and reads no clock.
 //!
 //! # Method
-//! Items that begin at a level of `n` while more than half of `n` run are its *cohort*. When most of them have ended,
-//! Little's law (J. D. C. Little, "A proof for the queuing formula L = λW", 1961) gives the rate of that
-//! level: how many ran, divided by the mean time that the items took. A loop that runs short of items learns nothing. Whether a level is worth it is decided by comparing the
-//! rate with what it would be if items did not disturb each other, as TCP Vegas does (L. Brakmo, S. O'Malley
-//! and L. Peterson, 1994), and levels grow by doubling, as in slow start (V. Jacobson, "Congestion avoidance
-//! and control", 1988). Where the rate does not grow, the lowest level that has it is looked for.
+//! Items that begin at a level of `n` while more than half of `n` run are its *cohort*. When most of them have
+//! ended, Little's law (J. D. C. Little, "A proof for the queuing formula L = λW", 1961) gives the rate of
+//! that level: how many ran, divided by the mean time that the items took. A loop that runs short of items
+//! learns nothing. Whether a level is worth it is decided by comparing the rate with what it would be if items
+//! did not disturb each other, as TCP Vegas does (L. Brakmo, S. O'Malley and L. Peterson, 1994), and levels
+//! grow by doubling, as in slow start (V. Jacobson, "Congestion avoidance and control", 1988). Where the rate
+//! does not grow, the lowest level that has it is looked for.
 //!
 //! One rule is our own. The first level is low, because the other side may be small; but where items take
 //! very different times, waiting for most of them would take too long. A server that is saturated delays
