@@ -41,7 +41,8 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
         self.with_order()
     }
 
-    /// At most `count` runners at once. With 1 the query runs on the calling thread, in order.
+    /// At most `count` runners at once. With 1 the query runs on the calling thread, in order; a
+    /// [`stream`](Self::stream)'s, in its task.
     ///
     /// # Panics
     /// If `count` is 0.
@@ -134,6 +135,10 @@ impl<'a, P, O> Query<'a, P, O, Fixed<Uncancellable>> {
 impl<'a, P, O, E: Plain> Query<'a, P, O, E> {
     /// Makes reductions group their values by the source alone, so that floating-point results repeat bit
     /// for bit, whatever the number of workers.
+    ///
+    /// That is of what ends a query: `reduce`, `fold`, `sum`, `average`. Scans still group as it happens, and
+    /// so does [`fold_by`](Self::fold_by), in whose place [`aggregate_by`](Self::aggregate_by) folds each
+    /// group in order; items that an unordered query has gathered come in any order.
     ///
     /// # Cost
     /// At most 1,024 partial results, and none of the query's usual block sizes; a few percent.

@@ -44,6 +44,17 @@ impl<S: Indexed> Items<S> {
             .map_or(0, |source| source.len() - self.next)
     }
 
+    /// That there is an end to count from.
+    ///
+    /// # Panics
+    /// If there are `u64::MAX` positions, where longer sources are cut.
+    pub(crate) fn assert_has_end(&self) {
+        assert!(
+            self.len() < u64::MAX,
+            "a query counts from its end only with fewer than 2^64 - 1 items"
+        );
+    }
+
     /// The source, none of whose positions was asked for. Whoever takes it must ask for all of them.
     pub(crate) fn release(mut self) -> S {
         assert!(

@@ -60,9 +60,9 @@
 //! | `min`, `max`, `…_by`, `…_by_key` | Min, Max, MinBy, MaxBy | the first of equal smallest, the last of equal largest | |
 //! | `any`, `all`, `contains`, `find_any` | Any, All, Contains, First | any | at the first find |
 //! | `first`, `find`, `find_map`, `position`, `element_at` | First, ElementAt | ordered only: the first | starts no block above the lowest find |
-//! | `last` | Last | ordered only | by place: makes one item |
+//! | `last` | Last | ordered only | by place: makes one item; elsewhere all |
 //! | `single` | Single | | at the second item |
-//! | `sequence_equal` | SequenceEqual | ordered only | at the first difference |
+//! | `sequence_equal` | SequenceEqual | ordered only | at the first difference; gathers what has no places |
 //! | `into_iter`, `with_iter`, `stream` | GetEnumerator | in order | when dropped |
 //! | `map_async` | – | in order, or as they end if unordered | when dropped |
 //!

@@ -41,6 +41,9 @@ fn p01_an_empty_or_reversed_range_runs_nothing_and_is_completed() {
         never_runs(u128::MAX..=0);
         never_runs(1..0_usize);
         never_runs(isize::MAX..=isize::MIN);
+        let mut iterated = 0..=2_u8;
+        assert!(iterated.by_ref().eq(0..3));
+        never_runs(iterated);
     });
 }
 

@@ -1,10 +1,11 @@
 //! What is set for a whole query: degree, runtime, execution mode, order, grouping.
 
-use crate::support::{Setting, settings, wait_until, within_limit};
+use crate::setting::Setting;
+use crate::support::{settings, wait_until, within_limit};
 use manyhands::query::{self, ExecutionMode, Merge, prelude::*};
-use manyhands::{Runtime, cancel, parallel};
-use std::sync::Barrier;
+use manyhands::{Runtime, cancel, parallel, task};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 #[test]
@@ -171,20 +172,68 @@ fn a_query_in_a_query_in_a_loop_in_a_full_pool() {
     });
 }
 
+/// One after the other, what needed all its partitions run at once: `Distinct` (dotnet/coreclr #20060),
+/// `AsOrdered` (dotnet/docfx #6989), `Zip` of 32 partitions, and the sorts and groups.
+fn with_every_breaker(n: usize) -> usize {
+    let numbers = || {
+        let query = query::from_iter(0..n).execution_mode(ExecutionMode::Parallel);
+        query.degree_of_parallelism(32)
+    };
+    let even = || numbers().filter(|n| n % 2 == 0);
+    assert!(even().to_vec().is_sorted());
+    assert_eq!(even().distinct().count(), n.div_ceil(2));
+    assert_eq!(even().union(numbers()).except(0..9).count(), n - n.min(9));
+    assert_eq!(
+        even().zip(numbers().filter(|n| n % 2 == 1)).rev().count(),
+        n / 2
+    );
+    assert_eq!(
+        even().order_descending().take(2).count(),
+        n.div_ceil(2).min(2)
+    );
+    let pairs = even().join(numbers(), |n| *n, |n| *n, |a, b| a + b);
+    assert!(
+        pairs
+            .to_vec()
+            .into_iter()
+            .eq((0..n).step_by(2).map(|n| 2 * n))
+    );
+    even().group_by(|n| n % 3).count() + even().count_by(|n| n % 3).count()
+}
+
+#[test]
+fn p47_queries_that_need_all_their_input_end_while_every_worker_is_busy() {
+    within_limit(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let (busy, is_over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let entered = runtime.enter();
+        let spinning: Vec<_> = (0..2)
+            .map(|_| {
+                let (busy, is_over) = (Arc::clone(&busy), Arc::clone(&is_over));
+                task::run(move || {
+                    busy.fetch_add(1, Ordering::SeqCst);
+                    wait_until("the queries' end", || is_over.load(Ordering::SeqCst) == 1);
+                })
+            })
+            .collect();
+        wait_until("busy workers", || busy.load(Ordering::SeqCst) == 2);
+        let groups = (0..40).map(with_every_breaker).max();
+        is_over.store(1, Ordering::SeqCst);
+        for task in spinning {
+            task::block_on(task).unwrap();
+        }
+        drop(entered);
+        assert_eq!(groups, Some(6));
+    });
+}
+
 #[test]
 fn many_queries_with_breakers_end_on_one_worker() {
     within_limit(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
-        let query = |n: usize| {
-            let even = query::from_iter(0..n)
-                .filter(|n| n % 2 == 0)
-                .execution_mode(ExecutionMode::Parallel);
-            let odd = query::from_iter(0..n).filter(|n| n % 2 == 1);
-            even.degree_of_parallelism(32).zip(odd).rev().count()
-        };
         runtime.install(|| {
-            let counts = parallel::map(0..40_usize, query);
-            assert!(counts.iter().enumerate().all(|(n, count)| *count == n / 2));
+            let groups = parallel::map(0..40_usize, with_every_breaker);
+            assert_eq!(groups.into_iter().max(), Some(6));
         });
     });
 }

@@ -1,7 +1,8 @@
 //! A panic or a cancellation at every item of small inputs: each item is dropped exactly once (promises 37
 //! and 38, for each operator).
 
-use crate::support::{Counted, Ledger, Setting, blow, few_settings, panics, within_limit};
+use crate::setting::Setting;
+use crate::support::{Counted, Ledger, blow, few_settings, panics, wait_until, within_limit};
 use manyhands::cancel::{Source, Token};
 use manyhands::query::{self, Query, prelude::*};
 use std::sync::Arc;
@@ -28,8 +29,9 @@ fn even(item: &Counted) -> bool {
     item.number % 2 == 0
 }
 
-fn chains() -> Vec<(&'static str, Chain)> {
-    let shaping: [(&str, Chain); 16] = chains! {
+/// Operators that need no keys.
+fn shaping() -> impl Iterator<Item = (&'static str, Chain)> {
+    let shaping: [(&str, Chain); 23] = chains! {
         "map": |q| q.map(|item| item).to_vec();
         "filter": |q| q.filter(even).to_vec();
         "filter_map": |q| q.filter_map(|item| even(&item).then_some(item)).to_vec();
@@ -46,8 +48,20 @@ fn chains() -> Vec<(&'static str, Chain)> {
         "take_while": |q| q.take_while(|item| item.number < 4).to_vec();
         "skip_while": |q| q.skip_while(|item| item.number < 4).to_vec();
         "default_if_empty": |q| q.filter(even).map(|_| ()).default_if_empty(()).to_vec();
+        "flatten": |q| q.map(Some).flatten().to_vec();
+        "take_last": |q| q.take_last(2).to_vec();
+        "skip_last": |q| q.filter(even).skip_last(2).to_vec();
+        "map_while": |q| q.map_while(|item| (item.number < 4).then_some(item)).to_vec();
+        "inclusive_scan": |q| q.map(|item| item.number).inclusive_scan(|a, b| a + b).to_vec();
+        "exclusive_scan": |q| q.map(|item| item.number).exclusive_scan(0, |a, b| a + b).to_vec();
+        "sequential": |q| q.sequential().parallel().collect::<Result<Vec<_>, _>>();
     };
-    let ending: [(&str, Chain); 13] = chains! {
+    shaping.into_iter()
+}
+
+/// Ways to end a query.
+fn ending() -> impl Iterator<Item = (&'static str, Chain)> {
+    let ending: [(&str, Chain); 28] = chains! {
         "for_each": |q| q.for_each(drop);
         "count": |q| q.count();
         "reduce": |q| q.reduce(|a, b| if a.number < b.number { b } else { a });
@@ -61,8 +75,28 @@ fn chains() -> Vec<(&'static str, Chain)> {
         "iterate": |q| q.into_iter().collect::<Result<Vec<_>, _>>();
         "iterate ahead": |q| q.with_iter(|items| items.collect::<Result<Vec<_>, _>>());
         "take_any": |q| q.unordered().take_any(3).to_vec();
+        "skip_any": |q| q.unordered().skip_any(3).to_vec();
+        "min_by_key": |q| q.min_by_key(|item| item.number % 3);
+        "max_by": |q| q.max_by(|a, b| (a.number % 3).cmp(&(b.number % 3)));
+        "sum": |q| q.map(|item| item.number).sum::<i32>();
+        "average": |q| q.map(|item| item.number).deterministic().average();
+        "unzip": |q| q.map(|item| (item.number, item)).unzip();
+        "all": |q| q.all(|item| item.number < 5);
+        "find_any": |q| q.find_any(|item| item.number == 5);
+        "first": |q| q.filter(even).first();
+        "first of a sort": |q| q.order_by(|item| item.number % 3).first();
+        "element_at": |q| q.filter(even).element_at(2);
+        "position": |q| q.filter(even).position(|item| item.number == 4);
+        "sequence_equal": |q| q.map(|item| item.number).sequence_equal(0..LEN);
+        "try_map": |q| q.try_map(Ok::<_, ()>);
+        "collect into a result": |q| q.map(|item| if item.number < 5 { Ok(item) } else { Err(item) }).collect::<Result<Vec<_>, _>>();
     };
-    let keyed: [(&str, Chain); 10] = chains! {
+    ending.into_iter()
+}
+
+/// Operators with keys.
+fn keyed() -> impl Iterator<Item = (&'static str, Chain)> {
+    let keyed: [(&str, Chain); 14] = chains! {
         "order_by": |q| q.order_by(|item| item.number % 3).then_by(|item| item.number).to_vec();
         "order_by, take": |q| q.order_by(|item| item.number % 3).take(9).to_vec();
         "distinct_by": |q| q.distinct_by(|item| item.number % 3).to_vec();
@@ -72,9 +106,17 @@ fn chains() -> Vec<(&'static str, Chain)> {
         "count_by": |q| q.count_by(|item| item.number % 3).to_vec();
         "fold_by": |q| q.fold_by(|item| item.number % 3, Vec::new, |all, item| all.push(item), |all, more| all.extend(more)).to_vec();
         "to_lookup": |q| q.to_lookup(|item| item.number % 3);
+        "intersect_by": |q| q.intersect_by([1, 2], |item| item.number % 3).to_vec();
+        "aggregate_by": |q| q.aggregate_by(|item| item.number % 3, |_| Vec::new(), |all, item| all.push(item)).to_vec();
+        "left_join": |q| q.left_join([1, 2, 1], |item| item.number, |n| *n, |item, n| (item.number, n.copied())).to_vec();
+        "group_join": |q| q.group_join([1, 2, 1], |item| item.number, |n| *n, |item, found| (item, found.count())).to_vec();
         "join": |q| q.join([1, 2, 1], |item| item.number, |n| *n, |item, n| item.number + n).to_vec();
     };
-    shaping.into_iter().chain(ending).chain(keyed).collect()
+    keyed.into_iter()
+}
+
+fn chains() -> impl Iterator<Item = (&'static str, Chain)> {
+    shaping().chain(ending()).chain(keyed())
 }
 
 #[test]
@@ -105,11 +147,19 @@ fn p38_a_panic_at_any_item_surfaces_and_drops_each_item_once() {
                         | "take by place"
                         | "skip"
                         | "step_by"
+                        | "take_last"
                         | "take_while"
+                        | "map_while"
                         | "any"
+                        | "all"
                         | "find"
+                        | "find_any"
+                        | "first"
+                        | "element_at"
+                        | "position"
                         | "single"
                         | "take_any"
+                        | "collect into a result"
                 );
                 assert!(panicked || !reaches_all, "{what}");
             }
@@ -157,6 +207,35 @@ fn p37_a_query_cancelled_before_it_begins_calls_nothing() {
                     "{name}"
                 );
                 ledger.assert_settled(name);
+            }
+        }
+    });
+}
+
+#[test]
+fn p40_an_iteration_left_after_any_item_drops_each_item_once() {
+    within_limit(|| {
+        for setting in few_settings() {
+            for count in 0..=usize::try_from(LEN).expect("a few items") + 1 {
+                let ledger = Arc::new(Ledger::default());
+                let query = || {
+                    let items = ledger.make_all(LEN).into_par_query();
+                    setting.set(items).filter(even).chain(ledger.make_all(2))
+                };
+                let expected: Vec<i32> = [0, 2, 4, 6, 0, 1].into_iter().take(count).collect();
+                let check = |items: &mut dyn Iterator<Item = Counted>| {
+                    let numbers: Vec<_> = items.take(count).map(|item| item.number).collect();
+                    assert_eq!(numbers, expected, "{setting:?}");
+                };
+                check(&mut query().into_iter());
+                ledger.assert_settled("items of an iterator");
+                query().with_iter(|mut items| check(&mut items));
+                ledger.assert_settled("items of an iterator that runs ahead");
+                check(&mut query().stream().into_iter());
+                wait_until("the end of a stream's task", || {
+                    Arc::strong_count(&ledger) == 1
+                });
+                ledger.assert_settled("items of a stream");
             }
         }
     });

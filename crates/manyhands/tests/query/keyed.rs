@@ -1,7 +1,8 @@
 //! Sorts, sets, groups and joins against their sequential twins. Items carry their number, so that it shows
 //! which of equal ones was kept, and in which order.
 
-use crate::support::{Setting, any_setting, few_settings, within_limit};
+use crate::setting::{Setting, any_setting};
+use crate::support::{few_settings, within_limit};
 use manyhands::query::{self, prelude::*};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, proptest};

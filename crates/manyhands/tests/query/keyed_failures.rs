@@ -1,7 +1,8 @@
 //! Panics in every closure of sorts, sets, groups and joins, and in keys' comparisons: each item is dropped
 //! exactly once.
 
-use crate::support::{Counted, Ledger, Setting, blow, few_settings, panics, within_limit};
+use crate::setting::Setting;
+use crate::support::{Counted, Ledger, blow, few_settings, panics, within_limit};
 use manyhands::query::ExecutionMode;
 use manyhands::query::prelude::*;
 use std::cmp::Ordering as Order;

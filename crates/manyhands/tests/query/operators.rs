@@ -1,6 +1,6 @@
 //! Every operator against its sequential twin, on generated inputs.
 
-use crate::support::{Setting, any_setting};
+use crate::setting::{Setting, any_setting};
 use manyhands::query::{self, prelude::*};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, proptest};

@@ -1,16 +1,15 @@
-//! Settings to run each query with, deadlines, counted drops, panics.
+//! Settings to run each query with, deadlines, counted drops, panics; see also `setting.rs`.
 #![expect(
     clippy::disallowed_methods,
     reason = "deadlines need the clock; nothing here sleeps"
 )]
 
-use manyhands::Runtime;
-use manyhands::query::{ExecutionMode, Pipeline, Query};
-use proptest::prelude::{Just, Strategy, prop_oneof};
+use crate::setting::Setting;
+use manyhands::query::ExecutionMode;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -39,36 +38,6 @@ pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
     while !condition() {
         assert!(Instant::now() < deadline, "waited in vain: {what}");
         thread::yield_now();
-    }
-}
-
-/// The pools that queries run on.
-static POOLS: LazyLock<[Runtime; 3]> = LazyLock::new(|| {
-    [1, 2, 8].map(|workers| Runtime::builder().workers(workers).build().expect("starts"))
-});
-
-/// How a query is run.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Setting {
-    pub(crate) pool: usize,
-    pub(crate) degree: usize,
-    pub(crate) mode: ExecutionMode,
-}
-
-impl Setting {
-    pub(crate) fn runtime(self) -> &'static Runtime {
-        &POOLS[self.pool]
-    }
-
-    /// The query, run this way.
-    pub(crate) fn set<P: Pipeline, O, E>(
-        self,
-        query: Query<'static, P, O, E>,
-    ) -> Query<'static, P, O, E> {
-        query
-            .runtime(self.runtime())
-            .degree_of_parallelism(self.degree)
-            .execution_mode(self.mode)
     }
 }
 
@@ -103,13 +72,6 @@ pub(crate) fn few_settings() -> [Setting; 3] {
             mode: ExecutionMode::Parallel,
         },
     ]
-}
-
-/// Any of the ways.
-pub(crate) fn any_setting() -> impl Strategy<Value = Setting> {
-    let degrees = prop_oneof![Just(1_usize), Just(2), Just(3), Just(16)];
-    let modes = prop_oneof![Just(ExecutionMode::Auto), Just(ExecutionMode::Parallel)];
-    (0..3_usize, degrees, modes).prop_map(|(pool, degree, mode)| Setting { pool, degree, mode })
 }
 
 /// Panics without a message on the terminal.

@@ -301,6 +301,15 @@ fn collections_and_channels_are_sources() {
             );
             sending.join().unwrap();
             assert_eq!(setting.set(query::repeat_n(7, 30)).sum::<i32>(), 210);
+            let boxed: Box<[u32]> = numbers().collect();
+            let ends = || {
+                setting
+                    .set(boxed.clone().into_par_query())
+                    .chain(None)
+                    .chain(Some(7))
+            };
+            assert!(ends().to_vec().into_iter().eq(numbers().chain([7])));
+            assert_eq!(ends().rev().first(), Some(7));
         }
     });
 }

@@ -2,7 +2,7 @@
 //!
 //! Not here: what is done with them; a deterministic reduction folds each and combines them in order.
 //!
-//! Unsafe: passes positions on to the source, each once.
+//! Unsafe: passes positions on to the source, each once, or discards them.
 
 use crate::parallel::consumer::Consumer;
 use crate::parallel::engine::{Indexed, Plan, drive};
@@ -52,7 +52,10 @@ unsafe impl<S: Indexed> Indexed for Leaves<'_, S> {
     }
 
     unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = u64> {
-        start..end
+        Given {
+            leaves: self,
+            numbers: start..end,
+        }
     }
 
     unsafe fn discard(&self, start: u64, end: u64) {
@@ -60,6 +63,30 @@ unsafe impl<S: Indexed> Indexed for Leaves<'_, S> {
         unsafe {
             self.source
                 .discard(self.first_of(start), self.first_of(end));
+        }
+    }
+}
+
+/// The numbers of some leaves. The items of those that nobody asks for, because a leaf before them has
+/// panicked, are discarded.
+struct Given<'a, S: Indexed> {
+    leaves: &'a Leaves<'a, S>,
+    numbers: Range<u64>,
+}
+
+impl<S: Indexed> Iterator for Given<'_, S> {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        self.numbers.next()
+    }
+}
+
+impl<S: Indexed> Drop for Given<'_, S> {
+    fn drop(&mut self) {
+        if !self.numbers.is_empty() {
+            // SAFETY: these leaves were promised to whoever asked for the block, who was not given them.
+            unsafe { self.leaves.discard(self.numbers.start, self.numbers.end) };
         }
     }
 }

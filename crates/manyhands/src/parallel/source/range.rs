@@ -109,11 +109,13 @@ where
     type Feed = ByPosition<Indices<T>>;
 
     fn into_feed(self) -> Self::Feed {
+        // One that was iterated to its end is empty, though its bounds do not say so.
+        let is_empty = self.is_empty();
         let (start, end) = self.into_inner();
-        let len = if start <= end {
-            end.distance_from(start).saturating_add(1)
-        } else {
+        let len = if is_empty {
             0
+        } else {
+            end.distance_from(start).saturating_add(1)
         };
         ByPosition(Indices { start, len })
     }

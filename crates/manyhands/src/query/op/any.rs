@@ -63,6 +63,9 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
         consumer: &C,
         run: &Run<'_, E>,
     ) -> u64 {
+        if self.is_over() {
+            return 0;
+        }
         let claiming = Relay {
             consumer,
             alter: Claiming {
@@ -83,6 +86,13 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
             Which::Take => "take_any",
             Which::Skip => "skip_any",
         });
+    }
+}
+
+impl<P> AnyPart<P> {
+    /// Whether no item is wanted any more.
+    fn is_over(&self) -> bool {
+        self.which == Which::Take && self.left.is_none()
     }
 }
 

@@ -196,6 +196,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     /// assert_eq!(squares, [1, 4, 9]);
     /// ```
     #[doc(alias = "Select")]
+    #[doc(alias = "Cast")]
     pub fn map<R: Send, F: Fn(P::Item) -> R + Send + Sync>(
         self,
         map: F,

@@ -10,6 +10,7 @@ use crate::query::items::Items;
 use crate::query::order::{Order, Ordered};
 use crate::query::pipeline::{Breaker, Broken, Pipeline, Positional};
 use crate::query::run::{Control, Run};
+use std::slice;
 
 /// Several positions of the base as one; see [`Query::chunks`] and [`Query::step_by`].
 #[derive(Debug)]
@@ -128,21 +129,28 @@ unsafe impl<'a, T: Sync> Indexed for Windows<'a, T> {
     type Item = &'a [T];
 
     fn len(&self) -> u64 {
-        (self.slice.len() + 1).saturating_sub(self.size) as u64
+        self.slice.len().saturating_sub(self.size - 1) as u64
     }
 
     #[inline]
     unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = &'a [T]> {
-        let (start, end) = (to_usize(start), to_usize(end));
-        let slice = &self.slice[start..end + self.size - 1];
-        slice.windows(self.size)
+        self.windows(start, end)
     }
 
     #[inline]
     unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = &'a [T]> {
-        let (start, end) = (to_usize(start), to_usize(end));
-        let slice = &self.slice[start..end + self.size - 1];
-        slice.windows(self.size).rev()
+        self.windows(start, end).rev()
+    }
+}
+
+impl<'a, T> Windows<'a, T> {
+    /// The windows that begin at these positions. The slice may be shorter than one window; then there are
+    /// none.
+    #[inline]
+    fn windows(&self, start: u64, end: u64) -> slice::Windows<'a, T> {
+        let end = to_usize(end).saturating_add(self.size - 1);
+        let slice = &self.slice[to_usize(start)..end.min(self.slice.len())];
+        slice.windows(self.size)
     }
 }
 

@@ -21,7 +21,7 @@ mod part;
 mod rev;
 mod scan;
 mod sift;
-mod whiles;
+pub(crate) mod whiles;
 pub(crate) mod zip;
 
 pub use group_by::{Group, Lookup};

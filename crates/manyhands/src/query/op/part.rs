@@ -64,7 +64,11 @@ impl<P: Pipeline> Breaker for Part<P> {
 
     fn open<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
         let needed = self.which.needs(self.count, most);
-        let base = self.base.into_positions(needed, run).release();
+        let base = self.base.into_positions(needed, run);
+        if matches!(self.which, Which::TakeLast | Which::SkipLast) {
+            base.assert_has_end();
+        }
+        let base = base.release();
         let (start, len) = self.which.of(self.count, base.len());
         // From here on the part's drop and the engine see to its positions; the others go now.
         let items = Items::new(PartOf { base, start, len }, self.which.name());
@@ -163,12 +167,18 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     }
 
     /// The last `count` items.
+    ///
+    /// # Panics
+    /// When the query is run, if there are 2^64 - 1 items or more.
     #[doc(alias = "TakeLast")]
     pub fn take_last(self, count: usize) -> Query<'a, Broken<Part<P>>, Ordered, E> {
         self.part(Which::TakeLast, count)
     }
 
     /// All but the last `count` items.
+    ///
+    /// # Panics
+    /// As [`take_last`](Self::take_last).
     #[doc(alias = "SkipLast")]
     pub fn skip_last(self, count: usize) -> Query<'a, Broken<Part<P>>, Ordered, E> {
         self.part(Which::SkipLast, count)

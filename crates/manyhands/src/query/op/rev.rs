@@ -20,8 +20,9 @@ impl<P: Pipeline> Breaker for Rev<P> {
     const IS_POSITIONAL: bool = P::IS_POSITIONAL;
 
     fn open<E: Control>(self, _most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
-        let base = self.0.into_positions(u64::MAX, run).release();
-        Items::new(Rev(base), "rev")
+        let base = self.0.into_positions(u64::MAX, run);
+        base.assert_has_end();
+        Items::new(Rev(base.release()), "rev")
     }
 
     fn explain(&self, explanation: &mut Explanation) {
@@ -71,6 +72,9 @@ unsafe impl<S: Positional> Positional for Rev<S> {}
 
 impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// The items from the last to the first.
+    ///
+    /// # Panics
+    /// When the query is run, if there are 2^64 - 1 items or more.
     #[doc(alias = "Reverse")]
     pub fn rev(self) -> Query<'a, Broken<Rev<P>>, Ordered, E> {
         self.with(|base| Broken::Closed(Rev(base)))

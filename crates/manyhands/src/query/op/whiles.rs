@@ -6,6 +6,7 @@
 
 use crate::parallel::consumer::Consumer;
 use crate::parallel::source::owned::OwnedItems;
+use crate::parallel::source::slice::to_usize;
 use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
@@ -13,7 +14,7 @@ use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Broken, Pipeline};
 use crate::query::run::{Control, Run};
 use crate::query::terminal::collect::into_vec;
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 use std::ops::Range;
 
@@ -132,6 +133,26 @@ impl<T, F: Test<T>> Consumer<T> for UpToEnd<'_, F, F::Output> {
         // Relaxed: see the file's header.
         self.end.load(Ordering::Relaxed)
     }
+}
+
+/// How many items come before the first that satisfies the predicate; `None` if none does, or after a
+/// cancellation.
+pub(crate) fn count_before<P: Pipeline, E: Control>(
+    base: P,
+    predicate: impl Fn(P::Item) -> bool + Sync,
+    run: &Run<'_, E>,
+) -> Option<usize> {
+    let is_found = AtomicBool::new(false);
+    let test = Mapping(|item| {
+        let is_wanted = predicate(item);
+        if is_wanted {
+            // Relaxed: read after every runner has left.
+            is_found.store(true, Ordering::Relaxed);
+        }
+        (!is_wanted).then_some(())
+    });
+    let before = MapWhile { base, test }.open(u64::MAX, run).len();
+    is_found.into_inner().then(|| to_usize(before))
 }
 
 /// See [`Query::skip_while`].

@@ -30,8 +30,16 @@ impl<P: Pipeline, Q: Pipeline> Breaker for Zip<P, Q> {
     const IS_POSITIONAL: bool = P::IS_POSITIONAL && Q::IS_POSITIONAL;
 
     fn open<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
-        let left = self.left.into_positions(most, run);
-        let right = self.right.into_positions(most.min(left.len()), run);
+        // The side that must be gathered second, so that no more of it is than there are partners.
+        let (left, right) = if Q::IS_POSITIONAL {
+            let right = self.right.into_positions(most, run);
+            let left = self.left.into_positions(most.min(right.len()), run);
+            (left, right)
+        } else {
+            let left = self.left.into_positions(most, run);
+            let right = self.right.into_positions(most.min(left.len()), run);
+            (left, right)
+        };
         let items = Items::new(Zip::new(left.release(), right.release()), "zip");
         items.discard_unpaired();
         items
@@ -93,6 +101,8 @@ unsafe impl<S: Positional, R: Positional> Positional for Zip<S, R> {}
 
 impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// Pairs of this query's items and another's, as many as the shorter one has.
+    ///
+    /// Where one side knows its positions, no more of the other is gathered than has partners.
     ///
     /// # Examples
     /// ```

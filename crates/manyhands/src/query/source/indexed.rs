@@ -1,4 +1,5 @@
-//! The sources of loops that know positions, as sources of queries: slices, vectors, arrays, ranges.
+//! The sources of loops that know positions, as sources of queries: slices, vectors, arrays, ranges,
+//! boxed slices, options.
 //!
 //! Unsafe: says which of them give one item at each position.
 
@@ -35,5 +36,23 @@ where
 
     fn into_par_query(self) -> Query<'static, Items<P>> {
         Query::new(Items::new(self.into_feed().0, "items"))
+    }
+}
+
+impl<T: Send> IntoParQuery for Box<[T]> {
+    type Item = T;
+    type Pipeline = Items<OwnedItems<T>>;
+
+    fn into_par_query(self) -> Query<'static, Self::Pipeline> {
+        Query::new(Items::of_vec(self.into_vec()))
+    }
+}
+
+impl<T: Send> IntoParQuery for Option<T> {
+    type Item = T;
+    type Pipeline = Items<OwnedItems<T>>;
+
+    fn into_par_query(self) -> Query<'static, Self::Pipeline> {
+        Query::new(Items::of_vec(Vec::from_iter(self)))
     }
 }

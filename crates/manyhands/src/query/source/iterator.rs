@@ -17,6 +17,10 @@ use crate::query::terminal::collect::gather;
 /// Items are pulled in order, by one runner at a time, in chunks of a few microseconds. The iterator is
 /// dropped before the query returns.
 ///
+/// An iterator that waits until its last item was worked on, such as a channel whose sender waits for an
+/// answer, needs [`ExecutionMode::Parallel`](crate::query::ExecutionMode::Parallel), which pulls one item at
+/// a time.
+///
 /// # Cost
 /// The iterator's own, one lock for each chunk, and one move of each item.
 ///

@@ -17,10 +17,11 @@ use crate::query::pipeline::Pipeline;
 
 /// Something a query can be made of.
 ///
-/// Vectors, arrays, collections and ranges of every integer type by value, and references to those that
-/// have items.
+/// Vectors, boxed slices, arrays, options, collections and ranges of every integer type by value, and
+/// references to those that have items. Of anything else that is iterated over, [`from_iter`] makes one.
 #[doc(alias = "AsParallel")]
 #[doc(alias = "IntoParallelIterator")]
+#[doc(alias = "Range")]
 pub trait IntoParQuery {
     /// What the query gives.
     type Item: Send;

@@ -20,7 +20,8 @@ pub fn empty<T: Send>() -> Query<'static, Items<OwnedItems<T>>> {
     Query::new(Items::of_vec(Vec::new()))
 }
 
-/// A query with one item.
+/// A query with one item, for instance to [`chain`](Query::chain) others behind it.
+#[doc(alias = "Prepend")]
 pub fn once<T: Send>(item: T) -> Query<'static, Items<OwnedItems<T>>> {
     Query::new(Items::of_vec(vec![item]))
 }

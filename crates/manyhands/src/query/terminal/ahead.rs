@@ -37,7 +37,8 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     ///
     /// # Cost
     /// As [`into_iter`](IntoIterator::into_iter), and, where there may be more than one step, a scope and a
-    /// channel. Steps that take less than 50 µs are made by the caller, when it needs them.
+    /// channel. Steps that take less than 50 µs, and all steps of a query with one runner, are made by the
+    /// caller, when it needs them.
     ///
     /// # Blocking
     /// While the next item is being made by others; the pool lets another worker run in the place of one that

@@ -71,7 +71,12 @@ impl<F> FirstFailure<F> {
     fn note(&self, start: u64, failure: F) {
         let mut kept = lock(&self.failure);
         let is_lower = kept.as_ref().is_none_or(|(lowest, _)| start < *lowest);
-        let _replaced = is_lower.then(|| kept.replace((start, failure)));
+        // Dropped after the lock, as a destructor may wait for other failures.
+        let _unwanted = if is_lower {
+            kept.replace((start, failure))
+        } else {
+            Some((start, failure))
+        };
         drop(kept);
         // Relaxed: see the file's header.
         self.end

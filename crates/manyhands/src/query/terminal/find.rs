@@ -7,6 +7,7 @@
 
 use crate::parallel::consumer::Consumer;
 use crate::query::Query;
+use crate::query::op::whiles::count_before;
 use crate::query::order::{Order, Ordered};
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{Control, Run};
@@ -64,8 +65,12 @@ impl<R, F> Finding<R, F> {
         };
         let mut kept = lock(&self.found);
         let is_lower = kept.as_ref().is_none_or(|(lowest, _)| start < *lowest);
-        // What it replaces is dropped after the lock.
-        let _replaced = is_lower.then(|| kept.replace((start, found)));
+        // Dropped after the lock, as a destructor may wait for other finds.
+        let _unwanted = if is_lower {
+            kept.replace((start, found))
+        } else {
+            Some((start, found))
+        };
         drop(kept);
         // Relaxed: see the file's header.
         self.end.fetch_min(end, Ordering::Relaxed);
@@ -287,10 +292,14 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
         run.ending.conclude(find(pipeline, Which::First, map, &run))
     }
 
-    /// The first item.
+    /// The first item. What is gathered before it is gathered as for [`take(1)`](Self::take), so that the
+    /// first of a sort needs no sort.
     #[doc(alias = "First")]
     #[doc(alias = "FirstOrDefault")]
     pub fn first(self) -> E::Output<Option<P::Item>> {
+        if P::IS_GATHERED {
+            return self.take(1).find_map(Some);
+        }
         self.find_map(Some)
     }
 
@@ -304,7 +313,13 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
 
     /// The index of the first item that satisfies the predicate.
     pub fn position(self, predicate: impl Fn(P::Item) -> bool + Sync) -> E::Output<Option<usize>> {
-        self.enumerate()
-            .find_map(|(index, item)| predicate(item).then_some(index))
+        if P::IS_POSITIONAL || P::IS_GATHERED {
+            return self
+                .enumerate()
+                .find_map(|(index, item)| predicate(item).then_some(index));
+        }
+        let (pipeline, run) = self.into_run();
+        let found = count_before(pipeline, predicate, &run);
+        run.ending.conclude((!run.is_cancelled()).then_some(found))
     }
 }

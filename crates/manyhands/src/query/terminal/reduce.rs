@@ -167,6 +167,9 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
 
 impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
     /// The last item. Where positions are known, no other is made.
+    ///
+    /// # Panics
+    /// If operators do; where positions are known, if there are 2^64 - 1 items or more.
     #[doc(alias = "Last")]
     #[doc(alias = "LastOrDefault")]
     pub fn last(self) -> E::Output<Option<P::Item>> {

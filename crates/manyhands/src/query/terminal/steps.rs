@@ -77,9 +77,12 @@ impl<'a, P: Pipeline, E: Control> Steps<'a, P, E> {
         left.is_some_and(|left| left <= self.positions)
     }
 
-    /// Whether there is another step, and it is expected to take longer than handing it to a worker.
+    /// Whether there is another step, a worker may make it, and it is expected to take longer than handing
+    /// it to one.
     pub(super) fn is_worth_handing_over(&self) -> bool {
-        self.pipeline.is_some() && self.ticks > clock::ticks_in(HANDED_OVER_NANOS_MIN)
+        self.pipeline.is_some()
+            && self.run.plan().degree != Some(1)
+            && self.ticks > clock::ticks_in(HANDED_OVER_NANOS_MIN)
     }
 }
 
@@ -143,7 +146,7 @@ fn runners<E>(run: &Run<'_, E>) -> u64 {
         Some(runtime) => runtime.workers(),
         None => current::with_runtime(|runtime| runtime.idle.limit()),
     };
-    run.settings.degree.unwrap_or_else(workers) as u64
+    run.settings.degree.unwrap_or(usize::MAX).min(workers()) as u64
 }
 
 const STEP_POSITIONS_FIRST: u64 = 64;
