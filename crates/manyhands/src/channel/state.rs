@@ -38,7 +38,7 @@
 //! where the head is empty.
 //!
 //! Items that may fall out of the full channel, or that are sorted, are never set apart, nor is the only item of a
-//! channel for one.
+//! channel for one, nor what is there while somebody waits whom a take may have to tell.
 //!
 //! Not here: the lock, and the waking itself, which happens after it is given back (`shared.rs`).
 
@@ -224,18 +224,19 @@ impl<T> State<T> {
         }
     }
 
-    /// Sets what is in the line apart for receivers, into the empty head, if they may take it quietly.
+    /// Sets what is in the line apart for receivers, into the empty head, if they may take all of it quietly.
     #[inline]
     pub(super) fn fill(&mut self, head: &Head<T>) {
         if self.capacity > 1
             && matches!(self.when_full, WhenFull::Wait | WhenFull::DropThis)
             && let Line::Fifo(items) = &mut self.line
-            && items.len() > self.takes_are_quiet_above
+            && self.takes_are_quiet_above == 0
+            && !items.is_empty()
         {
             self.room_of_line = self.capacity - items.len();
             let mut guard = head.lock();
             guard.swap(items);
-            guard.leave(self.takes_are_quiet_above);
+            guard.leave(0);
         }
     }
 
