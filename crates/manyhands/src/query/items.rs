@@ -115,6 +115,10 @@ impl<P: Positional> Pipeline for Items<P> {
         self.drive(most, consumer, run)
     }
 
+    fn positions_left(&self) -> Option<u64> {
+        Some(self.len())
+    }
+
     fn into_positions<E: Control>(self, _most: u64, _run: &Run<'_, E>) -> Self {
         self
     }
@@ -169,6 +173,10 @@ impl<S: Indexed<Item: Send> + Send> Pipeline for Pieces<S> {
         run: &Run<'_, E>,
     ) -> u64 {
         self.0.drive(most, consumer, run)
+    }
+
+    fn positions_left(&self) -> Option<u64> {
+        Some(self.0.len())
     }
 
     fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {

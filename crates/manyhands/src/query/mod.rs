@@ -42,7 +42,7 @@
 //! | `inclusive_scan`, `exclusive_scan` | – | ordered only | gathers |
 //! | `windows` | – | kept; places too | fused, over slices |
 //! | `take_any`, `skip_any` | Take, Skip | unordered only | fused; a shared count |
-//! | `order_by`, `order_with`, `order`, `then_by` …, `…_descending` | OrderBy, ThenBy, Order | begins an order; stable | gathers with keys; sorts once; with `take` behind it, only what is taken |
+//! | `order_by`, `order_with`, `order`, `then_by` …, `…_descending` | OrderBy, ThenBy, Order | begins an order; stable | gathers, with keys that take long; sorts once; with `take` behind it, only what is taken |
 //! | `distinct`, `union`, `intersect`, `except`, `…_by` | Distinct, Union, Intersect, Except | kept; the first of equal items | gathers the different ones |
 //! | `group_by`, `aggregate_by` | GroupBy, AggregateBy | by first items; items in order | gathers |
 //! | `count_by`, `fold_by` | CountBy, AggregateBy | by first items; folded in any order | gathers the groups |

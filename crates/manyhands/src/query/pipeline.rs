@@ -43,6 +43,12 @@ pub trait Pipeline: Sized + Send {
         run: &Run<'_, E>,
     ) -> u64;
 
+    /// How many positions are left to be driven, if that is known.
+    #[doc(hidden)]
+    fn positions_left(&self) -> Option<u64> {
+        None
+    }
+
     /// The items by position, of a pipeline that was not driven yet. More than the first `most` of them
     /// may be missing, and all of them after a cancellation.
     #[doc(hidden)]

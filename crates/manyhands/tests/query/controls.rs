@@ -59,19 +59,28 @@ fn p32_no_more_runners_than_the_degree() {
 
 #[test]
 fn p33_bodies_of_a_parallel_query_may_wait_for_one_another() {
-    for source in ["positions", "iterator"] {
+    for source in ["positions", "iterator", "keys"] {
         within_limit(move || {
             let runtime = Runtime::builder().workers(4).build().unwrap();
             let barrier = Barrier::new(4);
             let meet = |_: usize| {
                 barrier.wait();
             };
-            if source == "positions" {
-                let query = (0..4).into_par_query().runtime(&runtime);
-                query.execution_mode(ExecutionMode::Parallel).for_each(meet);
-            } else {
-                let query = query::from_iter(0..4).runtime(&runtime);
-                query.execution_mode(ExecutionMode::Parallel).for_each(meet);
+            let numbers = || (0..4).into_par_query().runtime(&runtime);
+            let numbers = || numbers().execution_mode(ExecutionMode::Parallel);
+            match source {
+                "positions" => numbers().for_each(meet),
+                "iterator" => {
+                    let query = query::from_iter(0..4).runtime(&runtime);
+                    query.execution_mode(ExecutionMode::Parallel).for_each(meet);
+                }
+                _ => {
+                    let key = |n: &usize| {
+                        meet(*n);
+                        3 - *n
+                    };
+                    assert_eq!(numbers().order_by(key).to_vec(), [3, 2, 1, 0]);
+                }
             }
         });
     }

@@ -8,6 +8,8 @@ use proptest::prelude::{ProptestConfig, any, proptest};
 use proptest::test_runner::FileFailurePersistence;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// A key and the item's number.
 type Item = (u8, usize);
@@ -364,6 +366,24 @@ fn the_first_items_of_a_sort_are_those_of_all_items_sorted() {
                 let compared = query().order_with(|a, b| a.0.cmp(&b.0)).take(count);
                 assert!(compared.to_vec() == sorted[..count], "{count}, {setting:?}");
             }
+        }
+    });
+}
+
+#[test]
+fn a_key_that_takes_long_is_not_computed_for_each_comparison() {
+    within_limit(|| {
+        for len in [0, 1, 20, 999, 5_000_u64] {
+            let calls = AtomicUsize::new(0);
+            let key = |n: &u64| {
+                calls.fetch_add(1, Relaxed);
+                (0..200).fold(*n, |key, _| std::hint::black_box(key ^ 5))
+            };
+            let sorted = (0..len).into_par_query().rev().order_by(key).to_vec();
+            assert!(sorted.into_iter().eq(0..len));
+            // Some are computed to see what they take.
+            let (calls, len) = (calls.into_inner(), usize::try_from(len).unwrap());
+            assert!(calls <= len + len.min(32), "{calls} keys of {len} items");
         }
     });
 }

@@ -2,6 +2,7 @@
 //! exactly once.
 
 use crate::support::{Counted, Ledger, Setting, blow, few_settings, panics, within_limit};
+use manyhands::query::ExecutionMode;
 use manyhands::query::prelude::*;
 use std::cmp::Ordering as Order;
 use std::hash::{Hash, Hasher};
@@ -128,6 +129,53 @@ fn p38_a_panic_at_any_call_of_any_closure_surfaces_and_drops_each_item_once() {
                     }
                 }
             }
+        }
+    });
+}
+
+/// Counts many keys, each of them three times, so that runners hand their items out.
+fn count_handed_out(ledger: &Arc<Ledger>, fuse: &Fuse) {
+    const KEYS: i32 = 200_000;
+    let setting = Setting {
+        pool: 1,
+        degree: 2,
+        mode: ExecutionMode::Parallel,
+    };
+    let key = |item: &Counted| {
+        fuse.burn();
+        Key(ledger.make(item.number % KEYS), fuse)
+    };
+    let fold = |(first, count): &mut (Option<Counted>, usize), item| {
+        fuse.burn();
+        first.get_or_insert(item);
+        *count += 1;
+    };
+    let combine = |(first, count): &mut (Option<Counted>, usize), (other, more)| {
+        fuse.burn();
+        *first = first.take().or(other);
+        *count += more;
+    };
+    let numbers = setting.set((0..3 * KEYS).into_par_query());
+    let items = numbers.map(|number| ledger.make(number));
+    let groups = items
+        .fold_by(key, || (None, 0), fold, combine)
+        .to_vec()
+        .into_iter();
+    let counts = groups.map(|(key, (_, count))| (key.0.number, count));
+    assert!(counts.eq((0..KEYS).map(|number| (number, 3))));
+}
+
+#[test]
+fn p38_a_panic_while_items_of_many_keys_are_handed_out_drops_each_once() {
+    within_limit(|| {
+        for calls in [50_000, 900_000, 1_900_000, usize::MAX / 2] {
+            let fuse = Fuse {
+                left: AtomicUsize::new(calls),
+            };
+            let ledger = Arc::new(Ledger::default());
+            let panicked = panics(|| count_handed_out(&ledger, &fuse));
+            ledger.assert_settled(&format!("call {calls}"));
+            assert_eq!(panicked, calls < usize::MAX / 2, "call {calls}");
         }
     });
 }

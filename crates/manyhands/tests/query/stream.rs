@@ -223,6 +223,20 @@ fn p36_a_panic_comes_through_to_who_iterates_when_it_gets_there() {
         });
         let first = query().with_iter(|mut items| items.next());
         assert_eq!(first, Some(0));
+        // Few items are made in one step, when the first is asked for.
+        for len in [1, 63, 64, 65_usize] {
+            let asked = AtomicUsize::new(0);
+            let numbers = (0..len).into_par_query().map(|n| {
+                asked.fetch_add(1, Ordering::Relaxed);
+                if n == len - 1 { blow() } else { n }
+            });
+            numbers.with_iter(|mut items| {
+                assert_eq!(asked.load(Ordering::Relaxed), 0);
+                assert!(panics(|| while items.next().is_some() {}));
+                assert!(items.next().is_none());
+            });
+            assert_eq!(asked.into_inner(), len);
+        }
     });
 }
 

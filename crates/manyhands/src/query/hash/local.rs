@@ -1,4 +1,4 @@
-//! One runner's groups: found through a plain hash map, and kept in the order of their first items.
+//! One runner's groups, in the order of their first items.
 //!
 //! Items come in ascending order, so an item that finds its group is never the group's first: nothing is kept
 //! or compared to know their order but where each run begins.
@@ -6,8 +6,7 @@
 use crate::query::done::Done;
 use crate::query::hash::Place;
 use crate::query::hash::hasher::Secret;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use crate::query::hash::table::{Entry, Slots, Table};
 use std::hash::Hash;
 use std::ops::{ControlFlow, Range};
 
@@ -30,12 +29,9 @@ pub(crate) trait Gather<V>: Sync {
 
 /// Groups by key.
 pub(crate) struct Local<K, G> {
-    numbers: HashMap<K, u32, Secret>,
-    /// In the order of their first items.
-    groups: Vec<G>,
+    table: Table<Entry<K, G>>,
     runs: Vec<Run>,
-    /// With so many groups it is full.
-    len_max: usize,
+    secret: Secret,
 }
 
 /// Where the groups of a run begin: those that have their first item there.
@@ -46,57 +42,71 @@ struct Run {
     start: u32,
 }
 
-/// A group, its key, and where its first item stands.
-pub(crate) struct Keyed<K, G> {
-    pub(crate) key: K,
-    pub(crate) group: G,
-    pub(crate) first: Place,
-}
-
 impl<K, G> Local<K, G> {
     pub(crate) fn new(secret: Secret) -> Self {
         Self {
-            numbers: HashMap::with_hasher(secret),
-            groups: Vec::new(),
+            table: Table::new(),
             runs: Vec::new(),
-            len_max: LOCAL_BYTES_MAX / (size_of::<(K, u32)>() + 1 + size_of::<G>()),
+            secret,
         }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.groups.len()
+        self.table.len()
+    }
+
+    /// With so many groups it takes about as much memory as stays in a processor's own cache.
+    pub(crate) fn len_max() -> usize {
+        LOCAL_BYTES_MAX / (size_of::<Entry<K, G>>() + 2 * size_of::<u32>())
     }
 
     /// How many groups were begun in the last run.
     pub(crate) fn begun(&self) -> u32 {
         let start = self.runs.last().map_or(0, |run| run.start);
-        number_of(self.groups.len()) - start
-    }
-
-    /// Lets it have twice as many groups.
-    pub(crate) fn grow(&mut self) {
-        self.len_max *= 2;
+        number_of(self.len()) - start
     }
 
     /// What follows comes after this place.
     pub(crate) fn enter(&mut self, last: Place) {
         if self.runs.last().is_none_or(|run| run.last.0 != last.0) {
-            let start = number_of(self.groups.len());
+            let start = number_of(self.len());
             self.runs.push(Run { last, start });
         }
+    }
+
+    /// There will be so many items.
+    pub(crate) fn expect(&mut self, items: usize) {
+        if self.len() == 0 && self.table.is_full() {
+            self.table = Table::with_capacity(items.min(LEN_EXPECTED_MAX));
+        }
+    }
+
+    /// Makes room for more groups.
+    pub(crate) fn grow(&mut self) {
+        self.table.make_room(self.len() * GROWTH);
+    }
+
+    /// All groups, in order.
+    pub(crate) fn into_groups(self) -> impl Iterator<Item = (K, G)> {
+        let entries = self.table.into_entries().into_iter();
+        entries.map(|entry| (entry.key, entry.group))
+    }
+
+    /// All groups, in order, with the places of their first items.
+    pub(crate) fn into_entries(self) -> impl Iterator<Item = (Entry<K, G>, Place)> {
+        let ranges = ranges(&self.runs, number_of(self.len()));
+        let runs = self.runs.into_iter().zip(ranges);
+        let firsts = runs.flat_map(|(run, range)| {
+            let (run, number) = run.last;
+            range
+                .zip(number + 1..)
+                .map(move |(_, number)| (run, number))
+        });
+        self.table.into_entries().into_iter().zip(firsts)
     }
 }
 
 impl<K: Hash + Eq, G> Local<K, G> {
-    /// There will be so many items.
-    pub(crate) fn expect(&mut self, items: usize) {
-        if self.groups.is_empty() {
-            let len = items.min(LEN_EXPECTED_MAX);
-            self.numbers.reserve(len);
-            self.groups.reserve(len);
-        }
-    }
-
     /// Adds an item of this run. Breaks when it is full.
     #[inline(always)]
     pub(crate) fn add<V, A: Gather<V, Group = G>>(
@@ -106,68 +116,26 @@ impl<K: Hash + Eq, G> Local<K, G> {
         key: K,
         value: V,
     ) -> ControlFlow<()> {
-        match self.numbers.entry(key) {
-            Entry::Occupied(occupied) => {
-                let group = &mut self.groups[*occupied.get() as usize];
+        let hash = self.secret.hash(&key);
+        match self.table.find(hash, &key) {
+            Some(number) => {
+                let group = &mut self.table.entry_mut(number).group;
                 gather.add(group, value, run, false);
             }
-            Entry::Vacant(vacant) => {
-                let number = number_of(self.groups.len());
-                self.groups.push(gather.begin(value, run));
-                vacant.insert(number);
-                if self.groups.len() >= self.numbers.capacity() {
-                    return self.make_room();
+            None => {
+                let group = gather.begin(value, run);
+                self.table.insert(Entry { key, group, hash });
+                if self.table.is_full() {
+                    return ControlFlow::Break(());
                 }
             }
         }
         ControlFlow::Continue(())
     }
-
-    /// Grows faster than a map would by itself, up to its limit.
-    #[cold]
-    fn make_room(&mut self) -> ControlFlow<()> {
-        let len = self.groups.len();
-        if len >= self.len_max {
-            return ControlFlow::Break(());
-        }
-        self.numbers.reserve(len * GROWTH);
-        self.groups.reserve(len * GROWTH);
-        ControlFlow::Continue(())
-    }
-
-    /// All groups, in order.
-    pub(crate) fn into_groups(self) -> impl Iterator<Item = (K, G)> {
-        let keys = by_number(self.numbers, self.groups.len());
-        keys.into_iter()
-            .zip(self.groups)
-            .map(|(key, group)| (key.expect("each group has a key"), group))
-    }
-
-    /// All groups, in order, with the places of their first items.
-    pub(crate) fn into_keyed(self) -> impl Iterator<Item = Keyed<K, G>> {
-        let keys = by_number(self.numbers, self.groups.len());
-        let mut groups = keys.into_iter().zip(self.groups);
-        let ranges = ranges(&self.runs, number_of(groups.len()));
-        let runs = self.runs.into_iter().zip(ranges);
-        let firsts = runs.flat_map(|(run, range)| {
-            let (run, number) = run.last;
-            range
-                .zip(number + 1..)
-                .map(move |(_, number)| (run, number))
-        });
-        firsts.map_while(move |first| {
-            let (key, group) = groups.next()?;
-            Some(Keyed {
-                key: key?,
-                group,
-                first,
-            })
-        })
-    }
 }
 
 /// The groups of several runners, in order.
-pub(crate) fn merge_all<K: Hash + Eq, V, A: Gather<V>>(
+pub(crate) fn merge_all<K: Eq, V, A: Gather<V>>(
     gather: &A,
     tables: Done<Local<K, A::Group>>,
 ) -> Vec<(K, A::Group)> {
@@ -177,10 +145,14 @@ pub(crate) fn merge_all<K: Hash + Eq, V, A: Gather<V>>(
     };
     let mut tables: Vec<_> = tables.into_iter().collect();
     tables.sort_by_key(Local::len);
-    let Some(largest) = tables.pop() else {
-        return Vec::new();
+    let mut merged = Merged {
+        slots: Slots::new(),
+        entries: Vec::with_capacity(tables.iter().map(Local::len).sum()),
+        runs: Vec::new(),
     };
-    let mut merged = Merged::new(largest);
+    if let Some(largest) = tables.pop() {
+        merged.begin(largest);
+    }
     for table in tables {
         merged.add(gather, table);
     }
@@ -189,89 +161,86 @@ pub(crate) fn merge_all<K: Hash + Eq, V, A: Gather<V>>(
 
 /// Tables whose groups are put together. Numbers go on from one table to the next.
 struct Merged<K, G> {
-    numbers: HashMap<K, u32, Secret>,
-    /// `None` where a group was added to another.
-    groups: Vec<Option<G>>,
+    slots: Slots,
+    /// `None` where a group was added to another. There is room for all.
+    entries: Vec<Option<Entry<K, G>>>,
     /// Each run's first position and its groups, in the order of their numbers.
     runs: Vec<(u64, Range<u32>)>,
 }
 
-impl<K: Hash + Eq, G> Merged<K, G> {
-    fn new(first: Local<K, G>) -> Self {
-        let mut merged = Self {
-            numbers: first.numbers,
-            groups: Vec::new(),
-            runs: Vec::new(),
-        };
-        merged.append(first.groups, &first.runs);
-        merged
+impl<K: Eq, G> Merged<K, G> {
+    /// Begins with these groups.
+    fn begin(&mut self, table: Local<K, G>) {
+        self.append(&table.runs, table.len());
+        let (entries, slots) = table.table.into_parts();
+        self.slots = slots;
+        if self.slots.capacity() < self.entries.capacity() {
+            let hashes = entries.iter().map(|entry| entry.hash);
+            self.slots.rebuild(self.entries.capacity(), hashes);
+        }
+        self.entries.extend(entries.into_iter().map(Some));
     }
 
-    /// Adds groups that are not found yet. Returns the first one's number.
-    fn append(&mut self, groups: Vec<G>, runs: &[Run]) -> u32 {
-        let offset = number_of(self.groups.len());
-        let ranges = ranges(runs, number_of(groups.len()));
+    /// Runs of further groups.
+    fn append(&mut self, runs: &[Run], len: usize) {
+        let offset = number_of(self.entries.len());
+        let ranges = ranges(runs, number_of(len));
         let ranges = ranges.map(|range| range.start + offset..range.end + offset);
         let firsts = runs.iter().map(|run| run.last.0);
         self.runs.extend(firsts.zip(ranges));
-        self.groups.extend(groups.into_iter().map(Some));
-        offset
     }
 
     fn add<V, A: Gather<V, Group = G>>(&mut self, gather: &A, table: Local<K, G>) {
-        let offset = self.append(table.groups, &table.runs);
-        self.numbers.reserve(table.numbers.len() / 2);
-        for (key, number) in table.numbers {
-            let number = number + offset;
-            let Some(found) = self.numbers.get_mut(&key) else {
-                self.numbers.insert(key, number);
+        self.append(&table.runs, table.len());
+        for mut other in table.table.into_entries() {
+            let number = self.entries.len();
+            let entries = &self.entries[..];
+            let found = self.slots.find(other.hash, |number| {
+                entries[number]
+                    .as_ref()
+                    .is_some_and(|entry| entry.key == other.key)
+            });
+            let Some(before) = found else {
+                self.slots.occupy(other.hash, number);
+                self.entries.push(Some(other));
                 continue;
             };
-            let before = *found;
-            let earlier = self.run_of(number) < self.run_of(before);
-            let other = self.groups[number as usize].take();
-            let mut group = self.groups[before as usize].take();
-            if let (Some(group), Some(other)) = (&mut group, other) {
-                gather.merge(group, other, earlier);
-            }
-            if earlier {
-                // The key of the first item is kept.
-                self.numbers.remove(&key);
-                self.numbers.insert(key, number);
-                self.groups[number as usize] = group;
+            if self.run_of(number) < self.run_of(before) {
+                // The group of the first item takes the other's items, and its key is kept.
+                if let Some(entry) = self.entries[before].take() {
+                    let mut group = entry.group;
+                    gather.merge(&mut group, other.group, true);
+                    other.group = group;
+                }
+                self.slots.renumber(other.hash, before, number);
+                self.entries.push(Some(other));
             } else {
-                self.groups[before as usize] = group;
+                if let Some(entry) = &mut self.entries[before] {
+                    gather.merge(&mut entry.group, other.group, false);
+                }
+                self.entries.push(None);
             }
         }
     }
 
     /// The first position of the run in which a group begins.
-    fn run_of(&self, number: u32) -> u64 {
-        let index = self.runs.partition_point(|(_, range)| range.end <= number);
+    fn run_of(&self, number: usize) -> u64 {
+        let index = self
+            .runs
+            .partition_point(|(_, range)| range.end as usize <= number);
         self.runs[index].0
     }
 
     fn into_groups(mut self) -> Vec<(K, G)> {
-        let mut groups = Vec::with_capacity(self.numbers.len());
-        let mut keys = by_number(self.numbers, self.groups.len());
+        let mut groups = Vec::with_capacity(self.entries.len());
         self.runs.sort_unstable_by_key(|(first, _)| *first);
         for (_, range) in self.runs {
-            let range = range.start as usize..range.end as usize;
-            let group_of = self.groups[range.clone()].iter_mut();
-            let pairs = keys[range].iter_mut().zip(group_of);
-            groups.extend(pairs.filter_map(|(key, group)| key.take().zip(group.take())));
+            let entries = &mut self.entries[range.start as usize..range.end as usize];
+            let entries = entries.iter_mut().filter_map(Option::take);
+            groups.extend(entries.map(|entry| (entry.key, entry.group)));
         }
         groups
     }
-}
-
-/// Each number's key; some numbers may have none.
-fn by_number<K>(numbers: HashMap<K, u32, Secret>, len: usize) -> Vec<Option<K>> {
-    let mut keys: Vec<_> = (0..len).map(|_| None).collect();
-    for (key, number) in numbers {
-        keys[number as usize] = Some(key);
-    }
-    keys
 }
 
 /// The numbers of each run's groups.
@@ -284,9 +253,9 @@ fn number_of(len: usize) -> u32 {
     u32::try_from(len).expect("a runner has fewer than 2³² groups")
 }
 
-/// A table of this size is about as fast as one that stays in a processor's own cache.
+/// A table of this size stays in a processor's own cache, or nearly.
 const LOCAL_BYTES_MAX: usize = 2 << 20;
-/// A full map makes room for so many times its groups.
-const GROWTH: usize = 3;
+/// A full table makes room for so many times its groups.
+const GROWTH: usize = 4;
 /// So many groups are made room for before the first.
-const LEN_EXPECTED_MAX: usize = 112;
+const LEN_EXPECTED_MAX: usize = 128;

@@ -1,12 +1,12 @@
 //! Items by key: groups, sets and joins, by hashing.
 //!
 //! - [`groups`] is for what items become together (groups, counts, sums, sets): each runner gathers by itself
-//!   ([`local`]) as long as there are few keys, and hands its items out by hash else.
+//!   ([`local`]) as long as there are few keys, and hands its items out by hash else ([`spread`]).
 //! - [`scatter`] is for what is looked up (the inner side of a join): each runner only lists its items, or
 //!   hands them out by hash, and [`buckets`] are made of them at the end.
 //!
-//! Few items or keys, on one runner, are gathered and looked up as a loop by hand would: in one map of the
-//! standard library's, with nothing else to do for each item.
+//! Few items or keys, on one runner, are gathered and looked up as a loop by hand would: in one table, with
+//! nothing else to do for each item.
 //!
 //! In both, a part of the keys is looked after by one thread at a time, whoever that is: no step needs
 //! several runners at once. Hashes are 32 bits; the highest eight say which part a key belongs to.
@@ -15,7 +15,9 @@ pub(crate) mod buckets;
 pub(crate) mod groups;
 pub(crate) mod hasher;
 pub(crate) mod local;
+pub(crate) mod ranking;
 pub(crate) mod scatter;
+pub(crate) mod spread;
 pub(crate) mod table;
 
 use crate::parallel::consumer::Ending;

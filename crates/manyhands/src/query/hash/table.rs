@@ -4,7 +4,7 @@
 //! is there: most keys that are missing are missed without a look at an entry. What is asked for can be
 //! fetched ahead of its use, which the standard library's tables do not offer.
 
-use crate::sync::{prefetch_for_reading, prefetch_for_writing};
+use crate::sync::prefetch_for_reading;
 
 /// Something with a key.
 pub(crate) trait Keyed {
@@ -39,35 +39,138 @@ impl<K, G> Keyed for Entry<K, G> {
     }
 }
 
+/// Numbers of entries, by their keys' hashes.
+#[derive(Debug, Default)]
+pub(crate) struct Slots {
+    /// 0 where nothing is; else one more than an entry's number in the low bits, and the hash's high bits.
+    /// A power of two of them, or none.
+    slots: Vec<u32>,
+}
+
+impl Slots {
+    pub(crate) const fn new() -> Self {
+        Self { slots: Vec::new() }
+    }
+
+    /// So many entries have room.
+    pub(crate) fn capacity(&self) -> usize {
+        self.slots.len() / SLOTS_PER_ENTRY
+    }
+
+    /// Makes room for so many entries. There are those of these hashes, in the order of their numbers.
+    #[cold]
+    pub(crate) fn rebuild(&mut self, len: usize, hashes: impl Iterator<Item = u32>) {
+        let slots = (len * SLOTS_PER_ENTRY).next_power_of_two().max(SLOTS_MIN);
+        assert!(
+            u32::try_from(slots - 1).is_ok(),
+            "a part of the keys has fewer than 2³¹ groups"
+        );
+        self.slots.clear();
+        self.slots.resize(slots, 0);
+        for (number, hash) in hashes.enumerate() {
+            self.occupy(hash, number);
+        }
+    }
+
+    /// The number of the entry with this hash that is the wanted one.
+    #[inline]
+    pub(crate) fn find(&self, hash: u32, is_wanted: impl Fn(usize) -> bool) -> Option<usize> {
+        let mask = self.mask();
+        let mut at = hash as usize & mask;
+        loop {
+            let slot = *self.slots.get(at)?;
+            if slot == 0 {
+                return None;
+            }
+            if (slot ^ hash) as usize & !mask & u32::MAX as usize == 0 {
+                let number = (slot as usize & mask) - 1;
+                if is_wanted(number) {
+                    return Some(number);
+                }
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Puts an entry's number into the first free slot from its hash on. There is room.
+    #[inline]
+    pub(crate) fn occupy(&mut self, hash: u32, number: usize) {
+        let mask = self.mask();
+        let mut at = hash as usize & mask;
+        while self.slots[at] != 0 {
+            at = (at + 1) & mask;
+        }
+        self.slots[at] = self.slot(hash, number);
+    }
+
+    /// Gives the entry with this hash and number another number.
+    pub(crate) fn renumber(&mut self, hash: u32, number: usize, other: usize) {
+        let mask = self.mask();
+        let slot = self.slot(hash, number);
+        let mut at = hash as usize & mask;
+        while self.slots[at] != slot {
+            at = (at + 1) & mask;
+        }
+        self.slots[at] = self.slot(hash, other);
+    }
+
+    #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "numbers and masks are below 2³², which is checked where slots are made"
+    )]
+    fn slot(&self, hash: u32, number: usize) -> u32 {
+        hash & !(self.mask() as u32) | (number as u32 + 1)
+    }
+
+    #[inline]
+    fn mask(&self) -> usize {
+        self.slots.len().wrapping_sub(1)
+    }
+}
+
 /// Entries by key.
 #[derive(Debug)]
 pub(crate) struct Table<E> {
     entries: Vec<E>,
-    /// 0 where nothing is; else one more than an entry's number in the low bits, and the hash's high bits.
-    /// A power of two of them, or none.
-    slots: Vec<u32>,
+    slots: Slots,
 }
 
 impl<E: Keyed> Table<E> {
     pub(crate) const fn new() -> Self {
         Self {
             entries: Vec::new(),
-            slots: Vec::new(),
+            slots: Slots::new(),
         }
     }
 
     /// With room for so many entries.
     pub(crate) fn with_capacity(len: usize) -> Self {
-        let mut table = Self {
-            entries: Vec::with_capacity(len),
-            slots: Vec::new(),
-        };
-        table.rebuild(len * SLOTS_PER_ENTRY);
+        Self::of(Vec::with_capacity(len), Slots::new(), len)
+    }
+
+    /// A table of these entries, with room for so many in all. Takes slots of another table, to use their
+    /// memory again.
+    pub(crate) fn of(entries: Vec<E>, slots: Slots, len: usize) -> Self {
+        let mut table = Self { entries, slots };
+        table.make_room(len);
         table
+    }
+
+    /// Makes room for so many entries in all.
+    pub(crate) fn make_room(&mut self, len: usize) {
+        let hashes = self.entries.iter().map(Keyed::hash);
+        self.slots.rebuild(len, hashes);
     }
 
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Whether the next entry must be made room for.
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.entries.len() >= self.slots.capacity()
     }
 
     pub(crate) fn entries(&self) -> &[E] {
@@ -82,15 +185,20 @@ impl<E: Keyed> Table<E> {
         self.entries
     }
 
+    /// The entries in the order in which they were added, and the slots.
+    pub(crate) fn into_parts(self) -> (Vec<E>, Slots) {
+        (self.entries, self.slots)
+    }
+
     /// Begins to fetch the slot where a hash is looked for first.
     #[inline]
     pub(crate) fn prefetch_slot(&self, hash: u32) {
-        if let Some(slot) = self.slots.get(hash as usize & self.mask()) {
+        if let Some(slot) = self.slots.slots.get(hash as usize & self.slots.mask()) {
             prefetch_for_reading(slot);
         }
     }
 
-    /// Begins to fetch the entry that a hash is likely to have, to be read.
+    /// Begins to fetch the entry that a hash is likely to have.
     #[inline]
     pub(crate) fn prefetch_entry(&self, hash: u32) {
         if let Some(entry) = self.likely(hash) {
@@ -101,66 +209,21 @@ impl<E: Keyed> Table<E> {
         }
     }
 
-    /// As [`prefetch_entry`](Self::prefetch_entry), to be written.
-    #[inline]
-    pub(crate) fn prefetch_entry_for_writing(&self, hash: u32) {
-        if let Some(entry) = self.likely(hash) {
-            prefetch_for_writing(entry);
-        }
-    }
-
     #[inline]
     fn likely(&self, hash: u32) -> Option<&E> {
-        let mask = self.mask();
-        let number = *self.slots.get(hash as usize & mask)? as usize & mask;
+        let mask = self.slots.mask();
+        let number = *self.slots.slots.get(hash as usize & mask)? as usize & mask;
         self.entries.get(number.wrapping_sub(1))
-    }
-
-    #[inline]
-    fn mask(&self) -> usize {
-        self.slots.len().wrapping_sub(1)
     }
 
     /// Adds an entry, whose key was not found.
     #[inline]
     pub(crate) fn insert(&mut self, entry: E) {
-        if (self.entries.len() + 1) * SLOTS_PER_ENTRY > self.slots.len() {
-            self.rebuild(self.slots.len() * GROWTH);
+        if self.is_full() {
+            self.make_room(self.entries.len() * GROWTH);
         }
+        self.slots.occupy(entry.hash(), self.entries.len());
         self.entries.push(entry);
-        self.occupy(self.entries.len() - 1);
-    }
-
-    /// Makes at least so many slots.
-    #[cold]
-    fn rebuild(&mut self, slots: usize) {
-        let slots = slots.next_power_of_two().max(SLOTS_MIN);
-        assert!(
-            u32::try_from(slots - 1).is_ok(),
-            "a part of the keys has fewer than 2³¹ groups"
-        );
-        self.slots.clear();
-        self.slots.resize(slots, 0);
-        for number in 0..self.entries.len() {
-            self.occupy(number);
-        }
-    }
-
-    /// Puts an entry's number into the first free slot from its hash on.
-    #[inline]
-    fn occupy(&mut self, number: usize) {
-        let (hash, mask) = (self.entries[number].hash(), self.mask());
-        let mut at = hash as usize & mask;
-        while self.slots[at] != 0 {
-            at = (at + 1) & mask;
-        }
-        // Fits: numbers and masks are below 2³².
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "checked where slots are made"
-        )]
-        let (tag, number) = (hash & !(mask as u32), number as u32 + 1);
-        self.slots[at] = tag | number;
     }
 }
 
@@ -168,21 +231,8 @@ impl<E: Keyed<Key: Eq>> Table<E> {
     /// The number of the entry of a key with this hash.
     #[inline]
     pub(crate) fn find(&self, hash: u32, key: &E::Key) -> Option<usize> {
-        let mask = self.mask();
-        let mut at = hash as usize & mask;
-        loop {
-            let slot = *self.slots.get(at)?;
-            if slot == 0 {
-                return None;
-            }
-            if (slot ^ hash) as usize & !mask & u32::MAX as usize == 0 {
-                let number = (slot as usize & mask) - 1;
-                if self.entries[number].key() == key {
-                    return Some(number);
-                }
-            }
-            at = (at + 1) & mask;
-        }
+        let entries = &self.entries[..];
+        self.slots.find(hash, |number| entries[number].key() == key)
     }
 
     /// The entry of a key with this hash.

@@ -59,6 +59,10 @@ impl<P: Pipeline, A: Apply<P::Item>> Pipeline for Applied<P, A> {
         self.base.drive(most, &consumer, run)
     }
 
+    fn positions_left(&self) -> Option<u64> {
+        self.base.positions_left()
+    }
+
     fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
         let base = self.base.into_positions(most, run).release();
         Items::new(

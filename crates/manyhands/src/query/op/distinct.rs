@@ -108,7 +108,7 @@ fn unique<P: Pipeline, L: Likeness<P::Item>, E: Control>(
     };
     let groups = Groups::new(split, KeepFirst);
     base.drive(u64::MAX, &groups, &run.for_merging());
-    let unique = groups.conclude(in_order, &run.options()).into_iter();
+    let unique = groups.conclude(in_order).into_iter();
     Items::of_vec(unique.map(|(key, rest)| L::join(key, rest)).collect())
 }
 

@@ -155,7 +155,7 @@ where
         let gather = Folding(&self.fold, std::marker::PhantomData);
         let groups = Groups::new(split, gather);
         self.base.drive(u64::MAX, &groups, &run.for_merging());
-        Items::of_vec(groups.conclude(self.in_order, &run.options()))
+        Items::of_vec(groups.conclude(self.in_order))
     }
 
     fn explain(&self, explanation: &mut Explanation) {

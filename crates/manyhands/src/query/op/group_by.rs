@@ -170,7 +170,7 @@ fn grouped<P: Pipeline, K: Hash + Eq + Send, E: Control>(
 ) -> impl Iterator<Item = (K, Vec<P::Item>)> {
     let groups = Groups::new(|item| Some((key(&item), item)), KeepAll);
     base.drive(u64::MAX, &groups, &run.for_merging());
-    let groups = groups.conclude(in_order, &run.options()).into_iter();
+    let groups = groups.conclude(in_order).into_iter();
     groups.map(|(key, listed)| (key, listed.into_items()))
 }
 

@@ -52,6 +52,10 @@ impl<P: Pipeline, G: Sift<P::Item>> Pipeline for Sifted<P, G> {
         self.base.drive(most, &consumer, run)
     }
 
+    fn positions_left(&self) -> Option<u64> {
+        self.base.positions_left()
+    }
+
     fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
         gather(self, most, run)
     }

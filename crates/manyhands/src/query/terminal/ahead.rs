@@ -15,7 +15,7 @@
 
 use crate::channel::{self, Receiver, Sender};
 use crate::job::{Payload, catch};
-use crate::parallel::consumer::Watch;
+use crate::parallel::consumer::{Uncancellable, Watch};
 use crate::query::Query;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
@@ -36,8 +36,8 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// results, the last of which is the error.
     ///
     /// # Cost
-    /// As [`into_iter`](IntoIterator::into_iter), and a scope and a channel. Steps that take less than 50 µs
-    /// are made by the caller, when it needs them.
+    /// As [`into_iter`](IntoIterator::into_iter), and, where there may be more than one step, a scope and a
+    /// channel. Steps that take less than 50 µs are made by the caller, when it needs them.
     ///
     /// # Blocking
     /// While the next item is being made by others; the pool lets another worker run in the place of one that
@@ -60,6 +60,13 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// ```
     pub fn with_iter<R>(self, body: impl FnOnce(Ahead<'_, P::Item, E>) -> R) -> R {
         let (pipeline, run) = self.into_run();
+        let mut steps = Steps::new(pipeline, run);
+        let given = Given::new(run.ending);
+        if steps.is_one_step() {
+            // There is nothing to be made ahead.
+            let more = &mut || steps.next(Uncancellable);
+            return body(Ahead { given, more });
+        }
         let exchange = Exchange::new();
         // Entered only to begin and to offer: the body belongs to the caller's runtime.
         let entered = run.settings.runtime.map(Runtime::enter);
@@ -69,13 +76,11 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
                 scope,
                 exchange: &exchange,
                 made: None,
-                steps: Whereabouts::Here(Steps::new(pipeline, run)),
+                steps: Whereabouts::Here(steps),
             };
             let _unwanted = Unwanted(&exchange.is_unwanted);
-            body(Ahead {
-                given: Given::new(run.ending),
-                more: &mut || taker.next_step(),
-            })
+            let more = &mut || taker.next_step();
+            body(Ahead { given, more })
         })
     }
 }

@@ -71,6 +71,12 @@ impl<'a, P: Pipeline, E: Control> Steps<'a, P, E> {
         }
     }
 
+    /// Whether the next step is known to be the only one.
+    pub(super) fn is_one_step(&self) -> bool {
+        let left = self.pipeline.as_ref().and_then(P::positions_left);
+        left.is_some_and(|left| left <= self.positions)
+    }
+
     /// Whether there is another step, and it is expected to take longer than handing it to a worker.
     pub(super) fn is_worth_handing_over(&self) -> bool {
         self.pipeline.is_some() && self.ticks > clock::ticks_in(HANDED_OVER_NANOS_MIN)
