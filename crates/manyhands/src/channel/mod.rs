@@ -40,6 +40,7 @@ mod audience;
 pub mod broadcast;
 mod error;
 mod future;
+mod head;
 mod line;
 mod options;
 mod receiver;
@@ -68,7 +69,8 @@ pub use stream::{IntoIter, Iter, RecvStream};
 /// A channel that takes any number of items; sending never waits.
 ///
 /// # Cost
-/// The items lie in one ring that grows by doubling.
+/// The items lie in two rings that grow by doubling and change places: one that is sent into, and one that is
+/// received from.
 ///
 /// # Examples
 /// ```

@@ -71,7 +71,7 @@ impl<T> Sender<T> {
     /// ```
     #[inline]
     pub fn send(&self, item: T) -> Result<(), SendError<T>> {
-        match self.shared.try_send(item) {
+        match self.shared.try_send_to_known_room(item) {
             Ok(()) => Ok(()),
             Err(TrySendError::Closed(item)) => Err(SendError(item)),
             Err(TrySendError::Full(item)) => self.send_later(item),

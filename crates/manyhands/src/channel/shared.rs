@@ -1,17 +1,19 @@
 //! A channel as its ends share it: the state under its lock, and what is done when the lock is given back.
 //!
 //! # Threads
-//! Any thread calls anything. Each operation is one or a few [steps](Shared::step): take the lock, change the
-//! state, settle, give the lock back, and only then wake, drop wakers and hand dropped items to the user.
+//! Any thread calls anything. Each operation is quiet, or one or a few [steps](Shared::step): take the lock, and what
+//! is in the head, change the state, settle, give both back, and only then wake, drop wakers and hand dropped items to the user.
 //! Under the lock runs no user code but a waker's `clone`, the comparisons of a prioritized channel, and the
 //! closure given to `peek`.
 //!
 //! # Ordering
-//! All state is behind the lock. There is nothing else.
+//! All state is behind the lock, but for the items set apart in the head, which has a lock of its own. Who wants both
+//! takes the state's first. A receive that takes from the head has only that one.
 
 use crate::channel::WhenFull;
 use crate::channel::error::{CloseReason, RecvError, SendError, TryRecvError, TrySendError};
 use crate::channel::future::EndFuture;
+use crate::channel::head::{Head, HeadGuard};
 use crate::channel::line::Line;
 use crate::channel::state::{Debts, Offered, Sending, State, Taken, Until};
 use crate::channel::thread;
@@ -27,12 +29,21 @@ use std::task::{Context, Poll};
 /// What the ends of a channel share.
 pub(super) struct Shared<T> {
     state: Padded<ShortLock<State<T>>>,
+    /// Filled only by who has the lock of the state.
+    head: Head<T>,
     capacity: usize,
     on_drop: Option<OnDrop<T>>,
 }
 
 /// Having the lock.
 type Inside<'a, T> = ShortGuard<'a, State<T>>;
+
+/// Having the lock, and the state what is in the head.
+struct Whole<'a, T> {
+    state: Inside<'a, T>,
+    /// None if it is empty, and stays so.
+    head: Option<HeadGuard<'a, T>>,
+}
 
 /// Called with each item that falls out of a full channel.
 pub(super) type OnDrop<T> = Box<dyn Fn(T) + Send + Sync>;
@@ -48,6 +59,7 @@ impl<T> Shared<T> {
         Self {
             // Half of what fits goes in or out before the other side looks again.
             state: Padded(ShortLock::with_patience(state, capacity / 2)),
+            head: Head::new(capacity / 2),
             capacity,
             on_drop,
         }
@@ -78,10 +90,10 @@ impl<T> Shared<T> {
     ) -> R {
         // Declared before the guard, so that an unwinding `change` drops them after it.
         let mut debts = Debts::none();
-        let mut state = state;
-        let result = change(&mut state, &mut debts);
-        state.settle(&mut debts);
-        drop(state);
+        let mut whole = self.whole(state);
+        let result = change(&mut whole.state, &mut debts);
+        whole.state.settle(&mut debts);
+        drop(whole);
         debts.pay(|item| match &self.on_drop {
             Some(on_drop) => on_drop(item),
             None => drop(item),
@@ -89,10 +101,37 @@ impl<T> Shared<T> {
         result
     }
 
+    /// Adds what is in the head to the state.
+    fn whole<'a>(&'a self, state: Inside<'a, T>) -> Whole<'a, T> {
+        let mut whole = Whole { state, head: None };
+        if self.head.len() > 0 {
+            let mut head = self.head.lock();
+            head.swap(whole.state.ahead_mut());
+            whole.head = Some(head);
+        }
+        whole
+    }
+
     #[inline]
     pub(super) fn try_send(&self, item: T) -> Result<(), TrySendError<T>> {
+        self.try_send_by(item, |state, item| state.offer_quietly(item, &self.head))
+    }
+
+    /// As [`try_send`](Self::try_send), and may find the channel full although receivers have just made room. Who can
+    /// wait does not look at what they are at before there is something to be gained.
+    #[inline]
+    pub(super) fn try_send_to_known_room(&self, item: T) -> Result<(), TrySendError<T>> {
+        self.try_send_by(item, State::offer_to_known_room)
+    }
+
+    #[inline]
+    fn try_send_by(
+        &self,
+        item: T,
+        offer: impl FnOnce(&mut State<T>, T) -> Offered<T>,
+    ) -> Result<(), TrySendError<T>> {
         let mut state = self.state.lock();
-        match state.offer_quietly(item) {
+        match offer(&mut state, item) {
             Offered::In => Ok(()),
             Offered::Full(item) => Err(TrySendError::Full(item)),
             Offered::Not(item) => self.try_send_inside(state, item),
@@ -101,9 +140,26 @@ impl<T> Shared<T> {
 
     #[inline(never)]
     fn try_send_inside(&self, state: Inside<'_, T>, item: T) -> Result<(), TrySendError<T>> {
-        match offer_to_waiting(state, item) {
+        match self.offer_to_waiting(state, item) {
             Ok(()) => Ok(()),
             Err((state, item)) => self.step_inside(state, |state, debts| state.offer(item, debts)),
+        }
+    }
+
+    /// Puts an item in where all that follows is that one receiver is told, and wakes it outside the lock.
+    #[inline]
+    fn offer_to_waiting<'a>(
+        &self,
+        mut state: Inside<'a, T>,
+        item: T,
+    ) -> Result<(), (Inside<'a, T>, T)> {
+        match state.offer_to_waiting(item, &self.head) {
+            Ok(receiver) => {
+                drop(state);
+                job::wake(receiver);
+                Ok(())
+            }
+            Err(item) => Err((state, item)),
         }
     }
 
@@ -141,7 +197,7 @@ impl<T> Shared<T> {
         let item = sending.item.take();
         let mut state = self.state.lock_patiently();
         if let Some(item) = item {
-            match state.offer_quietly(item) {
+            match state.offer_quietly(item, &self.head) {
                 Offered::In => return Poll::Ready(Ok(())),
                 Offered::Full(item) | Offered::Not(item) => sending.item = Some(item),
             }
@@ -157,7 +213,7 @@ impl<T> Shared<T> {
         cx: &Context<'_>,
     ) -> Poll<Result<(), SendError<T>>> {
         if let Some(item) = sending.item.take() {
-            match offer_to_waiting(state, item) {
+            match self.offer_to_waiting(state, item) {
                 Ok(()) => return Poll::Ready(Ok(())),
                 Err((inside, item)) => {
                     state = inside;
@@ -186,12 +242,29 @@ impl<T> Shared<T> {
 
     #[inline]
     pub(super) fn try_recv(&self) -> Result<T, TryRecvError> {
+        if let Some(item) = self.head.take_quietly() {
+            return Ok(item);
+        }
         let mut state = self.state.lock();
-        match state.take_quietly() {
+        match self.take_quietly(&mut state) {
             Taken::Item(item) => Ok(item),
             Taken::Empty => Err(TryRecvError::Empty),
             Taken::Not => self.try_recv_inside(state),
         }
+    }
+
+    /// Takes an item from the line, and sets apart what is behind it, if the head is empty and nothing else is to
+    /// be done.
+    #[inline]
+    fn take_quietly(&self, state: &mut State<T>) -> Taken<T> {
+        if self.head.len() > 0 {
+            return Taken::Not;
+        }
+        let taken = state.take_quietly();
+        if let Taken::Item(_) = taken {
+            state.fill(&self.head);
+        }
+        taken
     }
 
     #[inline(never)]
@@ -221,9 +294,14 @@ impl<T> Shared<T> {
         place: &mut Option<Ticket>,
         cx: &Context<'_>,
     ) -> Poll<Result<T, RecvError>> {
+        if place.is_none()
+            && let Some(item) = self.head.take_quietly()
+        {
+            return Poll::Ready(Ok(item));
+        }
         let mut state = self.state.lock_patiently();
         if place.is_none()
-            && let Taken::Item(item) = state.take_quietly()
+            && let Taken::Item(item) = self.take_quietly(&mut state)
         {
             return Poll::Ready(Ok(item));
         }
@@ -237,7 +315,9 @@ impl<T> Shared<T> {
         place: &mut Option<Ticket>,
         cx: &Context<'_>,
     ) -> Poll<Result<T, RecvError>> {
-        if place.is_none() {
+        if self.head.len() > 0 {
+            // It takes a whole step.
+        } else if place.is_none() {
             *place = state.wait_quietly(cx.waker());
             if place.is_some() {
                 return Poll::Pending;
@@ -282,10 +362,10 @@ impl<T> Shared<T> {
     }
 
     pub(super) fn peek<R>(&self, look: impl FnOnce(&T) -> R) -> Result<R, TryRecvError> {
-        let state = self.state.lock();
-        match state.first() {
+        let whole = self.whole(self.state.lock());
+        match whole.state.first() {
             Some(item) => Ok(look(item)),
-            None => Err(nothing(&state)),
+            None => Err(nothing(&whole.state)),
         }
     }
 
@@ -324,7 +404,8 @@ impl<T> Shared<T> {
     }
 
     pub(super) fn buffered(&self) -> usize {
-        self.state.lock().buffered()
+        let state = self.state.lock();
+        self.head.len() + state.buffered()
     }
 
     pub(super) fn add_sender(&self) {
@@ -345,16 +426,12 @@ impl<T> Shared<T> {
     }
 }
 
-/// Puts an item in where all that follows is that one receiver is told, and wakes it outside the lock.
-#[inline]
-fn offer_to_waiting<T>(mut state: Inside<'_, T>, item: T) -> Result<(), (Inside<'_, T>, T)> {
-    match state.offer_to_waiting(item) {
-        Ok(receiver) => {
-            drop(state);
-            job::wake(receiver);
-            Ok(())
+impl<T> Drop for Whole<'_, T> {
+    fn drop(&mut self) {
+        if let Some(mut head) = self.head.take() {
+            head.swap(self.state.ahead_mut());
+            head.leave(self.state.head_is_quiet_above());
         }
-        Err(item) => Err((state, item)),
     }
 }
 
@@ -440,6 +517,16 @@ mod tests {
             assert_eq!(waiter.wakes(), n);
             assert_eq!(poll_recv(&shared, &mut place, &waiter), Poll::Ready(Ok(7)));
             assert!(place.is_none());
+        }
+    }
+
+    #[test]
+    fn a_receive_that_finds_more_sets_the_rest_apart_unless_it_may_fall_out() {
+        for (when_full, set_apart) in [(WhenFull::Wait, 3), (WhenFull::DropOldest, 0)] {
+            let shared = Shared::new(Line::fifo(), 4, when_full, None);
+            (0..4).for_each(|n| assert_eq!(shared.try_send(n), Ok(())));
+            assert_eq!(shared.try_recv(), Ok(0));
+            assert_eq!((shared.head.len(), shared.buffered()), (set_apart, 3));
         }
     }
 

@@ -26,13 +26,29 @@
 //! wait, tells one of these. A receiver that was told takes an item and leaves: one fewer was told, and there is
 //! one item fewer.
 //!
+//! # The head
+//! A receive that comes quietly and finds more than it takes sets the rest apart in the [`Head`], from which receives
+//! take without this state's lock. What is there comes before what is in the line, and it counts as items in all of
+//! the above. A step has it here, as `ahead`, and leaves behind down to how many items a take from the head is quiet;
+//! so whoever waits for what happens in the head is told by a step, as it is told of the line. A quiet step does not
+//! have it, and knows only how many items the head had a moment ago. Since only a holder of this state's lock fills
+//! the head, that is no less than there are, and none if it was none. So an offer may find less room than there is
+//! where a take has just made it, and never more; who then waits for room does so in a step. An offer may tell one
+//! receiver too many, never one too few. And whoever takes from the line, or takes a place to receive, does it only
+//! where the head is empty.
+//!
+//! Items that may fall out of the full channel, or that are sorted, are never set apart, nor is the only item of a
+//! channel for one, nor what is there while somebody waits whom a take may have to tell.
+//!
 //! Not here: the lock, and the waking itself, which happens after it is given back (`shared.rs`).
 
 use crate::channel::WhenFull;
 use crate::channel::error::{CloseReason, RecvError, SendError, TrySendError};
+use crate::channel::head::Head;
 use crate::channel::line::Line;
 use crate::channel::wait_list::{Ticket, WaitList};
 use crate::job;
+use std::collections::VecDeque;
 use std::task::{Poll, Waker};
 
 /// The state of a channel. What a quiet step touches comes first, and with the lock fills one cache line.
@@ -45,9 +61,13 @@ pub(super) struct State<T> {
     /// Nothing follows from an item that is taken while there are more than these: nobody who waits to send,
     /// or for the drain, is to be told.
     takes_are_quiet_above: usize,
+    /// So many items fit in the line beside the head, as far as is known; it may be more.
+    room_of_line: usize,
+    line: Line<T>,
+    /// What is in the head, during a step; it comes before what is in the line.
+    ahead: VecDeque<T>,
     /// 0 for a rendezvous, `usize::MAX` for no limit.
     capacity: usize,
-    line: Line<T>,
     /// Set once; the reason is that of `close_with`.
     closed: Option<RecvError>,
     receivers: WaitList<()>,
@@ -117,8 +137,10 @@ impl<T> State<T> {
             offers_are_quiet: true,
             when_full,
             takes_are_quiet_above: 0,
-            capacity,
+            room_of_line: capacity,
             line,
+            ahead: VecDeque::new(),
+            capacity,
             closed: None,
             receivers: WaitList::new(),
             senders: WaitList::new(),
@@ -134,13 +156,23 @@ impl<T> State<T> {
         if self.capacity == 0 {
             self.line.len() + self.senders.waiting()
         } else {
-            self.line.len()
+            self.buffered()
         }
     }
 
     /// Items in the line; a rendezvous channel has some only on their way to receivers that wait.
     pub(super) fn buffered(&self) -> usize {
-        self.line.len()
+        self.ahead.len() + self.line.len()
+    }
+
+    /// What is in the head, which only a step has here.
+    pub(super) fn ahead_mut(&mut self) -> &mut VecDeque<T> {
+        &mut self.ahead
+    }
+
+    /// How many items may stay in the head.
+    pub(super) fn head_is_quiet_above(&self) -> usize {
+        self.takes_are_quiet_above.saturating_sub(self.line.len())
     }
 
     /// The end of the channel's life, once it has begun.
@@ -150,16 +182,26 @@ impl<T> State<T> {
 
     /// The item that is to be received next.
     pub(super) fn first(&self) -> Option<&T> {
-        self.line.first().or_else(|| self.senders.first_data())
+        let first = self.ahead.front().or_else(|| self.line.first());
+        first.or_else(|| self.senders.first_data())
     }
 
     /// As [`offer`](Self::offer), only where nothing else is to be done: nobody waits to receive, and the item
     /// goes in or comes back.
     #[inline]
-    pub(super) fn offer_quietly(&mut self, item: T) -> Offered<T> {
+    pub(super) fn offer_quietly(&mut self, item: T, head: &Head<T>) -> Offered<T> {
+        if self.line.len() >= self.room_of_line {
+            self.room_of_line = self.capacity.saturating_sub(head.len());
+        }
+        self.offer_to_known_room(item)
+    }
+
+    /// As [`offer_quietly`](Self::offer_quietly), but does not look whether receivers have taken items from the head.
+    #[inline]
+    pub(super) fn offer_to_known_room(&mut self, item: T) -> Offered<T> {
         if !self.offers_are_quiet {
             Offered::Not(item)
-        } else if self.line.len() < self.capacity {
+        } else if self.line.len() < self.room_of_line {
             self.line.push(item);
             Offered::In
         } else if self.when_full == WhenFull::Wait && self.capacity > 0 {
@@ -182,9 +224,25 @@ impl<T> State<T> {
         }
     }
 
+    /// Sets what is in the line apart for receivers, into the empty head, if they may take all of it quietly.
+    #[inline]
+    pub(super) fn fill(&mut self, head: &Head<T>) {
+        if self.capacity > 1
+            && matches!(self.when_full, WhenFull::Wait | WhenFull::DropThis)
+            && let Line::Fifo(items) = &mut self.line
+            && self.takes_are_quiet_above == 0
+            && !items.is_empty()
+        {
+            self.room_of_line = self.capacity - items.len();
+            let mut guard = head.lock();
+            guard.swap(items);
+            guard.leave(0);
+        }
+    }
+
     /// As [`offer`](Self::offer), only where all that follows is that one receiver is told, who is to be woken.
-    pub(super) fn offer_to_waiting(&mut self, item: T) -> Result<Waker, T> {
-        let len = self.line.len();
+    pub(super) fn offer_to_waiting(&mut self, item: T, head: &Head<T>) -> Result<Waker, T> {
+        let len = head.len() + self.line.len();
         let is_full = len >= self.capacity;
         let is_expected = len < self.receivers.notified();
         if self.closed.is_some() || is_full || is_expected || self.receivers.waiting() == 0 {
@@ -247,14 +305,14 @@ impl<T> State<T> {
             let expecting = self.receivers.waiting() + self.receivers.notified();
             self.senders.waiting() == 0 && self.line.len() < expecting
         } else {
-            self.line.len() < self.capacity
+            self.buffered() < self.capacity
         }
     }
 
     /// Takes the next item.
     #[inline]
     pub(super) fn take(&mut self, debts: &mut Debts<T>) -> Option<T> {
-        let item = self.line.pop_first();
+        let item = self.ahead.pop_front().or_else(|| self.line.pop_first());
         if item.is_none() && self.capacity == 0 {
             let (sender, item) = self.senders.notify_first_with_data();
             if let Some(sender) = sender {
@@ -410,11 +468,14 @@ impl<T> State<T> {
     }
 
     /// The last one closes, and returns what nobody will receive.
-    pub(super) fn remove_receiver(&mut self, debts: &mut Debts<T>) -> Option<Line<T>> {
+    pub(super) fn remove_receiver(
+        &mut self,
+        debts: &mut Debts<T>,
+    ) -> Option<(VecDeque<T>, Line<T>)> {
         self.receiver_count -= 1;
         (self.receiver_count == 0).then(|| {
             self.close(None, debts);
-            self.line.take()
+            (std::mem::take(&mut self.ahead), self.line.take())
         })
     }
 
@@ -434,6 +495,7 @@ impl<T> State<T> {
         } else {
             0
         };
+        self.room_of_line = self.capacity - self.ahead.len();
         if !is_open {
             self.settle_drain(debts);
         }
@@ -449,7 +511,7 @@ impl<T> State<T> {
     }
 
     fn tell_senders(&mut self, debts: &mut Debts<T>) {
-        while self.line.len() < self.next_sender_is_told_below() {
+        while self.buffered() < self.next_sender_is_told_below() {
             let Some(waker) = self.senders.notify_first() else {
                 break;
             };

@@ -15,6 +15,7 @@
 mod bells;
 mod cancel;
 mod channel;
+mod channel_head;
 mod channel_to_all;
 mod completion;
 mod deque;

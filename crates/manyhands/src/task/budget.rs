@@ -17,7 +17,7 @@ use std::cell::Cell;
 use std::task::{Context, Poll};
 
 thread_local! {
-    static LEFT: Cell<Left> = const { Cell::new(Left::UNLIMITED) };
+    static SPENT: Cell<Spent> = const { Cell::new(Spent::UNLIMITED) };
     /// The tick counter after the first operations of the current poll.
     #[cfg(not(loom))]
     static READ_FIRST: Cell<u64> = const { Cell::new(0) };
@@ -26,9 +26,9 @@ thread_local! {
     static SPENT_QUICKLY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What is left to the current poll, in halves of operations.
+/// What the current poll has done, in halves of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Left(u16);
+struct Spent(u16);
 
 /// The right to do one operation now.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Permit {
 /// A thread-local load.
 #[inline]
 pub(crate) fn poll_proceed(context: &Context<'_>) -> Poll<Permit> {
-    if LEFT.get() == Left::NOTHING {
+    if SPENT.get().is_all() {
         put_off(context);
         return Poll::Pending;
     }
@@ -80,54 +80,68 @@ pub(super) fn was_spent_quickly() -> bool {
 
 #[inline]
 fn charge(halves: u16) {
-    let left = LEFT.get();
-    if left != Left::UNLIMITED {
-        LEFT.set(left.less(halves));
+    let spent = SPENT.get();
+    if spent == Spent::UNLIMITED {
+        return;
+    }
+    let more = Spent(spent.0 + halves);
+    SPENT.set(more);
+    if more.has_passed_power_of_two(spent) {
+        look_at_time(more);
+    }
+}
+
+/// Ends the budget if the current poll should end for the time that it has taken.
+#[cold]
+fn look_at_time(spent: Spent) {
+    if has_run_long(spent.0) {
+        SPENT.set(Spent::ALL);
     }
 }
 
 /// Whether the calling thread polls a task, and nothing on top of it.
 pub(super) fn is_in_poll() -> bool {
-    LEFT.get() != Left::UNLIMITED
+    SPENT.get() != Spent::UNLIMITED
 }
 
 /// Runs one poll of a task with a full budget.
 pub(crate) fn during_poll<R>(poll: impl FnOnce() -> R) -> R {
-    with(Left(HALVES_PER_POLL), poll)
+    with(Spent::NOTHING, poll)
 }
 
 /// Runs what polls outside any task, perhaps on top of one, without limit.
 pub(super) fn unlimited<R>(poll: impl FnOnce() -> R) -> R {
-    with(Left::UNLIMITED, poll)
+    with(Spent::UNLIMITED, poll)
 }
 
-fn with<R>(left: Left, poll: impl FnOnce() -> R) -> R {
-    let _restore = Restore(LEFT.replace(left));
+fn with<R>(spent: Spent, poll: impl FnOnce() -> R) -> R {
+    let _restore = Restore(SPENT.replace(spent));
     poll()
 }
 
 /// Gives the poll underneath its own budget back.
-struct Restore(Left);
+struct Restore(Spent);
 
 impl Drop for Restore {
     fn drop(&mut self) {
-        LEFT.set(self.0);
+        SPENT.set(self.0);
     }
 }
 
-impl Left {
-    const UNLIMITED: Self = Self(u16::MAX);
+impl Spent {
     const NOTHING: Self = Self(0);
+    const ALL: Self = Self(HALVES_PER_POLL);
+    const UNLIMITED: Self = Self(u16::MAX);
 
-    fn less(self, halves: u16) -> Self {
-        let left = self.0.saturating_sub(halves);
-        let (before, done) = (HALVES_PER_POLL - self.0, HALVES_PER_POLL - left);
-        let passes_power_of_two = before.checked_ilog2() != done.checked_ilog2();
-        if passes_power_of_two && has_run_long(done) {
-            Self::NOTHING
-        } else {
-            Self(left)
-        }
+    #[inline]
+    fn is_all(self) -> bool {
+        (HALVES_PER_POLL..u16::MAX).contains(&self.0)
+    }
+
+    /// Whether the highest bit of this is not in `earlier`, which is smaller.
+    #[inline]
+    fn has_passed_power_of_two(self, earlier: Self) -> bool {
+        self.0 ^ earlier.0 > earlier.0
     }
 }
 
