@@ -1,8 +1,12 @@
-//! The README's test command: unit, integration and documentation tests of every crate.
+//! The README's test command: unit, integration and documentation tests of every crate. Then those of the
+//! library that know its features, with all of them.
 
 use crate::command::Invocation;
 use crate::failure::Failure;
 
 pub(crate) fn run() -> Result<(), Failure> {
-    Invocation::cargo("test --workspace --all-features").run()
+    Invocation::cargo("test --workspace").run()?;
+    let with_features = "test -p manyhands --all-features";
+    Invocation::cargo(&format!("{with_features} --lib --test ecosystem")).run()?;
+    Invocation::cargo(&format!("{with_features} --doc")).run()
 }

@@ -25,6 +25,7 @@
 //!
 //! # Examples
 //! ```
+//! # #[cfg(feature = "tracing")] {
 //! use manyhands::{Runtime, task};
 //! use std::sync::{Arc, Mutex};
 //! use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
@@ -46,6 +47,7 @@
 //! runtime.install(|| task::run(|| ())).join()?;
 //! drop(runtime);
 //! assert_eq!(targets.lock().unwrap()[0], "manyhands::threads");
+//! # }
 //! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 //! ```
 

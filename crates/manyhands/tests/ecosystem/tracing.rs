@@ -4,6 +4,7 @@ use crate::support::in_time;
 use manyhands::{Runtime, task};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
@@ -33,6 +34,9 @@ impl Visit for Fields {
         self.0.insert(field.name(), value.to_owned());
     }
 }
+
+/// How much has been told.
+static TOLD_COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Keeps everything that is told.
 struct Keeper(Arc<Mutex<Vec<Told>>>);
@@ -75,6 +79,7 @@ impl Keeper {
             fields: fields.0,
             within,
         });
+        TOLD_COUNT.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -181,10 +186,17 @@ fn a_long_computation_is_told_while_other_work_waits() {
             told.find(|told| told.target == "manyhands::long_job")
         };
         let computing = task::run(move || {
+            // Looks only when more has been told: while it waited for the lock of what is told, another thread
+            // could take its place, and then no work would wait.
+            let mut looked_at = 0;
             loop {
-                if let Some(long) = find() {
+                let told = TOLD_COUNT.load(Ordering::SeqCst);
+                if told != looked_at
+                    && let Some(long) = find()
+                {
                     break long;
                 }
+                looked_at = told;
             }
         });
         let spawned_at = computing.location().to_string();
