@@ -152,7 +152,7 @@ impl<T> Receiver<T> {
         self.shared.lock().audience.closed().is_some()
     }
 
-    pub(super) fn poll_recv(
+    fn poll_recv(
         &mut self,
         place: &mut Option<Ticket>,
         waker: Option<&Waker>,
@@ -163,6 +163,21 @@ impl<T> Receiver<T> {
         let (polled, told) = self.shared.lock().poll(&mut self.next, place, waker);
         told.wake();
         polled.map(|result| result.map(Arc::unwrap_or_clone))
+    }
+
+    /// As [`poll_recv`](Self::poll_recv), of a task, which makes room for others after some.
+    pub(super) fn poll_recv_async(
+        &mut self,
+        place: &mut Option<Ticket>,
+        cx: &Context<'_>,
+    ) -> Poll<Result<T, RecvError>>
+    where
+        T: Clone,
+    {
+        let permit = ready!(budget::poll_proceed(cx));
+        let result = ready!(self.poll_recv(place, Some(cx.waker())));
+        permit.charge();
+        Poll::Ready(result)
     }
 
     /// Does not wait any more.
@@ -211,10 +226,8 @@ impl<T: Clone> Future for RecvFuture<'_, T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(!self.is_over, "a receive was polled after its end");
-        let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
-        let result = ready!(this.receiver.poll_recv(&mut this.place, Some(cx.waker())));
-        permit.charge();
+        let result = ready!(this.receiver.poll_recv_async(&mut this.place, cx));
         this.is_over = true;
         Poll::Ready(result)
     }

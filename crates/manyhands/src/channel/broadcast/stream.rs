@@ -2,7 +2,6 @@
 
 use crate::channel::broadcast::{Lagged, Receiver, RecvError};
 use crate::channel::wait_list::Ticket;
-use crate::task::budget;
 use futures_core::stream::{FusedStream, Stream};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -33,10 +32,8 @@ impl<T: Clone> Stream for RecvStream<T> {
     type Item = Result<T, Lagged>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
-        let result = ready!(this.receiver.poll_recv(&mut this.place, Some(cx.waker())));
-        permit.charge();
+        let result = ready!(this.receiver.poll_recv_async(&mut this.place, cx));
         Poll::Ready(match result {
             Ok(item) => Some(Ok(item)),
             Err(RecvError::Lagged(lost)) => Some(Err(Lagged(lost))),

@@ -181,7 +181,7 @@ fn first_sorted<P: Pipeline, S: Sorting<P::Item>, E: Control>(
 
 /// Whether computing keys for each comparison is expected to take less than moving them with the items.
 fn is_cheap<T, S: Sorting<T>>(sorting: &S, items: &[T]) -> bool {
-    if size_of::<T>() == 0 || items.len() < 2 {
+    if items.len() < 2 {
         return true;
     }
     let site = Site::of(key_cost::<T, S> as *const () as usize);
@@ -194,12 +194,13 @@ fn is_cheap<T, S: Sorting<T>>(sorting: &S, items: &[T]) -> bool {
     cost <= most
 }
 
-/// What a key takes, in 1,024ths of a tick, and at least one: some are computed, and timed. The items are
+/// What a key of these items takes, of which there are some, in 1,024ths of a tick, and at least one: some
+/// are computed, and timed. The items are
 /// brought near first, so that what it takes to reach them is not counted, but what it takes to follow pointers
 /// in them is.
 #[inline(never)]
 fn key_cost<T, S: Sorting<T>>(sorting: &S, items: &[T]) -> u64 {
-    let stride = items.len().div_ceil(KEYS_TRIED).max(1);
+    let stride = items.len().div_ceil(KEYS_TRIED);
     let tried = || items.iter().step_by(stride);
     if size_of::<T>() > 0 {
         for item in tried() {
@@ -214,7 +215,7 @@ fn key_cost<T, S: Sorting<T>>(sorting: &S, items: &[T]) -> u64 {
     }
     let ticks = clock::ticks_in_order().saturating_sub(begun);
     let spent = ticks.saturating_sub(clock::ticks_in(CLOCK_NANOS));
-    (spent << 10) / tried().len().max(1) as u64 + 1
+    (spent << 10) / tried().len() as u64 + 1
 }
 
 /// The items, in the memory of the keyed ones, which is longer than they need.

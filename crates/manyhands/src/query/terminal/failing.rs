@@ -1,8 +1,4 @@
 //! Items that may have failed, up to the first failure.
-//!
-//! # Ordering
-//! The end is advice to runners about what they need not start, hence Relaxed; the failure is handed over
-//! under the lock.
 
 use crate::parallel::consumer::Consumer;
 use crate::parallel::source::owned::OwnedItems;
@@ -12,8 +8,7 @@ use crate::query::pipeline::Pipeline;
 use crate::query::relay::{Alter, Relay};
 use crate::query::run::{Control, Run};
 use crate::query::terminal::collect::gather;
-use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Mutex, lock};
+use crate::query::terminal::earliest::Earliest;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -52,45 +47,13 @@ impl<T: Send> Attempt for Option<T> {
 #[derive(Debug)]
 pub(super) struct Succeeding<P, F> {
     base: P,
-    failure: Arc<FirstFailure<F>>,
-}
-
-/// The failure that comes first in the order.
-#[derive(Debug)]
-pub(super) struct FirstFailure<F> {
-    end: AtomicU64,
-    failure: Mutex<Option<(u64, F)>>,
-}
-
-impl<F> FirstFailure<F> {
-    /// The failure, if there was one.
-    pub(super) fn take(&self) -> Option<F> {
-        lock(&self.failure).take().map(|(_, failure)| failure)
-    }
-
-    fn note(&self, start: u64, failure: F) {
-        let mut kept = lock(&self.failure);
-        let is_lower = kept.as_ref().is_none_or(|(lowest, _)| start < *lowest);
-        // Dropped after the lock, as a destructor may wait for other failures.
-        let _unwanted = if is_lower {
-            kept.replace((start, failure))
-        } else {
-            Some((start, failure))
-        };
-        drop(kept);
-        // Relaxed: see the file's header.
-        self.end
-            .fetch_min(start.saturating_add(1), Ordering::Relaxed);
-    }
+    failure: Arc<Earliest<F>>,
 }
 
 impl<P: Pipeline<Item: Attempt>> Succeeding<P, <P::Item as Attempt>::Failure> {
     /// The pipeline, and where its failure will be.
-    pub(super) fn new(base: P) -> (Self, Arc<FirstFailure<<P::Item as Attempt>::Failure>>) {
-        let failure = Arc::new(FirstFailure {
-            end: AtomicU64::new(u64::MAX),
-            failure: Mutex::new(None),
-        });
+    pub(super) fn new(base: P) -> (Self, Arc<Earliest<<P::Item as Attempt>::Failure>>) {
+        let failure = Arc::new(Earliest::new());
         let theirs = Arc::clone(&failure);
         (Self { base, failure }, theirs)
     }
@@ -123,7 +86,7 @@ impl<P: Pipeline<Item: Attempt>> Pipeline for Succeeding<P, <P::Item as Attempt>
     }
 }
 
-struct UpToFailure<'a, F>(&'a FirstFailure<F>);
+struct UpToFailure<'a, F>(&'a Earliest<F>);
 
 impl<T: Attempt> Alter<T> for UpToFailure<'_, T::Failure> {
     type Output = T::Value;
@@ -139,13 +102,13 @@ impl<T: Attempt> Alter<T> for UpToFailure<'_, T::Failure> {
         let start = positions.start;
         let values = items.map_while(|item| {
             let noted = item.into_result();
-            noted.map_err(|failure| self.0.note(start, failure)).ok()
+            let note = |failure| self.0.keep(start, failure, start.saturating_add(1));
+            noted.map_err(note).ok()
         });
         consumer.consume(runner, positions, values);
     }
 
     fn end(&self, end: u64) -> u64 {
-        // Relaxed: see the file's header.
-        end.min(self.0.end.load(Ordering::Relaxed))
+        end.min(self.0.end())
     }
 }

@@ -11,6 +11,7 @@ use crate::query::op::whiles::count_before;
 use crate::query::order::{Order, Ordered};
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{Control, Run};
+use crate::query::terminal::earliest::Earliest;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 use std::error::Error;
@@ -28,8 +29,7 @@ enum Which {
 struct Finding<R, F> {
     pick: F,
     which: Which,
-    end: AtomicU64,
-    found: Mutex<Option<(u64, R)>>,
+    found: Earliest<R>,
 }
 
 impl<T, R: Send, F: Fn(T) -> Option<R> + Sync> Consumer<T> for Finding<R, F> {
@@ -45,35 +45,18 @@ impl<T, R: Send, F: Fn(T) -> Option<R> + Sync> Consumer<T> for Finding<R, F> {
         mut items: I,
     ) {
         if let Some(found) = items.find_map(&self.pick) {
-            self.keep(positions.start, found);
+            let end = match self.which {
+                Which::First => positions.start.saturating_add(1),
+                Which::Any => 0,
+            };
+            self.found.keep(positions.start, found, end);
         }
     }
 
     fn finish(&self, _runner: ()) {}
 
     fn end(&self) -> u64 {
-        // Relaxed: see the file's header.
-        self.end.load(Ordering::Relaxed)
-    }
-}
-
-impl<R, F> Finding<R, F> {
-    fn keep(&self, start: u64, found: R) {
-        let end = match self.which {
-            Which::First => start.saturating_add(1),
-            Which::Any => 0,
-        };
-        let mut kept = lock(&self.found);
-        let is_lower = kept.as_ref().is_none_or(|(lowest, _)| start < *lowest);
-        // Dropped after the lock, as a destructor may wait for other finds.
-        let _unwanted = if is_lower {
-            kept.replace((start, found))
-        } else {
-            Some((start, found))
-        };
-        drop(kept);
-        // Relaxed: see the file's header.
-        self.end.fetch_min(end, Ordering::Relaxed);
+        self.found.end()
     }
 }
 
@@ -134,12 +117,10 @@ fn find<P: Pipeline, R: Send, E: Control>(
     let finding = Finding {
         pick,
         which,
-        end: AtomicU64::new(u64::MAX),
-        found: Mutex::new(None),
+        found: Earliest::new(),
     };
     pipeline.drive(u64::MAX, &finding, run);
-    let found = into_inner(finding.found).map(|(_, found)| found);
-    (!run.is_cancelled()).then_some(found)
+    (!run.is_cancelled()).then(|| finding.found.take())
 }
 
 /// Why a query has no single item.

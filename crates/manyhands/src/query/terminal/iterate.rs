@@ -50,7 +50,8 @@ impl<'a, P: Pipeline, O: Order, E: Control> IntoIterator for Query<'a, P, O, E> 
 
     /// The items on the calling thread, in order. Workers make them in steps of up to some thousand, when
     /// there are none left; see [`Merge`](crate::query::Merge). A step takes whole items of the source, with
-    /// all that `flat_map` makes of them. Where workers are to go on while items are worked on, use [`with_iter`](Query::with_iter), or [`stream`](Query::stream) if nothing is borrowed.
+    /// all that `flat_map` makes of them. Where workers are to go on while items are worked on, use
+    /// [`with_iter`](Query::with_iter), or [`stream`](Query::stream) if nothing is borrowed.
     ///
     /// # Panics
     /// The iterator does when operators do.

@@ -2,6 +2,7 @@
 
 pub(crate) mod ahead;
 pub(crate) mod collect;
+mod earliest;
 mod equal;
 mod extremes;
 mod failing;
