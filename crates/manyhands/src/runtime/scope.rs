@@ -25,7 +25,7 @@ use crate::runtime::seat::Seat;
 use crate::runtime::worker::{self, Found};
 use crate::runtime::{Attention, OpenPlace, current, keep_open, wait};
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Mutex, into_inner, lock, spin_loop};
+use crate::sync::{Backoff, Mutex, into_inner, lock, spin_loop};
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
@@ -173,9 +173,12 @@ impl<'scope> Scope<'scope> {
             }
             None => {
                 // Nobody else runs the closures; somebody may be in the middle of spawning one.
+                let mut backoff = Backoff::default();
                 while !self.latch.is_final() {
-                    self.run_queued(seat);
-                    spin_loop();
+                    if self.run_queued(seat) {
+                        backoff.reset();
+                    }
+                    backoff.wait();
                 }
             }
         }

@@ -18,7 +18,7 @@ use crate::runtime::priority::{Lanes, Priority};
 use crate::runtime::seat::Seat;
 use crate::runtime::timers::Clock;
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Mutex, Padded, clock, lock, thread};
+use crate::sync::{Backoff, Mutex, Padded, clock, lock, thread};
 use crate::timer::Timers;
 use std::ptr;
 use std::sync::{Arc, Weak};
@@ -464,9 +464,10 @@ impl Shared {
     /// Drops what is queued or being queued, until nothing is left. No worker runs any more.
     fn discard_rest(&self) {
         self.discard_queued();
+        let mut backoff = Backoff::default();
         while !self.home.is_deserted() {
             // Somebody outside is about to queue a task that it has woken.
-            thread::yield_now();
+            backoff.wait();
             self.discard_queued();
         }
     }

@@ -17,7 +17,7 @@ use crate::runtime::seat::{Occupant, Seat};
 use crate::runtime::timers::Lookout;
 use crate::runtime::{Priority, Shared};
 use crate::sync::atomic::Ordering;
-use crate::sync::{Vacancy, clock, spin_loop};
+use crate::sync::{Backoff, Vacancy, clock, spin_loop};
 use std::ptr;
 use std::time::{Duration, Instant};
 
@@ -56,8 +56,10 @@ pub(crate) enum End {
 enum Slept {
     /// Somebody woke it.
     Woken,
-    /// By itself, or not at all.
+    /// By itself.
     Otherwise,
+    /// Not at all, because there is something to do.
+    NotAtAll,
     /// Not at all: it has left.
     Left,
 }
@@ -67,6 +69,7 @@ pub(crate) fn run(shared: &Shared, seat: &'static Seat, index: usize) -> End {
     let mut spin_nanos = SPIN_NANOS_MAX;
     let mut tick = 0_u32;
     let mut lookout = Lookout::default();
+    let mut in_vain = Backoff::default();
     while !shared.is_over() {
         tick = tick.wrapping_add(1);
         lookout.fire_timers(seat);
@@ -79,9 +82,11 @@ pub(crate) fn run(shared: &Shared, seat: &'static Seat, index: usize) -> End {
             }
             lookout.hurry();
         } else if let Some(found) = find(shared, seat, tick) {
+            in_vain.reset();
             perform(seat, found);
         } else if let Some(found) = spin(shared, seat, spin_nanos) {
             spin_nanos = (spin_nanos * 2).min(SPIN_NANOS_MAX);
+            in_vain.reset();
             if !seat.tasks.is_empty() {
                 // Found more than one: while it searched, it was itself the one that others relied on.
                 shared.wake_if_nobody_searches();
@@ -90,8 +95,13 @@ pub(crate) fn run(shared: &Shared, seat: &'static Seat, index: usize) -> End {
         } else {
             spin_nanos = (spin_nanos / 2).max(SPIN_NANOS_MIN);
             match sleep(shared, seat, index) {
-                Slept::Woken => spin_nanos = spin_nanos.max(SPIN_NANOS_WOKEN),
-                Slept::Otherwise => {}
+                Slept::Woken => {
+                    spin_nanos = spin_nanos.max(SPIN_NANOS_WOKEN);
+                    in_vain.reset();
+                }
+                Slept::Otherwise => in_vain.reset(),
+                // What is there cannot be taken yet: its pusher, or another taker, is between two steps.
+                Slept::NotAtAll => in_vain.wait(),
                 Slept::Left => return End::NotNeeded,
             }
             lookout.hurry();
@@ -293,7 +303,7 @@ fn sleep(shared: &Shared, seat: &'static Seat, index: usize) -> Slept {
     shared.idle.announce(index);
     seat.set_occupant(Occupant::Idle);
     let mut spare = SpareTime::begin(shared, seat);
-    let mut slept = Slept::Otherwise;
+    let mut slept = Slept::NotAtAll;
     loop {
         if shared.is_over() {
             // It stays announced: nobody is awake any more.
@@ -312,6 +322,7 @@ fn sleep(shared: &Shared, seat: &'static Seat, index: usize) -> Slept {
         seat.counters.parked.bump();
         seat.placement.fall_asleep();
         shared.sleep_until_timer(seat, spare.left());
+        slept = Slept::Otherwise;
         if !shared.idle.is_announced(index) {
             slept = Slept::Woken;
             break;
@@ -321,7 +332,7 @@ fn sleep(shared: &Shared, seat: &'static Seat, index: usize) -> Slept {
         }
     }
     shared.idle.withdraw(index);
-    if slept == Slept::Otherwise {
+    if slept != Slept::Woken {
         // Whoever wakes another sees to this for it.
         shared.arm_monitor();
     }

@@ -5,6 +5,7 @@
 
 #[cfg(not(loom))]
 mod affinity;
+mod backoff;
 pub(crate) mod cell;
 #[cfg(not(loom))]
 pub(crate) mod clock;
@@ -29,6 +30,7 @@ pub(crate) mod thread_state;
 pub(crate) use affinity::allowed_cpus;
 #[cfg(all(target_os = "linux", not(loom)))]
 pub(crate) use affinity::{CpuSet, current_cpu};
+pub(crate) use backoff::Backoff;
 #[cfg(loom)]
 pub(crate) use model_lock::{ShortGuard, ShortLock};
 #[cfg(loom)]
@@ -74,7 +76,9 @@ pub(crate) mod thread {
     #[cfg(loom)]
     pub(crate) use loom::thread::{Builder, JoinHandle, ThreadId, current, panicking, yield_now};
     #[cfg(not(loom))]
-    pub(crate) use std::thread::{Builder, JoinHandle, ThreadId, current, panicking, yield_now};
+    pub(crate) use std::thread::{
+        Builder, JoinHandle, ThreadId, current, panicking, sleep, yield_now,
+    };
 }
 
 /// Tells the processor (or the model checker) that this thread is spinning.

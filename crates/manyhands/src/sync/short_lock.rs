@@ -4,7 +4,9 @@
 //! giving it back one store; the system's mutex needs an exchange for each. Whoever finds it taken spins a
 //! moment, so that the holder can do several operations on a cache line that stays where it is, and then
 //! lets other threads run, because the holder itself may wait for a processor. In a virtual machine that is
-//! also cheaper than spinning on: many spins in a row are taken for a sign to leave the machine.
+//! also cheaper than spinning on: many spins in a row are taken for a sign to leave the machine. One who has let
+//! others run often sleeps by the clock (see `backoff.rs`): a holder of lower priority runs only then. Nobody
+//! wakes it, so that giving the lock back stays one store.
 //!
 //! Who finds it taken again meets somebody who takes it again and again. Two that take turns at that move the
 //! cache line for every few operations, which costs more than the operations; so the owner of the lock says how
@@ -23,7 +25,7 @@
 //! Unsafe: the guarded value is reached through a cell.
 
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{cell, spin_loop, thread};
+use crate::sync::{Backoff, cell, spin_loop};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -97,6 +99,7 @@ impl<T> ShortLock<T> {
     #[cold]
     fn hold_later(&self, patience: u32) {
         (0..SPINS).for_each(|_| spin_loop());
+        let mut backoff = Backoff::default();
         let mut yields = 1;
         loop {
             // Relaxed: a look before the exchange, which takes the cache line away from the holder.
@@ -104,7 +107,7 @@ impl<T> ShortLock<T> {
                 return;
             }
             (0..patience).for_each(|_| spin_loop());
-            (0..yields).for_each(|_| thread::yield_now());
+            backoff.give_way(yields);
             yields = YIELDS_MAX.min(2 * yields);
         }
     }
@@ -164,6 +167,8 @@ const YIELDS_MAX: u32 = if cfg!(loom) { 1 } else { 16 };
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::ShortLock;
+    #[cfg(all(target_os = "linux", not(miri)))]
+    use crate::sync::{clock, thread_state};
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::thread;
 
@@ -187,6 +192,28 @@ mod tests {
             panic!("inside");
         }));
         assert!(unwound.is_err());
+        assert_eq!(*lock.lock(), 1);
+    }
+
+    /// One of higher priority would keep the holder from running.
+    #[cfg(all(target_os = "linux", not(miri)))]
+    #[test]
+    fn who_waits_long_sleeps() {
+        let lock = ShortLock::new(0);
+        let held = lock.lock();
+        let (name_sender, name) = std::sync::mpsc::channel();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                name_sender.send(thread_state::current_thread()).unwrap();
+                *lock.lock() += 1;
+            });
+            let waiter = name.recv().unwrap();
+            let deadline = clock::now() + std::time::Duration::from_secs(30);
+            while thread_state::activity(waiter) != Some(thread_state::Activity::Asleep) {
+                assert!(clock::now() < deadline, "it never sleeps");
+            }
+            drop(held);
+        });
         assert_eq!(*lock.lock(), 1);
     }
 }

@@ -1,0 +1,104 @@
+//! Waiting in a loop for another thread's next step, where that thread tells nobody when it has taken it.
+//!
+//! The step is a few instructions away, unless its thread has lost its processor. So one who waits spins at
+//! first, then lets other threads run, and then sleeps, longer and longer. Letting others run is not enough: it
+//! lets only threads of the same priority run, so a real-time thread that waits for a usual one on the same
+//! processor would wait for ever.
+//!
+//! Sleeping by the clock costs who is waited for nothing: it does not have to know of any sleeper. The price is
+//! that who has begun to sleep goes on up to [`SLEEP_MAX`] late.
+//!
+//! Not for waits that may be long: who waits for work, or for another's progress, parks.
+
+#[cfg(loom)]
+use crate::sync::thread;
+#[cfg(not(loom))]
+use crate::sync::{spin_loop, thread};
+use std::time::Duration;
+
+/// How long somebody has waited.
+#[derive(Debug, Default)]
+pub(crate) struct Backoff {
+    waits: u32,
+}
+
+impl Backoff {
+    /// Waits a little, longer each time.
+    #[cold]
+    pub(crate) fn wait(&mut self) {
+        let waits = self.waits;
+        self.waits = waits.saturating_add(1);
+        #[cfg(loom)]
+        thread::yield_now();
+        #[cfg(not(loom))]
+        match waits {
+            0..SPINS => spin_loop(),
+            SPINS..YIELDS_END => thread::yield_now(),
+            _ => sleep(sleep_after(waits - YIELDS_END)),
+        }
+    }
+
+    /// Lets other threads run, up to `times` times, or sleeps where it has done so often.
+    #[cold]
+    pub(crate) fn give_way(&mut self, times: u32) {
+        self.waits = self.waits.max(SPINS);
+        let yields_left = YIELDS_END.saturating_sub(self.waits);
+        (0..times.min(yields_left).max(1)).for_each(|_| self.wait());
+    }
+
+    /// There was progress: the next wait is short again.
+    #[inline]
+    pub(crate) fn reset(&mut self) {
+        self.waits = 0;
+    }
+}
+
+#[cfg(not(loom))]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "nothing rests on its length; it only lets every other thread run"
+)]
+fn sleep(duration: Duration) {
+    thread::sleep(duration);
+}
+
+/// How long to sleep after so many sleeps.
+fn sleep_after(sleeps: u32) -> Duration {
+    SLEEP_MIN.saturating_mul(1 << sleeps.min(8)).min(SLEEP_MAX)
+}
+
+/// Waits that only spin.
+const SPINS: u32 = 64;
+/// Waits before the first sleep: some 100 µs where nobody else wants the processor.
+const YIELDS_END: u32 = SPINS + 256;
+const SLEEP_MIN: Duration = Duration::from_micros(50);
+const SLEEP_MAX: Duration = Duration::from_millis(1);
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{Backoff, SLEEP_MAX, SLEEP_MIN, SPINS, YIELDS_END, sleep_after};
+    use crate::sync::clock;
+
+    #[test]
+    fn sleeps_grow_to_a_limit() {
+        assert_eq!(sleep_after(0), SLEEP_MIN);
+        assert_eq!(sleep_after(1), 2 * SLEEP_MIN);
+        assert_eq!(sleep_after(5), SLEEP_MAX);
+        assert_eq!(sleep_after(u32::MAX), SLEEP_MAX);
+    }
+
+    #[test]
+    fn a_long_wait_gives_the_processor_away_whatever_the_priority() {
+        let mut backoff = Backoff::default();
+        (0..YIELDS_END).for_each(|_| backoff.wait());
+        let begun = clock::now();
+        backoff.wait();
+        assert!(clock::now() - begun >= SLEEP_MIN, "a sleep, not a yield");
+        backoff.reset();
+        assert_eq!(backoff.waits, 0);
+        backoff.give_way(3);
+        assert_eq!(backoff.waits, SPINS + 3);
+        backoff.give_way(u32::MAX);
+        assert_eq!(backoff.waits, YIELDS_END, "it does not sleep yet");
+    }
+}
