@@ -25,6 +25,7 @@ mod home;
 mod idle;
 mod latch;
 mod open;
+mod pool;
 mod scope;
 mod short_lock;
 mod signal;
@@ -38,7 +39,7 @@ mod wheels;
 
 use crate::queue::Linked;
 use crate::sync::Parker;
-use crate::sync::atomic::AtomicPtr;
+use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use loom::cell::UnsafeCell;
 use loom::model::Builder;
 use std::ptr;
@@ -63,6 +64,62 @@ fn check_deeper(preemptions_min: usize, program: impl Fn() + Sync + Send + 'stat
 const PREEMPTIONS_MAX: usize = 2;
 /// Steps of one run; more means that it does not end.
 const BRANCHES_MAX: usize = 10_000;
+
+/// Counts for the property of a model. Orders nothing, so that it hides no missing order.
+#[derive(Debug)]
+struct Count(AtomicUsize);
+
+impl Count {
+    fn new() -> Self {
+        Self(AtomicUsize::new(0))
+    }
+
+    /// Adds; returns how many there were before.
+    fn add(&self, count: usize) -> usize {
+        // Relaxed: see the type.
+        self.0.fetch_add(count, Ordering::Relaxed)
+    }
+
+    /// Subtracts; returns how many there were before.
+    fn sub(&self, count: usize) -> usize {
+        // Relaxed: see the type.
+        self.0.fetch_sub(count, Ordering::Relaxed)
+    }
+
+    /// How many there are, or were: for who has been told by other means.
+    fn now(&self) -> usize {
+        // Relaxed: see the type.
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Something that has happened, for the property of a model, or for what only the model's own threads wait for.
+/// Orders nothing.
+#[derive(Debug)]
+struct Flag(AtomicBool);
+
+impl Flag {
+    fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    /// Sets it; returns whether it was set before.
+    fn set(&self) -> bool {
+        // Relaxed: as for `Count`.
+        self.0.swap(true, Ordering::Relaxed)
+    }
+
+    /// Takes it back; returns whether it was set.
+    fn take(&self) -> bool {
+        // Relaxed: as for `Count`.
+        self.0.swap(false, Ordering::Relaxed)
+    }
+
+    fn is_set(&self) -> bool {
+        // Relaxed: as for `Count`.
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// A thread that waits for something that wakes it.
 #[derive(Debug)]

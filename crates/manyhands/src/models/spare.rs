@@ -1,128 +1,46 @@
 //! Threads that stand in for blocked ones: how they come, and how they leave.
 //!
-//! Threads: a spare worker, a pusher, the monitor. Operations, as in `runtime/worker.rs`, `runtime/threads.rs`
-//! and `runtime/patrol.rs`: announce, look again, leave, vacate, use the room; push, claim, start; mark, make
-//! use of the room, unmark. A thread that is started runs here on the thread of who starts it, which is one of
-//! its possible orders.
+//! Threads: a spare worker, a pusher, the monitor, one that blocks. Operations: of `runtime/waking.rs` a worker's
+//! turns, with sleeping and leaving, and the vacating of its place; queueing and waking, or starting; the beginning
+//! and the end of a block; of `runtime/idle.rs` mark and unmark.
 //! Property: a pushed task is run, once, with no further round of the monitor; nobody has a place twice; the
 //! count of threads found blocked is never below the marks, and right at the end.
 
-use super::{Work, check, check_deeper};
-use crate::queue::TaskQueue;
-use crate::runtime::idle::{Activity, Claim, Idle};
+use super::pool::{Pool, Sleeps, Starts};
+use super::{check, check_deeper};
+use crate::runtime::idle::{Activity, Claim};
 use crate::runtime::mark::Mark;
+use crate::runtime::waking;
 use loom::sync::Arc;
-use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 
-/// A pool of one worker that may run, and one place for another.
-struct Model {
-    idle: Idle,
-    queue: TaskQueue<Work>,
-    task: [Work; 1],
-    mark: Mark,
-    /// Threads on the place of the second worker.
-    on_second: AtomicUsize,
+/// A pool of one worker that may run, and one place for another. The first runs.
+fn one_of_two() -> Arc<Pool<1>> {
+    Pool::new(1, 1, 1, Starts::Always)
 }
 
-impl Model {
-    /// The first worker runs.
-    fn new() -> Arc<Self> {
-        let idle = Idle::new(1, 2);
-        assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
-        Arc::new(Self {
-            idle,
-            queue: TaskQueue::new(),
-            task: Work::some(),
-            mark: Mark::new(),
-            on_second: AtomicUsize::new(0),
-        })
-    }
-
-    /// The first worker has said that it blocks, and the second runs in its place.
-    fn with_spare() -> Arc<Self> {
-        let model = Self::new();
-        model.idle.begin(Activity::Blocked);
-        assert_eq!(model.idle.claim(), Some(Claim::Unstarted(1)));
-        model.sit_down();
-        model
-    }
-
-    fn sit_down(&self) {
-        // SeqCst: only counted.
-        let before = self.on_second.fetch_add(1, Ordering::SeqCst);
-        assert_eq!(before, 0, "two threads have one place");
-    }
-
-    fn stand_up(&self) {
-        // SeqCst: only counted.
-        self.on_second.fetch_sub(1, Ordering::SeqCst);
-    }
-
-    fn inject(&self) {
-        self.task[0].prepare();
-        // SAFETY: 1. the task lives as long as the model; 2. it is pushed once.
-        unsafe { self.queue.push(self.task[0].as_ptr()) };
-        self.wake();
-    }
-
-    fn use_room(&self) {
-        if !self.queue.is_empty() {
-            self.wake();
-        }
-    }
-
-    fn wake(&self) {
-        if self.idle.has_room()
-            && let Some(Claim::Unstarted(worker)) = self.idle.claim()
-        {
-            assert_eq!(worker, 1);
-            self.sit_down();
-            self.run_what_is_there();
-        }
-    }
-
-    /// A worker looks again for as long as it sees something.
-    fn run_what_is_there(&self) {
-        while !self.queue.is_empty() {
-            match self.queue.take(1) {
-                Some(run) => Work::at(run.first).run(),
-                None => thread::yield_now(),
-            }
-        }
-    }
-
-    /// The second worker has slept for long enough.
-    fn leave(&self) {
-        self.idle.announce(1);
-        if self.idle.has_room() && !self.queue.is_empty() {
-            self.idle.withdraw(1);
-            self.run_what_is_there();
-        } else if self.idle.leave(1) {
-            self.stand_up();
-            self.idle.vacate(1);
-            self.use_room();
-        } else {
-            // Claimed by the pusher, which wakes it.
-            self.idle.withdraw(1);
-            self.run_what_is_there();
-        }
-    }
+/// The first worker has said that it blocks, and the second runs in its place.
+fn with_spare() -> Arc<Pool<1>> {
+    let pool = one_of_two();
+    pool.idle.begin(Activity::Blocked);
+    assert_eq!(pool.idle.claim(), Some(Claim::Unstarted(1)));
+    pool.sit_down(1);
+    pool
 }
 
 #[test]
 fn a_task_pushed_while_a_spare_leaves_is_run() {
     check_deeper(3, || {
-        let model = Model::with_spare();
+        let pool = with_spare();
         let pusher = thread::spawn({
-            let model = Arc::clone(&model);
-            move || model.inject()
+            let pool = Arc::clone(&pool);
+            move || pool.inject(0)
         });
-        model.leave();
+        pool.work(1, Sleeps::Long);
         pusher.join().unwrap();
-        assert!(model.task[0].is_done(), "the task is left behind");
+        assert!(pool.tasks[0].is_done(), "the task is left behind");
         assert_eq!(
-            model.idle.threads(),
+            pool.idle.threads(),
             2,
             "one blocked, one that has run the task"
         );
@@ -132,68 +50,107 @@ fn a_task_pushed_while_a_spare_leaves_is_run() {
 #[test]
 fn a_spare_leaves_only_while_others_are_enough() {
     check(|| {
-        let model = Model::with_spare();
+        let pool = with_spare();
         let first = thread::spawn({
-            let model = Arc::clone(&model);
+            let pool = Arc::clone(&pool);
             move || {
-                model.idle.end(Activity::Blocked);
-                model.idle.announce(0);
-                model.idle.leave(0)
+                waking::end_block(&*pool);
+                pool.idle.announce(0);
+                pool.idle.leave(0)
             }
         });
-        model.idle.announce(1);
-        let second = model.idle.leave(1);
+        pool.idle.announce(1);
+        let second = pool.idle.leave(1);
         let first = first.join().unwrap();
         assert!(
             first != second,
             "one of the two is enough, and one is needed"
         );
-        assert_eq!(model.idle.threads(), 1);
+        assert_eq!(pool.idle.threads(), 1);
+    });
+}
+
+#[test]
+fn a_task_is_run_by_who_stands_in_for_a_thread_that_blocks() {
+    check_deeper(3, || {
+        let pool = one_of_two();
+        let pusher = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || pool.inject(0)
+        });
+        // It never goes on.
+        waking::begin_block(&*pool);
+        pusher.join().unwrap();
+        assert!(pool.tasks[0].is_done(), "nobody stands in");
+    });
+}
+
+#[test]
+fn a_task_is_run_when_a_thread_goes_on_and_the_one_that_stood_in_leaves() {
+    check(|| {
+        let pool = with_spare();
+        let pusher = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || pool.inject(0)
+        });
+        let first = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || {
+                waking::end_block(&*pool);
+                pool.work(0, Sleeps::Shortly);
+            }
+        });
+        pool.work(1, Sleeps::Long);
+        first.join().unwrap();
+        pusher.join().unwrap();
+        assert!(pool.tasks[0].is_done(), "the task is left behind");
     });
 }
 
 #[test]
 fn a_task_is_run_when_its_blocked_worker_is_found_and_goes_on_meanwhile() {
     check_deeper(3, || {
-        let model = Model::new();
+        let pool = one_of_two();
+        let mark = Arc::new(Mark::new());
         let monitor = thread::spawn({
-            let model = Arc::clone(&model);
+            let (pool, mark) = (Arc::clone(&pool), Arc::clone(&mark));
             move || {
-                model.idle.mark(&model.mark);
-                model.use_room();
+                pool.idle.mark(&mark);
+                waking::use_room(&*pool);
             }
         });
         let pusher = thread::spawn({
-            let model = Arc::clone(&model);
-            move || model.inject()
+            let pool = Arc::clone(&pool);
+            move || pool.inject(0)
         });
         // Its job ends.
-        model.idle.unmark(&model.mark);
+        pool.idle.unmark(&mark);
         monitor.join().unwrap();
         pusher.join().unwrap();
         // Where it does not count as blocked any more it looks for the task itself.
-        let has_room = model.mark.is_set();
-        assert!(!has_room || model.task[0].is_done(), "nobody used the room");
-        model.idle.unmark(&model.mark);
-        assert_eq!(model.idle.census().found_blocked, 0);
+        let has_room = mark.is_set();
+        assert!(!has_room || pool.tasks[0].is_done(), "nobody used the room");
+        pool.idle.unmark(&mark);
+        assert_eq!(pool.idle.census().found_blocked, 0);
     });
 }
 
 #[test]
 fn a_mark_that_is_taken_away_at_once_was_counted() {
     check_deeper(4, || {
-        let model = Model::new();
+        let pool = one_of_two();
+        let mark = Arc::new(Mark::new());
         let worker = thread::spawn({
-            let model = Arc::clone(&model);
+            let (pool, mark) = (Arc::clone(&pool), Arc::clone(&mark));
             move || {
-                model.idle.unmark(&model.mark);
-                let found = model.idle.census().found_blocked;
+                pool.idle.unmark(&mark);
+                let found = pool.idle.census().found_blocked;
                 assert!(found <= 1, "{found} are less than nothing");
             }
         });
-        model.idle.mark(&model.mark);
+        pool.idle.mark(&mark);
         worker.join().unwrap();
-        model.idle.unmark(&model.mark);
-        assert_eq!(model.idle.census().found_blocked, 0);
+        pool.idle.unmark(&mark);
+        assert_eq!(pool.idle.census().found_blocked, 0);
     });
 }

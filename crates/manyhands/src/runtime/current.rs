@@ -12,6 +12,7 @@ use crate::job::{Home, Job, Place};
 use crate::runtime::idle::Activity;
 use crate::runtime::seat::{Occupant, Seat};
 use crate::runtime::surroundings::Surrounded;
+use crate::runtime::waking::{self, Ring};
 use crate::runtime::{Priority, Runtime, Shared};
 use crate::sync::thread_state;
 use std::cell::{Cell, RefCell};
@@ -66,15 +67,13 @@ pub(crate) unsafe fn requeue(home: &'static Home, place: Place, job: *mut Job, c
     if let Some((seat, shared)) = seat_of_runtime()
         && ptr::eq(shared.home(), home)
     {
-        let comes_itself = seat.is_worker() && comes_itself(seat, caller);
-        if !comes_itself {
-            seat.hold.end();
-        }
-        // SAFETY: valid until it is taken, by the caller's promise.
-        unsafe { seat.tasks.push(job) };
-        if !comes_itself {
-            shared.wake_if_nobody_searches();
-        }
+        let ring = if seat.is_worker() {
+            ring_for(seat, caller)
+        } else {
+            Ring::Others
+        };
+        // SAFETY: valid until it is taken, by the caller's promise, and the seat is this thread's.
+        unsafe { waking::queue(shared, &seat.hold, &seat.tasks, job, ring) };
         return;
     }
     let visit = home.visit(place.shard());
@@ -84,19 +83,22 @@ pub(crate) unsafe fn requeue(home: &'static Home, place: Place, job: *mut Job, c
     unsafe { shared.inject(job) };
 }
 
-/// Whether the worker on `seat` will soon come to a task that it queues now, so that nobody need be rung for it.
-/// Then others leave it alone for a moment.
-fn comes_itself(seat: &Seat, caller: Caller) -> bool {
+/// Whom to ring for a task that the worker on `seat` queues now. Nobody if it will soon come to that itself; then
+/// others leave it alone for a moment.
+fn ring_for(seat: &Seat, caller: Caller) -> Ring {
     // Only this thread pushes: if the queue is empty the task will be the first.
     let is_first = seat.tasks.is_empty();
-    if caller == Caller::Other || seat.times_away.get() > 0 {
-        return is_first && seat.is_turning.get();
+    let is_away = caller == Caller::Other || seat.times_away.get() > 0;
+    if is_first && !is_away {
+        Ring::NobodyAndHold
+    } else if (is_first && seat.is_turning.get())
+        // What is held is the task that has made the polled one use up its budget.
+        || (!is_away && caller == Caller::SpentTask && seat.hold.is_on())
+    {
+        Ring::Nobody
+    } else {
+        Ring::Others
     }
-    if is_first {
-        seat.hold.begin();
-    }
-    // What is held is the task that has made the polled one use up its budget.
-    is_first || (caller == Caller::SpentTask && seat.hold.is_on())
 }
 
 /// Queues a task that was taken out of its home, in the lane of its priority, which is not the usual one.
@@ -310,8 +312,7 @@ impl Drop for Guest {
             self.stay = None;
             self.shared.give_guest_seat_back(seat);
         }
-        self.shared.idle.end(Activity::Guest);
-        self.shared.use_room();
+        waking::end_stay(&*self.shared);
     }
 }
 

@@ -73,6 +73,7 @@ pub(crate) mod timers;
 mod topology;
 #[cfg(not(loom))]
 pub(crate) mod wait;
+pub(crate) mod waking;
 #[cfg(not(loom))]
 mod watching;
 #[cfg(not(loom))]

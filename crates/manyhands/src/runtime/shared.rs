@@ -17,6 +17,7 @@ use crate::runtime::open::OpenSlot;
 use crate::runtime::priority::{Lanes, Priority};
 use crate::runtime::seat::Seat;
 use crate::runtime::timers::Clock;
+use crate::runtime::waking::{self, Pool, Waker};
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Backoff, Mutex, Padded, clock, lock, thread};
 use crate::timer::Timers;
@@ -172,69 +173,18 @@ impl Shared {
     /// Wakes a worker for new work, unless one is already looking. Where as many run as may, the monitor
     /// is to look whether they do.
     pub(crate) fn wake_if_nobody_searches(&self) {
-        if !self.idle.has_room() {
-            self.alert_monitor();
-        } else if !self.idle.is_anyone_searching() {
-            self.wake_one();
-        }
+        waking::wake_if_nobody_searches(self);
     }
 
     /// Wakes a worker, or starts one, if one more may run. Returns whether one is coming.
     pub(crate) fn wake_one(&self) -> bool {
-        self.wake(Waker::GoesOn)
-    }
-
-    /// As [`wake_one`](Self::wake_one), to take the place of the calling thread.
-    pub(super) fn wake_for_caller(&self) {
-        self.wake(Waker::Leaves);
-    }
-
-    #[cold]
-    fn wake(&self, waker: Waker) -> bool {
-        let mut claim = self.idle.claim();
-        while let Some(claimed) = claim {
-            self.arm_monitor();
-            match claimed {
-                Claim::Asleep(index) => {
-                    if let Some(seat) = self.seat_at(index) {
-                        Self::unpark_claimed(seat, waker);
-                    }
-                    return true;
-                }
-                Claim::Unstarted(index) if self.start_worker(index) => return true,
-                Claim::Unstarted(index) => claim = self.idle.give_up(index),
-            }
-        }
-        false
+        waking::wake(self, Waker::GoesOn)
     }
 
     /// Wakes the worker on `seat`, for work that only it may do.
     pub(crate) fn wake_worker(&self, seat: &Seat) {
-        if seat
-            .worker()
-            .is_some_and(|index| self.idle.claim_worker(index))
-        {
-            self.arm_monitor();
-            Self::unpark_claimed(seat, Waker::GoesOn);
-        }
-    }
-
-    fn unpark_claimed(seat: &Seat, waker: Waker) {
-        // Relaxed: a measurement.
-        seat.woken_at
-            .store(clock::ticks().max(1), Ordering::Relaxed);
-        // Sockets wake workers far more often than loops do, and for less than it costs to move one.
-        let is_watching = current::worker().is_some_and(|(own, _)| own.is_watching.get());
-        if waker == Waker::GoesOn && !is_watching {
-            seat.placement.steer_away();
-        }
-        seat.parker.unpark();
-    }
-
-    /// Room has become free: wakes a worker if there is something for it.
-    pub(crate) fn use_room(&self) {
-        if self.idle.has_room() && self.has_visible_work(None) {
-            self.wake_if_nobody_searches();
+        if let Some(index) = seat.worker() {
+            waking::wake_worker(self, index);
         }
     }
 
@@ -244,7 +194,11 @@ impl Shared {
         !self.injector.is_empty()
             || !self.lanes.is_empty()
             || self.all_seats().any(|other| {
-                (!other.tasks.is_empty() && (seat.is_none() || !other.hold.is_on()))
+                let has_tasks = match seat {
+                    None => !other.tasks.is_empty(),
+                    Some(_) => waking::has_tasks_for_others(&other.hold, &other.tasks),
+                };
+                has_tasks
                     || (seat.is_none_or(|seat| !ptr::eq(seat, other))
                         && (other.deque.has_public(0)
                             || other.slots.iter().any(OpenSlot::is_inviting)))
@@ -293,11 +247,6 @@ impl Shared {
     /// Makes sure that the monitor watches.
     pub(crate) fn arm_monitor(&self) {
         self.monitor.arm(&self.this);
-    }
-
-    /// Makes the monitor look soon whether those that run do run.
-    fn alert_monitor(&self) {
-        self.monitor.alert(&self.this);
     }
 
     /// Makes the monitor look at the outside's timers anew.
@@ -497,6 +446,47 @@ impl Shared {
     }
 }
 
+impl Pool for Shared {
+    fn idle(&self) -> &Idle {
+        &self.idle
+    }
+
+    fn has_visible_work(&self) -> bool {
+        self.has_visible_work(None)
+    }
+
+    fn unpark(&self, worker: usize, waker: Waker) {
+        let Some(seat) = self.seat_at(worker) else {
+            return;
+        };
+        // Relaxed: a measurement.
+        seat.woken_at
+            .store(clock::ticks().max(1), Ordering::Relaxed);
+        // Sockets wake workers far more often than loops do, and for less than it costs to move one.
+        let is_watching = current::worker().is_some_and(|(own, _)| own.is_watching.get());
+        if waker == Waker::GoesOn && !is_watching {
+            seat.placement.steer_away();
+        }
+        seat.parker.unpark();
+    }
+
+    fn start(&self, worker: usize) -> bool {
+        self.start_worker(worker)
+    }
+
+    fn arm_monitor(&self) {
+        self.arm_monitor();
+    }
+
+    fn alert_monitor(&self) {
+        self.monitor.alert(&self.this);
+    }
+
+    fn rouse_monitor(&self) {
+        self.rouse_monitor();
+    }
+}
+
 impl Drop for Shared {
     fn drop(&mut self) {
         // The last thread is out: nobody pushes, nobody sits.
@@ -508,15 +498,6 @@ impl Drop for Shared {
         self.outside_timers.give_back();
         self.all_seats().for_each(Seat::give_back);
     }
-}
-
-/// What a waker does after the waking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Waker {
-    /// It needs its processor itself.
-    GoesOn,
-    /// It is about to sleep.
-    Leaves,
 }
 
 /// Outside threads that can take part at once; the next one runs its calls alone.

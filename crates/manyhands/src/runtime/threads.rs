@@ -13,6 +13,7 @@
 use crate::runtime::builder::Settings;
 use crate::runtime::changes::ThreadChangeReason;
 use crate::runtime::seat::Seat;
+use crate::runtime::waking::{self, Wheel};
 use crate::runtime::worker::{self, End};
 use crate::runtime::{Shared, current};
 use crate::sync::{lock, thread};
@@ -76,28 +77,19 @@ impl Shared {
         self.changes.note(threads, reason);
         tracing::thread_change(&self.settings.name, threads, &reason);
     }
-
-    /// The calling thread said that it blocks, or is about to: another one takes over at once, if there is
-    /// anything to be done.
-    pub(super) fn hand_over(&self) {
-        if self.idle.has_room() && !self.idle.is_anyone_searching() && self.has_visible_work(None) {
-            self.wake_for_caller();
-        }
-    }
 }
 
 /// The life of the thread of worker `index`.
 fn live(shared: &Arc<Shared>, seat: &'static Seat, index: usize) {
     if work(shared, seat, index) == End::NotNeeded {
-        let has_timers = seat.timers.has_any();
-        shared.idle.vacate(index);
-        let threads = shared.idle.threads();
-        shared.note_change(threads, ThreadChangeReason::TimedOut);
-        if has_timers {
-            shared.rouse_monitor();
-        }
-        // Somebody may have found neither a sleeper nor a place for a new thread.
-        shared.use_room();
+        let wheel = if seat.timers.has_any() {
+            Wheel::InUse
+        } else {
+            Wheel::Empty
+        };
+        waking::vacate(&**shared, index, wheel, || {
+            shared.note_change(shared.idle.threads(), ThreadChangeReason::TimedOut);
+        });
     }
 }
 

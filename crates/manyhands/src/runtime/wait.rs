@@ -12,9 +12,9 @@
 //! Unsafe: a job taken by mistake is given back by pointer.
 
 use crate::job::{Action, ExecutionId, Job, Latch};
-use crate::runtime::idle::Activity;
 use crate::runtime::open::OpenSlot;
 use crate::runtime::seat::{Occupant, Seat};
+use crate::runtime::waking;
 use crate::runtime::worker::{self, Found};
 use crate::sync::{clock, spin_loop};
 
@@ -178,9 +178,7 @@ impl Away {
             if let Some(shared) = seat.runtime_or_none() {
                 // Before it counts as blocked: whoever comes in its place looks at this.
                 shared.note_blocking_kind(seat);
-                shared.idle.begin(Activity::Blocked);
-                shared.hand_over();
-                shared.arm_monitor();
+                waking::begin_block(shared);
             }
         }
         Self(seat)
@@ -195,7 +193,7 @@ impl Drop for Away {
         if times == 0 {
             seat.set_occupant(Occupant::Running);
             if let Some(shared) = seat.runtime_or_none() {
-                shared.idle.end(Activity::Blocked);
+                waking::end_block(shared);
             }
         }
     }

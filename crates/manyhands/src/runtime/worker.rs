@@ -11,10 +11,11 @@
 
 use crate::job::{Action, Job, JobKind};
 use crate::queue::TaskQueue;
-use crate::runtime::idle::Activity;
+use crate::runtime::hold::Hold;
 use crate::runtime::open::Pin;
 use crate::runtime::seat::{Occupant, Seat};
 use crate::runtime::timers::Lookout;
+use crate::runtime::waking::{self, Next, Slept};
 use crate::runtime::{Priority, Shared};
 use crate::sync::atomic::Ordering;
 use crate::sync::{Backoff, Vacancy, clock, spin_loop};
@@ -51,63 +52,133 @@ pub(crate) enum End {
     NotNeeded,
 }
 
-/// How a worker's sleep ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Slept {
-    /// Somebody woke it.
-    Woken,
-    /// By itself.
-    Otherwise,
-    /// Not at all, because there is something to do.
-    NotAtAll,
-    /// Not at all: it has left.
-    Left,
-}
-
 /// A worker's life.
 pub(crate) fn run(shared: &Shared, seat: &'static Seat, index: usize) -> End {
-    let mut spin_nanos = SPIN_NANOS_MAX;
-    let mut tick = 0_u32;
     let mut lookout = Lookout::default();
     let mut in_vain = Backoff::default();
+    let mut at_work = AtWork {
+        shared,
+        seat,
+        tick: 0,
+        spin_nanos: SPIN_NANOS_MAX,
+        spare: SpareTime::NEVER_OVER,
+    };
     while !shared.is_over() {
-        tick = tick.wrapping_add(1);
+        at_work.tick = at_work.tick.wrapping_add(1);
         lookout.fire_timers(seat);
-        if tick.is_multiple_of(TURNS) {
+        if at_work.tick.is_multiple_of(TURNS) {
             shared.look_at_sockets(seat);
         }
-        if shared.idle.is_overfull() && seat.local.is_empty() {
-            if sleep(shared, seat, index) == Slept::Left {
-                return End::NotNeeded;
+        let spin_nanos = at_work.spin_nanos;
+        match waking::next(shared, index, &mut at_work) {
+            Next::Found(found) => {
+                in_vain.reset();
+                perform(seat, found);
             }
-            lookout.hurry();
-        } else if let Some(found) = find(shared, seat, tick) {
-            in_vain.reset();
-            perform(seat, found);
-        } else if let Some(found) = spin(shared, seat, spin_nanos) {
-            spin_nanos = (spin_nanos * 2).min(SPIN_NANOS_MAX);
-            in_vain.reset();
-            if !seat.tasks.is_empty() {
-                // Found more than one: while it searched, it was itself the one that others relied on.
-                shared.wake_if_nobody_searches();
+            Next::Searched(found) => {
+                at_work.spin_nanos = (spin_nanos * 2).min(SPIN_NANOS_MAX);
+                in_vain.reset();
+                perform(seat, found);
             }
-            perform(seat, found);
-        } else {
-            spin_nanos = (spin_nanos / 2).max(SPIN_NANOS_MIN);
-            match sleep(shared, seat, index) {
-                Slept::Woken => {
-                    spin_nanos = spin_nanos.max(SPIN_NANOS_WOKEN);
+            Next::Slept(Slept::Left) | Next::SleptInCrowd(Slept::Left) => return End::NotNeeded,
+            Next::Slept(slept) => {
+                at_work.spin_nanos = (spin_nanos / 2).max(SPIN_NANOS_MIN);
+                if slept == Slept::Woken {
+                    at_work.spin_nanos = at_work.spin_nanos.max(SPIN_NANOS_WOKEN);
+                }
+                if slept == Slept::NotAtAll {
+                    // What is there cannot be taken yet: its pusher, or another taker, is between two steps.
+                    in_vain.wait();
+                } else {
                     in_vain.reset();
                 }
-                Slept::Otherwise => in_vain.reset(),
-                // What is there cannot be taken yet: its pusher, or another taker, is between two steps.
-                Slept::NotAtAll => in_vain.wait(),
-                Slept::Left => return End::NotNeeded,
+                lookout.hurry();
             }
-            lookout.hurry();
+            Next::SleptInCrowd(_) => lookout.hurry(),
         }
     }
     End::Over
+}
+
+/// A worker that looks for work, and sleeps where there is none.
+struct AtWork<'pool> {
+    shared: &'pool Shared,
+    seat: &'static Seat,
+    tick: u32,
+    spin_nanos: u64,
+    spare: SpareTime,
+}
+
+impl waking::Worker for AtWork<'_> {
+    type Found = Found;
+
+    #[inline]
+    fn find(&mut self) -> Option<Found> {
+        find(self.shared, self.seat, self.tick)
+    }
+
+    fn may_search(&self) -> bool {
+        self.shared.vacancy(self.seat) != Vacancy::Free
+    }
+
+    fn spin(&mut self) -> Option<Found> {
+        spin(self.shared, self.seat, self.spin_nanos)
+    }
+
+    fn has_more(&self) -> bool {
+        !self.seat.tasks.is_empty()
+    }
+
+    fn hold(&self) -> &Hold {
+        &self.seat.hold
+    }
+
+    fn announced(&mut self) {
+        self.seat.set_occupant(Occupant::Idle);
+        self.spare = SpareTime::begin(self.shared, self.seat);
+    }
+
+    fn is_over(&self) -> bool {
+        self.shared.is_over()
+    }
+
+    #[inline]
+    fn has_own_work(&self) -> bool {
+        !self.seat.local.is_empty()
+    }
+
+    fn sees_work(&self) -> bool {
+        self.shared.has_visible_work(Some(self.seat))
+    }
+
+    fn is_spare(&mut self) -> bool {
+        self.spare.is_over()
+    }
+
+    fn stay(&mut self) {
+        self.spare = SpareTime::NEVER_OVER;
+    }
+
+    fn park(&mut self) {
+        self.seat.counters.parked.bump();
+        self.seat.placement.fall_asleep();
+        self.shared.sleep_until_timer(self.seat, self.spare.left());
+    }
+
+    fn is_timer_due(&self) -> bool {
+        self.seat.is_timer_due()
+    }
+
+    fn awake(&mut self, slept: Slept) {
+        self.seat.placement.wake_up();
+        self.seat.set_occupant(Occupant::Running);
+        // Relaxed: a measurement.
+        let woken_at = self.seat.woken_at.swap(0, Ordering::Relaxed);
+        if slept == Slept::Woken && woken_at != 0 {
+            let taken = clock::ticks().saturating_sub(woken_at);
+            self.shared.learn_wake_latency(taken);
+        }
+    }
 }
 
 /// Runs what was found, as an execution of `seat`.
@@ -273,13 +344,9 @@ pub(crate) fn fetch_tasks(seat: &Seat, other: &Seat) -> bool {
     true
 }
 
-/// Looks again and again for `nanos` nanoseconds. Not while it could watch sockets instead; and not for long
-/// while another worker does, from which it would only take what a socket has woken there.
+/// Looks again and again for `nanos` nanoseconds, as one who searches. Not while it could watch sockets instead;
+/// and not for long while another worker does, from which it would only take what a socket has woken there.
 fn spin(shared: &Shared, seat: &'static Seat, nanos: u64) -> Option<Found> {
-    if shared.vacancy(seat) == Vacancy::Free {
-        return None;
-    }
-    shared.idle.begin(Activity::Searching);
     let since = clock::ticks();
     let spun = |nanos| clock::ticks() - since >= clock::ticks_in(nanos);
     let is_over = || match shared.vacancy(seat) {
@@ -293,57 +360,7 @@ fn spin(shared: &Shared, seat: &'static Seat, nanos: u64) -> Option<Found> {
         (0..LOOKS_APART).for_each(|_| spin_loop());
         found = find(shared, seat, 1);
     }
-    shared.idle.end(Activity::Searching);
     found
-}
-
-/// Sleeps until claimed, until there is work after all or a timer is due, or until the runtime has ended.
-fn sleep(shared: &Shared, seat: &'static Seat, index: usize) -> Slept {
-    seat.hold.end();
-    shared.idle.announce(index);
-    seat.set_occupant(Occupant::Idle);
-    let mut spare = SpareTime::begin(shared, seat);
-    let mut slept = Slept::NotAtAll;
-    loop {
-        if shared.is_over() {
-            // It stays announced: nobody is awake any more.
-            return Slept::Otherwise;
-        }
-        let has_own_work = !seat.local.is_empty();
-        if has_own_work || (shared.idle.has_room() && shared.has_visible_work(Some(seat))) {
-            break;
-        }
-        if spare.is_over() {
-            if shared.idle.leave(index) {
-                return Slept::Left;
-            }
-            spare = SpareTime::NEVER_OVER;
-        }
-        seat.counters.parked.bump();
-        seat.placement.fall_asleep();
-        shared.sleep_until_timer(seat, spare.left());
-        slept = Slept::Otherwise;
-        if !shared.idle.is_announced(index) {
-            slept = Slept::Woken;
-            break;
-        }
-        if seat.is_timer_due() {
-            break;
-        }
-    }
-    shared.idle.withdraw(index);
-    if slept != Slept::Woken {
-        // Whoever wakes another sees to this for it.
-        shared.arm_monitor();
-    }
-    seat.placement.wake_up();
-    seat.set_occupant(Occupant::Running);
-    // Relaxed: a measurement.
-    let woken_at = seat.woken_at.swap(0, Ordering::Relaxed);
-    if slept == Slept::Woken && woken_at != 0 {
-        shared.learn_wake_latency(clock::ticks().saturating_sub(woken_at));
-    }
-    slept
 }
 
 /// How long a worker may sleep before it ends.

@@ -16,6 +16,7 @@ use crate::job::{Action, Home, Job, Place};
 use crate::runtime::Priority;
 use crate::runtime::current::{self, Caller};
 use crate::runtime::seat::Seat;
+use crate::runtime::waking::{self, Ring};
 use crate::sync::atomic::Ordering;
 use crate::task::budget;
 use crate::task::cell::{self, Header, Sort};
@@ -37,10 +38,8 @@ pub(super) unsafe fn queue_new(cell: NonNull<Header>) {
 pub(super) unsafe fn queue_new_job(job: *mut Job) {
     match current::seat_of_runtime() {
         Some((seat, shared)) => {
-            seat.hold.end();
-            // SAFETY: by the caller's promise.
-            unsafe { seat.tasks.push(job) };
-            shared.wake_if_nobody_searches();
+            // SAFETY: by the caller's promise; the seat is this thread's.
+            unsafe { waking::queue(shared, &seat.hold, &seat.tasks, job, Ring::Others) };
         }
         // SAFETY: as above.
         None => current::with_runtime(|shared| unsafe { shared.inject(job) }),

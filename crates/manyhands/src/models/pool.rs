@@ -1,0 +1,233 @@
+//! A small pool for the models: one queue, a parker for each worker, and the steps of `runtime/waking.rs`.
+//!
+//! A thread that is started runs on the thread of who starts it, which is one of its possible orders.
+
+use super::{Count, Flag, Work};
+use crate::queue::TaskQueue;
+use crate::runtime::hold::Hold;
+use crate::runtime::idle::{Claim, Idle};
+use crate::runtime::waking::{self, Next, Ring, Slept, Waker, Wheel};
+use crate::sync::Parker;
+use loom::sync::Arc;
+use loom::thread;
+
+/// The pool.
+pub(super) struct Pool<const TASKS: usize> {
+    pub(super) idle: Idle,
+    pub(super) queue: TaskQueue<Work>,
+    /// That of the queue's owner.
+    pub(super) hold: Hold,
+    pub(super) tasks: [Work; TASKS],
+    places: Vec<Place>,
+    starts: Starts,
+    /// Every task has been run.
+    over: Flag,
+    run: Count,
+}
+
+/// Where a worker sleeps, and how many threads are there.
+struct Place {
+    parker: Parker,
+    threads: Count,
+}
+
+/// Whether threads can be started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Starts {
+    Never,
+    Always,
+}
+
+/// Whether a worker that falls asleep has slept for long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sleeps {
+    Shortly,
+    Long,
+}
+
+impl<const TASKS: usize> Pool<TASKS> {
+    /// A pool in which `limit` threads may run, whose `workers` are awake, and that has places for so many
+    /// `more`.
+    pub(super) fn new(limit: usize, workers: usize, more: usize, starts: Starts) -> Arc<Self> {
+        let pool = Self {
+            idle: Idle::new(limit, workers + more),
+            queue: TaskQueue::new(),
+            hold: Hold::new(),
+            tasks: Work::some(),
+            places: (0..workers + more).map(|_| Place::new()).collect(),
+            starts,
+            over: Flag::new(),
+            run: Count::new(),
+        };
+        for worker in 0..workers.min(limit) {
+            assert_eq!(pool.idle.claim(), Some(Claim::Unstarted(worker)));
+            pool.sit_down(worker);
+        }
+        Arc::new(pool)
+    }
+
+    /// Queues a task and rings for it.
+    pub(super) fn inject(&self, number: usize) {
+        self.queue(number, Ring::Others);
+    }
+
+    /// Queues a task, as the queue's owner.
+    pub(super) fn queue(&self, number: usize, ring: Ring) {
+        let task = &self.tasks[number];
+        task.prepare();
+        // SAFETY: 1. the task lives as long as the model; 2. each number is pushed once.
+        unsafe { waking::queue(self, &self.hold, &self.queue, task.as_ptr(), ring) };
+    }
+
+    /// A worker's life, until every task has been run.
+    pub(super) fn work(&self, index: usize, sleeps: Sleeps) {
+        let mut worker = Worker {
+            pool: self,
+            index,
+            hold: Hold::new(),
+            sleeps,
+        };
+        while !self.over.is_set() {
+            match waking::next(self, index, &mut worker) {
+                Next::Found(task) | Next::Searched(task) => self.run(task),
+                Next::Slept(Slept::Left) | Next::SleptInCrowd(Slept::Left) => {
+                    return self.vacate(index);
+                }
+                // What is visible may not be takeable yet.
+                Next::Slept(_) | Next::SleptInCrowd(_) => thread::yield_now(),
+            }
+        }
+    }
+
+    /// Another thread comes to the place of a worker that was claimed.
+    pub(super) fn sit_down(&self, worker: usize) {
+        let before = self.places[worker].threads.add(1);
+        assert_eq!(before, 0, "two threads have one place");
+    }
+
+    fn vacate(&self, worker: usize) {
+        self.places[worker].threads.sub(1);
+        waking::vacate(self, worker, Wheel::Empty, || ());
+    }
+
+    fn run(&self, task: &Work) {
+        task.run();
+        if self.run.add(1) + 1 == TASKS {
+            self.over.set();
+            self.places.iter().for_each(|place| place.parker.unpark());
+        }
+    }
+
+    /// A worker looks again for as long as it sees something.
+    pub(super) fn run_what_is_there(&self) {
+        while !self.queue.is_empty() {
+            match self.queue.take(1) {
+                Some(run) => self.run(Work::at(run.first)),
+                None => thread::yield_now(),
+            }
+        }
+    }
+}
+
+impl Place {
+    fn new() -> Self {
+        Self {
+            parker: Parker::new(),
+            threads: Count::new(),
+        }
+    }
+}
+
+impl<const TASKS: usize> waking::Pool for Pool<TASKS> {
+    fn idle(&self) -> &Idle {
+        &self.idle
+    }
+
+    fn has_visible_work(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    fn unpark(&self, worker: usize, _: Waker) {
+        self.places[worker].parker.unpark();
+    }
+
+    fn start(&self, worker: usize) -> bool {
+        let is_started = self.starts == Starts::Always;
+        if is_started {
+            self.sit_down(worker);
+            self.run_what_is_there();
+        }
+        is_started
+    }
+
+    fn arm_monitor(&self) {}
+
+    fn alert_monitor(&self) {}
+
+    fn rouse_monitor(&self) {}
+}
+
+/// A worker on the pool's one queue.
+struct Worker<'pool, const TASKS: usize> {
+    pool: &'pool Pool<TASKS>,
+    index: usize,
+    /// On a queue of its own, where nothing comes.
+    hold: Hold,
+    sleeps: Sleeps,
+}
+
+impl<'pool, const TASKS: usize> waking::Worker for Worker<'pool, TASKS> {
+    type Found = &'pool Work;
+
+    fn find(&mut self) -> Option<&'pool Work> {
+        self.pool.queue.take(1).map(|run| Work::at(run.first))
+    }
+
+    fn may_search(&self) -> bool {
+        true
+    }
+
+    fn spin(&mut self) -> Option<&'pool Work> {
+        self.find()
+    }
+
+    fn has_more(&self) -> bool {
+        !self.pool.queue.is_empty()
+    }
+
+    fn hold(&self) -> &Hold {
+        &self.hold
+    }
+
+    fn announced(&mut self) {}
+
+    fn is_over(&self) -> bool {
+        self.pool.over.is_set()
+    }
+
+    fn has_own_work(&self) -> bool {
+        false
+    }
+
+    fn sees_work(&self) -> bool {
+        waking::has_tasks_for_others(&self.pool.hold, &self.pool.queue)
+    }
+
+    fn is_spare(&mut self) -> bool {
+        self.sleeps == Sleeps::Long
+    }
+
+    fn stay(&mut self) {
+        self.sleeps = Sleeps::Shortly;
+    }
+
+    fn park(&mut self) {
+        self.pool.places[self.index].parker.park();
+    }
+
+    fn is_timer_due(&self) -> bool {
+        false
+    }
+
+    fn awake(&mut self, _: Slept) {}
+}
