@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 
+use crate::against;
+
 /// Compares manyhands with its peers, interleaved in one run: medians and ratios.
 #[derive(Debug, Parser)]
 #[command(name = "peers", version, disable_help_subcommand = true)]
@@ -64,9 +66,24 @@ pub(crate) struct Settings {
     /// Seed of the order of contenders within the rounds [default: from the clock]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Compare this build's manyhands with that of another build of this program
+    /// (`cargo xtask against REVISION` makes one)
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) against: Option<PathBuf>,
     /// Also write the tables to this file
     #[arg(long, value_name = "FILE.md")]
     pub(crate) out: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Whether a contender takes part: those named, else all, or only ours where builds are compared.
+    pub(crate) fn selects(&self, contender: &str) -> bool {
+        if self.only.is_empty() {
+            self.against.is_none() || against::is_ours(contender)
+        } else {
+            self.only.iter().any(|name| name == contender)
+        }
+    }
 }
 
 #[derive(Debug, Args)]

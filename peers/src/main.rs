@@ -4,6 +4,7 @@
 //! them measure one at a time in shuffled rounds; see `team` for the method and each problem's
 //! `mod.rs` for what is compared.
 
+mod against;
 mod case_result;
 mod channels;
 mod cli;

@@ -7,6 +7,7 @@
 use std::env;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::protocol::{self, Request, Sample};
@@ -20,9 +21,14 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Starts the process and waits until it is ready; the error says why it is not.
-    pub(crate) fn start(problem: &str, contender: &str) -> Result<Self, String> {
-        let mut peer = Self::spawn(problem, contender)
+    /// Starts a process of `program`, or of this one, and waits until it is ready; the error says why it
+    /// is not.
+    pub(crate) fn start(
+        program: Option<&Path>,
+        problem: &str,
+        contender: &str,
+    ) -> Result<Self, String> {
+        let mut peer = Self::spawn(program, problem, contender)
             .map_err(|error| format!("the process could not be started: {error}"))?;
         let line = peer.read_line()?;
         match line.trim().strip_prefix("absent ") {
@@ -34,8 +40,9 @@ impl Peer {
         }
     }
 
-    fn spawn(problem: &str, contender: &str) -> io::Result<Self> {
-        let mut child = Command::new(env::current_exe()?)
+    fn spawn(program: Option<&Path>, problem: &str, contender: &str) -> io::Result<Self> {
+        let program = program.map_or_else(env::current_exe, |other| Ok(other.to_owned()))?;
+        let mut child = Command::new(program)
             .args(["child", problem, contender])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::iter;
 use std::path::Path;
 
+use crate::against;
 use crate::case_result::{CaseResult, Verdict};
 use crate::stats;
 use crate::team::Outcome;
@@ -67,8 +68,10 @@ impl Report {
         self.table(&header, &rows);
     }
 
-    /// Lists absent and failed arms, each once per message, and says how the comparison ended.
+    /// Says how this build compares with the other, if there is one, lists absent and failed arms, each
+    /// once per message, and says how the comparison ended.
     pub(crate) fn notes(&mut self, results: &[CaseResult]) -> Outcome {
+        against::print(results, self);
         let mut absent: Vec<String> = Vec::new();
         for (arm, verdict) in results.iter().flat_map(|result| &result.arms) {
             if let Verdict::Absent(reason) = verdict {

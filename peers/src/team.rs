@@ -5,11 +5,16 @@
 //! round, so that what slows the machine for a while slows both sides; a second process of the
 //! base is the control, whose ratio to the first shows the noise. All checksums of a case must be
 //! those of the base.
+//!
+//! With `--against` each manyhands contender has a twin, served by another build of this program.
 
 use std::io::{IsTerminal, Write, stderr};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::against;
 use crate::case_result::{CaseResult, Verdict};
+use crate::cli::Settings;
 use crate::peer::Peer;
 use crate::protocol::Request;
 use crate::shuffle::Shuffle;
@@ -22,7 +27,17 @@ pub(crate) struct Arm {
     pub(crate) contender: &'static str,
     pub(crate) role: Role,
     /// First words of the cases it takes part in; all cases if there are none.
-    cases: &'static [&'static str],
+    pub(crate) cases: &'static [&'static str],
+    pub(crate) build: Build,
+}
+
+/// Which build of this program serves an arm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Build {
+    /// This one.
+    This,
+    /// The one that `--against` names.
+    Other,
 }
 
 /// Whether `--only` may leave an arm out.
@@ -40,6 +55,7 @@ impl Arm {
             contender,
             role: Role::Base,
             cases: &[],
+            build: Build::This,
         }
     }
 
@@ -49,6 +65,7 @@ impl Arm {
             contender: name,
             role: Role::Contender,
             cases: &[],
+            build: Build::This,
         }
     }
 
@@ -89,6 +106,8 @@ pub(crate) struct Team {
     lifetime: Lifetime,
     members: Vec<Member>,
     shuffle: Shuffle,
+    /// The program of [`Build::Other`].
+    other: Option<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -98,25 +117,28 @@ struct Member {
 }
 
 impl Team {
-    /// The base and the arms named in `only`, all if it is empty; no process starts before the first case.
+    /// The base and the arms that the settings select; no process starts before the first case.
     pub(crate) fn new(
         problem: &'static str,
         arms: &[Arm],
         lifetime: Lifetime,
-        only: &[String],
+        settings: &Settings,
         seed: u64,
     ) -> Self {
-        let members = arms.iter().filter(|arm| {
-            only.is_empty()
-                || arm.role == Role::Base
-                || only.iter().any(|name| name == arm.contender)
-        });
-        let members = members.map(|&arm| Member { arm, peer: None }).collect();
+        let is_selected = |arm: &&Arm| arm.role == Role::Base || settings.selects(arm.contender);
+        let mut arms: Vec<Arm> = arms.iter().filter(is_selected).copied().collect();
+        if settings.against.is_some() {
+            arms = against::with_twins(&arms);
+        }
         Self {
             problem,
             lifetime,
-            members,
+            members: arms
+                .into_iter()
+                .map(|arm| Member { arm, peer: None })
+                .collect(),
             shuffle: Shuffle::new(seed),
+            other: settings.against.clone(),
         }
     }
 
@@ -182,7 +204,7 @@ impl Team {
             return;
         };
         let member = &mut self.members[index];
-        let answer = match member.started(self.problem) {
+        let answer = match member.started(self.problem, self.other.as_deref()) {
             Ok(peer) => peer.ask(request),
             Err(reason) => {
                 *verdict = Verdict::Absent(reason);
@@ -202,10 +224,11 @@ impl Team {
 
 impl Member {
     /// The member's process, started if there is none.
-    fn started(&mut self, problem: &str) -> Result<&mut Peer, String> {
+    fn started(&mut self, problem: &str, other: Option<&Path>) -> Result<&mut Peer, String> {
+        let program = other.filter(|_| self.arm.build == Build::Other);
         match &mut self.peer {
             Some(peer) => Ok(peer),
-            none => Ok(none.insert(Peer::start(problem, self.arm.contender)?)),
+            none => Ok(none.insert(Peer::start(program, problem, self.arm.contender)?)),
         }
     }
 }

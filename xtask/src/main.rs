@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         Request::Examples => step::examples::run(),
         Request::Sanitize => step::sanitize::run(),
         Request::CompileTime(how) => step::compile_time::run(how),
+        Request::Against { revision, words } => step::against::run(&revision, &words),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -8,8 +8,8 @@ use crate::tidy::Mode;
 pub(crate) const HELP: &str = "\
 usage: cargo xtask <command>
 
-  ci                      everything below except `sanitize` and `compile-time`, and also formatting, lints,
-                          tests, a smoke run of the tour and a check of the peers
+  ci                      everything below except `sanitize`, `compile-time` and `against`, and also formatting,
+                          lints, tests, a smoke run of the tour and a check of the peers
   loom [--preemptions N]  model-checks the protocols (default 2 preemptions)
   tidy [--write]          checks the rules of this code base; --write renews UNSAFE.md
   docs                    builds the documentation with warnings denied
@@ -17,6 +17,9 @@ usage: cargo xtask <command>
   sanitize                stress test under ThreadSanitizer and AddressSanitizer (nightly)
   compile-time [--build]  how long a query of twelve operators takes to check, or to build,
                           beside the same chain as an iterator
+  against REVISION <peers command>
+                          measures this library and that of an earlier revision by turns,
+                          such as `against v0.1.0 joins --rounds 9`
 ";
 
 /// One thing to do.
@@ -24,12 +27,18 @@ usage: cargo xtask <command>
 pub(crate) enum Request {
     Help,
     Ci,
-    Loom { preemptions_max: u32 },
+    Loom {
+        preemptions_max: u32,
+    },
     Tidy(Mode),
     Docs,
     Examples,
     Sanitize,
     CompileTime(How),
+    Against {
+        revision: String,
+        words: Vec<String>,
+    },
 }
 
 impl Request {
@@ -54,6 +63,10 @@ impl Request {
             ["sanitize"] => Ok(Self::Sanitize),
             ["compile-time"] => Ok(Self::CompileTime(How::Check)),
             ["compile-time", "--build"] => Ok(Self::CompileTime(How::Build)),
+            ["against", revision, words @ ..] if !words.is_empty() => Ok(Self::Against {
+                revision: (*revision).to_owned(),
+                words: words.iter().map(|&word| word.to_owned()).collect(),
+            }),
             [] => Err("no command given".to_owned()),
             words => Err(format!("cannot read `{}`", words.join(" "))),
         }
@@ -85,11 +98,16 @@ mod tests {
                 "docs",
                 "examples",
                 "sanitize",
-                "compile-time"
+                "compile-time",
+                "against"
             ]
         );
         for command in commands {
-            assert!(parse(command).is_ok(), "{command}");
+            let line = match command {
+                "against" => "against HEAD joins",
+                alone => alone,
+            };
+            assert!(parse(line).is_ok(), "{line}");
         }
     }
 
@@ -112,6 +130,7 @@ mod tests {
             "ci --fast",
             "loom --preemptions",
             "loom --preemptions x",
+            "against HEAD",
         ] {
             assert!(parse(line).is_err(), "{line}");
         }

@@ -31,7 +31,7 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
     let sharing: Vec<Arm> = ARMS.into_iter().filter(can_share).collect();
     let mut results = Vec::new();
     for (cases, arms) in [(single, ARMS.as_slice()), (shared, &sharing)] {
-        let mut team = Team::new("channels", arms, Lifetime::Kept, &settings.only, plan.seed);
+        let mut team = Team::new("channels", arms, Lifetime::Kept, settings, plan.seed);
         results.extend(team.run(&cases, |_| plan.rounds, plan.window));
     }
     for result in &results {

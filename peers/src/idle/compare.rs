@@ -33,10 +33,10 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
     ));
     let selected = ARMS.iter().filter(|arm| {
         debug_assert_eq!(arm.role, Role::Contender, "idle has no base");
-        settings.only.is_empty() || settings.only.iter().any(|name| name == arm.contender)
+        settings.selects(arm.contender)
     });
     let mut peers: Vec<(&str, Result<Peer, String>)> = selected
-        .map(|arm| (arm.label, Peer::start("idle", arm.contender)))
+        .map(|arm| (arm.label, Peer::start(None, "idle", arm.contender)))
         .collect();
     for (_, peer) in &mut peers {
         ask(peer, &request);

@@ -31,7 +31,7 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
         }
     };
     let lifetime = Lifetime::PerMeasurement;
-    let mut team = Team::new("items", &ARMS, lifetime, &settings.only, plan.seed);
+    let mut team = Team::new("items", &ARMS, lifetime, settings, plan.seed);
     report.line("## Items\n");
     plan.describe(report);
     report.line(&format!(

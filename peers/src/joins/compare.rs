@@ -20,7 +20,7 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
         Err(refused) => return refused,
     };
     let plan = Plan::new(settings, ROUNDS, WINDOW);
-    let mut team = Team::new("joins", &ARMS, Lifetime::Kept, &settings.only, plan.seed);
+    let mut team = Team::new("joins", &ARMS, Lifetime::Kept, settings, plan.seed);
     report.line("## Joins\n");
     plan.describe(report);
     let results = team.run(&cases, |_| plan.rounds, plan.window);

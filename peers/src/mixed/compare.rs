@@ -16,7 +16,7 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
     };
     let plan = Plan::new(settings, ROUNDS, WINDOW);
     let lifetime = Lifetime::PerMeasurement;
-    let mut team = Team::new("mixed", &ARMS, lifetime, &settings.only, plan.seed);
+    let mut team = Team::new("mixed", &ARMS, lifetime, settings, plan.seed);
     report.line("## Mixed\n");
     plan.describe(report);
     report.line(

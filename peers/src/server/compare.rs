@@ -16,7 +16,7 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
         Err(refused) => return refused,
     };
     let plan = Plan::new(settings, ROUNDS, WINDOW);
-    let mut team = Team::new("server", &ARMS, Lifetime::Kept, &settings.only, plan.seed);
+    let mut team = Team::new("server", &ARMS, Lifetime::Kept, settings, plan.seed);
     report.line("## Server\n");
     plan.describe(report);
     report.line(

@@ -28,7 +28,7 @@ impl Comparison {
         };
         let plan = Plan::new(settings, self.rounds, WINDOW);
         let lifetime = Lifetime::Kept;
-        let mut team = Team::new(self.problem, self.arms, lifetime, &settings.only, plan.seed);
+        let mut team = Team::new(self.problem, self.arms, lifetime, settings, plan.seed);
         report.line(&format!("## {}\n", self.title));
         plan.describe(report);
         let results = team.run(&names, |_| plan.rounds, plan.window);

@@ -17,7 +17,7 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
     };
     let plan = Plan::new(settings, ROUNDS, Duration::ZERO);
     let lifetime = Lifetime::PerMeasurement;
-    let mut team = Team::new("tasks", &ARMS, lifetime, &settings.only, plan.seed);
+    let mut team = Team::new("tasks", &ARMS, lifetime, settings, plan.seed);
     report.line("## Tasks\n");
     plan.describe(report);
     report.line(

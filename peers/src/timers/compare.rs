@@ -22,7 +22,7 @@ pub(crate) fn compare(settings: &Settings, size: &TimerSize, report: &mut Report
     };
     let plan = Plan::new(settings, ROUNDS, Duration::ZERO);
     let lifetime = Lifetime::PerMeasurement;
-    let mut team = Team::new("timers", &ARMS, lifetime, &settings.only, plan.seed);
+    let mut team = Team::new("timers", &ARMS, lifetime, settings, plan.seed);
     report.line("## Timers\n");
     plan.describe(report);
     report.line(&format!(

@@ -1,5 +1,6 @@
 //! One file per step; each has a `run`.
 
+pub(crate) mod against;
 pub(crate) mod clippy;
 pub(crate) mod compile_time;
 pub(crate) mod docs;

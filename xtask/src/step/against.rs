@@ -1,0 +1,45 @@
+//! This library beside an earlier one: both builds of the comparison programs take turns within one run.
+//!
+//! The earlier revision is unpacked and built below the build output, with its own lock file. What is measured
+//! and how it is paired is the business of `peers --against`.
+
+use std::fs;
+
+use crate::command::Invocation;
+use crate::failure::Failure;
+use crate::workspace::{self, PEERS_MANIFEST};
+
+/// Compares with `revision`; `words` are the comparison and its options, as for `peers`.
+pub(crate) fn run(revision: &str, words: &[String]) -> Result<(), Failure> {
+    let commit = Invocation::new("git rev-parse --verify --short --end-of-options")
+        .arg(format!("{revision}^{{commit}}"))
+        .stdout()?;
+    let folder = workspace::target_subdir("against").join(commit.trim());
+    fs::create_dir_all(&folder)
+        .map_err(|error| Failure::new(format!("cannot make {}: {error}", folder.display())))?;
+    let archive = folder.with_extension("tar");
+    Invocation::new("git archive --format=tar --output")
+        .arg(&archive)
+        .arg(commit.trim())
+        .run()?;
+    Invocation::new("tar -xf")
+        .arg(&archive)
+        .arg("-C")
+        .arg(&folder)
+        .run()?;
+    let built = workspace::target_subdir("against").join("build");
+    Invocation::cargo("build --locked --release --manifest-path")
+        .arg(folder.join(PEERS_MANIFEST))
+        .arg("--target-dir")
+        .arg(&built)
+        .run()?;
+    // The next build of another revision would overwrite it.
+    let program = folder.join("peers-program");
+    fs::copy(built.join("release/peers"), &program)
+        .map_err(|error| Failure::new(format!("cannot copy the other build: {error}")))?;
+    let measure = Invocation::cargo("run --locked --release --manifest-path")
+        .arg(PEERS_MANIFEST)
+        .arg("--");
+    let measure = words.iter().fold(measure, Invocation::arg);
+    measure.arg("--against").arg(program).run()
+}
