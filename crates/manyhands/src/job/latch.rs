@@ -5,10 +5,17 @@
 //! # States
 //! `WAITING` not started · `RUNNING(execution)` started, waiter awake · `ASLEEP(seat)` waiter parked or
 //! about to · `SET` final, the work is done · `RETURNED` final, the taker gave the work back undone.
-//! `ASLEEP` may follow both first ones; a start that comes after it is not recorded.
+//! `ASLEEP` may follow both first ones; a start that comes after it is not recorded. `WAITING` follows `ASLEEP`
+//! when the waiter is to look again although the work is not done.
 //!
 //! # Threads
-//! The runner calls `start` and then `set`, or `give_back`; the waiter calls the rest.
+//! The runner calls `start` and then `set`, or `give_back`; `rouse` is for anyone who knows that the latch is
+//! valid; the waiter calls the rest.
+//!
+//! # Ordering
+//! Falling asleep and the look of `rouse` are SeqCst: a waiter that looks for something to do after it fell
+//! asleep, and who makes something for it before the look, do not miss each other (S1, see
+//! `runtime/closures.rs`).
 //!
 //! Unsafe: the latch may be freed as soon as it is final, so the last step takes a pointer.
 
@@ -80,9 +87,12 @@ impl Latch {
         // If we are first, the waiter's exchange fails and it never parks;
         // if the waiter is first, we read ASLEEP and must wake it.
         let before = word.swap(final_word, Ordering::Release);
-        (before & KIND_MASK == ASLEEP).then(|| {
-            SeatNumber::try_from(before >> KIND_BITS).expect("a sleeper's word holds its seat")
-        })
+        (before & KIND_MASK == ASLEEP).then(|| Self::sleeper(before))
+    }
+
+    /// The seat in the word of one who sleeps.
+    fn sleeper(word: u64) -> SeatNumber {
+        SeatNumber::try_from(word >> KIND_BITS).expect("a sleeper's word holds its seat")
     }
 
     /// Who runs the work, if that is known.
@@ -102,10 +112,10 @@ impl Latch {
         // Relaxed: the exchange decides.
         let mut word = self.0.load(Ordering::Relaxed);
         while word & KIND_MASK != FINAL {
-            // Relaxed on success: nothing is published. Acquire on failure: pairs with `finish`.
+            // SeqCst on success: S1. Acquire on failure: pairs with `finish`.
             match self
                 .0
-                .compare_exchange(word, asleep, Ordering::Relaxed, Ordering::Acquire)
+                .compare_exchange(word, asleep, Ordering::SeqCst, Ordering::Acquire)
             {
                 Ok(_) => return true,
                 Err(now) => word = now,
@@ -113,6 +123,27 @@ impl Latch {
         }
         // Acquire: the first load above was relaxed.
         !self.is_final()
+    }
+
+    /// Waiter, after it fell asleep: whether the latch is not final and nobody has roused it.
+    pub(crate) fn is_asleep(&self) -> bool {
+        // Acquire: as in `is_final`; who rouses publishes nothing here.
+        self.0.load(Ordering::Acquire) & KIND_MASK == ASLEEP
+    }
+
+    /// Has a waiter that sleeps look again. The caller must wake the returned seat.
+    #[must_use]
+    pub(crate) fn rouse(&self) -> Option<SeatNumber> {
+        // SeqCst: S1.
+        let word = self.0.load(Ordering::SeqCst);
+        if word & KIND_MASK != ASLEEP {
+            return None;
+        }
+        // Relaxed, both: carries no data. Where it fails, somebody else wakes the waiter.
+        self.0
+            .compare_exchange(word, WAITING, Ordering::Relaxed, Ordering::Relaxed)
+            .ok()
+            .map(Self::sleeper)
     }
 }
 

@@ -1,53 +1,69 @@
 //! The end of a scope: its count, its latch and the pins on its slot, with the real queue between.
 //!
-//! Threads: an owner, one or two helpers. Operations, as in `runtime/scope.rs`: open, spawn, settle the
-//! body, run what is queued and count it off, wait for the latch, close, wait for the helpers; pin, run
-//! what is queued, perhaps spawn one more, count it off, dismiss, unpin, wake.
-//! Property: every closure is run exactly once before the scope ends, what it wrote is visible then, and
-//! the last access of whoever finished last comes before the end.
+//! Threads: an owner, one or two helpers. Operations, all of them the
+//! runtime's own: those of `Closures` and of the slot. The owner opens, spawns, settles the body, runs what is
+//! queued, and sleeps; then it closes and waits for the helpers. A helper pins, runs what is queued, perhaps
+//! leaves although there is more, and unpins.
+//! Property: every closure is run exactly once before the scope ends, what it wrote is visible then, the last
+//! access of whoever finished last comes before the end, and the owner does not sleep while there is something
+//! that it could run.
 
 use super::{Memory, Work, check};
-use crate::job::{ExecutionId, Latch};
-use crate::queue::TaskQueue;
-use crate::runtime::{OpenCall, OpenSlot};
-use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::job::ExecutionId;
+use crate::runtime::{Closures, OpenCall, OpenSlot, Rest, Spawner};
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Parker, spin_loop};
 use loom::sync::Arc;
 use loom::thread;
 use std::ptr;
 
 #[repr(C)]
-struct Model<const CLOSURES: usize> {
+struct Model<const COUNT: usize> {
     open: OpenCall,
     frame: Memory,
-    queue: TaskQueue<Work>,
-    unfinished: AtomicUsize,
-    latch: Latch,
-    closures: [Work; CLOSURES],
+    closures: Closures<Work>,
+    works: [Work; COUNT],
     /// The first closure spawns the last one, which the body leaves to it.
     spawns_inside: bool,
+    helper: Helper,
+    /// Tells the helper's closure that the last one has been run.
+    has_run: AtomicBool,
+    inside: Parker,
     /// What follows outlives the scope.
     slot: OpenSlot,
     parker: Parker,
 }
 
-const SEAT: u16 = 7;
-const BODY: usize = 1 << 20;
+/// When a helper goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Helper {
+    /// When it finds nothing.
+    Stays,
+    /// After one closure, because a task waits.
+    Leaves,
+    /// When it finds nothing; and the closure that it runs waits for the one that it spawns.
+    Waits,
+}
 
-impl<const CLOSURES: usize> Model<CLOSURES> {
-    fn new() -> Arc<Self> {
-        Self::with_spawns(false)
+const SEAT: u16 = 7;
+/// Closures that are run between two looks.
+const TOGETHER_MAX: usize = 2;
+
+impl<const COUNT: usize> Model<COUNT> {
+    fn new(helper: Helper) -> Arc<Self> {
+        Self::with_spawns(helper, false)
     }
 
-    fn with_spawns(spawns_inside: bool) -> Arc<Self> {
+    fn with_spawns(helper: Helper, spawns_inside: bool) -> Arc<Self> {
         Arc::new(Self {
             open: OpenCall::new(Self::help),
             frame: Memory::new(),
-            queue: TaskQueue::new(),
-            unfinished: AtomicUsize::new(BODY),
-            latch: Latch::new(),
-            closures: Work::some(),
+            closures: Closures::new(),
+            works: Work::some(),
             spawns_inside,
+            helper,
+            has_run: AtomicBool::new(false),
+            inside: Parker::new(),
             slot: OpenSlot::new(),
             parker: Parker::new(),
         })
@@ -58,13 +74,21 @@ impl<const CLOSURES: usize> Model<CLOSURES> {
         // SAFETY: the model keeps the call to its end, and `frame` tells if it should not have.
         unsafe { self.slot.open(&raw const self.open) };
         self.slot.dismiss();
-        let spawned = CLOSURES - usize::from(self.spawns_inside);
-        (0..spawned).for_each(|number| self.spawn(number));
-        self.count_finished(BODY - spawned);
-        self.run_queued();
-        if !self.latch.is_final() && self.latch.fall_asleep(SEAT) {
-            while !self.latch.is_final() {
-                self.parker.park();
+        let spawned = COUNT - usize::from(self.spawns_inside);
+        (0..spawned).for_each(|number| self.spawn(number, Spawner::Owner));
+        self.closures.settle_body();
+        while !self.closures.is_over() {
+            if self.closures.is_any_queued() && self.run_some(TOGETHER_MAX, Spawner::Owner) {
+                continue;
+            }
+            match self.closures.fall_asleep(SEAT) {
+                Rest::No => {}
+                Rest::Brief => spin_loop(),
+                Rest::Long => {
+                    while self.closures.is_asleep() {
+                        self.parker.park();
+                    }
+                }
             }
         }
         self.slot.close();
@@ -73,58 +97,44 @@ impl<const CLOSURES: usize> Model<CLOSURES> {
                 self.parker.park();
             }
         }
-        assert!(self.closures.iter().all(Work::is_done));
+        assert!(self.works.iter().all(Work::is_done));
         self.frame.free();
     }
 
-    fn spawn(&self, number: usize) {
+    fn spawn(&self, number: usize, spawner: Spawner) {
         self.frame.touch();
-        self.closures[number].prepare();
-        // SAFETY: 1. closures live as long as the model; 2. each is spawned once.
-        unsafe { self.queue.push(self.closures[number].as_ptr()) };
+        self.works[number].prepare();
+        // SAFETY: closures live as long as the model, and each is spawned once.
+        let sleeper = unsafe { self.closures.push(self.works[number].as_ptr(), spawner) };
+        self.frame.touch();
         self.slot.invite();
+        sleeper.into_iter().for_each(|seat| self.wake(seat));
     }
 
-    /// Owner: runs closures until none is left.
-    fn run_queued(&self) {
-        while !self.queue.is_empty() {
-            if !self.run_some() {
-                spin_loop();
+    fn run_some(&self, max: usize, runner: Spawner) -> bool {
+        let run = |work| self.run(Work::at(work), runner);
+        self.closures.run_queued(max, run, |seat| self.wake(seat))
+    }
+
+    fn run(&self, work: &Work, runner: Spawner) {
+        work.run();
+        if self.spawns_inside && ptr::eq(work, &raw const self.works[0]) {
+            self.spawn(COUNT - 1, runner);
+            let waits = self.helper == Helper::Waits && runner == Spawner::Other;
+            // Acquire: pairs with the Release below.
+            while waits && !self.has_run.load(Ordering::Acquire) {
+                self.inside.park();
             }
+        } else if self.helper == Helper::Waits {
+            // Release: pairs with the Acquire above.
+            self.has_run.store(true, Ordering::Release);
+            self.inside.unpark();
         }
     }
 
-    /// Runs closures until none can be taken just now; returns whether there was one.
-    fn run_some(&self) -> bool {
-        let mut finished = 0;
-        while let Some(run) = self.queue.take(1) {
-            self.run(Work::at(run.first));
-            finished += 1;
-        }
-        self.count_finished(finished);
-        finished > 0
-    }
-
-    fn run(&self, closure: &Work) {
-        closure.run();
-        if self.spawns_inside && ptr::eq(closure, &raw const self.closures[0]) {
-            // Relaxed: as in `Scope::count_spawned`.
-            self.unfinished.fetch_add(1, Ordering::Relaxed);
-            self.spawn(CLOSURES - 1);
-        }
-    }
-
-    fn count_finished(&self, count: usize) {
-        self.frame.touch();
-        // AcqRel: as in `Scope::count_finished`.
-        if count > 0 && self.unfinished.fetch_sub(count, Ordering::AcqRel) == count {
-            self.frame.touch();
-            // SAFETY: the model keeps the latch to its end.
-            if let Some(seat) = unsafe { Latch::set(&raw const self.latch) } {
-                assert_eq!(seat, SEAT);
-                self.parker.unpark();
-            }
-        }
+    fn wake(&self, seat: u16) {
+        assert_eq!(seat, SEAT);
+        self.parker.unpark();
     }
 
     /// Where the queue is in another's hands the real helper spins; this one leaves, because loom lets two
@@ -132,23 +142,20 @@ impl<const CLOSURES: usize> Model<CLOSURES> {
     unsafe fn help(open: *const OpenCall) {
         // SAFETY: the head is the model's first field.
         let scope = unsafe { &*open.cast::<Self>() };
-        loop {
-            scope.run_some();
+        if scope.helper == Helper::Leaves {
+            scope.run_some(1, Spawner::Other);
+        } else {
+            while scope.run_some(TOGETHER_MAX, Spawner::Other) {}
             scope.slot.dismiss();
-            scope.frame.touch();
-            if scope.queue.is_empty() || !scope.run_some() {
-                return;
-            }
-            scope.slot.invite();
         }
+        scope.frame.touch();
+        let sleeper = scope.closures.leave(&scope.slot);
+        sleeper.into_iter().for_each(|seat| scope.wake(seat));
     }
 }
 
 /// Starts a helper, as in `runtime/worker.rs`.
-fn helper<const CLOSURES: usize>(
-    model: &Arc<Model<CLOSURES>>,
-    seat: u16,
-) -> thread::JoinHandle<()> {
+fn helper<const COUNT: usize>(model: &Arc<Model<COUNT>>, seat: u16) -> thread::JoinHandle<()> {
     let model = Arc::clone(model);
     thread::spawn(move || {
         if let Some(pin) = model.slot.try_pin() {
@@ -163,7 +170,7 @@ fn helper<const CLOSURES: usize>(
 #[test]
 fn a_scope_ends_after_the_last_access_of_its_helper() {
     check(|| {
-        let model = Model::<1>::new();
+        let model = Model::<1>::new(Helper::Stays);
         let helper = helper(&model, 1);
         model.scope();
         helper.join().unwrap();
@@ -173,7 +180,7 @@ fn a_scope_ends_after_the_last_access_of_its_helper() {
 #[test]
 fn every_closure_of_a_scope_is_run_before_its_end() {
     check(|| {
-        let model = Model::<2>::new();
+        let model = Model::<2>::new(Helper::Stays);
         let helper = helper(&model, 1);
         model.scope();
         helper.join().unwrap();
@@ -183,7 +190,27 @@ fn every_closure_of_a_scope_is_run_before_its_end() {
 #[test]
 fn what_a_closure_spawns_is_run_before_the_end_too() {
     check(|| {
-        let model = Model::<2>::with_spawns(true);
+        let model = Model::<2>::with_spawns(Helper::Stays, true);
+        let helper = helper(&model, 1);
+        model.scope();
+        helper.join().unwrap();
+    });
+}
+
+#[test]
+fn the_owner_runs_what_a_helper_leaves_behind() {
+    check(|| {
+        let model = Model::<2>::with_spawns(Helper::Leaves, true);
+        let helper = helper(&model, 1);
+        model.scope();
+        helper.join().unwrap();
+    });
+}
+
+#[test]
+fn the_owner_runs_what_a_closure_spawns_and_waits_for() {
+    check(|| {
+        let model = Model::<2>::with_spawns(Helper::Waits, true);
         let helper = helper(&model, 1);
         model.scope();
         helper.join().unwrap();
@@ -193,7 +220,7 @@ fn what_a_closure_spawns_is_run_before_the_end_too() {
 #[test]
 fn two_helpers_and_the_owner_share_a_scope() {
     check(|| {
-        let model = Model::<1>::new();
+        let model = Model::<1>::new(Helper::Stays);
         let helpers = [1, 2].map(|seat| helper(&model, seat));
         model.scope();
         for helper in helpers {

@@ -5,6 +5,11 @@
 mod open;
 pub(crate) use open::{OpenSlot, Shared as OpenCall};
 
+mod closures;
+pub(crate) use closures::Rest;
+#[cfg(loom)]
+pub(crate) use closures::{Closures, Spawner};
+
 pub(crate) mod hold;
 pub(crate) mod idle;
 pub(crate) mod mark;

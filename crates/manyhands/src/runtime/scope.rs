@@ -4,46 +4,34 @@
 //! own queue, and the owner takes them too when its body is done. So a scope waits for its own closures
 //! only, and what it runs while it waits is its own.
 //!
+//! Not here: how closures are counted, and who wakes an owner that sleeps (`closures.rs`).
+//!
 //! # Who may touch the call
 //! The owner until `scope` returns; helpers while they hold a pin; a closure's performer, which is one of
-//! these. `unfinished` counts the closures spawned and not yet finished; whoever brings it to zero sets the
-//! latch, and only then does the owner go on to close the slot and wait for the pins.
-//!
-//! Counting one by one would cost a fight over the count for each closure. So what the owner spawns while
-//! the body runs is counted by the owner alone and settled when the body ends; until then a large number
-//! stands for it, so that the count cannot reach zero. And who runs closures counts them off together, when
-//! it finds no more.
+//! these. When the last closure has finished the owner goes on to close the slot, and waits for the pins.
 //!
 //! Unsafe: closures borrow for `'scope`, which is erased in the queue.
 
-use crate::job::{
-    Action, ExecutionId, Job, JobKind, Latch, Payload, SeatNumber, block, catch, value_or_resume,
-};
-use crate::queue::TaskQueue;
-use crate::runtime::open::{OpenSlot, Shared as OpenCall};
+use crate::job::{Action, ExecutionId, Job, JobKind, Payload, block, catch, value_or_resume};
+use crate::runtime::closures::{Closures, Spawner};
+use crate::runtime::open::Shared as OpenCall;
 use crate::runtime::seat::Seat;
 use crate::runtime::worker::{self, Found};
 use crate::runtime::{Attention, OpenPlace, current, keep_open, wait};
-use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Backoff, Mutex, into_inner, lock, spin_loop};
+use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
 /// Spawns closures that may borrow everything that outlives the scope. Made by [`scope`].
-#[derive(Debug)]
 #[repr(C)]
 pub struct Scope<'scope> {
     open: OpenCall,
-    queue: TaskQueue<Job>,
-    unfinished: AtomicUsize,
-    /// Closures spawned by the owner while the body runs; afterwards `SETTLED`. Only the owner's thread
-    /// touches it.
-    spawned_by_body: AtomicUsize,
-    latch: Latch,
+    closures: Closures<Job>,
     /// The owner's seat.
-    owner: Option<SeatNumber>,
+    owner: Option<&'static Seat>,
     /// Where helpers find the scope; `None` when the owner has too many calls open already.
-    slot: Option<&'static OpenSlot>,
+    place: Option<OpenPlace>,
     panics: Mutex<Vec<Payload>>,
     /// Invariant: a longer or a shorter `'scope` would both let borrows escape.
     borrows: PhantomData<fn(&'scope ()) -> &'scope ()>,
@@ -103,12 +91,9 @@ fn run_scope<'scope, R>(seat: Option<&'static Seat>, body: impl FnOnce(&Scope<'s
     let place = seat.and_then(OpenPlace::next);
     let scope = Scope {
         open: OpenCall::new(help),
-        queue: TaskQueue::new(),
-        unfinished: AtomicUsize::new(BODY),
-        spawned_by_body: AtomicUsize::new(0),
-        latch: Latch::new(),
-        owner: seat.map(|seat| seat.number),
-        slot: place.map(|place| place.slot),
+        closures: Closures::new(),
+        owner: seat,
+        place,
         panics: Mutex::new(Vec::new()),
         borrows: PhantomData,
     };
@@ -119,9 +104,18 @@ fn run_scope<'scope, R>(seat: Option<&'static Seat>, body: impl FnOnce(&Scope<'s
         })
     };
     if let Some(seat) = seat {
-        seat.counters.contended.add(scope.queue.contentions());
+        seat.counters.contended.add(scope.closures.contentions());
     }
     value_or_resume(value, into_inner(scope.panics))
+}
+
+impl fmt::Debug for Scope<'_> {
+    /// Seats do not show themselves to other threads.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope")
+            .field("closures", &self.closures)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'scope> Scope<'scope> {
@@ -133,17 +127,28 @@ impl<'scope> Scope<'scope> {
     where
         F: FnOnce(&Self) + Send + 'scope,
     {
-        self.count_spawned();
         let spawned = block::allocate(Spawned {
             job: Job::new(const { &JobKind::new(Spawned::<F>::perform) }),
             scope: ptr::from_ref(self).cast(),
             closure,
         });
+        let job = spawned.as_ptr().cast();
         // SAFETY: valid until taken from the queue and performed, which `run_scope` waits for.
-        unsafe { self.queue.push(spawned.as_ptr().cast()) };
-        if let Some(slot) = self.slot {
+        let sleeper = unsafe { self.closures.push(job, self.spawner()) };
+        if let Some(OpenPlace { seat, slot }) = self.place {
             slot.invite();
-            current::with_runtime(|shared| shared.wake_if_nobody_searches());
+            match sleeper {
+                // The owner can do nothing else, so it is the first to come.
+                Some(owner) => Seat::wake(owner),
+                None => seat.runtime().wake_if_nobody_searches(),
+            }
+        }
+    }
+
+    fn spawner(&self) -> Spawner {
+        match (current::seat(), self.owner) {
+            (Some(here), Some(owner)) if ptr::eq(here, owner) => Spawner::Owner,
+            _ => Spawner::Other,
         }
     }
 
@@ -159,12 +164,12 @@ impl<'scope> Scope<'scope> {
             place.seat.runtime().arm_monitor();
         }
         let value = catch(|| body(self));
-        self.settle_body();
+        self.closures.settle_body();
         self.run_queued(seat);
         match place {
             Some(OpenPlace { seat, slot }) => {
-                wait::for_scope(seat, &self.latch, slot, &|| {
-                    !self.queue.is_empty() && {
+                wait::for_scope(seat, &self.closures, slot, &|| {
+                    self.closures.is_any_queued() && {
                         // What runs on top of the wait is not what it waits for.
                         seat.set_awaiting(ExecutionId::UNKNOWN);
                         self.run_queued(Some(seat))
@@ -174,7 +179,7 @@ impl<'scope> Scope<'scope> {
             None => {
                 // Nobody else runs the closures; somebody may be in the middle of spawning one.
                 let mut backoff = Backoff::default();
-                while !self.latch.is_final() {
+                while !self.closures.is_over() {
                     if self.run_queued(seat) {
                         backoff.reset();
                     }
@@ -183,7 +188,7 @@ impl<'scope> Scope<'scope> {
             }
         }
         assert!(
-            self.latch.is_final(),
+            self.closures.is_over(),
             "a scope ends with every closure finished"
         );
         value
@@ -192,54 +197,22 @@ impl<'scope> Scope<'scope> {
     /// Runs queued closures until none can be taken just now, or many have been run; returns whether there
     /// was one.
     fn run_queued(&self, seat: Option<&'static Seat>) -> bool {
-        let mut finished = 0;
-        while finished < RUN_TOGETHER_MAX
-            && let Some(run) = self.queue.take(1)
+        let run = |job| match seat {
+            Some(seat) => worker::perform(seat, Found::Job(job)),
+            // SAFETY: 1. and 2.: taken from the queue just now.
+            None => unsafe {
+                Job::perform(job, Action::Run(ExecutionId::UNKNOWN));
+            },
+        };
+        self.closures.run_queued(RUN_TOGETHER_MAX, run, Seat::wake)
+    }
+
+    /// A helper leaves.
+    fn leave(&self) {
+        if let Some(OpenPlace { slot, .. }) = self.place
+            && let Some(owner) = self.closures.leave(slot)
         {
-            finished += 1;
-            match seat {
-                Some(seat) => worker::perform(seat, Found::Job(run.first)),
-                // SAFETY: 1. and 2.: taken from the queue just now.
-                None => unsafe {
-                    Job::perform(run.first, Action::Run(ExecutionId::UNKNOWN));
-                },
-            }
-        }
-        self.count_finished(finished);
-        finished > 0
-    }
-
-    fn count_spawned(&self) {
-        let here = current::seat().map(|seat| seat.number);
-        if here.is_some() && here == self.owner {
-            // Relaxed, both: only the owner's thread touches this count.
-            let spawned = self.spawned_by_body.load(Ordering::Relaxed);
-            if spawned != SETTLED {
-                self.spawned_by_body.store(spawned + 1, Ordering::Relaxed);
-                return;
-            }
-        }
-        // Relaxed: the spawner is itself counted, so the count cannot reach zero before.
-        self.unfinished.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Owner, when the body has ended: from now on the count is of closures alone.
-    fn settle_body(&self) {
-        // Relaxed, both: only the owner's thread touches this count.
-        let spawned = self.spawned_by_body.load(Ordering::Relaxed);
-        self.spawned_by_body.store(SETTLED, Ordering::Relaxed);
-        self.count_finished(BODY - spawned);
-    }
-
-    /// So many of the counted have finished.
-    fn count_finished(&self, count: usize) {
-        let latch = &raw const self.latch;
-        // AcqRel: each finisher's writes reach the last one, which passes them on through the latch.
-        if count > 0 && self.unfinished.fetch_sub(count, Ordering::AcqRel) == count {
-            // SAFETY: the last one to count off is the owner, or holds a pin that keeps the scope in place.
-            if let Some(sleeper) = unsafe { Latch::set(latch) } {
-                Seat::wake(sleeper);
-            }
+            Seat::wake(owner);
         }
     }
 }
@@ -261,24 +234,17 @@ unsafe fn help(open: *const OpenCall) {
             lingered + 1
         };
         if attention.as_mut().is_some_and(Attention::is_wanted) {
-            return;
+            return scope.leave();
         }
         // The spawner may be about to spawn more: let it, undisturbed by looks at its queue.
         (0..SPINS_BETWEEN_LOOKS).for_each(|_| spin_loop());
     }
-    if let Some(slot) = scope.slot {
+    if let Some(OpenPlace { slot, .. }) = scope.place {
         slot.dismiss();
-        if !scope.queue.is_empty() {
-            // Pushed since, or half pushed, or just being taken: somebody is to look again.
-            slot.invite();
-        }
     }
+    scope.leave();
 }
 
-/// Stands for the body and what it spawns until it has ended: more than can be spawned.
-const BODY: usize = 1 << (usize::BITS - 1);
-/// The body has ended.
-const SETTLED: usize = usize::MAX;
 /// Closures that are run between two looks at what else there is: the price of looking is spread over them.
 const RUN_TOGETHER_MAX: usize = 64;
 /// Looks at the empty queue before a helper leaves.

@@ -12,11 +12,14 @@
 //! Unsafe: a job taken by mistake is given back by pointer.
 
 use crate::job::{Action, ExecutionId, Job, Latch};
+use crate::runtime::Rest;
+use crate::runtime::closures::Closures;
 use crate::runtime::open::OpenSlot;
 use crate::runtime::seat::{Occupant, Seat};
 use crate::runtime::waking;
 use crate::runtime::worker::{self, Found};
 use crate::sync::{clock, spin_loop};
+use std::time::Duration;
 
 /// Waits on `seat` until `latch` is final, helping with what it waits for.
 #[cold]
@@ -35,16 +38,26 @@ pub(crate) fn for_work(
     runner: &dyn Fn() -> ExecutionId,
     fall_asleep: &dyn Fn() -> bool,
 ) {
-    wait(seat, is_over, &|| help(seat, runner()), fall_asleep);
+    let wait = Wait {
+        is_over,
+        help: &|| help(seat, runner()),
+        fall_asleep: &|| long_if(fall_asleep()),
+        is_asleep: &|| !is_over(),
+    };
+    wait.on(seat);
 }
 
 /// Waits on `seat` until `latch` is final, running nothing: for a thread that is unwinding, where a job
 /// would find itself on a panicking thread.
 #[cold]
 pub(crate) fn for_latch_idly(seat: &'static Seat, latch: &Latch) {
-    wait(seat, &|| latch.is_final(), &|| false, &|| {
-        latch.fall_asleep(seat.number)
-    });
+    let wait = Wait {
+        is_over: &|| latch.is_final(),
+        help: &|| false,
+        fall_asleep: &|| long_if(latch.fall_asleep(seat.number)),
+        is_asleep: &|| !latch.is_final(),
+    };
+    wait.on(seat);
 }
 
 /// Waits on `seat` until nobody helps at the closed `slot` any more, helping the helpers.
@@ -52,82 +65,103 @@ pub(crate) fn for_helpers(seat: &'static Seat, slot: &OpenSlot) {
     if slot.is_drained() {
         return;
     }
-    wait(
-        seat,
-        &|| slot.is_drained(),
-        &|| slot.helpers().any(|helper| help(seat, helper)),
-        &|| slot.fall_asleep(),
-    );
+    let wait = Wait {
+        is_over: &|| slot.is_drained(),
+        help: &|| slot.helpers().any(|helper| help(seat, helper)),
+        fall_asleep: &|| long_if(slot.fall_asleep()),
+        is_asleep: &|| !slot.is_drained(),
+    };
+    wait.on(seat);
 }
 
-/// Waits on `seat` until `latch` is set, running its own closures with `run_own`, which says whether there
-/// were any, and helping the helpers of `slot`.
+/// Waits on `seat` until all `closures` of its scope have finished, running them with `run_own`, which says
+/// whether there were any, and helping the helpers of `slot`.
 pub(crate) fn for_scope(
     seat: &'static Seat,
-    latch: &Latch,
+    closures: &Closures<Job>,
     slot: &OpenSlot,
     run_own: &dyn Fn() -> bool,
 ) {
-    wait(
-        seat,
-        &|| latch.is_final(),
-        &|| run_own() || slot.helpers().any(|helper| help(seat, helper)),
-        &|| latch.fall_asleep(seat.number),
-    );
+    let wait = Wait {
+        is_over: &|| closures.is_over(),
+        help: &|| run_own() || slot.helpers().any(|helper| help(seat, helper)),
+        fall_asleep: &|| closures.fall_asleep(seat.number),
+        is_asleep: &|| closures.is_asleep(),
+    };
+    wait.on(seat);
 }
 
-/// Waits until `is_over`, calling `help` in between; `fall_asleep` says whether to park.
-fn wait(
-    seat: &'static Seat,
-    is_over: &dyn Fn() -> bool,
-    help: &dyn Fn() -> bool,
-    fall_asleep: &dyn Fn() -> bool,
-) {
-    let mut spins = 0_u32;
-    let mut until = 0;
-    while !is_over() {
-        if spins < SPINS_BEFORE_HELPING {
-            spins += 1;
-            spin_loop();
-            continue;
-        }
-        if help() {
-            until = 0;
-            continue;
-        }
-        let now = clock::ticks();
-        if until == 0 {
-            until = now + clock::ticks_in(SPIN_NANOS);
-        }
-        if now < until {
-            (0..16).for_each(|_| spin_loop());
-        } else {
-            sleep(seat, is_over, fall_asleep);
-        }
-    }
-    seat.set_awaiting(ExecutionId::UNKNOWN);
+fn long_if(is_asleep: bool) -> Rest {
+    if is_asleep { Rest::Long } else { Rest::No }
 }
 
-/// Parks until `is_over`; while it sleeps another worker may run in its place.
-fn sleep(seat: &'static Seat, is_over: &dyn Fn() -> bool, fall_asleep: &dyn Fn() -> bool) {
-    refuse_simulated(seat);
-    expose_private(seat);
-    if !fall_asleep() {
-        return;
-    }
-    let shared = seat.runtime_or_none();
-    away(seat, || {
-        while !is_over() {
-            seat.counters.parked.bump();
-            seat.park_until_timer(None);
-            if seat.fire_timers()
-                && let Some(shared) = shared
-            {
-                // What was woken may be in this seat's queue, to which its occupant does not come now.
-                shared.wake_if_nobody_searches();
+/// A wait, by what it takes.
+struct Wait<'a> {
+    /// Whether what is waited for has happened.
+    is_over: &'a dyn Fn() -> bool,
+    /// Runs something that belongs to it; whether there was anything.
+    help: &'a dyn Fn() -> bool,
+    /// Tells those who are waited for that the thread is about to sleep.
+    fall_asleep: &'a dyn Fn() -> Rest,
+    /// Whether it is still to sleep: who is waited for wakes it when this has become false.
+    is_asleep: &'a dyn Fn() -> bool,
+}
+
+impl Wait<'_> {
+    fn on(&self, seat: &'static Seat) {
+        let mut spins = 0_u32;
+        let mut until = 0;
+        while !(self.is_over)() {
+            if spins < SPINS_BEFORE_HELPING {
+                spins += 1;
+                spin_loop();
+                continue;
+            }
+            if (self.help)() {
+                until = 0;
+                continue;
+            }
+            let now = clock::ticks();
+            if until == 0 {
+                until = now + clock::ticks_in(SPIN_NANOS);
+            }
+            if now < until {
+                (0..16).for_each(|_| spin_loop());
+            } else {
+                self.sleep(seat);
+                // Who was roused and finds nothing is about to be roused again.
+                until = 0;
             }
         }
-    });
+        seat.set_awaiting(ExecutionId::UNKNOWN);
+    }
+
+    /// Parks until there is a reason to look again; while it sleeps another worker may run in its place.
+    fn sleep(&self, seat: &'static Seat) {
+        refuse_simulated(seat);
+        expose_private(seat);
+        let limit = match (self.fall_asleep)() {
+            Rest::No => return,
+            Rest::Brief => Some(BRIEF),
+            Rest::Long => None,
+        };
+        let shared = seat.runtime_or_none();
+        away(seat, || {
+            while (self.is_asleep)() {
+                seat.counters.parked.bump();
+                seat.park_until_timer(limit);
+                if seat.fire_timers()
+                    && let Some(shared) = shared
+                {
+                    // What was woken may be in this seat's queue, to which its occupant does not come now.
+                    shared.wake_if_nobody_searches();
+                }
+                if limit.is_some() {
+                    break;
+                }
+            }
+        });
+    }
 }
 
 /// Calls `sleep`, which blocks `seat`'s thread in something that is not the runtime's; another worker may
@@ -274,5 +308,7 @@ fn return_unperformed(found: Found) {
 const SPINS_BEFORE_HELPING: u32 = 64;
 /// How long a waiter that finds nothing to help with stays awake.
 const SPIN_NANOS: u64 = 25_000;
+/// The sleep of who waits for another thread's next step, which is due unless that has lost its processor.
+const BRIEF: Duration = Duration::from_micros(200);
 /// How many waiting runners are followed.
 const CHAIN_MAX: u32 = 8;

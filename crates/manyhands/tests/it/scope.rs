@@ -1,11 +1,12 @@
 //! Scopes: borrowing spawns, nesting, panics.
 
 use crate::support::{
-    Ledger, blow, busy_micros, message_of, on_each_runtime, on_runtime, panics_of,
+    Ledger, blow, busy_micros, message_of, on, on_each_runtime, on_runtime, panics_of, receive,
+    wait_until,
 };
-use manyhands::{Scope, join, parallel, scope, task};
-use std::sync::Mutex;
+use manyhands::{Runtime, Scope, join, parallel, scope, task};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
 #[test]
@@ -248,8 +249,8 @@ fn what_closures_own_is_dropped_once() {
 
 #[test]
 fn closures_start_in_the_order_of_their_spawning_where_there_is_one_thread() {
-    let builder = manyhands::Runtime::builder().workers(1).max_threads(1);
-    crate::support::on(builder.build().unwrap(), |runtime| {
+    let builder = Runtime::builder().workers(1).max_threads(1);
+    on(builder.build().unwrap(), |runtime| {
         let order = Mutex::new(Vec::new());
         runtime.install(|| {
             scope(|s| {
@@ -292,9 +293,9 @@ fn scopes_in_tasks_and_tasks_in_scopes() {
 #[test]
 fn a_scope_waits_for_its_own_closures_only() {
     on_runtime(2, |runtime| {
-        let (release, released) = std::sync::mpsc::channel();
+        let (release, released) = mpsc::channel();
         let handle = runtime.install(|| {
-            let handle = task::run(move || crate::support::receive(&released));
+            let handle = task::run(move || receive(&released));
             let mut done = false;
             scope(|s| s.spawn(|_| done = true));
             assert!(done);
@@ -302,5 +303,80 @@ fn a_scope_waits_for_its_own_closures_only() {
         });
         release.send(()).unwrap();
         handle.join().unwrap();
+    });
+}
+
+/// Runs `closure` in a scope, on the only worker that is left: the owner sleeps by then, the other worker is
+/// away, and no thread may be added.
+fn while_the_owner_sleeps(
+    closure: impl for<'scope> FnOnce(&Scope<'scope>, &Runtime) + Send + 'static,
+) {
+    let builder = Runtime::builder().workers(2).max_threads(2);
+    on(builder.on_stall(|_| ()).build().unwrap(), |runtime| {
+        let (come_back, released) = mpsc::channel::<()>();
+        let (left, away) = mpsc::channel();
+        let _entered = runtime.enter();
+        task::run_detached(move || {
+            left.send(()).unwrap();
+            task::blocking(|| receive(&released));
+        });
+        receive(&away);
+        let (began, begun) = mpsc::channel();
+        scope(|s| {
+            s.spawn(move |s| {
+                began.send(()).unwrap();
+                wait_until("the owner sleeps", || runtime.metrics().blocked == 2);
+                closure(s, runtime);
+            });
+            receive(&begun);
+        });
+        come_back.send(()).unwrap();
+    });
+}
+
+#[test]
+fn an_owner_that_sleeps_runs_what_a_helper_leaves_behind() {
+    fn chain<'scope>(s: &Scope<'scope>, left: usize, ran: Arc<AtomicUsize>, end: mpsc::Sender<()>) {
+        ran.fetch_add(1, Ordering::SeqCst);
+        if left > 1 {
+            s.spawn(move |s| chain(s, left - 1, ran, end));
+        } else {
+            end.send(()).unwrap();
+        }
+    }
+    let ran = Arc::new(AtomicUsize::new(0));
+    while_the_owner_sleeps({
+        let ran = Arc::clone(&ran);
+        move |s, _| {
+            let (end, ended) = mpsc::channel();
+            // The helper leaves for this task, which waits for the rest of the chain.
+            task::run_detached(move || receive(&ended));
+            chain(s, 500, ran, end);
+        }
+    });
+    assert_eq!(ran.load(Ordering::SeqCst), 500);
+}
+
+#[test]
+fn an_owner_that_sleeps_runs_what_is_spawned_by_a_closure_that_then_waits_for_it() {
+    while_the_owner_sleeps(|s, _| {
+        let (end, ended) = mpsc::channel();
+        s.spawn(move |_| end.send(()).unwrap());
+        receive(&ended);
+    });
+}
+
+#[test]
+fn an_owner_that_sleeps_runs_what_is_spawned_where_another_runtime_is_current() {
+    while_the_owner_sleeps(|s, _| {
+        let other = Runtime::builder().workers(1).build().unwrap();
+        let (end, ended) = mpsc::channel();
+        thread::scope(|threads| {
+            threads.spawn(|| {
+                let _entered = other.enter();
+                s.spawn(move |_| end.send(()).unwrap());
+            });
+        });
+        receive(&ended);
     });
 }
