@@ -13,7 +13,7 @@ use crate::runtime::idle::Activity;
 use crate::runtime::seat::{Occupant, Seat};
 use crate::runtime::surroundings::Surrounded;
 use crate::runtime::waking::{self, Ring};
-use crate::runtime::{Priority, Runtime, Shared};
+use crate::runtime::{Priority, Runtime, Shared, worker};
 use crate::sync::thread_state;
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
@@ -270,7 +270,14 @@ impl Stay {
 }
 
 impl Drop for Stay {
+    /// Whoever sits down here next is another thread, so nothing may be left that only this one may poll. Waiting
+    /// tasks of that kind are gone before a worker ends (`Shared::is_over`, `SpareTime`); what a hook, a waker or a
+    /// destructor has spawned since is dropped here, while the thread still is the worker, until nothing is left.
     fn drop(&mut self) {
+        if self.seat.is_worker() {
+            worker::discard_local(self.seat.runtime(), self.seat);
+            self.seat.hosts_tasks.set(false);
+        }
         remove(self.id);
         if self.seat.is_worker() {
             WORKER.set(self.before);

@@ -133,6 +133,7 @@ impl Drop for Simulator {
             self.shared.discard_queued();
         }
         self.shared.close();
+        // Drops what is bound to this thread and has never been polled: that is in no home.
         self.stay = None;
     }
 }

@@ -34,6 +34,7 @@ mod async_concurrency;
 mod async_loop;
 mod async_stream;
 mod blocking;
+mod bound;
 mod budget;
 mod cancellation;
 mod channel;
