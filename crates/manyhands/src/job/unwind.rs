@@ -5,6 +5,7 @@ use crate::tracing;
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
 
@@ -19,14 +20,26 @@ pub(crate) fn catch<R>(work: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(work))
 }
 
-/// Runs what may panic where nobody is interested.
+/// Runs what may panic where nobody is interested. Does not unwind, whatever the payload does.
 pub(crate) fn contain(work: impl FnOnce()) {
     if let Err(payload) = catch(work) {
         let payload = PanicPayload::new(payload);
         tracing::panic_ignored(payload.message(), None);
-        // The payload may itself panic when dropped.
-        let _ = catch(|| drop(payload));
+        dispose(payload.into_inner());
     }
+}
+
+/// Drops the payload of a panic that nobody takes. Does not unwind: a payload may panic when it is dropped, with
+/// another one that does; the last of a long series is leaked.
+#[cold]
+pub(crate) fn dispose(mut payload: Payload) {
+    for _ in 0..PAYLOADS_MAX {
+        match catch(|| drop(payload)) {
+            Ok(()) => return,
+            Err(next) => payload = next,
+        }
+    }
+    let _ = std::mem::ManuallyDrop::new(payload);
 }
 
 /// Wakes. A waker is its owner's code: a panic of it is not the business of whoever tells him something, and
@@ -120,15 +133,19 @@ impl fmt::Debug for AggregatePanic {
 
 impl Error for AggregatePanic {}
 
-/// Aborts the process when dropped by unwinding. Forget it with [`disarm`](Self::disarm) when all is well.
+/// So many payloads, each from the drop of the one before, are dropped.
+const PAYLOADS_MAX: usize = 8;
+
+/// Aborts the process when dropped by unwinding, with a sentence that says why. Forget it with
+/// [`disarm`](Self::disarm) when all is well.
 #[derive(Debug)]
 #[must_use]
-pub(crate) struct AbortOnUnwind(());
+pub(crate) struct AbortOnUnwind(&'static str);
 
 impl AbortOnUnwind {
     /// Arms the guard.
-    pub(crate) fn new() -> Self {
-        Self(())
+    pub(crate) fn new(why: &'static str) -> Self {
+        Self(why)
     }
 
     /// Ends the guarded section.
@@ -140,6 +157,14 @@ impl AbortOnUnwind {
 
 impl Drop for AbortOnUnwind {
     fn drop(&mut self) {
-        std::process::abort();
+        abort(self.0);
     }
+}
+
+/// Ends the process because going on would break what others rely on. Never panics: where the sentence cannot be
+/// printed it is left out.
+#[cold]
+pub(crate) fn abort(why: &str) -> ! {
+    let _ = writeln!(std::io::stderr(), "manyhands: {why}; the process ends");
+    std::process::abort();
 }

@@ -1,6 +1,6 @@
 //! How a runtime is configured.
 
-use crate::job::{catch, contain};
+use crate::job::{catch, contain, dispose};
 use crate::runtime::surroundings::Surroundings;
 use crate::runtime::{Runtime, Shared, Stall, topology};
 use crate::tracing;
@@ -240,7 +240,7 @@ impl Settings {
         let own = self
             .thread_name
             .as_ref()
-            .and_then(|name| catch(|| name.0(index)).ok());
+            .and_then(|name| catch(|| name.0(index)).map_err(dispose).ok());
         // A name with a null byte cannot be given to a thread.
         let can_be_given = |name: &String| !name.contains('\0');
         own.filter(can_be_given)

@@ -12,7 +12,7 @@
 //!
 //! Unsafe: the job lives on the owner's stack and is reached by pointer.
 
-use crate::job::{Action, Job, JobKind, Latch, Payload, catch};
+use crate::job::{Action, Job, JobKind, Latch, Payload, catch, contain};
 use crate::queue::Popped;
 use crate::runtime::seat::Seat;
 use crate::runtime::site::Site;
@@ -391,12 +391,15 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
         debug_assert!(thread::panicking(), "only unwinding drops the guard");
         if seat.deque.pop(index, self.as_job()) == Popped::Stolen {
             wait::for_latch_idly(seat, &self.latch);
-            if self.take_result().is_some() {
-                return;
+            if let Some(result) = self.take_result() {
+                // A second panic would abort; the first one is what the caller must hear of.
+                return contain(|| drop(result));
             }
         }
         // SAFETY: 1. and 2.: popped, or given back untouched.
-        drop(unsafe { self.take_closure() });
+        let closure = unsafe { self.take_closure() };
+        // As above.
+        contain(|| drop(closure));
     }
 }
 

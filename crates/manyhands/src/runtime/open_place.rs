@@ -37,7 +37,8 @@ pub(crate) unsafe fn keep_open<R>(
     call: *const OpenCall,
     work: impl FnOnce() -> R,
 ) -> R {
-    let frame = AbortOnUnwind::new();
+    let frame =
+        AbortOnUnwind::new("a call that others help with has panicked outside of its bodies");
     if let Some(OpenPlace { seat, slot }) = place {
         seat.open_depth.set(seat.open_depth.get() + 1);
         // SAFETY: valid until the slot is closed and drained below.

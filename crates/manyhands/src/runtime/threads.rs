@@ -10,6 +10,7 @@
 //!
 //! Not here: when a thread is needed (`idle.rs`, `wait.rs`, `monitor.rs`).
 
+use crate::job::AbortOnUnwind;
 use crate::runtime::builder::Settings;
 use crate::runtime::changes::ThreadChangeReason;
 use crate::runtime::seat::Seat;
@@ -79,8 +80,15 @@ impl Shared {
     }
 }
 
-/// The life of the thread of worker `index`.
+/// The life of the thread of worker `index`. What it runs of the user's is contained, each where it is called; a
+/// worker that unwound all the same would count as awake for ever, and leave what it holds to nobody.
 fn live(shared: &Arc<Shared>, seat: &'static Seat, index: usize) {
+    let frame = AbortOnUnwind::new("a worker has panicked outside of what it runs");
+    live_on(shared, seat, index);
+    frame.disarm();
+}
+
+fn live_on(shared: &Arc<Shared>, seat: &'static Seat, index: usize) {
     if work(shared, seat, index) == End::NotNeeded {
         let wheel = if seat.timers.has_any() {
             Wheel::InUse

@@ -108,7 +108,7 @@ impl Group<'_, '_> {
     pub(super) fn run<R>(&self, body: impl FnOnce() -> R) -> R {
         let value = catch(body);
         // Futures may borrow what is below this frame: it must not be left before they are gone.
-        let frame = AbortOnUnwind::new();
+        let frame = AbortOnUnwind::new("a group has panicked while its futures borrow");
         if value.is_err() {
             self.cancel();
         }

@@ -4,8 +4,9 @@
 //!
 //! Unsafe: cells are reached by pointer.
 
-use crate::job::{Action, ExecutionId, Job, JobKind, PanicPayload, catch, contain};
+use crate::job::{Action, ExecutionId, Job, JobKind, PanicPayload, catch, contain, discard};
 use crate::task::cell::{self, Cell, Failure, Header, Kind, Name, Sort, Step, Work};
+use crate::task::joiner::Sleeper;
 use crate::task::state::{AfterRelease, Claimed};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -74,9 +75,10 @@ pub(super) unsafe fn run_in_place(cell: NonNull<Header>) -> bool {
         // SAFETY: claimed just now.
         unsafe { (header.kind().run)(cell, step_for(claimed)) };
     }
-    // The handle waits here, so nobody sleeps.
-    let sleeper = header.joiner.finish();
-    debug_assert!(sleeper.is_none(), "only the handle's holder waits");
+    // The handle waits here, so nobody sleeps; but it may have been polled before, and have left a waker.
+    if let Some(Sleeper::Waker(waker)) = header.joiner.finish() {
+        discard(Some(waker));
+    }
     true
 }
 

@@ -18,7 +18,7 @@
 //! Unsafe: wakers are kept as raw pointers.
 
 use super::waker;
-use crate::job::{ExecutionId, SeatNumber};
+use crate::job::{ExecutionId, SeatNumber, discard};
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use std::ptr;
 use std::task::Waker;
@@ -111,7 +111,7 @@ impl Joiner {
         let is_registered = self.replace(registered);
         if !is_registered {
             // SAFETY: made above, and in no word.
-            drop(unsafe { into_waker(registered) });
+            discard(unsafe { into_waker(registered) });
         }
         is_registered
     }
@@ -138,7 +138,7 @@ impl Joiner {
             match exchanged {
                 Ok(_) => {
                     // SAFETY: whatever the word held, the exchange has taken it out.
-                    drop(unsafe { into_waker(before) });
+                    discard(unsafe { into_waker(before) });
                     return true;
                 }
                 Err(now) => before = now,

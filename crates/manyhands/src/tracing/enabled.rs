@@ -3,6 +3,7 @@
 //! Not here: when there is something to tell.
 
 use std::fmt::{Debug, Display};
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::time::Duration;
 use tracing::field::display;
@@ -57,16 +58,20 @@ pub(crate) fn task_span<'name>(
     spawned_at: &Location<'_>,
 ) -> TaskSpan {
     // Asked first, so that a task costs this and no more where nobody wants its span.
-    if !tracing::span_enabled!(target: "manyhands::task", tracing::Level::TRACE) {
+    if tracing::level_filters::LevelFilter::current() < tracing::Level::TRACE {
         return TaskSpan(None);
     }
     let enter = || {
-        tracing::trace_span!(
+        // Before the name is asked for.
+        if !tracing::span_enabled!(target: "manyhands::task", tracing::Level::TRACE) {
+            return None;
+        }
+        let span = tracing::trace_span!(
             target: "manyhands::task", "task", id = format_args!("{id:x}"), name = name(), %spawned_at
-        )
-        .entered()
+        );
+        Some(span.entered())
     };
-    TaskSpan(guarded(enter))
+    TaskSpan(guarded(enter).flatten())
 }
 
 impl Drop for TaskSpan {
@@ -79,5 +84,13 @@ impl Drop for TaskSpan {
 
 /// Calls the subscriber, which must not unwind into the pool. `None` if it panicked.
 fn guarded<T>(tell: impl FnOnce() -> T) -> Option<T> {
-    catch_unwind(AssertUnwindSafe(tell)).ok()
+    match catch_unwind(AssertUnwindSafe(tell)) {
+        Ok(told) => Some(told),
+        Err(payload) => {
+            // What panics when it is dropped has thrown something else, which is leaked.
+            let dropped = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+            let _ = dropped.map_err(ManuallyDrop::new);
+            None
+        }
+    }
 }

@@ -76,7 +76,7 @@ impl Drop for Bound {
         self.book.dropped.fetch_add(1, Ordering::SeqCst);
         // Not where it was refused itself.
         if self.heirs > 0 && !thread::panicking() {
-            drop(task::spawn_local(Bound::new(&self.book, self.heirs - 1)));
+            drop(task::spawn_local(Self::new(&self.book, self.heirs - 1)));
         }
     }
 }

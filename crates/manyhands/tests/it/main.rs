@@ -71,6 +71,7 @@ mod source;
 mod storm;
 mod support;
 mod surface;
+mod survival;
 mod task;
 mod time;
 mod waits;

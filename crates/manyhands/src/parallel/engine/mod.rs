@@ -204,7 +204,7 @@ impl<T, C: Consumer<T>> Drop for Runner<'_, T, C> {
         };
         if thread::panicking() {
             // A second panic would abort; the first one is what the caller must hear of.
-            let _ = crate::job::catch(|| self.consumer.finish(state));
+            crate::job::contain(|| self.consumer.finish(state));
         } else {
             self.consumer.finish(state);
         }

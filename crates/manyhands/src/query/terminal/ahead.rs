@@ -14,7 +14,7 @@
 //! under a lock.
 
 use crate::channel::{self, Receiver, Sender};
-use crate::job::{Payload, catch};
+use crate::job::{Payload, catch, contain};
 use crate::parallel::consumer::{Uncancellable, Watch};
 use crate::query::Query;
 use crate::query::order::Order;
@@ -206,7 +206,7 @@ impl<'a, P: Pipeline, E: Control> Exchange<'a, P, E> {
         }
         let made = catch(|| self.make(steps));
         // An error says that the iterator is gone, and nobody wants it.
-        let _ = sender.send(made);
+        contain(|| drop(sender.send(made)));
     }
 }
 
