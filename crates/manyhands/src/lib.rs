@@ -102,6 +102,7 @@ pub mod simulation;
 #[cfg(loom)]
 pub(crate) mod parallel {
     pub(crate) mod engine {
+        pub(crate) mod sharing;
         pub(crate) mod stripes;
     }
 }

@@ -19,7 +19,8 @@ pub(crate) use latch::{Latch, SeatNumber};
 pub use payload::PanicPayload;
 pub use unwind::AggregatePanic;
 pub(crate) use unwind::{
-    AbortOnUnwind, Payload, catch, contain, discard, dispose, resume_all, value_or_resume, wake,
+    AbortOnUnwind, Payload, abort, catch, contain, discard, dispose, resume_all, value_or_resume,
+    wake,
 };
 
 use crate::queue::Linked;

@@ -5,11 +5,13 @@
 //!
 //! # States
 //! `OPEN` helpers may come · `WORK` and it is worth it · `ASLEEP` the owner parks until the pins are gone
-//! · the low bits count the pins. `OPEN` is set only by `open` and cleared only by `close`, both the
-//! owner's. After `close` the count only falls.
+//! or it is called back · `RECALLED` a helper has something for the owner · the low bits count the pins.
+//! `OPEN` is set only by `open` and `reopen` and cleared only by `close`, all the owner's. After `close` the
+//! count only falls.
 //!
 //! # Threads
-//! The owner calls `open`, `close`, `is_drained`, `fall_asleep`. Any thread calls the rest.
+//! The owner calls `open`, `close`, `reopen`, `is_drained`, `is_released`, `fall_asleep`; helpers that hold a
+//! pin call `recall`. Any thread calls the rest.
 //!
 //! Unsafe: the opened call is reached by pointer; the pin is what keeps it valid.
 
@@ -102,10 +104,12 @@ impl OpenSlot {
         }
     }
 
-    /// No more work here: helpers need not come. Called by anyone who found the call exhausted.
+    /// No more work here: helpers need not come. Called by anyone who found the call exhausted, who looks
+    /// once more after it if work may come back.
     pub(crate) fn dismiss(&self) {
-        // Relaxed: a hint.
-        self.state.fetch_and(!WORK, Ordering::Relaxed);
+        // Acquire: pairs with the Release in `recall`. One word, so either the recall comes later and stands,
+        // or what was left before it is visible to the caller's next look.
+        self.state.fetch_and(!WORK, Ordering::Acquire);
     }
 
     /// There is work again.
@@ -114,6 +118,23 @@ impl OpenSlot {
         if self.state.load(Ordering::Relaxed) & WORK == 0 {
             self.state.fetch_or(WORK, Ordering::Relaxed);
         }
+    }
+
+    /// Helper: there is work again, also for the owner. Returns true when the owner sleeps and must be woken.
+    pub(crate) fn recall(&self) -> bool {
+        // Release: publishes where the work is; pairs with the Acquire in `dismiss` and `is_released`.
+        let before = self.state.fetch_or(WORK | RECALLED, Ordering::Release);
+        before & (ASLEEP | RECALLED) == ASLEEP
+    }
+
+    /// Owner, of a call that it has closed: lets helpers in again. Whoever calls it back from now on does so
+    /// anew.
+    pub(crate) fn reopen(&self) {
+        // Acquire: what those had for it who called it back until now is visible.
+        self.state
+            .fetch_and(!(ASLEEP | RECALLED), Ordering::Acquire);
+        // Release: as in `open`, for what the owner has changed since.
+        self.state.fetch_or(OPEN | WORK, Ordering::Release);
     }
 
     /// Owner: lets no more helpers in. Those inside go on.
@@ -128,10 +149,17 @@ impl OpenSlot {
         self.state.load(Ordering::Acquire) & PIN_MASK == 0
     }
 
-    /// Owner: announces that it is about to park; `false` means the last helper is already gone.
+    /// Owner: whether it need not wait any longer: no helper is inside, or one has called it back.
+    pub(crate) fn is_released(&self) -> bool {
+        // Acquire: as in `is_drained`, and pairs with the Release in `recall`.
+        is_released(self.state.load(Ordering::Acquire))
+    }
+
+    /// Owner: announces that it is about to park; `false` means that it need not wait any longer.
     pub(crate) fn fall_asleep(&self) -> bool {
-        // AcqRel: Acquire as in `is_drained`. One word, so either the last unpin sees ASLEEP or we see no pin.
-        self.state.fetch_or(ASLEEP, Ordering::AcqRel) & PIN_MASK != 0
+        // AcqRel: Acquire as in `is_released`. One word, so either who unpins last or calls the owner back
+        // sees ASLEEP, or we see what it did.
+        !is_released(self.state.fetch_or(ASLEEP, Ordering::AcqRel))
     }
 
     /// Executions of helpers that may be inside.
@@ -167,6 +195,10 @@ impl Pin<'_> {
     }
 }
 
+fn is_released(state: u32) -> bool {
+    state & PIN_MASK == 0 || state & RECALLED != 0
+}
+
 const HELPERS_RECORDED: usize = 4;
 
 const PIN: u32 = 1;
@@ -174,3 +206,4 @@ const PIN_MASK: u32 = 0xFFFF;
 const OPEN: u32 = 1 << 16;
 const WORK: u32 = 1 << 17;
 const ASLEEP: u32 = 1 << 18;
+const RECALLED: u32 = 1 << 19;

@@ -26,7 +26,7 @@ impl OpenPlace {
 }
 
 /// Runs `work` while helpers may come to `call`, if there is a place for it; returns when the last of them
-/// has left.
+/// has left. If helpers can call the owner back, `work` goes on until the last of them has left by itself.
 ///
 /// Helpers hold pointers to the caller's frame, so it must not be left before: a panic of `work` aborts.
 ///
@@ -48,6 +48,10 @@ pub(crate) unsafe fn keep_open<R>(
     if let Some(OpenPlace { seat, slot }) = place {
         slot.close();
         wait::for_helpers(seat, slot);
+        assert!(
+            slot.is_drained(),
+            "who may be called back is so before this"
+        );
         seat.open_depth.set(seat.open_depth.get() - 1);
     }
     frame.disarm();

@@ -60,16 +60,17 @@ pub(crate) fn for_latch_idly(seat: &'static Seat, latch: &Latch) {
     wait.on(seat);
 }
 
-/// Waits on `seat` until nobody helps at the closed `slot` any more, helping the helpers.
+/// Waits on `seat` until nobody helps at the closed `slot` any more, or a helper calls its owner back, helping
+/// the helpers.
 pub(crate) fn for_helpers(seat: &'static Seat, slot: &OpenSlot) {
-    if slot.is_drained() {
+    if slot.is_released() {
         return;
     }
     let wait = Wait {
-        is_over: &|| slot.is_drained(),
+        is_over: &|| slot.is_released(),
         help: &|| slot.helpers().any(|helper| help(seat, helper)),
         fall_asleep: &|| long_if(slot.fall_asleep()),
-        is_asleep: &|| !slot.is_drained(),
+        is_asleep: &|| !slot.is_released(),
     };
     wait.on(seat);
 }

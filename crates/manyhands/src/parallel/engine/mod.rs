@@ -13,6 +13,7 @@
 //! Unsafe: positions are handed to sources, each exactly once.
 
 mod shared;
+mod sharing;
 mod stripes;
 
 use crate::parallel::consumer::Consumer;

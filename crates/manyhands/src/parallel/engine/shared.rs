@@ -2,19 +2,20 @@
 //!
 //! # Who may touch what
 //! The call lives on the owner's stack. Helpers touch it while they hold a pin on the owner's slot; the
-//! owner leaves only when the slot is closed and drained. Positions belong to whoever claimed them from
-//! the stripes; what nobody claimed is the owner's again at the end.
+//! owner leaves only when the slot is closed and drained. Which positions belong to whom, and that none is
+//! lost, is the matter of `sharing.rs`.
 //!
 //! Unsafe: the call is reached by pointer, and positions are handed to the source, each exactly once.
 
 use crate::job::{Payload, catch, resume_all};
 use crate::parallel::consumer::Consumer;
-use crate::parallel::engine::stripes::Stripes;
+use crate::parallel::engine::sharing::Sharing;
+use crate::parallel::engine::stripes::Claim;
 use crate::parallel::engine::{BLOCK_NANOS_MAX, Indexed, Opening, Plan, Rate, Rest, Runner};
 use crate::runtime::seat::Seat;
 use crate::runtime::series::{self, WAKE_PAYS_FROM};
 use crate::runtime::site::Site;
-use crate::runtime::{Attention, OpenCall, OpenPlace, OpenSlot, current, keep_open};
+use crate::runtime::{Attention, OpenCall, OpenPlace, current, keep_open, wait};
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sync::{Mutex, clock, into_inner, lock};
 
@@ -24,10 +25,9 @@ struct Call<'a, S: Indexed, C: Consumer<S::Item>> {
     open: OpenCall,
     source: &'a S,
     consumer: &'a C,
-    slot: &'static OpenSlot,
-    /// Position of the stripes' 0.
+    /// Position of the sharing's 0.
     base: u64,
-    stripes: Stripes,
+    sharing: Sharing<'static>,
     runners_max: usize,
     /// A helper has come.
     is_helped: AtomicBool,
@@ -37,8 +37,6 @@ struct Call<'a, S: Indexed, C: Consumer<S::Item>> {
     to_wake: AtomicU32,
     rate: Rate,
     opening: Opening,
-    /// A body has panicked: no more blocks are handed out.
-    stopped: AtomicBool,
     panics: Mutex<Vec<Payload>>,
 }
 
@@ -57,7 +55,7 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
             run_alone(rest, runner);
             return;
         };
-        // From here on the positions are the stripes'.
+        // From here on the positions are the sharing's.
         let (base, end) = rest.take(u64::MAX);
         let len = u32::try_from(end - base).expect("a stretch fits 32 bits");
         let workers = place.seat.runtime().idle.limit();
@@ -70,26 +68,23 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
             open: OpenCall::new(help::<S, C>),
             source: rest.source,
             consumer: runner.consumer,
-            slot: place.slot,
             base,
-            stripes: Stripes::new(runners_max, len),
+            sharing: Sharing::new(place.slot, &place.seat.parker, runners_max, len),
             runners_max,
             is_helped: AtomicBool::new(false),
             is_deserted: AtomicBool::new(false),
             to_wake: AtomicU32::new(0),
             rate,
             opening: plan.opening,
-            stopped: AtomicBool::new(false),
             panics: Mutex::new(Vec::new()),
         };
         let begun = clock::ticks();
         // SAFETY: `call` stays in place, here and below.
         unsafe {
-            keep_open(Some(place), &raw const call.open, || {
-                call.run(place.seat, runner, site);
+            keep_open(Some(place), (&raw const call).cast(), || {
+                call.run(place, runner, site);
             });
         }
-        call.discard_unclaimed();
         let ended = clock::ticks();
         series::note_end(ended);
         call.learn(site, ended.saturating_sub(begun), u64::from(len));
@@ -111,23 +106,32 @@ fn run_alone<S: Indexed, C: Consumer<S::Item>>(
 
 impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
     /// The owner's part while the call is open.
-    fn run(&self, seat: &'static Seat, runner: &mut Runner<'_, S::Item, C>, site: &Site) {
+    fn run(&self, place: OpenPlace, runner: &mut Runner<'_, S::Item, C>, site: &Site) {
+        let OpenPlace { seat, slot } = place;
         if self.opening == Opening::AtOnce {
             seat.runtime().arm_monitor();
         }
         self.plan_wakes(seat);
         self.wake_more(seat);
-        let rate = self.work(seat, 0, runner, None);
-        // Items that got in each other's way seem dearer than they are, never cheaper.
-        if rate != Rate::UNKNOWN && (site.cost() == 0 || rate.0 < site.cost()) {
-            site.learn(rate.0);
+        let mut rate = None;
+        self.sharing.run_to_end(
+            || {
+                let now = self.work(seat, OWNER, runner, None);
+                // That of the first time: later ones are for what others have left.
+                rate.get_or_insert(now);
+            },
+            || wait::for_helpers(seat, slot),
+        );
+        while let Some(claim) = self.sharing.take_rest() {
+            self.discard(OWNER, claim);
         }
-    }
-
-    /// Owner, after the last helper has left: disposes of what nobody claimed.
-    fn discard_unclaimed(&self) {
-        for stripe in 0..self.stripes.count() {
-            self.discard(self.stripes.take_all(stripe));
+        self.sharing.check_all_spent();
+        // Items that got in each other's way seem dearer than they are, never cheaper.
+        if let Some(rate) = rate
+            && rate != Rate::UNKNOWN
+            && (site.cost() == 0 || rate.0 < site.cost())
+        {
+            site.learn(rate.0);
         }
     }
 
@@ -137,7 +141,7 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
         let left = if rate == Rate::UNKNOWN {
             u64::MAX
         } else {
-            rate.ticks_for(self.stripes.left())
+            rate.ticks_for(self.sharing.left())
         };
         if !runtime.idle.has_room() || left <= WAKE_PAYS_FROM * runtime.wake_latency() {
             // A series of short loops wakes one worker, for all of them.
@@ -181,9 +185,8 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
         seat: &'static Seat,
         me: usize,
         runner: &mut Runner<'_, S::Item, C>,
-        attention: Option<&mut Attention>,
+        mut attention: Option<&mut Attention>,
     ) -> Rate {
-        let mut attention = attention;
         let block_max = match self.opening {
             Opening::WhenItPays => u32::MAX,
             // A body that waits must not hold others back that it waits for.
@@ -191,60 +194,62 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
         };
         let mut rate = self.rate;
         let mut last = clock::ticks();
-        loop {
-            let Some((start, end)) = self.stripes.claim(me, block_at(rate).min(block_max)) else {
-                if self.stripes.steal(me) {
-                    continue;
+        while let Some(claim) = self.sharing.next(me, block_at(rate).min(block_max)) {
+            if self.base + u64::from(claim.start()) >= self.consumer.end() {
+                self.discard(me, claim);
+                if let Some(own) = self.sharing.take_own(me) {
+                    self.discard(me, own);
                 }
-                break;
-            };
-            // Relaxed: a body that panicked elsewhere stops us a block earlier or later.
-            if self.stopped.load(Ordering::Relaxed) {
-                self.discard((start, end));
-                break;
-            }
-            if self.base + u64::from(start) >= self.consumer.end() {
-                self.discard((start, end));
-                self.discard(self.stripes.take_all(me));
                 continue;
             }
-            if !self.run_block(runner, start, end) {
-                break;
-            }
+            let Some(items) = self.run_block(runner, me, claim) else {
+                return rate;
+            };
             let now = clock::ticks();
-            rate = smoothed(
-                rate,
-                Rate::of(now.saturating_sub(last), u64::from(end - start)),
-            );
+            rate = smoothed(rate, Rate::of(now.saturating_sub(last), items));
             last = now;
             self.between_blocks(seat);
             if attention
                 .as_mut()
                 .is_some_and(|attention| attention.is_wanted())
             {
-                self.leave(me);
+                // Relaxed: read when all helpers have left.
+                self.is_deserted.store(true, Ordering::Relaxed);
+                self.sharing.leave(me);
                 return rate;
             }
         }
-        self.slot.dismiss();
+        if me != OWNER {
+            self.sharing.finish(me);
+        }
         rate
     }
 
-    /// Runs one block; false when it panicked.
-    fn run_block(&self, runner: &mut Runner<'_, S::Item, C>, start: u32, end: u32) -> bool {
-        let (start, end) = (self.base + u64::from(start), self.base + u64::from(end));
+    /// Runs one block, and returns how many positions it had; `None` when it panicked.
+    fn run_block(
+        &self,
+        runner: &mut Runner<'_, S::Item, C>,
+        me: usize,
+        claim: Claim,
+    ) -> Option<u64> {
+        let (start, end) = self.spend(me, claim);
         let run = catch(|| {
-            // SAFETY: the positions were claimed, so they are asked for once.
+            // SAFETY: the positions were claimed, and are spent here, so they are asked for once.
             let items = unsafe { self.source.block(start, end) };
             self.consumer.consume(runner.state(), start..end, items);
         });
-        run.map_err(|payload| self.note_panic(payload)).is_ok()
+        run.map_err(|payload| self.note_panic(payload)).ok()?;
+        Some(end - start)
+    }
+
+    fn spend(&self, me: usize, claim: Claim) -> (u64, u64) {
+        let (start, end) = self.sharing.spend(me, claim);
+        (self.base + u64::from(start), self.base + u64::from(end))
     }
 
     fn note_panic(&self, payload: Payload) {
         lock(&self.panics).push(payload);
-        // Relaxed: see `work`.
-        self.stopped.store(true, Ordering::Relaxed);
+        self.sharing.stop();
         self.consumer.note_panic();
     }
 
@@ -256,20 +261,9 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
         }
     }
 
-    /// Helper: goes before the loop is over, which others may go on with.
-    fn leave(&self, me: usize) {
-        // Relaxed: read when all helpers have left.
-        self.is_deserted.store(true, Ordering::Relaxed);
-        self.stripes.stand_up(me);
-        self.slot.invite();
-    }
-
-    fn discard(&self, (start, end): (u32, u32)) {
-        if start == end {
-            return;
-        }
-        let (start, end) = (self.base + u64::from(start), self.base + u64::from(end));
-        // SAFETY: claimed positions, or those nobody claimed, after all runners have gone.
+    fn discard(&self, me: usize, claim: Claim) {
+        let (start, end) = self.spend(me, claim);
+        // SAFETY: the positions were claimed, and are spent here, so they are asked for once.
         let discarded = catch(|| unsafe { self.source.discard(start, end) });
         if let Err(payload) = discarded {
             // An item panicked when it was dropped.
@@ -282,7 +276,7 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
         // Relaxed, here and below: all helpers have left.
         let is_telling = self.is_helped.load(Ordering::Relaxed)
             && !self.is_deserted.load(Ordering::Relaxed)
-            && !self.stopped.load(Ordering::Relaxed);
+            && !self.sharing.is_stopped();
         if !is_telling || self.consumer.end() != u64::MAX {
             return;
         }
@@ -298,15 +292,10 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
 /// # Safety
 /// `open` heads a call of just this type, which the caller has pinned.
 unsafe fn help<S: Indexed, C: Consumer<S::Item>>(open: *const OpenCall) {
-    // SAFETY: the head is the call's first field, and the pin keeps it in place.
+    // SAFETY: the pointer is to the whole call, and the pin keeps it in place.
     let call = unsafe { &*open.cast::<Call<'_, S, C>>() };
     let Some(seat) = current::seat() else { return };
-    let Some(me) = call.stripes.sit_down() else {
-        call.slot.dismiss();
-        if call.stripes.has_room() {
-            // Somebody has left meanwhile.
-            call.slot.invite();
-        }
+    let Some(me) = call.sharing.sit_down() else {
         return;
     };
     // Relaxed: read when all helpers have left.
@@ -342,6 +331,8 @@ fn smoothed(before: Rate, now: Rate) -> Rate {
     Rate(before.0 - before.0 / 4 + now.0 / 4)
 }
 
+/// The owner's number as a runner.
+const OWNER: usize = 0;
 /// Runners beyond the number of workers: those that stand in for blocked ones.
 const RUNNERS_SPARE: usize = 6;
 /// As above where bodies may wait for one another.

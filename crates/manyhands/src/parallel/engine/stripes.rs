@@ -5,20 +5,27 @@
 //! own cache line.
 //!
 //! A runner that leaves before the end leaves its stripe, with what is in it, to whoever comes next or
-//! steals.
+//! steals. Who is told of that is `sharing.rs`.
 //!
 //! # States
-//! A stripe is one word: first position and end, 32 bits each; empty when they are equal; and whether it
-//! has a runner.
+//! A stripe is one word: first position and end, 32 bits each; empty when they are equal; whether it has a
+//! runner; and how many positions its runners have spent.
+//!
+//! A position is in one stripe, or in one [`Claim`], or spent: given to the source to be run or discarded,
+//! and counted. A claim is a value that cannot be copied, and dropping one ends the process; so there is no
+//! fourth place. Between the two steps of a theft the half is a claim too, which no other runner can see:
+//! a runner that finds all stripes empty does not know that all positions are spent.
 //!
 //! # Ordering
 //! Every change is one exchange on one word, and the word says all there is to know, so a value that comes
 //! back (ABA) means just what it says. A stripe carries no data, hence Relaxed throughout: what bodies
 //! write is published by the unpinning of their runner. Only a runner may find its own stripe empty and
 //! then simply store; so who takes over a stripe must see all that its last runner did: Release and Acquire.
+//! The same pair makes the count of what was spent a plain number of its runner's.
 
-use crate::sync::Padded;
+use crate::job::abort;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Padded, thread};
 
 /// The stripes of one loop.
 #[derive(Debug)]
@@ -32,6 +39,7 @@ pub(crate) struct Stripes {
 #[derive(Debug)]
 struct Stripe {
     positions: AtomicU64,
+    spent: AtomicU64,
     has_runner: AtomicBool,
 }
 
@@ -40,8 +48,40 @@ impl Stripe {
     fn new() -> Padded<Self> {
         Padded(Self {
             positions: AtomicU64::new(0),
+            spent: AtomicU64::new(0),
             has_runner: AtomicBool::new(false),
         })
+    }
+}
+
+/// Positions that are in no stripe: its holder's alone, to be spent or put into a stripe. At least one.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "positions that are dropped would be lost"]
+pub(crate) struct Claim {
+    start: u32,
+    end: u32,
+}
+
+impl Claim {
+    /// The first position.
+    pub(crate) fn start(&self) -> u32 {
+        self.start
+    }
+
+    #[expect(clippy::mem_forget, reason = "what was taken out is not lost")]
+    fn into_word(self) -> u64 {
+        let word = pack(self.start, self.end);
+        std::mem::forget(self);
+        word
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // A model that has failed drops what it has.
+        if !(cfg!(loom) && thread::panicking()) {
+            abort("positions of a parallel loop were neither run nor discarded");
+        }
     }
 }
 
@@ -83,7 +123,7 @@ impl Stripes {
 
     /// Claims up to `max` positions from the front of `runner`'s own stripe, but no more than a quarter of
     /// it, so that enough is left for others when a runner falls behind.
-    pub(crate) fn claim(&self, runner: usize, max: u32) -> Option<(u32, u32)> {
+    pub(crate) fn claim(&self, runner: usize, max: u32) -> Option<Claim> {
         let stripe = self.of(runner);
         // Relaxed, here and below: see the file's header.
         let mut word = stripe.load(Ordering::Relaxed);
@@ -96,19 +136,19 @@ impl Stripes {
             let left = pack(start + count, end);
             // Relaxed, both: see the file's header.
             match stripe.compare_exchange_weak(word, left, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return Some((start, start + count)),
+                Ok(_) => {
+                    let end = start + count;
+                    return Some(Claim { start, end });
+                }
                 Err(now) => word = now,
             }
         }
     }
 
-    /// Moves the back half of the longest stripe to `runner`'s own, which is empty. Returns false when
-    /// nothing is left anywhere.
-    pub(crate) fn steal(&self, runner: usize) -> bool {
+    /// Takes the back half of the longest stripe; `None` when all were empty, each when it was looked at.
+    pub(crate) fn halve_longest(&self) -> Option<Claim> {
         loop {
-            let Some((longest, word)) = self.longest() else {
-                return false;
-            };
+            let (longest, word) = self.longest()?;
             let (start, end) = unpack(word);
             let middle = start + (end - start) / 2;
             // Relaxed, both: see the file's header.
@@ -119,24 +159,59 @@ impl Stripes {
                 Ordering::Relaxed,
             );
             if halved.is_ok() {
-                // Relaxed: see the file's header.
-                self.of(runner).store(pack(middle, end), Ordering::Relaxed);
-                return true;
+                let start = middle;
+                return Some(Claim { start, end });
             }
         }
     }
 
-    /// Takes everything that is left in `runner`'s stripe.
-    pub(crate) fn take_all(&self, runner: usize) -> (u32, u32) {
+    /// Puts `claim` into `runner`'s own stripe, which its runner, the caller, has found empty.
+    pub(crate) fn put_down(&self, runner: usize, claim: Claim) {
+        debug_assert!(
+            !self.has_some(runner),
+            "a stripe is filled when it is empty"
+        );
         // Relaxed: see the file's header.
-        unpack(self.of(runner).swap(0, Ordering::Relaxed))
+        self.of(runner).store(claim.into_word(), Ordering::Relaxed);
+    }
+
+    /// Takes everything that is left in `runner`'s stripe.
+    pub(crate) fn take_all(&self, runner: usize) -> Option<Claim> {
+        // Relaxed: see the file's header.
+        let (start, end) = unpack(self.of(runner).swap(0, Ordering::Relaxed));
+        (start < end).then(|| Claim { start, end })
+    }
+
+    /// The positions of `claim`, which `runner`, the caller, gives to the source at once.
+    pub(crate) fn spend(&self, runner: usize, claim: Claim) -> (u32, u32) {
+        let (start, end) = unpack(claim.into_word());
+        let spent = &self.stripe(runner).spent;
+        // Relaxed, both: only the stripe's runner writes it; see the file's header.
+        let before = spent.load(Ordering::Relaxed);
+        // Relaxed: as above.
+        spent.store(before + u64::from(end - start), Ordering::Relaxed);
+        (start, end)
+    }
+
+    /// Positions that all runners have spent; exact when all have left.
+    pub(crate) fn spent(&self) -> u64 {
+        // Relaxed: the owner has acquired what helpers did.
+        let spent = |stripe: &Padded<Stripe>| stripe.spent.load(Ordering::Relaxed);
+        self.all().map(spent).sum()
+    }
+
+    /// Whether something is left in `runner`'s stripe.
+    pub(crate) fn has_some(&self, runner: usize) -> bool {
+        // Relaxed: what is seen is what the runner put there, or less.
+        let (start, end) = unpack(self.of(runner).load(Ordering::Relaxed));
+        start < end
     }
 
     /// Positions left in all stripes.
     pub(crate) fn left(&self) -> u64 {
-        let len = |stripe: &AtomicU64| {
+        let len = |stripe: &Padded<Stripe>| {
             // Relaxed: a snapshot.
-            let (start, end) = unpack(stripe.load(Ordering::Relaxed));
+            let (start, end) = unpack(stripe.positions.load(Ordering::Relaxed));
             u64::from(end - start)
         };
         self.all().map(len).sum()
@@ -149,8 +224,9 @@ impl Stripes {
 
     fn longest(&self) -> Option<(&AtomicU64, u64)> {
         self.all()
-            // Relaxed: a snapshot; the exchange in `steal` decides.
-            .map(|stripe| (stripe, stripe.load(Ordering::Relaxed)))
+            .map(|stripe| &stripe.positions)
+            // Relaxed: a snapshot; the exchange in `halve_longest` decides.
+            .map(|positions| (positions, positions.load(Ordering::Relaxed)))
             .map(|(stripe, word)| {
                 let (start, end) = unpack(word);
                 (end - start, stripe, word)
@@ -171,9 +247,8 @@ impl Stripes {
         }
     }
 
-    fn all(&self) -> impl Iterator<Item = &AtomicU64> {
-        let stripes = self.inline.iter().chain(&*self.more);
-        stripes.map(|stripe| &stripe.positions)
+    fn all(&self) -> impl Iterator<Item = &Padded<Stripe>> {
+        self.inline.iter().chain(&*self.more)
     }
 }
 
@@ -196,31 +271,42 @@ const LEAVE_BEHIND: u32 = 4;
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::Stripes;
+    use super::{Claim, Stripes};
     use std::sync::atomic::{AtomicU8, Ordering};
+
+    fn positions(claim: Option<Claim>) -> Option<(u32, u32)> {
+        claim.map(|claim| super::unpack(claim.into_word()))
+    }
+
+    fn steal(stripes: &Stripes, runner: usize) -> bool {
+        let claim = stripes.halve_longest();
+        claim.map(|claim| stripes.put_down(runner, claim)).is_some()
+    }
 
     #[test]
     fn a_single_runner_gets_everything_once_and_in_order() {
         for len in [0, 1, 2, 3, 7, 100, 1000] {
             let stripes = Stripes::new(1, len);
             let mut next = 0;
-            while let Some((start, end)) = stripes.claim(0, 16) {
+            while let Some(claim) = stripes.claim(0, 16) {
+                let (start, end) = stripes.spend(0, claim);
                 assert_eq!(start, next);
                 assert!(end > start && end <= len);
                 next = end;
             }
             assert_eq!(next, len);
-            assert!(!stripes.steal(0));
+            assert_eq!(stripes.spent(), u64::from(len));
+            assert!(!steal(&stripes, 0));
         }
     }
 
     #[test]
     fn a_thief_takes_the_back_half_of_the_longest_stripe() {
         let stripes = Stripes::new(3, 100);
-        assert!(stripes.steal(1));
-        assert_eq!(stripes.claim(1, 1), Some((50, 51)));
-        assert!(stripes.steal(2));
-        assert_eq!(stripes.take_all(2), (25, 50));
+        assert!(steal(&stripes, 1));
+        assert_eq!(positions(stripes.claim(1, 1)), Some((50, 51)));
+        assert!(steal(&stripes, 2));
+        assert_eq!(positions(stripes.take_all(2)), Some((25, 50)));
         assert_eq!(stripes.left(), 25 + 49);
     }
 
@@ -228,13 +314,13 @@ mod tests {
     fn a_runner_that_leaves_makes_room_for_another_who_finds_what_it_left() {
         let stripes = Stripes::new(3, 100);
         assert_eq!((stripes.sit_down(), stripes.sit_down()), (Some(1), Some(2)));
-        assert!(stripes.steal(1));
+        assert!(steal(&stripes, 1));
         assert_eq!(stripes.sit_down(), None);
         assert!(!stripes.has_room());
         stripes.stand_up(1);
         assert!(stripes.has_room());
         assert_eq!(stripes.sit_down(), Some(1));
-        assert_eq!(stripes.claim(1, 1), Some((50, 51)));
+        assert_eq!(positions(stripes.claim(1, 1)), Some((50, 51)));
     }
 
     /// Promise 17 of the conformance list: partitions cover the span once, from many threads too.
@@ -249,12 +335,13 @@ mod tests {
                     let (stripes, seen) = (&stripes, &seen);
                     scope.spawn(move || {
                         loop {
-                            while let Some((start, end)) = stripes.claim(runner, 5) {
+                            while let Some(claim) = stripes.claim(runner, 5) {
+                                let (start, end) = stripes.spend(runner, claim);
                                 for position in start..end {
                                     seen[position as usize].fetch_add(1, Ordering::Relaxed);
                                 }
                             }
-                            if !stripes.steal(runner) {
+                            if !steal(stripes, runner) {
                                 break;
                             }
                         }
@@ -262,6 +349,7 @@ mod tests {
                 }
             });
             assert!(seen.iter().all(|count| count.load(Ordering::Relaxed) == 1));
+            assert_eq!(stripes.spent(), u64::from(LEN));
         }
     }
 }
