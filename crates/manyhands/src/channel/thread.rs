@@ -8,6 +8,8 @@
 //! Not an executor: it polls one future of this module's.
 
 use crate::runtime::blocking;
+#[cfg(not(loom))]
+use crate::runtime::refused::park;
 use crate::sync::{Parker, spin_loop, thread};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -38,7 +40,7 @@ pub(super) fn wait<R>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> R {
             return result;
         }
         if !signal.comes_soon() {
-            blocking(|| signal.0.park());
+            blocking(|| park(&signal.0));
         }
     }
 }
@@ -67,6 +69,11 @@ pub(super) fn wait_for<R>(
             Some(left) => blocking(|| signal.0.park_timeout(left)),
         }
     }
+}
+
+#[cfg(loom)]
+fn park(parker: &Parker) {
+    parker.park();
 }
 
 /// Wakes the thread that waits.

@@ -5,6 +5,7 @@ use crate::runtime::surroundings::Surroundings;
 use crate::runtime::{Runtime, Shared, Stall, topology};
 use crate::tracing;
 use std::error::Error;
+use std::io::Write;
 use std::time::Duration;
 use std::{fmt, io};
 
@@ -269,12 +270,11 @@ impl Settings {
     }
 }
 
-#[expect(
-    clippy::print_stderr,
-    reason = "a program that hangs must not do so silently; a hook replaces it"
-)]
+/// A program that hangs must not do so silently; a hook replaces it.
 fn warn(stall: &Stall) {
-    eprintln!("manyhands: {stall}");
+    let line = format!("manyhands: {stall}\n");
+    // Who has closed the stream, or broken its pipe, does not want to know.
+    let _ = io::stderr().write_all(line.as_bytes());
 }
 
 struct NameFn(Box<dyn Fn(usize) -> String + Send + Sync>);

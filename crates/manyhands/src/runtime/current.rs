@@ -13,7 +13,7 @@ use crate::runtime::idle::Activity;
 use crate::runtime::seat::{Occupant, Seat};
 use crate::runtime::surroundings::Surrounded;
 use crate::runtime::waking::{self, Ring};
-use crate::runtime::{Priority, Runtime, Shared, worker};
+use crate::runtime::{Priority, Runtime, Shared, refused, worker};
 use crate::sync::thread_state;
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
@@ -226,6 +226,7 @@ pub struct EnterGuard<'runtime> {
 
 impl<'runtime> EnterGuard<'runtime> {
     pub(crate) fn new(runtime: &'runtime Runtime) -> Self {
+        refused::try_again();
         Self {
             id: push(runtime.shared().to_arc(), None),
             _surrounded: runtime.shared().settings.surroundings.enter(),

@@ -78,8 +78,8 @@ pub(crate) struct Patience([Cell<Met>; HOLDS_REMEMBERED]);
 struct Met {
     seat: SeatNumber,
     hold: u32,
-    /// In ticks.
-    until: u64,
+    /// When, in ticks.
+    at: u64,
 }
 
 impl Patience {
@@ -88,7 +88,7 @@ impl Patience {
         let none = Met {
             seat: 0,
             hold: 0,
-            until: 0,
+            at: 0,
         };
         Self(std::array::from_fn(|_| Cell::new(none)))
     }
@@ -104,7 +104,8 @@ impl Patience {
     ) -> bool {
         let place = &self.0[usize::from(seat) % HOLDS_REMEMBERED];
         let met = place.get();
-        if met.seat == seat && now() < met.until {
+        // A counter that has jumped, back or forth, ends the moment.
+        if met.seat == seat && met.hold != 0 && now().abs_diff(met.at) < duration {
             return true;
         }
         let number = hold.number_now();
@@ -113,7 +114,7 @@ impl Patience {
             place.set(Met {
                 seat,
                 hold: number,
-                until: now() + duration,
+                at: now(),
             });
         }
         is_new
@@ -150,6 +151,18 @@ mod tests {
         let other = u16::try_from(super::HOLDS_REMEMBERED).unwrap() + 1;
         assert!(lasts(1, 100) && lasts(other, 101) && lasts(1, 102));
         assert!(!lasts(1, 112));
+    }
+
+    #[test]
+    fn a_counter_that_jumps_back_ends_the_moment() {
+        let (hold, patience) = (Hold::new(), Patience::new());
+        hold.begin();
+        let lasts = |now| patience.lasts(3, &hold, || now, 10);
+        assert!(lasts(u64::MAX - 1));
+        assert!(lasts(u64::MAX - 4), "processors may differ a little");
+        assert!(!lasts(1_000), "the machine has moved");
+        hold.begin();
+        assert!(lasts(1_001) && lasts(1_010) && !lasts(1_011));
     }
 
     #[test]

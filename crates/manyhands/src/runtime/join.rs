@@ -255,7 +255,8 @@ fn wake_if_worth_it(seat: &Seat) {
         return;
     }
     let now = clock::ticks();
-    if now.saturating_sub(seat.last_wake.get()) > shared.wake_latency() {
+    // A counter that has jumped back reads as a long time.
+    if now.abs_diff(seat.last_wake.get()) > shared.wake_latency() {
         seat.last_wake.set(now);
         seat.deque.expose(EXPOSED_AT_ONCE);
         shared.wake_one();

@@ -54,6 +54,8 @@ mod placement;
 #[cfg(not(loom))]
 mod priority;
 #[cfg(not(loom))]
+pub(crate) mod refused;
+#[cfg(not(loom))]
 mod scope;
 #[cfg(not(loom))]
 pub(crate) mod seat;

@@ -16,7 +16,13 @@
 //! M1: going `OFF` and the counts of `idle.rs` are SeqCst. Who arms has raised a count before; either it
 //! finds `OFF` and switches the monitor on, or the monitor, looking once more after it went `OFF`, finds
 //! the count.
+//!
+//! While there is no thread the state is `OFF`, but between the step to `ON` and the start that follows it. Where
+//! the system refuses that start the state goes back to `OFF`; who armed it in between is lost, but the
+//! runtime is listed as one that was refused a thread (`refused.rs`), and whoever tries again looks for itself
+//! whether the monitor is wanted.
 
+use crate::job::contain;
 use crate::runtime::Shared;
 use crate::runtime::patrol::{Patrol, Round};
 use crate::sync::atomic::{AtomicU32, Ordering};
@@ -75,10 +81,12 @@ impl Monitor {
         // SeqCst: M1; final, so no later arming starts the thread.
         self.switch.state.store(CLOSED, Ordering::SeqCst);
         self.switch.parker.unpark();
-        if let Some(thread) = lock(&self.thread).take()
+        // The lock is given back first: the thread that is waited for may want it.
+        let thread = lock(&self.thread).take();
+        if let Some(thread) = thread
             && thread.thread().id() != thread::current().id()
         {
-            // The monitor runs no user code, so it does not panic.
+            // It contains every panic.
             let _ = thread.join();
         }
     }
@@ -107,19 +115,38 @@ impl Monitor {
         }
     }
 
-    fn unpark_or_start(&self, shared: &Weak<Shared>) {
+    fn unpark_or_start(&self, weak: &Weak<Shared>) {
         let mut thread = lock(&self.thread);
         if thread.is_some() {
             self.switch.parker.unpark();
             return;
         }
-        let (switch, shared) = (Arc::clone(&self.switch), Weak::clone(shared));
+        // SeqCst: M1. Under the lock, so that no thread is started that nobody waits for.
+        let is_closed = self.switch.state.load(Ordering::SeqCst) == CLOSED;
+        let Some(shared) = weak.upgrade().filter(|_| !is_closed) else {
+            return;
+        };
+        if shared.refusal.may_ask() {
+            *thread = self.start(weak);
+        }
+        if thread.is_some() {
+            shared.refusal.end();
+            return;
+        }
+        // No state says that there is a thread: the next one that arms it tries again, and so does who waits.
+        self.switch.transition(ON, OFF);
+        self.switch.transition(SLOW, OFF);
+        drop(thread);
+        shared.note_refused();
+    }
+
+    fn start(&self, weak: &Weak<Shared>) -> Option<thread::JoinHandle<()>> {
+        let (switch, shared) = (Arc::clone(&self.switch), Weak::clone(weak));
         let name = "manyhands-monitor".to_owned();
         let spawned = thread::Builder::new()
             .name(name)
-            .spawn(move || watch(&switch, &shared));
-        // Without a monitor everything still runs; only stuck owners are not helped.
-        *thread = spawned.ok();
+            .spawn(move || watch_on(&switch, &shared));
+        spawned.ok()
     }
 }
 
@@ -132,7 +159,18 @@ impl Switch {
     }
 }
 
-/// The monitor's thread.
+/// The monitor's thread. Whatever panics in a round ends that round, not the thread, on which others rely.
+fn watch_on(switch: &Switch, weak: &Weak<Shared>) {
+    let mut has_ended = false;
+    while !has_ended {
+        contain(|| {
+            watch(switch, weak);
+            has_ended = true;
+        });
+    }
+}
+
+/// Makes rounds until it is closed.
 fn watch(switch: &Switch, weak: &Weak<Shared>) {
     thread_state::wake_on_time();
     let mut pace = Pace::default();

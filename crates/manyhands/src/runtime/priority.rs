@@ -122,7 +122,8 @@ impl Turns {
     /// Whether `priority`, if it has something to run, has waited too long.
     pub(crate) fn is_overdue(&self, priority: Priority, now: u64) -> bool {
         let ticks = self.came_to[priority as usize].ticks;
-        now.saturating_sub(ticks) > clock::ticks_in(OVERDUE_NANOS)
+        // A counter that has jumped back reads as a long time.
+        now.abs_diff(ticks) > clock::ticks_in(OVERDUE_NANOS)
     }
 }
 

@@ -195,6 +195,14 @@ impl Seat {
         }
     }
 
+    /// Wakes the occupants of all seats, to look again.
+    #[cold]
+    pub(crate) fn unpark_all() {
+        let made = lock(&POOL).made;
+        let numbers = (0..made).filter_map(|number| SeatNumber::try_from(number).ok());
+        numbers.for_each(Self::wake);
+    }
+
     /// Lends a seat without a runtime to a thread that only waits. Such a seat can be woken, no more.
     pub(crate) fn borrow_to_wait<R>(f: impl FnOnce(&'static Self) -> R) -> R {
         struct Borrowed(&'static Seat);

@@ -15,6 +15,7 @@ use crate::runtime::idle::{Claim, Idle};
 use crate::runtime::monitor::Monitor;
 use crate::runtime::open::OpenSlot;
 use crate::runtime::priority::{Lanes, Priority};
+use crate::runtime::refused::Refusal;
 use crate::runtime::seat::Seat;
 use crate::runtime::timers::Clock;
 use crate::runtime::waking::{self, Pool, Waker};
@@ -64,6 +65,8 @@ pub(crate) struct Shared {
     /// Computations that kept a worker for long while work waited.
     pub(crate) long_jobs: Ring<LongJob, LONG_JOBS_KEPT>,
     pub(crate) long_jobs_noted: SharedCounter,
+    /// Starts of threads that the system has refused.
+    pub(super) refusal: Refusal,
     this: Weak<Self>,
 }
 
@@ -100,6 +103,7 @@ impl Shared {
             changes: Changes::new(),
             long_jobs: Ring::new(),
             long_jobs_noted: SharedCounter::default(),
+            refusal: Refusal::default(),
             this: Weak::clone(this),
         })
     }
@@ -114,6 +118,11 @@ impl Shared {
         self.this
             .upgrade()
             .expect("what is borrowed is owned by somebody")
+    }
+
+    /// A pointer that owns nothing.
+    pub(super) fn weak(&self) -> Weak<Self> {
+        Weak::clone(&self.this)
     }
 
     /// Another owner of this, unless the last one is gone.

@@ -25,6 +25,11 @@ impl Shared {
     /// Starts the thread of worker `index`; false if there can be none.
     #[cold]
     pub(super) fn start_worker(&self, index: usize) -> bool {
+        if !self.refusal.may_ask() {
+            // It was refused a moment ago.
+            self.note_refused();
+            return false;
+        }
         // Whoever is started now stands in for somebody if there were threads enough without it.
         let reason = self.reason_to_start();
         let Some(this) = self.this() else {
@@ -45,8 +50,11 @@ impl Shared {
             builder = builder.stack_size(size);
         }
         let Ok(thread) = builder.spawn(move || live(&this, seat, index)) else {
+            drop(threads);
+            self.note_refused();
             return false;
         };
+        self.refusal.end();
         if threads.len() >= 2 * self.idle.threads() {
             // Threads that have ended need not be waited for.
             threads.retain(|thread| !thread.is_finished());
@@ -107,6 +115,8 @@ fn work(shared: &Arc<Shared>, seat: &'static Seat, index: usize) -> End {
     let _stay = current::Stay::begin(Arc::clone(shared), seat);
     Settings::run_hook(shared.settings.on_start.as_ref(), index);
     seat.begin_placement();
+    // Whoever has started this thread may have been refused the monitor's.
+    shared.arm_monitor();
     let end = worker::run(shared, seat, index);
     shared.leave_sockets();
     Settings::run_hook(shared.settings.on_stop.as_ref(), index);

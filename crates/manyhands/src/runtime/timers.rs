@@ -156,8 +156,8 @@ impl Seat {
 /// needed while no timer waits.
 #[derive(Debug, Default)]
 pub(crate) struct Lookout {
-    /// By the processor's counter.
-    next_look: u64,
+    /// By the processor's counter; 0: the next look is due.
+    last_look: u64,
 }
 
 impl Lookout {
@@ -171,13 +171,15 @@ impl Lookout {
 
     /// The next look is not to be put off.
     pub(crate) fn hurry(&mut self) {
-        self.next_look = 0;
+        self.last_look = 0;
     }
 
     fn look(&mut self, seat: &Seat) {
         let now = clock::ticks();
-        if now >= self.next_look {
-            self.next_look = now + clock::ticks_in(LOOKS_APART_NANOS);
+        // A counter that has jumped back makes it look at once.
+        if self.last_look == 0 || now.abs_diff(self.last_look) >= clock::ticks_in(LOOKS_APART_NANOS)
+        {
+            self.last_look = now.max(1);
             // Whoever is woken waits in this worker's queue, which it looks at next.
             seat.is_turning.set(true);
             seat.fire_timers();

@@ -16,8 +16,8 @@ use crate::runtime::Rest;
 use crate::runtime::closures::Closures;
 use crate::runtime::open::OpenSlot;
 use crate::runtime::seat::{Occupant, Seat};
-use crate::runtime::waking;
 use crate::runtime::worker::{self, Found};
+use crate::runtime::{refused, waking};
 use crate::sync::{clock, spin_loop};
 use std::time::Duration;
 
@@ -111,7 +111,8 @@ struct Wait<'a> {
 impl Wait<'_> {
     fn on(&self, seat: &'static Seat) {
         let mut spins = 0_u32;
-        let mut until = 0;
+        // Since when it finds nothing; 0: it has not looked at the clock yet.
+        let mut since = 0;
         while !(self.is_over)() {
             if spins < SPINS_BEFORE_HELPING {
                 spins += 1;
@@ -119,19 +120,20 @@ impl Wait<'_> {
                 continue;
             }
             if (self.help)() {
-                until = 0;
+                since = 0;
                 continue;
             }
             let now = clock::ticks();
-            if until == 0 {
-                until = now + clock::ticks_in(SPIN_NANOS);
+            if since == 0 {
+                since = now.max(1);
             }
-            if now < until {
+            // A counter that has jumped back ends the spin.
+            if now.abs_diff(since) < clock::ticks_in(SPIN_NANOS) {
                 (0..16).for_each(|_| spin_loop());
             } else {
                 self.sleep(seat);
                 // Who was roused and finds nothing is about to be roused again.
-                until = 0;
+                since = 0;
             }
         }
         seat.set_awaiting(ExecutionId::UNKNOWN);
@@ -150,7 +152,8 @@ impl Wait<'_> {
         away(seat, || {
             while (self.is_asleep)() {
                 seat.counters.parked.bump();
-                seat.park_until_timer(limit);
+                seat.park_until_timer(limit.into_iter().chain(refused::patience()).min());
+                refused::try_again();
                 if seat.fire_timers()
                     && let Some(shared) = shared
                 {

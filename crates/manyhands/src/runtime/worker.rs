@@ -348,7 +348,8 @@ pub(crate) fn fetch_tasks(seat: &Seat, other: &Seat) -> bool {
 /// and not for long while another worker does, from which it would only take what a socket has woken there.
 fn spin(shared: &Shared, seat: &'static Seat, nanos: u64) -> Option<Found> {
     let since = clock::ticks();
-    let spun = |nanos| clock::ticks() - since >= clock::ticks_in(nanos);
+    // A counter that has jumped back ends the spin.
+    let spun = |nanos| clock::ticks().abs_diff(since) >= clock::ticks_in(nanos);
     let is_over = || match shared.vacancy(seat) {
         Vacancy::Free => true,
         Vacancy::Soon => false,

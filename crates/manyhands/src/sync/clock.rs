@@ -2,7 +2,9 @@
 //!
 //! A tick is one step of the processor's time-stamp counter where there is one, else a nanosecond.
 //! Reading it costs about 10 ns. It is never used for correctness: a counter that jumps only makes a
-//! loop choose a worse block size.
+//! loop choose a worse block size. Time that has passed is the distance of two readings (`abs_diff`), so that a
+//! counter that has jumped back, with the machine or from one processor to another, ends a short wait and does
+//! not prolong it.
 //!
 //! Unsafe: reading the time-stamp counter is an intrinsic.
 
@@ -64,8 +66,9 @@ pub(crate) fn calibrate() {
     let passed = u128::from(ticks().saturating_sub(first_ticks));
     let ratio = (passed << 10) / elapsed.as_nanos();
     if let Ok(ratio) = u64::try_from(ratio) {
+        let ratio = ratio.clamp(RATIO_MIN, RATIO_MAX);
         // Relaxed: the value stands alone.
-        TICKS_PER_1024_NANOS.store(ratio.max(1), Ordering::Relaxed);
+        TICKS_PER_1024_NANOS.store(ratio, Ordering::Relaxed);
     }
 }
 
@@ -81,6 +84,10 @@ fn origin() -> &'static (Instant, u64) {
 }
 
 const CALIBRATION_MIN: Duration = Duration::from_micros(200);
+
+/// Between 0.1 and 16 GHz: what else comes out says that the counter has jumped.
+const RATIO_MIN: u64 = 100;
+const RATIO_MAX: u64 = 16 << 10;
 
 /// Until the first calibration x86-64 counts as 2.5 GHz; elsewhere a tick is a nanosecond.
 static TICKS_PER_1024_NANOS: AtomicU64 = AtomicU64::new(if cfg!(target_arch = "x86_64") {

@@ -3,9 +3,8 @@
 //! Unsafe: the handle owns its part of the cell by pointer.
 
 use crate::job::contain;
-use crate::runtime::current;
 use crate::runtime::seat::Seat;
-use crate::runtime::wait;
+use crate::runtime::{current, refused, wait};
 use crate::task::budget;
 use crate::task::cell::{self, Failure, Header, Sort};
 use crate::task::joiner::Joiner;
@@ -124,7 +123,8 @@ impl<T> JoinHandle<T> {
     /// Waits for the task and returns its result.
     ///
     /// # Blocking
-    /// A closure that has not been started yet is run here and now when the caller belongs to the pool.
+    /// A closure that has not been started yet is run here and now when the caller belongs to the pool, or when
+    /// the system has refused threads for 0.3 s.
     /// Otherwise the caller waits and helps with nothing but this task's own forks and loops. While it
     /// sleeps another worker runs in its place. Inside a future, await the handle instead.
     ///
@@ -135,7 +135,8 @@ impl<T> JoinHandle<T> {
     #[doc(alias = "Result")]
     pub fn join(self) -> Result<T, JoinError> {
         let pool_seat = current::seat_of_runtime();
-        let in_place = pool_seat.is_some()
+        // Where the system goes on refusing threads, perhaps nobody else comes.
+        let in_place = (pool_seat.is_some() || refused::goes_on(|| self.joiner().is_final()))
             && self.header().kind().sort == Sort::Closure
             // SAFETY: the handle is held, of a closure.
             && unsafe { closure::run_in_place(self.cell) };

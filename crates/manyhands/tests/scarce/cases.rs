@@ -1,0 +1,263 @@
+//! The cases: what a program does first while threads are refused, and then.
+
+use crate::child::ask;
+use manyhands::{Runtime, ThreadChangeReason, channel, join, parallel, scope, task, time};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// When threads are refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// From before the pool is made until the end.
+    Always,
+    /// Only while the case begins.
+    AtFirst,
+}
+
+/// What a case does while threads are refused whatever happens, and what it does then.
+type Case = fn(Refusal);
+
+pub(crate) const CASES: &[(&str, Case)] = &[
+    ("build", build),
+    ("default runtime", default_runtime),
+    ("closure", closure),
+    ("future", future),
+    ("channel", receive),
+    ("scope", scopes),
+    ("loop", loops),
+    ("joins", joins),
+    ("blocking", blocking),
+    ("untold", untold),
+    ("timer", timer),
+    ("stall", stall),
+    ("shutdown", shutdown),
+    ("broken error stream", broken_error_stream),
+    ("descriptors", descriptors),
+];
+
+/// So many of these, the first ones, are run with threads refused.
+pub(crate) const WITH_THREADS_REFUSED: usize = 13;
+
+impl Refusal {
+    /// The first part is over.
+    fn goes_on(self) {
+        if self == Self::AtFirst {
+            ask("ALLOW");
+        }
+    }
+}
+
+fn runtime(workers: usize) -> Runtime {
+    ask("REFUSE");
+    Runtime::builder().workers(workers).build().unwrap()
+}
+
+fn build(refusal: Refusal) {
+    drop(runtime(2));
+    refusal.goes_on();
+}
+
+fn default_runtime(refusal: Refusal) {
+    ask("REFUSE");
+    assert_eq!(parallel::map(0..1000, |i| i).len(), 1000);
+    let handle = task::run(|| 5);
+    refusal.goes_on();
+    assert_eq!(handle.join().unwrap(), 5);
+}
+
+fn closure(refusal: Refusal) {
+    let runtime = runtime(1);
+    let _entered = runtime.enter();
+    let handle = task::run(|| 5);
+    refusal.goes_on();
+    assert_eq!(handle.join().unwrap(), 5);
+}
+
+/// A task that nobody runs is told as a stall where threads are refused for good; a future is never run by who
+/// waits for it.
+fn future(refusal: Refusal) {
+    if refusal == Refusal::Always {
+        return;
+    }
+    let runtime = runtime(1);
+    let _entered = runtime.enter();
+    let handle = task::spawn(async { 5 });
+    refusal.goes_on();
+    assert_eq!(task::block_on(handle).unwrap(), 5);
+}
+
+fn receive(refusal: Refusal) {
+    if refusal == Refusal::Always {
+        return;
+    }
+    let runtime = runtime(1);
+    let _entered = runtime.enter();
+    let (sender, receiver) = channel::bounded(1);
+    task::run_detached(move || sender.send(5).unwrap());
+    refusal.goes_on();
+    assert_eq!(receiver.recv().unwrap(), 5);
+}
+
+fn scopes(refusal: Refusal) {
+    let runtime = runtime(3);
+    let _entered = runtime.enter();
+    let ran = AtomicUsize::new(0);
+    for round in 0..100 {
+        if round == 50 {
+            refusal.goes_on();
+        }
+        scope(|s| {
+            for _ in 0..10 {
+                s.spawn(|s| {
+                    s.spawn(|_| {
+                        ran.fetch_add(1, Ordering::SeqCst);
+                    });
+                });
+            }
+        });
+    }
+    assert_eq!(ran.into_inner(), 1000);
+}
+
+fn loops(refusal: Refusal) {
+    let runtime = runtime(3);
+    let _entered = runtime.enter();
+    for round in 0..20 {
+        if round == 10 {
+            refusal.goes_on();
+        }
+        let sum = parallel::map(0..20_000_u64, |i| i ^ round);
+        assert_eq!(sum.len(), 20_000);
+    }
+}
+
+fn joins(refusal: Refusal) {
+    fn sum(numbers: &[u64]) -> u64 {
+        if numbers.len() < 8 {
+            return numbers.iter().sum();
+        }
+        let (a, b) = numbers.split_at(numbers.len() / 2);
+        let (a, b) = join(|| sum(a), || sum(b));
+        a + b
+    }
+    let runtime = runtime(3);
+    let numbers: Vec<u64> = (0..10_000).collect();
+    let expected = numbers.iter().sum();
+    assert_eq!(runtime.install(|| sum(&numbers)), expected);
+    refusal.goes_on();
+    assert_eq!(runtime.install(|| sum(&numbers)), expected);
+}
+
+/// Each task waits for the next: threads are added for those that say so.
+fn blocking(refusal: Refusal) {
+    if refusal == Refusal::Always {
+        return;
+    }
+    let runtime = runtime(1);
+    let _entered = runtime.enter();
+    let (send, received) = mpsc::channel();
+    let waits = task::run(move || task::blocking(|| received.recv().unwrap()));
+    let sends = task::run(move || send.send(7).unwrap());
+    refusal.goes_on();
+    assert_eq!(waits.join().unwrap(), 7);
+    sends.join().unwrap();
+}
+
+/// The same, but nobody says that it blocks: the monitor finds it.
+fn untold(refusal: Refusal) {
+    if refusal == Refusal::Always {
+        return;
+    }
+    let runtime = runtime(1);
+    let _entered = runtime.enter();
+    drop(task::run(|| ()));
+    refusal.goes_on();
+    task::run(|| ()).join().unwrap();
+    let (send, received) = mpsc::channel();
+    let waits = task::run(move || received.recv().unwrap());
+    let sends = task::run(move || send.send(7).unwrap());
+    assert_eq!(waits.join().unwrap(), 7);
+    sends.join().unwrap();
+}
+
+fn timer(refusal: Refusal) {
+    let runtime = runtime(1);
+    let _entered = runtime.enter();
+    let mut sleep = Box::pin(time::sleep(Duration::from_millis(5)));
+    // The first poll puts it into the outside's wheel, which the monitor turns.
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(sleep.as_mut().poll(&mut context).is_pending());
+    refusal.goes_on();
+    task::block_on(sleep);
+}
+
+/// Threads refused for good, and only futures to be run: that is told.
+fn stall(refusal: Refusal) {
+    ask("REFUSE");
+    let (told, stalled) = mpsc::channel();
+    let builder = Runtime::builder()
+        .workers(1)
+        .on_stall(move |stall| told.send(stall.to_string()).unwrap());
+    let runtime = builder.build().unwrap();
+    let _entered = runtime.enter();
+    let future = task::spawn(async { 5 });
+    if refusal == Refusal::AtFirst {
+        ask("ALLOW");
+        assert_eq!(task::block_on(future).unwrap(), 5);
+        return;
+    }
+    let waited = task::block_on(time::timeout(Duration::from_secs(3), future));
+    assert!(waited.is_err(), "nobody runs it");
+    let told = stalled.try_recv().unwrap();
+    assert!(told.contains("the system starts no more"), "{told}");
+}
+
+fn shutdown(refusal: Refusal) {
+    let runtime = runtime(2);
+    runtime.install(|| {
+        task::run_detached(|| ());
+        drop(task::spawn(std::future::pending::<()>()));
+    });
+    refusal.goes_on();
+    runtime.shutdown();
+}
+
+/// Nobody reads what the child writes there.
+fn broken_error_stream(_: Refusal) {
+    let builder = Runtime::builder().workers(1).max_threads(1);
+    let runtime = builder.build().unwrap();
+    let _entered = runtime.enter();
+    let (release, released) = mpsc::channel();
+    let blocks = task::run(move || released.recv().unwrap());
+    let waits = task::run(|| ());
+    let is_told = || {
+        let changes = runtime.thread_changes();
+        changes
+            .iter()
+            .any(|change| change.reason == ThreadChangeReason::LimitReached)
+    };
+    while !is_told() {
+        std::thread::yield_now();
+    }
+    for _ in 0..3 {
+        task::block_on(time::sleep(Duration::from_millis(20)));
+    }
+    release.send(()).unwrap();
+    blocks.join().unwrap();
+    waits.join().unwrap();
+}
+
+fn descriptors(_: Refusal) {
+    ask("FILES");
+    let runtime = Runtime::builder().workers(2).build().unwrap();
+    let _entered = runtime.enter();
+    let (release, released) = mpsc::channel();
+    let blocks = task::run(move || released.recv().unwrap());
+    let other = task::run(move || task::blocking(|| release.send(()).unwrap()));
+    assert_eq!(parallel::map(0..100_000, |i| i).len(), 100_000);
+    task::block_on(time::sleep(Duration::from_millis(5)));
+    other.join().unwrap();
+    blocks.join().unwrap();
+    runtime.metrics();
+}

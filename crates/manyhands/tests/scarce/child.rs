@@ -1,0 +1,107 @@
+//! A process that runs one case, and its parent's part.
+
+use crate::cases::{CASES, Refusal};
+use std::env;
+use std::io::{BufRead, BufReader, Write, stdin, stdout};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// Whether the parent can have threads refused to a child.
+pub(crate) fn can_be_refused() -> bool {
+    let is_root = Command::new("id").arg("-u").output();
+    let is_root = is_root.is_ok_and(|output| output.stdout == b"0\n");
+    is_root && Command::new("prlimit").arg("--version").output().is_ok()
+}
+
+/// Runs a case in a child; what went wrong.
+pub(crate) fn run(name: &str, refusal: Refusal) -> Result<(), String> {
+    let mut child = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "child", "--nocapture", "--test-threads=1"])
+        .env(CASE, name)
+        .env(REFUSAL, format!("{refusal:?}"))
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    if name == "broken error stream" {
+        drop(child.stderr.take());
+    }
+    let (say, heard) = mpsc::channel();
+    let output = BufReader::new(child.stdout.take().unwrap());
+    let listener = thread::spawn(move || {
+        for line in output.lines().map_while(Result::ok) {
+            if say.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    let result = converse(&mut child, &heard);
+    let _ = child.kill();
+    let output = child.wait_with_output().unwrap();
+    listener.join().unwrap();
+    result.map_err(|what| format!("{what}\n{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// Does what the child asks for until it says how it has ended.
+fn converse(child: &mut Child, heard: &mpsc::Receiver<String>) -> Result<(), String> {
+    loop {
+        let line = heard
+            .recv_timeout(LIMIT)
+            .map_err(|error| format!("not ended: {error}"))?;
+        let limit = match line.rsplit(' ').next() {
+            Some("REFUSE") => "--nproc=0:4096",
+            Some("ALLOW") => "--nproc=4096:4096",
+            Some("FILES") => "--nofile=3:3",
+            Some("ENDED") => return Ok(()),
+            _ => continue,
+        };
+        let pid = child.id().to_string();
+        let set = Command::new("prlimit")
+            .args(["--pid", &pid, limit])
+            .uid(NOBODY)
+            .gid(NOBODY)
+            .status();
+        assert!(set.unwrap().success(), "prlimit works on one's own");
+        child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+    }
+}
+
+/// Child: has the parent do something.
+pub(crate) fn ask(what: &str) {
+    say(what);
+    let mut line = String::new();
+    stdin().read_line(&mut line).unwrap();
+}
+
+fn say(what: &str) {
+    // A line of its own, after what the test harness has written.
+    let mut stdout = stdout().lock();
+    writeln!(stdout, "\n{what}").unwrap();
+    stdout.flush().unwrap();
+}
+
+/// Child: runs its case.
+pub(crate) fn play() {
+    let (Ok(name), Ok(refusal)) = (env::var(CASE), env::var(REFUSAL)) else {
+        return;
+    };
+    let case = CASES.iter().find(|(known, _)| *known == name).unwrap().1;
+    let refusal = if refusal == "Always" {
+        Refusal::Always
+    } else {
+        Refusal::AtFirst
+    };
+    case(refusal);
+    say("ENDED");
+}
+
+const CASE: &str = "MANYHANDS_SCARCE_CASE";
+const REFUSAL: &str = "MANYHANDS_SCARCE_REFUSAL";
+const NOBODY: u32 = 65_534;
+const LIMIT: Duration = Duration::from_secs(30);
