@@ -12,9 +12,9 @@
 //! The items are behind the lock. Their number is also told without it: it grows only under the channel's lock, so
 //! who holds that reads it no lower than it is, and a 0 stays one. It publishes nothing, and is Relaxed.
 
+use crate::channel::ring::Ring;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Padded, ShortGuard, ShortLock};
-use std::collections::VecDeque;
 
 /// What is set apart.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ struct Parts<T> {
 
 #[derive(Debug)]
 struct Items<T> {
-    items: VecDeque<T>,
+    items: Ring<T>,
     /// Nothing follows from an item that is taken while there are more than these.
     quiet_above: usize,
 }
@@ -44,7 +44,7 @@ impl<T> Head<T> {
     /// Nothing is set apart. Who finds the lock taken again leaves it to others for about so many operations.
     pub(super) fn new(patience: usize) -> Self {
         let items = Items {
-            items: VecDeque::new(),
+            items: Ring::new(),
             quiet_above: 0,
         };
         Self(Padded(Parts {
@@ -87,7 +87,7 @@ impl<T> Head<T> {
 
 impl<T> HeadGuard<'_, T> {
     /// Exchanges what is set apart for `items`.
-    pub(super) fn swap(&mut self, items: &mut VecDeque<T>) {
+    pub(super) fn swap(&mut self, items: &mut Ring<T>) {
         std::mem::swap(&mut self.inside.items, items);
     }
 

@@ -2,14 +2,15 @@
 //!
 //! Plain data, to be kept under a lock.
 
+use crate::channel::ring::Ring;
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// The items that wait to be received.
 pub(super) enum Line<T> {
     /// First in, first out.
-    Fifo(VecDeque<T>),
+    Fifo(Ring<T>),
     /// The smallest first, the older of equals first.
     Sorted(Box<dyn Sorted<T> + Send>),
 }
@@ -17,7 +18,7 @@ pub(super) enum Line<T> {
 impl<T> Line<T> {
     /// First in, first out.
     pub(super) const fn fifo() -> Self {
-        Self::Fifo(VecDeque::new())
+        Self::Fifo(Ring::new())
     }
 
     /// The smallest first, the older of equals first.
@@ -75,7 +76,7 @@ impl<T> Line<T> {
     /// Takes everything out.
     pub(super) fn take(&mut self) -> Self {
         match self {
-            Self::Fifo(items) => Self::Fifo(std::mem::take(items)),
+            Self::Fifo(items) => Self::Fifo(std::mem::replace(items, Ring::new())),
             Self::Sorted(items) => Self::Sorted(items.take()),
         }
     }

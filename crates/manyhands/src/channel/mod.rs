@@ -44,6 +44,7 @@ mod head;
 mod line;
 mod options;
 mod receiver;
+mod ring;
 mod sender;
 mod shared;
 #[cfg(feature = "sink")]
@@ -70,7 +71,8 @@ pub use stream::{IntoIter, Iter, RecvStream};
 ///
 /// # Cost
 /// The items lie in two rings that grow by doubling and change places: one that is sent into, and one that is
-/// received from.
+/// received from. A ring of more than 16 KiB gives memory back when as many items as it has room for have been
+/// received while it was less than an eighth full; so a channel that nobody uses any more keeps what it has.
 ///
 /// # Examples
 /// ```

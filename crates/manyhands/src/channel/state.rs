@@ -46,9 +46,9 @@ use crate::channel::WhenFull;
 use crate::channel::error::{CloseReason, RecvError, SendError, TrySendError};
 use crate::channel::head::Head;
 use crate::channel::line::Line;
+use crate::channel::ring::Ring;
 use crate::channel::wait_list::{Ticket, WaitList};
 use crate::job;
-use std::collections::VecDeque;
 use std::task::{Poll, Waker};
 
 /// The state of a channel. What a quiet step touches comes first, and with the lock fills one cache line.
@@ -65,7 +65,7 @@ pub(super) struct State<T> {
     room_of_line: usize,
     line: Line<T>,
     /// What is in the head, during a step; it comes before what is in the line.
-    ahead: VecDeque<T>,
+    ahead: Ring<T>,
     /// 0 for a rendezvous, `usize::MAX` for no limit.
     capacity: usize,
     /// Set once; the reason is that of `close_with`.
@@ -139,7 +139,7 @@ impl<T> State<T> {
             takes_are_quiet_above: 0,
             room_of_line: capacity,
             line,
-            ahead: VecDeque::new(),
+            ahead: Ring::new(),
             capacity,
             closed: None,
             receivers: WaitList::new(),
@@ -166,7 +166,7 @@ impl<T> State<T> {
     }
 
     /// What is in the head, which only a step has here.
-    pub(super) fn ahead_mut(&mut self) -> &mut VecDeque<T> {
+    pub(super) fn ahead_mut(&mut self) -> &mut Ring<T> {
         &mut self.ahead
     }
 
@@ -468,14 +468,14 @@ impl<T> State<T> {
     }
 
     /// The last one closes, and returns what nobody will receive.
-    pub(super) fn remove_receiver(
-        &mut self,
-        debts: &mut Debts<T>,
-    ) -> Option<(VecDeque<T>, Line<T>)> {
+    pub(super) fn remove_receiver(&mut self, debts: &mut Debts<T>) -> Option<(Ring<T>, Line<T>)> {
         self.receiver_count -= 1;
         (self.receiver_count == 0).then(|| {
             self.close(None, debts);
-            (std::mem::take(&mut self.ahead), self.line.take())
+            (
+                std::mem::replace(&mut self.ahead, Ring::new()),
+                self.line.take(),
+            )
         })
     }
 
