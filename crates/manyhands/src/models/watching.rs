@@ -1,17 +1,18 @@
 //! Sleeping where sockets are watched: the parker with a waker, and the place that a worker and the thread
-//! that stands in for workers take in turn. The parker is real; the steps of `tokio/driver.rs` are written out
-//! again.
+//! that stands in for workers take in turn.
 //!
-//! Threads: a sleeper and two that wake it, or a worker and the thread. Operations: poll, wake, end; take the
-//! place and ask for it, watch and leave, give it back and call.
-//! Property: no wake is lost; who asks for the place gets it, and somebody watches in the end.
+//! Threads: a sleeper and two that wake it; or a worker or two, the thread, and one that gives tokio a task. The
+//! bound is the default.
+//! Property: no wake is lost; one at a time is in the place; who is in it is woken by its alarm, though nobody else
+//! wakes it; who asks for it gets it, and the thread that is called comes.
 
 use super::{Waiter, check};
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use crate::sync::{Mutex, Parker, lock};
+use crate::sync::watch_place::{Nap, WatchPlace};
+use crate::sync::{Parker, Sleeper};
 use loom::sync::Arc;
 use loom::thread;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 #[test]
 fn a_wake_of_a_sleeper_that_is_polled_is_not_lost() {
@@ -63,130 +64,191 @@ fn a_sleeper_may_be_polled_and_then_park() {
     });
 }
 
-/// The place, and the thread that stands in.
+/// A worker of the models.
 #[derive(Debug)]
-struct Place {
-    is_taken: AtomicBool,
-    is_called: AtomicBool,
-    is_wanted: AtomicBool,
-    is_watching: AtomicBool,
-    waker: Mutex<Option<Waker>>,
+struct Worker(Parker);
+
+impl Worker {
+    /// It is never freed, as a seat.
+    fn new() -> &'static Self {
+        Box::leak(Box::new(Self(Parker::new())))
+    }
+
+    /// Watches until it is woken, if it gets in.
+    fn watch(&'static self, tokio: &Tokio, alarm: u64) {
+        if tokio.place.come(self) {
+            tokio.come_in();
+            tokio.place.set_alarm(self, alarm, || tokio.thread.unpark());
+            Waiter::new().wait(|context| self.poll_wake(context));
+            self.0.end_polls();
+            tokio.go_out();
+            tokio.place.leave();
+        }
+    }
+}
+
+impl Sleeper for Worker {
+    fn poll_wake(&self, context: &Context<'_>) -> Poll<()> {
+        self.0.poll_park(context)
+    }
+
+    fn wake(&self) {
+        self.0.unpark();
+    }
+
+    fn has_work(&self) -> bool {
+        false
+    }
+}
+
+/// What is watched, and the thread that stands in.
+#[derive(Debug)]
+struct Tokio {
+    place: WatchPlace,
     thread: Parker,
-    /// Tokio's own: who is inside, and who waits to be.
-    inside: Mutex<(bool, Option<Waker>)>,
+    /// Woken when the thread has come.
+    has_come: Parker,
+    /// Somebody is inside of tokio, which takes one at a time.
+    is_inside: AtomicBool,
+    /// There are tasks of tokio's own.
+    has_tasks: AtomicBool,
     is_over: AtomicBool,
 }
 
-impl Place {
-    fn new() -> Self {
-        Self {
-            is_taken: AtomicBool::new(false),
-            is_called: AtomicBool::new(true),
-            is_wanted: AtomicBool::new(false),
-            is_watching: AtomicBool::new(false),
-            waker: Mutex::new(None),
+impl Tokio {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            place: WatchPlace::new(),
             thread: Parker::new(),
-            inside: Mutex::new((false, None)),
+            has_come: Parker::new(),
+            is_inside: AtomicBool::new(false),
+            has_tasks: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
-        }
+        })
     }
 
-    fn enter(&self, context: &Context<'_>) -> Poll<()> {
-        let mut inside = lock(&self.inside);
-        if inside.0 {
-            inside.1 = Some(context.waker().clone());
-            return Poll::Pending;
-        }
-        inside.0 = true;
-        Poll::Ready(())
+    fn come_in(&self) {
+        // Relaxed: the place orders who is inside.
+        let was_inside = self.is_inside.swap(true, Ordering::Relaxed);
+        assert!(!was_inside, "one at a time is inside");
     }
 
     fn go_out(&self) {
-        let mut inside = lock(&self.inside);
-        inside.0 = false;
-        if let Some(next) = inside.1.take() {
-            next.wake();
-        }
+        // Relaxed: as above.
+        self.is_inside.store(false, Ordering::Relaxed);
     }
 
-    /// The thread, until it watches after the worker has left for good.
-    fn stand_by(&self) {
-        let waiter = Waiter::new();
-        loop {
-            // SeqCst, all: as in the driver.
-            if self.is_called.swap(false, Ordering::SeqCst) && !self.is_taken.load(Ordering::SeqCst)
-            {
-                waiter.wait(|context| self.enter(context));
-                let is_over = waiter.wait(|context| self.poll_leave(context));
-                *lock(&self.waker) = None;
-                // SeqCst, both: as in the driver.
-                self.is_watching.store(false, Ordering::SeqCst);
-                self.is_wanted.store(false, Ordering::SeqCst);
-                self.go_out();
-                if is_over {
-                    return;
+    /// The thread, until it has nothing to do when all is over. Time passes when it has to.
+    fn stand_by(tokio: &Arc<Self>) -> thread::JoinHandle<()> {
+        let tokio = Arc::clone(tokio);
+        thread::spawn(move || {
+            let waiter = Waiter::new();
+            let mut now = 0;
+            loop {
+                if tokio.place.answer() {
+                    tokio.has_come.unpark();
+                    tokio.come_in();
+                    waiter.wait(|context| tokio.poll_leave(context));
+                    tokio.go_out();
+                    tokio.place.thread_leaves();
+                }
+                match tokio.place.nap(now) {
+                    Nap::No => {}
+                    Nap::Until(alarm) => now = alarm,
+                    // SeqCst: the end of the model, which unparks the thread.
+                    Nap::ForEver if tokio.is_over.load(Ordering::SeqCst) => return,
+                    Nap::ForEver => tokio.thread.park(),
                 }
             }
-            self.thread.park();
-        }
+        })
     }
 
-    fn poll_leave(&self, context: &Context<'_>) -> Poll<bool> {
-        *lock(&self.waker) = Some(context.waker().clone());
-        // SeqCst, all: as in the driver.
-        self.is_watching.store(true, Ordering::SeqCst);
+    fn poll_leave(&self, context: &Context<'_>) -> Poll<()> {
+        // SeqCst: tokio's count, and the end of the model.
+        let must_stay = || self.has_tasks.load(Ordering::SeqCst);
+        let is_wanted = self.place.poll_leave(context, must_stay);
         if self.is_over.load(Ordering::SeqCst) {
-            return Poll::Ready(true);
+            return Poll::Ready(());
         }
-        // SeqCst, both: as above.
-        if self.is_wanted.load(Ordering::SeqCst) || self.is_taken.load(Ordering::SeqCst) {
-            return Poll::Ready(false);
-        }
-        Poll::Pending
+        is_wanted
     }
 
-    /// The worker takes the place, comes in, goes out and gives it back.
-    fn watch(&self) {
-        // SeqCst, all: as in the driver.
-        self.is_taken.store(true, Ordering::SeqCst);
-        if self.is_watching.load(Ordering::SeqCst) {
-            self.is_wanted.store(true, Ordering::SeqCst);
-            self.wake_thread();
-        }
-        Waiter::new().wait(|context| self.enter(context));
-        self.go_out();
-        // SeqCst: as above.
-        self.is_taken.store(false, Ordering::SeqCst);
-    }
-
-    /// The worker will not come again.
-    fn leave(&self) {
-        // SeqCst: as above.
-        self.is_called.store(true, Ordering::SeqCst);
+    fn end(&self, thread: thread::JoinHandle<()>) {
+        // SeqCst: found at the next look.
+        self.is_over.store(true, Ordering::SeqCst);
+        self.place.rouse();
         self.thread.unpark();
-    }
-
-    fn wake_thread(&self) {
-        let waker = lock(&self.waker).take();
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        thread.join().expect("the model fails at once");
     }
 }
 
 #[test]
-fn who_asks_for_the_place_gets_it_and_the_thread_watches_in_the_end() {
+fn who_is_in_the_place_is_woken_by_its_alarm_whatever_tokio_gets_to_do_meanwhile() {
     check(|| {
-        let place = Arc::new(Place::new());
-        let thread = thread::spawn({
-            let place = Arc::clone(&place);
-            move || place.stand_by()
+        let tokio = Tokio::new();
+        let thread = Tokio::stand_by(&tokio);
+        let spawner = thread::spawn({
+            let tokio = Arc::clone(&tokio);
+            move || {
+                // SeqCst, both: tokio's count. Nobody is told when the task ends.
+                tokio.has_tasks.store(true, Ordering::SeqCst);
+                tokio.has_tasks.store(false, Ordering::SeqCst);
+            }
         });
-        place.watch();
-        place.leave();
-        // SeqCst: the end of the model; found at the next poll.
-        place.is_over.store(true, Ordering::SeqCst);
-        place.wake_thread();
-        thread.join().expect("the model fails at once");
+        // Where it does not get in, it sleeps by its own alarm.
+        Worker::new().watch(&tokio, 5);
+        spawner.join().expect("the model fails at once");
+        tokio.end(thread);
+    });
+}
+
+#[test]
+fn who_asks_is_woken_when_the_thread_has_left_and_gets_in() {
+    check(|| {
+        let tokio = Tokio::new();
+        let thread = Tokio::stand_by(&tokio);
+        let worker = Worker::new();
+        while !tokio.place.come(worker) {
+            worker.0.park();
+        }
+        tokio.come_in();
+        tokio.go_out();
+        tokio.place.leave();
+        tokio.end(thread);
+    });
+}
+
+#[test]
+fn the_alarm_of_who_comes_next_is_not_lost_with_that_of_who_leaves() {
+    check(|| {
+        let tokio = Tokio::new();
+        let thread = Tokio::stand_by(&tokio);
+        let next = thread::spawn({
+            let tokio = Arc::clone(&tokio);
+            move || Worker::new().watch(&tokio, 7)
+        });
+        let worker = Worker::new();
+        // It is woken for something else.
+        worker.wake();
+        worker.watch(&tokio, 5);
+        next.join().expect("the model fails at once");
+        tokio.end(thread);
+    });
+}
+
+#[test]
+fn the_thread_watches_after_the_last_worker_has_called_it() {
+    check(|| {
+        let tokio = Tokio::new();
+        let thread = Tokio::stand_by(&tokio);
+        let worker = Worker::new();
+        worker.wake();
+        worker.watch(&tokio, 5);
+        tokio.place.call();
+        tokio.thread.unpark();
+        while tokio.place.is_vacant() {
+            tokio.has_come.park();
+        }
+        tokio.end(thread);
     });
 }

@@ -19,12 +19,12 @@ mod park;
 mod prefetch;
 #[cfg(not(loom))]
 pub(crate) mod processor_load;
-#[cfg(not(loom))]
 mod reactor;
 #[cfg(loom)]
 mod seq_cst;
 pub(crate) mod short_lock;
 pub(crate) mod thread_state;
+pub(crate) mod watch_place;
 
 #[cfg(not(loom))]
 pub(crate) use affinity::allowed_cpus;
@@ -38,12 +38,11 @@ pub(crate) use model_once::OnceLock;
 pub(crate) use padded::Padded;
 pub(crate) use park::Parker;
 pub(crate) use prefetch::{prefetch_for_reading, prefetch_for_writing};
-#[cfg(not(loom))]
 pub(crate) use reactor::{Reactor, Sleeper, Vacancy};
 #[cfg(not(loom))]
 pub(crate) use short_lock::{ShortGuard, ShortLock};
 #[cfg(not(loom))]
-pub(crate) use std::sync::OnceLock;
+pub(crate) use std::sync::{OnceLock, mpsc};
 
 use std::sync::TryLockError;
 

@@ -10,20 +10,21 @@ use std::time::Duration;
 /// Watches sockets, on the thread that asks it to.
 pub(crate) trait Reactor: Debug + Sync {
     /// Whether `sleeper` may sleep here now.
-    fn vacancy(&self, sleeper: &'static dyn Sleeper) -> Vacancy;
+    fn vacancy(&'static self, sleeper: &'static dyn Sleeper) -> Vacancy;
 
     /// Sleeps until `sleeper` is woken or `limit` is over, and wakes whom the sockets wake. `false`, at once,
-    /// if another thread watches or is to. May return early for no reason.
-    fn sleep(&self, sleeper: &'static dyn Sleeper, limit: Option<Duration>) -> bool;
+    /// if another thread watches or is to; then `sleeper` is woken if that makes room for it. May return early for
+    /// no reason.
+    fn sleep(&'static self, sleeper: &'static dyn Sleeper, limit: Option<Duration>) -> bool;
 
     /// Wakes whom the sockets wake by now, unless another thread watches.
-    fn look(&self, sleeper: &'static dyn Sleeper);
+    fn look(&'static self, sleeper: &'static dyn Sleeper);
 
     /// A worker will watch no more: another thread is to, unless one does.
-    fn leave(&self);
+    fn leave(&'static self);
 
     /// Calls for another thread if nobody has watched for a while.
-    fn attend(&self);
+    fn attend(&'static self);
 }
 
 /// Who sleeps at a reactor.

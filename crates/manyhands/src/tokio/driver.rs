@@ -6,30 +6,31 @@
 //! worker comes.
 //!
 //! # Who watches
-//! A worker that falls asleep takes the place if it is free (`is_taken`), and leaves it to run something. While
-//! it runs, its runtime's monitor is on, and calls the thread (`attend`) when nobody has watched for a
-//! millisecond; a worker with much to do has a look now and then, so that this is rare. A worker that will not
-//! come again calls the thread itself (`leave`). So somebody watches, or a worker is awake and watched.
-//! The thread stays until a worker asks for the place (`is_wanted`, which stands until the thread has left).
+//! A worker that falls asleep takes the place if it is free, and leaves it to run something. While it runs, its
+//! runtime's monitor is on, and calls the thread (`attend`) when nobody has watched for a millisecond; a worker
+//! with much to do has a look now and then, so that this is rare. A worker that will not come again calls the
+//! thread itself (`leave`). So somebody watches, or a worker is awake and watched.
+//! The thread stays until a worker asks for the place, and wakes that worker when it has left. The steps of this are
+//! in `sync/watch_place.rs`, with whose alarm is kept by whom.
 //!
 //! What was spawned with `tokio::spawn` is for the thread: while there is any, no worker watches. A worker may
 //! run a first step of it that comes just when it falls asleep.
 //!
 //! # No wake is lost
 //! A sleeper polls its parker each time tokio polls the future it waits for, first of all when it has come: so a
-//! wake before that is found, and a later one goes through the waker, which makes tokio poll again.
-//! D1: who takes the place sets `is_taken`, then looks whether the thread is watching; the thread says that it
-//! is, then looks at `is_taken` and `is_wanted`. All SeqCst: one of them finds the other.
-//! D2: a sleeper sets `alarm`, then looks how long the thread sleeps; the thread says how long it will sleep,
-//! then looks at `alarm`. All SeqCst, as above.
+//! wake before that is found, and a later one goes through the waker, which makes tokio poll again. It never waits
+//! for the thread inside of tokio, because it comes in only where nobody is.
 
-use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
-use crate::sync::{Mutex, Parker, Reactor, Sleeper, Vacancy, clock, lock, thread, thread_state};
+use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use crate::sync::watch_place::{NEVER, Nap, WatchPlace};
+use crate::sync::{
+    Mutex, Parker, Reactor, Sleeper, Vacancy, clock, lock, mpsc, thread, thread_state,
+};
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::io;
 use std::ptr;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::runtime::{Builder, EnterGuard, Handle, Runtime, RuntimeMetrics};
 
@@ -59,10 +60,14 @@ pub(crate) fn driver() -> io::Result<&'static Driver> {
     if let Some(driver) = *known {
         return Ok(driver);
     }
-    let driver: &'static Driver = Box::leak(Box::new(Driver::new()?));
+    // The thread first: nothing else has to be given back if the system refuses it. It ends if what follows fails.
+    let (sender, receiver) = mpsc::channel::<&'static Driver>();
     thread::Builder::new()
         .name("manyhands-tokio".to_owned())
-        .spawn(move || driver.stand_by())?;
+        .spawn(move || receiver.recv().map(Driver::stand_by))?;
+    let driver: &'static Driver = Box::leak(Box::new(Driver::new()?));
+    // The thread waits for it.
+    let _ = sender.send(driver);
     *known = Some(driver);
     Ok(driver)
 }
@@ -71,40 +76,21 @@ static DRIVER: Mutex<Option<&'static Driver>> = Mutex::new(None);
 
 thread_local! {
     /// The worker that watches on this thread.
-    static WATCHER: Cell<Option<(&'static dyn Sleeper, &'static RuntimeMetrics)>> = const { Cell::new(None) };
+    static WATCHER: Cell<Option<(&'static dyn Sleeper, &'static Driver)>> = const { Cell::new(None) };
 }
 
 /// Tokio's runtime, and who watches.
 #[derive(Debug)]
 pub(crate) struct Driver {
     tokio: Runtime,
-    metrics: &'static RuntimeMetrics,
-    /// A worker watches.
-    is_taken: AtomicBool,
+    metrics: RuntimeMetrics,
+    place: WatchPlace,
+    /// Wakes the thread that stands in, where it is not in the place.
+    thread: Parker,
     /// The worker that watched last. Never followed.
     last: AtomicPtr<()>,
     /// When that one left, in ticks.
     left_at: AtomicU64,
-    /// When the worker must be woken, in nanoseconds since the clock's first reading.
-    alarm: AtomicU64,
-    /// Whom the alarm wakes.
-    sleeper: Mutex<Option<&'static dyn Sleeper>>,
-    stand_in: StandIn,
-}
-
-/// The thread that watches where no worker does.
-#[derive(Debug)]
-struct StandIn {
-    parker: Parker,
-    /// It is to watch.
-    is_called: AtomicBool,
-    /// It is to leave the place to a worker.
-    is_wanted: AtomicBool,
-    /// Makes it look whether it is to leave; there while it watches.
-    waker: Mutex<Option<Waker>>,
-    is_watching: AtomicBool,
-    /// How long it sleeps at most, as `alarm`.
-    asleep_until: AtomicU64,
 }
 
 impl Driver {
@@ -115,21 +101,12 @@ impl Driver {
             .on_thread_unpark(after_turn)
             .build()?;
         Ok(Self {
-            metrics: Box::leak(Box::new(tokio.metrics())),
+            metrics: tokio.metrics(),
             tokio,
-            is_taken: AtomicBool::new(false),
+            place: WatchPlace::new(),
+            thread: Parker::new(),
             last: AtomicPtr::new(ptr::null_mut()),
             left_at: AtomicU64::new(0),
-            alarm: AtomicU64::new(NEVER),
-            sleeper: Mutex::new(None),
-            stand_in: StandIn {
-                parker: Parker::new(),
-                is_called: AtomicBool::new(true),
-                is_wanted: AtomicBool::new(false),
-                waker: Mutex::new(None),
-                is_watching: AtomicBool::new(false),
-                asleep_until: AtomicU64::new(NEVER),
-            },
         })
     }
 
@@ -141,83 +118,26 @@ impl Driver {
     /// The life of the thread.
     fn stand_by(&self) {
         thread_state::wake_on_time();
-        let this = &self.stand_in;
         loop {
-            // SeqCst, both: a call comes after the place was given back.
-            if this.is_called.swap(false, Ordering::SeqCst) && !self.is_taken.load(Ordering::SeqCst)
-            {
-                self.tokio
-                    .block_on(poll_fn(|context| self.poll_leave(context)));
-                *lock(&this.waker) = None;
-                // SeqCst, both: D1.
-                this.is_watching.store(false, Ordering::SeqCst);
-                this.is_wanted.store(false, Ordering::SeqCst);
+            if self.place.answer() {
+                self.tokio.block_on(poll_fn(|context| {
+                    self.place.poll_leave(context, || self.has_tasks())
+                }));
+                self.place.thread_leaves();
             }
-            self.sleep_until_alarm();
-        }
-    }
-
-    /// Thread, while it watches: ready when it is to leave.
-    fn poll_leave(&self, context: &Context<'_>) -> Poll<()> {
-        let this = &self.stand_in;
-        *lock(&this.waker) = Some(context.waker().clone());
-        // SeqCst, both: D1.
-        this.is_watching.store(true, Ordering::SeqCst);
-        let is_wanted =
-            this.is_wanted.load(Ordering::SeqCst) || self.is_taken.load(Ordering::SeqCst);
-        if is_wanted && !self.has_tasks() {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
-    }
-
-    /// Thread: sleeps until it is called, and wakes the worker that watches when its time has come.
-    fn sleep_until_alarm(&self) {
-        let this = &self.stand_in;
-        // SeqCst: D2.
-        let alarm = self.alarm.load(Ordering::SeqCst);
-        let now = nanos_now();
-        if alarm <= now {
-            // SeqCst: D2. If the sleeper has set another meanwhile, it is woken in vain.
-            self.alarm.store(NEVER, Ordering::SeqCst);
-            if let Some(sleeper) = *lock(&self.sleeper) {
-                sleeper.wake();
-            }
-            return;
-        }
-        // SeqCst, both: D2.
-        this.asleep_until.store(alarm, Ordering::SeqCst);
-        if self.alarm.load(Ordering::SeqCst) >= alarm {
-            if alarm == NEVER {
-                this.parker.park();
-            } else {
-                this.parker.park_timeout(Duration::from_nanos(alarm - now));
+            let now = nanos_now();
+            match self.place.nap(now) {
+                Nap::No => {}
+                Nap::Until(alarm) => self.thread.park_timeout(Duration::from_nanos(alarm - now)),
+                Nap::ForEver => self.thread.park(),
             }
         }
     }
 
     /// Calls the thread.
     fn call(&self) {
-        // SeqCst: see `stand_by`.
-        self.stand_in.is_called.store(true, Ordering::SeqCst);
-        self.stand_in.parker.unpark();
-    }
-
-    /// Asks the thread to leave.
-    fn ask(&self) {
-        let this = &self.stand_in;
-        // SeqCst: D1.
-        this.is_wanted.store(true, Ordering::SeqCst);
-        let waker = lock(&this.waker).take();
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-
-    fn is_thread_watching(&self) -> bool {
-        // SeqCst: D1.
-        self.stand_in.is_watching.load(Ordering::SeqCst)
+        self.place.call();
+        self.thread.unpark();
     }
 
     /// Whether there are tasks of tokio's own.
@@ -225,35 +145,17 @@ impl Driver {
         self.metrics.num_alive_tasks() > 0
     }
 
-    /// Worker: takes the place.
-    fn take(&self) -> bool {
-        // Relaxed: the exchange decides. SeqCst: D1.
-        !self.is_taken.load(Ordering::Relaxed) && !self.is_taken.swap(true, Ordering::SeqCst)
-    }
-
-    /// Worker: waits for events in tokio until `future` is ready.
-    fn watch(&self, sleeper: &'static dyn Sleeper, future: impl Future<Output = ()>) {
-        WATCHER.set(Some((sleeper, self.metrics)));
+    /// Worker in the place: waits for events in tokio until `future` is ready, and leaves.
+    fn watch(&'static self, sleeper: &'static dyn Sleeper, future: impl Future<Output = ()>) {
+        WATCHER.set(Some((sleeper, self)));
         self.tokio.block_on(future);
         WATCHER.set(None);
         // Relaxed, both: advice.
         self.last.store(address_of(sleeper), Ordering::Relaxed);
         self.left_at.store(clock::ticks(), Ordering::Relaxed);
-        // SeqCst: see `stand_by`.
-        self.is_taken.store(false, Ordering::SeqCst);
+        self.place.leave();
         if self.has_tasks() {
             self.call();
-        }
-    }
-
-    fn set_alarm(&self, sleeper: &'static dyn Sleeper, limit: Duration) {
-        *lock(&self.sleeper) = Some(sleeper);
-        let limit = u64::try_from(limit.as_nanos()).unwrap_or(NEVER);
-        let alarm = nanos_now().saturating_add(limit);
-        // SeqCst, both: D2.
-        self.alarm.store(alarm, Ordering::SeqCst);
-        if alarm < self.stand_in.asleep_until.load(Ordering::SeqCst) {
-            self.stand_in.parker.unpark();
         }
     }
 
@@ -265,12 +167,11 @@ impl Driver {
 }
 
 impl Reactor for Driver {
-    fn vacancy(&self, sleeper: &'static dyn Sleeper) -> Vacancy {
+    fn vacancy(&'static self, sleeper: &'static dyn Sleeper) -> Vacancy {
         if self.has_tasks() {
             return Vacancy::None;
         }
-        // Relaxed: advice.
-        if self.is_taken.load(Ordering::Relaxed) {
+        if self.place.is_workers() {
             return Vacancy::Taken;
         }
         // Relaxed: advice.
@@ -282,21 +183,21 @@ impl Reactor for Driver {
         }
     }
 
-    fn sleep(&self, sleeper: &'static dyn Sleeper, limit: Option<Duration>) -> bool {
+    fn sleep(&'static self, sleeper: &'static dyn Sleeper, limit: Option<Duration>) -> bool {
         if self.has_tasks() {
-            if !self.is_thread_watching() {
+            if self.place.is_vacant() {
                 self.call();
             }
             return false;
         }
-        if !self.take() {
+        if !self.place.come(sleeper) {
             return false;
         }
-        if self.is_thread_watching() {
-            self.ask();
-        }
         if let Some(limit) = limit {
-            self.set_alarm(sleeper, limit);
+            let limit = u64::try_from(limit.as_nanos()).unwrap_or(NEVER);
+            let alarm = nanos_now().saturating_add(limit);
+            self.place
+                .set_alarm(sleeper, alarm, || self.thread.unpark());
         }
         let woken = poll_fn(|context| {
             // Tokio has had a turn that it did not tell of, if it polls for another reason.
@@ -304,19 +205,15 @@ impl Reactor for Driver {
             sleeper.poll_wake(context)
         });
         self.watch(sleeper, woken);
-        if limit.is_some() {
-            // SeqCst: D2.
-            self.alarm.store(NEVER, Ordering::SeqCst);
-        }
         true
     }
 
-    fn look(&self, sleeper: &'static dyn Sleeper) {
-        if self.is_thread_watching() {
+    fn look(&'static self, sleeper: &'static dyn Sleeper) {
+        if self.place.is_threads() {
             if !self.has_tasks() {
-                self.ask();
+                self.place.ask(sleeper);
             }
-        } else if self.take() {
+        } else if self.place.come(sleeper) {
             let mut is_first = true;
             let once = poll_fn(|context: &mut Context<'_>| {
                 if !is_first {
@@ -331,14 +228,12 @@ impl Reactor for Driver {
         }
     }
 
-    fn leave(&self) {
+    fn leave(&'static self) {
         self.call();
     }
 
-    fn attend(&self) {
-        // SeqCst: see `stand_by`.
-        let is_watched = self.is_taken.load(Ordering::SeqCst) || self.is_thread_watching();
-        if !is_watched && self.ticks_left() > clock::ticks_in(ABSENCE_NANOS) {
+    fn attend(&'static self) {
+        if self.place.is_vacant() && self.ticks_left() > clock::ticks_in(ABSENCE_NANOS) {
             self.call();
         }
     }
@@ -346,8 +241,8 @@ impl Reactor for Driver {
 
 /// Tokio calls this on the thread that watches after each of its turns, before it runs any of its tasks.
 fn after_turn() {
-    if let Some((sleeper, metrics)) = WATCHER.get()
-        && (sleeper.has_work() || metrics.num_alive_tasks() > 0)
+    if let Some((sleeper, driver)) = WATCHER.get()
+        && (sleeper.has_work() || driver.has_tasks())
     {
         sleeper.wake();
     }
@@ -362,8 +257,6 @@ fn nanos_now() -> u64 {
     u64::try_from(passed.as_nanos()).unwrap_or(NEVER)
 }
 
-/// No alarm.
-const NEVER: u64 = u64::MAX;
 /// So long a worker that has left to run what sockets have woken keeps the place from others: two that take
 /// turns would wake each other at every message.
 const RETURN_NANOS: u64 = 50_000;

@@ -5,11 +5,14 @@ use futures::future::join;
 use manyhands::tokio::compat;
 use manyhands::{Runtime, task, time};
 use std::io;
-use std::sync::Arc;
+use std::net;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Context, Wake, Waker};
+use std::thread;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
 const MESSAGES: u8 = 50;
 
@@ -164,5 +167,72 @@ fn what_tokio_spawns_goes_on_while_workers_watch() {
             );
             watch(&runtime);
         }
+    });
+}
+
+/// A waker that says on which thread it is woken, and holds that thread until it is let go.
+struct Hold {
+    thread: Mutex<mpsc::Sender<Option<String>>>,
+    end: Mutex<mpsc::Receiver<()>>,
+}
+
+impl Wake for Hold {
+    fn wake(self: Arc<Self>) {
+        let name = thread::current().name().map(str::to_owned);
+        let _told = self.thread.lock().unwrap().send(name);
+        let _ended = self.end.lock().unwrap().recv();
+    }
+}
+
+/// Holds the thread that watches sockets, until something is sent.
+fn hold_who_watches() -> (Option<String>, mpsc::Sender<()>) {
+    let _entered = manyhands::tokio::handle().unwrap().enter();
+    let socket = net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_nonblocking(true).unwrap();
+    let socket = UdpSocket::from_std(socket).unwrap();
+    let (thread, held) = mpsc::channel();
+    let (end, ended) = mpsc::channel();
+    let waker = Waker::from(Arc::new(Hold {
+        thread: Mutex::new(thread),
+        end: Mutex::new(ended),
+    }));
+    // The first look forgets that a new socket may be readable.
+    while socket
+        .poll_recv_ready(&mut Context::from_waker(&waker))
+        .is_ready()
+    {
+        let _nothing = socket.try_recv(&mut [0]);
+    }
+    let sender = net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    sender.send_to(&[1], socket.local_addr().unwrap()).unwrap();
+    (held.recv().unwrap(), end)
+}
+
+#[test]
+fn a_timer_rings_although_tokio_gets_a_task_while_its_thread_makes_room() {
+    in_time(|| {
+        let runtime = runtime_of(1);
+        let (begin, begun) = mpsc::channel::<()>();
+        let slept = runtime.install(|| {
+            task::spawn(async move {
+                // The only worker has no time for sockets.
+                begun.recv().unwrap();
+                // Longer than the monitor makes rounds where nothing happens.
+                time::sleep(Duration::from_millis(500)).await;
+            })
+        });
+        let (name, end) = hold_who_watches();
+        assert_eq!(name.as_deref(), Some("manyhands-tokio"));
+        begin.send(()).unwrap();
+        while runtime.metrics().asleep == 0 {
+            thread::yield_now();
+        }
+        // The worker is about to ask for the place. Where it has not yet, it finds a task of tokio's there, and all
+        // is well as well.
+        (0..10_000).for_each(|_| thread::yield_now());
+        let spawned = manyhands::tokio::handle().unwrap().spawn(async {});
+        end.send(()).unwrap();
+        pollster::block_on(spawned).unwrap();
+        slept.join().unwrap();
     });
 }
