@@ -6,6 +6,7 @@ use crate::runtime::{Runtime, Shared, Stall, topology};
 use crate::tracing;
 use std::error::Error;
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
 
@@ -129,7 +130,7 @@ impl Builder {
     ///
     /// # Errors
     /// [`BuildError`] when a number is zero or too large, or the thread limit is below the worker count; with tokio,
-    /// also when the system refuses what that takes.
+    /// also when the system refuses what that takes. A later call tries again; nothing is kept of a refused one.
     pub fn build(self) -> Result<Runtime, BuildError> {
         let workers = self.workers.unwrap_or_else(topology::default_workers);
         let threads_max = self
@@ -159,12 +160,14 @@ impl Builder {
             on_start: self.on_start,
             on_stop: self.on_stop,
             on_stall: self.on_stall,
-            surroundings: surroundings.map_err(|error| BuildError(Fault::Tokio(error.kind())))?,
+            surroundings: surroundings
+                .map_err(|error| BuildError(Fault::Tokio(Refusal(Arc::new(error)))))?,
         })))
     }
 }
 
-/// Why a runtime could not be made.
+/// Why a runtime could not be made. Where the system has refused something, its
+/// [`source`](std::error::Error::source) is the [`io::Error`] that says what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildError(Fault);
 
@@ -173,12 +176,25 @@ enum Fault {
     NoWorkers,
     LimitBelowWorkers { workers: usize, threads_max: usize },
     TooManyThreads(usize),
-    Tokio(io::ErrorKind),
+    Tokio(Refusal),
 }
+
+/// What the system said.
+#[derive(Debug, Clone)]
+struct Refusal(Arc<io::Error>);
+
+impl PartialEq for Refusal {
+    fn eq(&self, other: &Self) -> bool {
+        let of = |refusal: &Self| (refusal.0.kind(), refusal.0.raw_os_error());
+        of(self) == of(other)
+    }
+}
+
+impl Eq for Refusal {}
 
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
+        match &self.0 {
             Fault::NoWorkers => write!(f, "a runtime needs at least one worker"),
             Fault::LimitBelowWorkers {
                 workers,
@@ -195,12 +211,19 @@ impl fmt::Display for BuildError {
                     "{count} threads are more than the {THREADS_MAX} a runtime can hold"
                 )
             }
-            Fault::Tokio(kind) => write!(f, "tokio's runtime cannot start: {kind}"),
+            Fault::Tokio(refusal) => write!(f, "tokio's runtime cannot start: {}", refusal.0),
         }
     }
 }
 
-impl Error for BuildError {}
+impl Error for BuildError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.0 {
+            Fault::Tokio(refusal) => Some(&*refusal.0),
+            Fault::NoWorkers | Fault::LimitBelowWorkers { .. } | Fault::TooManyThreads(_) => None,
+        }
+    }
+}
 
 /// A checked configuration.
 #[derive(Debug)]

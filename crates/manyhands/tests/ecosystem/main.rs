@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
 
 mod metrics;
+mod refused;
 mod server;
 mod sink;
 mod spawner;
