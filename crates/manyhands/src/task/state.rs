@@ -210,9 +210,9 @@ impl State {
         self.change(|word| {
             let woken = woken(word);
             if after_wake(word, woken) == AfterWake::Queue {
-                (woken - WAKER, AfterRelease::Queue)
+                (without_waker(woken), AfterRelease::Queue)
             } else {
-                let word = woken - WAKER;
+                let word = without_waker(woken);
                 (word, released(word))
             }
         })
@@ -233,16 +233,16 @@ impl State {
     pub(super) fn add_waker(&self) {
         // Relaxed: who makes it holds the cell already.
         let before = self.0.fetch_add(WAKER, Ordering::Relaxed);
-        if before > WORD_MAX {
-            // Only wakers that are forgotten in a loop get here; going on would free a cell in use.
-            std::process::abort();
+        if is_saturated(before) {
+            // Counted no more; see `UNCOUNTED`. Relaxed: as above.
+            self.0.fetch_sub(WAKER, Ordering::Relaxed);
         }
     }
 
     /// A waker lets go.
     pub(super) fn release_waker(&self) -> AfterRelease {
         self.change(|word| {
-            let word = word - WAKER;
+            let word = without_waker(word);
             (orphaned(word), released(word))
         })
     }
@@ -290,6 +290,20 @@ impl State {
                 Err(now) => word = now,
             }
         }
+    }
+}
+
+/// Whether wakers are not counted any more.
+fn is_saturated(word: u32) -> bool {
+    word & UNCOUNTED != 0
+}
+
+/// The word after a waker is gone.
+fn without_waker(word: u32) -> u32 {
+    if is_saturated(word) {
+        word
+    } else {
+        word - WAKER
     }
 }
 
@@ -341,12 +355,18 @@ const DONE: u32 = 64;
 /// One waker.
 const WAKER: u32 = 128;
 const HOLDERS: u32 = QUEUED | RUNNING | HANDLE | !(WAKER - 1);
-/// Half of what the word can count.
-const WORD_MAX: u32 = u32::MAX / 2;
+/// Set once there have been 2^24 wakers at once, half of what the word can count, and for ever: from then on wakers
+/// are counted neither in nor out. So the cell is never freed, as if one waker were forgotten; the future and its
+/// outcome are dropped all the same. The other half has room for every thread that is just about to find the bit set.
+const UNCOUNTED: u32 = 1 << 31;
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{AfterFinish, AfterPoll, AfterRelease, AfterWake, Begin, Claimed, State};
+    use super::{
+        AfterFinish, AfterPoll, AfterRelease, AfterWake, Begin, Claimed, HANDLE, QUEUED, State,
+        UNCOUNTED, WAKER, is_saturated,
+    };
+    use crate::sync::atomic::{AtomicU32, Ordering};
 
     const AWAITED: Claimed = Claimed {
         is_awaited: true,
@@ -408,6 +428,33 @@ mod tests {
         assert_eq!(state.end_poll(), AfterPoll::Wait);
         assert_eq!(state.cancel(), AfterWake::Queue);
         assert_eq!(state.begin_poll(), Begin::Drop);
+    }
+
+    #[test]
+    fn a_task_with_more_wakers_than_can_be_counted_ends_and_is_never_freed() {
+        let state = State(AtomicU32::new(QUEUED | HANDLE | (UNCOUNTED - 2 * WAKER)));
+        assert_eq!(state.begin_poll(), Begin::Poll);
+        assert_eq!(state.release_waker(), AfterRelease::Keep);
+        for _ in 0..10 {
+            state.add_waker();
+        }
+        assert!(is_saturated(state.0.load(Ordering::Relaxed)));
+        assert_eq!(state.end_poll(), AfterPoll::Wait);
+        assert_eq!(state.wake_and_release(), AfterRelease::Queue);
+        assert_eq!(state.begin_poll(), Begin::Poll);
+        let word = state.0.load(Ordering::Relaxed);
+        for _ in 0..10 {
+            assert_eq!(state.release_waker(), AfterRelease::Keep);
+        }
+        assert_eq!(
+            state.0.load(Ordering::Relaxed),
+            word,
+            "not counted any more"
+        );
+        assert_eq!(state.finish(), AfterFinish::Awaited);
+        assert_eq!(state.release_handle(), AfterRelease::DropOutcome);
+        assert_eq!(state.release_finished_handle(), AfterRelease::Keep);
+        assert_eq!(state.release_runner(), AfterRelease::Keep);
     }
 
     #[test]
