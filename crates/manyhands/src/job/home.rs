@@ -18,7 +18,7 @@
 //!
 //! Unsafe: sends pointers from thread to thread.
 
-use crate::job::Job;
+use crate::job::{Job, abort};
 use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use crate::sync::{Mutex, Padded, lock};
 use std::num::NonZeroU32;
@@ -55,6 +55,15 @@ struct Slots {
     taken: usize,
     /// No task may wait any more.
     closed: bool,
+}
+
+/// Why a shard takes no task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Refused {
+    /// No task may wait any more.
+    Closed,
+    /// It has no more slots.
+    Full,
 }
 
 /// A registered task, or, as an odd address, the next free slot. One word, because every waiting task has one.
@@ -120,9 +129,16 @@ impl Home {
     /// Registers a task, which must take itself out before it is freed. `None` when the home is closed: then
     /// the task must not wait. `spread` chooses the shard.
     pub(crate) fn register(&self, job: *mut Job, spread: usize) -> Option<Place> {
-        let shard = spread % SHARDS;
-        let slot = lock(&self.shards[shard].slots).take(job)?;
-        Some(Place::new(slot, shard))
+        for step in 0..SHARDS {
+            let shard = (spread + step) % SHARDS;
+            match lock(&self.shards[shard].slots).take(job) {
+                Ok(slot) => return Some(Place::new(slot, shard)),
+                Err(Refused::Closed) => return None,
+                // The next one is as good.
+                Err(Refused::Full) => {}
+            }
+        }
+        abort("4,294,967,264 tasks of one runtime wait, and one more is to")
     }
 
     /// Takes a task out.
@@ -227,9 +243,9 @@ impl Slots {
         }
     }
 
-    fn take(&mut self, job: *mut Job) -> Option<u32> {
+    fn take(&mut self, job: *mut Job) -> Result<u32, Refused> {
         if self.closed {
-            return None;
+            return Err(Refused::Closed);
         }
         let slot = match self.first_free {
             Some(free) => free,
@@ -237,7 +253,7 @@ impl Slots {
                 let new = u32::try_from(self.slots.len())
                     .ok()
                     .filter(|&new| new < SLOTS_MAX)
-                    .expect("fewer tasks wait than a shard has slots");
+                    .ok_or(Refused::Full)?;
                 self.slots.push(Slot::free(None));
                 new
             }
@@ -246,7 +262,7 @@ impl Slots {
         self.first_free = place.next_free();
         *place = Slot(job);
         self.taken += 1;
-        Some(slot)
+        Ok(slot)
     }
 
     fn give_back(&mut self, slot: u32) {
@@ -263,12 +279,16 @@ static UNUSED: Mutex<Vec<&'static Home>> = Mutex::new(Vec::new());
 const SHARD_BITS: u32 = if cfg!(loom) { 0 } else { 4 };
 /// So many threads can let tasks wait, or wake some from outside, without meeting at one lock.
 const SHARDS: usize = 1 << SHARD_BITS;
-/// Tasks that can wait in one shard.
-const SLOTS_MAX: u32 = (u32::MAX >> SHARD_BITS) - 1;
+/// Tasks that can wait in one shard. Few in unit tests, so that they can fill it.
+const SLOTS_MAX: u32 = if cfg!(all(test, not(loom))) {
+    4096
+} else {
+    (u32::MAX >> SHARD_BITS) - 1
+};
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{Home, Place};
+    use super::{Home, Place, SLOTS_MAX};
     use std::ptr;
 
     #[test]
@@ -285,6 +305,25 @@ mod tests {
         assert_eq!(home.register(job, 4), Some(places[20]));
         places.into_iter().for_each(|place| home.take_out(place));
         assert!(home.is_deserted());
+        home.give_back();
+    }
+
+    #[test]
+    fn a_task_whose_shard_is_full_waits_in_another_one() {
+        let home = Home::take(ptr::null());
+        let job = ptr::without_provenance_mut(64);
+        let count = 2 * SLOTS_MAX as usize + 1;
+        let places: Vec<_> = (0..count)
+            .map(|_| home.register(job, 15).unwrap())
+            .collect();
+        let in_shard = |shard| places.iter().filter(|place| place.shard() == shard).count();
+        let full = SLOTS_MAX as usize;
+        assert_eq!((in_shard(15), in_shard(0), in_shard(1)), (full, full, 1));
+        home.take_out(places[0]);
+        assert_eq!(home.register(job, 15), Some(places[0]));
+        places.into_iter().for_each(|place| home.take_out(place));
+        home.close(|_| unreachable!("nobody is there"));
+        assert_eq!(home.register(job, 15), None);
         home.give_back();
     }
 
