@@ -18,6 +18,20 @@
 //! - `metrics`: the module `metrics` gives a runtime's numbers to the recorder of the crate `metrics`.
 //! - `tracing`: changes of the number of threads, stalls, long computations and panics nobody takes are events of
 //!   the crate `tracing`, and what a task does is in a span; the module `tracing` lists them.
+//!
+//! # Forking
+//! A child of `fork` has one thread, and none of a pool's. In a child of a process that has made a runtime before,
+//! whatever would use a pool panics; what would wait where it cannot panic any more, and a task that returns in the
+//! child, end the process with a sentence. Dropping a runtime there does nothing. Starting another program in the
+//! child is fine, and so is forking before the first runtime is made.
+//!
+//! # Threads and processes that end
+//! Everything works in destructors of thread-local values and in exit handlers, but for
+//! [`spawn_local`](task::spawn_local): a thread is no worker any more then.
+//!
+//! # Limits
+//! At most 65,536 threads are workers, take part in calls, or wait for tasks at once, in all runtimes together. One
+//! more runs its loops and forks alone, is not started if it would be a worker, and panics where it would wait.
 #![deny(unsafe_code)]
 #![cfg_attr(
     loom,

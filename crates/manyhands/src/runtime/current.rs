@@ -14,7 +14,7 @@ use crate::runtime::seat::{Occupant, Seat};
 use crate::runtime::surroundings::Surrounded;
 use crate::runtime::waking::{self, Ring};
 use crate::runtime::{Priority, Runtime, Shared, refused, worker};
-use crate::sync::thread_state;
+use crate::sync::{process, thread_state};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::ptr;
@@ -157,6 +157,7 @@ pub(crate) fn with_runtime<R>(f: impl FnOnce(&Shared) -> R) -> R {
     if let Some(seat) = seat() {
         return f(seat.runtime());
     }
+    process::refuse_forked();
     match entered() {
         Some(shared) => f(&shared),
         None => f(default_runtime().shared()),
@@ -298,6 +299,7 @@ pub(crate) struct Guest {
 impl Guest {
     /// Sits down. `None` when every guest seat is taken: then the call is the thread's alone.
     pub(crate) fn sit_down(shared: &Shared) -> Option<Self> {
+        process::refuse_forked();
         let seat = shared.take_guest_seat()?;
         shared.idle.begin(Activity::Guest);
         let shared = shared.to_arc();

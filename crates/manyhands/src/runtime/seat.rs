@@ -27,7 +27,7 @@ use crate::runtime::placement::Placement;
 use crate::runtime::priority::Turns;
 use crate::runtime::signal::Signal;
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Mutex, Padded, Parker, clock, lock, thread_state};
+use crate::sync::{Mutex, Padded, Parker, clock, lock, process, thread_state};
 use crate::timer::Timers;
 use std::cell::Cell;
 use std::panic::Location;
@@ -204,6 +204,9 @@ impl Seat {
     }
 
     /// Lends a seat without a runtime to a thread that only waits. Such a seat can be woken, no more.
+    ///
+    /// # Panics
+    /// When 65,536 seats are in use, and in a forked child.
     pub(crate) fn borrow_to_wait<R>(f: impl FnOnce(&'static Self) -> R) -> R {
         struct Borrowed(&'static Seat);
         impl Drop for Borrowed {
@@ -211,6 +214,7 @@ impl Seat {
                 self.0.give_back();
             }
         }
+        process::refuse_forked();
         let seat =
             Self::take(ptr::null()).expect("fewer than 65,536 threads take part or wait at once");
         let lent = Borrowed(seat);
@@ -221,6 +225,10 @@ impl Seat {
     ///
     /// `None` when 65,536 seats are in use.
     pub(crate) fn take(runtime: *const Shared) -> Option<&'static Self> {
+        #[cfg(test)]
+        if tests::ARE_REFUSED.get() {
+            return None;
+        }
         let mut pool = lock(&POOL);
         let seat = match pool.unused.pop() {
             Some(seat) => seat,
@@ -530,4 +538,83 @@ static POOL: Mutex<Pool> = Mutex::new(Pool {
 struct Pool {
     unused: Vec<&'static Seat>,
     made: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::simulation::Simulation;
+    use crate::{Runtime, join, parallel, scope, task};
+    use std::cell::Cell;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    thread_local! {
+        /// This thread gets no seats, as when all are in use.
+        pub(super) static ARE_REFUSED: Cell<bool> = const { Cell::new(false) };
+    }
+
+    fn without_seats<R>(work: impl FnOnce() -> R) -> R {
+        ARE_REFUSED.set(true);
+        let done = catch_unwind(AssertUnwindSafe(work));
+        ARE_REFUSED.set(false);
+        done.unwrap()
+    }
+
+    fn message_of(work: impl FnOnce()) -> String {
+        let payload = catch_unwind(AssertUnwindSafe(work)).unwrap_err();
+        crate::job::PanicPayload::new(payload).to_string()
+    }
+
+    #[test]
+    fn a_thread_without_a_seat_runs_its_calls_alone_and_takes_part_again_later() {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let _entered = runtime.enter();
+        let calls = || {
+            let sum = AtomicUsize::new(0);
+            parallel::for_range(0..100, |i| {
+                sum.fetch_add(i, Ordering::Relaxed);
+            });
+            scope(|scope| {
+                scope.spawn(|_| {
+                    sum.fetch_add(1, Ordering::Relaxed);
+                });
+            });
+            let (a, b) = join(|| 1, || 2);
+            sum.into_inner() + a + b
+        };
+        // More often than there are places for guests.
+        for _ in 0..2000 {
+            assert_eq!(without_seats(calls), 4954);
+        }
+        runtime.install(|| assert_eq!(calls(), 4954));
+        let mut seats = runtime.shared().all_seats();
+        assert!(seats.any(|seat| !seat.is_worker()), "it was a guest");
+    }
+
+    #[test]
+    fn a_thread_without_a_seat_cannot_wait_and_is_told_so() {
+        const SENTENCE: &str = "fewer than 65,536 threads take part or wait at once";
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let _entered = runtime.enter();
+        without_seats(|| {
+            let handle = task::spawn(std::future::pending::<()>());
+            assert_eq!(message_of(|| drop(handle.join())), SENTENCE);
+            assert_eq!(
+                message_of(|| task::block_on(std::future::pending())),
+                SENTENCE
+            );
+            let simulated = message_of(|| drop(Simulation::new(1).run(async {})));
+            assert_eq!(simulated, SENTENCE);
+        });
+        assert_eq!(task::run(|| 7).join().unwrap(), 7);
+    }
+
+    #[test]
+    fn a_worker_without_a_seat_is_started_when_there_is_one() {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let _entered = runtime.enter();
+        let handle = without_seats(|| task::run(|| 7));
+        assert_eq!(task::run(|| 8).join().unwrap(), 8);
+        assert_eq!(handle.join().unwrap(), 7);
+    }
 }

@@ -20,8 +20,9 @@ use crate::runtime::seat::Seat;
 use crate::runtime::timers::Clock;
 use crate::runtime::waking::{self, Pool, Waker};
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Backoff, Mutex, Padded, clock, lock, thread};
+use crate::sync::{Backoff, Mutex, Padded, clock, lock, process, thread};
 use crate::timer::Timers;
+use std::marker::PhantomPinned;
 use std::ptr;
 use std::sync::{Arc, Weak};
 
@@ -68,6 +69,9 @@ pub(crate) struct Shared {
     /// Starts of threads that the system has refused.
     pub(super) refusal: Refusal,
     this: Weak<Self>,
+    /// While `drop` waits for visitors, it has this by `&mut` and they by `&`. The compiler takes that `&mut` for no
+    /// promise that nobody else looks, because the type is not `Unpin`.
+    _aliased: PhantomPinned,
 }
 
 impl Shared {
@@ -78,6 +82,8 @@ impl Shared {
 
     /// A runtime by this clock.
     pub(crate) fn with_clock(settings: Settings, clock: Clock) -> Arc<Self> {
+        process::watch_for_forks();
+        process::refuse_forked();
         let (workers, threads_max) = (settings.workers, settings.threads_max);
         Arc::new_cyclic(|this: &Weak<Self>| Self {
             settings,
@@ -105,6 +111,7 @@ impl Shared {
             long_jobs_noted: SharedCounter::default(),
             refusal: Refusal::default(),
             this: Weak::clone(this),
+            _aliased: PhantomPinned,
         })
     }
 
@@ -310,7 +317,13 @@ impl Shared {
                 // Acquire: pairs with the Release of the guest that left; its seat's cells are ours now.
                 let before = word.fetch_or(1 << free, Ordering::Acquire);
                 if before & (1 << free) == 0 {
-                    return self.guest_seat_at(index * 64 + free);
+                    let place = index * 64 + free;
+                    let seat = self.guest_seat_at(place);
+                    if seat.is_none() {
+                        // There may be seats again later.
+                        self.leave_guest_place(place);
+                    }
+                    return seat;
                 }
                 taken = before;
             }
@@ -320,7 +333,10 @@ impl Shared {
 
     /// Leaves a guest place.
     pub(crate) fn give_guest_seat_back(&self, seat: &'static Seat) {
-        let place = seat.guest_place.get();
+        self.leave_guest_place(seat.guest_place.get());
+    }
+
+    fn leave_guest_place(&self, place: usize) {
         // Release: pairs with the Acquire in `take_guest_seat`.
         self.guests[place / 64].fetch_and(!(1 << (place % 64)), Ordering::Release);
     }
@@ -329,6 +345,10 @@ impl Shared {
     ///
     /// Called from one of its own workers, it does not wait for them.
     pub(crate) fn close(&self) -> usize {
+        if self.is_the_parent_s() {
+            // The threads to wait for are not in this process.
+            return 0;
+        }
         self.begin_to_close();
         self.discard_queued();
         self.all_seats().for_each(|seat| seat.parker.unpark());
@@ -348,6 +368,12 @@ impl Shared {
         }
         // Relaxed: an exact count once the threads have ended.
         self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Whether this is a copy in a forked child. What the parent's threads held stays held there, and cannot be told
+    /// from what is free: all of it is leaked. A simulation has no other threads.
+    fn is_the_parent_s(&self) -> bool {
+        process::is_forked() && !self.clock.is_virtual()
     }
 
     /// Lets no task start or wait any more.
@@ -498,7 +524,11 @@ impl Pool for Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // The last thread is out: nobody pushes, nobody sits.
+        if self.is_the_parent_s() {
+            return;
+        }
+        // The last thread is out: nobody sits. Who wakes a task from elsewhere may still visit, until `discard_rest`
+        // finds the home deserted; see `_aliased`.
         self.monitor.close();
         self.close_timers();
         self.cancel_waiting();

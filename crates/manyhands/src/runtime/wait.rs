@@ -11,14 +11,14 @@
 //!
 //! Unsafe: a job taken by mistake is given back by pointer.
 
-use crate::job::{Action, ExecutionId, Job, Latch};
+use crate::job::{Action, ExecutionId, Job, Latch, abort};
 use crate::runtime::Rest;
 use crate::runtime::closures::Closures;
 use crate::runtime::open::OpenSlot;
 use crate::runtime::seat::{Occupant, Seat};
 use crate::runtime::worker::{self, Found};
-use crate::runtime::{refused, waking};
-use crate::sync::{clock, spin_loop};
+use crate::runtime::{current, refused, waking};
+use crate::sync::{clock, process, spin_loop};
 use std::time::Duration;
 
 /// Waits on `seat` until `latch` is final, helping with what it waits for.
@@ -180,6 +180,17 @@ pub(crate) fn blocked<R>(seat: &'static Seat, sleep: impl FnOnce() -> R) -> R {
     })
 }
 
+/// Refuses a wait that nobody could end, because the calling thread is the only one of a simulation: for calls
+/// that cannot unwind once they wait.
+///
+/// # Panics
+/// In a simulation.
+pub(crate) fn refuse_in_simulation() {
+    if let Some(seat) = current::seat() {
+        refuse_simulated(seat);
+    }
+}
+
 fn refuse_simulated(seat: &'static Seat) {
     let shared = seat.runtime_or_none();
     assert!(
@@ -197,6 +208,10 @@ fn expose_private(seat: &'static Seat) {
 
 /// Says that the thread of `seat` is blocked, for as long as `sleep` takes.
 fn away<R>(seat: &'static Seat, sleep: impl FnOnce() -> R) -> R {
+    if process::is_forked() {
+        // Others may hold pointers to this stack, so it must not be unwound; and nobody comes to end the wait.
+        abort(process::FORKED);
+    }
     let _away = Away::begin(seat);
     sleep()
 }

@@ -9,7 +9,7 @@
 //!
 //! Unsafe: jobs are performed by pointer.
 
-use crate::job::{Action, Job, JobKind};
+use crate::job::{Action, Job, JobKind, abort};
 use crate::queue::TaskQueue;
 use crate::runtime::hold::Hold;
 use crate::runtime::open::Pin;
@@ -18,7 +18,7 @@ use crate::runtime::timers::Lookout;
 use crate::runtime::waking::{self, Next, Slept};
 use crate::runtime::{Priority, Shared};
 use crate::sync::atomic::Ordering;
-use crate::sync::{Backoff, Vacancy, clock, spin_loop};
+use crate::sync::{Backoff, Vacancy, clock, process, spin_loop};
 use std::ptr;
 use std::time::{Duration, Instant};
 
@@ -64,6 +64,10 @@ pub(crate) fn run(shared: &Shared, seat: &'static Seat, index: usize) -> End {
         spare: SpareTime::NEVER_OVER,
     };
     while !shared.is_over() {
+        if process::is_forked() {
+            // What it ran has forked, and has ended in the child, where this is the only thread.
+            abort(process::FORKED);
+        }
         at_work.tick = at_work.tick.wrapping_add(1);
         lookout.fire_timers(seat);
         if at_work.tick.is_multiple_of(TURNS) {

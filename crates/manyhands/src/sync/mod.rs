@@ -18,6 +18,8 @@ mod padded;
 mod park;
 mod prefetch;
 #[cfg(not(loom))]
+pub(crate) mod process;
+#[cfg(not(loom))]
 pub(crate) mod processor_load;
 mod reactor;
 #[cfg(loom)]

@@ -11,8 +11,9 @@
 //! Unsafe: futures are spawned that borrow; a wrapped future is pinned where its wrapper is.
 
 use crate::job::{AbortOnUnwind, Payload, catch, value_or_resume};
+use crate::runtime::wait;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Mutex, lock};
+use crate::sync::{Mutex, lock, process};
 use crate::task::{Completer, Completion, JoinHandle, builder, completion};
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -59,7 +60,8 @@ struct Tasks {
 ///
 /// # Panics
 /// If a future or `body` does; all the same every future is ended first. Several panics go on as an
-/// [`AggregatePanic`](crate::AggregatePanic).
+/// [`AggregatePanic`](crate::AggregatePanic). In a [simulation](crate::simulation), whose only thread it would
+/// block, it panics before it runs `body`.
 ///
 /// # Examples
 /// ```
@@ -106,6 +108,9 @@ impl Group<'_, '_> {
 
     /// Runs the body, and returns or unwinds when all members are gone. Once only: the body is the first.
     pub(super) fn run<R>(&self, body: impl FnOnce() -> R) -> R {
+        // The wait below cannot unwind.
+        wait::refuse_in_simulation();
+        process::refuse_forked();
         let value = catch(body);
         // Futures may borrow what is below this frame: it must not be left before they are gone.
         let frame = AbortOnUnwind::new("a group has panicked while its futures borrow");

@@ -30,7 +30,7 @@ pub struct TryGroup<'group, 'env: 'group, E> {
 /// [`TryGroup::cancel`] or because the runtime is shut down.
 ///
 /// # Panics
-/// If `body` does; the futures are cancelled and ended first.
+/// If `body` does; the futures are cancelled and ended first. In a simulation, as [`group`](super::group).
 ///
 /// # Examples
 /// ```

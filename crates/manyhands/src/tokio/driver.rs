@@ -162,7 +162,7 @@ impl Driver {
     /// For how long nobody has watched, in ticks.
     fn ticks_left(&self) -> u64 {
         // Relaxed: advice.
-        clock::ticks().abs_diff(self.left_at.load(Ordering::Relaxed))
+        clock::ticks().saturating_sub(self.left_at.load(Ordering::Relaxed))
     }
 }
 

@@ -60,6 +60,7 @@ mod map;
 mod metrics;
 mod misuse;
 mod priority;
+mod process;
 mod range;
 mod reduce;
 mod runtime;

@@ -239,3 +239,42 @@ fn a_sleep_of_no_time_lets_others_go_first() {
     });
     assert_eq!(run.unwrap(), (2, Duration::ZERO));
 }
+
+#[test]
+fn calls_that_would_wait_in_a_simulation_panic_and_others_work() {
+    const REFUSED: &str = "a simulated task blocks the only thread: await instead";
+    let refused = |work: fn()| {
+        let in_main = panics_of(|| Simulation::new(1).run(async { work() }));
+        assert_eq!(message_of(&in_main[0]), REFUSED);
+        // In a task it goes to the handle.
+        let in_task =
+            Simulation::new(1).run(async move { task::spawn(async move { work() }).await });
+        let error = in_task.unwrap().unwrap_err();
+        assert_eq!(message_of(&error.try_into_panic().unwrap()), REFUSED);
+    };
+    refused(|| task::group(|group| group.spawn(async {})));
+    refused(|| task::group(|_| ()));
+    refused(|| {
+        drop(task::try_group(|group| {
+            group.spawn(async { Err::<(), ()>(()) });
+        }));
+    });
+    refused(|| task::block_on(pending()));
+    refused(|| drop(task::spawn(async {}).join()));
+    refused(|| drop(manyhands::channel::bounded::<u8>(1).1.recv()));
+
+    let ran = Simulation::new(1).run(async {
+        let sum = AtomicUsize::new(0);
+        let add = || {
+            sum.fetch_add(1, Ordering::Relaxed);
+        };
+        manyhands::scope(|scope| scope.spawn(|_| add()));
+        manyhands::join(add, add);
+        parallel::invoke((add, add));
+        parallel::for_range(0..1000, |_| add());
+        task::block_on(async { add() });
+        task::run(|| ()).join().unwrap();
+        sum.into_inner()
+    });
+    assert_eq!(ran.unwrap(), 1006);
+}

@@ -1,0 +1,262 @@
+//! Where a process begins anew or ends: in a child of `fork`, when a thread's values are destroyed, in exit handlers.
+//! The pool is refused with a sentence there, or works; nobody waits for ever.
+//!
+//! Unsafe: calls of the C library.
+#![cfg(unix)]
+
+use crate::support::{Deadline, message_of, panics_of, within};
+use manyhands::{Runtime, channel, join, parallel, scope, task, time};
+use std::cell::RefCell;
+use std::env;
+use std::future::pending;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+const REFUSED: &str = "a child of `fork` uses the pool, whose threads are in its parent only";
+
+/// What a child says by its exit status.
+const ENDED: i32 = 0;
+const WAS_REFUSED: i32 = 42;
+const PANICKED_OTHERWISE: i32 = 43;
+
+/// Runs one ignored test of this program in a process of its own, and waits for it.
+fn run_alone(test: &str) -> ExitStatus {
+    let mut child = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "--ignored", "--nocapture", test])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = Deadline::after(Duration::from_secs(60));
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if deadline.has_passed() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("{test} has not ended");
+        }
+        thread::yield_now();
+    }
+}
+
+/// Forks. The child does `work` and ends; the parent is told how.
+fn in_child<T>(work: impl FnOnce() -> T) -> ExitStatus {
+    // SAFETY: takes nothing. No other thread of this process holds a lock: the test runs alone in it.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let code = match panics_of(work).first() {
+            None => ENDED,
+            Some(payload) if message_of(payload) == REFUSED => WAS_REFUSED,
+            Some(_) => PANICKED_OTHERWISE,
+        };
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(code) };
+    }
+    status_of(child)
+}
+
+/// How a child of this process has ended.
+fn status_of(child: libc::pid_t) -> ExitStatus {
+    let deadline = Deadline::after(Duration::from_secs(20));
+    loop {
+        let mut status = 0;
+        // SAFETY: the pointer is to a local.
+        if unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == child {
+            return ExitStatus::from_raw(status);
+        }
+        if deadline.has_passed() {
+            // SAFETY: a child of this process that was not waited for.
+            unsafe { libc::kill(child, libc::SIGKILL) };
+            panic!("the child has not ended");
+        }
+        thread::yield_now();
+    }
+}
+
+#[track_caller]
+fn assert_refused<T>(work: impl FnOnce() -> T) {
+    assert_eq!(in_child(work).code(), Some(WAS_REFUSED));
+}
+
+#[test]
+fn a_forked_child_that_uses_the_pool_is_told_so() {
+    assert!(run_alone("process::in_forked_children").success());
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn in_forked_children() {
+    let runtime = Runtime::builder().workers(2).build().unwrap();
+    let waits = runtime.install(|| task::spawn(pending::<()>()));
+    runtime.install(|| task::run(|| ())).join().unwrap();
+    task::run(|| ()).join().unwrap();
+
+    assert_refused(|| task::run(|| ()));
+    assert_refused(|| task::spawn(async {}));
+    assert_refused(|| task::run_detached(|| ()));
+    assert_refused(|| runtime.install(|| ()));
+    assert_refused(|| join(|| (), || ()));
+    assert_refused(|| scope(|scope| scope.spawn(|_| ())));
+    assert_refused(|| parallel::invoke((|| (), || ())));
+    assert_refused(|| task::block_on(pending::<()>()));
+    assert_refused(|| task::group(|group| group.spawn(async {})));
+    assert_refused(|| Runtime::builder().build());
+    let entered = runtime.enter();
+    assert_refused(|| task::run(|| ()));
+    assert_refused(|| parallel::invoke((|| (), || ())));
+    drop(entered);
+
+    // What needs nobody goes on.
+    let ended = in_child(|| channel::bounded(1).0.try_send(1).is_ok());
+    assert_eq!(ended.code(), Some(ENDED));
+    let started = in_child(|| Command::new("true").status().unwrap());
+    assert_eq!(started.code(), Some(ENDED));
+
+    // The parent notices nothing.
+    assert_eq!(runtime.install(|| task::run(|| 7)).join().unwrap(), 7);
+    waits.cancel();
+    let mut waits = Some(waits);
+    let mut runtime = Some(runtime);
+    assert_refused(|| waits.take().map(task::JoinHandle::join));
+    let dropped = in_child(|| drop(runtime.take()));
+    assert_eq!(dropped.code(), Some(ENDED));
+    assert!(waits.unwrap().join().unwrap_err().is_cancelled());
+}
+
+#[test]
+fn a_child_that_a_task_has_forked_ends_when_it_comes_back_to_the_pool() {
+    assert!(run_alone("process::in_children_of_tasks").success());
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn in_children_of_tasks() {
+    let runtime = Runtime::builder().workers(1).build().unwrap();
+    let _entered = runtime.enter();
+    let aborted = task::run(|| {
+        // SAFETY: takes nothing, and nobody else holds a lock.
+        let child = unsafe { libc::fork() };
+        // The child goes on as a worker.
+        (child != 0).then(|| status_of(child))
+    });
+    let status = aborted.join().unwrap().unwrap();
+    assert_eq!(status.signal(), Some(libc::SIGABRT));
+    // One that waits for what is done elsewhere.
+    let aborted = task::run(|| in_child(|| drop(task::spawn(pending::<()>()).join())));
+    assert_eq!(aborted.join().unwrap().signal(), Some(libc::SIGABRT));
+    let started = task::run(|| in_child(|| Command::new("true").status().unwrap()));
+    assert_eq!(started.join().unwrap().code(), Some(ENDED));
+    assert_eq!(task::run(|| 7).join().unwrap(), 7);
+}
+
+/// Everything once; returns how much of it worked.
+fn use_everything() -> usize {
+    let sum = AtomicUsize::new(0);
+    let add = |count| {
+        sum.fetch_add(count, Ordering::Relaxed);
+    };
+    parallel::for_range(0..1000, |_| add(1));
+    parallel::invoke((|| add(1), || add(1)));
+    let (a, b) = join(|| 1, || 1);
+    add(a + b);
+    scope(|scope| scope.spawn(|_| add(1)));
+    task::group(|group| group.spawn(async { add(1) }));
+    add(task::run(|| 1).join().unwrap());
+    add(task::spawn(async { 1 }).join().unwrap());
+    add(task::block_on(async {
+        time::sleep(Duration::from_millis(1)).await;
+        1
+    }));
+    let (sender, receiver) = channel::bounded(1);
+    task::run_detached(move || sender.send(1).unwrap());
+    add(receiver.recv().unwrap());
+    sum.into_inner()
+}
+
+/// What [`use_everything`] returns.
+const EVERYTHING: usize = 1010;
+
+thread_local! {
+    static LEAVING: RefCell<Option<Leaving>> = const { RefCell::new(None) };
+}
+
+/// Uses everything when it is dropped, and says whether that worked.
+struct Leaving(mpsc::Sender<usize>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.0.send(use_everything()).unwrap();
+    }
+}
+
+#[test]
+fn everything_works_while_the_values_of_a_thread_are_destroyed() {
+    within(30, || {
+        let (sender, used) = mpsc::channel();
+        for was_used_before in [false, true] {
+            let sender = sender.clone();
+            let thread = thread::spawn(move || {
+                if was_used_before {
+                    LEAVING.set(Some(Leaving(sender)));
+                    assert_eq!(use_everything(), EVERYTHING);
+                } else {
+                    LEAVING.set(Some(Leaving(sender)));
+                }
+            });
+            assert_eq!(crate::support::receive(&used), EVERYTHING);
+            thread.join().unwrap();
+        }
+        // Of a worker: its own runtime has ended by then, and others are used.
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let task = runtime.install(|| task::run(|| LEAVING.set(Some(Leaving(sender)))));
+        task.join().unwrap();
+        drop(runtime);
+        assert_eq!(crate::support::receive(&used), EVERYTHING);
+    });
+}
+
+#[test]
+fn everything_works_in_exit_handlers() {
+    for test in ["process::exits_from_main", "process::exits_from_a_worker"] {
+        assert_eq!(run_alone(test).code(), Some(ENDED), "{test}");
+    }
+}
+
+/// Exits at once with another status if something does not work.
+extern "C" fn at_exit() {
+    let used = panics_of(|| assert_eq!(use_everything(), EVERYTHING));
+    if !used.is_empty() {
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(PANICKED_OTHERWISE) };
+    }
+}
+
+#[expect(clippy::exit, reason = "exit handlers are what is tested")]
+fn exit_with_handler() -> ! {
+    // SAFETY: the function may be called at any time.
+    let failed = unsafe { libc::atexit(at_exit) };
+    assert_eq!(failed, 0);
+    std::process::exit(ENDED);
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn exits_from_main() {
+    assert_eq!(use_everything(), EVERYTHING);
+    exit_with_handler();
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn exits_from_a_worker() {
+    let runtime = Runtime::builder().workers(2).build().unwrap();
+    let _entered = runtime.enter();
+    let never: Result<(), _> = task::run(|| exit_with_handler()).join();
+    drop(never);
+}
