@@ -158,3 +158,24 @@ fn no_entry_is_lost_or_doubled_when_the_buffer_grows_under_a_thief() {
         model.assert_all_done();
     });
 }
+
+#[test]
+fn a_thief_that_finds_the_end_lowered_looks_at_the_buffer_that_has_grown() {
+    check(|| {
+        let model = Model::<4>::new();
+        let thief = thread::spawn({
+            let model = Arc::clone(&model);
+            move || {
+                // The buffer holds two at first: this entry is only in the next one.
+                if let Some(work) = model.deque.steal(2) {
+                    Work::at(work).run();
+                }
+            }
+        });
+        (0..4).for_each(|number| model.push(number));
+        model.deque.expose(4);
+        (0..4).rev().for_each(|number| model.pop(number));
+        thief.join().unwrap();
+        model.assert_all_done();
+    });
+}

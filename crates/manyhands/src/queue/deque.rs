@@ -187,6 +187,7 @@ impl<T> Deque<T> {
             if job.is_null() || is_private(job) {
                 return None;
             }
+            debug_assert_ne!(job.addr(), BEYOND, "a thief stays within the buffer");
             // AcqRel: Acquire pairs with the Release in `publish`, so the thief sees the job.
             // Relaxed on failure: nothing was taken.
             let taken =
@@ -271,10 +272,14 @@ impl<T> Deque<T> {
         let slot = unsafe { self.slot(slots, index) };
         // AcqRel: orders this taking with a thief's; the job itself is the owner's own.
         let found = slot.swap(ptr::null_mut(), Ordering::AcqRel);
-        // Relaxed, both: changed only under the lock.
+        // Relaxed: changed only under the lock.
         if self.public_end.load(Ordering::Relaxed) > index {
-            self.public_end.store(index, Ordering::Relaxed);
+            // Release: pairs with the Acquire in `public_slots`. A thief that reads this end must not meet an
+            // older buffer, which may be shorter: `grow` of this very thread came before. (The fence above would
+            // do for that as well, but it is there for F1.)
+            self.public_end.store(index, Ordering::Release);
         }
+        // Relaxed, both: as above; a hint to thieves, which stays below an end that they have acquired.
         if self.public_start.load(Ordering::Relaxed) > index {
             self.public_start.store(index, Ordering::Relaxed);
         }
@@ -336,7 +341,7 @@ impl<T> Deque<T> {
         let capacity = self.capacity.load(Ordering::Relaxed);
         let grown = new_buffer(capacity * 2);
         if let Some(old) = buffers.last() {
-            for (from, to) in old.iter().zip(&grown) {
+            for (from, to) in old.iter().zip(&grown).take(capacity) {
                 // AcqRel: orders the move with a thief's exchange on the same slot.
                 // Relaxed: the new buffer is published below.
                 to.store(
@@ -386,9 +391,20 @@ fn is_private<T>(job: *mut T) -> bool {
 
 fn new_buffer<T>(capacity: usize) -> Box<[AtomicPtr<T>]> {
     (0..capacity)
-        .map(|_| AtomicPtr::new(ptr::null_mut()))
+        .map(|_| ptr::null_mut())
+        .chain(beyond())
+        .map(AtomicPtr::new)
         .collect()
 }
+
+/// What stands behind a buffer's last slot: nothing, but in a model, where nobody may come to it.
+fn beyond<T>() -> impl Iterator<Item = *mut T> {
+    let count = if cfg!(loom) { CAPACITY_FIRST } else { 0 };
+    (0..count).map(|_| ptr::without_provenance_mut(BEYOND))
+}
+
+/// No job is there.
+const BEYOND: usize = 2;
 
 #[cfg(all(test, not(loom)))]
 mod tests {

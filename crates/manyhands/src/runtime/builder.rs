@@ -120,13 +120,20 @@ impl Builder {
     /// It is told who waits for what, once until the pool gets on. Without a hook this is one line on the
     /// standard error stream. A panic is ignored.
     ///
-    /// Runs on the monitor's thread, which must not be blocked.
+    /// Runs on the monitor's thread, which must not be blocked; or, where the system refuses even that thread, on
+    /// one that waits.
     pub fn on_stall(mut self, hook: impl Fn(&Stall) + Send + Sync + 'static) -> Self {
         self.on_stall = Some(StallFn(Box::new(hook)));
         self
     }
 
     /// Makes the runtime. No thread is started yet: each starts when there is work for it.
+    ///
+    /// A thread that the system refuses, because of a limit of processes or of memory, is asked for again: by the
+    /// pool itself, by whoever pushes work or enters the runtime, and every few milliseconds by every thread that
+    /// waits in this library. Meanwhile callers run their own loops, joins and scopes, and
+    /// [`JoinHandle::join`](crate::task::JoinHandle::join) a closure that nobody has begun; futures wait for a
+    /// thread. When there has been none for a second that is told as a stall.
     ///
     /// # Errors
     /// [`BuildError`] when a number is zero or too large, or the thread limit is below the worker count; with tokio,

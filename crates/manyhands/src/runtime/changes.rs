@@ -29,7 +29,8 @@ pub enum ThreadChangeReason {
     ToldBlocked,
     /// The monitor found a thread blocked: another one started in its place.
     FoundBlocked,
-    /// All threads computed for half a second without finishing anything, while work waited.
+    /// All threads computed for half a second without finishing anything, while work waited; for five seconds
+    /// where other threads of the system wanted the processors too.
     Starvation,
     /// Hill climbing: more threads gave more, or fewer as much. The number is of those that may run.
     Climbing,

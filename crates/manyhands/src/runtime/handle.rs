@@ -132,7 +132,9 @@ impl Runtime {
 
     /// Computations that kept a worker for more than 10 ms while other work waited: the latest 64, the oldest
     /// of them first. What waits is open to other workers meanwhile; but where they too are kept, it waits,
-    /// and short tasks wait long. Such a computation had better be a loop or a `join`, or await now and then.
+    /// and short tasks wait long: until a thread is added for them, after half a second, or after five seconds
+    /// where the workers do not have a processor each. A task that spins until a queued one has run waits as
+    /// long. Such a computation had better be a loop or a `join`, or await now and then.
     ///
     /// They are noticed in passing, so some are missed.
     pub fn long_jobs(&self) -> Vec<LongJob> {
