@@ -266,6 +266,9 @@ impl<T> Receiver<T> {
     /// The items as an iterator, which blocks while the channel is empty and ends when it is closed and
     /// drained.
     ///
+    /// A loop over it pulls several items before it runs one, and waits for all of them: see
+    /// [`from_iter`](crate::parallel::from_iter).
+    ///
     /// # Examples
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded();

@@ -42,7 +42,7 @@ impl Call {
     }
 
     unsafe fn help(open: *const OpenCall) {
-        // SAFETY: the head is the call's first field, and the model keeps calls to its end.
+        // SAFETY: the pointer is to the whole call, and the model keeps calls to its end.
         unsafe { &*open.cast::<Self>() }.take_part();
     }
 }
@@ -66,7 +66,7 @@ impl<const CALLS: usize> Model<CALLS> {
     fn call(&self, number: usize, takes_part: bool) {
         let call = &self.calls[number];
         // SAFETY: the model keeps calls to its end, and `frame` tells if it should not have.
-        unsafe { self.slot.open(&raw const call.open) };
+        unsafe { self.slot.open((&raw const *call).cast()) };
         if takes_part {
             call.take_part();
         }

@@ -72,7 +72,7 @@ impl<const COUNT: usize> Model<COUNT> {
     /// Owner: a scope that spawns every closure, from its opening to its end.
     fn scope(&self) {
         // SAFETY: the model keeps the call to its end, and `frame` tells if it should not have.
-        unsafe { self.slot.open(&raw const self.open) };
+        unsafe { self.slot.open((&raw const *self).cast()) };
         self.slot.dismiss();
         let spawned = COUNT - usize::from(self.spawns_inside);
         (0..spawned).for_each(|number| self.spawn(number, Spawner::Owner));

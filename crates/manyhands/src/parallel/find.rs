@@ -51,14 +51,19 @@ impl<T, P, W> Finding<'_, T, P, W> {
     fn keep(&self, position: u64, item: T) {
         let mut found = lock(&self.found);
         let is_lower = found.as_ref().is_none_or(|(lowest, _)| position < *lowest);
-        // What it replaces is dropped after the lock.
-        let _replaced = is_lower.then(|| found.replace((position, item)));
+        // Dropped after the lock: its drop is the caller's code.
+        let loser = if is_lower {
+            found.replace((position, item))
+        } else {
+            Some((position, item))
+        };
         drop(found);
         self.state.cut_at(if self.which == Which::Any {
             0
         } else {
             position
         });
+        drop(loser);
     }
 }
 

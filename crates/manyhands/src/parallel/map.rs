@@ -2,12 +2,13 @@
 //!
 //! Unsafe: results are written into place from several threads.
 
-use crate::job::catch;
+use crate::job::{abort, catch};
 use crate::parallel::consumer::{Consumer, Ending, Watch};
 use crate::parallel::control::{Both, LoopState};
 use crate::parallel::failure::{Failures, Gathered};
 use crate::parallel::options::Options;
 use crate::parallel::source::{Drive, Feed, Source};
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
 use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
 use std::ops::Range;
@@ -20,6 +21,8 @@ pub(crate) struct IntoPlaces<'a, R, F, W> {
     places: Places<R>,
     /// Which places hold a result, kept only for results that need dropping.
     written: &'a Mutex<Vec<Range<usize>>>,
+    /// How many places were written, by those runners that have finished.
+    count: &'a AtomicUsize,
 }
 
 /// The first of the places.
@@ -34,12 +37,16 @@ where
     F: Fn(u64, T) -> Option<R> + Sync,
     W: Watch,
 {
-    type Runner = ();
-
-    fn start(&self) {}
+    /// How many places it has written, in blocks that have not panicked.
+    type Runner = usize;
 
     #[inline]
-    fn consume<I: Iterator<Item = T>>(&self, _runner: &mut (), positions: Range<u64>, items: I) {
+    fn start(&self) -> usize {
+        0
+    }
+
+    #[inline]
+    fn consume<I: Iterator<Item = T>>(&self, count: &mut usize, positions: Range<u64>, items: I) {
         let start = usize::try_from(positions.start).expect("a vector's positions fit");
         let mut block = Block {
             written: self.written,
@@ -49,7 +56,7 @@ where
         };
         for item in self.watch.limit(positions.start, items) {
             let Some(result) = (self.body)(block.end as u64, item) else {
-                return;
+                break;
             };
             // SAFETY: the engine gives each position once, and positions are below the vector's capacity.
             let place = unsafe { self.places.0.add(block.end) };
@@ -57,9 +64,14 @@ where
             unsafe { place.write(result) };
             block.end += 1;
         }
+        *count += block.end - block.start;
     }
 
-    fn finish(&self, _runner: ()) {}
+    #[inline]
+    fn finish(&self, count: usize) {
+        // Relaxed: a sum, read when all runners have left.
+        self.count.fetch_add(count, Ordering::Relaxed);
+    }
 
     fn end(&self) -> u64 {
         self.watch.end()
@@ -86,6 +98,7 @@ impl Drop for Block<'_> {
 pub(crate) struct Filling<R> {
     results: Vec<MaybeUninit<R>>,
     written: Mutex<Vec<Range<usize>>>,
+    count: AtomicUsize,
 }
 
 impl<R> Filling<R> {
@@ -93,6 +106,7 @@ impl<R> Filling<R> {
         Self {
             results: Vec::with_capacity(len),
             written: Mutex::new(Vec::new()),
+            count: AtomicUsize::new(0),
         }
     }
 
@@ -103,21 +117,24 @@ impl<R> Filling<R> {
             watch,
             places: Places(self.results.as_mut_ptr().cast()),
             written: &self.written,
+            count: &self.count,
         }
     }
 
-    /// The finished vector.
+    /// The finished vector. Ends the process unless as many places were written.
     ///
     /// # Safety
-    /// The first `len` places were written.
+    /// The writer was driven over the positions up to `len`, each at most once.
     pub(crate) unsafe fn finish(mut self, len: usize) -> Vec<R> {
+        // Relaxed: all runners have left.
+        check_written(self.count.load(Ordering::Relaxed), len);
         let mut results = ManuallyDrop::new(std::mem::take(&mut self.results));
         if needs_drop::<R>() {
             lock(&self.written).clear();
         }
         let (start, capacity) = (results.as_mut_ptr().cast::<R>(), results.capacity());
         // SAFETY: the vector's own parts, its memory no longer owned by `results`; `MaybeUninit<R>` has
-        // the layout of `R`; the first `len` places hold results by the caller's promise.
+        // the layout of `R`; `len` places hold results, and by the caller's promise those are the first.
         unsafe { Vec::from_raw_parts(start, len, capacity) }
     }
 }
@@ -136,6 +153,15 @@ impl<R> Drop for Filling<R> {
                 unsafe { place.drop_in_place() };
             }
         }
+    }
+}
+
+/// Ends the process unless so many items were written: whoever hands out their memory calls this before. It
+/// holds whatever else may be wrong: a loop that has lost an item must not give out what nobody wrote.
+#[inline]
+pub(crate) fn check_written(written: usize, expected: usize) {
+    if written != expected {
+        abort("a parallel call would have handed out memory that it has not written");
     }
 }
 
@@ -204,7 +230,7 @@ pub(crate) fn collect<S: Drive, R: Send>(
         let consumer = filling.writer(body, watch);
         feed.drive(&consumer, &options.plan());
         let complete = consumer.watch.end() == u64::MAX;
-        // SAFETY: nothing has cut the loop short, so every position was consumed.
+        // SAFETY: the writer was driven over `len` positions, each once.
         return complete.then(|| unsafe { filling.finish(len) });
     }
     let blocks = Mutex::new(Vec::new());
@@ -255,5 +281,37 @@ impl<E: Ending> Options<'_, E> {
             },
         );
         gathered.conclude(results, self.ending().cancelled())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Filling;
+    use crate::parallel::consumer::{Consumer, Uncancellable};
+    use crate::parallel::engine::ending::assert_ends_process;
+
+    /// A vector of three places, of which so many are written.
+    fn filled(places: u64) -> Vec<u64> {
+        let mut filling = Filling::new(3);
+        let writer = filling.writer(|_, item| Some(item), Uncancellable);
+        let mut count = writer.start();
+        writer.consume(&mut count, 0..places, 0..places);
+        Consumer::<u64>::finish(&writer, count);
+        // SAFETY: each position was asked for once.
+        unsafe { filling.finish(3) }
+    }
+
+    #[test]
+    fn a_vector_is_handed_out_when_all_places_were_written() {
+        assert_eq!(filled(3), [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_vector_with_a_place_that_nobody_wrote_ends_the_process() {
+        assert_ends_process(
+            "parallel::map::tests::a_vector_with_a_place_that_nobody_wrote_ends_the_process",
+            "memory that it has not written",
+            || drop(filled(2)),
+        );
     }
 }

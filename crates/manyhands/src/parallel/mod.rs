@@ -77,6 +77,12 @@ use std::iter::Sum;
 /// Calls `body` for each index of a range, in no particular order. A range that ends before it begins is
 /// empty, as in the standard library.
 ///
+/// # Blocking
+/// Bodies must not wait for one another. The caller runs the first ones alone, to see whether the loop is
+/// worth sharing, and may run all of them, one after the other; a body that waits for what a later one does
+/// would wait for ever. Use [`invoke()`] with a vector of closures, or
+/// [`from_iter`]`(range).`[`unbuffered`](FromIter::unbuffered)`()`, which let others in before the first body.
+///
 /// # Cost
 /// For a loop too short to share: two readings of a tick counter, about 20 ns. Nothing is allocated unless
 /// the loop is shared among more than eight workers.
@@ -97,6 +103,9 @@ pub fn for_range<R: IndexRange>(range: R, body: impl Fn(R::Index) + Sync) {
 }
 
 /// Calls `body` for each item of a source, in no particular order.
+///
+/// # Blocking
+/// Bodies must not wait for one another, as in [`for_range`].
 ///
 /// # Panics
 /// If bodies do; see [the module](self).

@@ -27,7 +27,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// A call that is helped by `help`, which is given a pointer to this head and must not unwind.
+    /// A call that is helped by `help`, which is given the pointer with which the call was opened and must not
+    /// unwind.
     pub(crate) const fn new(help: unsafe fn(*const Self)) -> Self {
         Self { help }
     }
@@ -63,7 +64,8 @@ impl OpenSlot {
     /// Owner: lets helpers in. The slot must be closed and drained.
     ///
     /// # Safety
-    /// `shared` stays valid until `is_drained` has returned true after a `close`.
+    /// `shared` is made of a pointer to the whole call, and stays valid until `is_drained` has returned true
+    /// after a `close`.
     pub(crate) unsafe fn open(&self, shared: *const Shared) {
         // Relaxed: published by the store below.
         self.shared.store(shared.cast_mut(), Ordering::Relaxed);

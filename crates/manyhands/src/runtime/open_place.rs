@@ -31,7 +31,7 @@ impl OpenPlace {
 /// Helpers hold pointers to the caller's frame, so it must not be left before: a panic of `work` aborts.
 ///
 /// # Safety
-/// `call` stays valid until this returns.
+/// `call` is made of a pointer to the whole call, which stays valid until this returns.
 pub(crate) unsafe fn keep_open<R>(
     place: Option<OpenPlace>,
     call: *const OpenCall,

@@ -99,7 +99,7 @@ fn run_scope<'scope, R>(seat: Option<&'static Seat>, body: impl FnOnce(&Scope<'s
     };
     // SAFETY: `scope` stays in place, here and below.
     let value = unsafe {
-        keep_open(place, &raw const scope.open, || {
+        keep_open(place, (&raw const scope).cast(), || {
             scope.run_to_end(seat, place, body)
         })
     };
@@ -222,7 +222,7 @@ impl<'scope> Scope<'scope> {
 /// # Safety
 /// `open` heads a scope that the caller has pinned.
 unsafe fn help(open: *const OpenCall) {
-    // SAFETY: the head is the scope's first field, and the pin keeps it in place.
+    // SAFETY: the pointer is to the whole scope, and the pin keeps it in place.
     let scope = unsafe { &*open.cast::<Scope<'_>>() };
     let seat = current::seat();
     let mut attention = seat.and_then(Attention::of);

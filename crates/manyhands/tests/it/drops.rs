@@ -1,6 +1,6 @@
 //! Items and results are dropped exactly once, however a loop ends.
 
-use crate::support::{Counted, Ledger, blow, busy_micros, on_each_runtime, panics_of};
+use crate::support::{Counted, Ledger, blow, busy_micros, message_of, on_each_runtime, panics_of};
 use manyhands::Runtime;
 use manyhands::cancel::{Source, Token};
 use manyhands::parallel::{from_iter, options};
@@ -286,6 +286,57 @@ fn an_item_whose_drop_panics_in_a_body_is_a_panic_of_that_body() {
                 drop(item);
             });
         });
-        assert_eq!(crate::support::message_of(&payloads[0]), "dropped");
+        assert_eq!(message_of(&payloads[0]), "dropped");
+    });
+}
+
+/// Panics when it is dropped, unless it is forgotten or the thread panics already.
+struct Bomb(u32);
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        assert!(std::thread::panicking(), "item {} was dropped", self.0);
+    }
+}
+
+#[test]
+fn a_pulled_item_whose_drop_panics_after_a_cancellation_is_a_panic_of_the_loop() {
+    on_each_runtime(|runtime| {
+        let source = Source::new();
+        let token = source.token();
+        let options = options().runtime(runtime).cancellation(&token);
+        let panics = panics_of(|| {
+            let _cancelled = options.for_each(from_iter((0..2).map(Bomb)).unbuffered(), |bomb| {
+                std::mem::forget(bomb);
+                source.cancel();
+            });
+        });
+        // None where both items had been run, or none but the first was pulled.
+        let expected = ["item 0 was dropped", "item 1 was dropped"];
+        assert!(
+            panics
+                .iter()
+                .all(|panic| expected.contains(&message_of(panic).as_str())),
+            "{panics:?}"
+        );
+    });
+}
+
+#[test]
+fn pulled_items_whose_drops_panic_are_dropped_when_the_iterator_panics() {
+    on_each_runtime(|runtime| {
+        // The first chunks are short; this is in the middle of a longer one.
+        for last in 1..40 {
+            let items = (0..=last).map(|n| if n == last { blow(last) } else { Bomb(n) });
+            let panics = panics_of(|| {
+                options()
+                    .runtime(runtime)
+                    .for_each(from_iter(items), |bomb| {
+                        busy_micros(2);
+                        std::mem::forget(bomb);
+                    });
+            });
+            assert!(!panics.is_empty());
+        }
     });
 }

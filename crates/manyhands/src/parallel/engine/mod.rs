@@ -373,3 +373,29 @@ const SPINNING_NANOS_MAX: u64 = 100_000;
 const SHARE_NANOS_MIN: u64 = 2_500;
 /// Three times the quickest wake that has been seen on any machine.
 const WAKE_PAYS_NEVER_BELOW_NANOS: u64 = 30_000;
+
+/// What ends the process is tested in a process of its own.
+#[cfg(test)]
+pub(crate) mod ending {
+    use std::env;
+    use std::process::Command;
+
+    const CHILD: &str = "MANYHANDS_TEST_ENDS";
+
+    /// Runs `work` in another process, where it is to end that with `sentence`. `test` is the full name of the
+    /// test that calls this.
+    pub(crate) fn assert_ends_process(test: &str, sentence: &str, work: impl FnOnce()) {
+        if env::var_os(CHILD).is_some() {
+            return work();
+        }
+        let program = env::current_exe().expect("a test has a program");
+        let child = Command::new(program)
+            .args(["--exact", "--nocapture", test])
+            .env(CHILD, "1")
+            .output()
+            .expect("the program can be started again");
+        let said = String::from_utf8_lossy(&child.stderr);
+        assert!(!child.status.success(), "it has not ended the process");
+        assert!(said.contains(sentence), "{said}");
+    }
+}

@@ -237,7 +237,11 @@ mod window {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use super::Sharing;
     use super::window::{self, Point};
+    use crate::parallel::engine::ending::assert_ends_process;
+    use crate::runtime::OpenSlot;
+    use crate::sync::Parker;
     use crate::sync::clock;
     use crate::{Runtime, parallel, task};
     use std::sync::Arc;
@@ -341,5 +345,33 @@ mod tests {
     fn an_owner_that_missed_what_a_thief_had_in_hand_is_called_back() {
         let stage = run(Stage::default());
         assert!(stage.run_after.load(Ordering::SeqCst) > 0);
+    }
+
+    #[test]
+    fn a_loop_that_has_spent_too_little_ends_the_process() {
+        assert_ends_process(
+            "parallel::engine::sharing::tests::a_loop_that_has_spent_too_little_ends_the_process",
+            "has lost some of its items",
+            || {
+                let (slot, parker) = (OpenSlot::new(), Parker::new());
+                let sharing = Sharing::new(&slot, &parker, 1, 10);
+                let claim = sharing.next(0, 2).expect("there is something");
+                assert_eq!(sharing.spend(0, claim), (0, 2));
+                sharing.check_all_spent();
+            },
+        );
+    }
+
+    #[test]
+    fn positions_that_are_dropped_end_the_process() {
+        assert_ends_process(
+            "parallel::engine::sharing::tests::positions_that_are_dropped_end_the_process",
+            "neither run nor discarded",
+            || {
+                let (slot, parker) = (OpenSlot::new(), Parker::new());
+                let sharing = Sharing::new(&slot, &parker, 1, 10);
+                drop(sharing.next(0, 2));
+            },
+        );
     }
 }

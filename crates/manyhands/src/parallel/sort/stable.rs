@@ -8,9 +8,11 @@
 //! Unsafe: items are moved between the two places as bits.
 
 use crate::parallel::consumer::Ending;
+use crate::parallel::map::check_written;
 use crate::parallel::options::Options;
 use crate::parallel::sort::estimate;
 use crate::parallel::sort::merge::{Merge, split};
+use crate::sync::atomic::{self, AtomicUsize};
 use std::cmp::Ordering;
 use std::mem::MaybeUninit;
 use std::{ptr, slice};
@@ -36,9 +38,18 @@ pub(super) fn sort<T: Send, E: Ending>(
     while sorted_len < places.len || places.live == Place::Second {
         let (from, to) = places.views();
         let merges = merges(from, to, sorted_len, piece_len, compare);
-        if !options.for_each_at_once(merges, |merge| merge.perform(compare)) {
+        let written = AtomicUsize::new(0);
+        let complete = options.for_each_at_once(merges, |merge| {
+            let len = merge.out.len();
+            merge.perform(compare);
+            // Relaxed: a sum, read when all runners have left.
+            written.fetch_add(len, atomic::Ordering::Relaxed);
+        });
+        if !complete {
             return;
         }
+        // Before the other place is taken to hold the items.
+        check_written(written.into_inner(), places.len);
         places.live = places.live.other();
         sorted_len = sorted_len.saturating_mul(2);
     }

@@ -32,6 +32,12 @@ pub struct FromIter<I> {
 /// [`map`](crate::parallel::map()) are in the iterator's order. The iterator is dropped before the loop
 /// returns, also when a body or the iterator itself panics.
 ///
+/// # Blocking
+/// A chunk is pulled to its end before any of its items is run, and up to 1,024 items may be pulled. So an
+/// iterator that waits for the effect of an item it has given, or a channel whose sender waits for it, may
+/// wait for ever; and an item is run only when the ones behind it have come. With
+/// [`unbuffered`](FromIter::unbuffered) each item is run as soon as it is pulled.
+///
 /// # Cost
 /// The iterator's own, one lock for each chunk, and one move of each item.
 ///
@@ -240,7 +246,7 @@ fn share<I, C>(
             call.work(seat, runner, None);
         };
         // SAFETY: `call` stays in place, here and below.
-        unsafe { keep_open(place, &raw const call.open, run) };
+        unsafe { keep_open(place, (&raw const call).cast(), run) };
         resume_all(into_inner(call.panics));
     });
 }
@@ -266,9 +272,13 @@ impl<I: Iterator, C: Consumer<I::Item>> Call<'_, I, C> {
             drop(pull);
             let first = match filled {
                 Ok(first) => first,
-                Err(payload) => return self.note_panic(payload),
+                Err(payload) => {
+                    self.note_panic(payload);
+                    return self.discard(chunk);
+                }
             };
             if chunk.is_empty() || first >= self.consumer.end() {
+                self.discard(chunk);
                 break;
             }
             let pulled = chunk.len();
@@ -300,7 +310,14 @@ impl<I: Iterator, C: Consumer<I::Item>> Call<'_, I, C> {
         self.dismiss_helpers();
     }
 
-    /// Helper: goes before the loop is over.
+    /// Disposes of items that are not run. Their drops are the caller's code, and may panic.
+    fn discard(&self, items: Vec<I::Item>) {
+        if let Err(payload) = catch(|| drop(items)) {
+            self.note_panic(payload);
+        }
+    }
+
+    /// Helper: goes before the loop is over. All that it has pulled was run.
     fn leave(&self) {
         // Relaxed: only the number matters.
         self.runners.fetch_sub(1, Ordering::Relaxed);
@@ -333,7 +350,7 @@ impl<I: Iterator, C: Consumer<I::Item>> Call<'_, I, C> {
 /// # Safety
 /// `open` heads a call of just this type, which the caller has pinned.
 unsafe fn help<I: Iterator, C: Consumer<I::Item>>(open: *const OpenCall) {
-    // SAFETY: the head is the call's first field, and the pin keeps it in place.
+    // SAFETY: the pointer is to the whole call, and the pin keeps it in place.
     let call = unsafe { &*open.cast::<Call<'_, I, C>>() };
     let Some(seat) = current::seat() else { return };
     // Relaxed: only the number matters.

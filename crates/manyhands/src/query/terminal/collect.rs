@@ -70,7 +70,7 @@ fn in_place<S: Positional, E: Control>(
     let mut filling = Filling::new(len);
     let writer = filling.writer(|_, item| Some(item), Uncancellable);
     items.drive(u64::MAX, &writer, run);
-    // SAFETY: without a cancellation, every position was driven, and each gave its item.
+    // SAFETY: the writer was driven over `len` positions, each once.
     (!run.is_cancelled()).then(|| unsafe { filling.finish(len) })
 }
 

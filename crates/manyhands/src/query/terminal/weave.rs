@@ -7,6 +7,7 @@
 //! Unsafe: moves items within a vector and between vectors.
 
 use crate::parallel::consumer::Consumer;
+use crate::parallel::map::check_written;
 use crate::query::done::Done;
 use crate::sync::{Mutex, into_inner, lock};
 use std::ops::Range;
@@ -171,7 +172,8 @@ fn weave<T>(mut buffers: Vec<Buffer<T>>) -> Vec<T> {
         // itself are in order, so that none lies behind its place, and none is written over before.
         unsafe { ptr::copy(from, to, piece.items.len()) };
     }
-    // SAFETY: all pieces together have `len` items, and fill the places from 0 on.
+    check_written(len - end, len);
+    // SAFETY: all pieces together have `len` items, as was checked, and fill the places from 0 on.
     unsafe { items.set_len(len) };
     items
 }
