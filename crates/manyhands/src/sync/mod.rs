@@ -26,6 +26,7 @@ mod reactor;
 mod seq_cst;
 pub(crate) mod short_lock;
 pub(crate) mod thread_state;
+#[cfg(any(feature = "tokio", loom))]
 pub(crate) mod watch_place;
 
 #[cfg(not(loom))]
@@ -44,7 +45,9 @@ pub(crate) use reactor::{Reactor, Sleeper, Vacancy};
 #[cfg(not(loom))]
 pub(crate) use short_lock::{ShortGuard, ShortLock};
 #[cfg(not(loom))]
-pub(crate) use std::sync::{OnceLock, mpsc};
+pub(crate) use std::sync::OnceLock;
+#[cfg(all(feature = "tokio", not(loom)))]
+pub(crate) use std::sync::mpsc;
 
 use std::sync::TryLockError;
 
