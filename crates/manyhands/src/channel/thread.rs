@@ -5,12 +5,15 @@
 //! the other side gets on and not only one item passes for each attempt. Only then it takes a place among
 //! those who wait, tells the pool that it is blocked, and sleeps.
 //!
-//! Not an executor: it polls one future of this module's.
+//! Not an executor: it polls one future of this module's. A task that waits like this in its poll has nobody to make
+//! room for before its item has come, so its budget does not count here: a future that was put off would be polled
+//! again at once, for ever.
 
 use crate::runtime::blocking;
 #[cfg(not(loom))]
 use crate::runtime::refused::park;
 use crate::sync::{Parker, spin_loop, thread};
+use crate::task::budget;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 #[cfg(not(loom))]
@@ -36,7 +39,7 @@ pub(super) fn wait<R>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> R {
     let waker = Waker::from(Arc::clone(&signal));
     let mut cx = Context::from_waker(&waker);
     loop {
-        if let Poll::Ready(result) = poll(&mut cx) {
+        if let Poll::Ready(result) = budget::unlimited(|| poll(&mut cx)) {
             return result;
         }
         if !signal.comes_soon() {
@@ -57,7 +60,7 @@ pub(super) fn wait_for<R>(
     let waker = Waker::from(Arc::clone(&signal));
     let mut cx = Context::from_waker(&waker);
     loop {
-        if let Poll::Ready(result) = poll(&mut cx) {
+        if let Poll::Ready(result) = budget::unlimited(|| poll(&mut cx)) {
             return Some(result);
         }
         if signal.comes_soon() {

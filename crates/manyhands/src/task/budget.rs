@@ -9,7 +9,9 @@
 //! sooner. The clock is read only where the number of operations passes a power of two, from the fourth
 //! operation on, so that short polls do not pay for it.
 //!
-//! Outside a task, as in [`block_on`](super::block_on), there is nobody to make room for, and no limit.
+//! Outside a task, as in [`block_on`](super::block_on), there is nobody to make room for, and no limit. Nor is there
+//! for another library's executor on top of a poll, which polls at once again what was put off: it is told apart
+//! by the number of refusals in one poll.
 
 #[cfg(not(loom))]
 use crate::{runtime::current, sync::clock};
@@ -24,6 +26,8 @@ thread_local! {
     /// A poll has used up its budget, and quickly.
     #[cfg(not(loom))]
     static SPENT_QUICKLY: Cell<bool> = const { Cell::new(false) };
+    /// How often the current poll was refused an operation.
+    static REFUSALS: Cell<u32> = const { Cell::new(0) };
 }
 
 /// What the current poll has done, in halves of operations.
@@ -68,6 +72,12 @@ pub(crate) fn poll_proceed(context: &Context<'_>) -> Poll<Permit> {
 fn put_off(context: &Context<'_>) {
     #[cfg(not(loom))]
     SPENT_QUICKLY.set(ticks_since_first() < clock::ticks_in(NANOS_QUICK));
+    let refusals = REFUSALS.get() + 1;
+    REFUSALS.set(refusals);
+    if refusals == REFUSALS_MAX {
+        // For the rest of this poll.
+        SPENT.set(Spent::UNLIMITED);
+    }
     context.waker().wake_by_ref();
 }
 
@@ -94,6 +104,8 @@ fn charge(halves: u16) {
 /// Ends the budget if the current poll should end for the time that it has taken.
 #[cold]
 fn look_at_time(spent: Spent) {
+    // Each poll comes here before its budget is spent.
+    REFUSALS.set(0);
     if has_run_long(spent.0) {
         SPENT.set(Spent::ALL);
     }
@@ -110,7 +122,7 @@ pub(crate) fn during_poll<R>(poll: impl FnOnce() -> R) -> R {
 }
 
 /// Runs what polls outside any task, perhaps on top of one, without limit.
-pub(super) fn unlimited<R>(poll: impl FnOnce() -> R) -> R {
+pub(crate) fn unlimited<R>(poll: impl FnOnce() -> R) -> R {
     with(Spent::UNLIMITED, poll)
 }
 
@@ -172,6 +184,8 @@ fn has_run_long(_halves: u16) -> bool {
     false
 }
 
+/// More leaf futures than one poll has, and few enough to be over in a millisecond.
+const REFUSALS_MAX: u32 = 10_000;
 /// Enough to share the price of a turn through the queue, few enough to last some ten microseconds.
 const HALVES_PER_POLL: u16 = 2 * 128;
 /// What others in the queue can wait for, and long beside the price of a turn.

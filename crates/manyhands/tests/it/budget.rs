@@ -2,8 +2,12 @@
 
 use crate::support::{busy_micros, on_runtime};
 use manyhands::{cancel, channel, task};
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
+use std::time::Duration;
 
 /// Receives `count` items that are there, working for so long before each; returns how many it had when the
 /// next task in the queue ran.
@@ -115,4 +119,64 @@ fn a_cancellation_ends_a_future_that_is_always_busy() {
         source.cancel();
         assert!(busy.join().unwrap().is_err());
     });
+}
+
+/// In one poll of a task: spends all that the poll may do, then calls `wait`, which blocks until the sender's
+/// item has come.
+fn waits_when_all_is_spent<T: Send + 'static>(
+    wait: impl FnOnce(channel::Receiver<u32>) -> T + Send + 'static,
+) -> T {
+    on_runtime(1, |runtime| {
+        let _entered = runtime.enter();
+        let (sender, receiver) = channel::unbounded();
+        let task = task::spawn(async move {
+            spend_all().await;
+            // Runs on a worker that stands in for this one.
+            drop(task::run(move || sender.send(7).unwrap()));
+            wait(receiver)
+        });
+        task.join().unwrap()
+    })
+}
+
+/// Ready in the poll in which a receive was put off although its item was there.
+async fn spend_all() {
+    let (sender, receiver) = channel::unbounded();
+    poll_fn(|context| {
+        loop {
+            sender.send(()).unwrap();
+            let received = pin!(receiver.recv_async()).poll(context);
+            if received.is_pending() {
+                return Poll::Ready(());
+            }
+        }
+    })
+    .await;
+}
+
+#[test]
+fn a_thread_that_waits_inside_of_a_poll_that_has_spent_its_budget_sleeps_until_its_item_comes() {
+    assert_eq!(waits_when_all_is_spent(|receiver| receiver.recv()), Ok(7));
+    let received = waits_when_all_is_spent(|receiver| {
+        let mut items = Vec::new();
+        receiver.recv_many(&mut items, 5).unwrap();
+        items
+    });
+    assert_eq!(received, [7]);
+}
+
+#[test]
+fn a_time_limit_inside_of_a_poll_that_has_spent_its_budget_ends() {
+    let received = waits_when_all_is_spent(|receiver| {
+        assert_eq!(receiver.recv(), Ok(7));
+        let (_sender, receiver) = channel::unbounded::<u32>();
+        receiver.recv_timeout(Duration::from_micros(50))
+    });
+    assert!(received.is_err());
+}
+
+#[test]
+fn another_executor_inside_of_a_poll_that_has_spent_its_budget_gets_on() {
+    let received = waits_when_all_is_spent(|receiver| pollster::block_on(receiver.recv_async()));
+    assert_eq!(received, Ok(7));
 }
