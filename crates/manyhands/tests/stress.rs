@@ -1,10 +1,13 @@
 //! Stress: random fork-join trees with panics, cancellation and blocking against a sequential oracle, many
 //! tiny loops at once, timers, runtimes that come and go with work in flight, bodies that block in all sorts
-//! of ways, and channels whose users give up. A watchdog prints what every
+//! of ways, channels whose users give up, and all of it under
+//! delays: stalls by signal, busy threads, one processor, tasks from outside. A watchdog prints what every
 //! thread does, and aborts, when nothing has been finished for 30 seconds.
 //!
 //! `MANYHANDS_STRESS_SECONDS` sets the length, `MANYHANDS_STRESS_SEED` the seed; a failure prints the command
 //! that repeats it.
+
+mod delays;
 
 #[path = "stress/channels.rs"]
 mod channels;
@@ -24,6 +27,8 @@ mod quota;
 mod rounds;
 #[path = "stress/run.rs"]
 mod run;
+#[path = "stress/stalled.rs"]
+mod stalled;
 #[path = "stress/timers.rs"]
 mod timers;
 #[path = "stress/tree.rs"]
