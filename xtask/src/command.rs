@@ -82,13 +82,19 @@ impl Invocation {
 
     /// Runs it and returns what it wrote to standard output.
     pub(crate) fn stdout(&self) -> Result<String, Failure> {
+        let (text, result) = self.stdout_even_if_it_fails()?;
+        result.map(|()| text)
+    }
+
+    /// Runs it and returns what it wrote to standard output, and whether it failed.
+    pub(crate) fn stdout_even_if_it_fails(&self) -> Result<(String, Result<(), Failure>), Failure> {
         println!("$ {self}");
         let output = self
             .spawn(Stdio::piped())?
             .wait_with_output()
             .map_err(|error| self.cannot("read", &error))?;
-        self.judge(output.status)?;
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        Ok((text, self.judge(output.status)))
     }
 
     fn spawn(&self, stdout: Stdio) -> Result<Child, Failure> {

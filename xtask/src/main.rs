@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         Request::Tidy(mode) => tidy::run(mode),
         Request::Docs => step::docs::run(),
         Request::Examples => step::examples::run(),
+        Request::Soak(plan) => step::soak::run(plan),
         Request::Sanitize => step::sanitize::run(),
         Request::CompileTime(how) => step::compile_time::run(how),
         Request::Against { revision, words } => step::against::run(&revision, &words),

@@ -2,19 +2,23 @@
 
 use crate::step::compile_time::How;
 use crate::step::loom::PREEMPTIONS_DEFAULT;
+use crate::step::soak::Plan;
 use crate::tidy::Mode;
 
 /// What `cargo xtask help` prints.
 pub(crate) const HELP: &str = "\
 usage: cargo xtask <command>
 
-  ci                      everything below except `sanitize`, `compile-time` and `against`, and also formatting,
-                          lints, tests, a smoke run of the tour and a check of the peers
+  ci                      everything below except `sanitize`, `soak`, `compile-time` and `against`, and also
+                          formatting, lints, tests, a smoke run of the tour and a check of the peers
   loom [--preemptions N]  model-checks the protocols (default 2 preemptions)
   tidy [--write]          checks the rules of this code base; --write renews UNSAFE.md
   docs                    builds the documentation with warnings denied
   examples                builds and runs every example of the library
   sanitize                stress test under ThreadSanitizer and AddressSanitizer (nightly)
+  soak [--minutes N] [--seed S] [--jobs J]
+                          random programs over the whole library under random delays, for N minutes
+                          (default 10) in J processes
   compile-time [--build]  how long a query of twelve operators takes to check, or to build,
                           beside the same chain as an iterator
   against REVISION <peers command>
@@ -34,6 +38,7 @@ pub(crate) enum Request {
     Docs,
     Examples,
     Sanitize,
+    Soak(Plan),
     CompileTime(How),
     Against {
         revision: String,
@@ -61,6 +66,7 @@ impl Request {
             ["docs"] => Ok(Self::Docs),
             ["examples"] => Ok(Self::Examples),
             ["sanitize"] => Ok(Self::Sanitize),
+            ["soak", options @ ..] => Ok(Self::Soak(soak_plan(options)?)),
             ["compile-time"] => Ok(Self::CompileTime(How::Check)),
             ["compile-time", "--build"] => Ok(Self::CompileTime(How::Build)),
             ["against", revision, words @ ..] if !words.is_empty() => Ok(Self::Against {
@@ -71,6 +77,25 @@ impl Request {
             words => Err(format!("cannot read `{}`", words.join(" "))),
         }
     }
+}
+
+/// Pairs of an option and a number.
+fn soak_plan(options: &[&str]) -> Result<Plan, String> {
+    let mut plan = Plan::DEFAULT;
+    for option in options.chunks(2) {
+        let [name, value] = option else {
+            return Err(format!("`{}` wants a number", option.concat()));
+        };
+        let place = match *name {
+            "--minutes" => &mut plan.minutes,
+            "--seed" => &mut plan.seed,
+            "--jobs" => &mut plan.jobs,
+            name => return Err(format!("`soak` has no option `{name}`")),
+        };
+        let number = value.parse();
+        *place = number.map_err(|_| format!("`{name}` wants a number, not `{value}`"))?;
+    }
+    Ok(plan)
 }
 
 #[cfg(test)]
@@ -98,6 +123,7 @@ mod tests {
                 "docs",
                 "examples",
                 "sanitize",
+                "soak",
                 "compile-time",
                 "against"
             ]
@@ -118,6 +144,13 @@ mod tests {
             Ok(Request::Loom { preemptions_max: 3 })
         );
         assert_eq!(parse("tidy --write"), Ok(Request::Tidy(Mode::Write)));
+        let plan = Plan {
+            minutes: 3,
+            jobs: 2,
+            ..Plan::DEFAULT
+        };
+        assert_eq!(parse("soak"), Ok(Request::Soak(Plan::DEFAULT)));
+        assert_eq!(parse("soak --jobs 2 --minutes 3"), Ok(Request::Soak(plan)));
         let build = Request::CompileTime(How::Build);
         assert_eq!(parse("compile-time --build"), Ok(build));
     }
@@ -131,6 +164,8 @@ mod tests {
             "loom --preemptions",
             "loom --preemptions x",
             "against HEAD",
+            "soak --minutes",
+            "soak --hours 2",
         ] {
             assert!(parse(line).is_err(), "{line}");
         }

@@ -9,5 +9,6 @@ pub(crate) mod format;
 pub(crate) mod loom;
 pub(crate) mod peers;
 pub(crate) mod sanitize;
+pub(crate) mod soak;
 pub(crate) mod test;
 pub(crate) mod tour;

@@ -1,0 +1,232 @@
+//! Sorts and selections against the standard library's, also when comparing panics.
+
+use crate::counted::{Tally, Thing};
+use crate::delays::random::Random;
+use crate::table::{Area, Kind};
+use crate::world::{Planned, World, count, numbers, planned_panics};
+use manyhands::{cancel, parallel};
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(crate) const KINDS: Area = &[
+    Kind {
+        name: "sort and sort_by",
+        step: sort,
+    },
+    Kind {
+        name: "sort_by_key and sort_by_cached_key",
+        step: sort_by_key,
+    },
+    Kind {
+        name: "sort_unstable and its forms",
+        step: sort_unstable,
+    },
+    Kind {
+        name: "sort with a comparison that panics",
+        step: sort_panics,
+    },
+    Kind {
+        name: "sort with an inconsistent order",
+        step: inconsistent,
+    },
+    Kind {
+        name: "cancellation of a sort",
+        step: cancelled,
+    },
+    Kind {
+        name: "select_nth_unstable",
+        step: select,
+    },
+];
+
+/// Random, few different, ascending, descending, saw teeth.
+fn keys(random: &mut Random) -> Vec<u64> {
+    let len = count(random) as u64;
+    match random.below(6) {
+        0 => (0..len).collect(),
+        1 => (0..len).rev().collect(),
+        2 => (0..len).map(|index| index % 17).collect(),
+        3 => (0..len)
+            .map(|index| {
+                if index % 50 == 0 {
+                    random.below(len)
+                } else {
+                    index
+                }
+            })
+            .collect(),
+        4 => (0..len).map(|_| random.below(5)).collect(),
+        _ => (0..len).map(|_| random.next()).collect(),
+    }
+}
+
+/// With their places, which tell equal keys apart.
+fn placed(keys: &[u64]) -> Vec<(u64, usize)> {
+    keys.iter()
+        .copied()
+        .enumerate()
+        .map(|(place, key)| (key, place))
+        .collect()
+}
+
+fn sort(random: &mut Random, _: &World) {
+    let keys = keys(random);
+    let mut expected = placed(&keys);
+    expected.sort_by_key(|&(key, _)| key);
+    let mut items = placed(&keys);
+    parallel::sort_by(&mut items, |a, b| a.0.cmp(&b.0));
+    assert_eq!(items, expected, "stable");
+    let tally = Tally::new();
+    let mut things: Vec<Thing> = keys.iter().map(|&key| tally.make(key)).collect();
+    parallel::options()
+        .degree_of_parallelism(1 + random.length(5))
+        .sort(&mut things);
+    assert!(
+        things
+            .iter()
+            .map(Thing::number)
+            .eq(expected.iter().map(|&(key, _)| key))
+    );
+    drop(things);
+    tally.assert_none_left();
+}
+
+fn sort_by_key(random: &mut Random, _: &World) {
+    let keys = keys(random);
+    let mut expected = placed(&keys);
+    expected.sort_by_key(|&(key, _)| key / 3);
+    let mut items = placed(&keys);
+    parallel::sort_by_key(&mut items, |&(key, _)| key / 3);
+    assert_eq!(items, expected, "stable");
+    let mut items = placed(&keys);
+    parallel::sort_by_cached_key(&mut items, |&(key, _)| key / 3);
+    assert_eq!(items, expected, "stable, with kept keys");
+}
+
+fn sort_unstable(random: &mut Random, _: &World) {
+    let keys = keys(random);
+    let mut expected = placed(&keys);
+    expected.sort_unstable();
+    let mut items = placed(&keys);
+    match random.below(3) {
+        0 => parallel::sort_unstable(&mut items),
+        1 => parallel::sort_unstable_by(&mut items, Ord::cmp),
+        _ => parallel::sort_unstable_by_key(&mut items, |&item| item),
+    }
+    assert_eq!(items, expected);
+}
+
+fn sort_panics(random: &mut Random, _: &World) {
+    let keys = keys(random);
+    let tally = Tally::new();
+    let mut things: Vec<Thing> = keys.iter().map(|&key| tally.make(key)).collect();
+    let (compared, at) = (AtomicU64::new(0), random.below(20_000));
+    let compare = |a: &Thing, b: &Thing| {
+        if compared.fetch_add(1, Ordering::Relaxed) == at {
+            Planned::throw(at);
+        }
+        a.cmp(b)
+    };
+    let is_stable = random.is_one_in(2);
+    let panics = planned_panics(|| {
+        if is_stable {
+            parallel::sort_by(&mut things, compare);
+        } else {
+            parallel::sort_unstable_by(&mut things, compare);
+        }
+    });
+    assert_eq!(panics.is_empty(), compared.into_inner() <= at);
+    assert_permuted(&things, keys);
+    drop(things);
+    tally.assert_none_left();
+}
+
+fn inconsistent(random: &mut Random, _: &World) {
+    let keys = keys(random);
+    let tally = Tally::new();
+    let mut things: Vec<Thing> = keys.iter().map(|&key| tally.make(key)).collect();
+    let calls = AtomicU64::new(0);
+    // May panic, and may order them in any way.
+    let compare = |a: &Thing, b: &Thing| {
+        let call = calls.fetch_add(1, Ordering::Relaxed);
+        if call.is_multiple_of(11) {
+            b.cmp(a)
+        } else {
+            a.cmp(b)
+        }
+    };
+    let sort = AssertUnwindSafe(|| match random.below(2) {
+        0 => parallel::sort_by(&mut things, compare),
+        _ => parallel::sort_unstable_by(&mut things, compare),
+    });
+    let _ = catch_unwind(sort);
+    assert_permuted(&things, keys);
+    drop(things);
+    tally.assert_none_left();
+}
+
+/// Sorting says by a panic that an order is none, which is not worth a message.
+pub(crate) fn silence_planned_panics() {
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
+        let text = info.payload_as_str().unwrap_or_default();
+        if !text.contains("does not correctly implement a total order") {
+            usual(info);
+        }
+    }));
+}
+
+fn assert_permuted(things: &[Thing], mut keys: Vec<u64>) {
+    let mut found: Vec<u64> = things.iter().map(Thing::number).collect();
+    found.sort_unstable();
+    keys.sort_unstable();
+    assert_eq!(found, keys, "every item is still there once");
+}
+
+fn cancelled(random: &mut Random, _: &World) {
+    let keys = keys(random);
+    let tally = Tally::new();
+    let mut things: Vec<Thing> = keys.iter().map(|&key| tally.make(key)).collect();
+    let source = cancel::Source::new();
+    let token = source.token();
+    let (compared, at) = (AtomicU64::new(0), random.below(20_000));
+    let compare = |a: &Thing, b: &Thing| {
+        if compared.fetch_add(1, Ordering::Relaxed) == at {
+            source.cancel();
+        }
+        a.cmp(b)
+    };
+    let options = parallel::options().cancellation(&token);
+    let result = if random.is_one_in(2) {
+        options.sort_by(&mut things, compare)
+    } else {
+        options.sort_unstable_by(&mut things, compare)
+    };
+    if result.is_ok() {
+        assert!(things.is_sorted());
+    } else {
+        assert!(token.is_cancelled());
+    }
+    assert_permuted(&things, keys);
+    drop(things);
+    tally.assert_none_left();
+}
+
+fn select(random: &mut Random, _: &World) {
+    let len = 1 + count(random);
+    let keys = match random.below(3) {
+        0 => (0..len as u64).collect(),
+        1 => numbers(random, len, 7),
+        _ => numbers(random, len, u64::MAX),
+    };
+    let index = random.length(len);
+    let mut expected = keys.clone();
+    expected.sort_unstable();
+    let mut items = keys;
+    let (below, &mut found, above) = parallel::select_nth_unstable(&mut items, index);
+    assert_eq!(found, expected[index]);
+    assert!(below.len() == index && below.iter().all(|&item| item <= found));
+    assert!(above.iter().all(|&item| item >= found));
+    items.sort_unstable();
+    assert_eq!(items, expected, "every item is still there once");
+}
