@@ -157,10 +157,14 @@ impl<T: Send> Consumer<T> for TwoItems<T> {
     fn consume<I: Iterator<Item = T>>(&self, _runner: &mut (), _positions: Range<u64>, items: I) {
         for item in items {
             let mut kept = lock(&self.items);
+            // A third one is dropped after the lock, as its destructor may wait for other items.
+            let mut unwanted = Some(item);
             if kept.len() < 2 {
-                kept.push(item);
+                kept.extend(unwanted.take());
             }
-            if kept.len() == 2 {
+            let is_enough = kept.len() == 2;
+            drop(kept);
+            if is_enough {
                 // Relaxed: see the file's header.
                 self.end.store(0, Ordering::Relaxed);
                 return;
