@@ -127,27 +127,27 @@ impl<'a> Partitioned for Words<'a> {
     fn items(&self, positions: Range<usize>) -> impl Iterator<Item = &'a str> {
         let text = self.0;
         let start = text.ceil_char_boundary(positions.start);
-        let mut next = start;
-        if !text[..start].ends_with(char::is_whitespace) {
+        // Beginnings are looked for up to here only, or long pieces would be looked through by every block.
+        let end = text.ceil_char_boundary(positions.end);
+        let mut next = if text[..start].ends_with(char::is_whitespace) || start == 0 {
+            Some(start)
+        } else {
             // In the middle of a word, which began before.
-            let rest = &text[start..];
-            let tail = if start == 0 {
-                0
-            } else {
-                rest.find(char::is_whitespace).unwrap_or(rest.len())
-            };
-            next += tail;
-        }
+            let tail = &text[start..end];
+            examined(tail, tail.find(char::is_whitespace)).map(|at| start + at)
+        };
         std::iter::from_fn(move || {
-            let rest = &text[next..];
-            let begin = next + rest.find(|c: char| !c.is_whitespace())?;
+            let from = next.take()?;
+            let rest = text.get(from..end)?;
+            let blank = examined(rest, rest.find(|c: char| !c.is_whitespace()))?;
+            let begin = from + blank;
             if begin >= positions.end {
                 return None;
             }
             let word = &text[begin..];
-            let word = &word[..word.find(char::is_whitespace).unwrap_or(word.len())];
-            next = begin + word.len();
-            Some(word)
+            let len = examined(word, word.find(char::is_whitespace)).unwrap_or(word.len());
+            next = Some(begin + len);
+            Some(&word[..len])
         })
     }
 }
@@ -166,15 +166,88 @@ fn pieces(text: &str, bytes: Range<usize>, separator: char) -> impl Iterator<Ite
     let mut next = if start == 0 || text[..start].ends_with(separator) {
         Some(start)
     } else {
-        let rest = &text[start..];
-        rest.find(separator)
-            .map(|at| start + at + separator.len_utf8())
+        // Only as far as one may begin, or long pieces would be looked through by every block.
+        let tail = &text[start..text.ceil_char_boundary(bytes.end)];
+        examined(tail, tail.find(separator)).map(|at| start + at + separator.len_utf8())
     };
     std::iter::from_fn(move || {
         let begin = next.filter(|begin| *begin < bytes.end)?;
         let rest = &text[begin..];
-        let len = rest.find(separator);
+        let len = examined(rest, rest.find(separator));
         next = len.map(|len| begin + len + separator.len_utf8());
         Some((begin, &rest[..len.unwrap_or(rest.len())]))
     })
+}
+
+/// What was found in a part of the text; tests count how much of it was looked at.
+#[inline]
+fn examined(part: &str, found: Option<usize>) -> Option<usize> {
+    #[cfg(test)]
+    tests::EXAMINED.set(tests::EXAMINED.get() + found.map_or(part.len(), |at| at + 1));
+    let _ = part;
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fields, Lines, Words};
+    use crate::query::source::partitioned::Partitioned;
+    use std::cell::Cell;
+
+    thread_local!(pub(super) static EXAMINED: Cell<usize> = const { Cell::new(0) });
+
+    fn texts(len: usize) -> Vec<String> {
+        let half = "ab cd,é\n".repeat(len / 20);
+        let long = ["a", " ", "\n", ",", "é", "\u{2003}"].map(|piece| piece.repeat(len / 2));
+        let mixed = long.each_ref().map(|long| format!("{half}{long}{half}"));
+        mixed.into_iter().chain(long).collect()
+    }
+
+    /// The pieces of blocks of these lengths, and how many bytes were looked at for all of them.
+    fn pieces<'a, S: Partitioned<Item = &'a str>>(
+        source: &S,
+        block: usize,
+        growth: usize,
+    ) -> (Vec<&'a str>, usize) {
+        EXAMINED.set(0);
+        let (mut start, mut len, mut pieces) = (0, block, Vec::new());
+        while start < source.len() {
+            let end = source.len().min(start + len);
+            pieces.extend(source.items(start..end));
+            (start, len) = (end, len * growth);
+        }
+        (pieces, EXAMINED.get())
+    }
+
+    #[test]
+    fn no_text_is_looked_at_more_than_a_few_times_however_long_its_pieces_are() {
+        let len = 20_000;
+        for text in texts(len) {
+            let separators = [',', 'é', 'x'];
+            for (block, growth) in [(1, 1), (1, 8), (2, 1), (7, 1), (64, 1), (1_000, 1)] {
+                let blocks = text.len() / block + 1;
+                let check = |found: (Vec<&str>, usize), expected: Vec<&str>| {
+                    assert!(found.0 == expected, "blocks of {block}");
+                    // Once for its beginning and once for its end, and a character more in each block.
+                    let most = 2 * text.len() + 4 * blocks + 16;
+                    assert!(found.1 <= most, "{} bytes of {}", found.1, text.len());
+                };
+                check(pieces(&Lines(&text), block, growth), text.lines().collect());
+                check(
+                    pieces(&Words(&text), block, growth),
+                    text.split_whitespace().collect(),
+                );
+                for separator in separators {
+                    let fields = Fields {
+                        text: &text,
+                        separator,
+                    };
+                    check(
+                        pieces(&fields, block, growth),
+                        text.split(separator).collect(),
+                    );
+                }
+            }
+        }
+    }
 }
