@@ -1,6 +1,7 @@
 //! Parting a slice around a pivot, by swapping: what panics on the way loses nothing.
 
 use std::cmp::Ordering;
+use std::hash::{BuildHasher, RandomState};
 
 /// Moves the items that satisfy `is_left` before the others, and returns how many they are.
 pub(super) fn part<T>(items: &mut [T], is_left: impl Fn(&T) -> bool) -> usize {
@@ -41,7 +42,7 @@ pub(super) fn pivot_to_front<T>(
     sample_rank: usize,
     compare: &impl Fn(&T, &T) -> Ordering,
 ) {
-    let mut random = Random(items.len() as u64 | 1);
+    let mut random = Random::new();
     for at in 0..SAMPLE_LEN {
         items.swap(at, at + random.below(items.len() - at));
     }
@@ -49,10 +50,15 @@ pub(super) fn pivot_to_front<T>(
     items.swap(0, sample_rank);
 }
 
-/// Marsaglia's xorshift.
+/// Marsaglia's xorshift. Where it begins cannot be known before, so that nobody can prepare a slice whose
+/// samples are bad.
 struct Random(u64);
 
 impl Random {
+    fn new() -> Self {
+        Self(RandomState::new().hash_one(0) | 1)
+    }
+
     fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -2,6 +2,10 @@
 //!
 //! The pivots lie a little to either side of the rank (Floyd and Rivest, *Algorithm 489*, 1975), so that
 //! two passes leave a small part of the slice.
+//!
+//! A round compares each item of what is left of the slice twice at most. When all rounds together have gone
+//! over [`ROUNDS_WORTH`] slices, the standard library takes over, whose selection is linear whatever the
+//! comparison does; so this one is too.
 
 use crate::parallel::consumer::Ending;
 use crate::parallel::options::Options;
@@ -18,8 +22,10 @@ pub(super) fn select<T: Send + Sync, E: Ending>(
     compare: &(impl Fn(&T, &T) -> Ordering + Sync),
     options: &Options<'_, E>,
 ) {
-    while options.may_share() && estimate::selecting_pays(items, compare) {
+    let mut budget = (items.len() + ROUND_COST).saturating_mul(ROUNDS_WORTH);
+    while options.may_share() && budget > 0 && estimate::selecting_pays(items, compare) {
         let len = items.len();
+        budget = budget.saturating_sub(len + ROUND_COST);
         pivot_to_front(items, rank_beside(index, len), compare);
         let (pivot, rest) = items.split_first_mut().expect("the slice is long");
         let pivot = &*pivot;
@@ -146,6 +152,10 @@ fn carve<T>(mut items: &mut [T], ranges: impl Iterator<Item = (usize, usize)>) -
 
 /// So that a runner that falls behind leaves something to others.
 const STRETCHES_PER_RUNNER: usize = 4;
+/// Good pivots, taken from the middle, need less than two slices' worth of items in all.
+const ROUNDS_WORTH: usize = 4;
+/// Sorting a sample takes as long as going over about so many items.
+const ROUND_COST: usize = 1_024;
 /// How far, in a sample, a rank may be off.
 const SAMPLE_ERROR: usize = 10;
 /// A part smaller than one in this many is a sign of many equal items.
