@@ -22,17 +22,6 @@ pub(crate) fn ticks() -> u64 {
     return u64::try_from(now().duration_since(origin().0).as_nanos()).unwrap_or(u64::MAX);
 }
 
-/// The tick counter, after everything before it was done: for what is too short to be measured otherwise.
-#[inline]
-pub(crate) fn ticks_in_order() -> u64 {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: the instruction exists on every x86-64 processor and touches no memory.
-    unsafe {
-        core::arch::x86_64::_mm_lfence();
-    }
-    ticks()
-}
-
 /// Ticks in `nanos` nanoseconds, by the latest calibration.
 #[inline]
 pub(crate) fn ticks_in(nanos: u64) -> u64 {

@@ -1,10 +1,8 @@
 //! Sorting in the chain: `order_by`, `then_by` and their like.
 //!
-//! Keys that take next to no time are computed for each comparison, so that only the items are moved; others
-//! once for each item, before the sort. Further keys extend the comparison of the same sort, which the type
+//! A key is computed once for each item, before the sort: what it gives may change from call to call, and the
+//! sort still has an order to go by. Further keys extend the comparison of the same sort, which the type
 //! remembers: `then_by` exists only right behind an `order_by`.
-//!
-//! Unsafe: a byte of an item is read, whatever it is.
 
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
@@ -14,14 +12,9 @@ use crate::query::op::apply::{Applied, Apply};
 use crate::query::op::least::least;
 use crate::query::order::{Order, Ordered};
 use crate::query::pipeline::{Breaker, Broken, Pipeline};
-use crate::query::run::{Control, ExecutionMode, Run};
+use crate::query::run::{Control, Run};
 use crate::query::terminal::collect::into_vec;
-use crate::runtime::site::Site;
-use crate::sync::clock;
 use std::cmp::{Ordering, Reverse};
-use std::hint::black_box;
-use std::mem::MaybeUninit;
-use std::ptr;
 
 /// See [`Query::order_by`].
 #[derive(Debug)]
@@ -32,17 +25,17 @@ pub struct OrderBy<P, S> {
 
 /// What items are sorted by.
 pub trait Sorting<T>: Send + Sync {
-    /// What is computed once for each item, unless it is cheap.
+    /// What is computed once for each item.
     type Key: Send;
+
+    /// Whether nothing is computed.
+    const IS_KEYLESS: bool;
 
     /// Computes it.
     fn key(&self, item: &T) -> Self::Key;
 
     /// Which of two items comes first.
     fn compare(&self, left: (&Self::Key, &T), right: (&Self::Key, &T)) -> Ordering;
-
-    /// The same, with keys computed for this comparison.
-    fn compare_items(&self, left: &T, right: &T) -> Ordering;
 }
 
 /// A key, the smallest first.
@@ -51,6 +44,7 @@ pub struct Ascending<F>(F);
 
 impl<T, K: Ord + Send, F: Fn(&T) -> K + Send + Sync> Sorting<T> for Ascending<F> {
     type Key = K;
+    const IS_KEYLESS: bool = false;
 
     #[inline]
     fn key(&self, item: &T) -> K {
@@ -61,11 +55,6 @@ impl<T, K: Ord + Send, F: Fn(&T) -> K + Send + Sync> Sorting<T> for Ascending<F>
     fn compare(&self, (left, _): (&K, &T), (right, _): (&K, &T)) -> Ordering {
         left.cmp(right)
     }
-
-    #[inline]
-    fn compare_items(&self, left: &T, right: &T) -> Ordering {
-        (self.0)(left).cmp(&(self.0)(right))
-    }
 }
 
 /// A comparison of the items themselves.
@@ -74,17 +63,13 @@ pub struct Compared<F>(F);
 
 impl<T, F: Fn(&T, &T) -> Ordering + Send + Sync> Sorting<T> for Compared<F> {
     type Key = ();
+    const IS_KEYLESS: bool = true;
 
     #[inline]
     fn key(&self, _item: &T) {}
 
     #[inline]
     fn compare(&self, ((), left): (&(), &T), ((), right): (&(), &T)) -> Ordering {
-        (self.0)(left, right)
-    }
-
-    #[inline]
-    fn compare_items(&self, left: &T, right: &T) -> Ordering {
         (self.0)(left, right)
     }
 }
@@ -95,6 +80,7 @@ pub struct Then<A, B>(A, B);
 
 impl<T, A: Sorting<T>, B: Sorting<T>> Sorting<T> for Then<A, B> {
     type Key = (A::Key, B::Key);
+    const IS_KEYLESS: bool = A::IS_KEYLESS && B::IS_KEYLESS;
 
     #[inline]
     fn key(&self, item: &T) -> Self::Key {
@@ -105,12 +91,6 @@ impl<T, A: Sorting<T>, B: Sorting<T>> Sorting<T> for Then<A, B> {
     fn compare(&self, left: (&Self::Key, &T), right: (&Self::Key, &T)) -> Ordering {
         let first = self.0.compare((&left.0.0, left.1), (&right.0.0, right.1));
         first.then_with(|| self.1.compare((&left.0.1, left.1), (&right.0.1, right.1)))
-    }
-
-    #[inline]
-    fn compare_items(&self, left: &T, right: &T) -> Ordering {
-        let first = self.0.compare_items(left, right);
-        first.then_with(|| self.1.compare_items(left, right))
     }
 }
 
@@ -163,12 +143,11 @@ fn first_sorted<P: Pipeline, S: Sorting<P::Item>, E: Control>(
         return without_keys(least(base, sorting, most, run));
     }
     let mut items = into_vec(base, run).unwrap_or_default();
-    // Keys that may wait for one another cannot be tried one by one.
-    let may_wait = run.settings.mode == ExecutionMode::Parallel;
-    let is_keyless = size_of::<S::Key>() == 0;
-    if is_keyless || !may_wait && is_cheap(sorting, &items) {
-        run.options()
-            .sort_by(&mut items, |left, right| sorting.compare_items(left, right));
+    if S::IS_KEYLESS {
+        run.options().sort_by(&mut items, |left, right| {
+            let keys = (sorting.key(left), sorting.key(right));
+            sorting.compare((&keys.0, left), (&keys.1, right))
+        });
         return items;
     }
     let keyed = Applied::new(Items::of_vec(items), WithKey(sorting));
@@ -177,45 +156,6 @@ fn first_sorted<P: Pipeline, S: Sorting<P::Item>, E: Control>(
         sorting.compare((&left.0, &left.1), (&right.0, &right.1))
     });
     without_keys(keyed)
-}
-
-/// Whether computing keys for each comparison is expected to take less than moving them with the items.
-fn is_cheap<T, S: Sorting<T>>(sorting: &S, items: &[T]) -> bool {
-    if items.len() < 2 {
-        return true;
-    }
-    let site = Site::of(key_cost::<T, S> as *const () as usize);
-    let most = clock::ticks_in(CHEAP_KEY_NANOS) << 10;
-    if items.len() < TRUSTED_LEN_MAX && (1..=most).contains(&site.cost()) {
-        return true;
-    }
-    let cost = key_cost(sorting, items);
-    site.learn(cost);
-    cost <= most
-}
-
-/// What a key of these items takes, of which there are some, in 1,024ths of a tick, and at least one: some
-/// are computed, and timed. The items are
-/// brought near first, so that what it takes to reach them is not counted, but what it takes to follow pointers
-/// in them is.
-#[inline(never)]
-fn key_cost<T, S: Sorting<T>>(sorting: &S, items: &[T]) -> u64 {
-    let stride = items.len().div_ceil(KEYS_TRIED);
-    let tried = || items.iter().step_by(stride);
-    if size_of::<T>() > 0 {
-        for item in tried() {
-            let byte = ptr::from_ref(item).cast::<MaybeUninit<u8>>();
-            // SAFETY: within the item, which has one; any will do, also one that is not initialized.
-            black_box(unsafe { byte.read_volatile() });
-        }
-    }
-    let begun = clock::ticks_in_order();
-    for item in tried() {
-        black_box(sorting.key(item));
-    }
-    let ticks = clock::ticks_in_order().saturating_sub(begun);
-    let spent = ticks.saturating_sub(clock::ticks_in(CLOCK_NANOS));
-    (spent << 10) / tried().len() as u64 + 1
 }
 
 /// The items, in the memory of the keyed ones, which is longer than they need.
@@ -236,9 +176,8 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     /// What follows is ordered, also if the query was not before.
     ///
     /// # Cost
-    /// `key` is called once for each item, and for a few once more to see what it takes; or, if that is no more
-    /// than a few nanoseconds, for each comparison, as by [`sort_by_key`](slice::sort_by_key). Memory for all
-    /// items, with their keys if these are not cheap, and twice that if the sort is shared. With
+    /// `key` is called once for each item. Memory for all items with their keys, and twice that if the sort is
+    /// shared. With
     /// [`take`](Query::take) behind it, only what is taken is sorted, unless that is half of the items or more,
     /// and twice as many items are kept by each worker.
     ///
@@ -362,37 +301,3 @@ impl<'a, P: Pipeline, S: Sorting<P::Item>, E: Control> OrderedBy<'a, P, S, E> {
 
 /// For fewer items, giving memory back takes longer than sorting them.
 const SHRUNK_LEN_MIN: usize = 32;
-/// Keys computed to see what they cost, at most.
-const KEYS_TRIED: usize = 32;
-/// A key that takes less than this is cheap.
-const CHEAP_KEY_NANOS: u64 = 4;
-/// What two readings of the clock take, at most.
-const CLOCK_NANOS: u64 = 40;
-/// For fewer items, trying keys takes longer than it may save: what the call site has learnt is trusted.
-const TRUSTED_LEN_MAX: usize = 1_000;
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::{Ascending, Compared, Sorting, Then};
-
-    #[test]
-    fn keys_computed_for_a_comparison_settle_it_as_those_computed_before() {
-        let items: Vec<(u8, u8, u8)> = (0..27).map(|n| (n % 3, n / 3 % 3, n / 9)).collect();
-        let sorting = Then(
-            Then(
-                Ascending(|item: &(u8, u8, u8)| item.0),
-                Compared(|left: &(u8, u8, u8), right: &(u8, u8, u8)| right.1.cmp(&left.1)),
-            ),
-            Ascending(|item: &(u8, u8, u8)| item.2),
-        );
-        for left in &items {
-            for right in &items {
-                let keys = (sorting.key(left), sorting.key(right));
-                let expected = sorting.compare((&keys.0, left), (&keys.1, right));
-                assert_eq!(sorting.compare_items(left, right), expected);
-                let by_hand = (left.0, 2 - left.1, left.2).cmp(&(right.0, 2 - right.1, right.2));
-                assert_eq!(expected, by_hand);
-            }
-        }
-    }
-}
