@@ -91,13 +91,20 @@ impl<K: Hash + Eq, V> Buckets<K, V> {
 
 impl<K: Hash + Eq, V> Few<K, V> {
     fn new(items: Part<(K, V)>, secret: Secret) -> Self {
-        let mut table = HashMap::with_capacity_and_hasher(items.len(), secret);
+        let mut rows = Rows::of(items.len());
+        let mut table = HashMap::with_capacity_and_hasher(rows.first_capacity(), secret);
         let mut rest = Rest(Vec::new());
-        items.for_each(|(key, value)| match table.entry(key) {
-            Entry::Vacant(vacant) => {
-                vacant.insert(Alike::one(value));
+        items.for_each(|(key, value)| {
+            if table.len() == table.capacity() {
+                table.reserve(rows.more_keys(table.len()));
             }
-            Entry::Occupied(mut occupied) => rest.push(occupied.get_mut(), value),
+            rows.seen += 1;
+            match table.entry(key) {
+                Entry::Vacant(vacant) => {
+                    vacant.insert(Alike::one(value));
+                }
+                Entry::Occupied(mut occupied) => rest.push(occupied.get_mut(), value),
+            }
         });
         Self { table, rest }
     }
@@ -146,19 +153,58 @@ impl<K: Hash + Eq, V> Many<K, V> {
 
 impl<K: Eq, V> Bucket<K, V> {
     fn new(items: Part<Row<K, V>>) -> Self {
-        let mut table = Table::<table::Entry<_, Alike<V>>>::with_capacity(items.len());
+        let mut rows = Rows::of(items.len());
+        let mut table = Table::<table::Entry<_, Alike<V>>>::with_capacity(rows.first_capacity());
         let mut rest = Rest(Vec::new());
-        items.for_each(|Row { key, value, hash }| match table.find(hash, &key) {
-            Some(number) => rest.push(&mut table.entry_mut(number).group, value),
-            None => table.insert(table::Entry {
-                key,
-                group: Alike::one(value),
-                hash,
-            }),
+        items.for_each(|Row { key, value, hash }| {
+            if table.is_full() {
+                table.make_room(table.len() + rows.more_keys(table.len()));
+            }
+            rows.seen += 1;
+            match table.find(hash, &key) {
+                Some(number) => rest.push(&mut table.entry_mut(number).group, value),
+                None => table.insert(table::Entry {
+                    key,
+                    group: Alike::one(value),
+                    hash,
+                }),
+            }
         });
         Self { table, rest }
     }
 }
+
+/// How far a table's rows have been gone through: from how many keys those had, it is guessed how many there
+/// will be. Room for as many keys as rows would be as much memory again where keys repeat.
+#[derive(Debug)]
+struct Rows {
+    seen: usize,
+    len: usize,
+}
+
+impl Rows {
+    fn of(len: usize) -> Self {
+        Self { seen: 0, len }
+    }
+
+    fn first_capacity(&self) -> usize {
+        self.len.min(KEYS_FIRST)
+    }
+
+    /// How many more keys to make room for, after those rows had so many: as many, or as the rest will have if it
+    /// goes on like this.
+    fn more_keys(&self, keys: usize) -> usize {
+        let left = self.len - self.seen;
+        let alike = left as u128 * keys as u128 / self.seen.max(1) as u128;
+        let alike = usize::try_from(alike).unwrap_or(left).min(left);
+        alike.max(keys).clamp(1, KEYS_MORE_MAX)
+    }
+}
+
+/// Room for so many keys is made before the first row.
+const KEYS_FIRST: usize = 1_024;
+/// Room for so many keys is made at once, at most.
+const KEYS_MORE_MAX: usize = 1 << 28;
 
 impl<V> Alike<V> {
     fn one(first: V) -> Self {
@@ -221,5 +267,47 @@ impl<'a, V> Iterator for Found<'a, V> {
             value = fold(value, first);
         }
         self.more.fold(value, fold)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{Few, Rows};
+    use crate::parallel::consumer::Consumer;
+    use crate::query::hash::hasher::Secret;
+    use crate::query::hash::scatter::{Scatter, Scattered};
+
+    /// The table of so many rows with so many keys.
+    fn table(rows: usize, keys: usize) -> Few<usize, usize> {
+        let secret = Secret::new();
+        let scatter = Scatter::new(|row: usize| (row % keys, row), secret);
+        let mut runner = scatter.start();
+        scatter.consume(&mut runner, 0..rows as u64, 0..rows);
+        scatter.finish(runner);
+        match scatter.into_parts() {
+            Scattered::Whole(part) => Few::new(part, secret),
+            Scattered::Parts(_) => panic!("these are few"),
+        }
+    }
+
+    #[test]
+    fn a_table_has_room_for_its_keys_and_not_for_its_rows() {
+        for (rows, keys) in [(1, 1), (300_000, 1), (300_000, 5_000), (300_000, 300_000)] {
+            let few = table(rows, keys);
+            assert_eq!(few.table.len(), keys);
+            assert!(few.table.capacity() <= 4 * few.table.len() + 4_096);
+            let found: Vec<usize> = few.find(&0).copied().collect();
+            assert!(found.into_iter().eq((0..rows).step_by(keys)));
+        }
+    }
+
+    #[test]
+    fn keys_that_are_to_come_are_guessed_from_those_that_came() {
+        let more = |seen, len, keys| Rows { seen, len }.more_keys(keys);
+        assert_eq!(more(1_024, 1_000_000, 1_024), 998_976);
+        assert_eq!(more(100_000, 1_000_000, 1_024), 9_216);
+        assert_eq!(more(999_999, 1_000_000, 1_024), 1_024);
+        assert_eq!(more(1_024, 1 << 40, 1_024), 1 << 28);
+        assert_eq!(more(0, 1, 0), 1);
     }
 }

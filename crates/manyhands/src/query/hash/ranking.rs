@@ -7,8 +7,12 @@ use std::collections::BTreeMap;
 
 /// The groups of all parts, in the order of their first items.
 pub(crate) fn in_order<K, G>(parts: Vec<Vec<Entry<K, G>>>) -> Vec<(K, G)> {
-    let mut ranking = Ranking::of(parts.iter().flatten().map(Entry::first));
     let len = parts.iter().map(Vec::len).sum();
+    let Some(mut ranking) = Ranking::of(parts.iter().flatten().map(Entry::first), len) else {
+        let mut entries: Vec<_> = parts.into_iter().flatten().collect();
+        entries.sort_unstable_by_key(Entry::first);
+        return entries.into_iter().map(Entry::into_group).collect();
+    };
     // Each stretch of the order is written to by itself, and stays in a cache meanwhile.
     let stretch_len = usize::div_ceil(len, STRETCHES).max(1);
     let stretches = (0..STRETCHES).map(|_| Vec::with_capacity(stretch_len));
@@ -53,14 +57,20 @@ struct Word {
 }
 
 impl Ranking {
-    fn of(places: impl Iterator<Item = Place> + Clone) -> Self {
+    /// `None` where so few of the items are firsts that their bits would take more memory than the groups: then
+    /// sorting takes little of the whole time.
+    fn of(places: impl Iterator<Item = Place> + Clone, groups: usize) -> Option<Self> {
         let mut ranking = Self {
             runs: Vec::new(),
             last: 0,
             words: Vec::new(),
         };
         let len = ranking.enter_runs(places.clone());
-        ranking.words = vec![Word::default(); len.div_ceil(WORD_BITS)];
+        let words = len.div_ceil(WORD_BITS);
+        if words > groups.saturating_mul(WORDS_PER_GROUP_MAX) {
+            return None;
+        }
+        ranking.words = vec![Word::default(); words];
         for place in places {
             let number = ranking.number(place);
             ranking.words[number / WORD_BITS].bits |= 1 << (number % WORD_BITS);
@@ -70,7 +80,7 @@ impl Ranking {
             word.before = before;
             before += word.bits.count_ones() as usize;
         }
-        ranking
+        Some(ranking)
     }
 
     /// Finds the runs and how long they must be. Returns how long they are together.
@@ -123,10 +133,27 @@ impl Ranking {
 /// So many stretches are written to by turns without waiting for memory.
 const STRETCHES: usize = 256;
 const WORD_BITS: usize = u64::BITS as usize;
+/// As much memory as a small group takes.
+const WORDS_PER_GROUP_MAX: usize = 4;
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::Ranking;
+    use super::{Ranking, in_order};
+    use crate::query::hash::Place;
+    use crate::query::hash::spread::Entry;
+
+    impl Entry<u32, Place> {
+        /// A group that is its place.
+        fn of(key: u32, first: Place) -> Self {
+            let hash = key;
+            let entry = crate::query::hash::table::Entry {
+                key,
+                group: first,
+                hash,
+            };
+            Self::new(entry, first)
+        }
+    }
 
     #[test]
     fn ranks_are_those_of_sorted_places() {
@@ -139,7 +166,7 @@ mod tests {
         let middle = places.len() / 3;
         let (low, high) = places.split_at(middle);
         let mixed = high.iter().rev().chain(low).copied();
-        let mut ranking = Ranking::of(mixed);
+        let mut ranking = Ranking::of(mixed, places.len()).expect("many of the items are firsts");
         for (rank, place) in places.iter().enumerate() {
             assert_eq!(ranking.rank(*place), rank);
         }
@@ -147,6 +174,27 @@ mod tests {
 
     #[test]
     fn nothing_has_no_rank() {
-        assert!(Ranking::of([].into_iter()).words.is_empty());
+        let ranking = Ranking::of([].into_iter(), 0);
+        assert!(ranking.is_some_and(|ranking| ranking.words.is_empty()));
+    }
+
+    #[test]
+    fn the_memory_for_ranks_grows_with_the_groups_and_not_with_the_items() {
+        let words = |places: &[Place]| {
+            Ranking::of(places.iter().copied(), places.len()).map(|ranking| ranking.words.len())
+        };
+        assert_eq!(words(&[(0, 0), (0, 511)]), Some(8));
+        assert_eq!(words(&[(0, 0), (0, 512)]), None);
+        assert_eq!(words(&[(0, u32::MAX - 1), (1 << 40, u32::MAX - 1)]), None);
+    }
+
+    #[test]
+    fn groups_of_which_few_items_are_firsts_are_in_order_too() {
+        let first = |n: u32| (u64::from(n % 3) << 40, n.wrapping_mul(2_654_435_761) >> 1);
+        let parts = (0..5).map(|part| (0..50).map(|n| Entry::of(n, first(n * 5 + part))).collect());
+        let parts: Vec<Vec<Entry<u32, Place>>> = parts.collect();
+        let groups = in_order(parts);
+        assert_eq!(groups.len(), 250);
+        assert!(groups.is_sorted_by_key(|(_, first)| *first));
     }
 }

@@ -7,8 +7,10 @@
 //! most a few times what the groups take.
 //!
 //! # Threads
-//! A part's groups are behind a lock, held while items are added; keys are compared and items gathered under
-//! it. Nobody waits for anything else.
+//! A part's groups are behind a lock, held while items are added; keys are compared and dropped and items
+//! gathered under it. Who holds it waits for nobody, unless a key's comparison or destructor, or a closure that
+//! gathers, waits for that of another item, which the operators exclude in their documentation: there may be one
+//! runner only, and then the other's would never come. What such code may do is to run queries of its own.
 
 use crate::query::hash::local::{Gather, Local};
 use crate::query::hash::table::{self, Keyed, Slots, Table};
@@ -47,7 +49,7 @@ impl<K, G> Keyed for Entry<K, G> {
 }
 
 impl<K, G> Entry<K, G> {
-    fn new(entry: table::Entry<K, G>, (run, index): Place) -> Self {
+    pub(super) fn new(entry: table::Entry<K, G>, (run, index): Place) -> Self {
         Self {
             key: entry.key,
             group: entry.group,

@@ -181,10 +181,11 @@ where
 }
 
 /// Sets. Of equal items of an ordered query the first is kept, in its place; keys are compared as
-/// [`HashSet`](std::collections::HashSet) does.
+/// [`HashSet`](std::collections::HashSet) does. Comparisons and destructors of keys must not wait for those of
+/// other items.
 ///
 /// # Cost
-/// Memory for all different items. Hashing is fast, and keyed anew for each query, but no defence against
+/// Memory for all different items. The source is gone through to its end before the first is given. Hashing is fast, and keyed anew for each query, but no defence against
 /// someone who can measure how long keys take.
 impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     /// Each item once.

@@ -195,7 +195,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     ///
     /// Values of parts of the items are combined, so it must not matter how the items are ordered and
     /// grouped; where it does, take [`aggregate_by`](Self::aggregate_by). The keys of an ordered query come
-    /// in the order of their first items.
+    /// in the order of their first items. Closures and comparisons of keys must not wait for those of other items.
     ///
     /// # Cost
     /// As [`count_by`](Self::count_by).
