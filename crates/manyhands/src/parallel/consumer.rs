@@ -28,6 +28,10 @@ pub trait Consumer<T>: Sync {
     /// Positions from here on need not be consumed any more. Never rises.
     fn end(&self) -> u64;
 
+    /// What there is at positions below `end` was consumed; those that follow are from `end` on, also if a
+    /// block of a source that ended early was said to reach beyond it.
+    fn pass(&self, _end: u64) {}
+
     /// A body has panicked on some runner; the engine hands out no more blocks.
     fn note_panic(&self) {}
 }

@@ -25,6 +25,12 @@ pub(crate) trait Alter<T>: Sync {
     fn end(&self, end: u64) -> u64 {
         end
     }
+
+    /// Where whoever is given the items is when all before `end` were.
+    #[inline]
+    fn pass(&self, end: u64) -> u64 {
+        end
+    }
 }
 
 /// Changes items, and leaves all else to `consumer`.
@@ -59,6 +65,10 @@ impl<T, A: Alter<T>, C: Consumer<A::Output>> Consumer<T> for Relay<'_, C, A> {
     #[inline]
     fn end(&self) -> u64 {
         self.alter.end(self.consumer.end())
+    }
+
+    fn pass(&self, end: u64) {
+        self.consumer.pass(self.alter.pass(end));
     }
 
     fn note_panic(&self) {

@@ -268,7 +268,12 @@ impl<I: Iterator, C: Consumer<I::Item>> Call<'_, I, C> {
                 Some(seat) => seat.counters.lock(&self.pull),
                 None => lock(&self.pull),
             };
-            let filled = pull.fill(&mut chunk, size);
+            // Beyond the end nothing is pulled: the iterator may wait for what nobody will send any more.
+            let filled = if pull.next < self.consumer.end() {
+                pull.fill(&mut chunk, size)
+            } else {
+                Ok(pull.next)
+            };
             drop(pull);
             let first = match filled {
                 Ok(first) => first,

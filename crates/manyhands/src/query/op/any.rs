@@ -13,7 +13,7 @@ use crate::query::pipeline::Pipeline;
 use crate::query::relay::{Alter, Relay};
 use crate::query::run::{Control, Run};
 use crate::query::terminal::collect::gather;
-use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::ops::Range;
 
 /// See [`Query::take_any`] and [`Query::skip_any`].
@@ -71,9 +71,16 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
             alter: Claiming {
                 which: self.which,
                 left: &self.left,
+                reached: AtomicU64::new(0),
             },
         };
-        self.base.drive(most, &claiming, run)
+        let count = self.base.drive(most, &claiming, run);
+        if self.is_over() {
+            // The positions after these were not run, and are no reason not to run what follows.
+            count.min(claiming.alter.reached.into_inner())
+        } else {
+            count
+        }
     }
 
     fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
@@ -99,6 +106,8 @@ impl<P> AnyPart<P> {
 struct Claiming<'a> {
     which: Which,
     left: &'a Left,
+    /// The end of the highest block.
+    reached: AtomicU64,
 }
 
 impl<T> Alter<T> for Claiming<'_> {
@@ -113,6 +122,8 @@ impl<T> Alter<T> for Claiming<'_> {
     ) {
         match self.which {
             Which::Take => {
+                // Relaxed: read after every runner has left.
+                self.reached.fetch_max(positions.end, Ordering::Relaxed);
                 let claimed = std::iter::from_fn(|| {
                     // Looked at first, so that nothing is made in vain.
                     if self.left.is_none() {

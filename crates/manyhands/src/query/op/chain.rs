@@ -39,6 +39,13 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
         run: &Run<'_, E>,
     ) -> u64 {
         let before = self.left.drive(most, consumer, run);
+        // An iterator may have ended within a block that was begun with more positions, which now are those of
+        // the right side.
+        consumer.pass(before);
+        if before == most || consumer.end() <= before {
+            // Nobody asks the right side, which may be long in beginning.
+            return before;
+        }
         let later = Relay {
             consumer,
             alter: Later(before),
@@ -85,6 +92,10 @@ impl<T> Alter<T> for Later {
             u64::MAX => u64::MAX,
             end => end.saturating_sub(self.0),
         }
+    }
+
+    fn pass(&self, end: u64) -> u64 {
+        end.saturating_add(self.0)
     }
 }
 

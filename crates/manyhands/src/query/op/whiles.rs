@@ -1,10 +1,11 @@
 //! Items up to or from the first that fails a test: `take_while`, `map_while`, `skip_while`.
 //!
 //! # Ordering
-//! The end is advice to runners about what they need not start, hence Relaxed; items are handed over under
-//! the lock.
+//! The end is advice to runners about what they need not start, hence Relaxed; items are handed over by
+//! [`FirstItems`].
 
-use crate::parallel::consumer::Consumer;
+use crate::parallel::consumer::{Consumer, Uncancellable};
+use crate::parallel::reduce::Folding;
 use crate::parallel::source::owned::OwnedItems;
 use crate::parallel::source::slice::to_usize;
 use crate::query::Query;
@@ -13,9 +14,9 @@ use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Broken, Pipeline};
 use crate::query::run::{Control, Run};
-use crate::query::terminal::collect::into_vec;
+use crate::query::terminal::collect::{IntoCollection, into_vec};
+use crate::query::terminal::first_items::FirstItems;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{Mutex, into_inner, lock};
 use std::ops::Range;
 
 /// See [`Query::map_while`].
@@ -69,19 +70,16 @@ impl<P: Pipeline, F: Test<P::Item>> Breaker for MapWhile<P, F> {
     type Item = F::Output;
     type Positions = OwnedItems<F::Output>;
 
-    fn open<E: Control>(mut self, _most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Control>(mut self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
         let up_to_end = UpToEnd {
             test: &self.test,
             end: AtomicU64::new(u64::MAX),
-            blocks: Mutex::new(Vec::new()),
+            first: FirstItems::new(most),
         };
         self.base.drive(u64::MAX, &up_to_end, run);
-        let end = up_to_end.end();
-        let mut blocks = into_inner(up_to_end.blocks);
-        blocks.retain(|(start, _)| *start < end);
-        blocks.sort_by_key(|(start, _)| *start);
-        let items = blocks.into_iter().flat_map(|(_, items)| items);
-        Items::of_vec(items.collect())
+        let end = up_to_end.end.into_inner();
+        Items::of_vec(up_to_end.first.into_vec(end))
     }
 
     fn explain(&self, explanation: &mut Explanation) {
@@ -91,47 +89,44 @@ impl<P: Pipeline, F: Test<P::Item>> Breaker for MapWhile<P, F> {
     }
 }
 
-/// Keeps what a test makes of each block's items, and cuts at the lowest block with an item that fails.
+/// Keeps what a test makes of each block's items, as many as are wanted, and cuts at the lowest block with an
+/// item that fails.
 struct UpToEnd<'a, F, R> {
     test: &'a F,
     end: AtomicU64,
-    blocks: Mutex<Vec<(u64, Vec<R>)>>,
+    first: FirstItems<R>,
 }
 
 impl<T, F: Test<T>> Consumer<T> for UpToEnd<'_, F, F::Output> {
-    type Runner = Vec<(u64, Vec<F::Output>)>;
+    type Runner = ();
 
-    fn start(&self) -> Self::Runner {
-        Vec::new()
-    }
+    fn start(&self) {}
 
-    fn consume<I: Iterator<Item = T>>(
-        &self,
-        runner: &mut Self::Runner,
-        positions: Range<u64>,
-        items: I,
-    ) {
+    fn consume<I: Iterator<Item = T>>(&self, runner: &mut (), positions: Range<u64>, items: I) {
+        let start = positions.start;
         let mut has_ended = false;
         let passing = items.map_while(|item| {
             let made = self.test.test(item);
             has_ended = made.is_none();
             made
         });
-        runner.push((positions.start, passing.collect()));
+        self.first.consume(runner, positions, passing);
         if has_ended {
             // Relaxed: see the file's header.
             self.end
-                .fetch_min(positions.start.saturating_add(1), Ordering::Relaxed);
+                .fetch_min(start.saturating_add(1), Ordering::Relaxed);
         }
     }
 
-    fn finish(&self, runner: Self::Runner) {
-        lock(&self.blocks).extend(runner);
-    }
+    fn finish(&self, _runner: ()) {}
 
     fn end(&self) -> u64 {
         // Relaxed: see the file's header.
-        self.end.load(Ordering::Relaxed)
+        self.end.load(Ordering::Relaxed).min(self.first.end())
+    }
+
+    fn pass(&self, end: u64) {
+        Consumer::<F::Output>::pass(&self.first, end);
     }
 }
 
@@ -162,16 +157,48 @@ pub struct SkipWhile<P, F> {
     predicate: F,
 }
 
+/// How many of the first items satisfy the predicate.
+fn skipped<T>(items: &[T], predicate: &impl Fn(&T) -> bool) -> usize {
+    items.iter().take_while(|item| predicate(item)).count()
+}
+
 impl<P: Pipeline, F: Fn(&P::Item) -> bool + Send + Sync> Breaker for SkipWhile<P, F> {
     type Item = P::Item;
     type Positions = OwnedItems<P::Item>;
 
-    fn open<E: Control>(self, _most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
-        let mut items = into_vec(self.base, run).unwrap_or_default();
-        let skipped = items.iter().take_while(|item| (self.predicate)(item));
-        let count = skipped.count();
-        items.drain(..count);
-        Items::of_vec(items)
+    fn open<E: Control>(mut self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        if most == u64::MAX {
+            let Self { base, predicate } = self;
+            let mut items = into_vec(base, run).unwrap_or_default();
+            items.drain(..skipped(&items, &predicate));
+            return Items::of_vec(items);
+        }
+        // The source may have no end: it is asked for more and more, until there are items enough.
+        let mut positions = POSITIONS_FIRST;
+        let (mut kept, mut is_skipping) = (Vec::new(), true);
+        loop {
+            let some = IntoCollection::<Vec<P::Item>>::new();
+            let folding = Folding::new(&some, Uncancellable, E::GROUPING);
+            let count = self.base.drive(positions, &folding, run);
+            if run.is_cancelled() {
+                return Items::of_vec(Vec::new());
+            }
+            let mut items = folding.into_value().unwrap_or_default();
+            if is_skipping {
+                let skipped = skipped(&items, &self.predicate);
+                is_skipping = skipped == items.len();
+                items.drain(..skipped);
+            }
+            if kept.is_empty() {
+                kept = items;
+            } else {
+                kept.append(&mut items);
+            }
+            if count < positions || kept.len() as u64 >= most {
+                return Items::of_vec(kept);
+            }
+            positions = positions.saturating_mul(2).min(POSITIONS_MAX);
+        }
     }
 
     fn explain(&self, explanation: &mut Explanation) {
@@ -180,6 +207,11 @@ impl<P: Pipeline, F: Fn(&P::Item) -> bool + Send + Sync> Breaker for SkipWhile<P
         explanation.source("skip_while");
     }
 }
+
+/// Positions of the source that are looked through first, where only some of the items are wanted.
+const POSITIONS_FIRST: u64 = 256;
+/// Positions of the source that are looked through at once then.
+const POSITIONS_MAX: u64 = 1 << 20;
 
 impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// The items before the first that does not satisfy the predicate. Blocks above that one are not
@@ -212,7 +244,8 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// The items from the first that does not satisfy the predicate. Items after it are not tested.
     ///
     /// # Cost
-    /// All items are gathered; those that are skipped are tested by the caller.
+    /// All items are gathered, or, where only some are asked for, as many as those need; those that are skipped
+    /// are tested by the caller.
     #[doc(alias = "SkipWhile")]
     pub fn skip_while<F: Fn(&P::Item) -> bool + Send + Sync>(
         self,

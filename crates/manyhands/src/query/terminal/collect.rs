@@ -1,8 +1,8 @@
 //! Queries as collections.
 //!
 //! Items whose positions are known are written to their places in a vector of the right size. Others become
-//! a vector by `weave.rs`; or another collection, made in one part for each run of blocks that follow each
-//! other on one runner, in the end joined.
+//! a vector by `weave.rs`; ordered collections are made of a sorted vector; others in one part for each run of
+//! blocks that follow each other on one runner, in the end joined.
 //!
 //! Unsafe: finishes a vector that was written in place.
 
@@ -89,10 +89,10 @@ pub(crate) fn fold<P: Pipeline, F: Fold<P::Item>, E: Control>(
 }
 
 /// Extends a vector by each block, and appends vectors.
-pub(super) struct IntoCollection<C>(PhantomData<fn() -> C>);
+pub(crate) struct IntoCollection<C>(PhantomData<fn() -> C>);
 
 impl<C> IntoCollection<C> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(PhantomData)
     }
 }
@@ -141,11 +141,12 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// All items in a collection: a vector, a string, a map, a set; or in one of these within a `Result` or
     /// an `Option`, with the first failure instead if there is one.
     ///
-    /// As with iterators, the last one of equal keys stays in a map.
+    /// Of equal items and keys the same stay as with iterators: in a map the last value.
     ///
     /// # Cost
-    /// Vectors are written in place where positions are known. Other collections are made in parts, one for
-    /// each run of blocks that follow each other on one runner, and put together by the caller.
+    /// Vectors are written in place where positions are known. Ordered collections are built of all items, once
+    /// these are sorted. Other collections are made in parts, one for each run of blocks that follow each other on
+    /// one runner, and put together by the caller.
     ///
     /// # Panics
     /// If operators do; see [the module](crate::query).

@@ -19,22 +19,13 @@ pub(super) fn first_items<P: Pipeline, E: Control>(
     most: usize,
     run: &Run<'_, E>,
 ) -> Vec<P::Item> {
-    let first = FirstItems {
-        most,
-        end: AtomicU64::new(if most == 0 { 0 } else { u64::MAX }),
-        blocks: Mutex::new(Blocks {
-            items: BTreeMap::new(),
-            covered: 0,
-            count: 0,
-        }),
-    };
+    let first = FirstItems::new(most);
     pipeline.drive(u64::MAX, &first, run);
-    let blocks = into_inner(first.blocks).items.into_values();
-    blocks.flat_map(|(_, items)| items).take(most).collect()
+    first.into_vec(u64::MAX)
 }
 
 /// Keeps blocks until those without a gap before them have items enough.
-struct FirstItems<T> {
+pub(crate) struct FirstItems<T> {
     most: usize,
     end: AtomicU64,
     blocks: Mutex<Blocks<T>>,
@@ -52,9 +43,62 @@ struct Blocks<T> {
 impl<T> Blocks<T> {
     fn insert(&mut self, positions: Range<u64>, items: Vec<T>) {
         self.items.insert(positions.start, (positions.end, items));
+        self.cover();
+    }
+
+    /// How many of a block's items may be needed: nothing is asked of a source that nobody wants.
+    fn most_of(&self, positions: &Range<u64>, most: usize) -> usize {
+        if positions.start == self.covered {
+            most.saturating_sub(self.count)
+        } else {
+            most
+        }
+    }
+
+    /// Positions below `end` are done with, whether or not there were blocks.
+    fn pass(&mut self, end: u64) {
+        // Blocks from there on have no items: the source ended within or before them.
+        let beyond = self.items.split_off(&end);
+        debug_assert!(beyond.values().all(|(_, items)| items.is_empty()));
+        let missed = self.items.range(self.covered.min(end)..);
+        self.count += missed.map(|(_, (_, items))| items.len()).sum::<usize>();
+        self.covered = end;
+        self.cover();
+    }
+
+    fn cover(&mut self) {
         while let Some((end, items)) = self.items.get(&self.covered) {
             self.covered = *end;
             self.count += items.len();
+        }
+    }
+}
+
+impl<T> FirstItems<T> {
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            most,
+            end: AtomicU64::new(if most == 0 { 0 } else { u64::MAX }),
+            blocks: Mutex::new(Blocks {
+                items: BTreeMap::new(),
+                covered: 0,
+                count: 0,
+            }),
+        }
+    }
+
+    /// The items of blocks that begin before `end`, as many as are wanted.
+    pub(crate) fn into_vec(self, end: u64) -> Vec<T> {
+        let blocks = into_inner(self.blocks).items;
+        let blocks = blocks.into_iter().take_while(|(start, _)| *start < end);
+        let items = blocks.flat_map(|(_, (_, items))| items);
+        items.take(self.most).collect()
+    }
+
+    fn note(&self, blocks: &Blocks<T>) {
+        if blocks.count >= self.most {
+            // Relaxed: see the file's header.
+            self.end.fetch_min(blocks.covered, Ordering::Relaxed);
         }
     }
 }
@@ -68,13 +112,17 @@ impl<T: Send> Consumer<T> for FirstItems<T> {
         if positions.is_empty() {
             return;
         }
-        let items: Vec<T> = items.take(self.most).collect();
+        let most = lock(&self.blocks).most_of(&positions, self.most);
+        let items: Vec<T> = items.take(most).collect();
         let mut blocks = lock(&self.blocks);
         blocks.insert(positions, items);
-        if blocks.count >= self.most {
-            // Relaxed: see the file's header.
-            self.end.fetch_min(blocks.covered, Ordering::Relaxed);
-        }
+        self.note(&blocks);
+    }
+
+    fn pass(&self, end: u64) {
+        let mut blocks = lock(&self.blocks);
+        blocks.pass(end);
+        self.note(&blocks);
     }
 
     fn finish(&self, _runner: ()) {}

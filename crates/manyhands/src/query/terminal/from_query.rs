@@ -5,6 +5,7 @@ use crate::query::run::{Control, Run};
 use crate::query::terminal::collect::{Join, into_vec, joined};
 use crate::query::terminal::failing::Succeeding;
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
@@ -70,18 +71,6 @@ where
     }
 }
 
-impl<K: Ord, V> Join<(K, V)> for BTreeMap<K, V> {
-    fn join(&mut self, mut later: Self) {
-        self.append(&mut later);
-    }
-}
-
-impl<T: Ord> Join<T> for BTreeSet<T> {
-    fn join(&mut self, mut later: Self) {
-        self.append(&mut later);
-    }
-}
-
 impl<T> Join<T> for String
 where
     Self: Extend<T>,
@@ -108,14 +97,43 @@ macro_rules! from_parts {
 from_parts! {
     [K: Eq + Hash + Send, V: Send, S: BuildHasher + Default + Send] (K, V) => HashMap<K, V, S>;
     [T: Eq + Hash + Send, S: BuildHasher + Default + Send] T => HashSet<T, S>;
-    [K: Ord + Send, V: Send] (K, V) => BTreeMap<K, V>;
-    [T: Ord + Send] T => BTreeSet<T>;
     [] char => String;
     ['a] &'a char => String;
     ['a] &'a str => String;
     [] String => String;
     [] Box<str> => String;
     ['a] Cow<'a, str> => String;
+}
+
+/// Sorted by all, and built once, as the standard library does: the last of equal keys stays, with its value.
+impl<K: Ord + Send, V: Send> FromQuery<(K, V)> for BTreeMap<K, V> {
+    fn from_pipeline<P: Pipeline<Item = (K, V)>, E: Control>(
+        pipeline: P,
+        run: &Run<'_, E>,
+    ) -> Option<Self> {
+        sorted(pipeline, |left, right| left.0.cmp(&right.0), run).map(Self::from_iter)
+    }
+}
+
+/// As a map's keys: the last of equal items stays.
+impl<T: Ord + Send> FromQuery<T> for BTreeSet<T> {
+    fn from_pipeline<P: Pipeline<Item = T>, E: Control>(
+        pipeline: P,
+        run: &Run<'_, E>,
+    ) -> Option<Self> {
+        sorted(pipeline, T::cmp, run).map(Self::from_iter)
+    }
+}
+
+/// All items, sorted; equal ones keep their order. `None` if the query was cancelled.
+fn sorted<P: Pipeline, E: Control>(
+    pipeline: P,
+    compare: impl Fn(&P::Item, &P::Item) -> Ordering + Sync,
+    run: &Run<'_, E>,
+) -> Option<Vec<P::Item>> {
+    let mut items = into_vec(pipeline, run)?;
+    run.options().sort_by(&mut items, compare);
+    (!run.is_cancelled()).then_some(items)
 }
 
 /// The first error, if there is one. Blocks above it are not started.

@@ -7,7 +7,7 @@ mod equal;
 mod extremes;
 mod failing;
 pub(crate) mod find;
-mod first_items;
+pub(crate) mod first_items;
 mod for_each;
 pub(crate) mod from_query;
 pub(crate) mod iterate;
