@@ -59,7 +59,7 @@ pub struct Run<'a, E> {
     pub(crate) ending: E,
 }
 
-impl<E: Control> Run<'_, E> {
+impl<'a, E: Control> Run<'a, E> {
     pub(crate) fn plan(&self) -> Plan<'_> {
         Plan {
             degree: match self.settings.mode {
@@ -79,6 +79,17 @@ impl<E: Control> Run<'_, E> {
     pub(crate) fn for_merging(mut self) -> Self {
         self.settings.share_nanos_min = MERGE_NANOS_MIN;
         self
+    }
+
+    /// The same run, which ends also when `unwanted` is cancelled.
+    pub(crate) fn while_wanted<'t>(self, unwanted: &'t Token) -> Run<'a, WhileWanted<'t, E>> {
+        Run {
+            settings: self.settings,
+            ending: WhileWanted {
+                ending: self.ending,
+                unwanted: Cancellable(unwanted),
+            },
+        }
     }
 
     /// How loops and sorts of its own are to be run.
@@ -144,6 +155,53 @@ impl<E: Ending> Ending for Fixed<E> {
 
 impl<E: Control> Control for Fixed<E> {
     const GROUPING: Grouping = Grouping::Fixed;
+}
+
+/// Ends also when nobody wants the items any more: looked at before each item of the source, and by all that
+/// is gathered on the way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WhileWanted<'t, E> {
+    ending: E,
+    unwanted: Cancellable<'t>,
+}
+
+impl<E: Watch> Watch for WhileWanted<'_, E> {
+    #[inline]
+    fn end(&self) -> u64 {
+        self.ending.end().min(self.unwanted.end())
+    }
+
+    #[inline]
+    fn limit<I: Iterator>(&self, first: u64, items: I) -> impl Iterator<Item = I::Item> {
+        let items = self.ending.limit(first, items);
+        self.unwanted.limit(first, items)
+    }
+}
+
+impl<E: Ending> Ending for WhileWanted<'_, E> {
+    type Output<T> = Option<T>;
+
+    fn conclude<T>(&self, value: Option<T>) -> Option<T> {
+        value
+    }
+
+    #[inline]
+    fn complete<T>(value: T) -> Option<T> {
+        Some(value)
+    }
+
+    fn token(&self) -> Option<&Token> {
+        self.ending.token()
+    }
+
+    fn cancelled(&self) -> Option<Cancelled> {
+        let unwanted = || self.unwanted.cancelled();
+        self.ending.cancelled().or_else(unwanted)
+    }
+}
+
+impl<E: Control> Control for WhileWanted<'_, E> {
+    const GROUPING: Grouping = E::GROUPING;
 }
 
 /// What a source's items go through first: a look at the token before each of them.

@@ -34,6 +34,23 @@ fn results_are_given_in_the_order_of_the_source() {
 }
 
 #[test]
+fn a_slow_source_does_not_fill_all_room_in_one_poll() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let asking = Arc::clone(&asked);
+    let source = std::iter::repeat_with(move || {
+        crate::support::busy_micros(2_000);
+        asking.fetch_add(1, Ordering::SeqCst)
+    });
+    let options = parallel::options().degree_of_parallelism(100);
+    let mut results = std::pin::pin!(options.stream_async_unordered(source, |n| async move { n }));
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    for polls in 1..=3 {
+        let _ = futures_core::Stream::poll_next(results.as_mut(), &mut context);
+        assert_eq!(asked.load(Ordering::SeqCst), polls);
+    }
+}
+
+#[test]
 fn results_are_given_as_items_end() {
     simulate(1, async {
         let body = |millis: u64| async move {

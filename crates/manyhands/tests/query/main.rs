@@ -2,8 +2,10 @@
 //!
 //! A test whose name begins with `p` and a number holds the promise of that number.
 
+mod adversary;
 mod controls;
 mod drops;
+mod early_ends;
 mod edges;
 mod keyed;
 mod keyed_failures;

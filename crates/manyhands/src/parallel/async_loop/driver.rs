@@ -20,7 +20,7 @@ use crate::time;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The driver.
 pub(super) struct Driver<'a, S: Pull, F, R> {
@@ -33,6 +33,8 @@ pub(super) struct Driver<'a, S: Pull, F, R> {
     desk: Arc<Desk>,
     begun: u64,
     is_stopped: bool,
+    /// There is room, but the source has taken its time.
+    is_behind: bool,
     /// Of its drop, when the loop was stopped before its end.
     source_panic: Option<Payload>,
 }
@@ -91,6 +93,7 @@ where
             desk: Arc::clone(desk),
             begun: 0,
             is_stopped: false,
+            is_behind: false,
             source_panic: None,
         }
     }
@@ -164,13 +167,27 @@ where
         }
     }
 
-    /// Takes and begins items while there is room for them.
+    /// Whether items could have begun at the last poll, but the source has taken its time. The task that polls
+    /// was woken then.
+    pub(super) fn is_behind(&self) -> bool {
+        self.is_behind
+    }
+
+    /// Takes and begins items while there is room for them. A slow source is interrupted, as others may have
+    /// ended meanwhile.
     fn begin_items(&mut self, context: &mut Context<'_>, room_max: usize) {
+        self.is_behind = false;
+        let begun = time::now();
         while self.has_more() && self.tasks.len() < self.tuner.level().min(room_max) {
             match self.items().poll_item(context) {
                 Poll::Ready(Some(item)) => self.begin(item),
                 Poll::Ready(None) => self.source = Supply::Exhausted,
                 Poll::Pending => return,
+            }
+            if time::now().saturating_duration_since(begun) > FILLING_MAX {
+                self.is_behind = true;
+                context.waker().wake_by_ref();
+                return;
             }
         }
     }
@@ -225,5 +242,7 @@ where
     }
 }
 
+/// In one poll, items are taken for so long.
+const FILLING_MAX: Duration = Duration::from_millis(1);
 /// An item that was dropped although nobody had stopped its loop.
 const SHUT_DOWN: &str = "the runtime was shut down while an async loop ran on it";

@@ -8,7 +8,8 @@ use std::task::{Context, Poll};
 /// Something an async loop can run over: whatever can be iterated over, and [`from_stream`]. Sealed.
 ///
 /// An item is taken only when it can begin at once. An iterator is advanced where the loop's future is
-/// polled, so it should not block; a source that waits is a stream.
+/// polled, which does not return before it has: while it blocks, no result is given. A source that waits is a
+/// stream.
 pub trait AsyncSource: sealed::Pull {}
 
 impl<S: sealed::Pull> AsyncSource for S {}

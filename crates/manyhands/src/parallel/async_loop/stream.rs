@@ -84,6 +84,8 @@ trait Drive {
     ) -> Poll<Option<Outcome<Self::Value>>>;
 
     fn concurrency(&self) -> usize;
+
+    fn is_behind(&self) -> bool;
 }
 
 impl<S, F, Fut> Drive for Driver<'_, S, F, Fut::Output>
@@ -105,6 +107,10 @@ where
     fn concurrency(&self) -> usize {
         self.concurrency()
     }
+
+    fn is_behind(&self) -> bool {
+        self.is_behind()
+    }
 }
 
 impl<D: Drive, E: Ending> Results<D, D::Value, E> {
@@ -124,6 +130,10 @@ impl<D: Drive, E: Ending> Results<D, D::Value, E> {
                     };
                     self.ended.insert(place, value);
                     self.kept += 1;
+                    if driver.is_behind() && self.ended.contains_key(&self.given) {
+                        // The source is slow, and this result need not wait for it.
+                        return Poll::Pending;
+                    }
                 }
                 Poll::Ready(Some((_, Err(payload)))) => self.panics.push(payload),
                 Poll::Ready(None) => return Poll::Ready(()),

@@ -8,21 +8,16 @@
 //! Whoever holds the [`Steps`] makes the next one. The caller offers them to workers; if none has begun when
 //! the caller needs items, it takes them back, so one worker is enough. Otherwise it waits for them, with the
 //! items, in a channel.
-//!
-//! # Ordering
-//! That items are unwanted is advice about what need not be started, hence Relaxed; all else is handed over
-//! under a lock.
 
+use crate::cancel::Source;
 use crate::channel::{self, Receiver, Sender};
 use crate::job::{Payload, catch, contain};
-use crate::parallel::consumer::{Uncancellable, Watch};
 use crate::query::Query;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::Control;
 use crate::query::terminal::steps::{Given, Steps};
 use crate::runtime::{Runtime, Scope, scope};
-use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, lock};
 use std::fmt;
 use std::mem;
@@ -65,7 +60,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
         let given = Given::new(run.ending);
         if steps.is_one_step() {
             // There is nothing to be made ahead.
-            let more = &mut || steps.next(Uncancellable);
+            let more = &mut || steps.next();
             return body(Ahead { given, more });
         }
         let exchange = Exchange::new();
@@ -79,7 +74,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
                 made: None,
                 steps: Whereabouts::Here(steps),
             };
-            let _unwanted = Unwanted(&exchange.is_unwanted);
+            let _unwanted = Unwanted(&exchange.unwanted);
             let more = &mut || taker.next_step();
             body(Ahead { given, more })
         })
@@ -175,7 +170,8 @@ impl<'scope, 'a: 'scope, P: Pipeline + 'scope, E: Control + 'scope> Taker<'_, 's
 /// What the caller and the workers share.
 struct Exchange<'a, P: Pipeline, E> {
     offered: Mutex<Option<Steps<'a, P, E>>>,
-    is_unwanted: AtomicBool,
+    /// Cancelled when nobody wants more items.
+    unwanted: Source,
 }
 
 /// The items of a step, and what makes the next one.
@@ -186,12 +182,12 @@ impl<'a, P: Pipeline, E: Control> Exchange<'a, P, E> {
     fn new() -> Self {
         Self {
             offered: Mutex::new(None),
-            is_unwanted: AtomicBool::new(false),
+            unwanted: Source::new(),
         }
     }
 
     fn make(&self, mut steps: Steps<'a, P, E>) -> Made<'a, P, E> {
-        let items = steps.next(WhileWanted(&self.is_unwanted));
+        let items = steps.next_while_wanted(&self.unwanted.token());
         (steps, items)
     }
 
@@ -200,8 +196,7 @@ impl<'a, P: Pipeline, E: Control> Exchange<'a, P, E> {
         let Some(steps) = lock(&self.offered).take() else {
             return;
         };
-        // Relaxed: see the file's header.
-        if self.is_unwanted.load(Ordering::Relaxed) {
+        if self.unwanted.token().is_cancelled() {
             return;
         }
         let made = catch(|| self.make(steps));
@@ -211,31 +206,10 @@ impl<'a, P: Pipeline, E: Control> Exchange<'a, P, E> {
 }
 
 /// Says so when it is dropped.
-struct Unwanted<'a>(&'a AtomicBool);
+struct Unwanted<'a>(&'a Source);
 
 impl Drop for Unwanted<'_> {
     fn drop(&mut self) {
-        // Relaxed: see the file's header.
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Looked at before each block.
-#[derive(Clone, Copy)]
-struct WhileWanted<'a>(&'a AtomicBool);
-
-impl Watch for WhileWanted<'_> {
-    fn end(&self) -> u64 {
-        // Relaxed: see the file's header.
-        if self.0.load(Ordering::Relaxed) {
-            0
-        } else {
-            u64::MAX
-        }
-    }
-
-    #[inline]
-    fn limit<I: Iterator>(&self, _first: u64, items: I) -> impl Iterator<Item = I::Item> {
-        items
+        self.0.cancel();
     }
 }

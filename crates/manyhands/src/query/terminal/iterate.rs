@@ -5,14 +5,13 @@
 //! makes its steps in a task while the items of the last one are taken. What may borrow and runs ahead is
 //! in `ahead.rs`.
 
-use crate::channel;
-use crate::parallel::consumer::Uncancellable;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::Control;
 use crate::query::terminal::steps::{Given, Steps};
 use crate::query::{FromIter, Query, from_iter};
 use crate::task::{self, JoinHandle};
+use crate::{cancel, channel};
 use std::fmt;
 use std::future::poll_fn;
 use std::panic::resume_unwind;
@@ -34,7 +33,7 @@ impl<P: Pipeline, E: Control> Iterator for Iter<'_, P, E> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        self.given.next(|| self.steps.next(Uncancellable))
+        self.given.next(|| self.steps.next())
     }
 }
 
@@ -77,13 +76,24 @@ impl<'a, P: Pipeline, O: Order, E: Control> IntoIterator for Query<'a, P, O, E> 
 /// A query's items, made ahead by a task; made by [`Query::stream`]. For async code a stream,
 /// for threads something to iterate over.
 ///
-/// At most three steps' items are in memory at once. When it is dropped, the task ends after its step.
+/// At most three steps' items are in memory at once. When it is dropped, the task ends after the source's items that
+/// are being worked on.
 #[must_use = "streams do nothing unless polled"]
 pub struct Stream<T> {
     steps: channel::RecvStream<Vec<T>>,
     /// `None` after the last step.
     producer: Option<JoinHandle<()>>,
     ready: vec::IntoIter<T>,
+    _unwanted: Unwanted,
+}
+
+/// Says so to the producer when it is dropped.
+struct Unwanted(cancel::Source);
+
+impl Drop for Unwanted {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
 }
 
 impl<T> Stream<T> {
@@ -189,13 +199,16 @@ where
     pub fn stream(self) -> Stream<P::Item> {
         let (pipeline, run) = self.into_run();
         let (sender, receiver) = channel::bounded(1);
+        let unwanted = cancel::Source::new();
+        let token = unwanted.token();
         let producer = task::run(move || {
             let mut steps = Steps::new(pipeline, run);
-            while let Some(items) = steps.next(Uncancellable)
+            while let Some(items) = steps.next_while_wanted(&token)
                 && sender.send(items).is_ok()
             {}
         });
         Stream {
+            _unwanted: Unwanted(unwanted),
             steps: receiver.into_stream(),
             producer: Some(producer),
             ready: Vec::new().into_iter(),

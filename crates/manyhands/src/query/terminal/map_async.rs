@@ -1,17 +1,22 @@
 //! Queries whose last operator is a future: an async loop over the items.
 
-use crate::parallel::{AsyncResults, Uncancellable, options};
+use crate::parallel::{AsyncResults, Uncancellable, from_stream, options};
 use crate::query::Query;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
+use crate::query::terminal::steps::Steps;
+use futures_core::Stream;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::vec;
 
 impl<'a, P: Pipeline<Item: 'static> + 'a, O: Order> Query<'a, P, O, Uncancellable> {
     /// Runs `body`'s future for each item and gives the results as a stream: in order, or, of an unordered
     /// query, as they end.
     ///
     /// As many items run at once as get the most done, found while they run, or
-    /// [`degree_of_parallelism`](Self::degree_of_parallelism). The query's own items are made in steps, where
-    /// the stream is polled. See [`parallel::stream_async`](crate::parallel::stream_async) for failures.
+    /// [`degree_of_parallelism`](Self::degree_of_parallelism). The query's own items are made in steps, one
+    /// for each time the stream is polled, there and by workers; so the source should not block. See [`parallel::stream_async`](crate::parallel::stream_async) for failures.
     ///
     /// # Cancellation
     /// Dropping the stream cancels what runs.
@@ -40,10 +45,45 @@ impl<'a, P: Pipeline<Item: 'static> + 'a, O: Order> Query<'a, P, O, Uncancellabl
         if let Some(runtime) = settings.runtime {
             options = options.runtime(runtime);
         }
+        let (pipeline, run) = self.into_run();
+        let items = from_stream(Stepwise {
+            steps: Steps::new(pipeline, run),
+            ready: Vec::new().into_iter(),
+        });
         if O::IS_KEPT {
-            options.stream_async(self.into_iter(), body)
+            options.stream_async(items, body)
         } else {
-            options.stream_async_unordered(self.into_iter(), body)
+            options.stream_async_unordered(items, body)
+        }
+    }
+}
+
+/// A query's items. A poll makes at most one step, so that results are not kept waiting by a source of which
+/// few items pass.
+struct Stepwise<'a, P: Pipeline> {
+    steps: Steps<'a, P, Uncancellable>,
+    ready: vec::IntoIter<P::Item>,
+}
+
+impl<P: Pipeline> Unpin for Stepwise<'_, P> {}
+
+impl<P: Pipeline> Stream for Stepwise<'_, P> {
+    type Item = P::Item;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<P::Item>> {
+        if let Some(item) = self.ready.next() {
+            return Poll::Ready(Some(item));
+        }
+        let Some(items) = self.steps.next_step() else {
+            return Poll::Ready(None);
+        };
+        self.ready = items.into_iter();
+        match self.ready.next() {
+            Some(item) => Poll::Ready(Some(item)),
+            None => {
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Not here: who asks for a step, and when (`iterate.rs`, `ahead.rs`).
 
-use crate::parallel::consumer::Watch;
+use crate::cancel::Token;
 use crate::parallel::reduce::Folding;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{Control, Merge, Run};
@@ -37,29 +37,45 @@ impl<'a, P: Pipeline, E: Control> Steps<'a, P, E> {
         }
     }
 
-    /// The items of the next step that has some; `None` after the last, or after a cancellation. When
-    /// `watch` says so, a step ends before its end, and is the last.
-    pub(super) fn next(&mut self, watch: impl Watch + Copy) -> Option<Vec<P::Item>> {
-        loop {
-            // Taken out, so that one that panics is not asked again.
-            let mut pipeline = self.pipeline.take()?;
-            let begun = clock::ticks();
-            let collecting = IntoCollection::new();
-            let folding = Folding::new(&collecting, watch, E::GROUPING);
-            let count = pipeline.drive(self.positions, &folding, &self.run);
-            if self.run.is_cancelled() || watch.end() == 0 {
-                return None;
-            }
-            self.ticks = clock::ticks().saturating_sub(begun);
-            if count == self.positions {
-                self.pipeline = Some(pipeline);
-                self.grow();
-            }
-            let items: Option<Vec<_>> = folding.into_value();
-            if let Some(items) = items.filter(|items| !items.is_empty()) {
+    /// The items of the next step that has some; `None` after the last, or after a cancellation.
+    pub(super) fn next(&mut self) -> Option<Vec<P::Item>> {
+        let run = self.run;
+        self.next_of(&run)
+    }
+
+    /// As [`next`](Self::next), until `unwanted` is cancelled: then what is being made ends before its end, and
+    /// was the last.
+    pub(super) fn next_while_wanted(&mut self, unwanted: &Token) -> Option<Vec<P::Item>> {
+        let run = self.run.while_wanted(unwanted);
+        self.next_of(&run)
+    }
+
+    fn next_of<R: Control>(&mut self, run: &Run<'_, R>) -> Option<Vec<P::Item>> {
+        while let Some(items) = self.step(run) {
+            if !items.is_empty() {
                 return Some(items);
             }
         }
+        None
+    }
+
+    /// The items of one step, which may have none. `None` after the last, or after a cancellation.
+    fn step<R: Control>(&mut self, run: &Run<'_, R>) -> Option<Vec<P::Item>> {
+        // Taken out, so that one that panics is not asked again.
+        let mut pipeline = self.pipeline.take()?;
+        let begun = clock::ticks();
+        let collecting = IntoCollection::new();
+        let folding = Folding::new(&collecting, run.ending, R::GROUPING);
+        let count = pipeline.drive(self.positions, &folding, run);
+        if run.is_cancelled() {
+            return None;
+        }
+        self.ticks = clock::ticks().saturating_sub(begun);
+        if count == self.positions {
+            self.pipeline = Some(pipeline);
+            self.grow();
+        }
+        Some(folding.into_value().unwrap_or_default())
     }
 
     /// Steps grow while they are short.
@@ -69,6 +85,12 @@ impl<'a, P: Pipeline, E: Control> Steps<'a, P, E> {
             let most = (most as u64).clamp(1, STEP_POSITIONS_MAX);
             self.positions = (self.positions * 2).min(most);
         }
+    }
+
+    /// The items of the next step, which may have none. `None` after the last, or after a cancellation.
+    pub(super) fn next_step(&mut self) -> Option<Vec<P::Item>> {
+        let run = self.run;
+        self.step(&run)
     }
 
     /// Whether the next step is known to be the only one.
