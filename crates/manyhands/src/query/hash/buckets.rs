@@ -192,18 +192,21 @@ impl Rows {
     }
 
     /// How many more keys to make room for, after those rows had so many: as many, or as the rest will have if it
-    /// goes on like this.
+    /// goes on like this, but not many times more than there are.
     fn more_keys(&self, keys: usize) -> usize {
         let left = self.len - self.seen;
         let alike = left as u128 * keys as u128 / self.seen.max(1) as u128;
         let alike = usize::try_from(alike).unwrap_or(left).min(left);
+        let alike = alike.min(keys.saturating_mul(GROWTH_MAX));
         alike.max(keys).clamp(1, KEYS_MORE_MAX)
     }
 }
 
 /// Room for so many keys is made before the first row.
 const KEYS_FIRST: usize = 1_024;
-/// Room for so many keys is made at once, at most.
+/// Room for so many times the keys is made at once, at most,
+const GROWTH_MAX: usize = 16;
+/// and for so many.
 const KEYS_MORE_MAX: usize = 1 << 28;
 
 impl<V> Alike<V> {
@@ -272,7 +275,7 @@ impl<'a, V> Iterator for Found<'a, V> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{Few, Rows};
+    use super::{Few, GROWTH_MAX, Rows};
     use crate::parallel::consumer::Consumer;
     use crate::query::hash::hasher::Secret;
     use crate::query::hash::scatter::{Scatter, Scattered};
@@ -295,7 +298,7 @@ mod tests {
         for (rows, keys) in [(1, 1), (300_000, 1), (300_000, 5_000), (300_000, 300_000)] {
             let few = table(rows, keys);
             assert_eq!(few.table.len(), keys);
-            assert!(few.table.capacity() <= 4 * few.table.len() + 4_096);
+            assert!(few.table.capacity() <= 2 * (GROWTH_MAX + 1) * keys + 4_096);
             let found: Vec<usize> = few.find(&0).copied().collect();
             assert!(found.into_iter().eq((0..rows).step_by(keys)));
         }
@@ -304,10 +307,11 @@ mod tests {
     #[test]
     fn keys_that_are_to_come_are_guessed_from_those_that_came() {
         let more = |seen, len, keys| Rows { seen, len }.more_keys(keys);
-        assert_eq!(more(1_024, 1_000_000, 1_024), 998_976);
+        assert_eq!(more(1_024, 1_000_000, 1_024), 16_384);
+        assert_eq!(more(100_000, 130_000, 100_000), 100_000);
         assert_eq!(more(100_000, 1_000_000, 1_024), 9_216);
         assert_eq!(more(999_999, 1_000_000, 1_024), 1_024);
-        assert_eq!(more(1_024, 1 << 40, 1_024), 1 << 28);
+        assert_eq!(more(1 << 28, 1 << 40, 1 << 28), 1 << 28);
         assert_eq!(more(0, 1, 0), 1);
     }
 }
