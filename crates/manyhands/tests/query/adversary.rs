@@ -36,7 +36,7 @@ impl Adversary {
     }
 
     fn compare(&self, left: usize, right: usize) -> Order {
-        let mut decided = self.0.lock().unwrap();
+        let mut decided = self.0.lock().expect("nothing panics under it");
         let decided = &mut *decided;
         decided.comparisons += 1;
         let is_open = |decided: &Decided, item: usize| decided.values[item] == usize::MAX;
@@ -59,7 +59,7 @@ impl Adversary {
 
     /// How many comparisons were made, and the values that were decided on.
     fn into_outcome(self) -> (usize, Vec<usize>) {
-        let decided = self.0.into_inner().unwrap();
+        let decided = self.0.into_inner().expect("nothing panics under it");
         let open = decided.next..;
         let values = decided.values.into_iter().zip(open);
         let values = values.map(|(value, later)| value.min(later));
@@ -68,7 +68,8 @@ impl Adversary {
 }
 
 /// A pool on which dear comparisons are shared.
-static POOL: LazyLock<Runtime> = LazyLock::new(|| Runtime::builder().workers(2).build().unwrap());
+static POOL: LazyLock<Runtime> =
+    LazyLock::new(|| Runtime::builder().workers(2).build().expect("starts"));
 
 fn options() -> Options<'static, Uncancellable> {
     parallel::options().runtime(&POOL).degree_of_parallelism(2)
