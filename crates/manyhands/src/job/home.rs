@@ -20,7 +20,7 @@
 
 use crate::job::{Job, abort};
 use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use crate::sync::{Mutex, Padded, lock};
+use crate::sync::{Backoff, Mutex, Padded, lock};
 use std::num::NonZeroU32;
 use std::ptr;
 
@@ -37,7 +37,7 @@ pub(crate) struct Place(NonZeroU32);
 
 /// A visit from outside: the runtime does not end before it does.
 #[derive(Debug)]
-pub(crate) struct Visit<'home> {
+struct Visit<'home> {
     home: &'home Home,
     shard: &'home Shard,
 }
@@ -146,8 +146,16 @@ impl Home {
         lock(&self.shard(place).slots).give_back(place.slot());
     }
 
+    /// Calls `call` with the runtime's address, which is valid meanwhile. The caller has the right to queue a
+    /// registered task. `spread` chooses the shard.
+    #[inline]
+    pub(crate) fn during_visit<R>(&self, spread: usize, call: impl FnOnce(*const ()) -> R) -> R {
+        let visit = self.visit(spread);
+        call(visit.runtime())
+    }
+
     /// Begins a visit. The caller has the right to queue a registered task. `spread` chooses the shard.
-    pub(crate) fn visit(&self, spread: usize) -> Visit<'_> {
+    fn visit(&self, spread: usize) -> Visit<'_> {
         let shard = &self.shards[spread % SHARDS];
         // SeqCst: comes before the push of the task; see `is_deserted`.
         shard.visitors.fetch_add(1, Ordering::SeqCst);
@@ -186,6 +194,18 @@ impl Home {
                 .all(|shard| shard.visitors.load(Ordering::SeqCst) == 0)
     }
 
+    /// Calls `discard`, which drops what is queued, until no task is registered and nobody visits. The home is
+    /// closed, and no worker runs any more.
+    pub(crate) fn until_deserted(&self, mut discard: impl FnMut()) {
+        discard();
+        let mut backoff = Backoff::default();
+        while !self.is_deserted() {
+            // Somebody outside is about to queue a task that it has woken.
+            backoff.wait();
+            discard();
+        }
+    }
+
     fn shard(&self, place: Place) -> &Shard {
         &self.shards[place.shard()]
     }
@@ -193,7 +213,7 @@ impl Home {
 
 impl Visit<'_> {
     /// The runtime's address. Valid while the visit lasts.
-    pub(crate) fn runtime(&self) -> *const () {
+    fn runtime(&self) -> *const () {
         // Relaxed: written before the first task was registered.
         self.home.runtime.load(Ordering::Relaxed)
     }

@@ -4,28 +4,15 @@
 //! wake of a future, whose number goes to the board.
 //! Property: no wake is lost, which would be a deadlock here, and every result is there.
 
-use super::check;
+use super::{Waiter, check};
 use crate::channel;
-use crate::sync::Parker;
 use crate::task;
 use loom::thread;
 use std::pin::pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-
-struct Unpark(Parker);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
 
 #[test]
 fn a_task_hears_of_each_of_its_futures() {
     check(|| {
-        let unpark = Arc::new(Unpark(Parker::new()));
-        let waker = Waker::from(Arc::clone(&unpark));
         let ends = [1, 2].map(|n| {
             let (sender, receiver) = channel::unbounded();
             let sending = thread::spawn(move || sender.send(n).unwrap());
@@ -35,12 +22,7 @@ fn a_task_hears_of_each_of_its_futures() {
         let mut all = pin!(task::when_all(
             receivers.iter().map(|receiver| receiver.recv_async())
         ));
-        let received = loop {
-            match all.as_mut().poll(&mut Context::from_waker(&waker)) {
-                Poll::Ready(received) => break received,
-                Poll::Pending => unpark.0.park(),
-            }
-        };
+        let received = Waiter::new().wait(|context| all.as_mut().poll(context));
         assert_eq!(received, [Ok(1), Ok(2)]);
         for sending in sending {
             sending.join().unwrap();

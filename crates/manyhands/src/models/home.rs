@@ -1,15 +1,13 @@
 //! A runtime's end beside a wake from outside.
 //!
-//! Threads: one that wakes the only waiting task, from outside; one that ends the runtime. Operations, as in
-//! `runtime/current.rs` and `runtime/shared.rs`: get the right to queue the task, visit, push, ring, leave;
-//! close the home, drop what is queued until the home is deserted, free the runtime.
+//! Threads: one that wakes the only waiting task, from outside; one that ends the runtime. Operations: get the
+//! right to queue the task, push and ring during a visit; close the home, drop what is queued until the home is
+//! deserted, free the runtime.
 //! Property: the runtime is not touched after its end, and the end comes.
 
-use super::{Memory, Work, check};
+use super::{Count, Flag, Memory, Work, check};
 use crate::job::{Home, Place};
 use crate::queue::TaskQueue;
-use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use crate::sync::spin_loop;
 use loom::sync::Arc;
 use loom::thread;
 use std::ptr;
@@ -20,15 +18,14 @@ struct Model {
     injector: TaskQueue<Work>,
     task: Work,
     /// Stands for the state word: whether somebody has the right to queue the task already.
-    is_queued: AtomicBool,
-    /// Stands for the counts of `idle.rs`.
-    rings: AtomicU32,
+    is_queued: Flag,
+    /// A word that is read when somebody is rung for: that may come late.
+    rings: Count,
 }
 
 impl Model {
     fn may_queue(&self) -> bool {
-        // AcqRel: as the state's exchange.
-        !self.is_queued.swap(true, Ordering::AcqRel)
+        !self.is_queued.set()
     }
 
     fn push(&self) {
@@ -42,12 +39,11 @@ impl Model {
     /// The one who wakes.
     fn wake(&self, place: Place) {
         if self.may_queue() {
-            let visit = self.home.visit(place.shard());
-            self.push();
-            // SeqCst: as the look at the counts.
-            self.rings.fetch_add(1, Ordering::SeqCst);
-            self.runtime.touch();
-            drop(visit);
+            self.home.during_visit(place.shard(), |_| {
+                self.push();
+                self.rings.add(1);
+                self.runtime.touch();
+            });
         }
     }
 
@@ -58,18 +54,14 @@ impl Model {
                 self.push();
             }
         });
-        loop {
+        self.home.until_deserted(|| {
             if let Some(run) = self.injector.take(1) {
                 Work::at(run.first).run();
                 self.home.take_out(place);
             }
-            if self.home.is_deserted() {
-                break;
-            }
-            spin_loop();
-        }
-        // SeqCst: as above; makes loom try the end before the ring and after it.
-        self.rings.fetch_add(1, Ordering::SeqCst);
+        });
+        // Makes loom try the end before the ring and after it.
+        self.rings.add(1);
         self.runtime.free();
     }
 }
@@ -82,8 +74,8 @@ fn a_runtime_ends_after_the_last_visit() {
             runtime: Memory::new(),
             injector: TaskQueue::new(),
             task: Work::new(0),
-            is_queued: AtomicBool::new(false),
-            rings: AtomicU32::new(0),
+            is_queued: Flag::new(),
+            rings: Count::new(),
         });
         let place = model.home.register(ptr::without_provenance_mut(64), 0);
         let place = place.expect("the home is open");

@@ -5,7 +5,7 @@
 //! Property: the waiter always wakes, sees what the runner wrote, or, if the work was given back, that it
 //! was not started; the runner does not touch the latch once it is final.
 
-use super::{Memory, Work, check};
+use super::{Memory, Work, check, wait_asleep};
 use crate::job::{ExecutionId, Latch};
 use crate::sync::Parker;
 use loom::sync::Arc;
@@ -58,11 +58,8 @@ impl Model {
 
     /// Waiter, as in `runtime/wait.rs`.
     fn wait(&self) {
-        if !self.latch.is_final() && self.latch.fall_asleep(SEAT) {
-            while !self.latch.is_final() {
-                self.parker.park();
-            }
-        }
+        let fall_asleep = || self.latch.fall_asleep(SEAT);
+        wait_asleep(&self.parker, || self.latch.is_final(), fall_asleep);
         assert!(self.latch.is_final());
         self.frame.free();
     }

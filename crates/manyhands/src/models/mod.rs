@@ -28,6 +28,7 @@ mod open;
 mod pool;
 mod scope;
 mod short_lock;
+mod shutdown;
 mod signal;
 mod spare;
 mod stripes;
@@ -38,6 +39,7 @@ mod watching;
 mod wheels;
 
 use crate::queue::Linked;
+use crate::runtime::Rest;
 use crate::sync::Parker;
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use loom::cell::UnsafeCell;
@@ -130,9 +132,13 @@ impl Waiter {
         Arc::new(Self(Parker::new()))
     }
 
+    fn waker(self: &Arc<Self>) -> Waker {
+        Waker::from(Arc::clone(self))
+    }
+
     /// Polls until ready, and sleeps in between.
     fn wait<R>(self: &Arc<Self>, mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> R {
-        let waker = Waker::from(Arc::clone(self));
+        let waker = self.waker();
         loop {
             if let Poll::Ready(result) = poll(&mut Context::from_waker(&waker)) {
                 return result;
@@ -145,6 +151,13 @@ impl Waiter {
 impl Wake for Waiter {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
+    }
+}
+
+/// Waits for a latch, a slot or the like, as a thread of the runtime does that can help with nothing.
+fn wait_asleep(parker: &Parker, is_over: impl Fn() -> bool, fall_asleep: impl Fn() -> bool) {
+    while !is_over() {
+        Rest::long_if(fall_asleep()).while_asleep(&|| !is_over(), || parker.park());
     }
 }
 

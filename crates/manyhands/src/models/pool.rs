@@ -3,13 +3,16 @@
 //! A thread that is started runs on the thread of who starts it, which is one of its possible orders.
 
 use super::{Count, Flag, Work};
+use crate::job::{self, Home};
 use crate::queue::TaskQueue;
+use crate::runtime::ending::{self, Ending, Ends};
 use crate::runtime::hold::Hold;
 use crate::runtime::idle::{Claim, Idle};
 use crate::runtime::waking::{self, Next, Ring, Slept, Waker, Wheel};
 use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
+use std::ptr;
 
 /// The pool.
 pub(super) struct Pool<const TASKS: usize> {
@@ -20,7 +23,14 @@ pub(super) struct Pool<const TASKS: usize> {
     pub(super) tasks: [Work; TASKS],
     places: Vec<Place>,
     starts: Starts,
-    /// Every task has been run.
+    /// Where tasks that wait are registered.
+    home: Home,
+    ending: Ending,
+    /// Where the first task is registered, if it waits.
+    waiting: Option<job::Place>,
+    /// Somebody has the right to queue the first task; stands for the task's state.
+    woken: Flag,
+    /// Every task has been run. Unused where one waits: such a pool must be closed.
     over: Flag,
     run: Count,
 }
@@ -49,6 +59,18 @@ impl<const TASKS: usize> Pool<TASKS> {
     /// A pool in which `limit` threads may run, whose `workers` are awake, and that has places for so many
     /// `more`.
     pub(super) fn new(limit: usize, workers: usize, more: usize, starts: Starts) -> Arc<Self> {
+        Arc::new(Self::with_workers(limit, workers, more, starts))
+    }
+
+    /// A pool of so many workers, all awake, whose first task waits.
+    pub(super) fn with_waiting(workers: usize) -> Arc<Self> {
+        let mut pool = Self::with_workers(workers, workers, 0, Starts::Never);
+        let job = ptr::without_provenance_mut(64);
+        pool.waiting = pool.home.register(job, 0);
+        Arc::new(pool)
+    }
+
+    fn with_workers(limit: usize, workers: usize, more: usize, starts: Starts) -> Self {
         let pool = Self {
             idle: Idle::new(limit, workers + more),
             queue: TaskQueue::new(),
@@ -56,6 +78,10 @@ impl<const TASKS: usize> Pool<TASKS> {
             tasks: Work::some(),
             places: (0..workers + more).map(|_| Place::new()).collect(),
             starts,
+            home: Home::new(),
+            ending: Ending::new(),
+            waiting: None,
+            woken: Flag::new(),
             over: Flag::new(),
             run: Count::new(),
         };
@@ -63,7 +89,16 @@ impl<const TASKS: usize> Pool<TASKS> {
             assert_eq!(pool.idle.claim(), Some(Claim::Unstarted(worker)));
             pool.sit_down(worker);
         }
-        Arc::new(pool)
+        pool
+    }
+
+    /// Wakes the task that waits, from outside.
+    pub(super) fn wake_waiting(&self) {
+        if let Some(place) = self.waiting
+            && !self.woken.set()
+        {
+            self.home.during_visit(place.shard(), |_| self.inject(0));
+        }
     }
 
     /// Queues a task and rings for it.
@@ -87,7 +122,7 @@ impl<const TASKS: usize> Pool<TASKS> {
             hold: Hold::new(),
             sleeps,
         };
-        while !self.over.is_set() {
+        while !self.is_over() {
             match waking::next(self, index, &mut worker) {
                 Next::Found(task) | Next::Searched(task) => self.run(task),
                 Next::Slept(Slept::Left) | Next::SleptInCrowd(Slept::Left) => {
@@ -110,11 +145,20 @@ impl<const TASKS: usize> Pool<TASKS> {
         waking::vacate(self, worker, Wheel::Empty, || ());
     }
 
+    fn is_over(&self) -> bool {
+        self.over.is_set() || ending::is_over(self)
+    }
+
+    /// Runs or drops a task.
     fn run(&self, task: &Work) {
         task.run();
-        if self.run.add(1) + 1 == TASKS {
+        if let Some(place) = self.waiting {
+            if task.number == 0 {
+                self.home.take_out(place);
+            }
+        } else if self.run.add(1) + 1 == TASKS {
             self.over.set();
-            self.places.iter().for_each(|place| place.parker.unpark());
+            self.unpark_all();
         }
     }
 
@@ -167,6 +211,30 @@ impl<const TASKS: usize> waking::Pool for Pool<TASKS> {
     fn rouse_monitor(&self) {}
 }
 
+impl<const TASKS: usize> Ends for Pool<TASKS> {
+    fn ending(&self) -> &Ending {
+        &self.ending
+    }
+
+    fn home(&self) -> &Home {
+        &self.home
+    }
+
+    fn cancel_waiting(&self) {
+        self.home.close(|_| self.wake_waiting());
+    }
+
+    fn discard_queued(&self) {
+        while let Some(run) = self.queue.take(1) {
+            self.run(Work::at(run.first));
+        }
+    }
+
+    fn unpark_all(&self) {
+        self.places.iter().for_each(|place| place.parker.unpark());
+    }
+}
+
 /// A worker on the pool's one queue.
 struct Worker<'pool, const TASKS: usize> {
     pool: &'pool Pool<TASKS>,
@@ -180,6 +248,10 @@ impl<'pool, const TASKS: usize> waking::Worker for Worker<'pool, TASKS> {
     type Found = &'pool Work;
 
     fn find(&mut self) -> Option<&'pool Work> {
+        if self.pool.ending.is_closing() {
+            self.pool.discard_queued();
+            return None;
+        }
         self.pool.queue.take(1).map(|run| Work::at(run.first))
     }
 
@@ -202,7 +274,7 @@ impl<'pool, const TASKS: usize> waking::Worker for Worker<'pool, TASKS> {
     fn announced(&mut self) {}
 
     fn is_over(&self) -> bool {
-        self.pool.over.is_set()
+        self.pool.is_over()
     }
 
     fn has_own_work(&self) -> bool {

@@ -1,44 +1,41 @@
 //! Blocking on a future: the signal beside the parker.
 //!
-//! Threads: the one that blocks, and one that wakes it twice. Operations, as in `task/block_on.rs`: lower,
-//! look, park while the signal is not raised; make something happen, raise, unpark.
+//! Threads: the one that blocks, and one that wakes it twice. Operations: drive, with a park while the signal is
+//! not raised; make something happen, wake.
 //! Property: whatever happens is seen in the end.
 
-use super::check;
+use super::{Count, check};
 use crate::runtime::signal::Signal;
 use crate::sync::Parker;
-use crate::sync::atomic::{AtomicU32, Ordering};
 use loom::sync::Arc;
 use loom::thread;
+use std::task::Poll;
 
 #[test]
 fn a_wake_beside_a_look_is_not_lost() {
     check(|| {
-        let shared = Arc::new((Signal::new(), Parker::new(), AtomicU32::new(0)));
+        let shared = Arc::new((Signal::new(), Parker::new(), Count::new()));
         let waker = thread::spawn({
             let shared = Arc::clone(&shared);
             move || {
                 let (signal, parker, happened) = &*shared;
-                for times in [1, 2] {
-                    // Relaxed: published by the signal.
-                    happened.store(times, Ordering::Relaxed);
-                    if signal.raise() {
-                        parker.unpark();
-                    }
+                for _ in 0..2 {
+                    // Published by the signal.
+                    happened.add(1);
+                    signal.wake(parker);
                 }
             }
         });
         let (signal, parker, happened) = &*shared;
-        loop {
-            signal.lower();
-            // Relaxed: acquired through the signal.
-            if happened.load(Ordering::Relaxed) == 2 {
-                break;
-            }
+        let poll = || match happened.now() {
+            2 => Poll::Ready(()),
+            _ => Poll::Pending,
+        };
+        signal.drive(poll, |signal| {
             while !signal.is_raised() {
                 parker.park();
             }
-        }
+        });
         waker.join().expect("the model fails at once");
     });
 }

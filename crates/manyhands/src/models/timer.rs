@@ -5,9 +5,8 @@
 //! Property: an owner that waits is woken, by the waker it gave last; one that has cancelled or found the
 //! entry fired is not disturbed any more, and may free it; each waker is woken or dropped.
 
-use super::{Memory, check};
+use super::{Count, Memory, check};
 use crate::sync::Parker;
-use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::timer::{Entry, Moment, Standing, Timers};
 use loom::sync::Arc;
 use loom::thread;
@@ -25,9 +24,9 @@ fn timers() -> &'static Timers {
 /// Someone to be woken. What is done before a wake is to be visible after it.
 struct Sleeper {
     parker: Parker,
-    woken: AtomicU32,
+    woken: Count,
     /// Clones of the waker that are alive.
-    clones: AtomicU32,
+    clones: Count,
     memory: Memory,
 }
 
@@ -35,28 +34,26 @@ impl Sleeper {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             parker: Parker::new(),
-            woken: AtomicU32::new(0),
-            clones: AtomicU32::new(0),
+            woken: Count::new(),
+            clones: Count::new(),
             memory: Memory::new(),
         })
     }
 
     fn waker(this: &Arc<Self>) -> Waker {
-        // Relaxed: counted, and read when the threads have ended.
-        this.clones.fetch_add(1, Ordering::Relaxed);
+        this.clones.add(1);
         let data = Arc::into_raw(Arc::clone(this)).cast();
         // SAFETY: the table's functions do what a waker's must.
         unsafe { Waker::from_raw(RawWaker::new(data, &VTABLE)) }
     }
 
-    fn times_woken(&self) -> u32 {
-        // Acquire: pairs with the Release in `wake`.
-        self.woken.load(Ordering::Acquire)
+    fn times_woken(&self) -> usize {
+        self.woken.now()
     }
 
     fn assert_no_waker_is_left(&self) {
-        // Relaxed: the threads have ended.
-        assert_eq!(self.clones.load(Ordering::Relaxed), 0, "a waker is left");
+        // The threads have ended.
+        assert_eq!(self.clones.now(), 0, "a waker is left");
     }
 }
 
@@ -80,14 +77,12 @@ unsafe fn wake(data: *const ()) {
 unsafe fn wake_by_ref(data: *const ()) {
     let sleeper = std::mem::ManuallyDrop::new(of(data));
     sleeper.memory.touch();
-    // Release: pairs with the Acquire in `times_woken`.
-    sleeper.woken.fetch_add(1, Ordering::Release);
+    sleeper.woken.add(1);
     sleeper.parker.unpark();
 }
 
 unsafe fn release(data: *const ()) {
-    // Relaxed: as in `waker`.
-    of(data).clones.fetch_sub(1, Ordering::Relaxed);
+    of(data).clones.sub(1);
 }
 
 fn of(data: *const ()) -> Arc<Sleeper> {
@@ -152,7 +147,7 @@ fn a_cancelled_entry_is_not_touched_and_wakes_at_most_once() {
         });
         let was_faster = canceller.join().expect("the model fails at once");
         turner.join().expect("the model fails at once");
-        assert_eq!(first.times_woken(), u32::from(!was_faster));
+        assert_eq!(first.times_woken(), usize::from(!was_faster));
         assert_eq!(second.times_woken(), 1);
         assert!(kept.is_fired());
         first.assert_no_waker_is_left();

@@ -1,9 +1,9 @@
 //! Who turns the wheels: a worker that parks, the monitor, and who makes the next timer an earlier one.
 //!
 //! Threads: the monitor, and one or two of: a worker, one that wakes it, threads from outside that wait for
-//! timers. Operations, as in `runtime/timers.rs`, `runtime/monitor.rs` and `runtime/worker.rs`: insert, rouse;
-//! announce, look again, read the next tick, park, withdraw, arm, turn the own wheel; turn the outside's and
-//! the late wheels, switch off, look again.
+//! timers, a worker whose thread ends. Operations: of `runtime/waking.rs` a worker's sleep, the claim of a worker,
+//! the vacating of a place, and linking from outside; of `runtime/switch.rs` arming, rousing, resting and closing;
+//! of the wheels inserting, reading the next tick and firing.
 //! With three preemptions for the models of two threads.
 //!
 //! Time stands at tick [`NOW`]: a park until then ends at once, and one until later lasts until its thread is
@@ -12,12 +12,14 @@
 //! Property: every timer that is due by [`NOW`] wakes who waits for it, so nobody who must turn its wheel
 //! sleeps beyond that.
 
-use super::{Waiter, Work, check, check_deeper};
+use super::{Flag, Waiter, Work, check, check_deeper};
 use crate::queue::TaskQueue;
-use crate::runtime::idle::{Claim, Idle};
+use crate::runtime::hold::Hold;
+use crate::runtime::idle::{Activity, Claim, Idle};
+use crate::runtime::switch::{AfterSwitch, State, Switch};
+use crate::runtime::waking::{self, Pool, Slept, Wheel};
 use crate::sync::Parker;
-use crate::sync::atomic::{AtomicU32, Ordering};
-use crate::timer::{Earlier, Entry, Moment, Standing, Timers};
+use crate::timer::{Entry, Moment, Standing, Timers};
 use loom::thread;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -31,76 +33,74 @@ struct Model {
     idle: Idle,
     /// Where the worker sleeps.
     worker: Parker,
-    /// Where the monitor sleeps.
-    monitor: Parker,
-    switch: AtomicU32,
+    /// The monitor's.
+    switch: Switch,
     /// The worker's.
     wheel: Timers,
+    /// The worker's thread has ended.
+    vacant: Flag,
     outside: Timers,
     queue: TaskQueue<Work>,
     task: Work,
 }
 
 impl Model {
-    /// The worker is awake; the switch as given. Lives for ever, as seats do.
-    fn new(switch: u32) -> &'static Self {
-        let idle = Idle::new(1, 1);
+    /// The worker is awake, the monitor off. Lives for ever, as seats do.
+    fn new() -> &'static Self {
+        Self::with_threads(1)
+    }
+
+    fn with_threads(threads_max: usize) -> &'static Self {
+        let idle = Idle::new(1, threads_max);
         assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
         Box::leak(Box::new(Self {
             idle,
             worker: Parker::new(),
-            monitor: Parker::new(),
-            switch: AtomicU32::new(switch),
+            switch: Switch::new(),
             wheel: Timers::new(),
+            vacant: Flag::new(),
             outside: Timers::new(),
             queue: TaskQueue::new(),
             task: Work::new(0),
         }))
     }
 
+    /// As [`new`](Self::new), with the monitor on.
+    fn watched() -> &'static Self {
+        let model = Self::new();
+        model.arm_monitor();
+        model
+    }
+
     /// The monitor's life.
     fn watch(&'static self) {
         loop {
-            // SeqCst: M1, as for every access to the switch.
-            match self.switch.load(Ordering::SeqCst) {
-                ON => {
-                    fire_by(&self.outside);
-                    fire_by(&self.wheel);
-                    if !self.idle.is_quiet() {
+            match self.switch.state() {
+                State::On | State::Slow => {
+                    self.outside.fire_by(NOW, NOW);
+                    self.wheel.fire_by(NOW, NOW);
+                    if self.idle.is_quiet() {
+                        self.switch.rest(|| !self.idle.is_quiet());
+                    } else {
                         thread::yield_now();
-                    } else if self.switch(ON, OFF) && !self.idle.is_quiet() {
-                        self.switch(OFF, ON);
                     }
                 }
-                OFF => park_until(&self.monitor, fire_by(&self.outside)),
-                _ => return,
+                State::Off => {
+                    let mut next = self.outside.fire_by(NOW, NOW);
+                    if self.vacant.is_set() {
+                        next = next.min(self.wheel.fire_by(NOW, NOW));
+                    }
+                    park_until(&self.switch.parker, next);
+                }
+                State::Closed => return,
             }
         }
     }
 
-    fn switch(&self, from: u32, to: u32) -> bool {
-        self.switch
-            .compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed)
-            .is_ok()
-    }
-
-    fn arm(&self) {
-        if self.switch.load(Ordering::SeqCst) == OFF && self.switch(OFF, ON) {
-            self.monitor.unpark();
-        }
-    }
-
-    fn close(&self) {
-        self.switch.store(CLOSED, Ordering::SeqCst);
-        self.monitor.unpark();
-    }
-
     /// A thread from outside links an entry.
     fn link_outside(&'static self, entry: &mut Pin<Box<Entry>>, waker: Waker) {
-        let linked = entry.as_mut().link(&self.outside, 0, waker);
-        if linked.expect("the timers are open") == Earlier::Yes {
-            self.monitor.unpark();
-        }
+        let linked = waking::link_outside(self, &self.outside, entry.as_mut(), 0, waker);
+        linked.expect("the timers are open");
     }
 
     /// A thread from outside waits for a timer.
@@ -117,47 +117,29 @@ impl Model {
 
     /// Worker: sleeps until claimed, until there is work, or until its next timer.
     fn sleep(&self) {
-        self.idle.announce(0);
-        self.sleep_announced();
+        self.sleep_and(Sleeps::UntilTimer, || ());
     }
 
-    fn sleep_announced(&self) {
-        let mut woken = false;
-        loop {
-            if !self.queue.is_empty() {
-                // What is visible may not be takeable yet.
-                thread::yield_now();
-                break;
-            }
-            park_until(&self.worker, self.wheel.next_due());
-            woken = !self.idle.is_announced(0);
-            if woken || self.wheel.next_due() <= NOW {
-                break;
-            }
-        }
-        self.awake(woken);
+    /// Worker: sleeps. When it has announced that, `announced` is called.
+    fn sleep_and(&self, sleeps: Sleeps, announced: impl FnMut()) {
+        let mut sleeper = Sleeper {
+            model: self,
+            sleeps,
+            announced,
+            hold: Hold::new(),
+        };
+        let _ = waking::sleep(self, 0, &mut sleeper);
     }
 
-    /// Worker: is awake, claimed or by itself.
-    fn awake(&self, woken: bool) {
-        self.idle.withdraw(0);
-        if !woken {
-            self.arm();
-        }
-    }
-
-    /// Somebody wakes the worker if it sleeps.
-    fn claim(&self) {
-        if self.idle.claim().is_some() {
-            self.arm();
-            self.worker.unpark();
-        }
+    /// A thread that wakes the worker.
+    fn waker(&'static self) -> thread::JoinHandle<bool> {
+        thread::spawn(|| waking::wake(self, waking::Waker::GoesOn))
     }
 
     /// The worker runs the task when its timer has queued it.
     fn run_the_task(&self) {
         loop {
-            fire_by(&self.wheel);
+            self.wheel.fire_by(NOW, NOW);
             if let Some(run) = self.queue.take(1) {
                 return Work::at(run.first).run();
             }
@@ -166,12 +148,120 @@ impl Model {
     }
 }
 
-/// Turns a wheel if something is due. Returns the tick of its next timer.
-fn fire_by(timers: &Timers) -> u64 {
-    if timers.next_due() <= NOW {
-        timers.fire(NOW);
+impl Pool for Model {
+    fn idle(&self) -> &Idle {
+        &self.idle
     }
-    timers.next_due()
+
+    fn has_visible_work(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    fn unpark(&self, _: usize, _: waking::Waker) {
+        self.worker.unpark();
+    }
+
+    fn start(&self, _: usize) -> bool {
+        false
+    }
+
+    fn arm_monitor(&self) {
+        if self.switch.arm() == AfterSwitch::Unpark {
+            self.switch.parker.unpark();
+        }
+    }
+
+    fn alert_monitor(&self) {
+        if self.switch.alert() == AfterSwitch::Unpark {
+            self.switch.parker.unpark();
+        }
+    }
+
+    fn rouse_monitor(&self) {
+        if self.switch.rouse() == AfterSwitch::Unpark {
+            self.switch.parker.unpark();
+        }
+    }
+}
+
+/// The worker, when it has nothing to do.
+struct Sleeper<'model, F> {
+    model: &'model Model,
+    sleeps: Sleeps,
+    announced: F,
+    hold: Hold,
+}
+
+/// When a worker wakes by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sleeps {
+    /// When its next timer is due.
+    UntilTimer,
+    /// At once, because of one that is due, though the monitor may have fired it.
+    NotAtAll,
+}
+
+impl<F: FnMut()> waking::Worker for Sleeper<'_, F> {
+    type Found = ();
+
+    fn find(&mut self) -> Option<()> {
+        None
+    }
+
+    fn may_search(&self) -> bool {
+        false
+    }
+
+    fn spin(&mut self) -> Option<()> {
+        None
+    }
+
+    fn has_more(&self) -> bool {
+        false
+    }
+
+    fn hold(&self) -> &Hold {
+        &self.hold
+    }
+
+    fn announced(&mut self) {
+        (self.announced)();
+    }
+
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    fn has_own_work(&self) -> bool {
+        false
+    }
+
+    fn sees_work(&self) -> bool {
+        self.model.has_visible_work()
+    }
+
+    fn is_spare(&mut self) -> bool {
+        self.model.idle.has_spare_threads()
+    }
+
+    fn stay(&mut self) {}
+
+    fn park(&mut self) {
+        if self.sleeps == Sleeps::UntilTimer {
+            park_until(&self.model.worker, self.model.wheel.next_due());
+        }
+    }
+
+    fn is_timer_due(&self) -> bool {
+        self.sleeps == Sleeps::NotAtAll || self.model.wheel.next_due() <= NOW
+    }
+
+    fn awake(&mut self, slept: Slept) {
+        if slept == Slept::NotAtAll {
+            // What is visible may not be takeable yet.
+            thread::yield_now();
+        }
+    }
 }
 
 fn park_until(parker: &Parker, tick: u64) {
@@ -205,20 +295,14 @@ impl Wake for Queues {
         model.task.prepare();
         // SAFETY: 1. the model lives for ever; 2. its one timer fires once.
         unsafe { model.queue.push(model.task.as_ptr()) };
-        if model.idle.has_room() {
-            model.claim();
-        }
+        waking::wake(model, waking::Waker::GoesOn);
     }
 }
-
-const OFF: u32 = 0;
-const ON: u32 = 1;
-const CLOSED: u32 = 2;
 
 #[test]
 fn a_monitor_that_falls_asleep_until_later_is_told_of_an_earlier_timer() {
     check(|| {
-        let model = Model::new(OFF);
+        let model = Model::new();
         let mut later = entry(LATER);
         model.link_outside(&mut later, Waker::noop().clone());
         let monitor = thread::spawn(|| model.watch());
@@ -226,21 +310,20 @@ fn a_monitor_that_falls_asleep_until_later_is_told_of_an_earlier_timer() {
         let other = thread::spawn(|| model.wait_outside(NOW - 1));
         model.wait_outside(NOW);
         other.join().unwrap();
-        model.close();
+        model.switch.close();
         monitor.join().unwrap();
         assert!(!later.is_fired());
     });
 }
 
 #[test]
-fn a_worker_that_wakes_and_is_stuck_is_watched_by_the_monitor() {
+fn a_worker_that_wakes_by_itself_and_is_stuck_is_watched_by_the_monitor() {
     check_deeper(3, || {
-        let model = Model::new(ON);
-        model.idle.announce(0);
+        let model = Model::watched();
         let monitor = thread::spawn(|| model.watch());
-        model.awake(false);
+        model.sleep_and(Sleeps::NotAtAll, || ());
         wait_for(&mut entry(NOW), |entry, waker| model.link(entry, waker));
-        model.close();
+        model.switch.close();
         monitor.join().unwrap();
     });
 }
@@ -248,14 +331,13 @@ fn a_worker_that_wakes_and_is_stuck_is_watched_by_the_monitor() {
 #[test]
 fn a_worker_that_is_woken_and_is_stuck_is_watched_by_the_monitor() {
     check(|| {
-        let model = Model::new(ON);
-        model.idle.announce(0);
+        let model = Model::watched();
         let monitor = thread::spawn(|| model.watch());
-        let waker = thread::spawn(|| model.claim());
-        model.sleep_announced();
+        let mut waker = None;
+        model.sleep_and(Sleeps::UntilTimer, || waker = Some(model.waker()));
         wait_for(&mut entry(NOW), |entry, waker| model.link(entry, waker));
-        waker.join().unwrap();
-        model.close();
+        waker.expect("it has announced sleep").join().unwrap();
+        model.switch.close();
         monitor.join().unwrap();
     });
 }
@@ -263,15 +345,43 @@ fn a_worker_that_is_woken_and_is_stuck_is_watched_by_the_monitor() {
 #[test]
 fn a_worker_that_wakes_while_it_is_woken_is_watched_by_the_monitor() {
     check(|| {
-        let model = Model::new(ON);
-        model.idle.announce(0);
+        let model = Model::watched();
         let monitor = thread::spawn(|| model.watch());
-        let waker = thread::spawn(|| model.claim());
-        let woken = !model.idle.is_announced(0);
-        model.awake(woken);
+        let mut waker = None;
+        model.sleep_and(Sleeps::NotAtAll, || waker = Some(model.waker()));
         wait_for(&mut entry(NOW), |entry, waker| model.link(entry, waker));
-        waker.join().unwrap();
-        model.close();
+        waker.expect("it has announced sleep").join().unwrap();
+        model.switch.close();
+        monitor.join().unwrap();
+    });
+}
+
+#[test]
+fn the_monitor_fires_the_timers_of_a_worker_whose_thread_has_ended() {
+    check(|| {
+        let model = Model::with_threads(2);
+        // Another runs for it, and both count as threads.
+        model.idle.begin(Activity::Blocked);
+        assert_eq!(model.idle.claim(), Some(Claim::Unstarted(1)));
+        model.idle.end(Activity::Blocked);
+        model.idle.announce(1);
+        let monitor = thread::spawn(|| model.watch());
+        let waiter = Waiter::new();
+        let mut entry = entry(NOW);
+        model.link(&mut entry, waiter.waker());
+        // It slept for long while its timer was not due, and leaves the moment before it is.
+        model.idle.announce(0);
+        assert!(model.idle.leave(0));
+        model.vacant.set();
+        waking::vacate(model, 0, Wheel::InUse, || ());
+        waiter.wait(|_| {
+            if entry.is_fired() {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
+        });
+        model.switch.close();
         monitor.join().unwrap();
     });
 }
@@ -279,10 +389,10 @@ fn a_worker_that_wakes_while_it_is_woken_is_watched_by_the_monitor() {
 #[test]
 fn a_worker_that_parks_beside_a_monitor_that_turns_its_wheel_runs_the_task() {
     check_deeper(3, || {
-        let model = Model::new(ON);
+        let model = Model::watched();
         let mut entry = entry(NOW);
         model.link(&mut entry, Waker::from(Arc::new(Queues(model))));
-        let monitor = thread::spawn(|| fire_by(&model.wheel));
+        let monitor = thread::spawn(|| model.wheel.fire_by(NOW, NOW));
         model.run_the_task();
         monitor.join().unwrap();
         assert!(entry.is_fired());

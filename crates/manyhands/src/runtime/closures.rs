@@ -60,6 +60,23 @@ pub(crate) enum Rest {
     Long,
 }
 
+impl Rest {
+    /// Long, unless what is waited for has happened.
+    pub(crate) fn long_if(is_asleep: bool) -> Self {
+        if is_asleep { Self::Long } else { Self::No }
+    }
+
+    /// Parks for as long as it says; who is waited for unparks the thread when `is_asleep` has become false.
+    pub(crate) fn while_asleep(self, is_asleep: &dyn Fn() -> bool, mut park: impl FnMut()) {
+        while self != Self::No && is_asleep() {
+            park();
+            if self == Self::Brief {
+                return;
+            }
+        }
+    }
+}
+
 impl<J: Linked> Closures<J> {
     /// None yet; the body is about to begin.
     pub(crate) fn new() -> Self {

@@ -76,11 +76,12 @@ pub(crate) unsafe fn requeue(home: &'static Home, place: Place, job: *mut Job, c
         unsafe { waking::queue(shared, &seat.hold, &seat.tasks, job, ring) };
         return;
     }
-    let visit = home.visit(place.shard());
-    // SAFETY: a home with a registered task belongs to a runtime, which does not end during a visit.
-    let shared = unsafe { &*visit.runtime().cast::<Shared>() };
-    // SAFETY: as above.
-    unsafe { shared.inject(job) };
+    home.during_visit(place.shard(), |runtime| {
+        // SAFETY: a home with a registered task belongs to a runtime, which does not end during a visit.
+        let shared = unsafe { &*runtime.cast::<Shared>() };
+        // SAFETY: valid until it is taken, by the caller's promise.
+        unsafe { shared.inject(job) };
+    });
 }
 
 /// Whom to ring for a task that the worker on `seat` queues now. Nobody if it will soon come to that itself; then
@@ -111,11 +112,12 @@ pub(crate) unsafe fn requeue_in_lane(
     job: *mut Job,
     priority: Priority,
 ) {
-    let visit = home.visit(place.shard());
-    // SAFETY: a home with a registered task belongs to a runtime, which does not end during a visit.
-    let shared = unsafe { &*visit.runtime().cast::<Shared>() };
-    // SAFETY: valid until it is taken, by the caller's promise.
-    unsafe { shared.queue_in_lane(job, priority) };
+    home.during_visit(place.shard(), |runtime| {
+        // SAFETY: a home with a registered task belongs to a runtime, which does not end during a visit.
+        let shared = unsafe { &*runtime.cast::<Shared>() };
+        // SAFETY: valid until it is taken, by the caller's promise.
+        unsafe { shared.queue_in_lane(job, priority) };
+    });
 }
 
 /// What the calling thread is about.
@@ -144,11 +146,11 @@ pub(crate) unsafe fn requeue_local(owner: &'static Seat, job: *mut Job) {
     }
     // While the task is registered and in no queue, the runtime does not end.
     let shared = owner.runtime();
-    let visit = shared.home().visit(owner.number.into());
-    // SAFETY: as above.
-    unsafe { owner.local.push(job) };
-    shared.wake_worker(owner);
-    drop(visit);
+    shared.home().during_visit(owner.number.into(), |_| {
+        // SAFETY: valid until it is taken, by the caller's promise.
+        unsafe { owner.local.push(job) };
+        shared.wake_worker(owner);
+    });
 }
 
 /// Calls `f` with the runtime of the calling thread: that of its seat, else the entered one, else the

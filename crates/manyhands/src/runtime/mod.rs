@@ -10,6 +10,8 @@ pub(crate) use closures::Rest;
 #[cfg(loom)]
 pub(crate) use closures::{Closures, Spawner};
 
+pub(crate) mod ending;
+pub(crate) mod executions;
 pub(crate) mod hold;
 pub(crate) mod idle;
 pub(crate) mod mark;
@@ -72,6 +74,7 @@ pub(crate) mod site;
 mod stall;
 #[cfg(not(loom))]
 mod surroundings;
+pub(crate) mod switch;
 #[cfg(not(loom))]
 mod threads;
 #[cfg(not(loom))]

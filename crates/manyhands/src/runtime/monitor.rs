@@ -6,27 +6,18 @@
 //! It makes rounds only while somebody takes part in the runtime, less and less often when it finds nothing
 //! to do, and sleeps when all sleep.
 //!
-//! Not here: what it does in a round (`patrol.rs`).
+//! Not here: what it does in a round (`patrol.rs`), and how it is switched on and off (`switch.rs`).
 //!
-//! # States
-//! `OFF` asleep until armed · `ON` making rounds · `SLOW` making them seldom, until alerted by somebody who
-//! brings work and finds as many running as may · `CLOSED` final.
-//!
-//! # Ordering
-//! M1: going `OFF` and the counts of `idle.rs` are SeqCst. Who arms has raised a count before; either it
-//! finds `OFF` and switches the monitor on, or the monitor, looking once more after it went `OFF`, finds
-//! the count.
-//!
-//! While there is no thread the state is `OFF`, but between the step to `ON` and the start that follows it. Where
-//! the system refuses that start the state goes back to `OFF`; who armed it in between is lost, but the
-//! runtime is listed as one that was refused a thread (`refused.rs`), and whoever tries again looks for itself
-//! whether the monitor is wanted.
+//! While there is no thread it is off, but between the switching on and the start that follows it. Where the
+//! system refuses that start it is switched off again; who armed it in between is lost, but the runtime is
+//! listed as one that was refused a thread (`refused.rs`), and whoever tries again looks for itself whether the
+//! monitor is wanted.
 
 use crate::job::contain;
 use crate::runtime::Shared;
 use crate::runtime::patrol::{Patrol, Round};
-use crate::sync::atomic::{AtomicU32, Ordering};
-use crate::sync::{Mutex, Parker, lock, thread, thread_state};
+use crate::runtime::switch::{AfterSwitch, State, Switch};
+use crate::sync::{Mutex, lock, thread, thread_state};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -37,21 +28,11 @@ pub(crate) struct Monitor {
     thread: Mutex<Option<thread::JoinHandle<()>>>,
 }
 
-#[derive(Debug)]
-struct Switch {
-    state: AtomicU32,
-    parker: Parker,
-}
-
 impl Monitor {
     /// A monitor that is off; its thread starts when it is first armed.
     pub(crate) fn new() -> Self {
-        let switch = Switch {
-            state: AtomicU32::new(OFF),
-            parker: Parker::new(),
-        };
         Self {
-            switch: Arc::new(switch),
+            switch: Arc::new(Switch::new()),
             thread: Mutex::new(None),
         }
     }
@@ -59,28 +40,22 @@ impl Monitor {
     /// Switches the monitor on unless it is.
     #[inline]
     pub(crate) fn arm(&self, shared: &Weak<Shared>) {
-        // SeqCst: M1.
-        if self.switch.state.load(Ordering::SeqCst) == OFF {
-            self.switch_on(shared);
+        if self.switch.arm() == AfterSwitch::Unpark {
+            self.unpark_or_start(shared);
         }
     }
 
     /// Makes it look soon, unless it does so anyway.
     #[inline]
     pub(crate) fn alert(&self, shared: &Weak<Shared>) {
-        // SeqCst: M1.
-        match self.switch.state.load(Ordering::SeqCst) {
-            OFF => self.switch_on(shared),
-            SLOW => self.speed_up(shared),
-            _ => {}
+        if self.switch.alert() == AfterSwitch::Unpark {
+            self.unpark_or_start(shared);
         }
     }
 
     /// Ends the monitor and waits for its thread.
     pub(crate) fn close(&self) {
-        // SeqCst: M1; final, so no later arming starts the thread.
-        self.switch.state.store(CLOSED, Ordering::SeqCst);
-        self.switch.parker.unpark();
+        self.switch.close();
         // The lock is given back first: the thread that is waited for may want it.
         let thread = lock(&self.thread).take();
         if let Some(thread) = thread
@@ -93,36 +68,20 @@ impl Monitor {
 
     /// Makes it look at the timers anew, on or off.
     pub(crate) fn rouse(&self, shared: &Weak<Shared>) {
-        // SeqCst: M1.
-        if self.switch.state.load(Ordering::SeqCst) != CLOSED {
+        if self.switch.rouse() == AfterSwitch::Unpark {
             self.unpark_or_start(shared);
         }
     }
 
     #[cold]
-    fn switch_on(&self, shared: &Weak<Shared>) {
-        // SeqCst: M1.
-        if self.switch.transition(OFF, ON) {
-            self.unpark_or_start(shared);
-        }
-    }
-
-    #[cold]
-    fn speed_up(&self, shared: &Weak<Shared>) {
-        // SeqCst: M1.
-        if self.switch.transition(SLOW, ON) {
-            self.unpark_or_start(shared);
-        }
-    }
-
     fn unpark_or_start(&self, weak: &Weak<Shared>) {
         let mut thread = lock(&self.thread);
         if thread.is_some() {
             self.switch.parker.unpark();
             return;
         }
-        // SeqCst: M1. Under the lock, so that no thread is started that nobody waits for.
-        let is_closed = self.switch.state.load(Ordering::SeqCst) == CLOSED;
+        // Under the lock, so that no thread is started that nobody waits for.
+        let is_closed = self.switch.state() == State::Closed;
         let Some(shared) = weak.upgrade().filter(|_| !is_closed) else {
             return;
         };
@@ -134,8 +93,7 @@ impl Monitor {
             return;
         }
         // No state says that there is a thread: the next one that arms it tries again, and so does who waits.
-        self.switch.transition(ON, OFF);
-        self.switch.transition(SLOW, OFF);
+        self.switch.take_back();
         drop(thread);
         shared.note_refused();
     }
@@ -147,15 +105,6 @@ impl Monitor {
             .name(name)
             .spawn(move || watch_on(&switch, &shared));
         spawned.ok()
-    }
-}
-
-impl Switch {
-    fn transition(&self, from: u32, to: u32) -> bool {
-        // SeqCst: M1. Relaxed on failure: nothing is read.
-        self.state
-            .compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed)
-            .is_ok()
     }
 }
 
@@ -179,16 +128,15 @@ fn watch(switch: &Switch, weak: &Weak<Shared>) {
         let Some(shared) = weak.upgrade() else {
             return;
         };
-        // SeqCst: M1.
-        let state = switch.state.load(Ordering::SeqCst);
+        let state = switch.state();
         match state {
-            ON | SLOW => {
+            State::On | State::Slow => {
                 let timers = shared.fire_overdue_timers().unwrap_or(Duration::MAX);
                 drop(shared);
                 let interval = pace.interval.min(timers.max(TIMERS_APART));
                 switch.parker.park_timeout(interval);
             }
-            OFF => {
+            State::Off => {
                 let limit = shared.fire_outside_timers();
                 drop(shared);
                 match limit {
@@ -198,28 +146,23 @@ fn watch(switch: &Switch, weak: &Weak<Shared>) {
                 pace = Pace::default();
                 continue;
             }
-            _ => return,
+            State::Closed => return,
         }
         let Some(shared) = weak.upgrade() else {
             return;
         };
-        // SeqCst: M1.
-        if state == SLOW && switch.state.load(Ordering::SeqCst) == ON {
+        if state == State::Slow && switch.state() == State::On {
             pace = Pace::default();
         }
         let round = patrol.round(&shared);
         pace.adapt(round);
         if pace.is_slow_after(round) {
-            switch.transition(ON, SLOW);
+            switch.slow_down();
         } else {
-            switch.transition(SLOW, ON);
+            switch.speed_up();
         }
-        if pace.quiet >= QUIET_MIN
-            && (switch.transition(ON, OFF) || switch.transition(SLOW, OFF))
-            && (!shared.idle.is_quiet() || shared.has_visible_work(None))
-        {
-            // Somebody came between the round and the switch. If they armed it already, so much the better.
-            switch.transition(OFF, ON);
+        if pace.quiet >= QUIET_MIN {
+            switch.rest(|| !shared.idle.is_quiet() || shared.has_visible_work(None));
         }
     }
 }
@@ -264,11 +207,6 @@ impl Pace {
         self.interval >= INTERVAL_SLOW && round != Round::Busy
     }
 }
-
-const OFF: u32 = 0;
-const ON: u32 = 1;
-const CLOSED: u32 = 2;
-const SLOW: u32 = 3;
 
 /// Looks at the timers of busy workers are at least so far apart.
 const TIMERS_APART: Duration = Duration::from_micros(500);

@@ -8,25 +8,20 @@
 //! # Threads
 //! Fields in cells are the occupant's. Atomics say at their methods who may touch them.
 //!
-//! # Executions
-//! Whatever an occupant takes from elsewhere runs as an *execution*: a record of this seat that holds a
-//! number never used before, and how long the deque was when it began. Every entry of the deque at or
-//! above that length belongs to that execution or to one nested in it, for as long as the record holds
-//! that number. That is what a waiter relies on when it steals only what it waits for.
-//!
 //! Unsafe: `Sync` by hand, because of the occupant's cells.
 
 use crate::job::{ExecutionId, Job, JobKind, SeatNumber};
 use crate::probe::SeatCounters;
 use crate::queue::{Deque, TaskQueue};
 use crate::runtime::Shared;
+use crate::runtime::executions::{Executions, Extent};
 use crate::runtime::hold::{Hold, Patience};
 use crate::runtime::mark::Mark;
 use crate::runtime::open::OpenSlot;
 use crate::runtime::placement::Placement;
 use crate::runtime::priority::Turns;
 use crate::runtime::signal::Signal;
-use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Mutex, Padded, Parker, clock, lock, process, thread_state};
 use crate::timer::Timers;
 use std::cell::Cell;
@@ -64,7 +59,8 @@ pub(crate) struct Seat {
     pub(crate) woken_at: AtomicU64,
     /// The execution the occupant waits for, or 0.
     awaiting: AtomicU64,
-    executions: [Execution; ExecutionId::LEVELS],
+    /// What the occupant has taken from elsewhere and runs.
+    pub(crate) executions: Executions,
     runtime: AtomicPtr<Shared>,
     /// The occupant helps, and looks after each block whether tasks wait.
     is_attentive: AtomicBool,
@@ -102,8 +98,6 @@ pub(crate) struct Seat {
     worker: AtomicU32,
     /// Occupant: the place in its runtime's guest mask, if it is a guest.
     pub(crate) guest_place: Cell<usize>,
-    level: Cell<usize>,
-    sequence: Cell<u64>,
 }
 
 /// What the occupant of a seat does.
@@ -118,15 +112,6 @@ pub(crate) enum Occupant {
     Idle,
     /// Asleep until something it waits for is done.
     Waiting,
-}
-
-/// One record.
-#[derive(Debug)]
-struct Execution {
-    /// Which execution holds the record, or 0.
-    id: AtomicU64,
-    deque_from: AtomicUsize,
-    slots_from: AtomicUsize,
 }
 
 // SAFETY: the `Cell`s forbid it. Only the occupant touches them; a seat changes occupants only through the
@@ -151,11 +136,7 @@ impl Seat {
             placement: Placement::default(),
             woken_at: AtomicU64::new(0),
             awaiting: AtomicU64::new(0),
-            executions: std::array::from_fn(|_| Execution {
-                id: AtomicU64::new(0),
-                deque_from: AtomicUsize::new(0),
-                slots_from: AtomicUsize::new(0),
-            }),
+            executions: Executions::new(),
             runtime: AtomicPtr::new(ptr::null_mut()),
             is_attentive: AtomicBool::new(false),
             occupant: AtomicU32::new(Occupant::None as u32),
@@ -175,8 +156,6 @@ impl Seat {
             random: Cell::new(u32::from(number) * 2 + 1),
             worker: AtomicU32::new(NO_WORKER),
             guest_place: Cell::new(0),
-            level: Cell::new(0),
-            sequence: Cell::new(0),
         }
     }
 
@@ -313,7 +292,7 @@ impl Seat {
 
     /// Occupant: whether `self` belongs to a runtime, and to the same as `other`.
     pub(crate) fn shares_runtime_with(&self, other: &Self) -> bool {
-        // Relaxed, both: a seat changes runtimes only when nothing runs on it; see `is_running`.
+        // Relaxed, both: a seat changes runtimes only when nothing runs on it; see `executions.rs`.
         let runtime = self.runtime.load(Ordering::Relaxed);
         !runtime.is_null() && runtime == other.runtime.load(Ordering::Relaxed)
     }
@@ -361,8 +340,7 @@ impl Seat {
         if self.occupant() != Occupant::Running {
             return None;
         }
-        // Relaxed: a hint.
-        let outermost = self.executions[0].id.load(Ordering::Relaxed);
+        let outermost = self.executions.outermost();
         // Relaxed: a hint.
         let is_attentive = self.is_attentive.load(Ordering::Relaxed);
         if outermost != 0 && !is_attentive {
@@ -425,55 +403,21 @@ impl Seat {
 
     /// Occupant: begins an execution.
     pub(crate) fn begin_execution(&self) -> ExecutionId {
-        let level = self.level.get();
-        self.level.set(level + 1);
-        let Some(record) = self.executions.get(level) else {
-            return ExecutionId::UNKNOWN;
+        let from = Extent {
+            deque_from: self.deque.len(),
+            slots_from: self.open_depth.get(),
         };
-        self.sequence.set(self.sequence.get() + 1);
-        let id = ExecutionId::new(self.number, level, self.sequence.get());
-        // Relaxed, both: published by the store of the id.
-        record.deque_from.store(self.deque.len(), Ordering::Relaxed);
-        record
-            .slots_from
-            .store(self.open_depth.get(), Ordering::Relaxed);
-        // Release: who reads the id finds the two numbers above.
-        record.id.store(id.to_bits(), Ordering::Release);
-        id
+        self.executions.begin(self.number, from)
     }
 
     /// Occupant: ends the newest execution, before it pushes or opens anything else.
     pub(crate) fn end_execution(&self) {
-        let level = self.level.get() - 1;
-        self.level.set(level);
-        if let Some(record) = self.executions.get(level) {
-            // Release: entries pushed later are published after this, so whoever takes one of them and
-            // looks here again finds that the execution is over.
-            record.id.store(0, Ordering::Release);
-        }
+        self.executions.end();
     }
 
     /// Occupant: whether it is a worker, and runs nothing but one execution that it has found itself.
     pub(crate) fn is_outermost(&self) -> bool {
-        self.level.get() == 1 && self.is_worker()
-    }
-
-    /// Where the work of execution `id` begins in this seat's deque and slots, if it still runs.
-    pub(crate) fn extent(&self, id: ExecutionId) -> Option<(usize, usize)> {
-        let record = &self.executions[id.level()];
-        // Relaxed, both: checked by `is_running` below.
-        let extent = (
-            record.deque_from.load(Ordering::Relaxed),
-            record.slots_from.load(Ordering::Relaxed),
-        );
-        self.is_running(id).then_some(extent)
-    }
-
-    /// Whether execution `id` of this seat still runs. Once false, false for ever.
-    pub(crate) fn is_running(&self, id: ExecutionId) -> bool {
-        // AcqRel: an exchange that changes nothing reads the newest value and orders what was read before
-        // it; a plain load could be satisfied before the caller's earlier loads.
-        self.executions[id.level()].id.fetch_or(0, Ordering::AcqRel) == id.to_bits()
+        self.executions.level() == 1 && self.is_worker()
     }
 
     /// Occupant: says which execution it waits for.

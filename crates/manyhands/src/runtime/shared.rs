@@ -11,6 +11,7 @@ use crate::runtime::LongJob;
 use crate::runtime::builder::Settings;
 use crate::runtime::changes::Changes;
 use crate::runtime::current;
+use crate::runtime::ending::{self, Ending, Ends, Joined};
 use crate::runtime::idle::{Claim, Idle};
 use crate::runtime::monitor::Monitor;
 use crate::runtime::open::OpenSlot;
@@ -19,8 +20,8 @@ use crate::runtime::refused::Refusal;
 use crate::runtime::seat::Seat;
 use crate::runtime::timers::Clock;
 use crate::runtime::waking::{self, Pool, Waker};
-use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Backoff, Mutex, Padded, clock, lock, process, thread};
+use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Mutex, Padded, clock, lock, process, thread};
 use crate::timer::Timers;
 use std::marker::PhantomPinned;
 use std::ptr;
@@ -52,10 +53,7 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     /// What waits for a time on threads that are not workers.
     pub(crate) outside_timers: &'static Timers,
-    /// No task is started any more; those that run are finished, with all the help they need.
-    closing: AtomicBool,
-    /// Nothing runs any more: workers leave.
-    ended: AtomicBool,
+    ending: Ending,
     /// Tasks dropped because they had not been started.
     dropped: AtomicUsize,
     pub(super) threads: Mutex<Vec<thread::JoinHandle<()>>>,
@@ -101,8 +99,7 @@ impl Shared {
             monitor: Monitor::new(),
             clock,
             outside_timers: Timers::take(),
-            closing: AtomicBool::new(false),
-            ended: AtomicBool::new(false),
+            ending: Ending::new(),
             dropped: AtomicUsize::new(0),
             threads: Mutex::new(Vec::new()),
             threads_started: SharedCounter::default(),
@@ -139,30 +136,17 @@ impl Shared {
 
     /// Whether the runtime ends: no task is started any more.
     pub(crate) fn is_closing(&self) -> bool {
-        // SeqCst: a worker checks this after it announced sleep, `close` wakes after it set it.
-        self.closing.load(Ordering::SeqCst)
+        self.ending.is_closing()
     }
 
-    /// Worker: whether it may leave. Work that still runs may need the help of every worker, so nobody
-    /// leaves before all have announced sleep, and before every task is gone that only one of them may drop;
-    /// whoever finds that tells the others.
+    /// Worker: whether it may leave.
     pub(crate) fn is_over(&self) -> bool {
-        if self.is_closing()
-            && !self.has_ended()
-            && self.idle.is_nobody_awake()
-            && self.home.is_empty()
-        {
-            // SeqCst: as for `closing`.
-            self.ended.store(true, Ordering::SeqCst);
-            self.all_seats().for_each(|seat| seat.parker.unpark());
-        }
-        self.has_ended()
+        ending::is_over(self)
     }
 
     /// Whether the workers leave.
     pub(super) fn has_ended(&self) -> bool {
-        // SeqCst: see `is_over`.
-        self.ended.load(Ordering::SeqCst)
+        self.ending.has_ended()
     }
 
     /// Adds a task from outside and sees to it that somebody comes for it.
@@ -349,14 +333,14 @@ impl Shared {
             // The threads to wait for are not in this process.
             return 0;
         }
-        self.begin_to_close();
-        self.discard_queued();
-        self.all_seats().for_each(|seat| seat.parker.unpark());
-        let here = thread::current().id();
-        if !lock(&self.threads)
-            .iter()
-            .any(|thread| thread.thread().id() == here)
-        {
+        ending::close(self, || {
+            let here = thread::current().id();
+            if lock(&self.threads)
+                .iter()
+                .any(|thread| thread.thread().id() == here)
+            {
+                return Joined::NotSelf;
+            }
             // Threads may still be started while others are waited for, until the runtime has ended.
             while let Some(thread) = self.next_thread() {
                 // A worker never panics: jobs do not unwind, hooks are caught.
@@ -364,8 +348,8 @@ impl Shared {
             }
             self.monitor.close();
             self.close_timers();
-            self.discard_rest();
-        }
+            Joined::All
+        });
         // Relaxed: an exact count once the threads have ended.
         self.dropped.load(Ordering::Relaxed)
     }
@@ -378,9 +362,7 @@ impl Shared {
 
     /// Lets no task start or wait any more.
     pub(crate) fn begin_to_close(&self) {
-        // SeqCst: see `is_closing`.
-        self.closing.store(true, Ordering::SeqCst);
-        self.cancel_waiting();
+        ending::begin_to_close(self);
     }
 
     fn next_thread(&self) -> Option<thread::JoinHandle<()>> {
@@ -443,17 +425,6 @@ impl Shared {
     fn close_timers(&self) {
         self.outside_timers.close();
         self.worker_seats().for_each(|seat| seat.timers.close());
-    }
-
-    /// Drops what is queued or being queued, until nothing is left. No worker runs any more.
-    fn discard_rest(&self) {
-        self.discard_queued();
-        let mut backoff = Backoff::default();
-        while !self.home.is_deserted() {
-            // Somebody outside is about to queue a task that it has woken.
-            backoff.wait();
-            self.discard_queued();
-        }
     }
 
     /// Drops every queued task without running it.
@@ -522,6 +493,28 @@ impl Pool for Shared {
     }
 }
 
+impl Ends for Shared {
+    fn ending(&self) -> &Ending {
+        &self.ending
+    }
+
+    fn home(&self) -> &Home {
+        self.home
+    }
+
+    fn cancel_waiting(&self) {
+        self.cancel_waiting();
+    }
+
+    fn discard_queued(&self) {
+        self.discard_queued();
+    }
+
+    fn unpark_all(&self) {
+        self.all_seats().for_each(|seat| seat.parker.unpark());
+    }
+}
+
 impl Drop for Shared {
     fn drop(&mut self) {
         if self.is_the_parent_s() {
@@ -532,7 +525,7 @@ impl Drop for Shared {
         self.monitor.close();
         self.close_timers();
         self.cancel_waiting();
-        self.discard_rest();
+        ending::discard_rest(self);
         self.home.give_back();
         self.outside_timers.give_back();
         self.all_seats().for_each(Seat::give_back);

@@ -1,11 +1,13 @@
 //! Says that whatever a thread waits for may have happened.
 //!
-//! Not a place to sleep: who raises it also unparks the thread.
+//! Not a place to sleep: who raises it also unparks the thread, see [`wake`](Signal::wake).
 //!
 //! # Threads
 //! The waiter lowers it and looks; any thread raises it.
 
+use crate::sync::Parker;
 use crate::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 
 /// The flag.
 #[derive(Debug)]
@@ -15,6 +17,29 @@ impl Signal {
     /// Not raised.
     pub(crate) fn new() -> Self {
         Self(AtomicBool::new(false))
+    }
+
+    /// Raises it, and wakes who waits with this parker.
+    pub(crate) fn wake(&self, parker: &Parker) {
+        if self.raise() {
+            parker.unpark();
+        }
+    }
+
+    /// Waiter: polls until ready. `wait` returns once the signal is raised.
+    #[inline]
+    pub(crate) fn drive<R>(
+        &self,
+        mut poll: impl FnMut() -> Poll<R>,
+        mut wait: impl FnMut(&Self),
+    ) -> R {
+        loop {
+            self.lower();
+            if let Poll::Ready(result) = poll() {
+                return result;
+            }
+            wait(self);
+        }
     }
 
     /// Returns whether it was not raised before.

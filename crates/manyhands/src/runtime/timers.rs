@@ -15,10 +15,10 @@
 //! In a simulation the clock is virtual, and who runs it turns the only wheel; see `simulation`.
 
 use crate::runtime::seat::{Occupant, Seat};
-use crate::runtime::{Shared, current};
+use crate::runtime::{Shared, current, waking};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::clock;
-use crate::timer::{Closed, Earlier, Entry, Moment, NEVER, Timers};
+use crate::timer::{Closed, Entry, Moment, NEVER};
 use std::pin::Pin;
 use std::task::Waker;
 use std::time::Duration;
@@ -90,10 +90,7 @@ impl Shared {
         now: Moment,
         waker: Waker,
     ) -> Result<(), (Closed, Waker)> {
-        if entry.link(self.outside_timers, now.tick(), waker)? == Earlier::Yes {
-            self.rouse_monitor();
-        }
-        Ok(())
+        waking::link_outside(self, self.outside_timers, entry, now.tick(), waker)
     }
 
     /// Monitor: turns every wheel that nobody else will turn in time. Returns how long from now it must look
@@ -101,10 +98,13 @@ impl Shared {
     pub(crate) fn fire_overdue_timers(&self) -> Option<Duration> {
         let now = Moment::now();
         let tick = now.tick();
-        let outside = fire_by(self.outside_timers, tick, tick);
+        let outside = self.outside_timers.fire_by(tick, tick);
         let of_workers = self
             .worker_seats()
-            .map(|seat| fire_by(&seat.timers, tick, tick.saturating_sub(TICKS_OVERDUE)))
+            .map(|seat| {
+                seat.timers
+                    .fire_by(tick, tick.saturating_sub(TICKS_OVERDUE))
+            })
             .map(|next| next.saturating_add(TICKS_OVERDUE));
         let next = of_workers.fold(outside, u64::min);
         until(next, || now)
@@ -115,11 +115,11 @@ impl Shared {
     pub(crate) fn fire_outside_timers(&self) -> Option<Duration> {
         let now = Moment::now();
         let tick = now.tick();
-        let outside = fire_by(self.outside_timers, tick, tick);
+        let outside = self.outside_timers.fire_by(tick, tick);
         let left = self
             .worker_seats()
             .filter(|seat| seat.occupant() == Occupant::None)
-            .map(|seat| fire_by(&seat.timers, tick, tick));
+            .map(|seat| seat.timers.fire_by(tick, tick));
         until(left.fold(outside, u64::min), || now)
     }
 }
@@ -186,14 +186,6 @@ impl Lookout {
             seat.is_turning.set(false);
         }
     }
-}
-
-/// Turns a wheel whose next timer is due by tick `due_by`. Returns the tick of its next one.
-fn fire_by(timers: &Timers, now: u64, due_by: u64) -> u64 {
-    if timers.next_due() <= due_by {
-        timers.fire(now);
-    }
-    timers.next_due()
 }
 
 /// How long it is until a tick; `None` if that never comes.

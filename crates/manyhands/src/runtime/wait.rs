@@ -14,6 +14,7 @@
 use crate::job::{Action, ExecutionId, Job, Latch, abort};
 use crate::runtime::Rest;
 use crate::runtime::closures::Closures;
+use crate::runtime::executions::{Extent, Taken};
 use crate::runtime::open::OpenSlot;
 use crate::runtime::seat::{Occupant, Seat};
 use crate::runtime::worker::{self, Found};
@@ -41,7 +42,7 @@ pub(crate) fn for_work(
     let wait = Wait {
         is_over,
         help: &|| help(seat, runner()),
-        fall_asleep: &|| long_if(fall_asleep()),
+        fall_asleep: &|| Rest::long_if(fall_asleep()),
         is_asleep: &|| !is_over(),
     };
     wait.on(seat);
@@ -54,7 +55,7 @@ pub(crate) fn for_latch_idly(seat: &'static Seat, latch: &Latch) {
     let wait = Wait {
         is_over: &|| latch.is_final(),
         help: &|| false,
-        fall_asleep: &|| long_if(latch.fall_asleep(seat.number)),
+        fall_asleep: &|| Rest::long_if(latch.fall_asleep(seat.number)),
         is_asleep: &|| !latch.is_final(),
     };
     wait.on(seat);
@@ -69,7 +70,7 @@ pub(crate) fn for_helpers(seat: &'static Seat, slot: &OpenSlot) {
     let wait = Wait {
         is_over: &|| slot.is_released(),
         help: &|| slot.helpers().any(|helper| help(seat, helper)),
-        fall_asleep: &|| long_if(slot.fall_asleep()),
+        fall_asleep: &|| Rest::long_if(slot.fall_asleep()),
         is_asleep: &|| !slot.is_released(),
     };
     wait.on(seat);
@@ -90,10 +91,6 @@ pub(crate) fn for_scope(
         is_asleep: &|| closures.is_asleep(),
     };
     wait.on(seat);
-}
-
-fn long_if(is_asleep: bool) -> Rest {
-    if is_asleep { Rest::Long } else { Rest::No }
 }
 
 /// A wait, by what it takes.
@@ -143,14 +140,14 @@ impl Wait<'_> {
     fn sleep(&self, seat: &'static Seat) {
         refuse_simulated(seat);
         expose_private(seat);
-        let limit = match (self.fall_asleep)() {
-            Rest::No => return,
-            Rest::Brief => Some(BRIEF),
-            Rest::Long => None,
-        };
+        let rest = (self.fall_asleep)();
+        if rest == Rest::No {
+            return;
+        }
+        let limit = (rest == Rest::Brief).then_some(BRIEF);
         let shared = seat.runtime_or_none();
         away(seat, || {
-            while (self.is_asleep)() {
+            rest.while_asleep(self.is_asleep, || {
                 seat.counters.parked.bump();
                 seat.park_until_timer(limit.into_iter().chain(refused::patience()).min());
                 refused::try_again();
@@ -160,10 +157,7 @@ impl Wait<'_> {
                     // What was woken may be in this seat's queue, to which its occupant does not come now.
                     shared.wake_if_nobody_searches();
                 }
-                if limit.is_some() {
-                    break;
-                }
-            }
+            });
         });
     }
 }
@@ -264,22 +258,25 @@ fn help(seat: &'static Seat, execution: ExecutionId) -> bool {
         if !runner.shares_runtime_with(seat) {
             return false;
         }
-        let Some((deque_from, slots_from)) = runner.extent(execution) else {
-            return false;
-        };
-        let found = steal_from(seat, runner, deque_from, slots_from);
-        if let Some(found) = found {
-            if runner.is_running(execution) {
+        let taken = runner
+            .executions
+            .take_part(execution, |from| steal_from(seat, runner, from));
+        match taken {
+            Taken::Part(found) => {
                 seat.set_awaiting(ExecutionId::UNKNOWN);
                 worker::perform(seat, found);
                 return true;
             }
-            return_unperformed(found);
-            return false;
+            Taken::Foreign(found) => {
+                return_unperformed(found);
+                return false;
+            }
+            Taken::Over => return false,
+            Taken::Nothing => {}
         }
         let next = runner.awaiting();
         // What the runner waits for belongs to `execution` only if that was still running when we asked.
-        if !runner.is_running(execution) {
+        if !runner.executions.is_running(execution) {
             return false;
         }
         execution = next;
@@ -288,21 +285,16 @@ fn help(seat: &'static Seat, execution: ExecutionId) -> bool {
 }
 
 /// Takes something from `runner` at or above the given places.
-fn steal_from(
-    seat: &Seat,
-    runner: &'static Seat,
-    deque_from: usize,
-    slots_from: usize,
-) -> Option<Found> {
-    let slots = runner.slots.get(slots_from..).unwrap_or_default();
+fn steal_from(seat: &Seat, runner: &'static Seat, from: Extent) -> Option<Found> {
+    let slots = runner.slots.get(from.slots_from..).unwrap_or_default();
     if let Some(pin) = slots.iter().find_map(OpenSlot::try_pin) {
         return Some(Found::Call(pin, runner));
     }
-    if let Some(job) = runner.deque.steal(deque_from) {
+    if let Some(job) = runner.deque.steal(from.deque_from) {
         seat.counters.stolen.bump();
         return Some(Found::Job(job));
     }
-    if runner.deque.has_private(deque_from) {
+    if runner.deque.has_private(from.deque_from) {
         runner.deque.demand();
     }
     None

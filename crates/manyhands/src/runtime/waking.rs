@@ -10,6 +10,7 @@
 use crate::queue::{Linked, TaskQueue};
 use crate::runtime::hold::Hold;
 use crate::runtime::idle::{Activity, Claim, Idle};
+use crate::timer::{Closed, Earlier, Entry, Timers};
 
 /// A runtime, as far as waking goes.
 pub(crate) trait Pool {
@@ -203,6 +204,23 @@ pub(crate) trait Worker {
 
     /// It is awake again.
     fn awake(&mut self, slept: Slept);
+}
+
+/// A thread that is no worker makes an entry wait in the wheel that the monitor turns.
+///
+/// # Errors
+/// [`Closed`] and the waker when the runtime has ended.
+pub(crate) fn link_outside(
+    pool: &impl Pool,
+    timers: &'static Timers,
+    entry: std::pin::Pin<&mut Entry>,
+    now: u64,
+    waker: std::task::Waker,
+) -> Result<(), (Closed, std::task::Waker)> {
+    if entry.link(timers, now, waker)? == Earlier::Yes {
+        pool.rouse_monitor();
+    }
+    Ok(())
 }
 
 /// What a worker came to.

@@ -11,7 +11,7 @@ use crate::runtime::{current, wait};
 use crate::task::budget;
 use std::pin::pin;
 use std::ptr;
-use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
+use std::task::{Context, RawWaker, RawWakerVTable, Waker};
 
 /// Runs `future` to its end on the calling thread.
 ///
@@ -48,14 +48,11 @@ fn poll_on<F: Future>(seat: &'static Seat, future: F) -> F::Output {
     let mut context = Context::from_waker(&waker);
     let _outer = RaiseOnDrop(seat);
     budget::unlimited(|| {
-        loop {
-            seat.signal.lower();
-            if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
-                return value;
-            }
+        let poll = || future.as_mut().poll(&mut context);
+        seat.signal.drive(poll, |signal| {
             let nobody = || ExecutionId::UNKNOWN;
-            wait::for_work(seat, &|| seat.signal.is_raised(), &nobody, &|| true);
-        }
+            wait::for_work(seat, &|| signal.is_raised(), &nobody, &|| true);
+        })
     })
 }
 
@@ -82,7 +79,5 @@ static VTABLE: RawWakerVTable =
 unsafe fn wake(seat: *const ()) {
     // SAFETY: made from a seat, which is never freed.
     let seat: &'static Seat = unsafe { &*seat.cast() };
-    if seat.signal.raise() {
-        seat.parker.unpark();
-    }
+    seat.signal.wake(&seat.parker);
 }

@@ -101,6 +101,14 @@ impl Timers {
         }
     }
 
+    /// Fires as of `now` if the next timer is due by tick `due_by`. Returns the tick of the next one then.
+    pub(crate) fn fire_by(&self, now: u64, due_by: u64) -> u64 {
+        if self.next_due() <= due_by {
+            self.fire(now);
+        }
+        self.next_due()
+    }
+
     /// Gives up: wakes everybody, so that they go elsewhere, frees the wheel, and takes nothing more.
     pub(crate) fn close(&self) {
         loop {

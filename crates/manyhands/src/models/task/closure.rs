@@ -8,7 +8,7 @@
 
 use super::joiner::{Joiner, Sleeper};
 use super::state::{AfterRelease, State};
-use crate::models::{Memory, Work, check};
+use crate::models::{Memory, Work, check, wait_asleep};
 use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
@@ -77,11 +77,8 @@ impl Model {
     /// The handle's part, waiting elsewhere.
     fn join(&self) {
         self.cell.touch();
-        if !self.joiner.is_final() && self.joiner.fall_asleep(SEAT) {
-            while !self.joiner.is_final() {
-                self.parker.park();
-            }
-        }
+        let fall_asleep = || self.joiner.fall_asleep(SEAT);
+        wait_asleep(&self.parker, || self.joiner.is_final(), fall_asleep);
         let _ = self.closure.is_done();
         self.drop_handle();
     }

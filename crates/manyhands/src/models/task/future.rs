@@ -11,9 +11,8 @@
 
 use super::joiner::{Joiner, Sleeper};
 use super::state::{AfterFinish, AfterPoll, AfterRelease, AfterWake, Begin, State};
-use crate::models::{Memory, Work, check};
+use crate::models::{Flag, Memory, Work, check, wait_asleep};
 use crate::sync::Parker;
-use crate::sync::atomic::{AtomicBool, Ordering};
 use loom::sync::Arc;
 use loom::thread;
 use std::task::{Wake, Waker};
@@ -27,8 +26,8 @@ struct Model {
     /// Written by the runner when the future is gone, "run" by whoever takes or drops it.
     outcome: Work,
     /// What the future waits for.
-    event: AtomicBool,
-    is_queued: AtomicBool,
+    event: Flag,
+    is_queued: Flag,
     /// Not part of the cell.
     parker: Parker,
 }
@@ -44,27 +43,25 @@ impl Model {
             cell: Memory::new(),
             future: Memory::new(),
             outcome: Work::new(0),
-            event: AtomicBool::new(false),
-            is_queued: AtomicBool::new(true),
+            event: Flag::new(),
+            is_queued: Flag::new(),
             parker: Parker::new(),
         };
         model.state.add_waker();
+        model.is_queued.set();
         Arc::new(model)
     }
 
     /// Whoever must queue the task does so.
     fn queue(&self) {
         self.cell.touch();
-        // AcqRel: as a queue's exchange.
-        let before = self.is_queued.swap(true, Ordering::AcqRel);
-        assert!(!before, "the task is queued twice");
+        assert!(!self.is_queued.set(), "the task is queued twice");
     }
 
     /// A worker: runs the task as often as it finds it in the queue. Returns whether it did.
     fn work(&self) -> bool {
         let mut has_run = false;
-        // AcqRel: as a queue's taking.
-        while self.is_queued.swap(false, Ordering::AcqRel) {
+        while self.is_queued.take() {
             has_run = true;
             self.perform();
         }
@@ -77,8 +74,8 @@ impl Model {
             Begin::Drop => self.finish(),
             Begin::Poll => {
                 self.future.touch();
-                // Relaxed: the wake before it orders the event.
-                if self.event.load(Ordering::Relaxed) {
+                // The wake before it orders the event.
+                if self.event.is_set() {
                     return self.finish();
                 }
                 match self.state.end_poll() {
@@ -131,8 +128,8 @@ impl Model {
 
     /// The waker's part: what is waited for happens.
     fn wake(&self) {
-        // Relaxed: published by the wake.
-        self.event.store(true, Ordering::Relaxed);
+        // Published by the wake.
+        self.event.set();
         self.cell.touch();
         let after = self.state.wake_and_release();
         self.after_release(after);
@@ -140,8 +137,8 @@ impl Model {
 
     /// The waker's part, by reference first.
     fn wake_by_ref_and_drop(&self) {
-        // Relaxed: published by the wake.
-        self.event.store(true, Ordering::Relaxed);
+        // Published by the wake.
+        self.event.set();
         self.cell.touch();
         if self.state.wake() == AfterWake::Queue {
             self.queue();
@@ -203,14 +200,13 @@ impl Model {
 }
 
 /// Counts wakes of whoever awaits the handle.
-struct Told(AtomicBool);
+struct Told(Flag);
 
 struct Teller(Arc<Told>);
 
 impl Wake for Teller {
     fn wake(self: std::sync::Arc<Self>) {
-        // Release: as a waker's wake.
-        self.0.0.store(true, Ordering::Release);
+        self.0.0.set();
     }
 }
 
@@ -271,11 +267,8 @@ fn an_outcome_is_read_by_the_handle_that_waits_for_it() {
                 model.work();
             }
         });
-        if !model.joiner.is_final() && model.joiner.fall_asleep(SEAT) {
-            while !model.joiner.is_final() {
-                model.parker.park();
-            }
-        }
+        let fall_asleep = || model.joiner.fall_asleep(SEAT);
+        wait_asleep(&model.parker, || model.joiner.is_final(), fall_asleep);
         model.outcome.run();
         model.cell.touch();
         let after = model.state.release_finished_handle();
@@ -291,7 +284,7 @@ fn an_outcome_is_read_by_the_handle_that_waits_for_it() {
 fn a_registered_waker_is_woken_or_taken_back() {
     check(|| {
         let model = Model::new();
-        let told = Arc::new(Told(AtomicBool::new(false)));
+        let told = Arc::new(Told(Flag::new()));
         let worker = thread::spawn({
             let model = Arc::clone(&model);
             move || {
@@ -310,7 +303,7 @@ fn a_registered_waker_is_woken_or_taken_back() {
 fn who_awaits_the_handle_is_told() {
     check(|| {
         let model = Model::new();
-        let told = Arc::new(Told(AtomicBool::new(false)));
+        let told = Arc::new(Told(Flag::new()));
         let worker = thread::spawn({
             let model = Arc::clone(&model);
             move || {
@@ -321,8 +314,7 @@ fn who_awaits_the_handle_is_told() {
         let waker = Waker::from(std::sync::Arc::new(Teller(Arc::clone(&told))));
         let is_registered = model.joiner.register(&waker);
         worker.join().expect("the model fails at once");
-        // Acquire: as the one who was woken.
-        assert_eq!(told.0.load(Ordering::Acquire), is_registered);
+        assert_eq!(told.0.is_set(), is_registered);
         assert!(model.joiner.is_final());
         model.drop_handle();
         model.settle();

@@ -1,0 +1,69 @@
+//! A runtime's end with its workers, beside a wake from outside.
+//!
+//! Threads: one that ends the runtime, a worker, one that wakes the task that waits. Operations, all of
+//! `runtime/ending.rs` and `runtime/waking.rs`: a worker's turns; close; queue and ring, from outside during a
+//! visit.
+//! Property: what is queued and what waits is dropped or run once, everybody hears of the end, and it comes.
+
+use super::pool::{Pool, Sleeps, Starts};
+use super::{Work, check};
+use crate::runtime::ending::{self, Joined};
+use loom::sync::Arc;
+use loom::thread;
+
+/// Closes a pool of one worker while something else happens to it.
+fn close_beside(other: fn(&Pool<2>)) {
+    check(move || {
+        let pool = Pool::<2>::with_waiting(1);
+        let worker = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || pool.work(0, Sleeps::Shortly)
+        });
+        let other = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || other(&pool)
+        });
+        ending::close(&*pool, || {
+            worker.join().expect("the model fails at once");
+            Joined::All
+        });
+        other.join().expect("the model fails at once");
+        assert!(pool.tasks[0].is_done(), "the task that waits is left");
+        if !pool.queue.is_empty() {
+            // What was queued after the end is dropped with the runtime.
+            ending::discard_rest(&*pool);
+        }
+        assert!(pool.tasks.iter().all(Work::is_done));
+    });
+}
+
+#[test]
+fn a_task_that_is_queued_while_the_runtime_ends_is_run_or_dropped() {
+    close_beside(|pool| pool.inject(1));
+}
+
+#[test]
+fn a_task_that_is_woken_while_the_runtime_ends_is_run_or_dropped_once() {
+    close_beside(|pool| {
+        pool.wake_waiting();
+        pool.inject(1);
+    });
+}
+
+#[test]
+fn both_workers_hear_of_the_end() {
+    check(|| {
+        // Nothing is queued: loom lets two that look for the same task take turns for ever.
+        let pool = Pool::<0>::new(2, 2, 0, Starts::Never);
+        let workers = [0, 1].map(|index| {
+            let pool = Arc::clone(&pool);
+            thread::spawn(move || pool.work(index, Sleeps::Shortly))
+        });
+        ending::close(&*pool, || {
+            for worker in workers {
+                worker.join().expect("the model fails at once");
+            }
+            Joined::All
+        });
+    });
+}
