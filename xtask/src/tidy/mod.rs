@@ -9,7 +9,9 @@ use std::fs;
 use crate::failure::Failure;
 use crate::workspace;
 
+mod callers;
 mod changelog;
+mod claims;
 mod door;
 mod examples;
 mod finding;
@@ -23,6 +25,7 @@ mod paths;
 mod presence;
 mod size;
 mod source;
+mod steps;
 mod tree;
 mod unsafe_page;
 
@@ -50,6 +53,18 @@ const RULES: &[Rule] = &[
     Rule {
         name: "ordering",
         check: ordering::check,
+    },
+    Rule {
+        name: "steps",
+        check: steps::check,
+    },
+    Rule {
+        name: "callers",
+        check: callers::check,
+    },
+    Rule {
+        name: "claims",
+        check: claims::check,
     },
     Rule {
         name: "size",

@@ -4,7 +4,7 @@
 //! Any thread calls anything. Each operation is quiet, or one or a few [steps](Shared::step): take the lock, and what
 //! is in the head, change the state, settle, give both back, and only then wake, drop wakers and hand dropped items to the user.
 //! Under the lock runs no user code but a waker's `clone`, the comparisons of a prioritized channel, and the
-//! closure given to `peek`.
+//! closure given to `peek`. Held by `tests/it/channel_lock.rs`.
 //!
 //! # Ordering
 //! All state is behind the lock, but for the items set apart in the head, which has a lock of its own. Who wants both

@@ -97,7 +97,7 @@ impl Job {
     pub(crate) unsafe fn perform(job: *mut Self, action: Action<'_>) -> bool {
         // SAFETY: valid by 1.
         let kind = unsafe { (*job).kind };
-        // SAFETY: kinds are never freed.
+        // SAFETY: kinds are never freed. Held by the types.
         let perform = unsafe { (*kind).perform };
         // SAFETY: this is a job of the kind; once, by 2.
         unsafe { perform(job, action) }
@@ -110,7 +110,7 @@ impl Job {
     pub(crate) unsafe fn cancel(job: *mut Self) {
         // SAFETY: valid while registered.
         let kind = unsafe { (*job).kind };
-        // SAFETY: kinds are never freed.
+        // SAFETY: kinds are never freed. Held by the types.
         let cancel = unsafe { (*kind).cancel };
         // SAFETY: this is a job of the kind.
         unsafe { cancel(job) };

@@ -161,8 +161,8 @@ impl Drop for AbortOnUnwind {
     }
 }
 
-/// Ends the process because going on would break what others rely on. Never panics: where the sentence cannot be
-/// printed it is left out.
+/// Ends the process because going on would break what others rely on. Where the sentence cannot be printed it is
+/// left out.
 #[cold]
 pub(crate) fn abort(why: &str) -> ! {
     let _ = writeln!(std::io::stderr(), "manyhands: {why}; the process ends");

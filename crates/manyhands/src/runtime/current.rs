@@ -77,7 +77,8 @@ pub(crate) unsafe fn requeue(home: &'static Home, place: Place, job: *mut Job, c
         return;
     }
     home.during_visit(place.shard(), |runtime| {
-        // SAFETY: a home with a registered task belongs to a runtime, which does not end during a visit.
+        // SAFETY: a home with a registered task belongs to a runtime, which does not end during a visit. Held by
+        // `models/home.rs` and `models/shutdown.rs`.
         let shared = unsafe { &*runtime.cast::<Shared>() };
         // SAFETY: valid until it is taken, by the caller's promise.
         unsafe { shared.inject(job) };
@@ -113,7 +114,8 @@ pub(crate) unsafe fn requeue_in_lane(
     priority: Priority,
 ) {
     home.during_visit(place.shard(), |runtime| {
-        // SAFETY: a home with a registered task belongs to a runtime, which does not end during a visit.
+        // SAFETY: a home with a registered task belongs to a runtime, which does not end during a visit. Held by
+        // `models/home.rs` and `models/shutdown.rs`.
         let shared = unsafe { &*runtime.cast::<Shared>() };
         // SAFETY: valid until it is taken, by the caller's promise.
         unsafe { shared.queue_in_lane(job, priority) };

@@ -61,7 +61,8 @@ impl Monitor {
         if let Some(thread) = thread
             && thread.thread().id() != thread::current().id()
         {
-            // It contains every panic.
+            // It contains every panic: of the user's hook, of wakers, of a broken error stream. It never panics. Held by
+            // `tests/it/survival.rs::a_stall_hook_that_panics_with_anything_keeps_the_monitor`.
             let _ = thread.join();
         }
     }

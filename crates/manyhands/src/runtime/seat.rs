@@ -116,7 +116,7 @@ pub(crate) enum Occupant {
 
 // SAFETY: the `Cell`s forbid it. Only the occupant touches them; a seat changes occupants only through the
 // runtime's guest mask or the pool's lock, both of which order the old occupant's writes before the new
-// one's reads.
+// one's reads. Held by `callers.rs`, `tests/it/bound.rs` and `tests/it/storm.rs`.
 unsafe impl Sync for Seat {}
 
 impl Seat {
@@ -268,6 +268,7 @@ impl Seat {
         // Relaxed: set before the occupant sat down.
         let runtime = self.runtime.load(Ordering::Relaxed);
         // SAFETY: null, or set by `take`; the runtime outlives every occupant of its seats.
+        // Held by `tests/it/storm.rs` and `models/shutdown.rs`.
         unsafe { runtime.as_ref() }
     }
 

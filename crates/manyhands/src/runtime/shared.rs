@@ -343,7 +343,7 @@ impl Shared {
             }
             // Threads may still be started while others are waited for, until the runtime has ended.
             while let Some(thread) = self.next_thread() {
-                // A worker never panics: jobs do not unwind, hooks are caught.
+                // A worker never panics: jobs do not unwind, hooks are caught. Held by `tests/it/survival.rs`.
                 let _ = thread.join();
             }
             self.monitor.close();

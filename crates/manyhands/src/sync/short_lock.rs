@@ -60,7 +60,8 @@ impl<T> ShortLock<T> {
         }
     }
 
-    /// Waits for the lock. No user code may run, and nothing may sleep, while the guard lives.
+    /// Waits for the lock. No user code may run, and nothing may sleep, while the guard lives. Held by
+    /// `tests/it/channel_lock.rs`.
     #[inline]
     pub(crate) fn lock(&self) -> ShortGuard<'_, T> {
         if !self.try_hold() {

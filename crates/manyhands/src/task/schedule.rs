@@ -105,12 +105,14 @@ unsafe fn queue_for(cell: NonNull<Header>, caller: Caller) {
     // SAFETY: the caller holds the queue's part.
     let header = unsafe { cell.as_ref() };
     if header.kind().sort == Sort::LocalFuture {
-        // SAFETY: written by `prepare_to_wait`; seats are never freed.
+        // SAFETY: written by `prepare_to_wait`; seats are never freed. Held by
+        // `callers.rs`.
         let owner: &'static Seat = unsafe { &*kept.cast() };
         // SAFETY: the task is registered and the caller's to queue, valid until taken.
         return unsafe { current::requeue_local(owner, job) };
     }
-    // SAFETY: written by `prepare_to_wait`; homes are never freed.
+    // SAFETY: written by `prepare_to_wait`; homes are never freed. Held by `callers.rs`
+    // and `models/home.rs`.
     let home: &'static Home = unsafe { &*kept.cast() };
     let place = place_of(header).expect("who waits is registered");
     if header.kind().sort == Sort::PrioritizedFuture {

@@ -181,7 +181,8 @@ impl Entry {
     /// # Safety
     /// The lock of the entry's timers is held, and `node` was taken out under it.
     pub(super) unsafe fn fire(node: NonNull<Node>, is_due: bool) -> Option<Waker> {
-        // SAFETY: every node in a wheel is the first field of an entry, which is alive while it is linked.
+        // SAFETY: every node in a wheel is the first field of an entry, which is alive while it is linked. Held by
+        // `models/timer.rs`.
         let entry = unsafe { node.cast::<Self>().as_ref() };
         // SAFETY: 1. linked, and the lock is held.
         let waker = unsafe { entry.waker.get_mut().deref().take() };

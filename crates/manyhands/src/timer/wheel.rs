@@ -124,7 +124,7 @@ impl Wheel {
     /// # Safety
     /// The node was inserted into this wheel or is in none, and is alive.
     pub(crate) unsafe fn remove(&mut self, node: NonNull<Node>) {
-        // SAFETY: alive by contract; the wheel is held by `&mut`.
+        // SAFETY: alive by contract; the wheel is the caller's alone.
         let place = unsafe { (*node.as_ptr()).place };
         if place == UNLINKED {
             return;

@@ -38,6 +38,7 @@ mod bound;
 mod budget;
 mod cancellation;
 mod channel;
+mod channel_lock;
 mod channel_to_all;
 mod combine;
 mod completion;

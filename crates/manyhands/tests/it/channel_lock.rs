@@ -1,0 +1,125 @@
+//! What users write runs outside of a channel's lock: it may use the channel itself.
+
+use crate::support::{LIMIT_SECS, within};
+use manyhands::channel::{self, Receiver, Sender};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Wake, Waker};
+
+/// An item that looks at its own channel when it is dropped.
+struct Looks {
+    own: Sender<Self>,
+    dropped: Arc<AtomicUsize>,
+}
+
+impl PartialEq for Looks {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Looks {}
+
+impl PartialOrd for Looks {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Looks {
+    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
+        std::cmp::Ordering::Equal
+    }
+}
+
+impl Drop for Looks {
+    fn drop(&mut self) {
+        assert!(self.own.len() <= 3);
+        self.dropped.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Drops of items: by the last receiver, of one that was received, of one that comes back.
+fn drops(ends: fn() -> (Sender<Looks>, Receiver<Looks>)) {
+    within(LIMIT_SECS, move || {
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let (sender, receiver) = ends();
+        let item = || Looks {
+            own: sender.clone(),
+            dropped: Arc::clone(&dropped),
+        };
+        for _ in 0..3 {
+            assert!(sender.try_send(item()).is_ok());
+        }
+        drop(receiver.recv());
+        drop(receiver);
+        assert!(sender.try_send(item()).is_err());
+        assert_eq!(dropped.load(Ordering::SeqCst), 4);
+    });
+}
+
+#[test]
+fn items_may_use_their_channel_when_they_are_dropped() {
+    drops(|| channel::bounded(3));
+    drops(channel::unbounded);
+    drops(channel::prioritized);
+}
+
+/// A waker that looks at the channel when it is woken and when it is dropped.
+struct Rings {
+    sender: Sender<u32>,
+    woken: Arc<AtomicUsize>,
+}
+
+impl Wake for Rings {
+    fn wake(self: Arc<Self>) {
+        assert!(self.sender.len() <= 1);
+        self.woken.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Drop for Rings {
+    fn drop(&mut self) {
+        assert!(self.sender.len() <= 1);
+    }
+}
+
+#[test]
+fn wakers_may_use_the_channel_when_they_are_woken_and_when_they_are_dropped() {
+    within(LIMIT_SECS, || {
+        for ends in [
+            || channel::bounded(1),
+            channel::rendezvous,
+            channel::unbounded,
+        ] {
+            let (sender, receiver) = ends();
+            let woken = Arc::new(AtomicUsize::new(0));
+            let waker = || {
+                Waker::from(Arc::new(Rings {
+                    sender: sender.clone(),
+                    woken: Arc::clone(&woken),
+                }))
+            };
+            let mut receiving = receiver.recv_async();
+            for waker in [waker(), waker()] {
+                // The second takes the first one's place, which is dropped.
+                let mut context = Context::from_waker(&waker);
+                assert!(Pin::new(&mut receiving).poll(&mut context).is_pending());
+            }
+            assert!(sender.try_send(1).is_ok());
+            assert_eq!(woken.load(Ordering::SeqCst), 1);
+            drop(receiving);
+            let mut receiving = receiver.recv_async();
+            let mut context = Context::from_waker(Waker::noop());
+            let _ = Pin::new(&mut receiving).poll(&mut context);
+            drop(receiving);
+            // Given up with a waker in place.
+            let waker = waker();
+            let mut receiving = receiver.recv_async();
+            let _ = Pin::new(&mut receiving).poll(&mut Context::from_waker(&waker));
+            drop(waker);
+            drop(receiving);
+        }
+    });
+}

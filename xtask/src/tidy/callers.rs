@@ -1,0 +1,202 @@
+//! Rule: some functions are called in a few files only, because arguments elsewhere rest on that.
+//!
+//! Each line names what is called, the files that may, and the claim that rests on it.
+
+use super::finding::Finding;
+use super::tree::{LIBRARY, Tree};
+
+struct Limit {
+    called: &'static str,
+    by: &'static [&'static str],
+    claim: &'static str,
+}
+
+const LIMITS: &[Limit] = &[
+    Limit {
+        called: ".park(",
+        by: PARKING,
+        claim: PARKS,
+    },
+    Limit {
+        called: ".park_timeout(",
+        by: PARKING,
+        claim: PARKS,
+    },
+    Limit {
+        called: ".park_until_timer(",
+        by: &["runtime/wait.rs", "runtime/watching.rs"],
+        claim: PARKS,
+    },
+    Limit {
+        called: ".sleep_until_timer(",
+        by: &["runtime/worker.rs"],
+        claim: PARKS,
+    },
+    Limit {
+        called: ".poll_park(",
+        by: &["runtime/watching.rs"],
+        claim: PARKS,
+    },
+    Limit {
+        called: "idle.mark(",
+        by: &["runtime/patrol.rs"],
+        claim: "only the monitor's patrol sets a mark",
+    },
+    Limit {
+        called: "Seat::take(",
+        by: &["runtime/shared.rs"],
+        claim: "a runtime's seats are taken and given back by its shared part, so none is occupied after its end",
+    },
+    Limit {
+        called: ".give_guest_seat_back(",
+        by: &["runtime/current.rs"],
+        claim: "only the occupant touches a seat's cells: a guest gives its seat back when its stay has ended",
+    },
+    Limit {
+        called: "Box::from_raw(",
+        by: &["task/joiner.rs", "job/block.rs"],
+        claim: "seats, homes and timers of a seat are never freed: only wakers and cells are, by pointer",
+    },
+    Limit {
+        called: "SharedCounter::default(",
+        by: &[
+            "queue/task_queue.rs",
+            "runtime/changes.rs",
+            "runtime/shared.rs",
+        ],
+        claim: "what is counted by read-modify-write is counted on paths that are slow anyway",
+    },
+    Limit {
+        called: "Moment::now()",
+        by: &["runtime/timers.rs", "timer/moment.rs"],
+        claim: "whatever reads the clock for its meaning asks `runtime::timers::now`",
+    },
+];
+
+/// Files in which nothing is allocated, with the claim that rests on it.
+const WITHOUT_ALLOCATION: &[(&str, &str)] = &[
+    ("timer/entry.rs", "a timer allocates nothing"),
+    ("time/sleep.rs", "a timer allocates nothing"),
+    ("time/timeout.rs", "a timer allocates nothing"),
+    (
+        "runtime/waking.rs",
+        "finding a job and performing it allocates nothing",
+    ),
+    (
+        "runtime/executions.rs",
+        "finding a job and performing it allocates nothing",
+    ),
+    (
+        "runtime/worker.rs",
+        "finding a job and performing it allocates nothing",
+    ),
+];
+const ALLOCATES: &[&str] = &[
+    "Box::",
+    "Vec::",
+    "vec!",
+    "Arc::new",
+    "format!",
+    "collect(",
+    "to_owned(",
+    "String",
+];
+
+/// Files that park a thread: a worker's sleep and a wait, a thread that waits in a channel and says so, and the
+/// monitor and the driver, on which no job runs.
+const PARKING: &[&str] = &[
+    "channel/thread.rs",
+    "runtime/monitor.rs",
+    "runtime/timers.rs",
+    "runtime/waking.rs",
+    "tokio/driver.rs",
+];
+const PARKS: &str = "who parks has said to the idle protocol that it sleeps";
+
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, source) in tree.library() {
+        let inside = path.strip_prefix(LIBRARY).unwrap_or(path);
+        if inside.starts_with("models/") || inside.starts_with("sync/") {
+            continue;
+        }
+        for line in source.shipped() {
+            for limit in LIMITS {
+                if line.code.contains(limit.called) && !limit.by.contains(&inside) {
+                    let message = format!(
+                        "`{}` is called elsewhere only: {}",
+                        limit.called, limit.claim
+                    );
+                    findings.push(Finding::on_line(path, line.number, message));
+                }
+            }
+            for (_, claim) in WITHOUT_ALLOCATION
+                .iter()
+                .filter(|(file, _)| *file == inside)
+            {
+                for word in ALLOCATES.iter().filter(|word| line.code.contains(**word)) {
+                    let message = format!("`{word}` allocates: {claim}");
+                    findings.push(Finding::on_line(path, line.number, message));
+                }
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(inside: &str, text: &str) -> usize {
+        let path = format!("{LIBRARY}{inside}");
+        check(&Tree::of(&[(path.as_str(), text)])).len()
+    }
+
+    #[test]
+    fn a_call_from_elsewhere_is_found() {
+        for text in [
+            "fn f() { self.parker.park(); }",
+            "fn f() { parker.park_timeout(limit); }",
+            "fn f() { shared.idle.mark(&seat.found_blocked); }",
+            "fn f() { let seat = Seat::take(shared); }",
+            "fn f() { let now = Moment::now(); }",
+        ] {
+            assert_eq!(count("task/group.rs", text), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_files_that_may_and_tests_pass() {
+        assert_eq!(
+            count("runtime/patrol.rs", "fn f() { shared.idle.mark(&m); }"),
+            0
+        );
+        assert_eq!(count("runtime/waking.rs", "fn f() { sleeper.park(); }"), 0);
+        let text = "#[cfg(test)]\nmod tests { fn f() { idle.mark(&mark); } }";
+        assert_eq!(count("runtime/idle.rs", text), 0);
+    }
+
+    #[test]
+    fn an_allocation_where_there_is_to_be_none_is_found() {
+        let text = "fn f() { let kept = Box::new(waker); }";
+        assert_eq!(count("time/sleep.rs", text), 1);
+        assert_eq!(count("time/interval.rs", text), 0);
+    }
+
+    #[test]
+    fn who_may_does() {
+        let tree = Tree::load(&crate::workspace::root()).unwrap();
+        for limit in LIMITS {
+            for inside in limit.by {
+                let path = format!("{LIBRARY}{inside}");
+                let text = tree.text(&path).unwrap_or("");
+                let calls = LIMITS
+                    .iter()
+                    .filter(|other| other.claim == limit.claim)
+                    .any(|other| text.contains(other.called));
+                assert!(calls, "{inside} does not call `{}`", limit.called);
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Rule: a claim about the whole names the test, model or rule that holds it.
+//!
+//! A safety argument that rests on a sentence about other files ("seats are never freed", "every position was
+//! consumed") is only as good as whoever changes those files knows it. So such a comment says who would notice:
+//! ``Held by `models/home.rs` ``, a path inside the library's folder, its tests, or the rules here, perhaps with
+//! a function's name: ``Held by `tests/it/map.rs::a_name` ``; or ``Held by the types`` where nothing else could
+//! be written. The same goes for each *Invariant* in ARCHITECTURE.md.
+
+use super::finding::Finding;
+use super::source::{Line, Source};
+use super::tree::{LIBRARY, Tree, library_module};
+
+/// What makes a safety comment one about the whole.
+const GLOBAL: &[&str] = &[
+    "never freed",
+    "every position",
+    "every item has been",
+    "every occupant",
+    "every node in",
+    "only the occupant",
+    "only the engine",
+    "outlives every",
+    "does not end during",
+    "exactly once",
+    ".rs`",
+];
+/// What does in any comment.
+const GLOBAL_ANYWHERE: &[&str] = &[
+    "never panics",
+    "does not panic",
+    "runs no user code",
+    "no user code",
+];
+
+const MARK: &str = "held by `";
+const BY_TYPES: &str = "held by the types";
+/// Where a path may begin.
+const ROOTS: &[&str] = &[LIBRARY, "crates/manyhands/", "xtask/src/tidy/"];
+const PAGE: &str = "ARCHITECTURE.md";
+
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, source) in tree.library() {
+        if library_module(path) != Some("models") {
+            for claim in claims(&source) {
+                findings.extend(judge(tree, path, &claim));
+            }
+        }
+    }
+    for (idx, line) in tree.text(PAGE).unwrap_or("").lines().enumerate() {
+        for part in line.split("*Invariant").skip(1) {
+            // The laboratory's, a paragraph of its own, are functions of what was recorded.
+            if line.starts_with("- **") {
+                let claim = Claim {
+                    line_number: idx + 1,
+                    text: part.to_lowercase(),
+                };
+                findings.extend(judge(tree, PAGE, &claim));
+            }
+        }
+    }
+    findings
+}
+
+/// A comment that needs a holder, or names one.
+struct Claim {
+    line_number: usize,
+    text: String,
+}
+
+fn claims(source: &Source) -> Vec<Claim> {
+    let mut blocks: Vec<Claim> = Vec::new();
+    let mut last_line = None;
+    for line in source.shipped() {
+        let text = comment(line);
+        if text.is_empty() {
+            continue;
+        }
+        let continues = last_line == Some(line.number - 1) && !text.starts_with("safety:");
+        match blocks.last_mut() {
+            Some(block) if continues => {
+                block.text.push(' ');
+                block.text.push_str(&text);
+            }
+            _ => blocks.push(Claim {
+                line_number: line.number,
+                text,
+            }),
+        }
+        last_line = Some(line.number);
+    }
+    blocks.retain(|block| {
+        let is_safety = block.text.starts_with("safety:");
+        let has = |words: &[&str]| words.iter().any(|word| block.text.contains(word));
+        has(GLOBAL_ANYWHERE) || has(&[MARK]) || (is_safety && has(GLOBAL))
+    });
+    blocks
+}
+
+/// The text of a plain or documenting comment, in lower case.
+fn comment(line: &Line) -> String {
+    let text = line.comment.trim_start();
+    let text = text.trim_start_matches(['/', '!']).trim();
+    text.to_lowercase()
+}
+
+fn judge(tree: &Tree, path: &str, claim: &Claim) -> Option<Finding> {
+    let complain = |message: String| Some(Finding::on_line(path, claim.line_number, message));
+    if claim.text.contains(BY_TYPES) {
+        return None;
+    }
+    let Some((_, rest)) = claim.text.split_once(MARK) else {
+        return complain(
+            "a claim about the whole: say which test, model or rule it is held by".to_owned(),
+        );
+    };
+    let sentence = rest.split(". ").next().unwrap_or(rest);
+    let mut named = sentence.split('`').step_by(2);
+    let missing = named.find(|name| !is_there(tree, name))?;
+    complain(format!("`{missing}`, which is to hold this, is not there"))
+}
+
+/// Whether there is such a file, with such a function in it.
+fn is_there(tree: &Tree, name: &str) -> bool {
+    let (file, function) = match name.split_once("::") {
+        Some((file, function)) => (file, Some(function)),
+        None => (name, None),
+    };
+    let path_of = |root: &&str| format!("{root}{file}");
+    let text = ROOTS.iter().map(path_of).find_map(|path| tree.text(&path));
+    text.is_some_and(|text| {
+        function.is_none_or(|function| text.contains(&format!("fn {function}")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEST: (&str, &str) = (
+        "crates/manyhands/tests/it/map.rs",
+        "fn nothing_is_lost() {}",
+    );
+
+    fn count(text: &str) -> usize {
+        let path = format!("{LIBRARY}parallel/map.rs");
+        check(&Tree::of(&[(path.as_str(), text), TEST])).len()
+    }
+
+    #[test]
+    fn a_claim_without_a_holder_is_found() {
+        for text in [
+            "// SAFETY: every position was consumed.\nunsafe { f() }",
+            "// SAFETY: made from a seat, which is\n// never freed.\nunsafe { f() }",
+            "// SAFETY: see `home.rs`.\nunsafe { f() }",
+            "// A worker never panics: hooks are caught.\nlet _ = thread.join();",
+            "//! The monitor runs no user code.",
+        ] {
+            assert_eq!(count(text), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_holder_that_is_not_there_is_found() {
+        for held in [
+            "`tests/it/gone.rs`",
+            "`tests/it/map.rs::something_else`",
+            "nobody",
+        ] {
+            let text = format!("// SAFETY: seats are never freed. Held by {held}.");
+            assert_eq!(count(&text), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_claim_with_a_holder_and_a_local_one_pass() {
+        for text in [
+            "// SAFETY: seats are never freed. Held by `tests/it/map.rs`.\nunsafe { f() }",
+            "// SAFETY: every position was consumed. Held by `parallel/map.rs` and\n// `tests/it/map.rs::nothing_is_lost`.",
+            "// SAFETY: every position is in range. Held by the types.",
+            "// SAFETY: nobody else touches it now.",
+            "// Every position is run; it never blocks.",
+        ] {
+            assert_eq!(count(text), 0, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_invariant_names_its_holder() {
+        let page = |text: &str| check(&Tree::of(&[(PAGE, text), TEST])).len();
+        assert_eq!(page("- **`a`** is. *Invariant:* all is well."), 1);
+        let held = "- **`a`** is. *Invariant:* all is well (held by `tests/it/map.rs`).";
+        assert_eq!(page(held), 0);
+        assert_eq!(page(&format!("{held} *Invariant:* and this.")), 1);
+    }
+}

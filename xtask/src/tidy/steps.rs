@@ -1,0 +1,131 @@
+//! Rule: a model calls the library's steps and does not write them again.
+//!
+//! A copy goes on to hold when the step it was made from is changed. What gives a copy away is that it names a
+//! memory ordering, an atomic type or operation, or a fence: the steps of every protocol do, and threads, a
+//! property and a bound need none. What a model counts or notes for its property goes through the helpers in
+//! `models/mod.rs`, which order nothing.
+
+use super::finding::Finding;
+use super::source::{Line, find_word};
+use super::tree::{LIBRARY, Tree, library_module};
+
+/// Files that may, each with the reason.
+const ALLOWED: &[(&str, &str)] = &[
+    ("mod.rs", "the helpers themselves"),
+    (
+        "scope.rs",
+        "one closure waits for another, in the user's code",
+    ),
+    (
+        "open.rs",
+        "the call is the model's own: who is first takes its work",
+    ),
+    ("watching.rs", "until the driver's steps can be called"),
+];
+
+/// Words that stand in steps.
+const WORDS: &[&str] = &["Ordering", "fence", "spin_loop"];
+/// Beginnings of words that do.
+const PREFIXES: &[&str] = &["Atomic", "fetch_", "compare_exchange", "store(", "swap("];
+
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let models = format!("{LIBRARY}models/");
+    let mut findings = Vec::new();
+    for (path, source) in tree.library() {
+        let Some(inside) = path.strip_prefix(models.as_str()) else {
+            continue;
+        };
+        debug_assert_eq!(library_module(path), Some("models"), "the models' folder");
+        if ALLOWED.iter().any(|(allowed, _)| *allowed == inside) {
+            continue;
+        }
+        for line in source.lines() {
+            if let Some(word) = word_of_a_step(line) {
+                let message = format!(
+                    "`{word}` is part of a step: call the library's own, or a helper of `models/mod.rs`"
+                );
+                findings.push(Finding::on_line(path, line.number, message));
+            }
+        }
+    }
+    findings
+}
+
+fn word_of_a_step(line: &Line) -> Option<&'static str> {
+    let has_word = |word: &&&str| find_word(&line.code, word).next().is_some();
+    let begins = |prefix: &&&str| {
+        let found = line.code.match_indices(**prefix).map(|(at, _)| at);
+        let is_start = |at: usize| {
+            let before = line.code[..at].chars().next_back();
+            !before.is_some_and(super::source::is_name)
+        };
+        found.into_iter().any(is_start)
+    };
+    let word = WORDS.iter().find(has_word);
+    word.or_else(|| PREFIXES.iter().find(begins)).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(inside: &str, text: &str) -> usize {
+        let path = format!("{LIBRARY}{inside}");
+        check(&Tree::of(&[(path.as_str(), text)])).len()
+    }
+
+    #[test]
+    fn what_a_step_is_made_of_is_found() {
+        for text in [
+            "fn f(a: &A) { a.0.load(Ordering::Relaxed); }",
+            "use crate::sync::atomic::{AtomicU32, Mutex};",
+            "fn f() { self.word.fetch_add(1, o); }",
+            "fn f() { word.compare_exchange_weak(a, b, o, o); }",
+            "fn f() { self.is_taken.swap(true, o) }",
+            "fn f() { self.id.store(0, o) }",
+            "use crate::sync::fence;",
+            "fn f() { spin_loop(); }",
+        ] {
+            assert_eq!(count("models/timer.rs", text), 1, "{text}");
+            assert_eq!(count("models/task/future.rs", text), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn calls_helpers_comments_and_other_files_pass() {
+        for (inside, text) in [
+            (
+                "models/timer.rs",
+                "fn f() { waking::sleep(pool, 0, worker); }",
+            ),
+            (
+                "models/timer.rs",
+                "// Ordering: see `fetch_add`, F1, the fence.\nfn f() {}",
+            ),
+            (
+                "models/timer.rs",
+                "fn f() { self.restore(1); self.defence(); }",
+            ),
+            ("models/mod.rs", "struct Count(AtomicUsize);"),
+            ("runtime/idle.rs", "fn f() { a.load(Ordering::Relaxed); }"),
+        ] {
+            assert_eq!(count(inside, text), 0, "{text}");
+        }
+    }
+
+    #[test]
+    fn whoever_is_allowed_needs_it() {
+        let tree = Tree::load(&crate::workspace::root()).unwrap();
+        for (inside, reason) in ALLOWED {
+            let path = format!("{LIBRARY}models/{inside}");
+            let needs_it = tree
+                .library()
+                .filter(|(found, _)| *found == path)
+                .any(|(_, source)| source.lines().iter().any(|l| word_of_a_step(l).is_some()));
+            assert!(
+                needs_it && !reason.is_empty(),
+                "{inside} needs no exception"
+            );
+        }
+    }
+}
