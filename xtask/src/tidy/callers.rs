@@ -107,6 +107,7 @@ const ALLOCATES: &[&str] = &[
 const PARKING: &[&str] = &[
     "channel/thread.rs",
     "runtime/monitor.rs",
+    "runtime/refused.rs",
     "runtime/timers.rs",
     "runtime/waking.rs",
     "tokio/driver.rs",

@@ -2,8 +2,8 @@
 //! who reads the outcome and who frees the cell.
 //!
 //! Threads: up to three of: the worker that polls, one that wakes, one that cancels or joins or drops the
-//! handle. Operations, as in `task/future.rs`, `task/waker.rs` and `task/handle.rs`. The queue is a flag
-//! that is set by whoever must queue the task; a task that is queued twice, or taken twice, shows.
+//! handle. Operations, as in `task/future.rs`, `task/waker.rs` and `task/handle.rs`. The queue is the
+//! library's; a task that is queued twice shows.
 //! Property: the future is polled only before it is dropped and by one thread at a time, it is dropped
 //! once, the outcome is read after that or dropped, once, and the cell is freed exactly once, after every
 //! access. A wake that comes before the last poll began is never lost: that poll sees what was there to be
@@ -12,6 +12,7 @@
 use super::joiner::{Joiner, Sleeper};
 use super::state::{AfterFinish, AfterPoll, AfterRelease, AfterWake, Begin, State};
 use crate::models::{Flag, Memory, Work, check, wait_asleep};
+use crate::queue::TaskQueue;
 use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
@@ -28,6 +29,9 @@ struct Model {
     /// What the future waits for.
     event: Flag,
     is_queued: Flag,
+    queue: TaskQueue<Work>,
+    /// The task as the queue has it.
+    link: Work,
     /// Not part of the cell.
     parker: Parker,
 }
@@ -45,23 +49,29 @@ impl Model {
             outcome: Work::new(0),
             event: Flag::new(),
             is_queued: Flag::new(),
+            queue: TaskQueue::new(),
+            link: Work::new(0),
             parker: Parker::new(),
         };
         model.state.add_waker();
-        model.is_queued.set();
-        Arc::new(model)
+        let model = Arc::new(model);
+        model.queue();
+        model
     }
 
     /// Whoever must queue the task does so.
     fn queue(&self) {
         self.cell.touch();
         assert!(!self.is_queued.set(), "the task is queued twice");
+        // SAFETY: 1. the model keeps it; 2. it is in no queue, says the flag.
+        unsafe { self.queue.push(self.link.as_ptr()) };
     }
 
     /// A worker: runs the task as often as it finds it in the queue. Returns whether it did.
     fn work(&self) -> bool {
         let mut has_run = false;
-        while self.is_queued.take() {
+        while self.queue.take(1).is_some() {
+            self.is_queued.take();
             has_run = true;
             self.perform();
         }
