@@ -1,6 +1,12 @@
 //! The only file of this crate that reads the clock.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
+
+/// The date, as a number that was never seen before.
+pub(crate) fn seconds_since_1970() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
 
 /// Time since it was started.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! The command line: words as typed become a [`Request`].
 
 use crate::step::compile_time::How;
+use crate::step::explore::Extent;
 use crate::step::loom::PREEMPTIONS_DEFAULT;
 use crate::step::soak::Plan;
 use crate::tidy::Mode;
@@ -12,6 +13,10 @@ usage: cargo xtask <command>
   ci                      everything below except `sanitize`, `soak`, `compile-time` and `against`, and also
                           formatting, lints, tests, a smoke run of the tour and a check of the peers
   loom [--preemptions N]  model-checks the protocols (default 2 preemptions)
+  explore [--minutes N]   runs programs on the whole library in 10,000 random schedules each, or in as many
+                          fresh ones as N minutes allow
+  explore --program NAME --seed SEED
+                          one schedule of one program again, and what each thread did when it failed
   tidy [--write]          checks the rules of this code base; --write renews UNSAFE.md
   docs                    builds the documentation with warnings denied
   examples                builds and runs every example of the library
@@ -34,6 +39,7 @@ pub(crate) enum Request {
     Loom {
         preemptions_max: u32,
     },
+    Explore(Extent),
     Tidy(Mode),
     Docs,
     Examples,
@@ -61,6 +67,7 @@ impl Request {
                 Ok(preemptions_max) => Ok(Self::Loom { preemptions_max }),
                 Err(_) => Err(format!("`--preemptions` wants a number, not `{count}`")),
             },
+            ["explore", options @ ..] => Extent::parse(options).map(Self::Explore),
             ["tidy"] => Ok(Self::Tidy(Mode::Check)),
             ["tidy", "--write"] => Ok(Self::Tidy(Mode::Write)),
             ["docs"] => Ok(Self::Docs),
@@ -119,6 +126,8 @@ mod tests {
             [
                 "ci",
                 "loom",
+                "explore",
+                "explore",
                 "tidy",
                 "docs",
                 "examples",
@@ -143,6 +152,18 @@ mod tests {
             parse("loom --preemptions 3"),
             Ok(Request::Loom { preemptions_max: 3 })
         );
+        assert_eq!(
+            parse("explore --minutes 30"),
+            Ok(Request::Explore(Extent::Minutes(30)))
+        );
+        let again = Extent::Again {
+            program: "timers".to_owned(),
+            seed: "0x1f".to_owned(),
+        };
+        assert_eq!(
+            parse("explore --program timers --seed 0x1f"),
+            Ok(Request::Explore(again))
+        );
         assert_eq!(parse("tidy --write"), Ok(Request::Tidy(Mode::Write)));
         let plan = Plan {
             minutes: 3,
@@ -163,6 +184,9 @@ mod tests {
             "ci --fast",
             "loom --preemptions",
             "loom --preemptions x",
+            "explore --minutes",
+            "explore --minutes x",
+            "explore --program timers",
             "against HEAD",
             "soak --minutes",
             "soak --hours 2",

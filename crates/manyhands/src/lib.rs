@@ -34,13 +34,14 @@
 //! more runs its loops and forks alone, is not started if it would be a worker, and panics where it would wait.
 #![deny(unsafe_code)]
 #![cfg_attr(
-    loom,
+    any(loom, shuttle),
     allow(
         dead_code,
         unused_imports,
+        unused_macros,
         unreachable_pub,
         unfulfilled_lint_expectations,
-        reason = "under loom only the protocols are built"
+        reason = "under loom only the protocols are built, and what is explored uses not all of the rest"
     )
 )]
 
@@ -140,6 +141,9 @@ pub mod query;
     reason = "protocols are set going by pointer, as in the runtime"
 )]
 mod models;
+
+#[cfg(all(test, shuttle))]
+mod explore;
 
 /// The README's examples are tests.
 #[cfg(all(doctest, not(loom)))]

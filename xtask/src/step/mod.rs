@@ -5,6 +5,7 @@ pub(crate) mod clippy;
 pub(crate) mod compile_time;
 pub(crate) mod docs;
 pub(crate) mod examples;
+pub(crate) mod explore;
 pub(crate) mod format;
 pub(crate) mod loom;
 pub(crate) mod peers;

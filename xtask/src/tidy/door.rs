@@ -1,8 +1,9 @@
-//! Rule: only `sync/` names the standard library's atomics, locks and threads, and loom. What
-//! goes round that door is invisible to the models.
+//! Rule: only `sync/` names the standard library's atomics, locks, threads and thread-locals, and
+//! loom and shuttle. What goes round that door is invisible to the models, and outlives a schedule.
 
 use super::finding::Finding;
 use super::paths::{NamedPath, paths_from};
+use super::source::find_word;
 use super::tree::{Tree, library_module};
 
 /// Where the door is.
@@ -18,21 +19,37 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             continue;
         }
         let code = source.shipped_code();
-        for root in ["std", "core", "alloc", "loom"] {
+        for root in ["std", "core", "alloc", "loom", "shuttle"] {
             let named = paths_from(&code, root);
             let guarded = named.iter().filter(|named| is_guarded(named));
             findings.extend(guarded.map(|named| complain(path, named)));
         }
+        findings.extend(thread_locals(path, &code));
     }
     findings
 }
 
 fn is_guarded(named: &NamedPath) -> bool {
     match (named.part(0), named.part(1)) {
-        ("loom", _) | (_, "thread" | "*") => true,
+        ("loom" | "shuttle", _) | (_, "thread" | "thread_local" | "*") => true,
         (_, "sync") => !FREE.contains(&named.part(2)),
         _ => false,
     }
+}
+
+/// Thread-locals declared by the macro that is in scope everywhere.
+fn thread_locals(path: &str, code: &str) -> Vec<Finding> {
+    let is_prelude_s = |line: &str, at: usize| {
+        line[at..].starts_with("thread_local!") && !line[..at].ends_with("sync::")
+    };
+    let lines = code.lines().enumerate();
+    lines
+        .filter(|(_, line)| find_word(line, "thread_local").any(|at| is_prelude_s(line, at)))
+        .map(|(idx, _)| {
+            let message = format!("write `crate::{DOOR}::thread_local!`");
+            Finding::on_line(path, idx + 1, message)
+        })
+        .collect()
 }
 
 fn complain(path: &str, named: &NamedPath) -> Finding {
@@ -64,6 +81,9 @@ mod tests {
             "fn f(_: &std::sync::Condvar) {}",
             "use std::sync::RwLock;",
             "use loom::thread;",
+            "use shuttle::sync::Mutex;",
+            "use std::thread_local;",
+            "thread_local! { static A: Cell<u32> = const { Cell::new(0) }; }",
             "#[cfg(not(test))]\nuse std::thread;",
         ] {
             assert!(count("queue/deque.rs", text) > 0, "{text}");
@@ -75,6 +95,11 @@ mod tests {
         for (inside, text) in [
             ("sync/mod.rs", "pub use std::sync::atomic::AtomicUsize;"),
             ("models/latch.rs", "use loom::thread;"),
+            ("explore/loops.rs", "use shuttle::thread;"),
+            (
+                "runtime/current.rs",
+                "crate::sync::thread_local! { static A: Cell<u32> = const { Cell::new(0) }; }",
+            ),
             (
                 "job/latch.rs",
                 "#[cfg(test)]\nmod tests { use std::thread; }",

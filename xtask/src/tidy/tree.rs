@@ -103,7 +103,7 @@ pub(crate) fn library_module(path: &str) -> Option<&str> {
 }
 
 fn source_of(path: &str, text: &str) -> Source {
-    let is_models = library_module(path) == Some("models");
+    let is_models = matches!(library_module(path), Some("models" | "explore"));
     let is_test_file = path.ends_with("/tests.rs") || path.contains("/tests/");
     if is_models || is_test_file {
         Source::parse_as_test(text)

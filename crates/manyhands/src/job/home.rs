@@ -21,6 +21,8 @@
 use crate::job::{Job, abort};
 use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use crate::sync::{Backoff, Mutex, Padded, lock};
+#[cfg(not(loom))]
+use crate::sync::{global, leak};
 use std::num::NonZeroU32;
 use std::ptr;
 
@@ -110,7 +112,7 @@ impl Home {
     #[cfg(not(loom))]
     pub(crate) fn take(runtime: *const ()) -> &'static Self {
         let unused = lock(&UNUSED).pop();
-        let home = unused.unwrap_or_else(|| Box::leak(Box::new(Self::new())));
+        let home = unused.unwrap_or_else(|| leak(Self::new()));
         for shard in &home.shards {
             *lock(&shard.slots) = Slots::new();
         }
@@ -292,9 +294,11 @@ impl Slots {
     }
 }
 
-/// Homes that no runtime has.
 #[cfg(not(loom))]
-static UNUSED: Mutex<Vec<&'static Home>> = Mutex::new(Vec::new());
+global! {
+    /// Homes that no runtime has.
+    static UNUSED: Mutex<Vec<&'static Home>> = Mutex::new(Vec::new());
+}
 
 const SHARD_BITS: u32 = if cfg!(loom) { 0 } else { 4 };
 /// So many threads can let tasks wait, or wake some from outside, without meeting at one lock.

@@ -322,8 +322,8 @@ const OWN_ATTEMPTS: u32 = if cfg!(loom) { 1 } else { 128 };
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::{Linked, TaskQueue};
+    use crate::sync::atomic::{AtomicPtr, Ordering};
     use std::ptr;
-    use std::sync::atomic::{AtomicPtr, Ordering};
 
     struct Node {
         link: AtomicPtr<Self>,

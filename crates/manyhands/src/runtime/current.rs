@@ -20,7 +20,7 @@ use std::marker::PhantomData;
 use std::ptr;
 use std::sync::{Arc, OnceLock};
 
-thread_local! {
+crate::sync::thread_local! {
     /// The seat that calls use now: what [`recompute`] found in the stack.
     static SEAT: Cell<Option<&'static Seat>> = const { Cell::new(None) };
     /// The seat of a worker thread, whatever it has entered since.

@@ -17,7 +17,7 @@ use crate::runtime::seat::Seat;
 use crate::runtime::waking;
 use crate::runtime::{Shared, Stall, ThreadChangeReason};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{Mutex, Parker, clock, lock, try_lock};
+use crate::sync::{Mutex, Parker, clock, global, lock, try_lock};
 use std::mem;
 use std::sync::Weak;
 use std::time::{Duration, Instant};
@@ -189,10 +189,16 @@ pub(crate) fn park(parker: &Parker) {
     }
 }
 
-static IS_ANY: AtomicBool = AtomicBool::new(false);
-static LIST: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
-/// Held by who tries.
-static TRYING: Mutex<()> = Mutex::new(());
+global! {
+    static IS_ANY: AtomicBool = AtomicBool::new(false);
+}
+global! {
+    static LIST: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+}
+global! {
+    /// Held by who tries.
+    static TRYING: Mutex<()> = Mutex::new(());
+}
 
 /// A refused start takes about ten microseconds.
 const ASK_APART_NANOS: u64 = 1_000_000;

@@ -246,7 +246,7 @@ unsafe fn help(open: *const OpenCall) {
 }
 
 /// Closures that are run between two looks at what else there is: the price of looking is spread over them.
-const RUN_TOGETHER_MAX: usize = 64;
+const RUN_TOGETHER_MAX: usize = if cfg!(shuttle) { 2 } else { 64 };
 /// Looks at the empty queue before a helper leaves.
 const LINGERS_MAX: u32 = 4;
 /// About half a microsecond: a queue that fills up meanwhile is emptied without a fight over each closure.

@@ -22,7 +22,7 @@ use crate::runtime::placement::Placement;
 use crate::runtime::priority::Turns;
 use crate::runtime::signal::Signal;
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use crate::sync::{Mutex, Padded, Parker, clock, lock, process, thread_state};
+use crate::sync::{Mutex, Padded, Parker, clock, global, leak, lock, process, thread_state};
 use crate::timer::Timers;
 use std::cell::Cell;
 use std::panic::Location;
@@ -213,7 +213,7 @@ impl Seat {
             Some(seat) => seat,
             None => {
                 let number = SeatNumber::try_from(pool.made).ok()?;
-                let seat: &'static Self = Box::leak(Box::new(Self::new(number)));
+                let seat: &'static Self = leak(Self::new(number));
                 pool.made += 1;
                 // Release: pairs with the Acquire in `by_number`.
                 TABLE[usize::from(number)].store(ptr::from_ref(seat).cast_mut(), Ordering::Release);
@@ -468,16 +468,24 @@ const NO_WORKER: u32 = u32::MAX;
 /// Set in what [`Seat::job`] returns for a guest, and in no execution's number.
 const OWN_CALL: u64 = 1 << 63;
 
-const SEATS_MAX: usize = SeatNumber::MAX as usize + 1;
+const SEATS_MAX: usize = if cfg!(shuttle) {
+    256
+} else {
+    SeatNumber::MAX as usize + 1
+};
 
-/// Every seat ever made, by number.
-static TABLE: [AtomicPtr<Seat>; SEATS_MAX] = [const { AtomicPtr::new(ptr::null_mut()) }; SEATS_MAX];
+global! {
+    /// Every seat ever made, by number.
+    static TABLE: [AtomicPtr<Seat>; SEATS_MAX] = [const { AtomicPtr::new(ptr::null_mut()) }; SEATS_MAX];
+}
 
-/// Seats that no runtime holds.
-static POOL: Mutex<Pool> = Mutex::new(Pool {
-    unused: Vec::new(),
-    made: 0,
-});
+global! {
+    /// Seats that no runtime holds.
+    static POOL: Mutex<Pool> = Mutex::new(Pool {
+        unused: Vec::new(),
+        made: 0,
+    });
+}
 
 #[derive(Debug)]
 struct Pool {

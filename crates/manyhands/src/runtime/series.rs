@@ -7,7 +7,7 @@ use crate::runtime::Shared;
 use crate::sync::clock;
 use std::cell::Cell;
 
-thread_local! {
+crate::sync::thread_local! {
     static SERIES: Cell<Series> = const { Cell::new(Series { last_end: 0, saved: 0 }) };
 }
 

@@ -4,7 +4,7 @@
 //! sites that share an entry only take each other's advice. Advice never changes a result.
 
 use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::clock;
+use crate::sync::{clock, global};
 
 /// The memory of one call site.
 #[derive(Debug)]
@@ -152,16 +152,18 @@ const PATIENCE_NANOS: u64 = 5_000_000;
 
 const TABLE_BITS: u32 = 10;
 
-static TABLE: [Site; 1 << TABLE_BITS] = [const {
-    Site {
-        key: AtomicUsize::new(0),
-        cost: AtomicU64::new(0),
-        cost_alone: AtomicU64::new(0),
-        alone: AtomicU32::new(0),
-        sentence: AtomicU32::new(0),
-        alone_below: AtomicU64::new(0),
-    }
-}; 1 << TABLE_BITS];
+global! {
+    static TABLE: [Site; 1 << TABLE_BITS] = [const {
+        Site {
+            key: AtomicUsize::new(0),
+            cost: AtomicU64::new(0),
+            cost_alone: AtomicU64::new(0),
+            alone: AtomicU32::new(0),
+            sentence: AtomicU32::new(0),
+            alone_below: AtomicU64::new(0),
+        }
+    }; 1 << TABLE_BITS];
+}
 
 #[cfg(test)]
 mod tests {

@@ -27,7 +27,7 @@ pub(crate) fn light() {
 pub(crate) fn heavy() {
     // SeqCst: the partner of `light`, or of the owner's own fence where `needs_fence` is true.
     crate::sync::atomic::fence(Ordering::SeqCst);
-    #[cfg(all(target_os = "linux", not(loom)))]
+    #[cfg(all(target_os = "linux", not(any(loom, shuttle))))]
     if !needs_fence() {
         linux::barrier_all_threads();
     }
@@ -35,13 +35,13 @@ pub(crate) fn heavy() {
 
 /// Whether the owner must pay a real fence, because this system offers no process-wide barrier.
 pub(crate) fn needs_fence() -> bool {
-    #[cfg(all(target_os = "linux", not(loom)))]
+    #[cfg(all(target_os = "linux", not(any(loom, shuttle))))]
     return !linux::is_registered();
-    #[cfg(not(all(target_os = "linux", not(loom))))]
-    return cfg!(not(loom));
+    #[cfg(not(all(target_os = "linux", not(any(loom, shuttle)))))]
+    return cfg!(not(any(loom, shuttle)));
 }
 
-#[cfg(all(target_os = "linux", not(loom)))]
+#[cfg(all(target_os = "linux", not(any(loom, shuttle))))]
 mod linux {
     use std::sync::OnceLock;
 

@@ -3,11 +3,11 @@
 //! Every other module takes its atomics, locks and threads from here, so that the protocol files can be
 //! compiled against loom's versions and explored exhaustively. Not here: any policy.
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 mod affinity;
 mod backoff;
 pub(crate) mod cell;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub(crate) mod clock;
 pub(crate) mod fence;
 #[cfg(loom)]
@@ -19,19 +19,29 @@ mod park;
 mod prefetch;
 #[cfg(not(loom))]
 pub(crate) mod process;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub(crate) mod processor_load;
 mod reactor;
 #[cfg(loom)]
 mod seq_cst;
 pub(crate) mod short_lock;
+#[cfg(shuttle)]
+pub(crate) mod shuttle;
+#[cfg(not(shuttle))]
+mod statics;
+#[cfg(not(shuttle))]
 pub(crate) mod thread_state;
 #[cfg(any(feature = "tokio", loom))]
 pub(crate) mod watch_place;
 
-#[cfg(not(loom))]
+#[cfg(shuttle)]
+pub(crate) use self::shuttle::{
+    Condvar, CpuSet, Mutex, MutexGuard, allowed_cpus, atomic, clock, current_cpu, global, leak,
+    processor_load, thread, thread_local, thread_state,
+};
+#[cfg(not(any(loom, shuttle)))]
 pub(crate) use affinity::allowed_cpus;
-#[cfg(all(target_os = "linux", not(loom)))]
+#[cfg(all(target_os = "linux", not(any(loom, shuttle))))]
 pub(crate) use affinity::{CpuSet, current_cpu};
 pub(crate) use backoff::Backoff;
 #[cfg(loom)]
@@ -44,14 +54,19 @@ pub(crate) use prefetch::{prefetch_for_reading, prefetch_for_writing};
 pub(crate) use reactor::{Reactor, Sleeper, Vacancy};
 #[cfg(not(loom))]
 pub(crate) use short_lock::{ShortGuard, ShortLock};
+#[cfg(not(shuttle))]
+pub(crate) use statics::{global, leak};
 #[cfg(not(loom))]
 pub(crate) use std::sync::OnceLock;
 #[cfg(all(feature = "tokio", not(loom)))]
 pub(crate) use std::sync::mpsc;
+#[cfg(not(shuttle))]
+pub(crate) use std::thread_local;
 
 use std::sync::TryLockError;
 
 /// Atomic types and orderings.
+#[cfg(not(shuttle))]
 pub(crate) mod atomic {
     #[cfg(loom)]
     pub(crate) use crate::sync::seq_cst::{
@@ -72,10 +87,11 @@ pub(crate) mod counting {
 
 #[cfg(loom)]
 pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
 
 /// Threads: spawning and handles.
+#[cfg(not(shuttle))]
 pub(crate) mod thread {
     #[cfg(loom)]
     pub(crate) use loom::thread::{Builder, JoinHandle, ThreadId, current, panicking, yield_now};
@@ -88,10 +104,12 @@ pub(crate) mod thread {
 /// Tells the processor (or the model checker) that this thread is spinning.
 #[inline]
 pub(crate) fn spin_loop() {
-    #[cfg(not(loom))]
+    #[cfg(not(any(loom, shuttle)))]
     std::hint::spin_loop();
     #[cfg(loom)]
     loom::thread::yield_now();
+    #[cfg(shuttle)]
+    shuttle::world::spin_loop();
 }
 
 /// Locks a mutex whose holder cannot panic while it holds it, so poison carries no information.

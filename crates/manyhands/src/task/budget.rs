@@ -18,7 +18,7 @@ use crate::{runtime::current, sync::clock};
 use std::cell::Cell;
 use std::task::{Context, Poll};
 
-thread_local! {
+crate::sync::thread_local! {
     static SPENT: Cell<Spent> = const { Cell::new(Spent::UNLIMITED) };
     /// The tick counter after the first operations of the current poll.
     #[cfg(not(loom))]

@@ -14,6 +14,8 @@
 use crate::job::wake;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, lock};
+#[cfg(not(loom))]
+use crate::sync::{global, leak};
 use crate::timer::entry::Entry;
 use crate::timer::wheel::{Node, Step, Wheel};
 use std::ptr::NonNull;
@@ -136,7 +138,7 @@ impl Timers {
     #[cfg(not(loom))]
     pub(crate) fn take() -> &'static Self {
         let unused = lock(&UNUSED).pop();
-        let timers = unused.unwrap_or_else(|| Box::leak(Box::new(Self::new())));
+        let timers = unused.unwrap_or_else(|| leak(Self::new()));
         timers.open();
         timers
     }
@@ -275,9 +277,11 @@ impl Batch {
     }
 }
 
-/// Timers that no runtime holds. They are not freed, because an owner that is late may still look at them.
 #[cfg(not(loom))]
-static UNUSED: Mutex<Vec<&'static Timers>> = Mutex::new(Vec::new());
+global! {
+    /// Timers that no runtime holds. They are not freed, because an owner that is late may still look at them.
+    static UNUSED: Mutex<Vec<&'static Timers>> = Mutex::new(Vec::new());
+}
 
 /// In place of a tick: nothing waits.
 pub(crate) const NEVER: u64 = u64::MAX;

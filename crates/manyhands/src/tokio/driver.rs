@@ -74,7 +74,7 @@ pub(crate) fn driver() -> io::Result<&'static Driver> {
 
 static DRIVER: Mutex<Option<&'static Driver>> = Mutex::new(None);
 
-thread_local! {
+crate::sync::thread_local! {
     /// The worker that watches on this thread.
     static WATCHER: Cell<Option<(&'static dyn Sleeper, &'static Driver)>> = const { Cell::new(None) };
 }

@@ -7,7 +7,7 @@
 use std::cell::Cell;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
-thread_local! {
+crate::sync::thread_local! {
     /// What the next secret of this thread is made of; 0 before the first.
     static NEXT: Cell<u64> = const { Cell::new(0) };
 }

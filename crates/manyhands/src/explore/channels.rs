@@ -1,0 +1,117 @@
+//! Programs of channels: each message arrives once, in order, and whoever waits is woken.
+
+use super::{outside, pool, programs};
+use crate::sync::shuttle::world::compute;
+use crate::{channel, task};
+use std::time::Duration;
+
+programs! {
+    /// Tasks and threads send and receive through a channel with little room.
+    channel_between_tasks_and_threads(NotNeeded) {
+        let runtime = pool(2, 2);
+        let _entered = runtime.enter();
+        let (sender, receiver) = channel::bounded::<u32>(1);
+        let its = sender.clone();
+        let task = task::spawn(async move {
+            for i in 0..3 {
+                its.send_async(i).await.unwrap();
+            }
+        });
+        let thread = outside(move || {
+            for i in 10..13 {
+                sender.send(i).unwrap();
+            }
+        });
+        let its = receiver.clone();
+        let taker = task::spawn(async move {
+            let mut items = Vec::new();
+            while let Ok(item) = its.recv_async().await {
+                items.push(item);
+            }
+            items
+        });
+        let mut items: Vec<u32> = receiver.iter().collect();
+        drop(receiver);
+        items.extend(taker.join().unwrap());
+        items.sort_unstable();
+        assert_eq!(items, [0, 1, 2, 10, 11, 12]);
+        task.join().unwrap();
+        thread.join().unwrap();
+    }
+
+    /// A sender and a receiver meet, on both of which tasks give up.
+    rendezvous(NotNeeded) {
+        let runtime = pool(2, 2);
+        let _entered = runtime.enter();
+        let (sender, receiver) = channel::rendezvous::<u32>();
+        let giving_up = task::spawn({
+            let receiver = receiver.clone();
+            async move { receiver.recv_async().await }
+        });
+        let sending = task::spawn(async move {
+            for i in 0..3 {
+                sender.send_async(i).await.unwrap();
+            }
+        });
+        compute(3_000);
+        giving_up.cancel();
+        let taken = giving_up.join();
+        let mut items: Vec<u32> = receiver.iter().collect();
+        if let Ok(Ok(item)) = taken {
+            items.push(item);
+        }
+        items.sort_unstable();
+        // One may have gone down with the task that had it.
+        assert!(items.len() >= 2 && items.iter().all(|item| *item < 3), "{items:?}");
+        sending.join().unwrap();
+    }
+
+    /// Each listener hears every message.
+    broadcasts(NotNeeded) {
+        let runtime = pool(2, 2);
+        let _entered = runtime.enter();
+        let (sender, receiver) = channel::broadcast::<u32>(4);
+        let listeners: Vec<_> = (0..2)
+            .map(|_| {
+                let mut receiver = receiver.clone();
+                task::spawn(async move {
+                    let mut sum = 0;
+                    while let Ok(item) = receiver.recv_async().await {
+                        sum += item;
+                    }
+                    sum
+                })
+            })
+            .collect();
+        drop(receiver);
+        for i in 1..=3 {
+            sender.send(i).unwrap();
+        }
+        drop(sender);
+        for listener in listeners {
+            assert_eq!(listener.join().unwrap(), 6);
+        }
+    }
+
+    /// A receiver that waits for a limited time is woken by what comes, or by the time.
+    channel_with_limits(Needed) {
+        let runtime = pool(2, 2);
+        let _entered = runtime.enter();
+        let (sender, receiver) = channel::bounded::<u32>(1);
+        let task = task::spawn(async move {
+            crate::time::sleep(Duration::from_millis(2)).await;
+            sender.send_async(1).await.unwrap();
+        });
+        let mut waits = 0;
+        let item = loop {
+            match receiver.recv_timeout(Duration::from_millis(1)) {
+                Ok(item) => break item,
+                Err(channel::RecvTimeoutError::Timeout) => waits += 1,
+                Err(error) => panic!("{error}"),
+            }
+            assert!(waits < 1000, "waits too long");
+        };
+        assert_eq!(item, 1);
+        task.join().unwrap();
+    }
+}

@@ -1,0 +1,144 @@
+//! Programs of beginnings and ends: timers, runtimes that end with work in them, runtimes in runtimes.
+
+use super::{Counts, outside, pool, programs};
+use crate::sync::shuttle::world::compute;
+use crate::task::completion;
+use crate::{join, parallel, task, time};
+use std::sync::Arc;
+use std::time::Duration;
+
+programs! {
+    /// Timers of tasks and threads fire, none of them early.
+    timers(Needed) {
+        let runtime = pool(2, 2);
+        let _entered = runtime.enter();
+        let tasks: Vec<_> = [3_u64, 1, 7]
+            .into_iter()
+            .map(|millis| {
+                task::spawn(async move {
+                    let begun = time::now();
+                    time::sleep(Duration::from_millis(millis)).await;
+                    assert!(time::now() - begun >= Duration::from_millis(millis));
+                })
+            })
+            .collect();
+        task::block_on(time::sleep(Duration::from_millis(2)));
+        tasks.into_iter().for_each(|task| task.join().unwrap());
+    }
+
+    /// A time-out and what it waits for happen at about the same time; one of them counts.
+    timeouts(Needed) {
+        let runtime = pool(2, 2);
+        let _entered = runtime.enter();
+        let (completer, completion) = completion::<u32>();
+        let task = task::spawn(time::timeout(Duration::from_millis(1), completion));
+        let other = outside(move || {
+            compute(1_500_000);
+            completer.complete(1);
+        });
+        if let Ok(number) = task.join().unwrap() {
+            assert_eq!(number.unwrap(), 1);
+        }
+        other.join().unwrap();
+    }
+
+    /// A runtime ends with tasks queued, waiting and running, and while others come; each is run or dropped.
+    shutdown_with_work(NotNeeded) {
+        let runtime = pool(2, 3);
+        let held = Arc::new(());
+        let (_completer, never) = completion::<()>();
+        let entered = runtime.enter();
+        let waiting = task::spawn({
+            let held = Arc::clone(&held);
+            async move {
+                let _held = held;
+                let _ = never.await;
+            }
+        });
+        let tasks: Vec<_> = (0..4)
+            .map(|_| {
+                let held = Arc::clone(&held);
+                task::run(move || {
+                    compute(20_000);
+                    drop(held);
+                })
+            })
+            .collect();
+        drop(entered);
+        runtime.shutdown();
+        assert!(waiting.join().is_err());
+        for task in tasks {
+            let _ = task.join();
+        }
+        assert_eq!(Arc::strong_count(&held), 1);
+    }
+
+    /// Tasks are spawned from outside, and woken, while the runtime ends.
+    shutdown_while_tasks_come(NotNeeded) {
+        let runtime = Arc::new(pool(2, 2));
+        let held = Arc::new(());
+        let (completer, completion) = completion::<()>();
+        let (inside, its) = (Arc::clone(&runtime), Arc::clone(&held));
+        let spawner = outside(move || {
+            let _entered = inside.enter();
+            let also = Arc::clone(&its);
+            let waiting = task::spawn(async move {
+                let _held = also;
+                let _ = completion.await;
+            });
+            let tasks: Vec<_> = (0..2)
+                .map(|_| {
+                    let its = Arc::clone(&its);
+                    task::run(move || drop(its))
+                })
+                .collect();
+            (waiting, tasks)
+        });
+        let waker = outside(move || completer.complete(()));
+        let (waiting, tasks) = spawner.join().unwrap();
+        let runtime = Arc::into_inner(runtime).expect("the spawner has ended");
+        drop(runtime);
+        let _ = waiting.join();
+        for task in tasks {
+            let _ = task.join();
+        }
+        waker.join().unwrap();
+        assert_eq!(Arc::strong_count(&held), 1);
+    }
+
+    /// A runtime's worker uses another runtime, which ends before.
+    runtimes_in_runtimes(NotNeeded) {
+        let outer = pool(2, 2);
+        let ran = Counts::new(8);
+        outer.install(|| {
+            join(
+                || {
+                    let inner = pool(2, 2);
+                    inner.install(|| {
+                        parallel::for_range(0..4_usize, |i| {
+                            compute(50_000);
+                            ran.add(i);
+                        });
+                    });
+                },
+                || {
+                    parallel::for_range(4..8_usize, |i| {
+                        compute(50_000);
+                        ran.add(i);
+                    });
+                },
+            );
+        });
+        ran.assert_each_once();
+    }
+
+    /// One runtime after the other takes the seats of the last, with work that ends late.
+    runtimes_in_a_row(NotNeeded) {
+        for _ in 0..2 {
+            let runtime = pool(2, 2);
+            let _entered = runtime.enter();
+            task::run_detached(|| compute(30_000));
+            assert_eq!(task::run(|| 1).join().unwrap(), 1);
+        }
+    }
+}

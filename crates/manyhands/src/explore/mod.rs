@@ -1,0 +1,213 @@
+//! Explorations: small real programs run on the whole library, pool, monitor, channels, timers and all, under a
+//! scheduler that chooses at random who runs at each access to an atomic and at each lock, thousands of times
+//! with thousands of seeds.
+//!
+//! A program goes wrong when it panics, when all its threads are blocked, when only passing time gets it on,
+//! when it does not end, or when threads are left behind. Then the seed is printed that repeats it.
+//!
+//! What a schedule is, and what time is in it, is in `sync/shuttle/world.rs`. Not shown: weak memory orders
+//! (loom's models), data races (the sanitizers), sockets, and what the system's calls do.
+
+mod channels;
+mod life;
+mod loops;
+mod scopes;
+mod tasks;
+
+use crate::Runtime;
+use crate::sync::shuttle::world::{self, Chooser, Seeds, Terms};
+use crate::sync::{Condvar, Mutex, lock, thread};
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Runs `program` in many schedules, in as many as the environment says.
+fn explore(terms: Terms, program: fn()) {
+    let begun = now();
+    let plan = Plan {
+        terms,
+        seeds: Plan::seeds_asked_for(),
+        end: number_of("EXPLORE_SECONDS").map(|seconds| begun + Duration::from_secs(seconds)),
+        began: 0,
+    };
+    world::tell_of_signals();
+    let mut config = shuttle::Config::new();
+    config.stack_size = STACK_SIZE;
+    config.failure_persistence = shuttle::FailurePersistence::None;
+    config.max_steps = shuttle::MaxSteps::None;
+    config.silence_warnings = true;
+    let points = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&points);
+    let runner = shuttle::Runner::new(Chooser(plan), config);
+    let schedules = runner.run(move || {
+        let _clock = shuttle::thread::Builder::new()
+            .name("clock".to_owned())
+            .spawn(world::keep_time);
+        let result = std::panic::catch_unwind(program);
+        if let Err(payload) = result {
+            world::fail(&format!("panicked: {}", thread::text_of(&*payload)));
+        }
+        // Relaxed: a count.
+        counted.fetch_add(world::points(), Ordering::Relaxed);
+        world::end();
+    });
+    world::leave();
+    // Relaxed: as above.
+    let points = points.load(Ordering::Relaxed);
+    let line = format!(
+        "explored {}: {schedules} schedules, {} accesses each, {:.1} s\n",
+        terms.name,
+        points / schedules.max(1) as u64,
+        now().duration_since(begun).as_secs_f64()
+    );
+    // Past the capture of the test harness.
+    let _ = std::io::stderr().lock().write_all(line.as_bytes());
+}
+
+/// Which seeds are run.
+struct Plan {
+    terms: Terms,
+    seeds: std::ops::Range<u64>,
+    /// Until then, whatever the seeds.
+    end: Option<Instant>,
+    began: u64,
+}
+
+impl Plan {
+    fn seeds_asked_for() -> std::ops::Range<u64> {
+        if let Some(seed) = number_of("EXPLORE_SEED") {
+            return seed..seed + 1;
+        }
+        let first = number_of("EXPLORE_FIRST_SEED").unwrap_or(1);
+        let count = if number_of("EXPLORE_SECONDS").is_some() {
+            u64::MAX - first
+        } else {
+            number_of("EXPLORE_SCHEDULES").unwrap_or(SCHEDULES_DEFAULT)
+        };
+        first..first + count
+    }
+}
+
+impl Seeds for Plan {
+    fn begin_next(&mut self) -> bool {
+        if self.end.is_some_and(|end| now() >= end) {
+            return false;
+        }
+        let Some(seed) = self.seeds.next() else {
+            return false;
+        };
+        self.began += 1;
+        world::begin(seed, self.terms);
+        true
+    }
+}
+
+/// A number in the environment, such as `12` or `0xc`.
+fn number_of(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    let number = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    Some(number.unwrap_or_else(|_| panic!("{name} is not a number: {text}")))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long exploring takes is real"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// Declares programs as tests of their names.
+macro_rules! programs {
+    ($($(#[doc = $doc:literal])* $name:ident($monitor:ident) $body:block)*) => {$(
+        $(#[doc = $doc])*
+        #[test]
+        fn $name() {
+            fn program() $body
+            let terms = $crate::sync::shuttle::world::Terms {
+                name: stringify!($name),
+                monitor: $crate::sync::shuttle::world::Monitor::$monitor,
+                jumps_max: $crate::explore::JUMPS_MAX,
+            };
+            $crate::explore::explore(terms, program);
+        }
+    )*};
+}
+use programs;
+
+/// A pool with so many workers, and so many threads at most.
+fn pool(workers: usize, threads_max: usize) -> Runtime {
+    Runtime::builder()
+        .workers(workers)
+        .max_threads(threads_max)
+        .build()
+        .expect("threads can be started")
+}
+
+/// A thread from outside.
+fn outside<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T> {
+    thread::Builder::new()
+        .name("outside".to_owned())
+        .spawn(f)
+        .expect("threads can be started")
+}
+
+/// How often each of some bodies has run.
+struct Counts(Vec<AtomicUsize>);
+
+impl Counts {
+    fn new(len: usize) -> Self {
+        Self((0..len).map(|_| AtomicUsize::new(0)).collect())
+    }
+
+    fn add(&self, index: usize) {
+        // Relaxed: all run on one thread of the system.
+        self.0[index].fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn to_vec(&self) -> Vec<usize> {
+        // Relaxed: as above.
+        self.0
+            .iter()
+            .map(|count| count.load(Ordering::Relaxed))
+            .collect()
+    }
+
+    #[track_caller]
+    fn assert_each_once(&self) {
+        assert_eq!(
+            self.to_vec(),
+            vec![1; self.0.len()],
+            "how often each has run"
+        );
+    }
+}
+
+/// A gate that opens once.
+#[derive(Clone, Default)]
+struct Gate(Arc<(Mutex<bool>, Condvar)>);
+
+impl Gate {
+    fn open(&self) {
+        *lock(&self.0.0) = true;
+        self.0.1.notify_all();
+    }
+
+    fn wait(&self) {
+        let mut is_open = lock(&self.0.0);
+        while !*is_open {
+            is_open = self.0.1.wait(is_open).expect("never poisoned");
+        }
+    }
+}
+
+/// A few programs wait on purpose, for some milliseconds.
+const JUMPS_MAX: Duration = Duration::from_secs(5);
+/// For a run by hand; `cargo xtask` says more.
+const SCHEDULES_DEFAULT: u64 = 1000;
+/// Coroutines' stacks grow no further.
+const STACK_SIZE: usize = 256 << 10;

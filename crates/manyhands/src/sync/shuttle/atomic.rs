@@ -1,0 +1,141 @@
+//! Atomics of the standard library's size and shape, each access of which is a place where another thread may
+//! be chosen to run first.
+
+use super::world;
+pub(crate) use std::sync::atomic::Ordering;
+
+macro_rules! atomic {
+    ($name:ident $(<$pointee:ident>)?, $value:ty, [$($modify:ident),*]) => {
+        /// As the standard library's.
+        #[derive(Debug)]
+        #[repr(transparent)]
+        pub(crate) struct $name $(<$pointee>)? (std::sync::atomic::$name $(<$pointee>)?);
+
+        impl $(<$pointee>)? $name $(<$pointee>)? {
+            pub(crate) const fn new(value: $value) -> Self {
+                Self(std::sync::atomic::$name::new(value))
+            }
+
+            pub(crate) fn load(&self, ordering: Ordering) -> $value {
+                world::point();
+                self.0.load(ordering)
+            }
+
+            pub(crate) fn store(&self, value: $value, ordering: Ordering) {
+                world::point();
+                self.0.store(value, ordering);
+            }
+
+            pub(crate) fn swap(&self, value: $value, ordering: Ordering) -> $value {
+                world::point();
+                self.0.swap(value, ordering)
+            }
+
+            pub(crate) fn compare_exchange(
+                &self,
+                expected: $value,
+                value: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                world::point();
+                self.0.compare_exchange(expected, value, success, failure)
+            }
+
+            pub(crate) fn compare_exchange_weak(
+                &self,
+                expected: $value,
+                value: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                world::point();
+                if world::one_in(WEAK_FAILURES_APART) {
+                    return Err(self.0.load(failure));
+                }
+                self.0.compare_exchange(expected, value, success, failure)
+            }
+
+            pub(crate) fn fetch_update(
+                &self,
+                set: Ordering,
+                fetch: Ordering,
+                mut change: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                let mut before = self.load(fetch);
+                while let Some(value) = change(before) {
+                    match self.compare_exchange_weak(before, value, set, fetch) {
+                        Ok(before) => return Ok(before),
+                        Err(now) => before = now,
+                    }
+                }
+                Err(before)
+            }
+
+            pub(crate) fn get_mut(&mut self) -> &mut $value {
+                self.0.get_mut()
+            }
+
+            pub(crate) fn into_inner(self) -> $value {
+                self.0.into_inner()
+            }
+
+            $(
+                pub(crate) fn $modify(&self, value: $value, ordering: Ordering) -> $value {
+                    world::point();
+                    self.0.$modify(value, ordering)
+                }
+            )*
+        }
+    };
+}
+
+atomic!(AtomicBool, bool, [fetch_or, fetch_and]);
+atomic!(AtomicPtr<T>, *mut T, []);
+atomic!(
+    AtomicU32,
+    u32,
+    [
+        fetch_add, fetch_sub, fetch_and, fetch_or, fetch_xor, fetch_max, fetch_min
+    ]
+);
+atomic!(
+    AtomicU64,
+    u64,
+    [
+        fetch_add, fetch_sub, fetch_and, fetch_or, fetch_xor, fetch_max, fetch_min
+    ]
+);
+atomic!(
+    AtomicUsize,
+    usize,
+    [
+        fetch_add, fetch_sub, fetch_and, fetch_or, fetch_xor, fetch_max, fetch_min
+    ]
+);
+
+impl Default for AtomicU64 {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+impl Default for AtomicUsize {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+impl Default for AtomicBool {
+    fn default() -> Self {
+        Self::new(false)
+    }
+}
+
+/// A place like any other access, because accesses are sequentially consistent anyway.
+pub(crate) fn fence(_ordering: Ordering) {
+    world::point();
+}
+
+/// One weak exchange in so many fails for no reason.
+const WEAK_FAILURES_APART: u64 = 16;

@@ -1,0 +1,38 @@
+//! Time is a number, which grows with each step and each look at it. A tick is a nanosecond.
+
+use super::world;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// The tick counter now.
+pub(crate) fn ticks() -> u64 {
+    world::read_clock()
+}
+
+/// As [`ticks`].
+pub(crate) fn ticks_in_order() -> u64 {
+    ticks()
+}
+
+/// Ticks in `nanos` nanoseconds.
+pub(crate) fn ticks_in(nanos: u64) -> u64 {
+    nanos
+}
+
+/// The present.
+pub(crate) fn now() -> Instant {
+    first() + Duration::from_nanos(world::read_clock())
+}
+
+/// When each schedule begins.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only what has passed since then is looked at, and that is counted"
+)]
+pub(crate) fn first() -> Instant {
+    static FIRST: OnceLock<Instant> = OnceLock::new();
+    *FIRST.get_or_init(Instant::now)
+}
+
+/// There is one clock.
+pub(crate) fn calibrate() {}

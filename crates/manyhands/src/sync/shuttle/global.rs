@@ -1,0 +1,59 @@
+//! What lives as long as the process lives as long as one schedule here, and each begins with new ones.
+//!
+//! Unsafe: values are handed out for `'static` and freed when the next schedule begins.
+
+use super::world;
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+/// A static that each schedule makes anew. See the macro `global`.
+pub(crate) struct Global<T: 'static> {
+    make: fn() -> T,
+    /// Made and used by one thread of the system.
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T: 'static> Global<T> {
+    pub(crate) const fn new(make: fn() -> T) -> Self {
+        Self {
+            make,
+            value: PhantomData,
+        }
+    }
+}
+
+impl<T: 'static> Deref for Global<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        let key = std::ptr::from_ref(self).addr();
+        let known = world::global(key).unwrap_or_else(|| {
+            let made = std::ptr::from_ref(leak((self.make)())).cast();
+            world::set_global(key, made);
+            made
+        });
+        // SAFETY: made by the function of this very static, and kept until the schedule is over.
+        unsafe { &*known.cast::<T>() }
+    }
+}
+
+/// Keeps a value until the schedule is over, which is for ever to whoever takes part in it.
+pub(crate) fn leak<T: 'static>(value: T) -> &'static T {
+    let value = Box::into_raw(Box::new(value));
+    // SAFETY: from a box, and dropped once, when nobody runs any more.
+    world::keep(value.cast(), |value| {
+        drop(unsafe { Box::from_raw(value.cast::<T>()) })
+    });
+    // SAFETY: kept until the schedule is over.
+    unsafe { &*value }
+}
+
+/// Declares a static, which each schedule makes anew.
+macro_rules! global {
+    ($(#[$attribute:meta])* static $name:ident: $type:ty = $value:expr;) => {
+        $(#[$attribute])*
+        static $name: $crate::sync::shuttle::Global<$type> =
+            $crate::sync::shuttle::Global::new(|| $value);
+    };
+}
+pub(crate) use global;

@@ -1,0 +1,20 @@
+//! How busy the machine is does not show here.
+
+/// There is always a processor free.
+pub(crate) fn all_are_taken() -> bool {
+    false
+}
+
+/// Ticks of all processors together, which nobody counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ProcessorTicks;
+
+impl ProcessorTicks {
+    pub(crate) fn now() -> Option<Self> {
+        None
+    }
+
+    pub(crate) fn load_since(self, _before: Self) -> f64 {
+        0.0
+    }
+}

@@ -1,0 +1,115 @@
+//! Threads: coroutines of the scheduler.
+
+use super::world::{self, Awaits, Thread};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex as Plain, PoisonError};
+use std::time::Duration;
+
+pub(crate) use shuttle::thread::{ThreadId, current};
+pub(crate) use world::{panicking, yield_now};
+
+/// As the standard library's.
+#[derive(Debug, Default)]
+pub(crate) struct Builder {
+    name: Option<String>,
+}
+
+impl Builder {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn name(self, name: String) -> Self {
+        Self { name: Some(name) }
+    }
+
+    /// Stacks are all of one size.
+    pub(crate) fn stack_size(self, _size: usize) -> Self {
+        self
+    }
+
+    /// A thread that ends in a panic ends the exploration: nothing here may.
+    pub(crate) fn spawn<F, T>(self, f: F) -> std::io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let end = Arc::new(End::default());
+        let its_end = Arc::clone(&end);
+        let mut builder = shuttle::thread::Builder::new();
+        if let Some(name) = self.name {
+            builder = builder.name(name);
+        }
+        let inner = builder.spawn(move || {
+            let result = catch_unwind(AssertUnwindSafe(f));
+            // Relaxed: all run on one thread of the system.
+            its_end.has_come.store(true, Ordering::Relaxed);
+            let waiters = std::mem::take(&mut *its_end.waiters());
+            waiters.into_iter().for_each(world::unblock);
+            result
+                .unwrap_or_else(|payload| world::fail(&format!("panicked: {}", text_of(&*payload))))
+        })?;
+        world::has_started();
+        Ok(JoinHandle { inner, end })
+    }
+}
+
+/// As the standard library's.
+#[derive(Debug)]
+pub(crate) struct JoinHandle<T> {
+    inner: shuttle::thread::JoinHandle<T>,
+    end: Arc<End>,
+}
+
+#[derive(Debug, Default)]
+struct End {
+    has_come: AtomicBool,
+    waiters: Plain<Vec<Thread>>,
+}
+
+impl End {
+    fn waiters(&self) -> std::sync::MutexGuard<'_, Vec<Thread>> {
+        self.waiters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> JoinHandle<T> {
+    pub(crate) fn thread(&self) -> &shuttle::thread::Thread {
+        self.inner.thread()
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        world::point();
+        // Relaxed: as above.
+        self.end.has_come.load(Ordering::Relaxed)
+    }
+
+    #[track_caller]
+    pub(crate) fn join(self) -> std::thread::Result<T> {
+        // Relaxed: as above.
+        while !self.end.has_come.load(Ordering::Relaxed) {
+            self.end.waiters().push(world::this());
+            world::block(Awaits::End, None);
+        }
+        self.inner.join()
+    }
+}
+
+/// Sleeps for so long.
+pub(crate) fn sleep(duration: Duration) {
+    let deadline = world::deadline(duration);
+    while !world::has_come(deadline) {
+        world::block(Awaits::Time, deadline);
+    }
+}
+
+/// What a panic said.
+pub(crate) fn text_of(payload: &(dyn Any + Send)) -> &str {
+    payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("something that is no text")
+}

@@ -1,0 +1,44 @@
+//! What other threads do, as the scheduler knows it.
+
+use super::world;
+
+/// Names a thread. 0 names none.
+pub(crate) type ThreadName = u64;
+
+/// Names the calling thread.
+pub(crate) fn current_thread() -> ThreadName {
+    world::current() as u64 + 1
+}
+
+/// The number of a thread to the system.
+pub(crate) fn number(thread: ThreadName) -> i32 {
+    i32::try_from(thread).unwrap_or(0)
+}
+
+/// The time that a thread has run.
+pub(crate) fn cpu_nanos(thread: ThreadName) -> Option<u64> {
+    world::nanos_run(usize::try_from(thread.checked_sub(1)?).ok()?)
+}
+
+/// What a thread does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Activity {
+    /// It runs, or may be chosen to.
+    Runnable,
+    /// It waits.
+    Asleep,
+}
+
+/// Whether a thread sleeps.
+pub(crate) fn activity(thread: ThreadName) -> Option<Activity> {
+    let thread = usize::try_from(thread.checked_sub(1)?).ok()?;
+    world::nanos_run(thread)?;
+    Some(if world::is_blocked(thread) {
+        Activity::Asleep
+    } else {
+        Activity::Runnable
+    })
+}
+
+/// Timed sleeps end when the scheduler lets them.
+pub(crate) fn wake_on_time() {}

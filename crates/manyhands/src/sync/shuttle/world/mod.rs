@@ -1,0 +1,567 @@
+//! One schedule: who runs, what time it is, who waits for what, and what must end with it.
+//!
+//! All choices come from one seed (`choice.rs`), so a seed repeats its schedule.
+//!
+//! # Time
+//! A number of nanoseconds, the same for all threads. Each access, each turn of a spinning loop and each look at
+//! the clock takes some. A sleep with a limit ends when the time has come, like any other event; and when all
+//! threads sleep, time jumps to the first limit. Jumps are counted: a program that gets on only because limits
+//! pass has lost a wake-up, and fails when it has jumped for longer than it says it may. In half of the schedules
+//! of a program that needs no monitor, the monitor's limits do not pass at all, so that nothing hides behind its
+//! rounds.
+//!
+//! # Threads
+//! Everything here belongs to one thread of the system, on which the coroutines of one program run; another one
+//! may explore another program.
+//!
+//! Unsafe: what a schedule has made is freed by pointer.
+
+mod choice;
+mod failure;
+
+pub(crate) use choice::{Chooser, Seeds};
+pub(crate) use failure::{fail, tell_of_signals};
+
+use choice::Style;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::panic::Location;
+use std::time::Duration;
+
+/// A thread that takes part, to be unblocked.
+#[derive(Debug, Clone)]
+pub(crate) struct Thread {
+    id: usize,
+    handle: shuttle::thread::Thread,
+}
+
+/// What a blocked thread waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Awaits {
+    /// A lock.
+    Lock,
+    /// A condition, such as a wake-up.
+    Condition,
+    /// Another thread's end.
+    End,
+    /// Nothing but the time.
+    Time,
+}
+
+/// What a program may ask for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms {
+    pub(crate) name: &'static str,
+    /// Whether the program needs the monitor's rounds.
+    pub(crate) monitor: Monitor,
+    /// For how long time may jump, all in all.
+    pub(crate) jumps_max: Duration,
+}
+
+/// Whether a program needs the monitor's rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Monitor {
+    Needed,
+    NotNeeded,
+}
+
+struct World {
+    is_active: Cell<bool>,
+    seed: Cell<u64>,
+    random: Cell<u64>,
+    style: Cell<Style>,
+    has_ticks: Cell<bool>,
+    current: Cell<usize>,
+    /// Accesses that may go by before the next choice.
+    until_choice: Cell<u64>,
+    points: Cell<u64>,
+    now: Cell<u64>,
+    step_nanos: Cell<u64>,
+    jumped: Cell<u64>,
+    is_over: Cell<bool>,
+    spins: Cell<u32>,
+    next_deadline: Cell<u64>,
+    /// Who is unwinding and not running.
+    unwinding: Cell<Option<usize>>,
+    has_deferred: Cell<bool>,
+    terms: Cell<Terms>,
+    lists: RefCell<Lists>,
+}
+
+/// What changes seldom.
+struct Lists {
+    names: BTreeMap<usize, String>,
+    blocked: BTreeMap<usize, Blocked>,
+    limits: Vec<(u64, Thread)>,
+    deferred: Vec<Thread>,
+    run: Vec<u64>,
+    ran_since: u64,
+    globals: BTreeMap<usize, *const ()>,
+    kept: Vec<(*mut (), unsafe fn(*mut ()))>,
+    priorities: Vec<u64>,
+    lowest: u64,
+    changes: Vec<u64>,
+    turn_end: u64,
+}
+
+struct Blocked {
+    awaits: Awaits,
+    at: &'static Location<'static>,
+    deadline: Option<u64>,
+    trace: Option<String>,
+}
+
+thread_local! {
+    static WORLD: World = const {
+        World {
+            is_active: Cell::new(false),
+            seed: Cell::new(0),
+            random: Cell::new(1),
+            style: Cell::new(Style::Random(1)),
+            has_ticks: Cell::new(true),
+            current: Cell::new(0),
+            until_choice: Cell::new(0),
+            points: Cell::new(0),
+            now: Cell::new(0),
+            step_nanos: Cell::new(1),
+            jumped: Cell::new(0),
+            is_over: Cell::new(false),
+            spins: Cell::new(0),
+            next_deadline: Cell::new(u64::MAX),
+            unwinding: Cell::new(None),
+            has_deferred: Cell::new(false),
+            terms: Cell::new(Terms {
+                name: "",
+                monitor: Monitor::Needed,
+                jumps_max: Duration::ZERO,
+            }),
+            lists: RefCell::new(Lists {
+                names: BTreeMap::new(),
+                blocked: BTreeMap::new(),
+                limits: Vec::new(),
+                deferred: Vec::new(),
+                run: Vec::new(),
+                ran_since: 0,
+                globals: BTreeMap::new(),
+                kept: Vec::new(),
+                priorities: Vec::new(),
+                lowest: 0,
+                changes: Vec::new(),
+                turn_end: 0,
+            }),
+        }
+    };
+}
+
+/// A place where another thread may be chosen to run.
+#[inline]
+pub(crate) fn point() {
+    WORLD.with(|world| {
+        if !world.is_active.get() {
+            return;
+        }
+        let points = world.points.get() + 1;
+        world.points.set(points);
+        let now = world.now.get() + world.step_nanos.get();
+        world.now.set(now);
+        let until_choice = world.until_choice.get();
+        if until_choice > 0 && now < world.next_deadline.get() && !world.has_deferred.get() {
+            world.until_choice.set(until_choice - 1);
+            return;
+        }
+        world.look_up();
+    });
+}
+
+/// As [`point`], where the caller has nothing to do.
+pub(crate) fn yield_now() {
+    WORLD.with(|world| {
+        if world.is_active.get() {
+            world.points.set(world.points.get() + 1);
+            world.now.set(world.now.get() + YIELD_NANOS);
+            world.look_up();
+            if !panicking() {
+                shuttle::thread::yield_now();
+            }
+        }
+    });
+}
+
+/// A turn of a loop that waits for another thread. Once in some turns that thread is let run.
+pub(crate) fn spin_loop() {
+    WORLD.with(|world| {
+        if !world.is_active.get() {
+            return;
+        }
+        world.now.set(world.now.get() + SPIN_NANOS);
+        let spins = world.spins.get() + 1;
+        world.spins.set(spins % SPINS_A_YIELD);
+        if spins == SPINS_A_YIELD {
+            yield_now();
+        }
+    });
+}
+
+/// The time, which goes on with each look, now and then by more than a little.
+pub(crate) fn read_clock() -> u64 {
+    WORLD.with(|world| {
+        let delay = if world.one_in(DELAYS_APART) {
+            world.below(DELAY_NANOS_MAX)
+        } else {
+            world.step_nanos.get()
+        };
+        world.now.set(world.now.get() + delay);
+        world.now.get()
+    })
+}
+
+/// The calling thread computes for so long.
+pub(crate) fn compute(nanos: u64) {
+    WORLD.with(|world| world.now.set(world.now.get() + nanos));
+    point();
+}
+
+/// The time after `limit`.
+pub(crate) fn deadline(limit: Duration) -> Option<u64> {
+    let nanos = u64::try_from(limit.as_nanos()).ok()?;
+    WORLD.with(|world| world.now.get().checked_add(nanos))
+}
+
+/// Whether that time has come.
+pub(crate) fn has_come(deadline: Option<u64>) -> bool {
+    deadline.is_some_and(|deadline| WORLD.with(|world| world.now.get() >= deadline))
+}
+
+/// A choice, true once in so many times.
+pub(crate) fn one_in(count: u64) -> bool {
+    WORLD.with(|world| world.is_active.get() && world.one_in(count))
+}
+
+/// A number below `end`.
+pub(crate) fn below(end: u64) -> u64 {
+    WORLD.with(|world| world.below(end))
+}
+
+/// The number of the calling thread.
+pub(crate) fn current() -> usize {
+    WORLD.with(|world| world.current.get())
+}
+
+/// The calling thread, for whoever is to unblock it.
+pub(crate) fn this() -> Thread {
+    Thread {
+        id: current(),
+        handle: shuttle::thread::current(),
+    }
+}
+
+/// How long a thread has run. `None` where there is no such thread, or not any more.
+pub(crate) fn nanos_run(thread: usize) -> Option<u64> {
+    WORLD.with(|world| {
+        world.charge();
+        world.lists.borrow().run.get(thread).copied()
+    })
+}
+
+/// Whether a thread is blocked.
+pub(crate) fn is_blocked(thread: usize) -> bool {
+    WORLD.with(|world| world.lists.borrow().blocked.contains_key(&thread))
+}
+
+/// Whether the calling thread is unwinding, and not only another one whose turn will come.
+pub(crate) fn panicking() -> bool {
+    std::thread::panicking()
+        && WORLD.with(|world| {
+            let unwinding = world.unwinding.get();
+            unwinding.is_none_or(|thread| thread == world.current.get())
+        })
+}
+
+/// Blocks the calling thread until it is unblocked or the time has come. May end early.
+#[track_caller]
+pub(crate) fn block(awaits: Awaits, deadline: Option<u64>) {
+    let at = Location::caller();
+    WORLD.with(|world| {
+        assert!(world.is_active.get(), "blocks outside of a schedule");
+        world.wake_deferred();
+        let this = this();
+        let deadline = deadline.filter(|_| awaits == Awaits::Time || world.limits_pass_for(&this));
+        let is_unwinding = panicking();
+        let id = this.id;
+        world.list_blocked(&this, awaits, at, deadline);
+        if is_unwinding {
+            world.unwinding.set(Some(id));
+        }
+        shuttle::thread::park();
+        if is_unwinding {
+            world.unwinding.set(None);
+        }
+        let mut lists = world.lists.borrow_mut();
+        lists.blocked.remove(&id);
+        if deadline.is_some() {
+            lists.limits.retain(|(_, thread)| thread.id != id);
+            world.next_deadline.set(lists.first_limit());
+        }
+    });
+}
+
+/// Lets a thread run that may be blocked.
+pub(crate) fn unblock(thread: Thread) {
+    WORLD.with(|world| {
+        if !world.is_active.get() {
+            return;
+        }
+        if panicking() {
+            // Whoever unwinds is not interrupted, as long as it gets on.
+            world.lists.borrow_mut().deferred.push(thread);
+            world.has_deferred.set(true);
+            return;
+        }
+        thread.handle.unpark();
+        world
+            .until_choice
+            .set(world.until_choice.get().min(world.below(4)));
+    });
+}
+
+/// A thread was started.
+pub(crate) fn has_started() {
+    WORLD.with(|world| world.until_choice.set(0));
+    point();
+}
+
+/// What a static holds in this schedule.
+pub(super) fn global(key: usize) -> Option<*const ()> {
+    WORLD.with(|world| world.lists.borrow().globals.get(&key).copied())
+}
+
+pub(super) fn set_global(key: usize, value: *const ()) {
+    WORLD.with(|world| world.lists.borrow_mut().globals.insert(key, value));
+}
+
+/// Keeps a value for this schedule.
+pub(super) fn keep(value: *mut (), free: unsafe fn(*mut ())) {
+    WORLD.with(|world| world.lists.borrow_mut().kept.push((value, free)));
+}
+
+/// Begins a schedule. Nobody of the last one is left.
+pub(crate) fn begin(seed: u64, terms: Terms) {
+    WORLD.with(|world| {
+        world.is_active.set(false);
+        world.free();
+        world.seed.set(seed);
+        world.random.set(seed);
+        world.terms.set(terms);
+        world.choose_style();
+        let is_ticking = terms.monitor == Monitor::Needed || world.one_in(2);
+        world.has_ticks.set(is_ticking);
+        world.step_nanos.set([2, 10, 50][world.below(3) as usize]);
+        world.until_choice.set(0);
+        world.current.set(0);
+        world.points.set(0);
+        world.now.set(0);
+        world.jumped.set(0);
+        world.is_over.set(false);
+        world.spins.set(0);
+        world.next_deadline.set(u64::MAX);
+        world.unwinding.set(None);
+        world.has_deferred.set(false);
+        world.is_active.set(true);
+    });
+}
+
+/// The program has come to its end; who is still blocked then is forgotten.
+pub(crate) fn end() {
+    WORLD.with(|world| world.is_over.set(true));
+}
+
+/// After the last schedule.
+pub(crate) fn leave() {
+    WORLD.with(|world| {
+        world.is_active.set(false);
+        world.free();
+    });
+}
+
+/// How many accesses this schedule has had so far.
+pub(crate) fn points() -> u64 {
+    WORLD.with(|world| world.points.get())
+}
+
+/// The life of the thread that lets time jump when all others are blocked. It runs only then.
+pub(crate) fn keep_time() {
+    WORLD.with(|world| {
+        world.current.set(CLOCK);
+        loop {
+            let first = world.lists.borrow().first_limit();
+            if first == u64::MAX {
+                if !world.is_over.get() {
+                    fail("all threads are blocked, for ever");
+                }
+                if !world.lists.borrow().blocked.is_empty() {
+                    fail("threads are left behind");
+                }
+                return;
+            }
+            let jump = first.saturating_sub(world.now.get());
+            world.jumped.set(world.jumped.get() + jump);
+            world.now.set(world.now.get() + jump);
+            if u128::from(world.jumped.get()) > world.terms.get().jumps_max.as_nanos() {
+                fail("gets on only because limits of sleeps pass, or not at all");
+            }
+            world.wake_due();
+            shuttle::thread::yield_now();
+        }
+    });
+}
+
+/// The first thread that is started in a schedule runs [`keep_time`].
+pub(crate) const CLOCK: usize = 1;
+
+impl World {
+    fn next_random(&self) -> u64 {
+        // SplitMix64: Steele, Lea, Flood 2014.
+        let state = self.random.get().wrapping_add(0x9E37_79B9_7F4A_7C15);
+        self.random.set(state);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&self, end: u64) -> u64 {
+        // The high half of a product: a little uneven, which is of no interest.
+        ((u128::from(self.next_random()) * u128::from(end)) >> 64) as u64
+    }
+
+    fn one_in(&self, count: u64) -> bool {
+        self.below(count) == 0
+    }
+
+    fn look_up(&self) {
+        if self.points.get() > POINTS_MAX {
+            fail("does not end");
+        }
+        if panicking() {
+            return;
+        }
+        self.wake_deferred();
+        if self.now.get() >= self.next_deadline.get() {
+            self.wake_due();
+        }
+        if self.until_choice.get() > 0 {
+            self.until_choice.set(self.until_choice.get() - 1);
+            return;
+        }
+        // A mere switch.
+        shuttle::thread::sleep(Duration::ZERO);
+    }
+
+    fn wake_deferred(&self) {
+        if self.has_deferred.replace(false) {
+            let deferred = std::mem::take(&mut self.lists.borrow_mut().deferred);
+            for thread in deferred {
+                thread.handle.unpark();
+            }
+            self.until_choice.set(0);
+        }
+    }
+
+    /// Unblocks whose time has come.
+    fn wake_due(&self) {
+        let now = self.now.get();
+        let mut due = Vec::new();
+        let mut lists = self.lists.borrow_mut();
+        lists.limits.retain(|(deadline, thread)| {
+            let is_due = *deadline <= now;
+            if is_due {
+                due.push(thread.clone());
+            }
+            !is_due
+        });
+        self.next_deadline.set(lists.first_limit());
+        drop(lists);
+        for thread in due {
+            thread.handle.unpark();
+        }
+        self.until_choice.set(0);
+    }
+
+    fn limits_pass_for(&self, thread: &Thread) -> bool {
+        self.has_ticks.get() || thread.handle.name() != Some(MONITOR_NAME)
+    }
+
+    fn list_blocked(
+        &self,
+        this: &Thread,
+        awaits: Awaits,
+        at: &'static Location<'static>,
+        deadline: Option<u64>,
+    ) {
+        let trace =
+            failure::wants_traces().then(|| std::backtrace::Backtrace::force_capture().to_string());
+        let mut lists = self.lists.borrow_mut();
+        let name = this.handle.name().unwrap_or("main");
+        lists
+            .names
+            .entry(this.id)
+            .or_insert_with(|| name.to_owned());
+        let blocked = Blocked {
+            awaits,
+            at,
+            deadline,
+            trace,
+        };
+        lists.blocked.insert(this.id, blocked);
+        if let Some(deadline) = deadline {
+            lists.limits.push((deadline, this.clone()));
+            self.next_deadline.set(lists.first_limit());
+        }
+    }
+
+    /// Counts the time since the last time as the running thread's.
+    fn charge(&self) {
+        let mut lists = self.lists.borrow_mut();
+        let (now, current) = (self.now.get(), self.current.get());
+        if lists.run.len() <= current {
+            lists.run.resize(current + 1, 0);
+        }
+        let since = std::mem::replace(&mut lists.ran_since, now);
+        lists.run[current] += now - since;
+    }
+
+    /// Frees what the last schedule has kept.
+    fn free(&self) {
+        let mut lists = self.lists.borrow_mut();
+        lists.names.clear();
+        lists.blocked.clear();
+        lists.limits.clear();
+        lists.deferred.clear();
+        lists.run.clear();
+        lists.ran_since = 0;
+        lists.globals.clear();
+        let kept = std::mem::take(&mut lists.kept);
+        drop(lists);
+        for (value, free) in kept.into_iter().rev() {
+            // SAFETY: kept together with the function that frees it, and taken out of the list.
+            unsafe { free(value) };
+        }
+    }
+}
+
+impl Lists {
+    fn first_limit(&self) -> u64 {
+        let deadlines = self.limits.iter().map(|&(deadline, _)| deadline);
+        deadlines.min().unwrap_or(u64::MAX)
+    }
+}
+
+const MONITOR_NAME: &str = "manyhands-monitor";
+/// A schedule with more accesses is taken to go on for ever.
+const POINTS_MAX: u64 = 5_000_000;
+/// What a turn of a spinning loop takes.
+const SPIN_NANOS: u64 = 300;
+const YIELD_NANOS: u64 = 300;
+const SPINS_A_YIELD: u32 = 4;
+/// Once in so many looks the clock has gone on by more than a little.
+const DELAYS_APART: u64 = 16;
+const DELAY_NANOS_MAX: u64 = 20_000;

@@ -1,0 +1,110 @@
+//! Explorations: the programs of the library's `src/explore/` run on the whole library, under a
+//! scheduler that chooses at random who runs at each step.
+//!
+//! Release, because there are hundreds of thousands of schedules, with debug assertions, because
+//! they are part of what is looked for. A build output of its own: `--cfg shuttle` changes every
+//! crate.
+
+use std::time::Duration;
+
+use crate::clock::{self, Stopwatch};
+use crate::command::Invocation;
+use crate::failure::Failure;
+use crate::workspace;
+
+/// How much to explore.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// The same schedules each time, so many of each program.
+    Ci,
+    /// Schedules that were never run before, until the time is over.
+    Minutes(u64),
+    /// One schedule of one program, with the stacks of those who are blocked when it fails.
+    Again { program: String, seed: String },
+}
+
+impl Extent {
+    pub(crate) fn parse(options: &[&str]) -> Result<Self, String> {
+        match options {
+            [] => Ok(Self::Ci),
+            ["--minutes", count] => match count.parse() {
+                Ok(minutes) => Ok(Self::Minutes(minutes)),
+                Err(_) => Err(format!("`--minutes` wants a number, not `{count}`")),
+            },
+            ["--program", program, "--seed", seed] => Ok(Self::Again {
+                program: (*program).to_owned(),
+                seed: (*seed).to_owned(),
+            }),
+            options => Err(format!("cannot read `explore {}`", options.join(" "))),
+        }
+    }
+}
+
+pub(crate) fn run(extent: &Extent) -> Result<(), Failure> {
+    let list = explorations().arg("--").arg("--list").stdout()?;
+    let programs: Vec<&str> = list
+        .lines()
+        .filter_map(|line| line.strip_suffix(": test"))
+        .collect();
+    if programs.is_empty() {
+        return Err(Failure::new("no programs to explore found in the library"));
+    }
+    match extent {
+        Extent::Ci => {
+            println!("{} programs, {SCHEDULES} schedules each", programs.len());
+            explorations()
+                .env("EXPLORE_SCHEDULES", SCHEDULES.to_string())
+                .run()
+        }
+        Extent::Minutes(minutes) => in_rounds(Duration::from_secs(60 * minutes), programs.len()),
+        Extent::Again { program, seed } => {
+            let suffix = format!("::{program}");
+            let Some(path) = programs.iter().find(|path| path.ends_with(&suffix)) else {
+                return Err(Failure::new(format!("there is no program `{program}`")));
+            };
+            explorations()
+                .arg("--")
+                .arg("--exact")
+                .arg(path)
+                .env("EXPLORE_SEED", seed)
+                .env("EXPLORE_TRACES", "1")
+                .run()
+        }
+    }
+}
+
+/// One round of all programs after the other, a few seconds for each.
+fn in_rounds(limit: Duration, programs: usize) -> Result<(), Failure> {
+    let watch = Stopwatch::start();
+    let first = clock::seconds_since_1970() << SEEDS_A_SECOND_BITS;
+    for round in 0.. {
+        let left = limit.saturating_sub(watch.elapsed());
+        // Two run at a time.
+        let whole = left.as_secs() * 2 / programs as u64;
+        if whole == 0 {
+            break;
+        }
+        let seed = first + (round << SEEDS_A_ROUND_BITS);
+        explorations()
+            .env("EXPLORE_SECONDS", whole.min(SECONDS_A_PROGRAM).to_string())
+            .env("EXPLORE_FIRST_SEED", seed.to_string())
+            .run()?;
+    }
+    Ok(())
+}
+
+fn explorations() -> Invocation {
+    Invocation::cargo("test -p manyhands --lib --release --target-dir")
+        .arg(workspace::target_subdir("shuttle"))
+        .arg("explore::")
+        .env("RUSTFLAGS", "--cfg shuttle")
+        .env("RUST_TEST_THREADS", "2")
+        .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
+}
+
+const SCHEDULES: u32 = 10_000;
+const SECONDS_A_PROGRAM: u64 = 20;
+/// More seeds than a program uses up in a round.
+const SEEDS_A_ROUND_BITS: u32 = 24;
+/// So that a later exploration begins where no earlier one has been.
+const SEEDS_A_SECOND_BITS: u32 = 24;
