@@ -8,6 +8,7 @@
 use super::pool::{Pool, Sleeps, Starts};
 use super::{Work, check};
 use crate::runtime::ending::{self, Joined};
+use crate::runtime::waking;
 use loom::sync::Arc;
 use loom::thread;
 
@@ -65,5 +66,25 @@ fn both_workers_hear_of_the_end() {
             }
             Joined::All
         });
+    });
+}
+
+#[test]
+fn a_wake_of_a_worker_that_is_awake_does_not_hide_the_end() {
+    check(|| {
+        let pool = Pool::<0>::new(1, 1, 0, Starts::Never);
+        let worker = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || pool.work(0, Sleeps::Shortly)
+        });
+        let waker = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || waking::wake_worker(&*pool, 0)
+        });
+        ending::close(&*pool, || {
+            worker.join().expect("the model fails at once");
+            Joined::All
+        });
+        waker.join().expect("the model fails at once");
     });
 }

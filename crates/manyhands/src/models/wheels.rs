@@ -182,6 +182,8 @@ impl Pool for Model {
             self.switch.parker.unpark();
         }
     }
+
+    fn look_for_end(&self) {}
 }
 
 /// The worker, when it has nothing to do.

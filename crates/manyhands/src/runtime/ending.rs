@@ -10,6 +10,9 @@
 //! # Ordering
 //! E1: both words are SeqCst, as the steps of I1 (`idle.rs`). A worker looks at them after it announced sleep;
 //! they are set before everybody is unparked.
+//! E2: whoever lowers the count of awake workers looks afterwards whether that was all that the end waited for: a
+//! worker that announces sleep, and a waker that raised the count and then woke nobody. The last worker may
+//! have announced while the count was raised, and sleeps.
 //!
 //! Not here: what is dropped, and how (`shared.rs`).
 
@@ -82,7 +85,7 @@ pub(crate) fn begin_to_close(pool: &impl Ends) {
     pool.cancel_waiting();
 }
 
-/// Worker: whether it may leave.
+/// Whoever has lowered the count of awake workers: whether workers leave, which they do when nobody is awake.
 pub(crate) fn is_over(pool: &impl Ends) -> bool {
     let ending = pool.ending();
     if ending.is_closing()

@@ -491,6 +491,10 @@ impl Pool for Shared {
     fn rouse_monitor(&self) {
         self.rouse_monitor();
     }
+
+    fn look_for_end(&self) {
+        ending::is_over(self);
+    }
 }
 
 impl Ends for Shared {

@@ -34,6 +34,10 @@ pub(crate) trait Pool {
 
     /// Makes the monitor look at the timers anew.
     fn rouse_monitor(&self);
+
+    /// Ends the runtime if it has waited for nothing but the count of awake workers (`ending.rs`, E2). Called
+    /// by who has taken back a raise of that count.
+    fn look_for_end(&self);
 }
 
 /// What a waker does after the waking.
@@ -70,6 +74,7 @@ pub(crate) fn wake(pool: &impl Pool, waker: Waker) -> bool {
             Claim::Unstarted(worker) => claim = pool.idle().give_up(worker),
         }
     }
+    pool.look_for_end();
     false
 }
 
@@ -78,6 +83,8 @@ pub(crate) fn wake_worker(pool: &impl Pool, worker: usize) {
     if pool.idle().claim_worker(worker) {
         pool.arm_monitor();
         pool.unpark(worker, Waker::GoesOn);
+    } else {
+        pool.look_for_end();
     }
 }
 
