@@ -4,8 +4,9 @@
 //! first of them. Operations: begin, push, expose, pop, end; take a part, run it or give it back.
 //! Property: the waiter runs nothing but entries of the execution it waits for, and every entry is run
 //! exactly once, by the waiter or by its owner.
+//! With three preemptions: the waiter looks, the seat begins its next execution, and the waiter takes an entry of that.
 
-use super::{Work, check, wait_asleep};
+use super::{Work, check_deeper, wait_asleep};
 use crate::job::{ExecutionId, Latch};
 use crate::queue::{Deque, Popped};
 use crate::runtime::executions::{Executions, Extent, Taken};
@@ -105,7 +106,7 @@ impl Seat {
 
 #[test]
 fn a_waiter_runs_nothing_of_a_later_execution() {
-    check(|| {
+    check_deeper(3, || {
         let seat = Seat::new();
         let first = seat.begin();
         let waiter = thread::spawn({
@@ -128,7 +129,7 @@ fn a_waiter_runs_nothing_of_a_later_execution() {
 
 #[test]
 fn a_waiter_runs_nothing_that_was_there_before() {
-    check(|| {
+    check_deeper(3, || {
         let seat = Seat::new();
         seat.push(0);
         let first = seat.begin();
@@ -148,7 +149,7 @@ fn a_waiter_runs_nothing_that_was_there_before() {
 
 #[test]
 fn a_forcer_gives_nothing_of_a_later_execution_to_the_waiter() {
-    check(|| {
+    check_deeper(3, || {
         let seat = Seat::new();
         let first = seat.begin();
         let forcer = thread::spawn({
