@@ -290,8 +290,15 @@ fn an_item_whose_drop_panics_in_a_body_is_a_panic_of_that_body() {
     });
 }
 
-/// Panics when it is dropped, unless it is forgotten or the thread panics already.
+/// Panics when it is dropped, unless it is disarmed or the thread panics already.
 struct Bomb(u32);
+
+impl Bomb {
+    #[expect(clippy::mem_forget, reason = "its drop is what must not happen")]
+    fn disarm(self) {
+        std::mem::forget(self);
+    }
+}
 
 impl Drop for Bomb {
     fn drop(&mut self) {
@@ -307,7 +314,7 @@ fn a_pulled_item_whose_drop_panics_after_a_cancellation_is_a_panic_of_the_loop()
         let options = options().runtime(runtime).cancellation(&token);
         let panics = panics_of(|| {
             let _cancelled = options.for_each(from_iter((0..2).map(Bomb)).unbuffered(), |bomb| {
-                std::mem::forget(bomb);
+                bomb.disarm();
                 source.cancel();
             });
         });
@@ -333,7 +340,7 @@ fn pulled_items_whose_drops_panic_are_dropped_when_the_iterator_panics() {
                     .runtime(runtime)
                     .for_each(from_iter(items), |bomb| {
                         busy_micros(2);
-                        std::mem::forget(bomb);
+                        bomb.disarm();
                     });
             });
             assert!(!panics.is_empty());
