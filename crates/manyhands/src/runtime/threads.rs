@@ -10,7 +10,7 @@
 //!
 //! Not here: when a thread is needed (`idle.rs`, `wait.rs`, `monitor.rs`).
 
-use crate::job::AbortOnUnwind;
+use crate::job::{AbortOnUnwind, contain};
 use crate::runtime::builder::Settings;
 use crate::runtime::changes::ThreadChangeReason;
 use crate::runtime::seat::Seat;
@@ -111,8 +111,8 @@ fn live_on(shared: &Arc<Shared>, seat: &'static Seat, index: usize) {
 
 /// What the thread of worker `index` does with its seat.
 fn work(shared: &Arc<Shared>, seat: &'static Seat, index: usize) -> End {
-    let _surrounded = shared.settings.surroundings.enter();
-    let _stay = current::Stay::begin(Arc::clone(shared), seat);
+    let surrounded = shared.settings.surroundings.enter();
+    let stay = current::Stay::begin(Arc::clone(shared), seat);
     Settings::run_hook(shared.settings.on_start.as_ref(), index);
     seat.begin_placement();
     // Whoever has started this thread may have been refused the monitor's.
@@ -121,5 +121,8 @@ fn work(shared: &Arc<Shared>, seat: &'static Seat, index: usize) -> End {
     shared.leave_sockets();
     Settings::run_hook(shared.settings.on_stop.as_ref(), index);
     seat.placement.end();
+    drop(stay);
+    // Tokio's guard panics if a task has entered tokio here and has forgotten to leave it. The thread ends anyway.
+    contain(|| drop(surrounded));
     end
 }

@@ -21,6 +21,7 @@
 //! wake before that is found, and a later one goes through the waker, which makes tokio poll again. It never waits
 //! for the thread inside of tokio, because it comes in only where nobody is.
 
+use crate::job::AbortOnUnwind;
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crate::sync::watch_place::{NEVER, Nap, WatchPlace};
 use crate::sync::{
@@ -120,7 +121,7 @@ impl Driver {
         thread_state::wake_on_time();
         loop {
             if self.place.answer() {
-                self.tokio.block_on(poll_fn(|context| {
+                self.turn(poll_fn(|context| {
                     self.place.poll_leave(context, || self.has_tasks())
                 }));
                 self.place.thread_leaves();
@@ -132,6 +133,19 @@ impl Driver {
                 Nap::ForEver => self.thread.park(),
             }
         }
+    }
+
+    /// Waits for events in tokio until `future` is ready.
+    ///
+    /// Tokio wakes whoever waits for an event from in there. Most wakers are tasks', which do not panic; but anybody
+    /// may poll a socket with one of his own. Tokio takes its driver out while it waits, and a panic drops that:
+    /// no socket of this process would ever be ready again, so the process ends.
+    fn turn(&self, future: impl Future<Output = ()>) {
+        let waiting = AbortOnUnwind::new(
+            "a waker has panicked where tokio waits for events, and tokio cannot wait any more",
+        );
+        self.tokio.block_on(future);
+        waiting.disarm();
     }
 
     /// Calls the thread.
@@ -148,7 +162,7 @@ impl Driver {
     /// Worker in the place: waits for events in tokio until `future` is ready, and leaves.
     fn watch(&'static self, sleeper: &'static dyn Sleeper, future: impl Future<Output = ()>) {
         WATCHER.set(Some((sleeper, self)));
-        self.tokio.block_on(future);
+        self.turn(future);
         WATCHER.set(None);
         // Relaxed, both: advice.
         self.last.store(address_of(sleeper), Ordering::Relaxed);

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
 
+mod hostile;
 mod metrics;
 mod refused;
 mod server;

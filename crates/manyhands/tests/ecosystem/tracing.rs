@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
+use tracing::subscriber::Interest;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
@@ -38,6 +39,11 @@ impl Visit for Fields {
 /// How much has been told.
 static TOLD_COUNT: AtomicUsize = AtomicUsize::new(0);
 
+/// On threads whose names begin so the subscriber panics when it is asked what it wants to know.
+const ASKED_IN_VAIN: &str = "asked in vain";
+/// How often it has.
+static ASKED_COUNT: AtomicUsize = AtomicUsize::new(0);
+
 /// Keeps everything that is told.
 struct Keeper(Arc<Mutex<Vec<Told>>>);
 
@@ -45,6 +51,23 @@ impl<S> Layer<S> for Keeper
 where
     S: Subscriber + for<'lookup> tracing_subscriber::registry::LookupSpan<'lookup>,
 {
+    /// So that `enabled` is asked each time.
+    fn register_callsite(&self, _: &'static tracing::Metadata<'static>) -> Interest {
+        Interest::sometimes()
+    }
+
+    fn enabled(&self, _: &tracing::Metadata<'_>, _: Context<'_, S>) -> bool {
+        let thread = std::thread::current();
+        if thread
+            .name()
+            .is_some_and(|name| name.starts_with(ASKED_IN_VAIN))
+        {
+            ASKED_COUNT.fetch_add(1, Ordering::SeqCst);
+            panic!("a subscriber that panics when it is asked");
+        }
+        true
+    }
+
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
         let mut fields = Fields::default();
         attributes.record(&mut fields);
@@ -278,5 +301,25 @@ fn a_subscriber_that_panics_does_no_harm() {
         let runtime = runtime("hostile");
         let _entered = runtime.enter();
         assert_eq!(task::run(|| 6 * 7).join().unwrap(), 42);
+    });
+}
+
+#[test]
+fn a_subscriber_that_panics_when_it_is_asked_does_no_harm() {
+    in_time(|| {
+        let runtime = runtime(ASKED_IN_VAIN);
+        let _entered = runtime.enter();
+        for round in 0..3 {
+            let before = ASKED_COUNT.load(Ordering::SeqCst);
+            task::run_detached(|| panic!("told to nobody"));
+            assert_eq!(task::run(move || round).join().unwrap(), round);
+            let twice = async move {
+                task::yield_now().await;
+                round
+            };
+            assert_eq!(task::spawn(twice).join().unwrap(), round);
+            assert!(ASKED_COUNT.load(Ordering::SeqCst) >= before + 4);
+        }
+        assert_eq!(runtime.threads(), 1);
     });
 }
