@@ -35,15 +35,15 @@ pub(super) fn insist<R>(mut attempt: impl FnMut() -> Option<R>) -> Option<R> {
 
 /// Polls until ready.
 pub(super) fn wait<R>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> R {
-    let signal = Arc::new(Signal(Parker::new()));
+    let signal = Arc::new(Parker::new());
     let waker = Waker::from(Arc::clone(&signal));
     let mut cx = Context::from_waker(&waker);
     loop {
         if let Poll::Ready(result) = budget::unlimited(|| poll(&mut cx)) {
             return result;
         }
-        if !signal.comes_soon() {
-            blocking(|| park(&signal.0));
+        if !comes_soon(&signal) {
+            blocking(|| park(&signal, None));
         }
     }
 }
@@ -56,52 +56,47 @@ pub(super) fn wait_for<R>(
 ) -> Option<R> {
     // A time beyond the clock's range never comes.
     let end: Option<Instant> = clock::now().checked_add(limit);
-    let signal = Arc::new(Signal(Parker::new()));
+    let signal = Arc::new(Parker::new());
     let waker = Waker::from(Arc::clone(&signal));
     let mut cx = Context::from_waker(&waker);
     loop {
         if let Poll::Ready(result) = budget::unlimited(|| poll(&mut cx)) {
             return Some(result);
         }
-        if signal.comes_soon() {
+        if comes_soon(&signal) {
             continue;
         }
         match end.map(|end| end.saturating_duration_since(clock::now())) {
-            None => blocking(|| signal.0.park()),
             Some(Duration::ZERO) => return None,
-            Some(left) => blocking(|| signal.0.park_timeout(left)),
+            left => blocking(|| park(&signal, left)),
         }
     }
 }
 
 #[cfg(loom)]
-fn park(parker: &Parker) {
+fn park(parker: &Parker, _: Option<std::time::Duration>) {
     parker.park();
 }
 
-/// Wakes the thread that waits.
-struct Signal(Parker);
-
-impl Signal {
-    /// Spins for a while; whether a wake has come.
-    fn comes_soon(&self) -> bool {
-        for _ in 0..LOOKS {
-            if self.0.has_wake() {
-                return true;
-            }
-            (0..SPINS).for_each(|_| spin_loop());
+/// Spins for a while; whether a wake has come.
+fn comes_soon(signal: &Parker) -> bool {
+    for _ in 0..LOOKS {
+        if signal.has_wake() {
+            return true;
         }
-        false
+        (0..SPINS).for_each(|_| spin_loop());
     }
+    false
 }
 
-impl Wake for Signal {
+/// Wakes the thread that waits.
+impl Wake for Parker {
     fn wake(self: Arc<Self>) {
-        self.0.unpark();
+        self.unpark();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.0.unpark();
+        self.unpark();
     }
 }
 

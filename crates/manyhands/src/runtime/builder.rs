@@ -116,7 +116,8 @@ impl Builder {
         self
     }
 
-    /// Runs when the pool cannot go on by itself: work waits, every thread is blocked, and none may be added.
+    /// Runs when the pool cannot go on by itself: work waits, every thread is blocked, and none may be added; or the
+    /// system has refused threads for a second and there is none ([`build`](Self::build) says what waits then).
     /// It is told who waits for what, once until the pool gets on. Without a hook this is one line on the
     /// standard error stream. A panic is ignored.
     ///
@@ -132,8 +133,17 @@ impl Builder {
     /// A thread that the system refuses, because of a limit of processes or of memory, is asked for again: by the
     /// pool itself, by whoever pushes work or enters the runtime, and every few milliseconds by every thread that
     /// waits in this library. Meanwhile callers run their own loops, joins and scopes, and
-    /// [`JoinHandle::join`](crate::task::JoinHandle::join) a closure that nobody has begun; futures wait for a
-    /// thread. When there has been none for a second that is told as a stall.
+    /// [`JoinHandle::join`](crate::task::JoinHandle::join) a closure that nobody has begun. What nobody else may run
+    /// waits for a thread, for as long as it takes: futures, detached tasks, continuations, async loops, and whoever
+    /// waits for these, because a thread that waits runs nothing but what it waits for; it may hold a lock that
+    /// another task wants. All of it goes on as soon as one thread can be had. A runtime that is shut down drops what
+    /// still waits, and whoever waits for a task of it gets an error.
+    ///
+    /// When there has been no thread for a second, that is told to [`on_stall`](Self::on_stall) with the reason
+    /// [`NotStarted`](crate::ThreadChangeReason::NotStarted). Two things are not seen while the system refuses
+    /// even the first thread: a wait in something else than this library, such as a channel of the standard
+    /// library, tries nothing again; where every thread of the program waits so, nothing goes on or is told until
+    /// one pushes work, enters a runtime, or waits here.
     ///
     /// # Errors
     /// [`BuildError`] when a number is zero or too large, or the thread limit is below the worker count; with tokio,

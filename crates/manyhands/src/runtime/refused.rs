@@ -10,8 +10,8 @@
 //! Where no thread comes for long and nothing runs, that is told as a stall.
 //!
 //! # Ordering
-//! The flag is set (SeqCst) before every seat is unparked; who is about to sleep reads it before it parks. Either
-//! it reads the flag, or it finds the wake.
+//! The flag is set (SeqCst) before every seat is unparked, and every thread that sleeps without one; who is about to
+//! sleep reads it before it parks. Either it reads the flag, or it finds the wake.
 
 use crate::runtime::seat::Seat;
 use crate::runtime::waking;
@@ -19,7 +19,7 @@ use crate::runtime::{Shared, Stall, ThreadChangeReason};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, Parker, clock, global, lock, try_lock};
 use std::mem;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// What a runtime remembers of refused starts.
@@ -88,7 +88,7 @@ impl Shared {
         let is_first = !IS_ANY.swap(true, Ordering::SeqCst);
         drop(list);
         if is_first {
-            Seat::unpark_all();
+            unpark_everybody();
         }
     }
 
@@ -178,14 +178,51 @@ fn try_all() {
     }
 }
 
-/// Parks a thread that has no seat; from time to time it returns early and tries again.
-pub(crate) fn park(parker: &Parker) {
-    match patience() {
+/// Parks a thread that has no seat, for `limit` at most; while anything is refused it returns early and tries
+/// again.
+pub(crate) fn park(parker: &Arc<Parker>, limit: Option<Duration>) {
+    let asleep = Asleep::begin(parker);
+    match limit.into_iter().chain(patience()).min() {
         None => parker.park(),
-        Some(limit) => {
-            parker.park_timeout(limit);
-            try_again();
+        Some(limit) => parker.park_timeout(limit),
+    }
+    drop(asleep);
+    try_again();
+}
+
+/// A thread without a seat that is about to sleep, or does; it is unparked when something is refused.
+struct Asleep<'parker> {
+    parker: &'parker Arc<Parker>,
+    shard: &'static Shard,
+}
+
+impl<'parker> Asleep<'parker> {
+    /// Before the flag is read: whoever has set it comes to the shard's lock before this, so that the flag is seen,
+    /// or after it, and unparks.
+    fn begin(parker: &'parker Arc<Parker>) -> Self {
+        // Neighbours in memory go to different shards.
+        let shard = &ASLEEP[(Arc::as_ptr(parker).addr() / size_of::<Parker>()) % SHARDS];
+        lock(&shard.0).push(Arc::clone(parker));
+        Self { parker, shard }
+    }
+}
+
+impl Drop for Asleep<'_> {
+    fn drop(&mut self) {
+        let mut sleepers = lock(&self.shard.0);
+        let own = |sleeper: &Arc<Parker>| Arc::ptr_eq(sleeper, self.parker);
+        // The newest mostly wakes first.
+        if let Some(index) = sleepers.iter().rposition(own) {
+            sleepers.swap_remove(index);
         }
+    }
+}
+
+/// Wakes whoever waits in this library, to look again.
+fn unpark_everybody() {
+    Seat::unpark_all();
+    for shard in ASLEEP.iter() {
+        lock(&shard.0).iter().for_each(|sleeper| sleeper.unpark());
     }
 }
 
@@ -196,10 +233,18 @@ global! {
     static LIST: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
 }
 global! {
+    /// The threads without seats that sleep, apart from one another: each sleep takes a lock twice.
+    static ASLEEP: [Shard; SHARDS] = [const { Shard(Mutex::new(Vec::new())) }; SHARDS];
+}
+global! {
     /// Held by who tries.
     static TRYING: Mutex<()> = Mutex::new(());
 }
 
+#[repr(align(128))]
+struct Shard(Mutex<Vec<Arc<Parker>>>);
+
+const SHARDS: usize = 16;
 /// A refused start takes about ten microseconds.
 const ASK_APART_NANOS: u64 = 1_000_000;
 /// More than the time between two askings.

@@ -124,7 +124,8 @@ impl<T> JoinHandle<T> {
     ///
     /// # Blocking
     /// A closure that has not been started yet is run here and now when the caller belongs to the pool, or when
-    /// the system has refused threads for 0.3 s.
+    /// the system has refused threads for 0.3 s. A future is run by the pool only, and waits while there is no
+    /// thread ([`Builder::build`](crate::Builder::build)).
     /// Otherwise the caller waits and helps with nothing but this task's own forks and loops. While it
     /// sleeps another worker runs in its place. Inside a future, await the handle instead.
     ///

@@ -2,8 +2,11 @@
 
 use crate::child::ask;
 use manyhands::{Runtime, ThreadChangeReason, channel, join, parallel, scope, task, time};
+use std::fs;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 /// When threads are refused.
@@ -32,12 +35,14 @@ pub(crate) const CASES: &[(&str, Case)] = &[
     ("timer", timer),
     ("stall", stall),
     ("shutdown", shutdown),
+    ("sleeping receiver", sleeping_receiver),
     ("broken error stream", broken_error_stream),
     ("descriptors", descriptors),
+    ("address space", address_space),
 ];
 
 /// So many of these, the first ones, are run with threads refused.
-pub(crate) const WITH_THREADS_REFUSED: usize = 13;
+pub(crate) const WITH_THREADS_REFUSED: usize = 14;
 
 impl Refusal {
     /// The first part is over.
@@ -238,7 +243,7 @@ fn broken_error_stream(_: Refusal) {
             .any(|change| change.reason == ThreadChangeReason::LimitReached)
     };
     while !is_told() {
-        std::thread::yield_now();
+        thread::yield_now();
     }
     for _ in 0..3 {
         task::block_on(time::sleep(Duration::from_millis(20)));
@@ -261,3 +266,49 @@ fn descriptors(_: Refusal) {
     blocks.join().unwrap();
     runtime.metrics();
 }
+
+/// Who already sleeps when a thread is refused, and is not from the pool, asks for it again: all others wait in
+/// something else than the library.
+fn sleeping_receiver(refusal: Refusal) {
+    if refusal == Refusal::Always {
+        return;
+    }
+    let (sender, receiver) = channel::bounded(1);
+    let (tell, told) = mpsc::channel();
+    let receives = thread::spawn(move || {
+        tell.send(fs::read_link("/proc/thread-self").unwrap())
+            .unwrap();
+        receiver.recv().unwrap()
+    });
+    let stat = Path::new("/proc").join(told.recv().unwrap()).join("stat");
+    while !fs::read_to_string(&stat).unwrap().contains(") S ") {
+        thread::yield_now();
+    }
+    let runtime = runtime(1);
+    let _entered = runtime.enter();
+    task::run_detached(move || sender.send(5).unwrap());
+    refusal.goes_on();
+    assert_eq!(receives.join().unwrap(), 5);
+}
+
+/// No address space for the stack of a worker: that is a thread refused, not the end.
+fn address_space(refusal: Refusal) {
+    let builder = Runtime::builder().workers(2).stack_size(STACK);
+    let runtime = builder.build().unwrap();
+    let _entered = runtime.enter();
+    ask("MEMORY");
+    let first = task::run(|| 5);
+    assert_eq!(parallel::map(0..20_000_u64, |i| i).len(), 20_000);
+    assert_eq!(join(|| 1, || 2), (1, 2));
+    task::block_on(time::sleep(Duration::from_millis(5)));
+    assert_eq!(first.join().unwrap(), 5);
+    assert_eq!(runtime.threads(), 0, "none could be had");
+    let future = task::spawn(async { 6 });
+    if refusal == Refusal::AtFirst {
+        ask("MORE");
+        assert_eq!(task::block_on(future).unwrap(), 6);
+    }
+}
+
+/// Far more than all else takes.
+pub(crate) const STACK: usize = 1 << 30;

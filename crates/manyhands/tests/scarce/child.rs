@@ -2,18 +2,29 @@
 
 use crate::cases::{CASES, Refusal};
 use std::env;
-use std::io::{BufRead, BufReader, Write, stdin, stdout};
+use std::fs;
+use std::io::{BufRead, BufReader, Write, stderr, stdin, stdout};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// Whether the parent can have threads refused to a child.
+/// Whether the parent can have threads refused to a child; says so if not, also where the output of tests is kept
+/// back.
 pub(crate) fn can_be_refused() -> bool {
     let is_root = Command::new("id").arg("-u").output();
     let is_root = is_root.is_ok_and(|output| output.stdout == b"0\n");
-    is_root && Command::new("prlimit").arg("--version").output().is_ok()
+    let why = if !is_root {
+        "only root can run a program as a user without threads"
+    } else if Command::new("prlimit").arg("--version").output().is_err() {
+        "there is no `prlimit` (Debian's package util-linux has it)"
+    } else {
+        return true;
+    };
+    let name = thread::current().name().unwrap_or("a test").to_owned();
+    let _ = writeln!(stderr(), "\nSKIPPED {name}: {why}");
+    false
 }
 
 /// Runs a case in a child; what went wrong.
@@ -55,21 +66,31 @@ fn converse(child: &mut Child, heard: &mpsc::Receiver<String>) -> Result<(), Str
             .recv_timeout(LIMIT)
             .map_err(|error| format!("not ended: {error}"))?;
         let limit = match line.rsplit(' ').next() {
-            Some("REFUSE") => "--nproc=0:4096",
-            Some("ALLOW") => "--nproc=4096:4096",
-            Some("FILES") => "--nofile=3:3",
+            Some("REFUSE") => "--nproc=0:4096".to_owned(),
+            Some("ALLOW") => "--nproc=4096:4096".to_owned(),
+            Some("FILES") => "--nofile=3:3".to_owned(),
+            Some("MEMORY") => format!("--as={}:unlimited", memory_of(child) + MEMORY_LEFT),
+            Some("MORE") => "--as=unlimited:unlimited".to_owned(),
             Some("ENDED") => return Ok(()),
             _ => continue,
         };
         let pid = child.id().to_string();
         let set = Command::new("prlimit")
-            .args(["--pid", &pid, limit])
+            .args(["--pid", &pid, &limit])
             .uid(NOBODY)
             .gid(NOBODY)
             .status();
         assert!(set.unwrap().success(), "prlimit works on one's own");
         child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
     }
+}
+
+/// How much address space the child uses, in bytes.
+fn memory_of(child: &Child) -> usize {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmSize:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next());
+    kilobytes.unwrap().parse::<usize>().unwrap() * 1024
 }
 
 /// Child: has the parent do something.
@@ -103,5 +124,7 @@ pub(crate) fn play() {
 
 const CASE: &str = "MANYHANDS_SCARCE_CASE";
 const REFUSAL: &str = "MANYHANDS_SCARCE_REFUSAL";
+/// Enough for all but the stack of a worker of [`STACK`](crate::cases::STACK) bytes.
+const MEMORY_LEFT: usize = 64 << 20;
 const NOBODY: u32 = 65_534;
 const LIMIT: Duration = Duration::from_secs(30);

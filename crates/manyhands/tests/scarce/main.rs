@@ -3,7 +3,7 @@
 //!
 //! Threads are refused by the limit of processes of a user that is not root; the parent sets it while the child
 //! waits, so the child runs nothing but the library. Where that cannot be done (no `prlimit`, or an ordinary user
-//! who runs other programs) a case passes without a word.
+//! who runs other programs) a test passes and says on the error stream that it was skipped.
 //!
 //! Every wait has a deadline, and nothing sleeps.
 
@@ -42,6 +42,15 @@ fn a_stall_told_on_a_broken_error_stream_leaves_the_timers_going() {
 fn without_descriptors_everything_runs() {
     if child::can_be_refused() {
         child::run("descriptors", Refusal::Always).unwrap();
+    }
+}
+
+#[test]
+fn a_thread_whose_stack_gets_no_address_space_is_a_thread_refused() {
+    if child::can_be_refused() {
+        for refusal in [Refusal::Always, Refusal::AtFirst] {
+            child::run("address space", refusal).unwrap();
+        }
     }
 }
 
