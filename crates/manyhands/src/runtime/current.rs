@@ -4,6 +4,13 @@
 //! order, or never: each takes its own entry out, and an entry keeps its runtime's memory alive. Only tokio's,
 //! which a guard may hold, insists on the order.
 //!
+//! # An entry that is left for ever
+//! A worker on whose thread a task has forgotten a guard of another runtime has, as seen from here, no seat while
+//! that runtime is open: what it spawns goes to that one, what it wakes goes the way of a thread from outside, and a
+//! call that needs a seat takes a guest's. The worker itself never asks here where it sits: it looks for work, sleeps
+//! and ends by the seat that it was given, and `WORKER` says whose bound tasks it may queue. So it neither spins nor
+//! sleeps too long. When the other runtime is closed its entry is skipped, but for the seat.
+//!
 //! Not here: what is done there.
 //!
 //! Unsafe: woken tasks are queued by pointer, and find their runtime through their home.

@@ -64,7 +64,9 @@ impl Runtime {
 
     /// Makes this runtime the current one of the calling thread while the guard lives.
     ///
-    /// Guards must be dropped in the reverse order of their making.
+    /// Guards must be dropped in the reverse order of their making. A guard that is forgotten leaves the runtime
+    /// current for this thread, and for every task that a worker runs there later, until the runtime is closed. It
+    /// does not keep the runtime from being dropped; only its memory is kept until the thread ends.
     ///
     /// # Examples
     /// ```

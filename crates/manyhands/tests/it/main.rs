@@ -77,4 +77,5 @@ mod survival;
 mod task;
 mod time;
 mod waits;
+mod waker_clone;
 mod which_runtime;

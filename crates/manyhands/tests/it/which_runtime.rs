@@ -2,9 +2,11 @@
 
 use crate::support::{attempt_until, busy_micros, on, receive};
 use manyhands::parallel::options;
-use manyhands::{Runtime, join, parallel, scope, task};
+use manyhands::{Runtime, channel, join, parallel, scope, task, time};
 use std::collections::BTreeSet;
-use std::sync::{Mutex, mpsc};
+use std::mem::ManuallyDrop;
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 /// A runtime whose threads are called by `name`.
 pub(crate) fn named(name: &'static str, workers: usize) -> Runtime {
@@ -167,5 +169,48 @@ fn the_runtime_is_restored_when_what_is_installed_panics() {
             assert_eq!(crate::support::message_of(&payloads[0]), "inside");
             assert!(where_tasks_run().starts_with("first-"));
         });
+    });
+}
+
+#[test]
+fn a_guard_that_is_forgotten_keeps_no_worker_from_its_work_and_no_runtime_from_ending() {
+    on(named("first", 1), |first| {
+        let second = Arc::new(named("second", 1));
+        let theirs = Arc::clone(&second);
+        let forgets = move || {
+            // Twice; only memory is kept.
+            let _ = ManuallyDrop::new(theirs.enter());
+            let _ = ManuallyDrop::new(theirs.enter());
+            where_tasks_run()
+        };
+        let elsewhere = first.install(|| task::run(forgets)).join().unwrap();
+        assert!(elsewhere.starts_with("second-"));
+        let works = || {
+            let _entered = first.enter();
+            assert!(where_tasks_run().starts_with("first-"));
+            let (release, released) = channel::bounded(1);
+            let waits = task::spawn(async move {
+                let released = released.recv_async().await;
+                time::sleep(Duration::from_millis(2)).await;
+                task::yield_now().await;
+                released
+            });
+            task::run_detached(move || release.send(5).unwrap());
+            assert_eq!(waits.join().unwrap(), Ok(5));
+            let loops = task::run(|| parallel::map(0..1000, |i| i).len() + join(|| 1, || 2).1);
+            assert_eq!(loops.join().unwrap(), 1002);
+        };
+        works();
+        // A thread that ends with such a guard.
+        let theirs = Arc::clone(&second);
+        let forgets = move || {
+            let _ = ManuallyDrop::new(theirs.enter());
+        };
+        std::thread::spawn(forgets).join().unwrap();
+        let second = Arc::into_inner(second).expect("what borrowed it is gone");
+        second.shutdown();
+        works();
+        let here = first.install(|| task::run(where_tasks_run)).join().unwrap();
+        assert!(here.starts_with("first-"));
     });
 }
