@@ -109,15 +109,18 @@ impl OpenSlot {
     /// No more work here: helpers need not come. Called by anyone who found the call exhausted, who looks
     /// once more after it if work may come back.
     pub(crate) fn dismiss(&self) {
-        // Acquire: pairs with the Release in `recall`. One word, so either the recall comes later and stands,
-        // or what was left before it is visible to the caller's next look.
-        self.state.fetch_and(!WORK, Ordering::Acquire);
+        // SeqCst, and so Acquire, which pairs with the Release in `recall`: one word, so either the recall comes later
+        // and stands, or what was left before it is visible to the caller's next look. With `invite` it is O1: who
+        // pushes looks at this word after the push, who dismisses looks at the queue after this exchange, and all
+        // four are SeqCst; so who pushes sees the dismissal, or who dismisses sees what was pushed.
+        self.state.fetch_and(!WORK, Ordering::SeqCst);
     }
 
     /// There is work again.
     pub(crate) fn invite(&self) {
-        // Relaxed, both: a hint; who comes finds the work by its own protocol.
-        if self.state.load(Ordering::Relaxed) & WORK == 0 {
+        // SeqCst: O1, in `dismiss`.
+        if self.state.load(Ordering::SeqCst) & WORK == 0 {
+            // Relaxed: a hint; who comes finds the work by its own protocol.
             self.state.fetch_or(WORK, Ordering::Relaxed);
         }
     }
