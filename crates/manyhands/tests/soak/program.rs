@@ -112,6 +112,9 @@ impl Program {
         for arrivals in arrivals {
             arrivals.end();
         }
+        watchdog.enter_phase("waiting for the pools to be idle");
+        wait_until_idle(&world.runtime);
+        wait_until_idle(&world.other);
         watchdog.enter_phase("dropping the pools");
         drop(world);
         watchdog.end();
@@ -189,6 +192,24 @@ impl From {
                 work(world);
             }),
         }
+    }
+}
+
+/// Returns when every thread has nothing to do. Nobody is counted as working who does not work, or this never returns.
+fn wait_until_idle(runtime: &Runtime) {
+    loop {
+        let now = runtime.metrics();
+        if [
+            now.working,
+            now.searching,
+            now.blocked,
+            now.queued,
+            now.queued_outside,
+        ] == [0; 5]
+        {
+            return;
+        }
+        thread::yield_now();
     }
 }
 
