@@ -123,6 +123,8 @@ fn work(shared: &Arc<Shared>, seat: &'static Seat, index: usize) -> End {
     seat.placement.end();
     drop(stay);
     // Tokio's guard panics if a task has entered tokio here and has forgotten to leave it. The thread ends anyway.
-    contain(|| drop(surrounded));
+    contain(|| {
+        let _left = surrounded;
+    });
     end
 }
