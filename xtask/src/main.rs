@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         Request::Ci => ci::run(),
         Request::Loom { preemptions_max } => step::loom::run(preemptions_max),
         Request::Explore(extent) => step::explore::run(&extent),
+        Request::Miri { seeds } => step::miri::run(seeds),
         Request::Tidy(mode) => tidy::run(mode),
         Request::Docs => step::docs::run(),
         Request::Examples => step::examples::run(),

@@ -3,6 +3,7 @@
 use crate::step::compile_time::How;
 use crate::step::explore::Extent;
 use crate::step::loom::PREEMPTIONS_DEFAULT;
+use crate::step::miri::SEEDS_DEFAULT;
 use crate::step::soak::Plan;
 use crate::tidy::Mode;
 
@@ -17,6 +18,7 @@ usage: cargo xtask <command>
                           fresh ones as N minutes allow
   explore --program NAME --seed SEED
                           one schedule of one program again, and what each thread did when it failed
+  miri [--seeds N]        unit tests and whole pools under Miri (nightly; default 1 schedule of each)
   tidy [--write]          checks the rules of this code base; --write renews UNSAFE.md
   docs                    builds the documentation with warnings denied
   examples                builds and runs every example of the library
@@ -40,6 +42,9 @@ pub(crate) enum Request {
         preemptions_max: u32,
     },
     Explore(Extent),
+    Miri {
+        seeds: u32,
+    },
     Tidy(Mode),
     Docs,
     Examples,
@@ -68,6 +73,13 @@ impl Request {
                 Err(_) => Err(format!("`--preemptions` wants a number, not `{count}`")),
             },
             ["explore", options @ ..] => Extent::parse(options).map(Self::Explore),
+            ["miri"] => Ok(Self::Miri {
+                seeds: SEEDS_DEFAULT,
+            }),
+            ["miri", "--seeds", count] => match count.parse() {
+                Ok(seeds) => Ok(Self::Miri { seeds }),
+                Err(_) => Err(format!("`--seeds` wants a number, not `{count}`")),
+            },
             ["tidy"] => Ok(Self::Tidy(Mode::Check)),
             ["tidy", "--write"] => Ok(Self::Tidy(Mode::Write)),
             ["docs"] => Ok(Self::Docs),
@@ -128,6 +140,7 @@ mod tests {
                 "loom",
                 "explore",
                 "explore",
+                "miri",
                 "tidy",
                 "docs",
                 "examples",
@@ -164,6 +177,7 @@ mod tests {
             parse("explore --program timers --seed 0x1f"),
             Ok(Request::Explore(again))
         );
+        assert_eq!(parse("miri --seeds 8"), Ok(Request::Miri { seeds: 8 }));
         assert_eq!(parse("tidy --write"), Ok(Request::Tidy(Mode::Write)));
         let plan = Plan {
             minutes: 3,
@@ -187,6 +201,7 @@ mod tests {
             "explore --minutes",
             "explore --minutes x",
             "explore --program timers",
+            "miri --seeds x",
             "against HEAD",
             "soak --minutes",
             "soak --hours 2",

@@ -8,6 +8,7 @@ pub(crate) mod examples;
 pub(crate) mod explore;
 pub(crate) mod format;
 pub(crate) mod loom;
+pub(crate) mod miri;
 pub(crate) mod peers;
 pub(crate) mod sanitize;
 pub(crate) mod soak;

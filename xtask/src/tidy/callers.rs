@@ -54,8 +54,8 @@ const LIMITS: &[Limit] = &[
     },
     Limit {
         called: "Box::from_raw(",
-        by: &["task/joiner.rs", "job/block.rs"],
-        claim: "seats, homes and timers of a seat are never freed: only wakers and cells are, by pointer",
+        by: &["task/joiner.rs", "job/block.rs", "queue/deque.rs"],
+        claim: "seats, homes and timers of a seat are never freed: only wakers, cells and slots of deques are, by pointer",
     },
     Limit {
         called: "SharedCounter::default(",

@@ -242,7 +242,7 @@ mod tests {
         let many = MAGAZINE_LEN * 5 / 2;
         for _ in 0..3 {
             let places: Vec<_> = (0..many)
-                .map(|value| allocate(value as u64).as_ptr().addr())
+                .map(|value| allocate(value as u64).as_ptr().expose_provenance())
                 .collect();
             assert_eq!(
                 places.iter().collect::<HashSet<_>>().len(),

@@ -29,7 +29,7 @@
 
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering, fence};
 use crate::sync::{Mutex, MutexGuard, fence as barrier, lock};
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 /// A deque of pointers to `T`.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ pub(crate) struct Deque<T> {
     public_end: AtomicUsize,
     /// Serialises every change but the fast push and pop and the steal. Holds all buffers, newest last:
     /// thieves may still read an old one, whose slots are null from the time it was replaced.
-    buffers: Mutex<Vec<Box<[AtomicPtr<T>]>>>,
+    buffers: Mutex<Vec<Buffer<T>>>,
 }
 
 /// What the owner found at its entry.
@@ -67,8 +67,8 @@ pub(crate) enum Popped {
 impl<T> Deque<T> {
     /// An empty deque.
     pub(crate) fn new() -> Self {
-        let buffer = new_buffer(CAPACITY_FIRST);
-        let slots = buffer.as_ptr().cast_mut();
+        let buffer = Buffer::new(CAPACITY_FIRST);
+        let slots = buffer.first();
         let standing = if barrier::needs_fence() { FENCE } else { 0 };
         Self {
             signal: AtomicU32::new(standing),
@@ -298,7 +298,7 @@ impl<T> Deque<T> {
     /// Turns up to `count` of the oldest private entries below `bottom` public. The lock is held.
     fn publish(
         &self,
-        _buffers: &MutexGuard<'_, Vec<Box<[AtomicPtr<T>]>>>,
+        _buffers: &MutexGuard<'_, Vec<Buffer<T>>>,
         bottom: usize,
         count: usize,
     ) -> usize {
@@ -339,9 +339,9 @@ impl<T> Deque<T> {
         let mut buffers = lock(&self.buffers);
         // Relaxed: only the owner writes it.
         let capacity = self.capacity.load(Ordering::Relaxed);
-        let grown = new_buffer(capacity * 2);
+        let grown = Buffer::new(capacity * 2);
         if let Some(old) = buffers.last() {
-            for (from, to) in old.iter().zip(&grown).take(capacity) {
+            for (from, to) in old.slots().iter().zip(grown.slots()).take(capacity) {
                 // AcqRel: orders the move with a thief's exchange on the same slot.
                 // Relaxed: the new buffer is published below.
                 to.store(
@@ -351,8 +351,7 @@ impl<T> Deque<T> {
             }
         }
         // Release: publishes the new slots; pairs with the Acquire in `steal`.
-        self.slots
-            .store(grown.as_ptr().cast_mut(), Ordering::Release);
+        self.slots.store(grown.first(), Ordering::Release);
         // Relaxed: only the owner reads it.
         self.capacity.store(capacity * 2, Ordering::Relaxed);
         // Relaxed: a demand overwritten here is made again.
@@ -389,12 +388,41 @@ fn is_private<T>(job: *mut T) -> bool {
     job.addr() & PRIVATE != 0
 }
 
-fn new_buffer<T>(capacity: usize) -> Box<[AtomicPtr<T>]> {
-    (0..capacity)
-        .map(|_| ptr::null_mut())
-        .chain(beyond())
-        .map(AtomicPtr::new)
-        .collect()
+/// The slots of a deque. Others hold pointers to them, so they are no box, whose moves would say that nobody does.
+#[derive(Debug)]
+struct Buffer<T>(NonNull<[AtomicPtr<T>]>);
+
+impl<T> Buffer<T> {
+    /// Empty slots.
+    fn new(capacity: usize) -> Self {
+        let slots: Box<[AtomicPtr<T>]> = (0..capacity)
+            .map(|_| ptr::null_mut())
+            .chain(beyond())
+            .map(AtomicPtr::new)
+            .collect();
+        Self(NonNull::from(Box::leak(slots)))
+    }
+
+    /// A pointer to the first slot.
+    fn first(&self) -> *mut AtomicPtr<T> {
+        self.0.cast().as_ptr()
+    }
+
+    fn slots(&self) -> &[AtomicPtr<T>] {
+        // SAFETY: allocated by `new`, freed with self, and only reached by shared references.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+// SAFETY: a box of atomics, which any thread may touch and free.
+unsafe impl<T> Send for Buffer<T> {}
+
+impl<T> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        // SAFETY: from a box that `new` has leaked, and freed here only. Its slots are freed with the deque, whose
+        // users are gone.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
 }
 
 /// What stands behind a buffer's last slot: nothing, but in a model, where nobody may come to it.

@@ -2,14 +2,15 @@
 //!
 //! Not here: what follows (`monitor.rs`).
 
+use crate::sync::files;
 use std::path::{Path, PathBuf};
 
 /// Whether the cgroup of this process, or one above it, is nearly full.
 pub(super) fn is_scarce() -> bool {
-    let Ok(membership) = std::fs::read_to_string("/proc/self/cgroup") else {
+    let Some(membership) = files::read(Path::new("/proc/self/cgroup")) else {
         return false;
     };
-    is_scarce_in(&membership, &|path| std::fs::read_to_string(path).ok())
+    is_scarce_in(&membership, &files::read)
 }
 
 /// `membership` is the text of `/proc/self/cgroup`; `read` reads a file.

@@ -10,13 +10,13 @@
 //! Only on Linux; elsewhere this does nothing. A worker's own mask is read once, after its start hook has
 //! run; who changes it later from outside may see it restored.
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) use linux::Placement;
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 pub(crate) use elsewhere::Placement;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 mod linux {
     use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use crate::sync::{CpuSet, Mutex, current_cpu, lock, try_lock};
@@ -85,7 +85,7 @@ mod linux {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 mod elsewhere {
     /// Nothing to be done.
     #[derive(Default)]

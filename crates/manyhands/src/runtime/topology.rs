@@ -4,7 +4,7 @@
 //!
 //! Not here: caches and NUMA nodes.
 
-use crate::sync::allowed_cpus;
+use crate::sync::{allowed_cpus, files};
 use std::path::Path;
 
 /// Workers a runtime gets when nobody says otherwise.
@@ -17,9 +17,8 @@ pub(crate) fn default_workers() -> usize {
 
 /// The quota of this process's cgroup and of those above it, in whole processors.
 fn quota_of_this_process() -> Option<usize> {
-    let membership = std::fs::read_to_string("/proc/self/cgroup").ok()?;
-    let read = |path: &Path| std::fs::read_to_string(path).ok();
-    quota(&membership, &read)
+    let membership = files::read(Path::new("/proc/self/cgroup"))?;
+    quota(&membership, &files::read)
 }
 
 /// The smallest quota on the way from the group named in `membership` up to the root.

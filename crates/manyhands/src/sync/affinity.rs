@@ -5,11 +5,11 @@
 //! Unsafe: system calls that fill and read a mask.
 
 /// A set of processors.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 #[derive(Clone, Copy)]
 pub(crate) struct CpuSet(libc::cpu_set_t);
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 impl CpuSet {
     /// The processors that thread `thread` may run on; 0 is the calling thread.
     pub(crate) fn of_thread(thread: libc::pid_t) -> Option<Self> {
@@ -44,14 +44,14 @@ impl CpuSet {
 }
 
 /// The processor that the calling thread runs on, a moment ago.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn current_cpu() -> Option<usize> {
     // SAFETY: takes nothing, returns a number.
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
 /// Processors in the affinity mask, or `None` where the system does not tell.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn allowed_cpus() -> Option<usize> {
     CpuSet::of_thread(0)
         .map(|set| set.len())
@@ -59,14 +59,14 @@ pub(crate) fn allowed_cpus() -> Option<usize> {
 }
 
 /// Processors in the affinity mask, or `None` where the system does not tell.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 pub(crate) fn allowed_cpus() -> Option<usize> {
     std::thread::available_parallelism()
         .ok()
         .map(std::num::NonZero::get)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(all(test, target_os = "linux", not(miri)))]
 mod tests {
     use super::{CpuSet, current_cpu};
 

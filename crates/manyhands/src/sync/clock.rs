@@ -1,6 +1,7 @@
 //! Time, twice: a tick counter for decisions taken every microsecond, and the system clock.
 //!
-//! A tick is one step of the processor's time-stamp counter where there is one, else a nanosecond.
+//! A tick is one step of the processor's time-stamp counter where there is one, else a nanosecond, as under Miri,
+//! whose clock counts what it has run.
 //! Reading it costs about 10 ns. It is never used for correctness: a counter that jumps only makes a
 //! loop choose a worse block size. Time that has passed is the distance of two readings (`abs_diff`), so that a
 //! counter that has jumped back, with the machine or from one processor to another, ends a short wait and does
@@ -15,10 +16,10 @@ use std::time::{Duration, Instant};
 /// The tick counter now.
 #[inline]
 pub(crate) fn ticks() -> u64 {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: the instruction exists on every x86-64 processor and touches no memory.
     return unsafe { core::arch::x86_64::_rdtsc() };
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     return u64::try_from(now().duration_since(origin().0).as_nanos()).unwrap_or(u64::MAX);
 }
 
@@ -65,9 +66,9 @@ pub(crate) fn calibrate() {
 fn origin() -> &'static (Instant, u64) {
     static ORIGIN: OnceLock<(Instant, u64)> = OnceLock::new();
     ORIGIN.get_or_init(|| {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
         return (now(), ticks());
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
         return (now(), 0);
     })
 }
@@ -79,11 +80,12 @@ const RATIO_MIN: u64 = 100;
 const RATIO_MAX: u64 = 16 << 10;
 
 /// Until the first calibration x86-64 counts as 2.5 GHz; elsewhere a tick is a nanosecond.
-static TICKS_PER_1024_NANOS: AtomicU64 = AtomicU64::new(if cfg!(target_arch = "x86_64") {
-    2560
-} else {
-    1024
-});
+static TICKS_PER_1024_NANOS: AtomicU64 =
+    AtomicU64::new(if cfg!(all(target_arch = "x86_64", not(miri))) {
+        2560
+    } else {
+        1024
+    });
 
 #[cfg(test)]
 mod tests {

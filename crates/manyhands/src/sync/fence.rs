@@ -4,7 +4,8 @@
 //! sequentially consistent fences: either what precedes `light` is visible after `heavy`, or what
 //! precedes `heavy` is visible after `light`. On Linux `heavy` is `membarrier(PRIVATE_EXPEDITED)`, which
 //! makes every running thread of the process pass a full barrier, so `light` need only stop the compiler.
-//! Where that call is missing or forbidden, `needs_fence` is true and the owner pays a real fence.
+//! Where that call is missing or forbidden, or unknown as to Miri, `needs_fence` is true and the owner pays a real
+//! fence.
 //!
 //! Source: membarrier(2); the idea is asymmetric fences, <https://wg21.link/p1202>.
 //!
@@ -27,7 +28,7 @@ pub(crate) fn light() {
 pub(crate) fn heavy() {
     // SeqCst: the partner of `light`, or of the owner's own fence where `needs_fence` is true.
     crate::sync::atomic::fence(Ordering::SeqCst);
-    #[cfg(all(target_os = "linux", not(any(loom, shuttle))))]
+    #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
     if !needs_fence() {
         linux::barrier_all_threads();
     }
@@ -35,13 +36,13 @@ pub(crate) fn heavy() {
 
 /// Whether the owner must pay a real fence, because this system offers no process-wide barrier.
 pub(crate) fn needs_fence() -> bool {
-    #[cfg(all(target_os = "linux", not(any(loom, shuttle))))]
+    #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
     return !linux::is_registered();
-    #[cfg(not(all(target_os = "linux", not(any(loom, shuttle)))))]
+    #[cfg(not(all(target_os = "linux", not(any(loom, shuttle, miri)))))]
     return cfg!(not(any(loom, shuttle)));
 }
 
-#[cfg(all(target_os = "linux", not(any(loom, shuttle))))]
+#[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
 mod linux {
     use std::sync::OnceLock;
 

@@ -10,6 +10,8 @@ pub(crate) mod cell;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) mod clock;
 pub(crate) mod fence;
+#[cfg(not(loom))]
+pub(crate) mod files;
 #[cfg(loom)]
 mod model_lock;
 #[cfg(loom)]
@@ -41,7 +43,7 @@ pub(crate) use self::shuttle::{
 };
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use affinity::allowed_cpus;
-#[cfg(all(target_os = "linux", not(any(loom, shuttle))))]
+#[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
 pub(crate) use affinity::{CpuSet, current_cpu};
 pub(crate) use backoff::Backoff;
 #[cfg(loom)]

@@ -2,12 +2,13 @@
 //!
 //! Unsafe: a call of the C library.
 
+use crate::sync::files;
+use std::path::Path;
+
 /// Whether a thread that became runnable now would find no processor free, the calling one aside. False
 /// where the system does not tell.
 pub(crate) fn all_are_taken() -> bool {
-    let runnable = std::fs::read_to_string("/proc/loadavg")
-        .ok()
-        .and_then(|text| runnable(&text));
+    let runnable = files::read(Path::new("/proc/loadavg")).and_then(|text| runnable(&text));
     match (runnable, machine_processors()) {
         (Some(runnable), Some(processors)) => runnable > processors,
         _ => false,
@@ -49,7 +50,7 @@ impl ProcessorTicks {
         if !cfg!(target_os = "linux") {
             return None;
         }
-        Self::parse(&std::fs::read_to_string("/proc/stat").ok()?)
+        Self::parse(&files::read(Path::new("/proc/stat"))?)
     }
 
     /// Of `/proc/stat`, whose first line is of all processors.

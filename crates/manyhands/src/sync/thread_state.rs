@@ -1,7 +1,7 @@
 //! What other threads of this process do, as far as the system tells: their processor time, and whether
 //! they sleep.
 //!
-//! Where the system does not tell, the answer is `None` and whoever asked does without.
+//! Where the system does not tell, the answer is `None` and whoever asked does without. Miri does not tell.
 //!
 //! Unsafe: calls of the C library.
 
@@ -11,7 +11,7 @@
 pub(crate) type ThreadName = u64;
 
 /// Names the calling thread.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn current_thread() -> ThreadName {
     // SAFETY: takes nothing, returns a handle of the calling thread.
     let thread = unsafe { libc::pthread_self() };
@@ -32,7 +32,7 @@ pub(crate) fn number(thread: ThreadName) -> i32 {
 }
 
 /// Nanoseconds that a thread has spent on a processor. `None` once it has ended.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn cpu_nanos(thread: ThreadName) -> Option<u64> {
     let clock = u32::try_from(thread & u64::from(u32::MAX))
         .ok()
@@ -63,7 +63,7 @@ pub(crate) enum Activity {
 }
 
 /// Whether a thread sleeps in the kernel, rather than running or waiting for a processor.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn activity(thread: ThreadName) -> Option<Activity> {
     use std::io::Read;
     let path = format!("/proc/self/task/{}/stat", thread >> 32);
@@ -83,12 +83,12 @@ pub(crate) fn activity(thread: ThreadName) -> Option<Activity> {
 }
 
 /// Number, name of at most 16 bytes, state letter and some more.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 const STAT_START_LEN: usize = 64;
 
 /// Makes timed sleeps of the calling thread end within microseconds of their time, instead of the 50 that
 /// the system otherwise allows itself.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn wake_on_time() {
     let slack_nanos: libc::c_ulong = 1_000;
     // SAFETY: sets a number of the calling thread; where that fails sleeps last a little longer.
@@ -96,28 +96,28 @@ pub(crate) fn wake_on_time() {
 }
 
 /// Names the calling thread.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 pub(crate) fn current_thread() -> ThreadName {
     0
 }
 
 /// Nanoseconds that a thread has spent on a processor.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 pub(crate) fn cpu_nanos(_thread: ThreadName) -> Option<u64> {
     None
 }
 
 /// What the system's scheduler has a thread do.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 pub(crate) fn activity(_thread: ThreadName) -> Option<Activity> {
     None
 }
 
 /// Timed sleeps are as the system has them.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 pub(crate) fn wake_on_time() {}
 
-#[cfg(all(test, target_os = "linux", not(loom)))]
+#[cfg(all(test, target_os = "linux", not(any(loom, miri))))]
 mod tests {
     use super::{Activity, activity, cpu_nanos, current_thread};
     use std::sync::mpsc;

@@ -360,7 +360,7 @@ const PROBE_ITEMS_TRUSTED: u64 = 512;
 pub(crate) const BLOCK_NANOS_MAX: u64 = 10_000;
 /// Ticks that a call may be expected to take to be run without another thought: 1 to 2.5 microseconds,
 /// depending on the tick. Not calibrated, to spare the look at the calibration.
-const SHORT_TICKS: u64 = if cfg!(target_arch = "x86_64") {
+const SHORT_TICKS: u64 = if cfg!(all(target_arch = "x86_64", not(miri))) {
     5_000
 } else {
     2_000

@@ -1,0 +1,81 @@
+//! The library under Miri: the unit tests of what touches memory by pointer, and small programs on whole pools
+//! (`tests/pool.rs`), by both of its models of borrowing and by several schedules.
+//!
+//! Miri runs each instruction itself, some thousand times slower than the processor, so tests do less under
+//! `cfg(miri)`. Its clock counts what it has run and its schedule is drawn from a seed, so a run can be repeated.
+//! A thread that waits for ever is a deadlock that it reports.
+
+use crate::command::Invocation;
+use crate::failure::Failure;
+use crate::workspace;
+
+/// Schedules of each program, where nobody says how many.
+pub(crate) const SEEDS_DEFAULT: u32 = 1;
+
+/// The unit tests that are run: what keeps pointers, or moves what was not initialised.
+const UNIT_TESTS: &[&str] = &[
+    "queue::",
+    "job::",
+    "timer::",
+    "channel::",
+    "task::",
+    "sync::short_lock",
+    "parallel::engine::stripes",
+    "parallel::sort",
+    "query::terminal",
+    "query::hash",
+];
+
+/// Names of Miri's models of borrowing, with what chooses them.
+const MODELS: &[(&str, &str)] = &[
+    ("stacked borrows", ""),
+    ("tree borrows", "-Zmiri-tree-borrows"),
+];
+
+pub(crate) fn run(seeds: u32) -> Result<(), Failure> {
+    Invocation::new("rustup run nightly cargo miri --version")
+        .stdout()
+        .map_err(|failure| {
+            Failure::new(format!(
+                "Miri is not installed; it takes `rustup toolchain install nightly --component \
+                 miri,rust-src`: {failure}"
+            ))
+        })?;
+    for (name, flag) in MODELS {
+        println!("--- {name}");
+        let units = tests(flag, 1).arg("--lib").arg("--");
+        UNIT_TESTS.iter().fold(units, Invocation::arg).run()?;
+        tests(flag, seeds).arg("--test").arg("pool").run()?;
+    }
+    Ok(())
+}
+
+fn tests(model: &str, seeds: u32) -> Invocation {
+    Invocation::new("rustup run nightly cargo miri test -p manyhands")
+        .arg("--target-dir")
+        .arg(workspace::target_subdir("miri"))
+        .env("MIRIFLAGS", flags(model, seeds))
+}
+
+fn flags(model: &str, seeds: u32) -> String {
+    let seeds = if seeds > 1 {
+        format!("-Zmiri-many-seeds=0..{seeds}")
+    } else {
+        "-Zmiri-seed=0".to_owned()
+    };
+    format!("{model} {seeds}").trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::flags;
+
+    #[test]
+    fn one_schedule_or_several_are_asked_for() {
+        assert_eq!(flags("", 1), "-Zmiri-seed=0");
+        assert_eq!(
+            flags("-Zmiri-tree-borrows", 8),
+            "-Zmiri-tree-borrows -Zmiri-many-seeds=0..8"
+        );
+    }
+}
