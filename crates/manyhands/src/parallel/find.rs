@@ -108,3 +108,62 @@ impl<E: Ending> Options<'_, E> {
         ending.conclude(Some(found.map(|(_, item)| item)))
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{Finding, Which};
+    use crate::parallel::consumer::Uncancellable;
+    use crate::parallel::control::LoopState;
+    use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+    use std::time::Duration;
+
+    /// Says that it is being dropped, and waits until it may.
+    struct Item {
+        is_dropped: Sender<()>,
+        may_drop: Option<Receiver<()>>,
+        waited: Sender<Result<(), RecvTimeoutError>>,
+    }
+
+    impl Drop for Item {
+        fn drop(&mut self) {
+            let _ = self.is_dropped.send(());
+            if let Some(may_drop) = &self.may_drop {
+                let waited = may_drop.recv_timeout(Duration::from_secs(20));
+                let _ = self.waited.send(waited);
+            }
+        }
+    }
+
+    #[test]
+    fn an_item_that_is_not_kept_may_wait_for_another_when_it_is_dropped() {
+        let state = LoopState::new();
+        let finding = Finding {
+            predicate: |_: &Item| true,
+            which: Which::First,
+            watch: Uncancellable,
+            state: &state,
+            found: crate::sync::Mutex::new(None),
+        };
+        let (waited, has_waited) = channel();
+        let item = |may_drop| {
+            let (is_dropped, drops) = channel();
+            let waited = waited.clone();
+            let item = Item {
+                is_dropped,
+                may_drop,
+                waited,
+            };
+            (item, drops)
+        };
+        let (lowest, _) = item(None);
+        let (last, last_is_dropped) = item(None);
+        let (loser, loser_is_dropped) = item(Some(last_is_dropped));
+        finding.keep(0, lowest);
+        std::thread::scope(|scope| {
+            scope.spawn(|| finding.keep(1, loser));
+            loser_is_dropped.recv().expect("it is dropped");
+            finding.keep(2, last);
+        });
+        assert_eq!(has_waited.recv(), Ok(Ok(())));
+    }
+}
