@@ -347,7 +347,12 @@ impl<T> State<T> {
             }
             Err(TrySendError::Full(item)) => {
                 match &sending.ticket {
-                    None => sending.ticket = Some(self.senders.join(waker.clone(), Some(item))),
+                    None => {
+                        // The waker's clone may panic: the item is the future's meanwhile.
+                        sending.item = Some(item);
+                        let waker = waker.clone();
+                        sending.ticket = Some(self.senders.join(waker, sending.item.take()));
+                    }
                     Some(ticket) => {
                         *self.senders.data_mut(ticket) = Some(item);
                         debts.stale = self.senders.wait_again(ticket, waker);
@@ -573,22 +578,17 @@ impl<T> Debts<T> {
     }
 
     fn wake_later(&mut self, waker: Waker) {
-        if self.wake.is_none() {
-            self.wake = Some(waker);
-        } else {
-            self.wake_too.push(waker);
+        match &mut self.wake {
+            none @ None => *none = Some(waker),
+            Some(_) => self.wake_too.push(waker),
         }
     }
 
     /// Pays; the item that fell out goes to `on_drop`.
     #[inline]
     pub(super) fn pay(self, on_drop: impl FnOnce(T)) {
-        if let Some(waker) = self.wake {
-            job::wake(waker);
-        }
-        if !self.wake_too.is_empty() {
-            self.wake_too.into_iter().for_each(job::wake);
-        }
+        self.wake.into_iter().for_each(job::wake);
+        self.wake_too.into_iter().for_each(job::wake);
         job::discard(self.stale);
         if let Some(item) = self.dropped {
             on_drop(item);
