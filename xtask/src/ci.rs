@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::clock::Stopwatch;
 use crate::failure::Failure;
-use crate::step::{self, explore::Extent, loom::PREEMPTIONS_DEFAULT};
+use crate::step::{self, explore::Extent, loom::PREEMPTIONS_DEFAULT, miri::SEEDS_DEFAULT};
 use crate::tidy;
 
 struct Step {
@@ -40,6 +40,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "loom",
         run: || step::loom::run(PREEMPTIONS_DEFAULT),
+    },
+    Step {
+        name: "miri",
+        run: || step::miri::run(SEEDS_DEFAULT),
     },
     Step {
         name: "explore",

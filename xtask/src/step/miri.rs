@@ -12,18 +12,19 @@ use crate::workspace;
 /// Schedules of each program, where nobody says how many.
 pub(crate) const SEEDS_DEFAULT: u32 = 1;
 
-/// The unit tests that are run: what keeps pointers, or moves what was not initialised.
+/// The unit tests that are run: what keeps pointers, or moves what was not initialised. Not those that try very
+/// many cases, which take hours here.
 const UNIT_TESTS: &[&str] = &[
     "queue::",
     "job::",
-    "timer::",
     "channel::",
-    "task::",
+    "task::state",
+    "timer::moment",
+    "timer::wheel::tests::a_",
     "sync::short_lock",
     "parallel::engine::stripes",
-    "parallel::sort",
-    "query::terminal",
-    "query::hash",
+    "parallel::sort::merge",
+    "query::terminal::weave",
 ];
 
 /// Names of Miri's models of borrowing, with what chooses them.
@@ -43,11 +44,11 @@ pub(crate) fn run(seeds: u32) -> Result<(), Failure> {
         })?;
     for (name, flag) in MODELS {
         println!("--- {name}");
-        let units = tests(flag, 1).arg("--lib").arg("--");
-        UNIT_TESTS.iter().fold(units, Invocation::arg).run()?;
         tests(flag, seeds).arg("--test").arg("pool").run()?;
     }
-    Ok(())
+    // Memory of small cells, seats and homes is kept for as long as the process lives.
+    let units = tests("-Zmiri-ignore-leaks", 1).arg("--lib").arg("--");
+    UNIT_TESTS.iter().fold(units, Invocation::arg).run()
 }
 
 fn tests(model: &str, seeds: u32) -> Invocation {
