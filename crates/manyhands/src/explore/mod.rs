@@ -9,6 +9,7 @@
 //! (loom's models), data races (the sanitizers), sockets, and what the system's calls do.
 
 mod channels;
+mod counts;
 mod life;
 mod loops;
 mod scopes;

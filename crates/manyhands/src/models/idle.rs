@@ -102,6 +102,25 @@ fn a_task_that_found_no_room_is_run_when_a_guest_leaves() {
 }
 
 #[test]
+fn a_wake_of_a_worker_that_is_awake_does_not_hide_a_task() {
+    check(|| {
+        let model = one_worker::<1>();
+        let waker = thread::spawn({
+            let model = Arc::clone(&model);
+            move || waking::wake_worker(&*model, 0)
+        });
+        let pusher = thread::spawn({
+            let model = Arc::clone(&model);
+            move || model.inject(0)
+        });
+        model.work(0, Sleeps::Shortly);
+        waker.join().unwrap();
+        pusher.join().unwrap();
+        assert_eq!(model.idle.running(), 1);
+    });
+}
+
+#[test]
 fn a_task_is_run_although_a_thread_could_not_be_started() {
     check_deeper(3, || {
         let model = Pool::<1>::new(2, 1, 1, Starts::Never);

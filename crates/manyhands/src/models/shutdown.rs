@@ -6,7 +6,7 @@
 //! Property: what is queued and what waits is dropped or run once, everybody hears of the end, and it comes.
 
 use super::pool::{Pool, Sleeps, Starts};
-use super::{Work, check};
+use super::{Work, check, check_deeper};
 use crate::runtime::ending::{self, Joined};
 use crate::runtime::waking;
 use loom::sync::Arc;
@@ -71,8 +71,10 @@ fn both_workers_hear_of_the_end() {
 
 #[test]
 fn a_wake_of_a_worker_that_is_awake_does_not_hide_the_end() {
-    check(|| {
-        let pool = Pool::<0>::new(1, 1, 0, Starts::Never);
+    // Three preemptions: the worker must seem asleep, and be awake when it is claimed.
+    check_deeper(3, || {
+        // Its last task wakes it while the waker is about to.
+        let pool = Pool::<1>::with_waiting(1);
         let worker = thread::spawn({
             let pool = Arc::clone(&pool);
             move || pool.work(0, Sleeps::Shortly)

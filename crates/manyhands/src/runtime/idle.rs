@@ -13,7 +13,8 @@
 //! `withdraw`. Waker: make the work visible, then `claim`: raise `awake` if the limit allows, take one bit,
 //! wake its owner. Who takes the bit owns the wake, so nobody is woken twice for one claim.
 //! Whoever gives room back looks whether it is wanted: a guest that leaves and a waiter that falls asleep
-//! look for work (`Shared::use_room`), a claimer that took it in vain looks for sleepers (`lower_awake`).
+//! look for work (`waking::use_room`), and so does who has claimed one certain worker in vain; a claimer of any
+//! worker that took it in vain looks for sleepers (`lower_awake`).
 //!
 //! A thread that the monitor finds blocked bears a mark, and is counted as one that says so. The count is
 //! raised before the mark is set and lowered after it is taken away, so it is never below the marks.
@@ -67,6 +68,19 @@ pub(crate) enum Claim {
     Asleep(usize),
     /// Its thread does not exist yet: start it.
     Unstarted(usize),
+}
+
+/// What has come of the claim of one certain worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum WorkerClaim {
+    /// It sleeps: unpark it.
+    Asleep,
+    /// It is awake, or being woken, and looks for its own work before it sleeps.
+    Awake,
+    /// As that, and for a moment the count was too high: the claimer looks whether anybody went without room, or
+    /// the runtime without its end, because of it.
+    InVain,
 }
 
 impl Idle {
@@ -315,17 +329,21 @@ impl Idle {
     }
 
     /// Claims this worker if it is asleep, even if the limit is reached: only it can do what it is to do, and
-    /// another one goes to sleep for it. Returns whether the caller must wake it.
-    pub(crate) fn claim_worker(&self, worker: usize) -> bool {
+    /// another one goes to sleep for it.
+    pub(crate) fn claim_worker(&self, worker: usize) -> WorkerClaim {
         let (word, bit) = self.locate(worker);
+        // SeqCst: I1. A worker that announces sleep after this look finds what it is to do.
+        if word.load(Ordering::SeqCst) & bit == 0 {
+            return WorkerClaim::Awake;
+        }
         // SeqCst, all: I1. Counted before the bit is taken, because its owner may go on at once.
         self.counts.fetch_add(AWAKE, Ordering::SeqCst);
-        let is_claimed = word.fetch_and(!bit, Ordering::SeqCst) & bit != 0;
-        if !is_claimed {
-            // SeqCst: as above.
-            self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
+        if word.fetch_and(!bit, Ordering::SeqCst) & bit != 0 {
+            return WorkerClaim::Asleep;
         }
-        is_claimed
+        // SeqCst: as above.
+        self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
+        WorkerClaim::InVain
     }
 
     /// Counts one more thread as awake, if the limit allows.

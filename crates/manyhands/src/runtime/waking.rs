@@ -9,7 +9,7 @@
 
 use crate::queue::{Linked, TaskQueue};
 use crate::runtime::hold::Hold;
-use crate::runtime::idle::{Activity, Claim, Idle};
+use crate::runtime::idle::{Activity, Claim, Idle, WorkerClaim};
 use crate::timer::{Closed, Earlier, Entry, Timers};
 
 /// A runtime, as far as waking goes.
@@ -80,11 +80,16 @@ pub(crate) fn wake(pool: &impl Pool, waker: Waker) -> bool {
 
 /// Wakes this worker, for work that only it may do.
 pub(crate) fn wake_worker(pool: &impl Pool, worker: usize) {
-    if pool.idle().claim_worker(worker) {
-        pool.arm_monitor();
-        pool.unpark(worker, Waker::GoesOn);
-    } else {
-        pool.look_for_end();
+    match pool.idle().claim_worker(worker) {
+        WorkerClaim::Asleep => {
+            pool.arm_monitor();
+            pool.unpark(worker, Waker::GoesOn);
+        }
+        WorkerClaim::Awake => {}
+        WorkerClaim::InVain => {
+            pool.look_for_end();
+            use_room(pool);
+        }
     }
 }
 

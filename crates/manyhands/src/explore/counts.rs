@@ -1,0 +1,277 @@
+//! Programs after which nobody may be counted any more who is gone or asleep: threads that leave, wakes in vain,
+//! guests, and ends of runtimes while all that goes on.
+
+use super::{Gate, outside, programs};
+use crate::sync::shuttle::world::{below, compute};
+use crate::sync::thread;
+use crate::task::{self, completion};
+use crate::{Runtime, channel, join};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A pool whose threads leave as soon as there are more than may run.
+fn hasty_pool(workers: usize, threads_max: usize) -> Runtime {
+    Runtime::builder()
+        .workers(workers)
+        .max_threads(threads_max)
+        .thread_keep_alive(Duration::ZERO)
+        .build()
+        .expect("threads can be started")
+}
+
+/// Fails if somebody is counted as running, or something as queued, when all who had anything to do have ended.
+#[track_caller]
+fn assert_comes_to_rest(runtime: &Runtime) {
+    let mut metrics = runtime.metrics();
+    for _ in 0..LOOKS {
+        let running = metrics.working + metrics.searching + metrics.blocked + metrics.found_blocked;
+        if running + metrics.queued + metrics.queued_outside == 0 {
+            return;
+        }
+        thread::sleep(LOOKS_APART);
+        metrics = runtime.metrics();
+    }
+    panic!("still counted: {metrics:?}");
+}
+
+/// In half of the schedules the runtime's end begins while its threads are about to fall asleep or to leave.
+#[track_caller]
+fn rest_or_end_at_once(runtime: &Runtime) {
+    if below(2) == 0 {
+        assert_comes_to_rest(runtime);
+    }
+}
+
+programs! {
+    /// Threads that stood in for blocked ones leave while tasks arrive.
+    threads_that_leave(NotNeeded) {
+        let runtime = Arc::new(hasty_pool(1, 3));
+        let gate = Gate::default();
+        let spawner = outside({
+            let runtime = Arc::clone(&runtime);
+            move || {
+                let _entered = runtime.enter();
+                for i in 0..3 {
+                    compute(below(40_000));
+                    assert_eq!(task::run(move || i).join().unwrap(), i);
+                }
+            }
+        });
+        let entered = runtime.enter();
+        for _ in 0..2 {
+            let gate = Gate::default();
+            let its = gate.clone();
+            let waiting = task::run(move || task::blocking(|| its.wait()));
+            let opener = task::run(move || gate.open());
+            opener.join().unwrap();
+            waiting.join().unwrap();
+        }
+        let its = gate.clone();
+        let late = task::run(move || task::blocking(|| its.wait()));
+        gate.open();
+        if below(2) == 0 {
+            spawner.join().unwrap();
+        } else {
+            late.join().unwrap();
+            spawner.join().unwrap();
+        }
+        drop(entered);
+        rest_or_end_at_once(&runtime);
+    }
+
+    /// Threads that the monitor found blocked, those that stood in for them and leave, and an end meanwhile.
+    threads_that_leave_after_the_monitor_s(Needed) {
+        let runtime = hasty_pool(1, 3);
+        let entered = runtime.enter();
+        let gate = Gate::default();
+        let its = gate.clone();
+        let waiting = task::run(move || its.wait());
+        let opener = task::run(move || gate.open());
+        opener.join().unwrap();
+        if below(2) == 0 {
+            waiting.join().unwrap();
+        }
+        let last = task::run(|| compute(below(20_000)));
+        if below(2) == 0 {
+            last.join().unwrap();
+        }
+        drop(entered);
+        rest_or_end_at_once(&runtime);
+    }
+
+    /// A task that only one worker may run is woken from outside while that worker runs, falls asleep and ends,
+    /// and other tasks arrive.
+    local_tasks_woken_from_outside(NotNeeded) {
+        let runtime = Arc::new(hasty_pool(1, 1));
+        let entered = runtime.enter();
+        let (sender, receiver) = channel::bounded::<u32>(1);
+        let hosting = task::run(move || {
+            task::spawn_local(async move {
+                let sum = Rc::new(std::cell::Cell::new(0));
+                while let Ok(number) = receiver.recv_async().await {
+                    sum.set(sum.get() + number);
+                }
+                sum.get()
+            })
+        });
+        let waker = outside(move || {
+            for i in 1..=8 {
+                compute(below(3_000));
+                let _ = sender.send(i);
+            }
+        });
+        let spawner = outside({
+            let runtime = Arc::clone(&runtime);
+            move || {
+                let _entered = runtime.enter();
+                for i in 0..6 {
+                    compute(below(3_000));
+                    assert_eq!(task::run(move || i).join().unwrap(), i);
+                }
+            }
+        });
+        let local = hosting.join().unwrap();
+        spawner.join().unwrap();
+        if below(2) == 0 {
+            assert_eq!(local.join().unwrap(), 36);
+            waker.join().unwrap();
+            drop(entered);
+            rest_or_end_at_once(&runtime);
+        } else {
+            drop(entered);
+            drop(runtime);
+            let _ = local.join();
+            waker.join().unwrap();
+        }
+    }
+
+    /// A task that only one worker may run waits, is woken and dropped, all while the runtime ends.
+    local_tasks_at_the_end(NotNeeded) {
+        let runtime = hasty_pool(1, 2);
+        let entered = runtime.enter();
+        let (completer, completion) = completion::<u32>();
+        let gate = Gate::default();
+        let its = gate.clone();
+        let hosting = task::run(move || {
+            task::spawn_local(async move {
+                let number = Rc::new(completion.await);
+                task::yield_now().await;
+                number.is_ok()
+            })
+        });
+        let blocking = task::run(move || task::blocking(|| its.wait()));
+        let waker = outside(move || {
+            compute(below(60_000));
+            completer.complete(7);
+        });
+        let local = hosting.join().unwrap();
+        gate.open();
+        drop(entered);
+        compute(below(60_000));
+        drop(runtime);
+        let _ = local.join();
+        let _ = blocking.join();
+        waker.join().unwrap();
+    }
+
+    /// Outside threads come and go as guests, with tasks and forks, until the last of them ends the runtime.
+    guests_until_the_end(NotNeeded) {
+        let runtime = Arc::new(hasty_pool(1, 3));
+        let guest = |number: u64| {
+            let runtime = Arc::clone(&runtime);
+            outside(move || {
+                for _ in 0..2 {
+                    let (a, b) = runtime.install(|| {
+                        join(
+                            || {
+                                compute(below(30_000));
+                                number
+                            },
+                            || {
+                                let gate = Gate::default();
+                                let its = gate.clone();
+                                let task = task::run(move || its.open());
+                                task::blocking(|| gate.wait());
+                                task.join().unwrap();
+                                1
+                            },
+                        )
+                    });
+                    assert_eq!((a, b), (number, 1));
+                }
+                let _entered = runtime.enter();
+                task::run_detached(|| compute(5_000));
+            })
+        };
+        let guests = [guest(1), guest(2)];
+        let entered = runtime.enter();
+        let task = task::run(|| compute(below(30_000)));
+        drop(entered);
+        let waits = below(2) == 0;
+        if waits {
+            task.join().unwrap();
+            guests.into_iter().for_each(|guest| guest.join().unwrap());
+            rest_or_end_at_once(&runtime);
+        } else {
+            drop(runtime);
+            guests.into_iter().for_each(|guest| guest.join().unwrap());
+            let _ = task.join();
+        }
+    }
+
+    /// Tasks of two runtimes wake each other; one runtime ends before the other.
+    runtimes_that_wake_each_other(NotNeeded) {
+        let (one, other) = (hasty_pool(1, 3), hasty_pool(1, 2));
+        let (ping, pings) = channel::bounded::<u32>(1);
+        let (pong, pongs) = channel::bounded::<u32>(1);
+        let server = one.install(|| {
+            task::spawn(async move {
+                while let Ok(number) = pings.recv_async().await {
+                    if pong.send_async(number + 1).await.is_err() {
+                        break;
+                    }
+                }
+            })
+        });
+        let client = other.install(|| {
+            task::spawn(async move {
+                let mut last = 0;
+                for _ in 0..2 {
+                    if ping.send_async(last).await.is_err() {
+                        break;
+                    }
+                    let Ok(next) = pongs.recv_async().await else {
+                        break;
+                    };
+                    last = next;
+                }
+                last
+            })
+        });
+        match below(3) {
+            0 => {
+                assert_eq!(client.join().unwrap(), 2);
+                server.join().unwrap();
+                assert_comes_to_rest(&one);
+                assert_comes_to_rest(&other);
+            }
+            1 => {
+                compute(below(60_000));
+                drop(one);
+                let _ = client.join();
+                assert_comes_to_rest(&other);
+            }
+            _ => {
+                compute(below(60_000));
+                drop(other);
+                let _ = server.join();
+                assert_comes_to_rest(&one);
+            }
+        }
+    }
+}
+
+/// Longer than anybody takes to fall asleep, and the monitor to count anew; it makes rounds 10 ms apart.
+const LOOKS: u32 = 2_000;
+const LOOKS_APART: Duration = Duration::from_micros(20);
