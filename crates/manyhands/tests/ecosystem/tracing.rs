@@ -320,6 +320,5 @@ fn a_subscriber_that_panics_when_it_is_asked_does_no_harm() {
             assert_eq!(task::spawn(twice).join().unwrap(), round);
             assert!(ASKED_COUNT.load(Ordering::SeqCst) >= before + 4);
         }
-        assert_eq!(runtime.threads(), 1);
     });
 }
