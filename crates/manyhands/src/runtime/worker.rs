@@ -213,8 +213,8 @@ pub(crate) fn perform(seat: &Seat, found: Found) {
 
 /// One look at every place where work may be.
 ///
-/// Inlined wherever it is called: what it finds is three words, which a call returns through memory, and that alone
-/// made each task a tenth dearer.
+/// Inlined wherever it is called: what it finds is three words, which a call returns through memory, 19 instructions
+/// for each task.
 #[inline(always)]
 fn find(shared: &Shared, seat: &'static Seat, tick: u32) -> Option<Found> {
     if shared.is_closing() {
