@@ -150,8 +150,7 @@ mod tests {
     use super::*;
 
     fn count(inside: &str, text: &str) -> usize {
-        let path = format!("{LIBRARY}{inside}");
-        check(&Tree::of(&[(path.as_str(), text)])).len()
+        check(&Tree::of_library_file(inside, text)).len()
     }
 
     #[test]

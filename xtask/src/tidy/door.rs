@@ -61,11 +61,9 @@ fn complain(path: &str, named: &NamedPath) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::tree::LIBRARY;
 
     fn count(inside: &str, text: &str) -> usize {
-        let path = format!("{LIBRARY}{inside}");
-        check(&Tree::of(&[(path.as_str(), text)])).len()
+        check(&Tree::of_library_file(inside, text)).len()
     }
 
     #[test]

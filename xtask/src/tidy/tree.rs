@@ -37,6 +37,12 @@ impl Tree {
         Self(files.iter().map(owned).collect())
     }
 
+    /// A repository with nothing but this file of the library.
+    #[cfg(test)]
+    pub(crate) fn of_library_file(inside: &str, text: &str) -> Self {
+        Self::of(&[(format!("{LIBRARY}{inside}").as_str(), text)])
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
