@@ -145,10 +145,16 @@ mod models;
 #[cfg(all(test, shuttle))]
 mod explore;
 
-/// The README's examples are tests.
+/// The examples of the README and of the guides are tests.
 #[cfg(all(doctest, not(loom)))]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+mod guides {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/from-rayon.md")]
+    struct FromRayon;
+    #[doc = include_str!("../../../docs/from-tokio.md")]
+    struct FromTokio;
+}
 
 #[cfg(not(loom))]
 pub use job::{AggregatePanic, PanicPayload};
