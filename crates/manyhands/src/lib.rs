@@ -1,4 +1,17 @@
-//! A task parallel library: one pool for loops, fork-join and tasks.
+//! A task parallel library: one work-stealing pool for loops, queries, fork-join, async tasks, timers, channels and
+//! blocking calls.
+//!
+//! | for | see |
+//! |---|---|
+//! | loops over ranges, slices and iterators, also with async bodies | [`parallel`] |
+//! | chains of operators: filter, join, group, order | [`query`] |
+//! | fork-join that borrows | [`join`], [`scope`] |
+//! | futures and closures with handles, groups, completions | [`task`] |
+//! | sleeping, timeouts, intervals | [`time`] |
+//! | channels between threads and async code | [`channel`] |
+//! | stopping what runs | [`cancel`] |
+//! | a pool of one's own, its limits and its metrics | [`Runtime`], [`Builder`] |
+//! | testing tasks by a virtual clock | [`simulation`] |
 //!
 //! # Examples
 //! ```
@@ -6,7 +19,32 @@
 //!
 //! let squares = parallel::map(0..1000_u64, |i| i * i);
 //! assert_eq!(squares[999], 998_001);
+//!
+//! fn fib(n: u64) -> u64 {
+//!     if n < 2 {
+//!         return n;
+//!     }
+//!     let (a, b) = manyhands::join(|| fib(n - 1), || fib(n - 2)); // no cut-off needed
+//!     a + b
+//! }
+//! assert_eq!(fib(20), 6765);
+//!
+//! let mut parts = [1, 2, 3];
+//! manyhands::scope(|s| {
+//!     for part in &mut parts {
+//!         s.spawn(move |_| *part *= 10); // borrows; the scope's end waits for all
+//!     }
+//! });
+//! assert_eq!(parts, [10, 20, 30]);
 //! ```
+//!
+//! # One pool
+//! Free functions use the runtime of the thread they are called on, else a default one with a worker for each
+//! processor. Threads start when there is work for them, and sleep when there is none.
+//!
+//! A waiting thread runs only the work that it waits for. A thread that blocks is replaced by another one while it
+//! does; see [`task`](task#blocking). A helper of a loop looks about every 10 µs for waiting tasks, runs them and
+//! comes back, so a loop on a busy pool shrinks, down to its caller, and grows again.
 //!
 //! # Features
 //! None is on by default, and none changes what is there without it.
@@ -32,6 +70,25 @@
 //! # Limits
 //! At most 65,536 threads are workers, take part in calls, or wait for tasks at once, in all runtimes together. One
 //! more runs its loops and forks alone, is not started if it would be a worker, and panics where it would wait.
+//!
+//! # Misuse
+//! A wrong value that may come from outside the program, such as a number from a configuration, is a typed error. Where
+//! only the caller's own code can be wrong, it is a panic that the function documents. A value with a plain meaning is
+//! no error.
+//!
+//! | what is wrong | what happens |
+//! |---|---|
+//! | a degree of parallelism of 0 | `try_degree_of_parallelism`, `LoopHandle::try_set_concurrency`: [`LimitsError`](parallel::LimitsError); without `try_`: panic |
+//! | limits that are reversed or begin at 0 | `try_concurrency_between`, `LoopHandle::try_set_concurrency_between`: [`LimitsError`](parallel::LimitsError); without `try_`: panic |
+//! | a runtime of no workers, or of fewer threads than workers | [`BuildError`] |
+//! | a reversed range, `5..2` | an empty loop, as in the standard library |
+//! | a deadline in the past, a timeout of no time | already due: `sleep_until` is ready, `timeout_at` polls its future once and then gives `Elapsed`, `interval_at` ticks, `Source::with_deadline` is cancelled, `recv_timeout` and `send_timeout` try once and then give `Timeout` |
+//! | `cancel_after` with no time | cancelled soon, not by the calling thread, which may hold a lock that a callback takes |
+//! | a period of 0 | `interval`, `interval_at`: panic |
+//! | a capacity of 0 | `bounded`: a rendezvous; `broadcast`: panic |
+//! | a closed channel | `SendError` and its like, with the item; `RecvError` and its like, with the reason |
+//! | a second result for a completion | `try_complete`: the value back, `try_fail` and `try_cancel`: `false`; without `try_`: panic |
+//! | `when_any` of no tasks | panic; `when_all` and `when_each` of none are ready |
 #![deny(unsafe_code)]
 #![cfg_attr(
     any(loom, shuttle),
@@ -145,11 +202,13 @@ mod models;
 #[cfg(all(test, shuttle))]
 mod explore;
 
-/// The examples of the README and of the guides are tests.
+/// The examples of the READMEs and of the guides are tests.
 #[cfg(all(doctest, not(loom)))]
 mod guides {
     #[doc = include_str!("../../../README.md")]
     struct Readme;
+    #[doc = include_str!("../README.md")]
+    struct CrateReadme;
     #[doc = include_str!("../../../docs/from-rayon.md")]
     struct FromRayon;
     #[doc = include_str!("../../../docs/from-tokio.md")]

@@ -1,4 +1,4 @@
-//! Rule: every example of the library is named in the README, where a newcomer looks.
+//! Rule: every example of the library is named in the README of their folder, and that page in the project's.
 
 use super::finding::Finding;
 use super::source::find_word;
@@ -7,12 +7,17 @@ use super::tree::Tree;
 const FOLDER: &str = "crates/manyhands/examples/";
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let readme = tree.text("README.md").unwrap_or_default();
-    tree.files()
+    let index = format!("{FOLDER}README.md");
+    let names = tree.text(&index).unwrap_or_default();
+    let unnamed = tree
+        .files()
         .filter_map(|(path, _)| Some((path, example_name(path)?)))
-        .filter(|(_, name)| find_word(readme, name).next().is_none())
-        .map(|(path, name)| Finding::in_file(path, format!("README.md does not name `{name}`")))
-        .collect()
+        .filter(|(_, name)| find_word(names, name).next().is_none())
+        .map(|(path, name)| Finding::in_file(path, format!("`{index}` does not name `{name}`")));
+    let readme = tree.text("README.md").unwrap_or_default();
+    let unlinked = (!readme.contains(&index))
+        .then(|| Finding::in_file("README.md", format!("no link to `{index}`")));
+    unnamed.chain(unlinked).collect()
 }
 
 fn example_name(path: &str) -> Option<&str> {
@@ -24,18 +29,26 @@ fn example_name(path: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn count(readme: &str) -> usize {
-        let example = ("crates/manyhands/examples/01_loops.rs", "");
-        check(&Tree::of(&[("README.md", readme), example])).len()
+    const EXAMPLE: (&str, &str) = ("crates/manyhands/examples/01_loops.rs", "");
+    const LINK: &str = "[examples](crates/manyhands/examples/README.md)";
+
+    fn count(readme: &str, index: &str) -> usize {
+        let index = ("crates/manyhands/examples/README.md", index);
+        check(&Tree::of(&[("README.md", readme), index, EXAMPLE])).len()
     }
 
     #[test]
-    fn an_example_the_readme_leaves_out_is_found() {
-        assert_eq!(count("Try `02_joins`, not 101_loops.\n"), 1);
+    fn an_example_the_index_leaves_out_is_found() {
+        assert_eq!(count(LINK, "Try `02_joins`, not 101_loops.\n"), 1);
+    }
+
+    #[test]
+    fn an_index_that_no_reader_is_sent_to_is_found() {
+        assert_eq!(count("Look around.", "`01_loops`"), 1);
     }
 
     #[test]
     fn a_named_example_passes() {
-        assert_eq!(count("- `cargo run --example 01_loops`\n"), 0);
+        assert_eq!(count(LINK, "- `cargo run --example 01_loops`\n"), 0);
     }
 }

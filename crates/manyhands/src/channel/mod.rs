@@ -3,15 +3,15 @@
 //! | | |
 //! |---|---|
 //! | [`unbounded`] | takes any number of items |
-//! | [`bounded`] | takes so many, then senders wait |
-//! | [`rendezvous`] | takes none: an item goes from hand to hand |
+//! | [`bounded`] | takes `capacity` items, then senders wait |
+//! | [`rendezvous`] | takes none: a sender waits for a receiver |
 //! | [`prioritized`] | gives the smallest item first |
 //! | [`options`] | any of these, and what happens when full |
 //! | [`broadcast()`] | gives every item to every receiver |
 //! | [`watch()`] | has one value, and shows the latest |
 //!
-//! Both ends can be cloned. But for the last two, each item is received once, and those of one sender in the order in which it sent
-//! them, unless they are sorted. `send` and `recv` block the thread; `send_async` and `recv_async` make
+//! Both ends can be cloned. In all but the last two each item is received once, and the items of one sender in
+//! the order in which it sent them, unless they are sorted. `send` and `recv` block the thread; `send_async` and `recv_async` make
 //! futures for any executor, which can be dropped at any time: a receive that is given up has taken nothing.
 //!
 //! # Closing
@@ -19,10 +19,10 @@
 //! last end of one kind is dropped. What is inside can still be received; then receivers get the reason.
 //!
 //! # Fairness
-//! Those who wait are told in their order that there is something, but whoever comes just then may be
-//! faster. That keeps items moving while the one that was told is still waking up, which takes far longer.
-//! A future that was told should be polled or dropped soon: kept without either, it holds up one item, or
-//! one place, for the others who wait.
+//! Waiting receivers and senders are notified in the order in which they began to wait, but a newcomer may
+//! take the item or the place first. That keeps items moving while the notified thread wakes up, which takes
+//! far longer. A notified future should be polled or dropped soon: until then it keeps one item, or one place,
+//! from the others that wait.
 //!
 //! # Examples
 //! ```
@@ -34,6 +34,22 @@
 //! assert_eq!(receiver.iter().sum::<u64>(), 499_500);
 //! producer.join().unwrap()?;
 //! # Ok::<(), channel::SendError<u64>>(())
+//! ```
+//!
+//! A full channel that drops its oldest item; every item for every receiver; the latest value only:
+//! ```
+//! use manyhands::channel::{self, WhenFull};
+//!
+//! let (sender, newest) = channel::options().capacity(1).when_full(WhenFull::DropOldest).fifo();
+//! (1..=3).try_for_each(|n| sender.send(n))?;
+//! assert_eq!(newest.recv(), Ok(3));
+//!
+//! let (sender, mut listener) = channel::broadcast(16);
+//! let (setting, mut watcher) = channel::watch("dark");
+//! sender.send(1)?;
+//! setting.send("light").unwrap();
+//! assert_eq!((listener.recv(), watcher.changed().as_deref()), (Ok(1), Ok(&"light")));
+//! # Ok::<(), channel::SendError<u32>>(())
 //! ```
 
 mod audience;

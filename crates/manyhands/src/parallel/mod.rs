@@ -1,7 +1,7 @@
-//! Parallel loops that never lose: short ones cost next to nothing, long ones use every worker.
+//! Parallel loops: short ones stay on the calling thread, long ones are shared with idle workers.
 //!
-//! The caller begins by itself. Only when what is left is long enough to be worth it are other workers let
-//! in, and woken if they sleep; there is no grain size to choose. Loops nest, borrow freely, and combine
+//! The caller begins alone. It opens the loop to other workers, and wakes sleeping ones, when the work that is
+//! left is long enough to pay for that; there is no grain size to choose. Loops nest, borrow freely, and combine
 //! results in order.
 //!
 //! [`options`] sets the degree of parallelism, a cancellation token, a runtime, state for each runner, and
@@ -18,6 +18,31 @@
 //! let squares = parallel::map(&numbers, |n| n * n);
 //! let first = parallel::find_first(&squares, |&&n| n > 1_000_000);
 //! assert_eq!((total, squares[9], first), (5_000_050_000, 100, Some(&1_002_001)));
+//! ```
+//!
+//! Breaking a loop, and all errors with their positions:
+//! ```
+//! use manyhands::{cancel, parallel};
+//!
+//! let source = cancel::Source::new();
+//! let token = source.token();
+//! let outcome = parallel::options()
+//!     .degree_of_parallelism(4)
+//!     .cancellation(&token)
+//!     .local(Vec::new, |evens: Vec<u32>| drop(evens)) // a state for each runner: begin, finish
+//!     .for_range(0..1_000_u32, |i, control, evens| {
+//!         if i % 2 == 0 {
+//!             evens.push(i);
+//!         }
+//!         if i == 700 {
+//!             control.break_at_current(); // all smaller indices still run
+//!         }
+//!     })?;
+//! assert_eq!(outcome.lowest_break(), Some(700));
+//!
+//! let failures = parallel::try_map(&["1", "x", "3"], |text| text.parse::<i32>()).unwrap_err();
+//! assert_eq!(failures.errors().next().unwrap().0, 1);
+//! # Ok::<(), cancel::Cancelled>(())
 //! ```
 //!
 //! Bodies that are futures run in async loops: [`for_each_async`], [`map_async`], [`stream_async`] and their

@@ -18,6 +18,30 @@
 //! assert_eq!(firsts, [3, 10, 17]);
 //! ```
 //!
+//! Joins, stable sorts and groups; results one by one, in bounded memory:
+//! ```
+//! use manyhands::query::prelude::*;
+//!
+//! let answers = [("/a", 200), ("/b", 404), ("/c", 200)];
+//! let names = [(200, "ok"), (404, "not found")];
+//! let rows = answers
+//!     .par_query()
+//!     .copied()
+//!     .join(names.par_query().copied(), |answer| answer.1, |name| name.0, |answer, name| (name.1, answer.0))
+//!     .order_by(|row| row.0)
+//!     .then_by_descending(|row| row.1)
+//!     .to_vec();
+//! assert_eq!(rows, [("not found", "/b"), ("ok", "/c"), ("ok", "/a")]);
+//! let counts = answers.par_query().count_by(|answer| answer.1).to_vec();
+//! assert_eq!(counts, [(200, 2), (404, 1)]);
+//!
+//! for square in (0..1_000_000_u64).into_par_query().map(|n| n * n) {
+//!     if square > 1000 {
+//!         break;
+//!     }
+//! }
+//! ```
+//!
 //! # Order
 //! A query keeps its source's order, which costs next to nothing here. [`unordered`](Query::unordered) gives
 //! it up from there on, in the type: operators that need an order (`take`, `skip`, `zip`, `rev`, `first` …)
@@ -72,7 +96,7 @@
 //! [`AggregatePanic`](crate::AggregatePanic) if there were several. Every item is dropped exactly once. A
 //! query with a [`cancellation`](Query::cancellation) token gives a `Result`.
 //!
-//! # For whoever adds an operator
+//! # Adding an operator
 //! - One that makes one item of each implements `Apply` (`op/apply.rs`), one that makes any number of each
 //!   `Sift` (`op/sift.rs`): an iterator adapter, and a method.
 //! - One that needs the items' places implements `Breaker` (`pipeline.rs`; `op/rev.rs` is the shortest).

@@ -6,13 +6,41 @@
 //! first. So that no source can starve another, every 61st time a worker looks for work it looks at the
 //! tasks from outside first, and as often at what other workers have.
 //!
-//! While a thread is blocked, a worker that takes several tasks together runs those of other types before
-//! those of the type of closure or future that blocked, of which each may cost another thread.
+//! While a thread is blocked, a worker that takes several tasks together runs first those of other closure and
+//! future types than the one that blocked: each task of that type may cost another thread.
 //!
 //! # Waiting
-//! A future that waits is no thread that waits: its worker goes on with other tasks. Waiting by
-//! [`JoinHandle::join`] or [`block_on`] does block the thread; the pool is told and runs another worker in
-//! its place. Neither ever runs unrelated work on the waiting thread's stack.
+//! A future that waits occupies no thread: its worker goes on with other tasks. [`JoinHandle::join`] and
+//! [`block_on`] block the thread and declare it, so that another worker runs in its place. Neither ever runs
+//! unrelated work on the waiting thread's stack.
+//!
+//! # Blocking
+//! A task may block. Waits of this library and [`blocking`] declare it, and another thread runs in its place at
+//! once. Undeclared blocking is detected on Linux, typically within a millisecond where work waits. Such threads end
+//! after [`thread_keep_alive`](crate::Builder::thread_keep_alive) without work. There is no second pool.
+//!
+//! # Priority
+//! [`Builder::priority`] makes a task interactive, normal or background. Workers take them 8 : 4 : 1, and no kind
+//! starves.
+//!
+//! # Examples
+//! ```
+//! use manyhands::task::{self, Priority};
+//!
+//! async fn answer() -> u32 {
+//!     let (completer, completion) = task::completion(); // from a callback to a future
+//!     std::thread::spawn(move || completer.complete(6));
+//!     let factor = task::spawn(async { 7 }); // runs by itself
+//!     completion.await.unwrap() * factor.await.unwrap()
+//! }
+//! assert_eq!(task::block_on(answer()), 42);
+//!
+//! let read = task::run(|| task::blocking(|| std::fs::read("/dev/null")));
+//! let background = task::Builder::new().priority(Priority::Background).run(|| "tidied");
+//! assert!(read.join()?.is_ok());
+//! assert_eq!(background.join()?, "tidied");
+//! # Ok::<(), task::JoinError>(())
+//! ```
 //!
 //! # Panics
 //! A panic of a task goes to its handle, as [`JoinError`]; the worker survives. What panics when it is

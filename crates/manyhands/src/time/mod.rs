@@ -12,6 +12,23 @@
 //! A timer lives inside its future: none allocates, and setting one or taking it back takes constant time,
 //! under a lock that belongs to the worker. Nothing runs while nothing is due.
 //!
+//! # Examples
+//! ```
+//! use manyhands::{simulation::Simulation, task, time};
+//! use std::time::Duration;
+//!
+//! async fn patient() -> &'static str {
+//!     let slow = async { time::sleep(Duration::from_secs(60)).await };
+//!     match time::timeout(Duration::from_secs(1), slow).await {
+//!         Ok(()) => "done",
+//!         Err(_elapsed) => "gave up",
+//!     }
+//! }
+//! // By the clock it takes a second. A simulation's virtual clock jumps there.
+//! assert_eq!(Simulation::new(42).run(patient()), Ok("gave up"));
+//! assert_eq!(Simulation::new(42).run(async { task::spawn(patient()).await.unwrap() }), Ok("gave up"));
+//! ```
+//!
 //! # Runtimes
 //! A timer belongs to the runtime that is current where its future is first polled: a worker's own, else the
 //! one that was entered, else the default one. On threads of other libraries that works too.

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 ///
 /// # Cost
 /// No allocation. Making, setting and taking back a timer took 90 ns, most of it for reading the clock twice, on
-/// the machine of the README's tables.
+/// the machine of the tables in `peers/RESULTS.md`.
 ///
 /// # Cancellation
 /// Dropping it takes the timer back, in constant time, from any thread.

@@ -11,6 +11,28 @@
 //! stands in, [`handle`]'s. It starts when it is first asked for, and sleeps while it is not needed; when all
 //! workers compute, it may take a millisecond, at most about ten, until it is there.
 //!
+//! # Examples
+//! ```
+//! use manyhands::{Runtime, parallel, task};
+//! use tokio::io::{AsyncReadExt, AsyncWriteExt};
+//! use tokio::net::{TcpListener, TcpStream};
+//!
+//! let runtime = Runtime::builder().tokio().build()?;
+//! let _entered = runtime.enter();
+//! let sum = task::block_on(async {
+//!     let listener = TcpListener::bind("127.0.0.1:0").await?;
+//!     let mut client = TcpStream::connect(listener.local_addr()?).await?;
+//!     task::spawn(async move {
+//!         let (mut stream, _from) = listener.accept().await?;
+//!         let sum: u64 = parallel::sum(&[20, 22]); // a loop beside the socket, on the same pool
+//!         stream.write_u64(sum).await
+//!     });
+//!     client.read_u64().await
+//! })?;
+//! assert_eq!(sum, 42);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Which parts of tokio there are, such as `net` and `time`, is up to the program's own dependency on it.
 //!
 //! # What goes elsewhere

@@ -1,4 +1,4 @@
-//! What a wrong argument or a wrong moment gets: the table of ARCHITECTURE, line by line.
+//! What a wrong argument or a wrong moment gets: the table of misuse in the documentation of the crate, line by line.
 
 use crate::support::{message_of, on_runtime, panics_of, within};
 use manyhands::cancel::Source;
