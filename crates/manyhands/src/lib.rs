@@ -213,6 +213,10 @@ mod guides {
     struct FromRayon;
     #[doc = include_str!("../../../docs/from-tokio.md")]
     struct FromTokio;
+    #[doc = include_str!("../../../docs/from-dotnet.md")]
+    struct FromDotnet;
+    #[doc = include_str!("../../../docs/blocking-and-async.md")]
+    struct BlockingAndAsync;
 }
 
 #[cfg(not(loom))]
