@@ -118,6 +118,7 @@
 mod controls;
 mod done;
 mod explain;
+mod fused;
 mod hash;
 mod items;
 mod op;

@@ -7,9 +7,12 @@ use crate::parallel::consumer::Consumer;
 use std::ops::Range;
 
 /// How items are changed on their way.
-pub(crate) trait Alter<T>: Sync {
+pub trait Alter<T>: Sync {
     /// What they become.
     type Output;
+
+    /// Its operator's name, for the explanation; `None` where it is part of how a query ends.
+    const NAME: Option<&'static str> = None;
 
     /// Gives `consumer` what becomes of these items.
     fn alter<C: Consumer<Self::Output>>(
@@ -30,6 +33,31 @@ pub(crate) trait Alter<T>: Sync {
     #[inline]
     fn pass(&self, end: u64) -> u64 {
         end
+    }
+}
+
+impl<T, A: Alter<T>> Alter<T> for &A {
+    type Output = A::Output;
+
+    #[inline]
+    fn alter<C: Consumer<A::Output>>(
+        &self,
+        consumer: &C,
+        runner: &mut C::Runner,
+        positions: Range<u64>,
+        items: impl Iterator<Item = T>,
+    ) {
+        A::alter(self, consumer, runner, positions, items);
+    }
+
+    #[inline]
+    fn end(&self, end: u64) -> u64 {
+        A::end(self, end)
+    }
+
+    #[inline]
+    fn pass(&self, end: u64) -> u64 {
+        A::pass(self, end)
     }
 }
 

@@ -315,14 +315,14 @@ where
         consumer: &C,
         run: &Run<'_, E>,
     ) -> u64 {
-        let probe = Probe {
+        let probing = Sifting(Probe {
             key: &self.key,
             matching: &self.matching,
             table: self.other.table(run),
-        };
+        });
         let consumer = Relay {
             consumer,
-            alter: Sifting(&probe),
+            alter: &probing,
         };
         self.base.drive(most, &consumer, run)
     }

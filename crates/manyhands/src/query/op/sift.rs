@@ -3,15 +3,12 @@
 //! What follows them knows no positions any more; see [`Pipeline`].
 
 use crate::parallel::consumer::Consumer;
-use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
-use crate::query::explain::Explanation;
-use crate::query::items::Items;
+use crate::query::fused::Fused;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use crate::query::relay::{Alter, Relay};
-use crate::query::run::{Control, Run};
-use crate::query::terminal::collect::gather;
+use crate::query::relay::Alter;
+use crate::query::run::Control;
 use std::ops::Range;
 
 /// Makes any number of items of each.
@@ -26,50 +23,13 @@ pub trait Sift<T>: Send + Sync {
     fn sift<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = Self::Output>;
 }
 
-/// A pipeline through which `G` sifts.
+/// `G` as a change of the items on their way.
 #[derive(Debug)]
-pub struct Sifted<P, G> {
-    base: P,
-    sift: G,
-}
+pub struct Sifting<G>(pub(super) G);
 
-impl<P: Pipeline, G: Sift<P::Item>> Pipeline for Sifted<P, G> {
-    type Item = G::Output;
-    type Positions = OwnedItems<G::Output>;
-    const IS_POSITIONAL: bool = false;
-
-    #[inline]
-    fn drive<C: Consumer<G::Output>, E: Control>(
-        &mut self,
-        most: u64,
-        consumer: &C,
-        run: &Run<'_, E>,
-    ) -> u64 {
-        let consumer = Relay {
-            consumer,
-            alter: Sifting(&self.sift),
-        };
-        self.base.drive(most, &consumer, run)
-    }
-
-    fn positions_left(&self) -> Option<u64> {
-        self.base.positions_left()
-    }
-
-    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
-        gather(self, most, run)
-    }
-
-    fn explain(&self, explanation: &mut Explanation) {
-        self.base.explain(explanation);
-        explanation.fused(G::NAME);
-    }
-}
-
-pub(super) struct Sifting<'a, G>(pub(super) &'a G);
-
-impl<T, G: Sift<T>> Alter<T> for Sifting<'_, G> {
+impl<T, G: Sift<T>> Alter<T> for Sifting<G> {
     type Output = G::Output;
+    const NAME: Option<&'static str> = Some(G::NAME);
 
     #[inline]
     fn alter<C: Consumer<G::Output>>(
@@ -82,6 +42,9 @@ impl<T, G: Sift<T>> Alter<T> for Sifting<'_, G> {
         consumer.consume(runner, positions, self.0.sift(items));
     }
 }
+
+/// A pipeline through which `G` sifts.
+pub(super) type Sifted<P, G> = Fused<P, Sifting<G>>;
 
 /// See [`Query::filter`].
 #[derive(Debug)]
@@ -190,6 +153,6 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     }
 
     fn sift<G: Sift<P::Item>>(self, sift: G) -> Query<'a, Sifted<P, G>, O, E> {
-        self.with(|base| Sifted { base, sift })
+        self.with(|base| Fused::new(base, Sifting(sift)))
     }
 }

@@ -1,16 +1,9 @@
 //! Items that may have failed, up to the first failure.
 
 use crate::parallel::consumer::Consumer;
-use crate::parallel::source::owned::OwnedItems;
-use crate::query::explain::Explanation;
-use crate::query::items::Items;
-use crate::query::pipeline::Pipeline;
-use crate::query::relay::{Alter, Relay};
-use crate::query::run::{Control, Run};
-use crate::query::terminal::collect::gather;
+use crate::query::relay::Alter;
 use crate::query::terminal::earliest::Earliest;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// A `Result` or an `Option`.
 pub(super) trait Attempt: Send {
@@ -43,50 +36,9 @@ impl<T: Send> Attempt for Option<T> {
     }
 }
 
-/// The values of a pipeline's items, as long as there is no failure.
+/// Gives the values of items, as long as there is no failure, and keeps the first failure.
 #[derive(Debug)]
-pub(super) struct Succeeding<P, F> {
-    base: P,
-    failure: Arc<Earliest<F>>,
-}
-
-impl<P: Pipeline<Item: Attempt>> Succeeding<P, <P::Item as Attempt>::Failure> {
-    /// The pipeline, and where its failure will be.
-    pub(super) fn new(base: P) -> (Self, Arc<Earliest<<P::Item as Attempt>::Failure>>) {
-        let failure = Arc::new(Earliest::new());
-        let theirs = Arc::clone(&failure);
-        (Self { base, failure }, theirs)
-    }
-}
-
-impl<P: Pipeline<Item: Attempt>> Pipeline for Succeeding<P, <P::Item as Attempt>::Failure> {
-    type Item = <P::Item as Attempt>::Value;
-    type Positions = OwnedItems<Self::Item>;
-    const IS_POSITIONAL: bool = false;
-
-    fn drive<C: Consumer<Self::Item>, E: Control>(
-        &mut self,
-        most: u64,
-        consumer: &C,
-        run: &Run<'_, E>,
-    ) -> u64 {
-        let consumer = Relay {
-            consumer,
-            alter: UpToFailure(&self.failure),
-        };
-        self.base.drive(most, &consumer, run)
-    }
-
-    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
-        gather(self, most, run)
-    }
-
-    fn explain(&self, explanation: &mut Explanation) {
-        self.base.explain(explanation);
-    }
-}
-
-struct UpToFailure<'a, F>(&'a Earliest<F>);
+pub(super) struct UpToFailure<'a, F>(pub(super) &'a Earliest<F>);
 
 impl<T: Attempt> Alter<T> for UpToFailure<'_, T::Failure> {
     type Output = T::Value;

@@ -1,9 +1,11 @@
 //! The collections that a query can be collected into.
 
+use crate::query::fused::Fused;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{Control, Run};
 use crate::query::terminal::collect::{Join, into_vec, joined};
-use crate::query::terminal::failing::Succeeding;
+use crate::query::terminal::earliest::Earliest;
+use crate::query::terminal::failing::UpToFailure;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque};
@@ -142,7 +144,8 @@ impl<T: Send, Err: Send, C: FromQuery<T>> FromQuery<Result<T, Err>> for Result<C
         pipeline: P,
         run: &Run<'_, E>,
     ) -> Option<Self> {
-        let (succeeding, failure) = Succeeding::new(pipeline);
+        let failure = Earliest::new();
+        let succeeding = Fused::new(pipeline, UpToFailure(&failure));
         let collection = C::from_pipeline(succeeding, run)?;
         Some(failure.take().map_or(Ok(collection), Err))
     }
@@ -154,7 +157,8 @@ impl<T: Send, C: FromQuery<T>> FromQuery<Option<T>> for Option<C> {
         pipeline: P,
         run: &Run<'_, E>,
     ) -> Option<Self> {
-        let (succeeding, failure) = Succeeding::new(pipeline);
+        let failure = Earliest::new();
+        let succeeding = Fused::new(pipeline, UpToFailure(&failure));
         let collection = C::from_pipeline(succeeding, run)?;
         Some(failure.take().map_or(Some(collection), |()| None))
     }

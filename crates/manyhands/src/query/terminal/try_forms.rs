@@ -5,64 +5,22 @@ use crate::parallel::Failures;
 use crate::parallel::consumer::{Consumer, Watch};
 use crate::parallel::control::LoopState;
 use crate::parallel::failure::Gathered;
-use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
-use crate::query::explain::Explanation;
-use crate::query::items::Items;
+use crate::query::fused::Fused;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use crate::query::relay::{Alter, Relay};
-use crate::query::run::{Control, Run};
-use crate::query::terminal::collect::{gather, into_vec};
+use crate::query::relay::Alter;
+use crate::query::run::Control;
+use crate::query::terminal::collect::into_vec;
 use crate::query::terminal::for_each::ForEach;
 use std::ops::Range;
 
-/// What a body that can fail makes of items, up to the first failure.
-struct Trying<'a, P, F, Err> {
-    base: P,
-    tried: Tried<'a, F, Err>,
-}
-
-struct Tried<'a, F, Err> {
+/// Gives what a body that can fail makes of items, up to the first failure.
+struct Attempting<'a, F, Err> {
     body: F,
     gathered: &'a Gathered<Err>,
     state: LoopState,
 }
-
-impl<P, R, F, Err> Pipeline for Trying<'_, P, F, Err>
-where
-    P: Pipeline,
-    R: Send,
-    F: Fn(P::Item) -> Result<R, Err> + Send + Sync,
-    Err: Send,
-{
-    type Item = R;
-    type Positions = OwnedItems<R>;
-    const IS_POSITIONAL: bool = false;
-
-    fn drive<C: Consumer<R>, E: Control>(
-        &mut self,
-        most: u64,
-        consumer: &C,
-        run: &Run<'_, E>,
-    ) -> u64 {
-        let consumer = Relay {
-            consumer,
-            alter: Attempting(&self.tried),
-        };
-        self.base.drive(most, &consumer, run)
-    }
-
-    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
-        gather(self, most, run)
-    }
-
-    fn explain(&self, explanation: &mut Explanation) {
-        self.base.explain(explanation);
-    }
-}
-
-struct Attempting<'a, F, Err>(&'a Tried<'a, F, Err>);
 
 impl<T, R, F, Err> Alter<T> for Attempting<'_, F, Err>
 where
@@ -78,14 +36,13 @@ where
         positions: Range<u64>,
         items: impl Iterator<Item = T>,
     ) {
-        let tried = self.0;
         let mut position = positions.start;
-        let items = tried.state.limit(positions.start, items);
+        let items = self.state.limit(positions.start, items);
         let results = items.filter_map(|item| {
-            let result = catch(|| (tried.body)(item));
-            let value = tried.gathered.sort_out(position, result);
+            let result = catch(|| (self.body)(item));
+            let value = self.gathered.sort_out(position, result);
             if value.is_none() {
-                tried.state.note_failure();
+                self.state.note_failure();
             }
             position += 1;
             value
@@ -94,7 +51,7 @@ where
     }
 
     fn end(&self, end: u64) -> u64 {
-        end.min(self.0.state.end())
+        end.min(self.state.end())
     }
 }
 
@@ -151,13 +108,12 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
         self,
         body: F,
         gathered: &Gathered<Err>,
-    ) -> Query<'a, Trying<'_, P, F, Err>, O, E> {
-        let state = LoopState::new();
-        let tried = Tried {
+    ) -> Query<'a, Fused<P, Attempting<'_, F, Err>>, O, E> {
+        let attempting = Attempting {
             body,
             gathered,
-            state,
+            state: LoopState::new(),
         };
-        self.with(|base| Trying { base, tried })
+        self.with(|base| Fused::new(base, attempting))
     }
 }

@@ -1,0 +1,61 @@
+//! A pipeline whose items are changed in the loop that makes them, after which positions are not known any more.
+//!
+//! Not here: what changes them (`op/sift.rs`, `terminal/try_forms.rs`, `terminal/failing.rs`), and changes that
+//! keep positions (`op/apply.rs`).
+
+use crate::parallel::consumer::Consumer;
+use crate::parallel::source::owned::OwnedItems;
+use crate::query::explain::Explanation;
+use crate::query::items::Items;
+use crate::query::pipeline::Pipeline;
+use crate::query::relay::{Alter, Relay};
+use crate::query::run::{Control, Run};
+use crate::query::terminal::collect::gather;
+
+/// The items of `base`, each block changed by `alter`.
+#[derive(Debug)]
+pub struct Fused<P, A> {
+    base: P,
+    alter: A,
+}
+
+impl<P, A> Fused<P, A> {
+    pub(crate) fn new(base: P, alter: A) -> Self {
+        Self { base, alter }
+    }
+}
+
+impl<P: Pipeline, A: Alter<P::Item, Output: Send> + Send> Pipeline for Fused<P, A> {
+    type Item = A::Output;
+    type Positions = OwnedItems<A::Output>;
+    const IS_POSITIONAL: bool = false;
+
+    #[inline]
+    fn drive<C: Consumer<A::Output>, E: Control>(
+        &mut self,
+        most: u64,
+        consumer: &C,
+        run: &Run<'_, E>,
+    ) -> u64 {
+        let consumer = Relay {
+            consumer,
+            alter: &self.alter,
+        };
+        self.base.drive(most, &consumer, run)
+    }
+
+    fn positions_left(&self) -> Option<u64> {
+        self.base.positions_left()
+    }
+
+    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+        gather(self, most, run)
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        self.base.explain(explanation);
+        if let Some(name) = A::NAME {
+            explanation.fused(name);
+        }
+    }
+}
