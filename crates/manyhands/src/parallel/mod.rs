@@ -66,6 +66,7 @@
 mod async_loop;
 pub(crate) mod consumer;
 pub(crate) mod control;
+pub(crate) mod earliest;
 pub(crate) mod engine;
 pub(crate) mod failure;
 mod find;

@@ -1,8 +1,8 @@
 //! Items that may have failed, up to the first failure.
 
-use crate::parallel::consumer::Consumer;
+use crate::parallel::consumer::{Consumer, Watch};
+use crate::parallel::earliest::Earliest;
 use crate::query::relay::Alter;
-use crate::query::terminal::earliest::Earliest;
 use std::ops::Range;
 
 /// A `Result` or an `Option`.

@@ -5,34 +5,26 @@
 //! The end is advice to runners about what they need not start, hence Relaxed; what was found is handed over
 //! under the lock.
 
-use crate::parallel::consumer::Consumer;
+use crate::parallel::consumer::{Consumer, Watch};
+use crate::parallel::earliest::{Earliest, FindMode};
 use crate::query::Query;
 use crate::query::op::whiles::count_before;
 use crate::query::order::{Order, Ordered};
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{Control, Run};
-use crate::query::terminal::earliest::Earliest;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 use std::error::Error;
 use std::fmt;
 use std::ops::Range;
 
-/// Which of several finds is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Which {
-    First,
-    Any,
-}
-
-/// Keeps what `pick` makes of an item; the first of its block.
-struct Finding<R, F> {
+/// Keeps what `pick` makes of an item; the first of its block, with the start of the block.
+struct FindByBlock<R, F> {
     pick: F,
-    which: Which,
-    found: Earliest<R>,
+    earliest: Earliest<R>,
 }
 
-impl<T, R: Send, F: Fn(T) -> Option<R> + Sync> Consumer<T> for Finding<R, F> {
+impl<T, R: Send, F: Fn(T) -> Option<R> + Sync> Consumer<T> for FindByBlock<R, F> {
     type Runner = ();
 
     fn start(&self) {}
@@ -45,22 +37,19 @@ impl<T, R: Send, F: Fn(T) -> Option<R> + Sync> Consumer<T> for Finding<R, F> {
         mut items: I,
     ) {
         if let Some(found) = items.find_map(&self.pick) {
-            let end = match self.which {
-                Which::First => positions.start.saturating_add(1),
-                Which::Any => 0,
-            };
-            self.found.keep(positions.start, found, end);
+            let start = positions.start;
+            self.earliest.keep(start, found, start.saturating_add(1));
         }
     }
 
     fn finish(&self, _runner: ()) {}
 
     fn end(&self) -> u64 {
-        self.found.end()
+        self.earliest.end()
     }
 }
 
-/// Stops at an item that passes. Kept apart from [`Finding`], because compilers turn `any` into a tighter
+/// Stops at an item that passes. Kept apart from [`FindByBlock`], because compilers turn `any` into a tighter
 /// loop than `find_map`.
 struct Testing<F> {
     predicate: F,
@@ -110,17 +99,16 @@ pub(super) fn test<P: Pipeline, E: Control>(
 /// What `pick` makes of an item that it makes something of; `None` if the query was cancelled.
 fn find<P: Pipeline, R: Send, E: Control>(
     mut pipeline: P,
-    which: Which,
+    mode: FindMode,
     pick: impl Fn(P::Item) -> Option<R> + Sync,
     run: &Run<'_, E>,
 ) -> Option<Option<R>> {
-    let finding = Finding {
+    let finding = FindByBlock {
         pick,
-        which,
-        found: Earliest::new(),
+        earliest: Earliest::new(mode),
     };
     pipeline.drive(u64::MAX, &finding, run);
-    (!run.is_cancelled()).then(|| finding.found.take())
+    (!run.is_cancelled()).then(|| finding.earliest.into_found())
 }
 
 /// Why a query has no single item.
@@ -220,7 +208,8 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     ) -> E::Output<Option<P::Item>> {
         let (pipeline, run) = self.into_run();
         let pick = |item| predicate(&item).then_some(item);
-        run.ending.conclude(find(pipeline, Which::Any, pick, &run))
+        run.ending
+            .conclude(find(pipeline, FindMode::Any, pick, &run))
     }
 
     /// The only item. Stops at the second.
@@ -274,7 +263,8 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
         map: impl Fn(P::Item) -> Option<R> + Sync,
     ) -> E::Output<Option<R>> {
         let (pipeline, run) = self.into_run();
-        run.ending.conclude(find(pipeline, Which::First, map, &run))
+        run.ending
+            .conclude(find(pipeline, FindMode::First, map, &run))
     }
 
     /// The first item. What is gathered before it is gathered as for [`take(1)`](Self::take), so that the

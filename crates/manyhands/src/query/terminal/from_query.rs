@@ -1,10 +1,10 @@
 //! The collections that a query can be collected into.
 
+use crate::parallel::earliest::{Earliest, FindMode};
 use crate::query::fused::Fused;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{Control, Run};
 use crate::query::terminal::collect::{Join, into_vec, joined};
-use crate::query::terminal::earliest::Earliest;
 use crate::query::terminal::failing::UpToFailure;
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -144,10 +144,10 @@ impl<T: Send, Err: Send, C: FromQuery<T>> FromQuery<Result<T, Err>> for Result<C
         pipeline: P,
         run: &Run<'_, E>,
     ) -> Option<Self> {
-        let failure = Earliest::new();
+        let failure = Earliest::new(FindMode::First);
         let succeeding = Fused::new(pipeline, UpToFailure(&failure));
         let collection = C::from_pipeline(succeeding, run)?;
-        Some(failure.take().map_or(Ok(collection), Err))
+        Some(failure.into_found().map_or(Ok(collection), Err))
     }
 }
 
@@ -157,9 +157,9 @@ impl<T: Send, C: FromQuery<T>> FromQuery<Option<T>> for Option<C> {
         pipeline: P,
         run: &Run<'_, E>,
     ) -> Option<Self> {
-        let failure = Earliest::new();
+        let failure = Earliest::new(FindMode::First);
         let succeeding = Fused::new(pipeline, UpToFailure(&failure));
         let collection = C::from_pipeline(succeeding, run)?;
-        Some(failure.take().map_or(Some(collection), |()| None))
+        Some(failure.into_found().map_or(Some(collection), |()| None))
     }
 }

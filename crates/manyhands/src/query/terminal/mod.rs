@@ -2,7 +2,6 @@
 
 pub(crate) mod ahead;
 pub(crate) mod collect;
-mod earliest;
 mod equal;
 mod extremes;
 mod failing;

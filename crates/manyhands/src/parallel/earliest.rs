@@ -1,0 +1,142 @@
+//! The earliest of several finds or failures, by position, and where runners may stop for it.
+//!
+//! Not here: what counts as a find (`find.rs`, and the query's `terminal/find.rs` and `terminal/failing.rs`).
+//!
+//! # Ordering
+//! The end is advice to runners about what they need not start, hence Relaxed; what is kept is handed over
+//! under the lock.
+
+use crate::parallel::consumer::{Watch, limit_each};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, into_inner, lock};
+
+/// Which of several finds is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FindMode {
+    /// The one with the lowest position.
+    First,
+    /// Whichever comes first in time: nothing more is needed after it.
+    Any,
+}
+
+/// The find with the lowest position so far.
+#[derive(Debug)]
+pub(crate) struct Earliest<T> {
+    mode: FindMode,
+    end: AtomicU64,
+    kept: Mutex<Option<(u64, T)>>,
+}
+
+impl<T> Earliest<T> {
+    pub(crate) fn new(mode: FindMode) -> Self {
+        Self {
+            mode,
+            end: AtomicU64::new(u64::MAX),
+            kept: Mutex::new(None),
+        }
+    }
+
+    /// Keeps what was found at `position`, unless something with a lower position is kept. If the first find is
+    /// wanted, nothing is needed from `end` on.
+    pub(crate) fn keep(&self, position: u64, found: T, end: u64) {
+        let mut kept = lock(&self.kept);
+        let is_lower = kept.as_ref().is_none_or(|(lowest, _)| position < *lowest);
+        let loser = if is_lower {
+            kept.replace((position, found))
+        } else {
+            Some((position, found))
+        };
+        drop(kept);
+        let end = match self.mode {
+            FindMode::First => end,
+            FindMode::Any => 0,
+        };
+        // Relaxed: see the file's header.
+        self.end.fetch_min(end, Ordering::Relaxed);
+        // Dropped after the lock: its destructor is the caller's code, and may wait for other finds.
+        drop(loser);
+    }
+
+    /// What was kept, if anything was found.
+    pub(crate) fn into_found(self) -> Option<T> {
+        into_inner(self.kept).map(|(_, found)| found)
+    }
+}
+
+impl<T: Send> Watch for Earliest<T> {
+    fn end(&self) -> u64 {
+        // Relaxed: see the file's header.
+        self.end.load(Ordering::Relaxed)
+    }
+
+    fn limit<I: Iterator>(&self, first: u64, items: I) -> impl Iterator<Item = I::Item> {
+        limit_each(self, first, items)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{Earliest, FindMode};
+    use crate::parallel::consumer::Watch;
+    use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+    use std::time::Duration;
+
+    #[test]
+    fn the_lowest_find_is_kept_and_ends_the_search() {
+        let earliest = Earliest::new(FindMode::First);
+        for position in [7, 3, 5] {
+            earliest.keep(position, position, position + 1);
+        }
+        assert_eq!((earliest.end(), earliest.into_found()), (4, Some(3)));
+    }
+
+    #[test]
+    fn any_find_ends_the_search_everywhere() {
+        let earliest = Earliest::new(FindMode::Any);
+        earliest.keep(7, (), 8);
+        assert_eq!((earliest.end(), earliest.into_found()), (0, Some(())));
+    }
+
+    /// Says that it is being dropped, and waits until it may.
+    struct Item {
+        is_dropped: Sender<()>,
+        may_drop: Option<Receiver<()>>,
+        waited: Sender<Result<(), RecvTimeoutError>>,
+    }
+
+    impl Drop for Item {
+        fn drop(&mut self) {
+            let _ = self.is_dropped.send(());
+            if let Some(may_drop) = &self.may_drop {
+                let waited = may_drop.recv_timeout(Duration::from_secs(20));
+                let _ = self.waited.send(waited);
+            }
+        }
+    }
+
+    #[test]
+    fn an_item_that_is_not_kept_may_wait_for_another_when_it_is_dropped() {
+        let earliest = Earliest::new(FindMode::First);
+        let (waited, has_waited) = channel();
+        let item = |may_drop| {
+            let (is_dropped, drops) = channel();
+            let waited = waited.clone();
+            let item = Item {
+                is_dropped,
+                may_drop,
+                waited,
+            };
+            (item, drops)
+        };
+        let (lowest, _) = item(None);
+        let (last, last_is_dropped) = item(None);
+        let (loser, loser_is_dropped) = item(Some(last_is_dropped));
+        earliest.keep(0, lowest, 0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| earliest.keep(1, loser, 1));
+            loser_is_dropped.recv().expect("it is dropped");
+            earliest.keep(2, last, 2);
+        });
+        assert_eq!(has_waited.recv(), Ok(Ok(())));
+    }
+}
