@@ -1,6 +1,7 @@
 //! Loops that combine their results: in the source's order, though not with a fixed grouping unless asked.
 
 use crate::parallel::consumer::{Consumer, Ending, Watch};
+use crate::parallel::one_or_many::OneOrMany;
 use crate::parallel::options::{Grouping, Options};
 use crate::parallel::source::{Drive, Feed, Source};
 use crate::sync::{Mutex, into_inner, lock};
@@ -29,13 +30,8 @@ pub(crate) struct Folding<'a, F, V, W> {
     fold: &'a F,
     watch: W,
     grouping: Grouping,
-    parts: Mutex<Parts<V>>,
-}
-
-/// Values with the first positions of their runs. A call that was not shared has one, and no vector.
-struct Parts<V> {
-    one: Option<(u64, V)>,
-    more: Vec<(u64, V)>,
+    /// Values with the first positions of their runs.
+    parts: Mutex<OneOrMany<(u64, V)>>,
 }
 
 impl<'a, F, V, W> Folding<'a, F, V, W> {
@@ -44,10 +40,7 @@ impl<'a, F, V, W> Folding<'a, F, V, W> {
             fold,
             watch,
             grouping,
-            parts: Mutex::new(Parts {
-                one: None,
-                more: Vec::new(),
-            }),
+            parts: Mutex::new(OneOrMany::new()),
         }
     }
 
@@ -57,64 +50,60 @@ impl<'a, F, V, W> Folding<'a, F, V, W> {
     where
         F: Fold<T, Value = V>,
     {
-        let Parts { one, mut more } = into_inner(self.parts);
-        if more.is_empty() {
-            return one.map(|(_, value)| value);
-        }
-        more.extend(one);
-        more.sort_by_key(|(first, _)| *first);
-        let values = more.into_iter().map(|(_, value)| value);
+        let mut parts = match into_inner(self.parts).into_one() {
+            Ok((_, value)) => return Some(value),
+            Err(parts) => parts.into_vec(),
+        };
+        parts.sort_by_key(|(first, _)| *first);
+        let values = parts.into_iter().map(|(_, value)| value);
         values.reduce(|left, right| self.fold.combine(left, right))
     }
 }
 
 /// What a runner has in hand.
-pub(crate) struct Run<V> {
-    first: u64,
-    next: u64,
+pub(crate) struct PartialFold<V> {
+    /// The last run, as far as it goes.
+    run: Range<u64>,
     value: Option<V>,
-    done: Vec<(u64, V)>,
+    /// The values of the runs before.
+    earlier: Vec<(u64, V)>,
 }
 
 impl<T, F: Fold<T>, W: Watch> Consumer<T> for Folding<'_, F, F::Value, W> {
-    type Runner = Run<F::Value>;
+    type Runner = PartialFold<F::Value>;
 
     fn start(&self) -> Self::Runner {
-        Run {
-            first: 0,
-            next: 0,
+        PartialFold {
+            run: 0..0,
             value: None,
-            done: Vec::new(),
+            earlier: Vec::new(),
         }
     }
 
     #[inline]
     fn consume<I: Iterator<Item = T>>(
         &self,
-        run: &mut Self::Runner,
+        partial: &mut Self::Runner,
         positions: Range<u64>,
         items: I,
     ) {
-        if run.next != positions.start || self.grouping == Grouping::Fixed {
-            run.close();
-            run.first = positions.start;
+        if partial.run.end != positions.start || self.grouping == Grouping::Fixed {
+            partial.close();
+            partial.run.start = positions.start;
         }
-        run.next = positions.end;
-        let before = run.value.take();
+        partial.run.end = positions.end;
+        let before = partial.value.take();
         let items = self.watch.limit(positions.start, items);
-        run.value = self.fold.fold(before, items);
+        partial.value = self.fold.fold(before, items);
     }
 
-    fn finish(&self, run: Self::Runner) {
-        let last = run.value.map(|value| (run.first, value));
+    fn finish(&self, partial: Self::Runner) {
         let mut parts = lock(&self.parts);
-        if !run.done.is_empty() {
-            parts.more.extend(run.done);
+        if let Some(value) = partial.value {
+            parts.push((partial.run.start, value));
         }
-        if parts.one.is_none() {
-            parts.one = last;
-        } else {
-            parts.more.extend(last);
+        for part in partial.earlier {
+            parts.push(part);
         }
     }
 
@@ -123,10 +112,10 @@ impl<T, F: Fold<T>, W: Watch> Consumer<T> for Folding<'_, F, F::Value, W> {
     }
 }
 
-impl<V> Run<V> {
+impl<V> PartialFold<V> {
     fn close(&mut self) {
         if let Some(value) = self.value.take() {
-            self.done.push((self.first, value));
+            self.earlier.push((self.run.start, value));
         }
     }
 }

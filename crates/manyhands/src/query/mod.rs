@@ -116,7 +116,6 @@
 )]
 
 mod controls;
-mod done;
 mod explain;
 mod fused;
 mod hash;

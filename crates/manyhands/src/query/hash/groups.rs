@@ -5,7 +5,7 @@
 //! ([`spread`](crate::query::hash::spread)).
 
 use crate::parallel::consumer::Consumer;
-use crate::query::done::Done;
+use crate::parallel::one_or_many::OneOrMany;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::local::{Gather, Local, merge_all};
 use crate::query::hash::spread::{Entry, Parts, Row, Spread};
@@ -26,7 +26,7 @@ pub(crate) struct Groups<K, V, F, A: Gather<V>> {
     /// How many runners have begun.
     runners: AtomicUsize,
     /// Tables of runners that have never handed anything out.
-    whole: Mutex<Done<Local<K, A::Group>>>,
+    whole: Mutex<OneOrMany<Local<K, A::Group>>>,
     parts: Mutex<Option<Shared<K, A::Group>>>,
     gathers: PhantomData<fn(V)>,
 }
@@ -51,7 +51,7 @@ impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
             gather,
             secret: Secret::new(),
             runners: AtomicUsize::new(0),
-            whole: Mutex::new(Done::new()),
+            whole: Mutex::new(OneOrMany::new()),
             parts: Mutex::new(None),
             gathers: PhantomData,
         }

@@ -3,7 +3,8 @@
 //! Items come in ascending order, so an item that finds its group is never the group's first: nothing is kept
 //! or compared to know their order but where each run begins.
 
-use crate::query::done::Done;
+use crate::parallel::one_or_many::OneOrMany;
+use crate::parallel::runs::Runs;
 use crate::query::hash::Place;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::table::{Entry, Slots, Table};
@@ -30,23 +31,17 @@ pub(crate) trait Gather<V>: Sync {
 /// Groups by key.
 pub(crate) struct Local<K, G> {
     table: Table<Entry<K, G>>,
-    runs: Vec<Run>,
+    /// Groups belong to the runs in which they have their first items. The position of a run is the place before
+    /// that of the first item of the first of them.
+    runs: Runs<Place>,
     secret: Secret,
-}
-
-/// Where the groups of a run begin: those that have their first item there.
-struct Run {
-    /// The place before that of the first of them.
-    last: Place,
-    /// The number of the first of them.
-    start: u32,
 }
 
 impl<K, G> Local<K, G> {
     pub(crate) fn new(secret: Secret) -> Self {
         Self {
             table: Table::new(),
-            runs: Vec::new(),
+            runs: Runs::new(),
             secret,
         }
     }
@@ -62,15 +57,14 @@ impl<K, G> Local<K, G> {
 
     /// How many groups were begun in the last run.
     pub(crate) fn begun(&self) -> u32 {
-        let start = self.runs.last().map_or(0, |run| run.start);
-        number_of(self.len()) - start
+        number_of(self.len() - self.runs.last().number)
     }
 
     /// What follows comes after this place.
     pub(crate) fn enter(&mut self, last: Place) {
-        if self.runs.last().is_none_or(|run| run.last.0 != last.0) {
-            let start = number_of(self.len());
-            self.runs.push(Run { last, start });
+        let (run, _) = self.runs.last().position;
+        if run != last.0 || self.len() == 0 {
+            self.runs.begin(last, self.len());
         }
     }
 
@@ -94,10 +88,8 @@ impl<K, G> Local<K, G> {
 
     /// All groups, in order, with the places of their first items.
     pub(crate) fn into_entries(self) -> impl Iterator<Item = (Entry<K, G>, Place)> {
-        let ranges = ranges(&self.runs, number_of(self.len()));
-        let runs = self.runs.into_iter().zip(ranges);
-        let firsts = runs.flat_map(|(run, range)| {
-            let (run, number) = run.last;
+        let ranges = self.runs.into_ranges(self.table.len());
+        let firsts = ranges.flat_map(|((run, number), range)| {
             range
                 .zip(number + 1..)
                 .map(move |(_, number)| (run, number))
@@ -137,13 +129,12 @@ impl<K: Hash + Eq, G> Local<K, G> {
 /// The groups of several runners, in order.
 pub(crate) fn merge_all<K: Eq, V, A: Gather<V>>(
     gather: &A,
-    tables: Done<Local<K, A::Group>>,
+    tables: OneOrMany<Local<K, A::Group>>,
 ) -> Vec<(K, A::Group)> {
-    let tables = match tables.into_one() {
+    let mut tables = match tables.into_one() {
         Ok(table) => return table.into_groups().collect(),
-        Err(tables) => tables,
+        Err(tables) => tables.into_vec(),
     };
-    let mut tables: Vec<_> = tables.into_iter().collect();
     tables.sort_by_key(Local::len);
     let mut merged = Merged {
         slots: Slots::new(),
@@ -165,7 +156,7 @@ struct Merged<K, G> {
     /// `None` where a group was added to another. There is room for all.
     entries: Vec<Option<Entry<K, G>>>,
     /// Each run's first position and its groups, in the order of their numbers.
-    runs: Vec<(u64, Range<u32>)>,
+    runs: Vec<(u64, Range<usize>)>,
 }
 
 impl<K: Eq, G> Merged<K, G> {
@@ -182,12 +173,12 @@ impl<K: Eq, G> Merged<K, G> {
     }
 
     /// Runs of further groups.
-    fn append(&mut self, runs: &[Run], len: usize) {
-        let offset = number_of(self.entries.len());
-        let ranges = ranges(runs, number_of(len));
-        let ranges = ranges.map(|range| range.start + offset..range.end + offset);
-        let firsts = runs.iter().map(|run| run.last.0);
-        self.runs.extend(firsts.zip(ranges));
+    fn append(&mut self, runs: &Runs<Place>, len: usize) {
+        let offset = self.entries.len();
+        let ranges = runs.ranges(len);
+        self.runs.extend(
+            ranges.map(|((run, _), range)| (run, range.start + offset..range.end + offset)),
+        );
     }
 
     fn add<V, A: Gather<V, Group = G>>(&mut self, gather: &A, table: Local<K, G>) {
@@ -225,9 +216,7 @@ impl<K: Eq, G> Merged<K, G> {
 
     /// The first position of the run in which a group begins.
     fn run_of(&self, number: usize) -> u64 {
-        let index = self
-            .runs
-            .partition_point(|(_, range)| range.end as usize <= number);
+        let index = self.runs.partition_point(|(_, range)| range.end <= number);
         self.runs[index].0
     }
 
@@ -235,18 +224,12 @@ impl<K: Eq, G> Merged<K, G> {
         let mut groups = Vec::with_capacity(self.entries.len());
         self.runs.sort_unstable_by_key(|(first, _)| *first);
         for (_, range) in self.runs {
-            let entries = &mut self.entries[range.start as usize..range.end as usize];
+            let entries = &mut self.entries[range];
             let entries = entries.iter_mut().filter_map(Option::take);
             groups.extend(entries.map(|entry| (entry.key, entry.group)));
         }
         groups
     }
-}
-
-/// The numbers of each run's groups.
-fn ranges(runs: &[Run], end: u32) -> impl Iterator<Item = Range<u32>> + use<> {
-    let starts: Vec<_> = runs.iter().map(|run| run.start).chain([end]).collect();
-    (1..starts.len()).map(move |next| starts[next - 1]..starts[next])
 }
 
 fn number_of(len: usize) -> u32 {

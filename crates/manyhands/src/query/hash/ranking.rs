@@ -1,6 +1,7 @@
 //! Puts groups in the order of their first items by counting: each first item is a bit at its number, and its
 //! rank is how many bits are before. That takes a look or two at each group where sorting takes many.
 
+use crate::parallel::runs::RunStart;
 use crate::query::hash::Place;
 use crate::query::hash::spread::Entry;
 use std::collections::BTreeMap;
@@ -35,17 +36,11 @@ pub(crate) fn in_order<K, G>(parts: Vec<Vec<Entry<K, G>>>) -> Vec<(K, G)> {
 
 /// Which places come before which.
 struct Ranking {
-    /// In order.
-    runs: Vec<Run>,
+    /// In order, and numbered as if all runs were as long as they must be.
+    runs: Vec<RunStart<u64>>,
     /// The number of the run that was asked for last, which often is asked for again.
     last: usize,
     words: Vec<Word>,
-}
-
-struct Run {
-    first_position: u64,
-    /// The number of its first item, if all runs are as long as they must be.
-    start: usize,
 }
 
 /// One bit for each of so many items.
@@ -99,25 +94,22 @@ impl Ranking {
             }
         }
         last.into_iter().for_each(enter);
-        let mut start = 0;
-        for (first_position, max) in lens {
-            self.runs.push(Run {
-                first_position,
-                start,
-            });
-            start += max as usize + 1;
+        let mut number = 0;
+        for (position, max) in lens {
+            self.runs.push(RunStart { position, number });
+            number += max as usize + 1;
         }
-        start
+        number
     }
 
     /// An item's number.
     #[inline]
     fn number(&mut self, (run, index): Place) -> usize {
-        if self.runs[self.last].first_position != run {
-            let before = |other: &Run| other.first_position < run;
+        if self.runs[self.last].position != run {
+            let before = |other: &RunStart<u64>| other.position < run;
             self.last = self.runs.partition_point(before);
         }
-        self.runs[self.last].start + index as usize
+        self.runs[self.last].number + index as usize
     }
 
     /// How many of the places come before this one.

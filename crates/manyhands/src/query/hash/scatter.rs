@@ -5,14 +5,15 @@
 //! runner has handed out any, there is only one part.
 
 use crate::parallel::consumer::Consumer;
-use crate::query::done::Done;
+use crate::parallel::one_or_many::OneOrMany;
+use crate::parallel::runs::Runs;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::{PARTS, part_of};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 use std::hash::Hash;
 use std::ops::Range;
-use std::{iter, vec};
+use std::vec;
 
 /// Hands items out, from several runners at once. `split` takes an item apart into its key and the rest.
 pub(crate) struct Scatter<K, V, F> {
@@ -20,7 +21,7 @@ pub(crate) struct Scatter<K, V, F> {
     secret: Secret,
     /// How many runners have begun.
     runners: AtomicUsize,
-    done: Mutex<Done<Shares<K, V>>>,
+    done: Mutex<OneOrMany<Shares<K, V>>>,
 }
 
 /// What a runner has in hand.
@@ -46,9 +47,7 @@ pub(crate) struct Row<K, V> {
 /// One runner's items of one part.
 struct Share<R> {
     rows: Vec<R>,
-    first_run: u64,
-    /// The other runs, each with the number of its first row.
-    more_runs: Vec<(u64, usize)>,
+    runs: Runs<u64>,
 }
 
 /// All items that were handed out.
@@ -59,7 +58,7 @@ pub(crate) enum Scattered<K, V> {
 }
 
 /// All items of one part.
-pub(crate) struct Part<R>(Done<Share<R>>);
+pub(crate) struct Part<R>(OneOrMany<Share<R>>);
 
 impl<K: Hash, V, F> Scatter<K, V, F> {
     pub(crate) fn new(split: F, secret: Secret) -> Self {
@@ -67,7 +66,7 @@ impl<K: Hash, V, F> Scatter<K, V, F> {
             split,
             secret,
             runners: AtomicUsize::new(0),
-            done: Mutex::new(Done::new()),
+            done: Mutex::new(OneOrMany::new()),
         }
     }
 
@@ -77,7 +76,7 @@ impl<K: Hash, V, F> Scatter<K, V, F> {
         if done.iter().all(|shares| matches!(shares, Shares::Whole(_))) {
             return Scattered::Whole(Part(done.filter_map(Shares::whole)));
         }
-        let mut parts: Vec<_> = (0..PARTS).map(|_| Part(Done::new())).collect();
+        let mut parts: Vec<_> = (0..PARTS).map(|_| Part(OneOrMany::new())).collect();
         for shares in done {
             for (part, share) in parts.iter_mut().zip(shares.divided(self.secret)) {
                 part.0.push(share);
@@ -205,34 +204,22 @@ impl<R> Share<R> {
     fn new() -> Self {
         Self {
             rows: Vec::new(),
-            first_run: 0,
-            more_runs: Vec::new(),
+            runs: Runs::new(),
         }
     }
 
     /// What follows is of this run.
     #[inline]
     fn enter(&mut self, run: u64) {
-        if self.rows.is_empty() {
-            self.first_run = run;
-            return;
-        }
-        let last = self
-            .more_runs
-            .last()
-            .map_or(self.first_run, |(run, _)| *run);
-        if last != run {
-            self.more_runs.push((run, self.rows.len()));
+        if self.runs.last().position != run {
+            self.runs.begin(run, self.rows.len());
         }
     }
 
     /// Each run with its number of rows, and the rows.
     fn into_runs(self) -> (impl Iterator<Item = (u64, usize)>, vec::IntoIter<R>) {
-        let starts = self.more_runs.iter().map(|&(_, start)| start);
-        let ends: Vec<_> = starts.chain([self.rows.len()]).collect();
-        let runs = iter::once((self.first_run, 0)).chain(self.more_runs);
-        let runs = runs.zip(ends);
-        let runs = runs.map(|((run, start), end)| (run, end - start));
+        let ranges = self.runs.into_ranges(self.rows.len());
+        let runs = ranges.map(|(run, range)| (run, range.len()));
         (runs, self.rows.into_iter())
     }
 }

@@ -8,32 +8,23 @@
 
 use crate::parallel::consumer::Consumer;
 use crate::parallel::map::check_written;
-use crate::query::done::Done;
+use crate::parallel::one_or_many::OneOrMany;
+use crate::parallel::runs::Runs;
 use crate::sync::{Mutex, into_inner, lock};
 use std::ops::Range;
 use std::ptr;
 
 /// Gathers items in order.
 pub(super) struct Weaving<T> {
-    buffers: Mutex<Done<Buffer<T>>>,
+    buffers: Mutex<OneOrMany<Buffer<T>>>,
 }
 
 /// What a runner has gathered.
 pub(super) struct Buffer<T> {
     items: Vec<T>,
-    /// The last run: items of positions that follow each other.
-    run: Run,
+    runs: Runs<u64>,
     /// The position after the last run.
     next: u64,
-    /// The runs before the last one, except empty ones.
-    earlier: Vec<Run>,
-}
-
-/// Where a run's positions and items begin.
-#[derive(Clone, Copy)]
-struct Run {
-    position: u64,
-    start: usize,
 }
 
 /// Items that are to be moved.
@@ -45,7 +36,7 @@ struct Piece<T> {
 impl<T> Weaving<T> {
     pub(super) fn new() -> Self {
         Self {
-            buffers: Mutex::new(Done::new()),
+            buffers: Mutex::new(OneOrMany::new()),
         }
     }
 
@@ -60,7 +51,7 @@ impl<T> Weaving<T> {
                 return items;
             }
             Ok(buffer) => vec![buffer],
-            Err(buffers) => buffers.into_iter().collect(),
+            Err(buffers) => buffers.into_vec(),
         };
         weave(buffers)
     }
@@ -82,7 +73,7 @@ impl<T: Send> Consumer<T> for Weaving<T> {
         items: I,
     ) {
         if buffer.next != positions.start {
-            buffer.begin_run(positions.start);
+            buffer.runs.begin(positions.start, buffer.items.len());
         }
         buffer.next = positions.end;
         if buffer.items.capacity() == 0 {
@@ -106,39 +97,22 @@ impl<T> Buffer<T> {
     fn new() -> Self {
         Self {
             items: Vec::new(),
-            run: Run {
-                position: 0,
-                start: 0,
-            },
+            runs: Runs::new(),
             next: 0,
-            earlier: Vec::new(),
         }
-    }
-
-    fn begin_run(&mut self, position: u64) {
-        let start = self.items.len();
-        if self.run.start < start {
-            self.earlier.push(self.run);
-        }
-        self.run = Run { position, start };
     }
 
     /// Whether its runs follow each other in the order of their positions.
     fn is_in_order(&self) -> bool {
-        self.runs().is_sorted_by_key(|run| run.position)
-    }
-
-    fn runs(&self) -> impl DoubleEndedIterator<Item = Run> {
-        self.earlier.iter().copied().chain([self.run])
+        self.runs.starts().is_sorted_by_key(|run| run.position)
     }
 
     /// Its items, by run; `base` is where they begin.
     fn pieces(&self, base: *const T) -> impl Iterator<Item = Piece<T>> {
-        let ends = self.runs().skip(1).map(|run| run.start);
-        let ends = ends.chain([self.items.len()]);
-        self.runs().zip(ends).map(move |(run, end)| Piece {
-            position: run.position,
-            items: ptr::slice_from_raw_parts(base.wrapping_add(run.start), end - run.start),
+        let ranges = self.runs.ranges(self.items.len());
+        ranges.map(move |(position, range)| Piece {
+            position,
+            items: ptr::slice_from_raw_parts(base.wrapping_add(range.start), range.len()),
         })
     }
 }

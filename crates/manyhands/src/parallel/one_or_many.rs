@@ -1,12 +1,12 @@
 //! What the runners of one loop have made, until it is put together. How that is done is the loop's own matter.
 
-/// What runners have made. Where there was only one, without a vector.
-pub(crate) struct Done<T> {
+/// What runners have made, in no particular order. One value alone is kept without a vector.
+pub(crate) struct OneOrMany<T> {
     first: Option<T>,
     more: Vec<T>,
 }
 
-impl<T> Done<T> {
+impl<T> OneOrMany<T> {
     pub(crate) const fn new() -> Self {
         Self {
             first: None,
@@ -14,6 +14,7 @@ impl<T> Done<T> {
         }
     }
 
+    #[inline]
     pub(crate) fn push(&mut self, value: T) {
         match self.first {
             None => self.first = Some(value),
@@ -26,6 +27,7 @@ impl<T> Done<T> {
     }
 
     /// The only one, or all.
+    #[inline]
     pub(crate) fn into_one(self) -> Result<T, Self> {
         match self.first {
             Some(only) if self.more.is_empty() => Ok(only),
@@ -36,16 +38,23 @@ impl<T> Done<T> {
         }
     }
 
+    /// All of them.
+    pub(crate) fn into_vec(self) -> Vec<T> {
+        let mut all = self.more;
+        all.extend(self.first);
+        all
+    }
+
     /// What becomes of each.
-    pub(crate) fn filter_map<R>(self, map: impl Fn(T) -> Option<R>) -> Done<R> {
-        Done {
+    pub(crate) fn filter_map<R>(self, map: impl Fn(T) -> Option<R>) -> OneOrMany<R> {
+        OneOrMany {
             first: self.first.and_then(&map),
             more: self.more.into_iter().filter_map(map).collect(),
         }
     }
 }
 
-impl<T> IntoIterator for Done<T> {
+impl<T> IntoIterator for OneOrMany<T> {
     type Item = T;
     type IntoIter = std::iter::Chain<std::option::IntoIter<T>, std::vec::IntoIter<T>>;
 

@@ -1,0 +1,100 @@
+//! Runs: parts of what one runner makes, each of blocks of positions that follow each other.
+//!
+//! A runner numbers what it makes from 0 on, and lists where its runs begin. With the runs of all runners in the
+//! order of their positions, all that was made is in order.
+//!
+//! Not here: what is made, and how it is put together (`query/terminal/weave.rs`, `query/hash/`).
+
+use std::iter;
+use std::ops::Range;
+
+/// Where a run begins.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct RunStart<P> {
+    /// In the order of all that is made.
+    pub(crate) position: P,
+    /// In what the runner makes: the number of the first.
+    pub(crate) number: usize,
+}
+
+/// The runs of one runner. Most runners have one, for which nothing is allocated.
+#[derive(Debug)]
+pub(crate) struct Runs<P> {
+    last: RunStart<P>,
+    /// None of these is empty.
+    earlier: Vec<RunStart<P>>,
+}
+
+impl<P: Copy + Default> Runs<P> {
+    /// One run, at the first of all positions.
+    pub(crate) fn new() -> Self {
+        Self {
+            last: RunStart::default(),
+            earlier: Vec::new(),
+        }
+    }
+
+    /// The last run.
+    #[inline]
+    pub(crate) fn last(&self) -> RunStart<P> {
+        self.last
+    }
+
+    /// What is made from `number` on belongs to another run. An empty run is forgotten.
+    pub(crate) fn begin(&mut self, position: P, number: usize) {
+        if self.last.number < number {
+            self.earlier.push(self.last);
+        }
+        self.last = RunStart { position, number };
+    }
+
+    /// Where the runs begin, in the order of their numbers.
+    pub(crate) fn starts(&self) -> impl Iterator<Item = RunStart<P>> {
+        self.earlier.iter().copied().chain([self.last])
+    }
+
+    /// Each run's position and numbers; `len` is how many there are in all.
+    pub(crate) fn ranges(&self, len: usize) -> impl Iterator<Item = (P, Range<usize>)> {
+        let ends = self.starts().skip(1).map(|start| start.number);
+        let starts = self.starts().zip(ends.chain([len]));
+        starts.map(|(start, end)| (start.position, start.number..end))
+    }
+
+    /// As [`ranges`](Self::ranges), to be kept.
+    pub(crate) fn into_ranges(self, len: usize) -> impl Iterator<Item = (P, Range<usize>)> {
+        let mut starts = self.earlier.into_iter().chain([self.last]).peekable();
+        iter::from_fn(move || {
+            let start = starts.next()?;
+            let end = starts.peek().map_or(len, |next| next.number);
+            Some((start.position, start.number..end))
+        })
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Runs;
+
+    fn check(begun: &[(u64, usize)], len: usize, expected: &[(u64, usize, usize)]) {
+        let mut runs = Runs::new();
+        for &(position, number) in begun {
+            runs.begin(position, number);
+        }
+        let listed =
+            |(position, range): (u64, std::ops::Range<usize>)| (position, range.start, range.end);
+        assert_eq!(runs.ranges(len).map(listed).collect::<Vec<_>>(), expected);
+        assert_eq!(
+            runs.into_ranges(len).map(listed).collect::<Vec<_>>(),
+            expected
+        );
+    }
+
+    #[test]
+    fn runs_without_items_are_forgotten_but_for_the_last() {
+        check(&[], 0, &[(0, 0, 0)]);
+        check(&[], 3, &[(0, 0, 3)]);
+        check(&[(7, 0)], 3, &[(7, 0, 3)]);
+        check(&[(7, 2), (3, 2), (9, 2)], 3, &[(0, 0, 2), (9, 2, 3)]);
+        check(&[(7, 2), (3, 5)], 5, &[(0, 0, 2), (7, 2, 5), (3, 5, 5)]);
+    }
+}
