@@ -47,17 +47,20 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             }
         }
     }
-    for (idx, line) in tree.text(PAGE).unwrap_or("").lines().enumerate() {
-        for part in line.split("*Invariant").skip(1) {
-            // The laboratory's, a paragraph of its own, are functions of what was recorded.
-            if line.starts_with("- **") {
-                let claim = Claim {
-                    line_number: idx + 1,
-                    text: part.to_lowercase(),
-                };
-                findings.extend(judge(tree, PAGE, &claim));
-            }
+    for item in items(tree.text(PAGE).unwrap_or("")) {
+        // The laboratory's, a paragraph of its own, are functions of what was recorded.
+        for part in item.text.split("*invariant").skip(1) {
+            let claim = Claim {
+                line_number: item.line_number,
+                text: part.to_owned(),
+            };
+            findings.extend(judge(tree, PAGE, &claim));
         }
+    }
+    let is_protocol = |path: &str| path.starts_with(LIBRARY) && path.ends_with(".md");
+    for (path, text) in tree.files().filter(|(path, _)| is_protocol(path)) {
+        let numbered = items(text).into_iter().filter(Claim::is_numbered);
+        findings.extend(numbered.filter_map(|claim| judge(tree, path, &claim)));
     }
     findings
 }
@@ -66,6 +69,41 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
 struct Claim {
     line_number: usize,
     text: String,
+}
+
+impl Claim {
+    /// Whether it begins with a number in bold type, such as `- **W2**`.
+    fn is_numbered(&self) -> bool {
+        let head = self.text.strip_prefix("- **");
+        let head = head.and_then(|rest| rest.split_once("**"));
+        head.is_some_and(|(head, _)| {
+            head.len() <= 3 && head.ends_with(|c: char| c.is_ascii_digit())
+        })
+    }
+}
+
+/// The items of a page's lists that begin with bold type, in lower case and with the lines that belong to them.
+fn items(page: &str) -> Vec<Claim> {
+    let mut items: Vec<Claim> = Vec::new();
+    let mut is_inside = false;
+    for (idx, line) in page.lines().enumerate() {
+        if line.starts_with("- **") {
+            items.push(Claim {
+                line_number: idx + 1,
+                text: line.to_lowercase(),
+            });
+            is_inside = true;
+        } else if let Some(more) = line.strip_prefix("  ")
+            && is_inside
+            && let Some(item) = items.last_mut()
+        {
+            item.text.push(' ');
+            item.text.push_str(&more.to_lowercase());
+        } else {
+            is_inside = false;
+        }
+    }
+    items
 }
 
 fn claims(source: &Source) -> Vec<Claim> {
@@ -192,5 +230,26 @@ mod tests {
         let held = "- **`a`** is. *Invariant:* all is well (held by `tests/it/map.rs`).";
         assert_eq!(page(held), 0);
         assert_eq!(page(&format!("{held} *Invariant:* and this.")), 1);
+    }
+
+    #[test]
+    fn the_lines_of_an_item_belong_together() {
+        let page = |text: &str| check(&Tree::of(&[(PAGE, text), TEST])).len();
+        let held = "- **`a`** is. *Invariant:* all\n  is well (held by\n  `tests/it/map.rs::nothing_is_lost`).";
+        assert_eq!(page(held), 0);
+        assert_eq!(page("- **`a`** is.\n  *Invariant:* all is well."), 1);
+        assert_eq!(page("- **`a`** is.\n\n  *Invariant:* not of a list."), 0);
+    }
+
+    #[test]
+    fn a_numbered_invariant_beside_the_code_names_its_holder() {
+        let path = format!("{LIBRARY}parallel/README.md");
+        let page = |text: &str| check(&Tree::of(&[(path.as_str(), text), TEST])).len();
+        assert_eq!(page("- **L1** Nothing is lost."), 1);
+        assert_eq!(
+            page("- **L1** Nothing is lost\n  (held by `tests/it/map.rs`)."),
+            0
+        );
+        assert_eq!(page("- **Nothing** is lost."), 0);
     }
 }

@@ -1,16 +1,17 @@
-//! Rule: relative links in the root's Markdown files lead to files that exist.
+//! Rule: relative links in Markdown files lead to files that exist, and to headings that these files have.
 
 use super::finding::Finding;
 use super::tree::Tree;
 
+/// Reports that a test expects lead to what their program writes.
+const TEST_DATA: &str = "/tests/golden/";
+
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let pages = tree
-        .files()
-        .filter(|(path, _)| path.ends_with(".md") && !path.contains('/'));
-    for (path, text) in pages {
+    let is_page = |path: &str| path.ends_with(".md") && !path.contains(TEST_DATA);
+    for (path, text) in tree.files().filter(|(path, _)| is_page(path)) {
         for (line_number, target) in links(text) {
-            if !leads_somewhere(tree, &target) {
+            if !leads_somewhere(tree, path, &target) {
                 let message = format!("the link to `{target}` leads nowhere");
                 findings.push(Finding::on_line(path, line_number, message));
             }
@@ -54,21 +55,75 @@ fn without_code(line: &str) -> String {
     line.split('`').step_by(2).collect()
 }
 
-fn leads_somewhere(tree: &Tree, target: &str) -> bool {
+fn leads_somewhere(tree: &Tree, page: &str, target: &str) -> bool {
     let target = target.trim_start_matches('<').trim_end_matches('>');
-    let has_scheme = target.contains("://") || target.starts_with("mailto:");
-    let path = target.split('#').next().unwrap_or_default();
-    let path = path.strip_prefix("./").unwrap_or(path);
-    has_scheme || path.is_empty() || tree.has(path)
+    if target.contains("://") || target.starts_with("mailto:") {
+        return true;
+    }
+    let (path, heading) = target.split_once('#').unwrap_or((target, ""));
+    let path = match path {
+        "" => Some(page.to_owned()),
+        _ => resolve(page, path),
+    };
+    path.is_some_and(|path| tree.has(&path) && has_heading(tree, &path, heading))
+}
+
+/// The path from the root of what `page` calls `target`; none outside of the repository.
+fn resolve(page: &str, target: &str) -> Option<String> {
+    let mut parts: Vec<&str> = page.split('/').collect();
+    parts.pop();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            _ => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+fn has_heading(tree: &Tree, path: &str, heading: &str) -> bool {
+    let is_page = path.ends_with(".md") && !heading.is_empty();
+    !is_page
+        || tree.text(path).is_some_and(|text| {
+            let mut in_fence = false;
+            text.lines().any(|line| {
+                in_fence ^= line.trim_start().starts_with("```");
+                !in_fence && line.starts_with('#') && anchor(line) == heading
+            })
+        })
+}
+
+/// What a heading is called in links: its letters and digits in lower case, with `-` for spaces.
+fn anchor(line: &str) -> String {
+    let text = line.trim_start_matches('#').trim().to_lowercase();
+    text.chars()
+        .filter_map(|letter| match letter {
+            ' ' => Some('-'),
+            '-' | '_' => Some(letter),
+            _ => letter.is_alphanumeric().then_some(letter),
+        })
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn findings(text: &str) -> Vec<String> {
-        let tree = Tree::of(&[("README.md", text), ("docs/design/idle.md", "")]);
+    const DESIGN: (&str, &str) = (
+        "docs/design/idle.md",
+        "# Idle threads\n## What `it` is: a word\n",
+    );
+
+    fn findings_in(page: &str, text: &str) -> Vec<String> {
+        let tree = Tree::of(&[(page, text), DESIGN]);
         check(&tree).iter().map(ToString::to_string).collect()
+    }
+
+    fn findings(text: &str) -> Vec<String> {
+        findings_in("README.md", text)
     }
 
     #[test]
@@ -78,6 +133,8 @@ mod tests {
             "[a](docs/design/idle.md) and [`b`](../outside.md)",
             "![chart](chart.svg \"the chart\")",
             "[a]: docs/missing.md#part",
+            "[a](docs/design/idle.md#no-such-heading)",
+            "# Here\n[a](#there)",
         ] {
             assert_eq!(findings(text).len(), 1, "{text}");
         }
@@ -88,7 +145,8 @@ mod tests {
     #[test]
     fn good_links_and_code_pass() {
         for text in [
-            "[a](docs/design/idle.md#states) [b](./docs) [c](#here)",
+            "[a](docs/design/idle.md#idle-threads) [b](./docs) [c](docs/design/idle.md#what-it-is-a-word)",
+            "# Here\n[c](#here)",
             "[a](https://example.org/x) <https://example.org>",
             "`v[i](x)`",
             "```rust\nv[i](x)\n```",
@@ -96,5 +154,17 @@ mod tests {
         ] {
             assert!(findings(text).is_empty(), "{text}");
         }
+    }
+
+    #[test]
+    fn pages_that_tests_compare_with_are_left_alone() {
+        assert!(findings_in("crates/a/tests/golden/report.md", "![c](charts/c.svg)").is_empty());
+    }
+
+    #[test]
+    fn links_begin_at_the_folder_of_their_page() {
+        let page = "docs/decisions/loops.md";
+        assert!(findings_in(page, "[a](../design/idle.md) [b](..) [c](loops.md)").is_empty());
+        assert_eq!(findings_in(page, "[a](docs/design/idle.md)").len(), 1);
     }
 }
