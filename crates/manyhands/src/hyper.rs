@@ -29,6 +29,7 @@ use std::time::{Duration, Instant};
 /// let client = Client::builder(Executor).build_http::<Empty<Bytes>>();
 /// # drop(client);
 /// ```
+#[doc(alias = "TokioExecutor")]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Executor;
 
@@ -43,6 +44,7 @@ where
 }
 
 /// Lets hyper wait by this library's timers.
+#[doc(alias = "TokioTimer")]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Timer;
 

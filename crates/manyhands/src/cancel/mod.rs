@@ -84,6 +84,7 @@ impl Source {
     /// assert!(linked.token().is_cancelled());
     /// assert!(!user.token().is_cancelled());
     /// ```
+    #[doc(alias = "child_token")]
     #[doc(alias = "CreateLinkedTokenSource")]
     #[must_use]
     pub fn linked(parents: &[Token]) -> Self {
@@ -157,6 +158,7 @@ impl Token {
     ///
     /// # Cost
     /// One plain load.
+    #[doc(alias = "IsCancellationRequested")]
     #[inline]
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
@@ -183,6 +185,7 @@ impl Token {
     ///
     /// Dropping the registration takes the callback back. If it is running on another thread just then,
     /// dropping waits for it, so that what it uses may be freed afterwards.
+    #[doc(alias = "UnsafeRegister")]
     pub fn register(&self, callback: impl FnOnce() + Send + 'static) -> Registration {
         Registration::new(&self.callbacks, Box::new(callback))
     }

@@ -30,6 +30,7 @@ impl Token {
     /// source.cancel();
     /// waiting.join().unwrap();
     /// ```
+    #[doc(alias = "WaitHandle")]
     pub fn cancelled(&self) -> UntilCancelled {
         UntilCancelled {
             token: self.clone(),

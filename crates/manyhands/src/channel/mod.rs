@@ -97,6 +97,8 @@ pub use stream::{IntoIter, Iter, RecvStream};
 /// assert_eq!(receiver.recv(), Ok(1));
 /// # Ok::<(), manyhands::channel::SendError<u32>>(())
 /// ```
+#[doc(alias = "unbounded_channel")]
+#[doc(alias = "ConcurrentQueue")]
 #[doc(alias = "CreateUnbounded")]
 #[must_use]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
@@ -117,6 +119,8 @@ pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
 /// assert_eq!(sender.try_send(3), Ok(()));
 /// # Ok::<(), channel::SendError<u32>>(())
 /// ```
+#[doc(alias = "mpsc")]
+#[doc(alias = "BlockingCollection")]
 #[doc(alias = "CreateBounded")]
 #[must_use]
 pub fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
@@ -154,6 +158,7 @@ pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
 /// assert_eq!((receiver.recv(), receiver.recv()), (Ok(1), Ok(2)));
 /// # Ok::<(), manyhands::channel::SendError<u32>>(())
 /// ```
+#[doc(alias = "PriorityQueue")]
 #[doc(alias = "CreateUnboundedPrioritized")]
 #[must_use]
 pub fn prioritized<T: Ord + Send + 'static>() -> (Sender<T>, Receiver<T>) {

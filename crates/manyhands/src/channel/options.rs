@@ -68,6 +68,7 @@ pub fn options<T>() -> Options<T> {
 impl<T> Options<T> {
     /// At most `count` items wait to be received. With 0 an item goes from hand to hand, as in
     /// [`rendezvous`](super::rendezvous).
+    #[doc(alias = "BoundedCapacity")]
     pub fn capacity(self, count: usize) -> Self {
         Self {
             capacity: count,

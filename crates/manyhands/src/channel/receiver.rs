@@ -60,6 +60,7 @@ impl<T> Receiver<T> {
     /// # producer.join().unwrap()?;
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
+    #[doc(alias = "blocking_recv")]
     #[inline]
     pub fn recv(&self) -> Result<T, RecvError> {
         match self.shared.try_recv() {
@@ -192,6 +193,7 @@ impl<T> Receiver<T> {
     /// assert_eq!((count, items), (Ok(1), vec![1]));
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
+    #[doc(alias = "WaitToReadAsync")]
     pub fn recv_many_async<'a>(
         &'a self,
         items: &'a mut Vec<T>,
@@ -253,12 +255,14 @@ impl<T> Receiver<T> {
     /// assert_eq!(pollster::block_on(doubled), [2, 4, 6]);
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
+    #[doc(alias = "ReceiverStream")]
     #[doc(alias = "ReadAllAsync")]
     pub fn stream(&self) -> RecvStream<T> {
         RecvStream::new(self.clone())
     }
 
     /// As [`stream`](Self::stream), made of this receiver.
+    #[doc(alias = "ReceiverStream")]
     pub fn into_stream(self) -> RecvStream<T> {
         RecvStream::new(self)
     }
@@ -277,6 +281,7 @@ impl<T> Receiver<T> {
     /// assert_eq!(receiver.iter().collect::<Vec<u32>>(), [1, 2, 3]);
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
+    #[doc(alias = "GetConsumingEnumerable")]
     pub fn iter(&self) -> Iter<'_, T> {
         Iter { receiver: self }
     }

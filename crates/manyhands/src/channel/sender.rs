@@ -69,6 +69,7 @@ impl<T> Sender<T> {
     /// assert_eq!(sender.send("again").unwrap_err().into_inner(), "again");
     /// # Ok::<(), manyhands::channel::SendError<&str>>(())
     /// ```
+    #[doc(alias = "blocking_send")]
     #[inline]
     pub fn send(&self, item: T) -> Result<(), SendError<T>> {
         match self.shared.try_send_to_known_room(item) {
@@ -276,6 +277,7 @@ impl<T> Sender<T> {
     /// let closed = receiver.recv().unwrap_err();
     /// assert_eq!(closed.reason().unwrap().to_string(), "no more paper");
     /// ```
+    #[doc(alias = "Complete")]
     pub fn close_with(&self, reason: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
         self.shared.close_with(reason.into())
     }

@@ -12,6 +12,7 @@ use std::task::{Context, Poll, ready};
 ///
 /// It is a sender of its own. It holds one item that waits for room, if any; closing it sends that one, and
 /// then closes the channel for this sender only: the channel stays open as long as there are others.
+#[doc(alias = "PollSender")]
 #[must_use = "sinks do nothing unless polled"]
 pub struct SendSink<T> {
     /// `None` when this sink is closed.

@@ -11,6 +11,7 @@ use std::task::{Context, Poll, ready};
 /// [`Receiver::stream`] and [`Receiver::into_stream`].
 ///
 /// It is a receiver of its own: the channel stays open for it.
+#[doc(alias = "ReceiverStream")]
 #[doc(alias = "ReadAllAsync")]
 #[derive(Debug)]
 #[must_use = "streams do nothing unless polled"]

@@ -109,6 +109,7 @@ impl<T> Sender<T> {
         clippy::missing_panics_doc,
         reason = "the pointer has just been made and is nobody else's"
     )]
+    #[doc(alias = "send_replace")]
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
         let value = Arc::new(value);
         let mut state = self.speaker.lock();
@@ -208,6 +209,7 @@ pub struct Receiver<T> {
 
 impl<T> Receiver<T> {
     /// The value now. It does not count as seen.
+    #[doc(alias = "borrow")]
     #[must_use]
     pub fn latest(&self) -> Arc<T> {
         Arc::clone(&self.shared.lock().value)

@@ -119,6 +119,7 @@ impl<E: Ending> Options<'_, E> {
     }
 
     /// A loop whose bodies may break or stop it.
+    #[doc(alias = "Parallel.For")]
     pub fn for_range_with_control<R: IndexRange>(
         &self,
         range: R,
@@ -129,6 +130,7 @@ impl<E: Ending> Options<'_, E> {
     }
 
     /// A loop whose bodies may break or stop it. Break indices count items from the source's start.
+    #[doc(alias = "Parallel.ForEach")]
     pub fn for_each_with_control<S: Source>(
         &self,
         source: S,

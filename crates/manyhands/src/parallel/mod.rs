@@ -144,6 +144,8 @@ pub fn for_range<R: IndexRange>(range: R, body: impl Fn(R::Index) + Sync) {
 /// manyhands::parallel::for_each(&mut numbers, |n| *n *= 10);
 /// assert_eq!(numbers, [10, 20, 30]);
 /// ```
+#[doc(alias = "into_par_iter")]
+#[doc(alias = "par_iter_mut")]
 #[doc(alias = "Parallel.ForEach")]
 #[doc(alias = "par_iter")]
 pub fn for_each<S: Source>(source: S, body: impl Fn(S::Item) + Sync) {
@@ -187,6 +189,7 @@ pub fn try_for_each<S: Source, E: Send>(
 ///
 /// # Panics
 /// If bodies do; see [the module](self). Results already made are dropped.
+#[doc(alias = "par_iter")]
 #[doc(alias = "Select")]
 #[doc(alias = "collect")]
 pub fn map<S: Source, R: Send>(source: S, body: impl Fn(S::Item) -> R + Sync) -> Vec<R> {
@@ -232,6 +235,8 @@ pub fn map_reduce<S: Source, V: Send>(
 ///
 /// # Panics
 /// If `reduce` does; see [the module](self).
+#[doc(alias = "reduce_with")]
+#[doc(alias = "product")]
 pub fn reduce<S: Source<Item: Send>>(
     source: S,
     reduce: impl Fn(S::Item, S::Item) -> S::Item + Sync,
@@ -267,6 +272,7 @@ pub fn max<S: Source<Item: Ord + Send>>(source: S) -> Option<S::Item> {
 ///
 /// # Panics
 /// If the predicate does; see [the module](self).
+#[doc(alias = "Any")]
 pub fn find_any<S: Source<Item: Send>>(
     source: S,
     predicate: impl Fn(&S::Item) -> bool + Sync,

@@ -48,6 +48,7 @@ pub enum Grouping {
 }
 
 /// Options to begin with: all workers, not cancellable, the current runtime.
+#[doc(alias = "ParallelOptions")]
 pub fn options() -> Options<'static> {
     Options {
         degree: None,
@@ -185,6 +186,9 @@ impl<'a, E> Options<'a, E> {
     /// assert!(outcome.is_completed());
     /// assert_eq!(total.into_inner(), 499_500);
     /// ```
+    #[doc(alias = "for_each_with")]
+    #[doc(alias = "map_init")]
+    #[doc(alias = "ThreadLocal")]
     #[doc(alias = "localInit")]
     #[doc(alias = "localFinally")]
     #[doc(alias = "for_each_init")]

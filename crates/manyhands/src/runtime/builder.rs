@@ -18,6 +18,7 @@ use std::{fmt, io};
 /// assert_eq!(runtime.workers(), 3);
 /// # Ok::<(), manyhands::BuildError>(())
 /// ```
+#[doc(alias = "ThreadPoolBuilder")]
 #[derive(Debug, Default)]
 #[must_use = "a builder does nothing until `build`"]
 pub struct Builder {
@@ -37,6 +38,7 @@ pub struct Builder {
 impl Builder {
     /// How many threads run at once, outside callers that take part included. The default is the number
     /// of processors this process may use: the smaller of its affinity mask and its cgroup quota.
+    #[doc(alias = "worker_threads")]
     #[doc(alias = "num_threads")]
     #[doc(alias = "SetMinThreads")]
     pub fn workers(mut self, count: usize) -> Self {
@@ -46,6 +48,7 @@ impl Builder {
 
     /// How many worker threads may exist at once, those included that stand in for blocked ones. The
     /// default is the number of workers plus 256.
+    #[doc(alias = "max_blocking_threads")]
     #[doc(alias = "SetMaxThreads")]
     pub fn max_threads(mut self, count: usize) -> Self {
         self.threads_max = Some(count);
@@ -79,6 +82,7 @@ impl Builder {
     }
 
     /// Stack size of each worker thread in bytes. The default is the standard library's.
+    #[doc(alias = "thread_stack_size")]
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.stack_size = Some(bytes);
         self
@@ -99,18 +103,21 @@ impl Builder {
 
     /// Names each worker thread by its index. The default is the runtime's name with the index after it:
     /// `manyhands-0`, `manyhands-1`, …
+    #[doc(alias = "thread_name_fn")]
     pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
         self.thread_name = Some(NameFn(Box::new(name)));
         self
     }
 
     /// Runs on each worker thread when it starts, which is when it is first needed. A panic is ignored.
+    #[doc(alias = "start_handler")]
     pub fn on_thread_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.on_start = Some(HookFn(Box::new(hook)));
         self
     }
 
     /// Runs on each worker thread before it ends. A panic is ignored.
+    #[doc(alias = "exit_handler")]
     pub fn on_thread_stop(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.on_stop = Some(HookFn(Box::new(hook)));
         self

@@ -76,6 +76,7 @@ impl Runtime {
     /// drop(entered);
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
+    #[doc(alias = "build_global")]
     pub fn enter(&self) -> EnterGuard<'_> {
         EnterGuard::new(self)
     }
@@ -152,6 +153,8 @@ impl Runtime {
         clippy::must_use_candidate,
         reason = "most callers do not care about the report"
     )]
+    #[doc(alias = "shutdown_timeout")]
+    #[doc(alias = "shutdown_background")]
     pub fn shutdown(self) -> ShutdownReport {
         ShutdownReport {
             dropped: self.shared.close(),

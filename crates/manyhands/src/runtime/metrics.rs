@@ -11,6 +11,7 @@ use std::time::Duration;
 ///
 /// Threads count for themselves and nobody waits for anybody, so the numbers may be a moment apart. The
 /// totals never fall; take two snapshots and subtract to learn what happened in between.
+#[doc(alias = "RuntimeMetrics")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metrics {

@@ -82,6 +82,8 @@ pub struct Scope<'scope> {
 /// let shared = std::rc::Rc::new(1);
 /// manyhands::scope(|s| s.spawn(|_| drop(shared)));
 /// ```
+#[doc(alias = "in_place_scope")]
+#[doc(alias = "scope_fifo")]
 #[doc(alias = "AttachedToParent")]
 pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
     current::with_seat(|seat| run_scope(seat, body))
@@ -123,6 +125,7 @@ impl<'scope> Scope<'scope> {
     ///
     /// Closures are started in the order of their spawning; they run on any thread of the runtime, or on
     /// the caller of [`scope`] when its body is done.
+    #[doc(alias = "spawn_fifo")]
     pub fn spawn<F>(&self, closure: F)
     where
         F: FnOnce(&Self) + Send + 'scope,

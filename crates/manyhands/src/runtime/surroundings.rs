@@ -101,6 +101,8 @@ impl Builder {
     /// });
     /// assert_eq!(greeting.unwrap(), "hello");
     /// ```
+    #[doc(alias = "enable_all")]
+    #[doc(alias = "enable_io")]
     pub fn tokio(mut self) -> Self {
         self.surroundings = Surroundings::OwnTokio(None);
         self

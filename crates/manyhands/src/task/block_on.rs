@@ -34,6 +34,7 @@ use std::task::{Context, RawWaker, RawWakerVTable, Waker};
 /// });
 /// assert_eq!(sum, 3);
 /// ```
+#[doc(alias = "tokio::main")]
 #[doc(alias = "GetAwaiter().GetResult")]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     match current::seat() {

@@ -86,6 +86,8 @@ struct Tasks {
 ///     group.spawn(async { println!("{inside}") });
 /// });
 /// ```
+#[doc(alias = "AttachedToParent")]
+#[doc(alias = "scope_async")]
 pub fn group<'env, R>(body: impl for<'group> FnOnce(&'group Group<'group, 'env>) -> R) -> R {
     let group = Group::new();
     group.run(|| body(&group))

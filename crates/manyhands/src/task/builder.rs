@@ -18,6 +18,9 @@ use std::panic::Location;
 /// assert_eq!(handle.name(), Some("answer"));
 /// assert_eq!(handle.join().unwrap(), 42);
 /// ```
+#[doc(alias = "TaskFactory")]
+#[doc(alias = "StartNew")]
+#[doc(alias = "TaskCreationOptions")]
 #[derive(Debug, Clone, Default)]
 #[must_use = "options do nothing until a task is spawned"]
 pub struct Builder {
@@ -54,6 +57,7 @@ impl Builder {
     /// let answer = task::Builder::new().priority(Priority::Interactive).spawn(async { 42 });
     /// assert_eq!((answer.join().unwrap(), tidying.join().unwrap()), (42, "tidied"));
     /// ```
+    #[doc(alias = "PreferFairness")]
     pub fn priority(mut self, priority: Priority) -> Self {
         self.priority = priority;
         self

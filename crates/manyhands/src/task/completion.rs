@@ -54,6 +54,8 @@ use std::task::{Context, Poll, Waker, ready};
 /// let event = first_event.wait().unwrap();
 /// assert!(["clicked", "closed"].contains(&event));
 /// ```
+#[doc(alias = "oneshot")]
+#[doc(alias = "promise")]
 #[doc(alias = "TaskCompletionSource")]
 #[must_use]
 pub fn completion<T>() -> (Completer<T>, Completion<T>) {
@@ -70,6 +72,7 @@ pub fn completion<T>() -> (Completer<T>, Completion<T>) {
 }
 
 /// Sets the result of a [`completion`].
+#[doc(alias = "TaskCompletionSource")]
 pub struct Completer<T> {
     shared: Arc<Shared<T>>,
 }
@@ -78,6 +81,7 @@ pub struct Completer<T> {
 ///
 /// # Panics
 /// Never as a future; it may be polled again after it is ready, and gives the same result.
+#[doc(alias = "Shared")]
 pub struct Completion<T> {
     shared: Arc<Shared<T>>,
     key: WakerKey,

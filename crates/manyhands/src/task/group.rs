@@ -27,6 +27,7 @@ use std::task::{Context, Poll};
 ///     assert_eq!(squares.unwrap(), [0, 1, 4]);
 /// });
 /// ```
+#[doc(alias = "TaskTracker")]
 #[doc(alias = "JoinSet")]
 #[doc(alias = "nursery")]
 #[derive(Debug)]
@@ -50,6 +51,7 @@ impl<T: Send + 'static> TaskGroup<T> {
     }
 
     /// Runs a closure on the current runtime as a task of this group.
+    #[doc(alias = "spawn_blocking")]
     #[track_caller]
     pub fn run(&mut self, closure: impl FnOnce() -> T + Send + 'static) {
         self.push(builder::run((), closure));
@@ -75,12 +77,14 @@ impl<T> TaskGroup<T> {
     }
 
     /// Asks all tasks to end without a result; see [`JoinHandle::cancel`].
+    #[doc(alias = "abort_all")]
     pub fn cancel(&self) {
         self.tasks.handles().for_each(JoinHandle::cancel);
     }
 
     /// The next result in the order in which the tasks end, with the place of its task in the order of
     /// their spawning; `None` when all have been given.
+    #[doc(alias = "join_next")]
     pub async fn next(&mut self) -> Option<(usize, Result<T, JoinError>)> {
         self.tasks.next().await
     }
@@ -98,6 +102,7 @@ impl<T> TaskGroup<T> {
     ///
     /// # Cancellation
     /// When the returned future is dropped, the group is.
+    #[doc(alias = "join_all")]
     pub async fn wait(mut self) -> Vec<Result<T, JoinError>> {
         let mut results = Vec::new();
         while let Some(result) = self.next().await {
@@ -130,6 +135,7 @@ impl<T, E> TaskGroup<Result<T, E>> {
     ///     assert_eq!(error.index, 1);
     /// });
     /// ```
+    #[doc(alias = "try_join_all")]
     pub async fn try_wait(mut self) -> Result<Vec<T>, GroupError<E>> {
         let mut values = Vec::new();
         let mut first_failure = None;

@@ -112,6 +112,7 @@ impl<T> JoinHandle<T> {
     /// handle.cancel();
     /// assert!(handle.join().unwrap_err().is_cancelled());
     /// ```
+    #[doc(alias = "AbortHandle")]
     #[doc(alias = "abort")]
     pub fn cancel(&self) {
         if self.header().state.cancel() == AfterWake::Queue {

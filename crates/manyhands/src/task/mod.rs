@@ -217,6 +217,7 @@ where
 /// drop(sender);
 /// assert_eq!(receiver.iter().sum::<u64>(), 328_350);
 /// ```
+#[doc(alias = "rayon::spawn")]
 #[doc(alias = "QueueUserWorkItem")]
 pub fn run_detached<F>(closure: F)
 where

@@ -51,6 +51,7 @@ pub struct TryGroup<'group, 'env: 'group, E> {
 /// assert_eq!(sum.load(Relaxed), 42);
 /// assert_eq!(add(["1", "none"]).unwrap_err().index, 1);
 /// ```
+#[doc(alias = "try_join_all")]
 pub fn try_group<'env, R, E>(
     body: impl for<'group> FnOnce(&'group TryGroup<'group, 'env, E>) -> R,
 ) -> Result<R, GroupError<E>> {

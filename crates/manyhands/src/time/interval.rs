@@ -38,6 +38,7 @@ pub fn interval(period: Duration) -> Interval {
 ///
 /// # Panics
 /// If the period is zero.
+#[doc(alias = "PeriodicTimer")]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     Interval::new(Moment::of(start), period)
 }
@@ -77,6 +78,8 @@ impl MissedTickBehavior {
 }
 
 /// Ticks, one after the other; made by [`interval`]. Also an endless [`Stream`] of them.
+#[doc(alias = "PeriodicTimer")]
+#[doc(alias = "Timer")]
 #[derive(Debug)]
 #[must_use = "an interval does nothing unless its ticks are waited for"]
 pub struct Interval {

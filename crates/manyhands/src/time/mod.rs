@@ -61,6 +61,7 @@ use std::time::{Duration, Instant};
 /// });
 /// assert_eq!(waited.unwrap(), Duration::from_secs(3600));
 /// ```
+#[doc(alias = "Stopwatch")]
 #[must_use]
 pub fn now() -> Instant {
     timers::now().to_instant()
@@ -83,6 +84,7 @@ pub fn now() -> Instant {
 /// time::sleep_blocking(Duration::from_millis(5));
 /// assert!(time::now() - start >= Duration::from_millis(5));
 /// ```
+#[doc(alias = "thread::sleep")]
 #[doc(alias = "Thread.Sleep")]
 pub fn sleep_blocking(duration: Duration) {
     task::block_on(sleep(duration));

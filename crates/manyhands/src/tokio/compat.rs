@@ -25,6 +25,7 @@ use std::pin::pin;
 /// }));
 /// assert!(handle.join().unwrap().is_ok());
 /// ```
+#[doc(alias = "async_compat")]
 pub async fn compat<F: Future>(future: F) -> F::Output {
     let handle = handle().unwrap_or_else(|error| panic!("tokio's runtime cannot start: {error}"));
     let mut future = pin!(future);

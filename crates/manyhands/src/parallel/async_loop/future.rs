@@ -60,6 +60,7 @@ impl<T> fmt::Debug for AsyncLoop<'_, T> {
 
 impl<'a, E: Ending + Send + 'a> Options<'a, E> {
     /// As [`for_each_async`](crate::parallel::for_each_async), with these options.
+    #[doc(alias = "Parallel.ForEachAsync")]
     pub fn for_each_async<S, Fut>(
         &self,
         source: S,

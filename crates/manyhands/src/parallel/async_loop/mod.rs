@@ -60,6 +60,7 @@ use std::ops::Range;
 /// });
 /// task::block_on(calls);
 /// ```
+#[doc(alias = "ActionBlock")]
 #[doc(alias = "Parallel.ForEachAsync")]
 #[doc(alias = "for_each_concurrent")]
 #[doc(alias = "buffer_unordered")]
@@ -117,6 +118,7 @@ where
 /// });
 /// assert_eq!(task::block_on(checked).unwrap_err().errors().next().unwrap().0, 1);
 /// ```
+#[doc(alias = "try_for_each_concurrent")]
 pub fn try_for_each_async<'a, S, Fut, E>(
     source: S,
     body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
@@ -140,6 +142,7 @@ where
 /// let squares = parallel::map_async(0..4, |i| async move { i * i });
 /// assert_eq!(task::block_on(squares), [0, 1, 4, 9]);
 /// ```
+#[doc(alias = "buffered")]
 #[doc(alias = "Task.WhenAll")]
 pub fn map_async<'a, S, Fut>(
     source: S,
@@ -156,6 +159,7 @@ where
 ///
 /// # Errors
 /// As [`try_for_each_async`]. Results already made are dropped.
+#[doc(alias = "try_buffered")]
 pub fn try_map_async<'a, S, Fut, R, E>(
     source: S,
     body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
@@ -191,6 +195,7 @@ where
 ///     assert_eq!(results.next().await, Some(20));
 /// });
 /// ```
+#[doc(alias = "TransformBlock")]
 #[doc(alias = "buffered")]
 pub fn stream_async<'a, S, Fut>(
     source: S,

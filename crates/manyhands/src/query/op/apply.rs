@@ -195,6 +195,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     /// let squares = [1, 2, 3].par_query().map(|n| n * n).to_vec();
     /// assert_eq!(squares, [1, 4, 9]);
     /// ```
+    #[doc(alias = "update")]
     #[doc(alias = "Select")]
     #[doc(alias = "Cast")]
     pub fn map<R: Send, F: Fn(P::Item) -> R + Send + Sync>(

@@ -169,6 +169,7 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// let chunks = (1..=5).into_par_query().chunks(2).to_vec();
     /// assert_eq!(chunks, [vec![1, 2], vec![3, 4], vec![5]]);
     /// ```
+    #[doc(alias = "par_chunks")]
     #[doc(alias = "Chunk")]
     pub fn chunks(self, size: usize) -> Query<'a, Broken<Grouped<P, Chunks>>, Ordered, E> {
         assert!(size > 0, "a chunk has at least one item");
@@ -216,6 +217,7 @@ impl<'a, 's, T: Sync, O: Order, E: Control> Query<'a, Items<SharedItems<'s, T>>,
     /// let rises = [1, 3, 2, 5].par_query().windows(2).filter(|pair| pair[0] < pair[1]).count();
     /// assert_eq!(rises, 2);
     /// ```
+    #[doc(alias = "par_windows")]
     pub fn windows(self, size: usize) -> Query<'a, Items<Windows<'s, T>>, O, E> {
         assert!(size > 0, "a window has at least one item");
         self.with(|items| {

@@ -225,6 +225,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     }
 
     /// Sorts the items, the smallest first; equal ones keep their order. See [`order_by`](Self::order_by).
+    #[doc(alias = "par_sort")]
     #[doc(alias = "Order")]
     #[doc(alias = "sorted")]
     pub fn order(

@@ -136,6 +136,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     /// let words = ["many hands", "light work"].par_query().flat_map(|line| line.split(' ')).to_vec();
     /// assert_eq!(words, ["many", "hands", "light", "work"]);
     /// ```
+    #[doc(alias = "flat_map_iter")]
     #[doc(alias = "SelectMany")]
     pub fn flat_map<R: IntoIterator<Item: Send>, F: Fn(P::Item) -> R + Send + Sync>(
         self,

@@ -223,6 +223,7 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// let small = (0..1000).into_par_query().take_while(|n| n * n < 50).to_vec();
     /// assert_eq!(small, [0, 1, 2, 3, 4, 5, 6, 7]);
     /// ```
+    #[doc(alias = "take_any_while")]
     #[doc(alias = "TakeWhile")]
     pub fn take_while<F: Fn(&P::Item) -> bool + Send + Sync>(
         self,
@@ -233,6 +234,7 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     }
 
     /// What `map` makes of the items before the first of which it makes nothing.
+    #[doc(alias = "while_some")]
     pub fn map_while<R: Send, F: Fn(P::Item) -> Option<R> + Send + Sync>(
         self,
         map: F,
@@ -246,6 +248,7 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// # Cost
     /// All items are gathered, or, where only some are asked for, as many as those need; those that are skipped
     /// are tested by the caller.
+    #[doc(alias = "skip_any_while")]
     #[doc(alias = "SkipWhile")]
     pub fn skip_while<F: Fn(&P::Item) -> bool + Send + Sync>(
         self,

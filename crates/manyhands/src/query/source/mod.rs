@@ -37,6 +37,7 @@ pub trait IntoParQuery {
     /// let lengths = vec!["a", "bc"].into_par_query().map(str::len).to_vec();
     /// assert_eq!(lengths, [1, 2]);
     /// ```
+    #[doc(alias = "into_par_iter")]
     fn into_par_query(self) -> Query<'static, Self::Pipeline>;
 }
 

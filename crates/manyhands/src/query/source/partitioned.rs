@@ -43,6 +43,7 @@ use std::ops::Range;
     clippy::len_without_is_empty,
     reason = "positions are counted, not items"
 )]
+#[doc(alias = "Producer")]
 pub trait Partitioned: Send + Sync {
     /// What it gives.
     type Item: Send;
@@ -55,6 +56,7 @@ pub trait Partitioned: Send + Sync {
 }
 
 /// A query over a source of one's own.
+#[doc(alias = "Partitioner")]
 pub fn from_partitioned<S: Partitioned>(source: S) -> Query<'static, Pieces<ByPartition<S>>> {
     Query::new(Pieces(Items::new(
         ByPartition(source),

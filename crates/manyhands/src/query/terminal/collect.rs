@@ -161,6 +161,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// let numbers: Result<Vec<i32>, _> = ["1", "x"].into_par_query().map(str::parse).collect();
     /// assert!(numbers.is_err());
     /// ```
+    #[doc(alias = "par_extend")]
     #[doc(alias = "ToDictionary")]
     #[doc(alias = "ToHashSet")]
     pub fn collect<C: FromQuery<P::Item>>(self) -> E::Output<C> {
@@ -192,6 +193,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// (0..4).into_par_query().map(|n| n * n).collect_into(&mut squares);
     /// assert_eq!(squares, [0, 1, 4, 9]);
     /// ```
+    #[doc(alias = "collect_into_vec")]
     pub fn collect_into(self, places: &mut [P::Item]) -> E::Output<()> {
         let (pipeline, run) = self.into_run();
         let items = pipeline.into_positions(u64::MAX, &run);

@@ -201,6 +201,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     }
 
     /// Some item that satisfies the predicate. Stops when one is found.
+    #[doc(alias = "FirstOrDefault")]
     #[doc(alias = "First")]
     pub fn find_any(
         self,
@@ -258,6 +259,8 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
     }
 
     /// What `map` makes of the first item that it makes something of.
+    #[doc(alias = "find_map_first")]
+    #[doc(alias = "find_map_any")]
     pub fn find_map<R: Send>(
         self,
         map: impl Fn(P::Item) -> Option<R> + Sync,
@@ -287,6 +290,8 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
     }
 
     /// The index of the first item that satisfies the predicate.
+    #[doc(alias = "position_first")]
+    #[doc(alias = "position_any")]
     pub fn position(self, predicate: impl Fn(P::Item) -> bool + Sync) -> E::Output<Option<usize>> {
         if P::IS_POSITIONAL || P::IS_GATHERED {
             return self

@@ -31,6 +31,7 @@ impl<'a, P: Pipeline<Item: 'static> + 'a, O: Order> Query<'a, P, O, Uncancellabl
     ///     assert_eq!(squares.next().await, Some(9));
     /// });
     /// ```
+    #[doc(alias = "ForEachAsync")]
     pub fn map_async<Fut>(
         self,
         body: impl Fn(P::Item) -> Fut + Send + Sync + 'static,

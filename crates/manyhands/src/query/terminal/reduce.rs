@@ -79,6 +79,8 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// let text = (0..5).into_par_query().map(|i| i.to_string()).reduce(|a, b| a + &b);
     /// assert_eq!(text.as_deref(), Some("01234"));
     /// ```
+    #[doc(alias = "reduce_with")]
+    #[doc(alias = "product")]
     #[doc(alias = "Aggregate")]
     pub fn reduce(
         self,
