@@ -80,10 +80,10 @@ fn main() {
     // Futures that borrow end before what they borrow.
     let words = ["many", "hands"];
     let letters = std::sync::atomic::AtomicUsize::new(0);
-    task::group(|group| {
+    task::scope(|scope| {
         for word in &words {
             let letters = &letters;
-            group.spawn(async move {
+            scope.spawn(async move {
                 task::yield_now().await;
                 letters.fetch_add(word.len(), std::sync::atomic::Ordering::Relaxed);
             });

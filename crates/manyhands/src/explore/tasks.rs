@@ -151,10 +151,10 @@ programs! {
         let runtime = pool(2, 2);
         let ran = Counts::new(4);
         runtime.install(|| {
-            task::group(|group| {
+            task::scope(|scope| {
                 let ran = &ran;
                 for i in 0..4 {
-                    group.spawn(async move {
+                    scope.spawn(async move {
                         task::yield_now().await;
                         ran.add(i);
                     });

@@ -1,4 +1,6 @@
 //! Tasks that belong together: waited for, gathered and cancelled as one.
+//!
+//! Not here: futures that borrow, for which the caller must wait before it returns (`scope.rs`, `try_scope.rs`).
 
 use crate::task::{JoinError, JoinHandle, WhenEach, builder};
 use futures_core::Stream;
@@ -173,7 +175,7 @@ impl<T> Drop for TaskGroup<T> {
     }
 }
 
-/// The first failure of a group.
+/// The first failure of a group, or of a scope.
 #[derive(Debug)]
 pub struct GroupError<E> {
     /// The place of the task in the order of spawning.

@@ -49,7 +49,6 @@
 mod bells;
 mod block_on;
 mod blocking;
-mod borrowing;
 pub(crate) mod budget;
 mod builder;
 mod cell;
@@ -62,10 +61,11 @@ mod group;
 mod handle;
 mod joiner;
 mod schedule;
+mod scope;
 #[cfg(feature = "spawn")]
 mod spawner;
 mod state;
-mod try_group;
+mod try_scope;
 mod waker;
 mod waker_set;
 mod when_all;
@@ -76,14 +76,14 @@ mod yield_now;
 pub use crate::runtime::Priority;
 pub use block_on::block_on;
 pub use blocking::blocking;
-pub use borrowing::{Group, group};
 pub use builder::Builder;
 pub use completion::{Completer, Completion, CompletionError, completion};
 pub use group::{GroupError, GroupFailure, TaskGroup};
 pub use handle::{JoinError, JoinHandle, TaskId};
+pub use scope::{TaskScope, scope};
 #[cfg(feature = "spawn")]
 pub use spawner::Spawner;
-pub use try_group::{TryGroup, try_group};
+pub use try_scope::{TryTaskScope, try_scope};
 pub use when_all::{WhenAll, when_all};
 pub use when_any::{FirstEnded, WhenAny, when_any};
 pub use when_each::{WhenEach, when_each};

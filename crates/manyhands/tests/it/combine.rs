@@ -258,17 +258,17 @@ fn a_dropped_group_cancels_its_tasks() {
 }
 
 #[test]
-fn futures_of_a_borrowing_group_end_before_it_does() {
+fn futures_of_a_task_scope_end_before_it_does() {
     on_each_runtime(|runtime| {
         runtime.install(|| {
             let texts: Vec<String> = (0..100).map(|i| i.to_string()).collect();
             let total = AtomicUsize::new(0);
-            let value = task::group(|group| {
+            let value = task::scope(|scope| {
                 for text in &texts {
                     let total = &total;
-                    group.spawn(async move {
+                    scope.spawn(async move {
                         task::yield_now().await;
-                        group.spawn(async {
+                        scope.spawn(async {
                             task::yield_now().await;
                             total.fetch_add(text.len(), Ordering::SeqCst);
                         });
@@ -282,15 +282,15 @@ fn futures_of_a_borrowing_group_end_before_it_does() {
 }
 
 #[test]
-fn a_panic_in_a_borrowing_group_goes_on_when_all_have_ended() {
+fn a_panic_in_a_task_scope_goes_on_when_all_have_ended() {
     on_each_runtime(|runtime| {
         runtime.install(|| {
             let ended = Mutex::new(Vec::new());
             let panics = panics_of(|| {
-                task::group(|group| {
+                task::scope(|scope| {
                     for i in 0..4 {
                         let ended = &ended;
-                        group.spawn(async move {
+                        scope.spawn(async move {
                             task::yield_now().await;
                             ended.lock().unwrap().push(i);
                             if i % 2 == 0 {
@@ -303,9 +303,9 @@ fn a_panic_in_a_borrowing_group_goes_on_when_all_have_ended() {
             assert_eq!(panics.len(), 2);
             assert_eq!(ended.lock().unwrap().len(), 4);
             let panics = panics_of(|| {
-                task::group(|group| {
-                    group.spawn(async { drop(ended.lock().unwrap()) });
-                    group.spawn(pending());
+                task::scope(|scope| {
+                    scope.spawn(async { drop(ended.lock().unwrap()) });
+                    scope.spawn(pending());
                     blow("body")
                 })
             });
@@ -315,20 +315,20 @@ fn a_panic_in_a_borrowing_group_goes_on_when_all_have_ended() {
 }
 
 #[test]
-fn the_first_failure_cancels_the_others_of_a_borrowing_group_which_ends_after_them() {
+fn the_first_failure_cancels_the_others_of_a_task_scope_which_ends_after_them() {
     on_each_runtime(|runtime| {
         runtime.install(|| {
             let ledger = Ledger::new(40);
             let text = String::from("no");
-            let error = task::try_group(|group| {
+            let error = task::try_scope(|scope| {
                 for (i, thing) in ledger.make_all().into_iter().enumerate() {
                     let text = &text;
-                    group.spawn(async move {
+                    scope.spawn(async move {
                         let _thing = thing;
                         task::yield_now().await;
                         if i == 20 {
                             // What it spawns now is cancelled as well.
-                            group.spawn(pending());
+                            scope.spawn(pending());
                             return Err(text.as_str());
                         }
                         pending().await
@@ -345,16 +345,16 @@ fn the_first_failure_cancels_the_others_of_a_borrowing_group_which_ends_after_th
 }
 
 #[test]
-fn a_borrowing_group_without_failure_gives_the_value_of_its_body() {
+fn a_task_scope_without_failure_gives_the_value_of_its_body() {
     on_each_runtime(|runtime| {
         runtime.install(|| {
             let total = AtomicUsize::new(0);
-            let value = task::try_group(|group| {
+            let value = task::try_scope(|scope| {
                 for _ in 0..100 {
                     let total = &total;
-                    group.spawn(async move {
+                    scope.spawn(async move {
                         task::yield_now().await;
-                        group.spawn(async {
+                        scope.spawn(async {
                             total.fetch_add(1, Ordering::SeqCst);
                             Ok(())
                         });
@@ -369,12 +369,12 @@ fn a_borrowing_group_without_failure_gives_the_value_of_its_body() {
 }
 
 #[test]
-fn panics_and_cancellations_are_failures_of_a_borrowing_group() {
+fn panics_and_cancellations_are_failures_of_a_task_scope() {
     on_each_runtime(|runtime| {
         runtime.install(|| {
-            let panicked = task::try_group(|group| {
-                group.spawn(pending::<Result<(), String>>());
-                group.spawn(async { blow("future") });
+            let panicked = task::try_scope(|scope| {
+                scope.spawn(pending::<Result<(), String>>());
+                scope.spawn(async { blow("future") });
             });
             let GroupError { index: 1, failure } = panicked.unwrap_err() else {
                 panic!("the second future panicked first");
@@ -384,15 +384,15 @@ fn panics_and_cancellations_are_failures_of_a_borrowing_group() {
             };
             assert_eq!(message_of(&error.try_into_panic().unwrap()), "future");
 
-            let cancelled = task::try_group(|group| {
-                group.spawn(pending::<Result<(), String>>());
-                group.cancel();
+            let cancelled = task::try_scope(|scope| {
+                scope.spawn(pending::<Result<(), String>>());
+                scope.cancel();
             });
             assert!(is_cancelled(&cancelled.unwrap_err()));
 
             let panics = panics_of(|| {
-                task::try_group(|group| {
-                    group.spawn(pending::<Result<(), String>>());
+                task::try_scope(|scope| {
+                    scope.spawn(pending::<Result<(), String>>());
                     blow("body")
                 })
             });
@@ -402,15 +402,15 @@ fn panics_and_cancellations_are_failures_of_a_borrowing_group() {
 }
 
 #[test]
-fn futures_of_a_borrowing_group_that_a_shutdown_drops_have_failed() {
+fn futures_of_a_task_scope_that_a_shutdown_drops_have_failed() {
     within(LIMIT_SECS, || {
         for workers in WORKERS {
             let runtime = Runtime::builder().workers(workers).build().unwrap();
             let (sender, receiver) = mpsc::channel();
             let waiting = runtime.install(|| {
                 task::run(move || {
-                    task::try_group(|group| {
-                        group.spawn(async move {
+                    task::try_scope(|scope| {
+                        scope.spawn(async move {
                             sender.send(()).unwrap();
                             pending::<Result<(), String>>().await
                         });

@@ -105,7 +105,7 @@ fn in_forked_children() {
     assert_refused(|| scope(|scope| scope.spawn(|_| ())));
     assert_refused(|| parallel::invoke((|| (), || ())));
     assert_refused(|| task::block_on(pending::<()>()));
-    assert_refused(|| task::group(|group| group.spawn(async {})));
+    assert_refused(|| task::scope(|scope| scope.spawn(async {})));
     assert_refused(|| Runtime::builder().build());
     let entered = runtime.enter();
     assert_refused(|| task::run(|| ()));
@@ -166,7 +166,7 @@ fn use_everything() -> usize {
     let (a, b) = join(|| 1, || 1);
     add(a + b);
     scope(|scope| scope.spawn(|_| add(1)));
-    task::group(|group| group.spawn(async { add(1) }));
+    task::scope(|scope| scope.spawn(async { add(1) }));
     add(task::run(|| 1).join().unwrap());
     add(task::spawn(async { 1 }).join().unwrap());
     add(task::block_on(async {

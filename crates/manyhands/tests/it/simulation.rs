@@ -252,11 +252,11 @@ fn calls_that_would_wait_in_a_simulation_panic_and_others_work() {
         let error = in_task.unwrap().unwrap_err();
         assert_eq!(message_of(&error.try_into_panic().unwrap()), REFUSED);
     };
-    refused(|| task::group(|group| group.spawn(async {})));
-    refused(|| task::group(|_| ()));
+    refused(|| task::scope(|scope| scope.spawn(async {})));
+    refused(|| task::scope(|_| ()));
     refused(|| {
-        drop(task::try_group(|group| {
-            group.spawn(async { Err::<(), ()>(()) });
+        drop(task::try_scope(|scope| {
+            scope.spawn(async { Err::<(), ()>(()) });
         }));
     });
     refused(|| task::block_on(pending()));

@@ -9,8 +9,8 @@ use manyhands::parallel::{
 };
 use manyhands::simulation::{Deadlock, Simulation};
 use manyhands::task::{
-    self, Completer, Completion, CompletionError, Group, GroupError, JoinError, JoinHandle,
-    TaskGroup, TaskId, TryGroup, WhenAll, WhenAny, WhenEach, YieldNow,
+    self, Completer, Completion, CompletionError, GroupError, JoinError, JoinHandle, TaskGroup,
+    TaskId, TaskScope, TryTaskScope, WhenAll, WhenAny, WhenEach, YieldNow,
 };
 use manyhands::time::{Elapsed, Interval, MissedTickBehavior, Sleep, Timeout};
 use manyhands::{
@@ -53,8 +53,8 @@ const _: () = {
     is_sent::<CompletionError>();
     is_sent::<TaskGroup<Cell<u8>>>();
     is_sent::<GroupError<u8>>();
-    is_sent::<Group<'_, '_>>();
-    is_sent::<TryGroup<'_, '_, Cell<u8>>>();
+    is_sent::<TaskScope<'_, '_>>();
+    is_sent::<TryTaskScope<'_, '_, Cell<u8>>>();
     is_sent::<WhenAll<JoinHandle<Cell<u8>>>>();
     is_sent::<WhenAny<Cell<u8>>>();
     is_sent::<WhenEach<Cell<u8>>>();
@@ -101,8 +101,8 @@ const _: () = {
     is_shared::<Completion<u8>>();
     is_shared::<CompletionError>();
     is_shared::<TaskGroup<Cell<u8>>>();
-    is_shared::<Group<'_, '_>>();
-    is_shared::<TryGroup<'_, '_, Cell<u8>>>();
+    is_shared::<TaskScope<'_, '_>>();
+    is_shared::<TryTaskScope<'_, '_, Cell<u8>>>();
     is_shared::<WhenEach<Cell<u8>>>();
     is_shared::<UntilCancelled>();
     is_shared::<Source>();

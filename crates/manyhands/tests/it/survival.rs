@@ -251,7 +251,7 @@ fn bodies_states_and_sources_that_panic_with_anything_keep_no_worker() {
                     manyhands::scope(|scope| (0..9).for_each(|_| scope.spawn(|_| throw(times))));
                 }));
                 keep(panics_of(|| {
-                    task::group(|group| (0..9).for_each(|_| group.spawn(async { throw(times) })));
+                    task::scope(|scope| (0..9).for_each(|_| scope.spawn(async { throw(times) })));
                 }));
             }
             assert_eq!(task::run(|| 7).join().unwrap(), 7);

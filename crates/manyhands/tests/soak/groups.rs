@@ -36,8 +36,8 @@ pub(crate) const KINDS: Area = &[
         step: borrowing_panics,
     },
     Kind {
-        name: "try_group",
-        step: try_group,
+        name: "try_scope",
+        step: try_scope,
     },
     Kind {
         name: "when_all",
@@ -185,14 +185,14 @@ fn dropped(random: &mut Random, _: &World) {
 fn borrowing(random: &mut Random, _: &World) {
     let (load, len) = (Load::random(random), random.below(60));
     let visits = Visits::new(2 * len);
-    let result = task::group(|group| {
+    let result = task::scope(|scope| {
         for index in 0..len {
             let visits = &visits;
-            group.spawn(async move {
+            scope.spawn(async move {
                 task::yield_now().await;
                 load.work(index);
                 visits.visit(2 * index);
-                group.spawn(async move { visits.visit(2 * index + 1) });
+                scope.spawn(async move { visits.visit(2 * index + 1) });
             });
         }
         len
@@ -206,10 +206,10 @@ fn borrowing_panics(random: &mut Random, _: &World) {
     let every = 1 + random.below(len);
     let visits = Visits::new(len);
     let panics = planned_panics(|| {
-        task::group(|group| {
+        task::scope(|scope| {
             for index in 0..len {
                 let (visits, thing) = (&visits, tally.make(index));
-                group.spawn(async move {
+                scope.spawn(async move {
                     task::yield_now().await;
                     load.work(index);
                     visits.visit(thing.number());
@@ -229,14 +229,14 @@ fn borrowing_panics(random: &mut Random, _: &World) {
     tally.assert_none_left();
 }
 
-fn try_group(random: &mut Random, _: &World) {
+fn try_scope(random: &mut Random, _: &World) {
     let (load, len, tally) = (Load::random(random), random.below(40), Tally::new());
     let at = random.below(2 * len + 1);
     let visits = Visits::new(len);
-    let result = task::try_group(|group| {
+    let result = task::try_scope(|scope| {
         for index in 0..len {
             let (visits, thing) = (&visits, tally.make(index));
-            group.spawn(async move {
+            scope.spawn(async move {
                 task::yield_now().await;
                 load.work(index);
                 visits.visit(index);

@@ -1,11 +1,11 @@
-//! Futures that borrow: a group that is over before what it borrows is.
+//! Futures that borrow: a scope that is over before what it borrows is.
 //!
 //! # Why borrowing is sound
 //! Each future is wrapped in a [`Member`], whose last field, dropped after the future, counts it out; and
-//! [`group`] does not return, nor unwind, before all are counted out. Members give no result that could
-//! outlive that. What is left of a cell then, held by wakers or the group's handles, borrows nothing.
+//! [`scope`] does not return, nor unwind, before all are counted out. Members give no result that could
+//! outlive that. What is left of a cell then, held by wakers or the scope's handles, borrows nothing.
 //!
-//! Not here: futures that can fail (`try_group.rs`), that borrow nothing (`group.rs`), closures that borrow
+//! Not here: futures that can fail (`try_scope.rs`), that borrow nothing (`group.rs`), closures that borrow
 //! (`runtime/scope.rs`).
 //!
 //! Unsafe: futures are spawned that borrow; a wrapped future is pinned where its wrapper is.
@@ -20,13 +20,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// Spawns futures that may borrow everything that outlives the group. Made by [`group`].
+/// Spawns futures that may borrow everything that outlives the scope. Made by [`scope`].
 #[derive(Debug)]
-pub struct Group<'group, 'env: 'group> {
+pub struct TaskScope<'scope, 'env: 'scope> {
     state: Arc<State>,
     all_gone: Completion<()>,
     /// Invariant, both: other lifetimes would let borrows escape.
-    borrows: PhantomData<(&'group mut &'group (), &'env mut &'env ())>,
+    borrows: PhantomData<(&'scope mut &'scope (), &'env mut &'env ())>,
 }
 
 #[derive(Debug)]
@@ -48,8 +48,8 @@ struct Tasks {
 
 /// Runs `body`, which may spawn futures that borrow, and returns when all of them have ended.
 ///
-/// The futures run as tasks of the current runtime, and may spawn more of the same group. If they can fail,
-/// [`try_group`](super::try_group) cancels the others at the first failure.
+/// The futures run as tasks of the current runtime, and may spawn more of the same scope. If they can fail,
+/// [`try_scope`](super::try_scope()) cancels the others at the first failure.
 ///
 /// # Blocking
 /// At its end the caller waits for the futures as [`block_on`](super::block_on) does. A runtime that may not
@@ -68,9 +68,9 @@ struct Tasks {
 /// use manyhands::task;
 /// let words = ["many", "hands"];
 /// let lengths = std::sync::Mutex::new(0);
-/// task::group(|group| {
+/// task::scope(|scope| {
 ///     for word in &words {
-///         group.spawn(async {
+///         scope.spawn(async {
 ///             task::yield_now().await;
 ///             *lengths.lock().unwrap() += word.len();
 ///         });
@@ -81,19 +81,19 @@ struct Tasks {
 ///
 /// What is made inside cannot be borrowed, because a future may outlive it:
 /// ```compile_fail,E0373
-/// manyhands::task::group(|group| {
+/// manyhands::task::scope(|scope| {
 ///     let inside = 1;
-///     group.spawn(async { println!("{inside}") });
+///     scope.spawn(async { println!("{inside}") });
 /// });
 /// ```
 #[doc(alias = "AttachedToParent")]
 #[doc(alias = "scope_async")]
-pub fn group<'env, R>(body: impl for<'group> FnOnce(&'group Group<'group, 'env>) -> R) -> R {
-    let group = Group::new();
-    group.run(|| body(&group))
+pub fn scope<'env, R>(body: impl for<'scope> FnOnce(&'scope TaskScope<'scope, 'env>) -> R) -> R {
+    let scope = TaskScope::new();
+    scope.run(|| body(&scope))
 }
 
-impl Group<'_, '_> {
+impl TaskScope<'_, '_> {
     pub(super) fn new() -> Self {
         let (completer, all_gone) = completion();
         Self {
@@ -115,24 +115,24 @@ impl Group<'_, '_> {
         process::refuse_forked();
         let value = catch(body);
         // Futures may borrow what is below this frame: it must not be left before they are gone.
-        let frame = AbortOnUnwind::new("a group has panicked while its futures borrow");
+        let frame = AbortOnUnwind::new("a scope has panicked while its futures borrow");
         if value.is_err() {
             self.cancel();
         }
         self.state.member_leaves();
         let outcome = self.all_gone.wait();
-        assert!(outcome.is_ok(), "a group ends with all its members gone");
+        assert!(outcome.is_ok(), "a scope ends with all its members gone");
         frame.disarm();
         value_or_resume(value, std::mem::take(&mut *lock(&self.state.panics)))
     }
 }
 
-impl<'group> Group<'group, '_> {
+impl<'scope> TaskScope<'scope, '_> {
     /// Spawns a future on the current runtime.
     #[track_caller]
-    pub fn spawn<F>(&'group self, future: F)
+    pub fn spawn<F>(&'scope self, future: F)
     where
-        F: Future<Output = ()> + Send + 'group,
+        F: Future<Output = ()> + Send + 'scope,
     {
         // Relaxed: the spawner is itself counted, so the count cannot reach zero before.
         self.state.members.fetch_add(1, Ordering::Relaxed);
@@ -140,7 +140,7 @@ impl<'group> Group<'group, '_> {
             future,
             counted: Counted(Arc::clone(&self.state)),
         };
-        // SAFETY: `group` does not return before the member has been dropped.
+        // SAFETY: `scope` does not return before the member has been dropped.
         let handle = unsafe { builder::spawn_borrowing(member) };
         self.state.keep(handle);
     }
@@ -174,7 +174,7 @@ impl State {
     }
 }
 
-/// A future of a group.
+/// A future of a scope.
 struct Member<F> {
     future: F,
     /// Last, because it is dropped last.
@@ -204,5 +204,5 @@ impl<F: Future<Output = ()>> Future for Member<F> {
     }
 }
 
-/// A group with fewer handles is not worth tidying.
+/// A scope with fewer handles is not worth tidying.
 const TIDIED_MIN: usize = 64;

@@ -1,36 +1,36 @@
-//! Futures that borrow and can fail: the first failure cancels the others of its group.
+//! Futures that borrow and can fail: the first failure cancels the others of its scope.
 //!
-//! Not here: why borrowing is sound (`borrowing.rs`, whose group this one is made of).
+//! Not here: why borrowing is sound (`scope.rs`, whose scope this one is made of).
 
 use crate::job::{PanicPayload, catch};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
 use crate::task::cell::Failure;
-use crate::task::{Group, GroupError, GroupFailure, JoinError};
+use crate::task::{GroupError, GroupFailure, JoinError, TaskScope};
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
 
-/// Spawns futures that may fail, and borrow everything that outlives the group. Made by [`try_group`].
+/// Spawns futures that may fail, and borrow everything that outlives the scope. Made by [`try_scope`].
 #[derive(Debug)]
-pub struct TryGroup<'group, 'env: 'group, E> {
-    group: Group<'group, 'env>,
+pub struct TryTaskScope<'scope, 'env: 'scope, E> {
+    scope: TaskScope<'scope, 'env>,
     spawned: AtomicUsize,
     first_failure: Mutex<Option<GroupError<E>>>,
 }
 
-/// As [`group`](super::group), with futures that can fail: at the first failure the others are cancelled.
+/// As [`scope`](super::scope()), with futures that can fail: at the first failure the others are cancelled.
 /// Still it returns when all of them have ended.
 ///
 /// # Blocking
-/// As [`group`](super::group).
+/// As [`scope`](super::scope()).
 ///
 /// # Errors
 /// [`GroupError`]: what failed first. A future that panics fails, as does one that is cancelled, by
-/// [`TryGroup::cancel`] or because the runtime is shut down.
+/// [`TryTaskScope::cancel`] or because the runtime is shut down.
 ///
 /// # Panics
-/// If `body` does; the futures are cancelled and ended first. In a simulation, as [`group`](super::group).
+/// If `body` does; the futures are cancelled and ended first. In a simulation, as [`scope`](super::scope()).
 ///
 /// # Examples
 /// ```
@@ -38,9 +38,9 @@ pub struct TryGroup<'group, 'env: 'group, E> {
 /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// let sum = AtomicU32::new(0);
 /// let add = |texts: [&'static str; 2]| {
-///     task::try_group(|group| {
+///     task::try_scope(|scope| {
 ///         for text in texts {
-///             group.spawn(async {
+///             scope.spawn(async {
 ///                 sum.fetch_add(text.parse()?, Relaxed);
 ///                 Ok::<(), std::num::ParseIntError>(())
 ///             });
@@ -52,34 +52,34 @@ pub struct TryGroup<'group, 'env: 'group, E> {
 /// assert_eq!(add(["1", "none"]).unwrap_err().index, 1);
 /// ```
 #[doc(alias = "try_join_all")]
-pub fn try_group<'env, R, E>(
-    body: impl for<'group> FnOnce(&'group TryGroup<'group, 'env, E>) -> R,
+pub fn try_scope<'env, R, E>(
+    body: impl for<'scope> FnOnce(&'scope TryTaskScope<'scope, 'env, E>) -> R,
 ) -> Result<R, GroupError<E>> {
-    let group = TryGroup {
-        group: Group::new(),
+    let scope = TryTaskScope {
+        scope: TaskScope::new(),
         spawned: AtomicUsize::new(0),
         first_failure: Mutex::new(None),
     };
-    let value = group.group.run(|| body(&group));
-    let first_failure = lock(&group.first_failure).take();
+    let value = scope.scope.run(|| body(&scope));
+    let first_failure = lock(&scope.first_failure).take();
     first_failure.map_or(Ok(value), Err)
 }
 
-impl<'group, E: Send> TryGroup<'group, '_, E> {
-    /// Spawns a future on the current runtime. If it fails, the group is cancelled.
+impl<'scope, E: Send> TryTaskScope<'scope, '_, E> {
+    /// Spawns a future on the current runtime. If it fails, the scope is cancelled.
     #[track_caller]
-    pub fn spawn<F>(&'group self, future: F)
+    pub fn spawn<F>(&'scope self, future: F)
     where
-        F: Future<Output = Result<(), E>> + Send + 'group,
+        F: Future<Output = Result<(), E>> + Send + 'scope,
     {
         // Relaxed: the numbers only have to differ.
         let index = self.spawned.fetch_add(1, Ordering::Relaxed);
         let member = Member {
-            group: self,
+            scope: self,
             index,
             failure: Some(GroupFailure::Ended(JoinError(Failure::Cancelled))),
         };
-        self.group.spawn(async move {
+        self.scope.spawn(async move {
             let mut future = pin!(future);
             let ended = poll_fn(|context| match catch(|| future.as_mut().poll(context)) {
                 Ok(polled) => polled.map(|result| result.map_err(GroupFailure::Failed)),
@@ -93,17 +93,17 @@ impl<'group, E: Send> TryGroup<'group, '_, E> {
     }
 }
 
-impl<E> TryGroup<'_, '_, E> {
+impl<E> TryTaskScope<'_, '_, E> {
     /// Asks all futures to end, also those that are spawned later; see
     /// [`JoinHandle::cancel`](super::JoinHandle::cancel).
     pub fn cancel(&self) {
-        self.group.cancel();
+        self.scope.cancel();
     }
 }
 
-/// One future's part in its group.
-struct Member<'group, 'env, E> {
-    group: &'group TryGroup<'group, 'env, E>,
+/// One future's part in its scope.
+struct Member<'scope, 'env, E> {
+    scope: &'scope TryTaskScope<'scope, 'env, E>,
     index: usize,
     /// How it failed, if it was dropped now.
     failure: Option<GroupFailure<E>>,
@@ -120,12 +120,12 @@ impl<E> Drop for Member<'_, '_, E> {
         let Some(failure) = self.failure.take() else {
             return;
         };
-        let mut first_failure = lock(&self.group.first_failure);
+        let mut first_failure = lock(&self.scope.first_failure);
         if first_failure.is_none() {
             let index = self.index;
             *first_failure = Some(GroupError { index, failure });
             drop(first_failure);
-            self.group.cancel();
+            self.scope.cancel();
         }
     }
 }
