@@ -64,17 +64,17 @@ impl Builder {
         self
     }
 
-    /// Whether the number of threads that run at once follows what they get done: between the number of workers
-    /// and the thread limit, more threads are tried now and then, and kept where throughput rises with them.
-    /// Off by default, because threads that block are found one by one without that.
+    /// Whether the number of running threads follows measured throughput: between the number of workers and the
+    /// thread limit, the runtime tries more threads now and then, and keeps them where throughput rises.
+    /// Off by default, because blocked threads are detected one by one without it.
     ///
-    /// For work that waits in ways that look like computing, such as spinning for a device, and for systems
-    /// that do not tell what a thread does. Throughput is counted in pieces of work, so it helps where these
-    /// are many and alike. Every change is told by [`thread_changes`](Runtime::thread_changes).
+    /// Enable it if your tasks wait in ways that look like computing, such as spinning for a device, or where the
+    /// system does not tell what a thread does. Throughput is counted in pieces of work, so it helps where these
+    /// are many and alike. [`thread_changes`](Runtime::thread_changes) lists every change.
     ///
     /// # Cost
-    /// A sample for each 10 to 200 ms in which there is work; and the threads that are tried in vain, of which
-    /// there is mostly one.
+    /// A sample for each 10 to 200 ms in which there is work, and the extra threads that bring no gain, usually one
+    /// at a time.
     #[doc(alias = "HillClimbing")]
     pub fn hill_climbing(mut self, is_on: bool) -> Self {
         self.hill_climbing = is_on;

@@ -1,6 +1,6 @@
 //! Why the number of threads changed: a ring of the latest changes, and how often there was each reason.
 //!
-//! Not here: the changing (`threads.rs`), and who decides it (`monitor.rs`, `wait.rs`).
+//! Not here: the changing (`threads.rs`), and what decides it (`patrol.rs`, `wait.rs`).
 
 use crate::probe::{Ring, SharedCounter};
 use crate::sync::clock;

@@ -8,7 +8,7 @@
 //! Where the system tells only one of the two, that one decides, after a longer while. Where it tells
 //! neither, nobody is found.
 //!
-//! Not here: reading clocks and states, and what follows (`monitor.rs`).
+//! Not here: reading clocks and states, and what follows (`patrol.rs`).
 
 use crate::sync::thread_state::Activity;
 use std::time::Duration;

@@ -5,8 +5,8 @@
 //! that the monitor found blocked. A sleeper is woken only while that number is below the limit, or below
 //! the little more that the monitor allows for a while.
 //!
-//! Not here: where work is looked for, the sleeping itself (`sync/park.rs`), and who is found blocked
-//! (`monitor.rs`).
+//! Not here: where work is looked for, the sleeping itself (`sync/park.rs`), and which threads are detected as
+//! blocked (`patrol.rs`).
 //!
 //! # Protocol
 //! Sleeper: `announce` (set the bit, then lower `awake`), look for work once more, `park`; woken or not,

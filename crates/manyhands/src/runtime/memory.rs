@@ -1,6 +1,6 @@
 //! Whether this process's memory runs out, as its cgroup counts it.
 //!
-//! Not here: what follows (`monitor.rs`).
+//! Not here: what follows (`patrol.rs`).
 
 use crate::sync::files;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! What all threads of one runtime share.
 //!
-//! Not here: the public handle (`mod.rs`), and what a worker does (`worker.rs`).
+//! Not here: the public handle (`handle.rs`), and what a worker does (`worker.rs`).
 //!
 //! Unsafe: seats are kept as pointers to leaked memory; queues take jobs by pointer.
 

@@ -8,7 +8,7 @@
 //! # Who may touch the seat
 //! The thread until it vacates its place (`idle.rs`), then the next thread that is started there.
 //!
-//! Not here: when a thread is needed (`idle.rs`, `wait.rs`, `monitor.rs`).
+//! Not here: when a thread is needed (`idle.rs`, `wait.rs`, `patrol.rs`).
 
 use crate::job::{AbortOnUnwind, contain};
 use crate::runtime::builder::Settings;

@@ -1,4 +1,4 @@
-//! Every pair of operators composes, ordered and not (promise 39). Apart from the other tests of queries,
+//! Every pair of operators composes, ordered and not. Apart from the other tests of queries,
 //! because so many pairs take minutes to compile.
 
 #[path = "../query/setting.rs"]

@@ -33,8 +33,7 @@ use crate::parallel::engine::{Indexed, Plan, drive};
 /// let cells = [std::cell::Cell::new(1)];
 /// manyhands::parallel::for_each(&cells, |cell| cell.set(2));
 /// ```
-/// and an iterator that cannot be sent is refused (promise 18: a source that cannot be shared out at run
-/// time is no source):
+/// and an iterator that cannot be sent to another thread is refused, at compile time:
 /// ```compile_fail,E0277
 /// let shared = std::rc::Rc::new([1, 2]);
 /// let iterator = (0..2).map(move |i| shared[i]);
