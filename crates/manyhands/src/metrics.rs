@@ -3,8 +3,8 @@
 //! [`record`] gives the recorder all numbers of a runtime, once: call it before the recorder is read out, as in the
 //! handler of a scrape. Where what reads it cannot be hooked into, [`record_every`] does that again and again.
 //!
-//! Each number carries the label `runtime`, with the [name](crate::Builder::name) of the runtime. What they mean is
-//! told by the fields of [`Metrics`].
+//! Each number carries the label `runtime`, with the [name](crate::Builder::name) of the runtime. The fields
+//! of [`Metrics`] say what they mean.
 //!
 //! | name | kind | further label |
 //! |---|---|---|

@@ -1,8 +1,8 @@
-//! Cooperative cancellation: a source that can cancel, and tokens that can tell.
+//! Cooperative cancellation: a source that cancels, and tokens that observe it.
 //!
-//! Only who holds the [`Source`] can cancel. A [`Token`] is a cheap copy that says whether that has
-//! happened, runs callbacks when it does, and can be awaited. Nothing is ever stopped by force: loops look at their token
-//! between items, and a body that runs long looks itself.
+//! Only the holder of the [`Source`] can cancel. A [`Token`] is cheap to copy; it says whether the source was
+//! cancelled, runs callbacks when that happens, and can be awaited. Nothing is stopped by force: loops check their
+//! token between items, and a body that runs long checks it itself.
 //!
 //! # Waits
 //! [`Token::run_until_cancelled`] ends every wait of this library that is a future, and its place is given back

@@ -1,10 +1,9 @@
 //! Parallel queries: chains of operators over anything that has items, with results in order unless that is
 //! given up.
 //!
-//! A query is lazy: nothing happens until it is ended by asking for a result. Then whoever claims a block of
-//! its source takes the block's items through all operators in one loop. Short queries run on the calling
-//! thread, and cost next to nothing more than an iterator; see [`parallel`](crate::parallel) for when others
-//! are let in.
+//! A query is lazy: nothing happens until a last operator asks for a result. Then each thread that claims a block
+//! of the source takes the block's items through all operators in one loop. Short queries run on the calling
+//! thread, for little more than an iterator costs; see [`parallel`](crate::parallel) for when other threads help.
 //!
 //! # Examples
 //! ```

@@ -70,7 +70,7 @@ pub fn now() -> Instant {
 /// Blocks the calling thread for at least `duration`.
 ///
 /// # Blocking
-/// On a thread of the pool, the pool is told, and runs another worker in its place. In a future, await
+/// On a thread of the pool the call declares itself as blocking, and another worker runs in its place. In a future, await
 /// [`sleep`] instead.
 ///
 /// # Panics

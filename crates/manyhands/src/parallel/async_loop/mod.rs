@@ -5,9 +5,8 @@
 //! worker. Nothing is read ahead: an item is taken from its source when it begins.
 //!
 //! # Concurrency
-//! Without options the number of items that run at once is found while the loop runs: it begins with 32,
-//! grows as long as more items at once get more done, and shrinks to the smallest number that gets as much
-//! done. [`degree_of_parallelism`](super::Options::degree_of_parallelism) sets it,
+//! Without options the number of items that run at once adapts while the loop runs: it begins with 32, grows as
+//! long as more items at once raise the throughput, and shrinks to the smallest number that keeps it. [`degree_of_parallelism`](super::Options::degree_of_parallelism) sets it,
 //! [`concurrency_between`](super::Options::concurrency_between) limits it, and a [`LoopHandle`] changes
 //! either while the loop runs.
 //!
