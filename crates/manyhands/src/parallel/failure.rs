@@ -34,6 +34,14 @@ pub enum Failure<E> {
 
 impl<E> Failures<E> {
     /// Each failure with the position of its item, counted from the start of the source, lowest first.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel::{self, Failure};
+    /// let failures = parallel::try_for_range(0..2, |i| if i == 0 { Err("no") } else { Ok(()) }).unwrap_err();
+    /// let (position, failure) = failures.iter().next().unwrap();
+    /// assert!(position == 0 && matches!(failure, Failure::Error("no")));
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = (u64, &Failure<E>)> {
         self.failures
             .iter()
@@ -49,6 +57,15 @@ impl<E> Failures<E> {
     }
 
     /// The payloads of bodies that panicked, with their positions.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// # std::panic::set_hook(Box::new(|_| ()));
+    /// let failures = parallel::try_for_range(0..1, |_| -> Result<(), ()> { panic!("no more") }).unwrap_err();
+    /// let (position, payload) = failures.panics().next().unwrap();
+    /// assert_eq!((position, payload.message()), (0, Some("no more")));
+    /// ```
     pub fn panics(&self) -> impl Iterator<Item = (u64, &PanicPayload)> {
         self.iter().filter_map(|(position, failure)| match failure {
             Failure::Error(_) => None,
@@ -64,6 +81,17 @@ impl<E> Failures<E> {
     }
 
     /// The cancellation, if the call was cancelled, too or only.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{cancel, parallel};
+    /// let source = cancel::Source::new();
+    /// source.cancel();
+    /// let token = source.token();
+    /// let options = parallel::options().cancellation(&token);
+    /// let failures = options.try_for_range(0..10, |_| Ok::<(), ()>(())).unwrap_err();
+    /// assert!(failures.cancelled().is_some());
+    /// ```
     #[must_use]
     pub fn cancelled(&self) -> Option<&Cancelled> {
         self.cancelled.as_ref()

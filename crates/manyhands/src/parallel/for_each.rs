@@ -119,6 +119,17 @@ impl<E: Ending> Options<'_, E> {
     }
 
     /// A loop whose bodies may break or stop it.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// let outcome = parallel::options().for_range_with_control(0..1000, |i, control| {
+    ///     if i == 500 {
+    ///         control.stop();
+    ///     }
+    /// });
+    /// assert!(outcome.is_stopped() && !outcome.is_completed());
+    /// ```
     #[doc(alias = "Parallel.For")]
     pub fn for_range_with_control<R: IndexRange>(
         &self,
@@ -130,6 +141,18 @@ impl<E: Ending> Options<'_, E> {
     }
 
     /// A loop whose bodies may break or stop it. Break indices count items from the source's start.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// let words = ["many", "hands", "", "light"];
+    /// let outcome = parallel::options().for_each_with_control(&words, |word, control| {
+    ///     if word.is_empty() {
+    ///         control.break_at_current();
+    ///     }
+    /// });
+    /// assert_eq!(outcome.lowest_break(), Some(2));
+    /// ```
     #[doc(alias = "Parallel.ForEach")]
     pub fn for_each_with_control<S: Source>(
         &self,
@@ -177,6 +200,17 @@ where
     ///
     /// # Panics
     /// As [`for_each`](crate::parallel::for_each()).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// let total = AtomicU64::new(0);
+    /// let add = |part| { total.fetch_add(part, Ordering::Relaxed); };
+    /// parallel::options().local(|| 0, add).for_range(0..1000_u64, |i, _control, part| *part += i);
+    /// assert_eq!(total.into_inner(), 499_500);
+    /// ```
     pub fn for_range<R: IndexRange>(
         &self,
         range: R,
@@ -192,6 +226,23 @@ where
     ///
     /// # Panics
     /// As [`for_each`](crate::parallel::for_each()).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// use std::sync::Mutex;
+    ///
+    /// let longest = Mutex::new(0);
+    /// let keep = |mine: usize| {
+    ///     let mut longest = longest.lock().unwrap();
+    ///     *longest = mine.max(*longest);
+    /// };
+    /// let words = ["many", "hands", "make", "light", "work"];
+    /// parallel::options().local(|| 0, keep).for_each(&words, |word, _control, mine| {
+    ///     *mine = word.len().max(*mine);
+    /// });
+    /// assert_eq!(longest.into_inner().unwrap(), 5);
+    /// ```
     pub fn for_each<S: Source>(
         &self,
         source: S,

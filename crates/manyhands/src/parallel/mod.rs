@@ -175,6 +175,13 @@ pub fn try_for_range<R: IndexRange, E: Send>(
 /// # Errors
 /// Every error that a body returned and every panic, by position. After the first one no new bodies are
 /// started.
+///
+/// # Examples
+/// ```
+/// use manyhands::parallel;
+/// let failures = parallel::try_for_each(&["1", "x", "3"], |text| text.parse::<i32>().map(drop)).unwrap_err();
+/// assert_eq!(failures.errors().next().unwrap().0, 1);
+/// ```
 pub fn try_for_each<S: Source, E: Send>(
     source: S,
     body: impl Fn(S::Item) -> Result<(), E> + Sync,
@@ -189,6 +196,14 @@ pub fn try_for_each<S: Source, E: Send>(
 ///
 /// # Panics
 /// If bodies do; see [the module](self). Results already made are dropped.
+///
+/// # Examples
+/// ```
+/// use manyhands::parallel;
+/// let words = ["many", "hands"];
+/// assert_eq!(parallel::map(&words, |word| word.len()), [4, 5]);
+/// assert_eq!(parallel::map(0..4, |i| i * i), [0, 1, 4, 9]);
+/// ```
 #[doc(alias = "par_iter")]
 #[doc(alias = "Select")]
 #[doc(alias = "collect")]
@@ -201,6 +216,13 @@ pub fn map<S: Source, R: Send>(source: S, body: impl Fn(S::Item) -> R + Sync) ->
 /// # Errors
 /// Every error that a body returned and every panic, by position. After the first one no new bodies are
 /// started, and results already made are dropped.
+///
+/// # Examples
+/// ```
+/// use manyhands::parallel;
+/// let numbers = parallel::try_map(&["1", "2"], |text| text.parse::<i32>()).unwrap();
+/// assert_eq!(numbers, [1, 2]);
+/// ```
 pub fn try_map<S: Source, R: Send, E: Send>(
     source: S,
     body: impl Fn(S::Item) -> Result<R, E> + Sync,
@@ -235,6 +257,13 @@ pub fn map_reduce<S: Source, V: Send>(
 ///
 /// # Panics
 /// If `reduce` does; see [the module](self).
+///
+/// # Examples
+/// ```
+/// use manyhands::parallel;
+/// assert_eq!(parallel::reduce(1..=10_u32, |a, b| a * b), Some(3_628_800));
+/// assert_eq!(parallel::reduce(0..0, |a: u32, b| a + b), None);
+/// ```
 #[doc(alias = "reduce_with")]
 #[doc(alias = "product")]
 pub fn reduce<S: Source<Item: Send>>(
@@ -248,6 +277,12 @@ pub fn reduce<S: Source<Item: Send>>(
 ///
 /// # Panics
 /// If the addition does.
+///
+/// # Examples
+/// ```
+/// let total: u64 = manyhands::parallel::sum(0..1000_u64);
+/// assert_eq!(total, 499_500);
+/// ```
 pub fn sum<S: Source, V: Sum<S::Item> + Sum<V> + Send>(source: S) -> V {
     options().sum(source)
 }
@@ -256,6 +291,11 @@ pub fn sum<S: Source, V: Sum<S::Item> + Sum<V> + Send>(source: S) -> V {
 ///
 /// # Panics
 /// If the comparison does.
+///
+/// # Examples
+/// ```
+/// assert_eq!(manyhands::parallel::min(&[3, 1, 2]), Some(&1));
+/// ```
 pub fn min<S: Source<Item: Ord + Send>>(source: S) -> Option<S::Item> {
     options().min(source)
 }
@@ -264,6 +304,11 @@ pub fn min<S: Source<Item: Ord + Send>>(source: S) -> Option<S::Item> {
 ///
 /// # Panics
 /// If the comparison does.
+///
+/// # Examples
+/// ```
+/// assert_eq!(manyhands::parallel::max(&[3, 1, 2]), Some(&3));
+/// ```
 pub fn max<S: Source<Item: Ord + Send>>(source: S) -> Option<S::Item> {
     options().max(source)
 }
@@ -272,6 +317,12 @@ pub fn max<S: Source<Item: Ord + Send>>(source: S) -> Option<S::Item> {
 ///
 /// # Panics
 /// If the predicate does; see [the module](self).
+///
+/// # Examples
+/// ```
+/// let multiple = manyhands::parallel::find_any(1..1_000_000, |n| n % 777 == 0).unwrap();
+/// assert_eq!(multiple % 777, 0);
+/// ```
 #[doc(alias = "Any")]
 pub fn find_any<S: Source<Item: Send>>(
     source: S,
@@ -285,6 +336,12 @@ pub fn find_any<S: Source<Item: Send>>(
 ///
 /// # Panics
 /// If the predicate does; see [the module](self).
+///
+/// # Examples
+/// ```
+/// let multiple = manyhands::parallel::find_first(1..1_000_000, |n| n % 777 == 0);
+/// assert_eq!(multiple, Some(777));
+/// ```
 #[doc(alias = "First")]
 pub fn find_first<S: Source<Item: Send>>(
     source: S,

@@ -48,6 +48,13 @@ pub enum Grouping {
 }
 
 /// Options to begin with: all workers, not cancellable, the current runtime.
+///
+/// # Examples
+/// ```
+/// use manyhands::parallel;
+/// let squares = parallel::options().degree_of_parallelism(2).map(0..4, |i| i * i);
+/// assert_eq!(squares, [0, 1, 4, 9]);
+/// ```
 #[doc(alias = "ParallelOptions")]
 pub fn options() -> Options<'static> {
     Options {
@@ -81,6 +88,14 @@ impl<'a, E> Options<'a, E> {
     ///
     /// # Panics
     /// If `count` is 0. [`try_degree_of_parallelism`](Self::try_degree_of_parallelism) says so instead.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// let order = std::sync::Mutex::new(Vec::new());
+    /// parallel::options().degree_of_parallelism(1).for_range(0..100, |i| order.lock().unwrap().push(i));
+    /// assert!(order.into_inner().unwrap().is_sorted());
+    /// ```
     #[doc(alias = "MaxDegreeOfParallelism")]
     #[doc(alias = "num_threads")]
     #[track_caller]
@@ -131,6 +146,17 @@ impl<'a, E> Options<'a, E> {
     /// Ends the call early when the token is cancelled; it then returns
     /// [`Cancelled`](crate::cancel::Cancelled). Bodies that run are not interrupted, but items of async
     /// loops are dropped at their next suspension.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{cancel, parallel};
+    /// let source = cancel::Source::new();
+    /// let token = source.token();
+    /// let squares = parallel::options().cancellation(&token).map(0..4, |i| i * i);
+    /// assert_eq!(squares, Ok(vec![0, 1, 4, 9]));
+    /// source.cancel();
+    /// assert!(parallel::options().cancellation(&token).map(0..4, |i| i * i).is_err());
+    /// ```
     pub fn cancellation<'b>(self, token: &'b Token) -> Options<'b, Cancellable<'b>>
     where
         'a: 'b,
@@ -145,6 +171,15 @@ impl<'a, E> Options<'a, E> {
     }
 
     /// Runs on this runtime instead of the current one.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{Runtime, parallel};
+    /// let runtime = Runtime::builder().workers(2).build()?;
+    /// let sum: u32 = parallel::options().runtime(&runtime).sum(0..100);
+    /// assert_eq!(sum, 4950);
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
     #[doc(alias = "TaskScheduler")]
     pub fn runtime<'b>(self, runtime: &'b Runtime) -> Options<'b, E>
     where
@@ -164,6 +199,16 @@ impl<'a, E> Options<'a, E> {
     ///
     /// # Cost
     /// At most 1,024 partial results, and none of the loop's usual block sizes; a few percent.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// let roots = parallel::map(0..100_000_u32, |n| f64::from(n).sqrt());
+    /// let sum = |degree| -> f64 {
+    ///     parallel::options().deterministic().degree_of_parallelism(degree).sum(&roots)
+    /// };
+    /// assert_eq!(sum(1).to_bits(), sum(4).to_bits());
+    /// ```
     pub fn deterministic(self) -> Self {
         Self {
             grouping: Grouping::Fixed,

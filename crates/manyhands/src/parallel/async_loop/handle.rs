@@ -48,6 +48,16 @@ impl LoopHandle {
     ///
     /// # Panics
     /// If `count` is 0. [`try_set_concurrency`](Self::try_set_concurrency) says so instead.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{parallel, task};
+    /// let looping = parallel::for_range_async(0..100, |_| async {});
+    /// let handle = looping.handle();
+    /// handle.set_concurrency(2);
+    /// task::block_on(looping);
+    /// assert_eq!((handle.begun(), handle.running(), handle.concurrency()), (100, 0, 2));
+    /// ```
     #[track_caller]
     pub fn set_concurrency(&self, count: usize) {
         or_panic(self.try_set_concurrency(count));

@@ -158,6 +158,13 @@ where
 ///
 /// # Errors
 /// As [`try_for_each_async`]. Results already made are dropped.
+///
+/// # Examples
+/// ```
+/// use manyhands::{parallel, task};
+/// let parsed = parallel::try_map_async(["1", "2"], |text| async { text.parse::<i32>() });
+/// assert_eq!(task::block_on(parsed).unwrap(), [1, 2]);
+/// ```
 #[doc(alias = "try_buffered")]
 pub fn try_map_async<'a, S, Fut, R, E>(
     source: S,
@@ -211,6 +218,24 @@ where
 ///
 /// # Panics
 /// As [`stream_async`].
+///
+/// # Examples
+/// ```
+/// use manyhands::{parallel, task, time};
+/// use std::time::Duration;
+///
+/// let mut results = parallel::stream_async_unordered([20, 1], |millis| async move {
+///     time::sleep(Duration::from_millis(millis)).await;
+///     millis
+/// });
+/// let mut sum = 0;
+/// task::block_on(async {
+///     while let Some(millis) = results.next().await {
+///         sum += millis;
+///     }
+/// });
+/// assert_eq!(sum, 21);
+/// ```
 #[doc(alias = "buffer_unordered")]
 #[doc(alias = "WhenEach")]
 pub fn stream_async_unordered<'a, S, Fut>(

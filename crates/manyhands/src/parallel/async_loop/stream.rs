@@ -23,6 +23,20 @@ pub struct AsyncResults<'a, T> {
 
 impl<T> AsyncResults<'_, T> {
     /// The next result; `None` after the last one.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{parallel, task};
+    /// let mut squares = parallel::stream_async(0..3, |n| async move { n * n });
+    /// let sum = task::block_on(async {
+    ///     let mut sum = 0;
+    ///     while let Some(square) = squares.next().await {
+    ///         sum += square;
+    ///     }
+    ///     sum
+    /// });
+    /// assert_eq!(sum, 5);
+    /// ```
     pub async fn next(&mut self) -> Option<T> {
         poll_fn(|context| self.results.as_mut().poll_next(context)).await
     }

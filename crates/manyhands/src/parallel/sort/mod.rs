@@ -61,6 +61,13 @@ pub fn sort_by<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + 
 ///
 /// # Panics
 /// If `key` or a comparison does.
+///
+/// # Examples
+/// ```
+/// let mut words = ["light", "many", "hands", "work"];
+/// manyhands::parallel::sort_by_key(&mut words, |word| word.len());
+/// assert_eq!(words, ["many", "work", "light", "hands"]);
+/// ```
 #[doc(alias = "par_sort_by_key")]
 pub fn sort_by_key<T: Send, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K + Sync) {
     options().sort_by_key(items, key);
@@ -108,6 +115,13 @@ pub fn sort_unstable<T: Ord + Send>(items: &mut [T]) {
 ///
 /// # Panics
 /// If the comparison does, or, as the standard library may, if it is no total order.
+///
+/// # Examples
+/// ```
+/// let mut numbers = [3, 1, 2];
+/// manyhands::parallel::sort_unstable_by(&mut numbers, |a, b| b.cmp(a));
+/// assert_eq!(numbers, [3, 2, 1]);
+/// ```
 #[doc(alias = "par_sort_unstable_by")]
 pub fn sort_unstable_by<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
     options().sort_unstable_by(items, compare);
@@ -118,6 +132,14 @@ pub fn sort_unstable_by<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Or
 ///
 /// # Panics
 /// If `key` or a comparison does.
+///
+/// # Examples
+/// ```
+/// use std::cmp::Reverse;
+/// let mut numbers = [3, 1, 2];
+/// manyhands::parallel::sort_unstable_by_key(&mut numbers, |&n| Reverse(n));
+/// assert_eq!(numbers, [3, 2, 1]);
+/// ```
 #[doc(alias = "par_sort_unstable_by_key")]
 pub fn sort_unstable_by_key<T: Send, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K + Sync) {
     options().sort_unstable_by_key(items, key);
@@ -147,6 +169,13 @@ pub fn select_nth_unstable<T: Ord + Send + Sync>(items: &mut [T], index: usize) 
 ///
 /// # Panics
 /// If `index` is not below the length, or if the comparison does.
+///
+/// # Examples
+/// ```
+/// let mut numbers = [5, 3, 1, 4, 2];
+/// let (_, second_largest, _) = manyhands::parallel::select_nth_unstable_by(&mut numbers, 1, |a, b| b.cmp(a));
+/// assert_eq!(*second_largest, 4);
+/// ```
 pub fn select_nth_unstable_by<T: Send + Sync>(
     items: &mut [T],
     index: usize,

@@ -63,6 +63,15 @@ where
 impl<I> FromIter<I> {
     /// Pulls exactly one item at a time, and lets others in before the first one is run: an item's body
     /// may then wait for what the next item's body does.
+    ///
+    /// # Examples
+    /// Two bodies that meet, whatever the first one waits for:
+    /// ```
+    /// use manyhands::parallel;
+    /// use std::sync::Barrier;
+    /// let both = Barrier::new(2);
+    /// parallel::for_each(parallel::from_iter(0..2).unbuffered(), |_| { both.wait(); });
+    /// ```
     #[doc(alias = "EnumerablePartitionerOptions.NoBuffering")]
     pub fn unbuffered(self) -> Self {
         Self {
