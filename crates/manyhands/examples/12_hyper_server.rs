@@ -13,7 +13,7 @@ use hyper::{Request, Response, Uri};
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
-use manyhands::hyper::{Executor, Timer};
+use manyhands::integrations::hyper_runtime::{Executor, Timer};
 use manyhands::{Runtime, cancel, parallel, task, time};
 use std::convert::Infallible;
 use std::error::Error;

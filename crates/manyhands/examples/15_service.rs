@@ -22,7 +22,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use hyper_util::rt::TokioIo;
-use manyhands::hyper::{Executor, Timer};
+use manyhands::integrations::hyper_runtime::{Executor, Timer};
 use manyhands::task::Priority;
 use manyhands::{Runtime, cancel, parallel, task, time};
 use std::convert::Infallible;

@@ -49,13 +49,13 @@
 //! # Features
 //! None is on by default, and none changes what is there without it.
 //!
-//! - `tokio`: `Builder::tokio` and the module `tokio` make its sockets and timers work in tasks.
-//! - `hyper`: the module `hyper` has an executor and a timer for it.
-//! - `spawn`: `task::Spawner` is a spawner of `futures`.
+//! - `tokio`: `Builder::tokio` and [`integrations`]`::tokio_driver` make its sockets and timers work in tasks.
+//! - `hyper`: `integrations::hyper_runtime` has an executor and a timer for it.
+//! - `spawn`: `integrations::Spawner` is a spawner of `futures`.
 //! - `sink`: a channel's sender as a sink of `futures`.
-//! - `metrics`: the module `metrics` gives a runtime's numbers to the recorder of the crate `metrics`.
+//! - `metrics`: `integrations::metrics_recorder` gives a runtime's numbers to the recorder of the crate `metrics`.
 //! - `tracing`: changes of the number of threads, stalls, long computations and panics nobody takes are events of
-//!   the crate `tracing`, and what a task does is in a span; the module `tracing` lists them.
+//!   the crate `tracing`, and what a task does is in a span; `integrations::tracing_events` lists them.
 //!
 //! # Forking
 //! A child of `fork` has one thread, and none of a pool's. In a child of a process that has made a runtime before,
@@ -108,11 +108,6 @@
 )]
 mod sync;
 
-#[cfg(all(feature = "tracing", not(loom)))]
-pub mod tracing;
-#[cfg(not(all(feature = "tracing", not(loom))))]
-mod tracing;
-
 #[expect(unsafe_code, reason = "queues of pointers; see each file's header")]
 mod queue;
 
@@ -127,14 +122,13 @@ mod job;
 )]
 mod timer;
 
-#[cfg(all(feature = "tokio", not(loom)))]
-pub mod tokio;
+pub mod integrations;
 
 pub mod cancel;
 
 #[expect(
     unsafe_code,
-    reason = "jobs on stacks and seats shared by pointer; see each file's header"
+    reason = "jobs on stacks and slots shared by pointer; see each file's header"
 )]
 mod runtime;
 
@@ -145,9 +139,9 @@ pub mod task;
 #[cfg(loom)]
 #[expect(unsafe_code, reason = "wakers; see each file's header")]
 pub(crate) mod task {
-    mod bells;
     pub(crate) mod budget;
     mod completion;
+    mod ready_set;
     mod waker_set;
     mod when_all;
 
@@ -161,27 +155,26 @@ pub mod channel;
 #[expect(unsafe_code, reason = "pinned timers; see each file's header")]
 pub mod time;
 
-#[cfg(all(feature = "hyper", not(loom)))]
-pub mod hyper;
-
-#[cfg(all(feature = "metrics", not(loom)))]
-pub mod metrics;
-
 #[cfg(not(loom))]
 pub mod simulation;
 
-/// What the models need of loops.
-#[cfg(loom)]
-pub(crate) mod parallel {
-    pub(crate) mod engine {
-        pub(crate) mod sharing;
-        pub(crate) mod stripes;
-    }
-}
 #[cfg(not(loom))]
 #[expect(
     unsafe_code,
-    reason = "sources and the engine hand out positions; see each file's header"
+    reason = "the engine hands out positions; see each file's header"
+)]
+pub(crate) mod engine;
+/// What the models need of loops.
+#[cfg(loom)]
+pub(crate) mod engine {
+    pub(crate) mod ranges;
+    pub(crate) mod sharing;
+}
+
+#[cfg(not(loom))]
+#[expect(
+    unsafe_code,
+    reason = "sources hand out positions; see each file's header"
 )]
 pub mod parallel;
 

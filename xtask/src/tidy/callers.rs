@@ -24,27 +24,27 @@ const LIMITS: &[Limit] = &[
     },
     Limit {
         called: ".park_until_timer(",
-        by: &["runtime/wait.rs", "runtime/watching.rs"],
+        by: &["runtime/fork_join/wait.rs", "runtime/io/poller.rs"],
         claim: PARKS,
     },
     Limit {
         called: ".sleep_until_timer(",
-        by: &["runtime/worker.rs"],
+        by: &["runtime/worker/run_loop.rs"],
         claim: PARKS,
     },
     Limit {
         called: ".poll_park(",
-        by: &["runtime/watching.rs"],
+        by: &["runtime/io/poller.rs"],
         claim: PARKS,
     },
     Limit {
         called: "idle.mark(",
-        by: &["runtime/patrol.rs"],
+        by: &["runtime/monitor/sweep.rs"],
         claim: "only the monitor's patrol sets a mark",
     },
     Limit {
-        called: "Seat::take(",
-        by: &["runtime/shared.rs"],
+        called: "WorkerSlot::take(",
+        by: &["runtime/inner.rs"],
         claim: "a runtime's seats are taken and given back by its shared part, so none is occupied after its end",
     },
     Limit {
@@ -61,14 +61,14 @@ const LIMITS: &[Limit] = &[
         called: "SharedCounter::default(",
         by: &[
             "queue/task_queue.rs",
-            "runtime/changes.rs",
-            "runtime/shared.rs",
+            "runtime/monitor/changes.rs",
+            "runtime/inner.rs",
         ],
         claim: "what is counted by read-modify-write is counted on paths that are slow anyway",
     },
     Limit {
         called: "Moment::now()",
-        by: &["runtime/timers.rs", "timer/moment.rs"],
+        by: &["runtime/sleep/timers.rs", "timer/moment.rs"],
         claim: "whatever reads the clock for its meaning asks `runtime::timers::now`",
     },
 ];
@@ -79,15 +79,15 @@ const WITHOUT_ALLOCATION: &[(&str, &str)] = &[
     ("time/sleep.rs", "a timer allocates nothing"),
     ("time/timeout.rs", "a timer allocates nothing"),
     (
-        "runtime/waking.rs",
+        "runtime/sleep/waking.rs",
         "finding a job and performing it allocates nothing",
     ),
     (
-        "runtime/executions.rs",
+        "runtime/fork_join/executions.rs",
         "finding a job and performing it allocates nothing",
     ),
     (
-        "runtime/worker.rs",
+        "runtime/worker/run_loop.rs",
         "finding a job and performing it allocates nothing",
     ),
 ];
@@ -106,11 +106,11 @@ const ALLOCATES: &[&str] = &[
 /// monitor and the driver, on which no job runs.
 const PARKING: &[&str] = &[
     "channel/thread.rs",
-    "runtime/monitor.rs",
-    "runtime/refused.rs",
-    "runtime/timers.rs",
-    "runtime/waking.rs",
-    "tokio/driver.rs",
+    "runtime/monitor/thread.rs",
+    "runtime/worker/refused_starts.rs",
+    "runtime/sleep/timers.rs",
+    "runtime/sleep/waking.rs",
+    "integrations/tokio_driver/driver.rs",
 ];
 const PARKS: &str = "who parks has said to the idle protocol that it sleeps";
 
@@ -158,8 +158,8 @@ mod tests {
         for text in [
             "fn f() { self.parker.park(); }",
             "fn f() { parker.park_timeout(limit); }",
-            "fn f() { shared.idle.mark(&seat.found_blocked); }",
-            "fn f() { let seat = Seat::take(shared); }",
+            "fn f() { shared.idle.mark(&seat.detected_blocked); }",
+            "fn f() { let seat = WorkerSlot::take(shared); }",
             "fn f() { let now = Moment::now(); }",
         ] {
             assert_eq!(count("task/group.rs", text), 1, "{text}");
@@ -169,12 +169,18 @@ mod tests {
     #[test]
     fn the_files_that_may_and_tests_pass() {
         assert_eq!(
-            count("runtime/patrol.rs", "fn f() { shared.idle.mark(&m); }"),
+            count(
+                "runtime/monitor/sweep.rs",
+                "fn f() { shared.idle.mark(&m); }"
+            ),
             0
         );
-        assert_eq!(count("runtime/waking.rs", "fn f() { sleeper.park(); }"), 0);
+        assert_eq!(
+            count("runtime/sleep/waking.rs", "fn f() { sleeper.park(); }"),
+            0
+        );
         let text = "#[cfg(test)]\nmod tests { fn f() { idle.mark(&mark); } }";
-        assert_eq!(count("runtime/idle.rs", text), 0);
+        assert_eq!(count("runtime/sleep/idle.rs", text), 0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! A safety argument that rests on a sentence about other files ("seats are never freed", "every position was
 //! consumed") is only as good as whoever changes those files knows it. So such a comment says who would notice:
-//! ``Held by `models/home.rs` ``, a path inside the library's folder, its tests, or the rules here, perhaps with
+//! ``Held by `models/task_registry.rs` ``, a path inside the library's folder, its tests, or the rules here, perhaps with
 //! a function's name: ``Held by `tests/it/map.rs::a_name` ``; or ``Held by the types`` where nothing else could
 //! be written. The same goes for each *Invariant* in ARCHITECTURE.md.
 
@@ -190,7 +190,7 @@ mod tests {
         for text in [
             "// SAFETY: every position was consumed.\nunsafe { f() }",
             "// SAFETY: made from a seat, which is\n// never freed.\nunsafe { f() }",
-            "// SAFETY: see `home.rs`.\nunsafe { f() }",
+            "// SAFETY: see `task_registry.rs`.\nunsafe { f() }",
             "// A worker never panics: hooks are caught.\nlet _ = thread.join();",
             "//! The monitor runs no user code.",
         ] {

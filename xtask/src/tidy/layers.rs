@@ -8,35 +8,40 @@ use super::tree::{LIBRARY, Tree, library_module};
 /// Low to high. A new module gets its place here first.
 const LAYERS: &[&str] = &[
     "sync",
-    "tracing",
+    "integrations::tracing_events",
     "probe",
     "queue",
     "job",
     "timer",
-    "tokio",
+    "integrations::tokio_driver",
     "runtime",
     "task",
+    "integrations::futures_spawner",
     "cancel",
     "channel",
     "time",
-    "hyper",
-    "metrics",
+    "integrations::hyper_runtime",
+    "integrations::metrics_recorder",
     "simulation",
+    "engine",
     "parallel",
     "query",
 ];
 
+/// Its modules are layers of their own: each stands where what it ties together needs it.
+const SPLIT: &str = "integrations";
+
 /// The root re-exports from everywhere, models set whole protocols going, and what is explored is the whole.
-const EXEMPT: &[&str] = &["lib", "models", "explore"];
+const EXEMPT: &[&str] = &["lib", "models", "explore", SPLIT];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, source) in tree.library() {
-        let module = library_module(path).unwrap_or_default();
-        if EXEMPT.contains(&module) {
+        let module = layer_of_file(path);
+        if EXEMPT.contains(&module.as_str()) {
             continue;
         }
-        match height(module) {
+        match height(&module) {
             None => findings.push(Finding::in_file(
                 path,
                 format!("module `{module}` has no place among the layers of `xtask tidy`"),
@@ -48,6 +53,23 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// The layer's name, as it follows `crate::`; a file that joins the modules of [`SPLIT`] has that name.
+fn layer_of_file(path: &str) -> String {
+    let module = library_module(path).unwrap_or_default();
+    let inside = path.strip_prefix(LIBRARY).unwrap_or(path);
+    let next = inside.split('/').nth(1).unwrap_or_default();
+    let next = next.strip_suffix(".rs").unwrap_or(next);
+    layer(module, if next == "mod" { "" } else { next })
+}
+
+fn layer(first: &str, second: &str) -> String {
+    if first == SPLIT && !second.is_empty() {
+        format!("{first}::{second}")
+    } else {
+        first.to_owned()
+    }
 }
 
 fn height(module: &str) -> Option<usize> {
@@ -67,7 +89,12 @@ fn upward_paths(path: &str, source: &Source, own: usize) -> Vec<Finding> {
     };
     paths_from(&source.shipped_code(), "crate")
         .iter()
-        .filter_map(|named| Some((named.line_number, wrong(named.part(1))?)))
+        .filter_map(|named| {
+            Some((
+                named.line_number,
+                wrong(&layer(named.part(1), named.part(2)))?,
+            ))
+        })
         .map(|(line_number, message)| Finding::on_line(path, line_number, message))
         .collect()
 }
@@ -134,6 +161,23 @@ mod tests {
     #[test]
     fn an_unknown_module_is_found() {
         assert_eq!(findings("helpers.rs", "").len(), 1);
+    }
+
+    #[test]
+    fn each_integration_is_a_layer_of_its_own() {
+        let upward = "use crate::integrations::hyper_runtime::A;";
+        assert_eq!(findings("runtime/a.rs", upward).len(), 1);
+        assert_eq!(
+            findings("integrations/tokio_driver/a.rs", "use crate::task::A;").len(),
+            1
+        );
+        for (inside, text) in [
+            ("runtime/a.rs", "use crate::integrations::tracing_events;"),
+            ("integrations/hyper_runtime.rs", "use crate::task::A;"),
+            ("integrations/mod.rs", "pub use crate::task::A;"),
+        ] {
+            assert!(findings(inside, text).is_empty(), "{text}");
+        }
     }
 
     #[test]

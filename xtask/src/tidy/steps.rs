@@ -17,10 +17,10 @@ const ALLOWED: &[(&str, &str)] = &[
         "one closure waits for another, in the user's code",
     ),
     (
-        "open.rs",
+        "helper_slot.rs",
         "the call is the model's own: who is first takes its work",
     ),
-    ("watching.rs", "until the driver's steps can be called"),
+    ("poller.rs", "until the driver's steps can be called"),
 ];
 
 /// Words that stand in steps.
@@ -106,7 +106,10 @@ mod tests {
                 "fn f() { self.restore(1); self.defence(); }",
             ),
             ("models/mod.rs", "struct Count(AtomicUsize);"),
-            ("runtime/idle.rs", "fn f() { a.load(Ordering::Relaxed); }"),
+            (
+                "runtime/sleep/idle.rs",
+                "fn f() { a.load(Ordering::Relaxed); }",
+            ),
         ] {
             assert_eq!(count(inside, text), 0, "{text}");
         }

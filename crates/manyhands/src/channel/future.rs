@@ -3,7 +3,7 @@
 
 use crate::channel::error::{CloseReason, RecvError, SendError, TrySendError};
 use crate::channel::shared::Shared;
-use crate::channel::state::{Sending, Until};
+use crate::channel::step::{Sending, Until};
 use crate::channel::wait_list::Ticket;
 use crate::task::budget;
 use futures_core::future::FusedFuture;

@@ -52,21 +52,22 @@
 //! # Ok::<(), channel::SendError<u32>>(())
 //! ```
 
-mod audience;
 pub mod broadcast;
+mod buffer;
 mod error;
 mod future;
-mod head;
-mod line;
 mod options;
 mod receiver;
+mod receiver_batch;
 mod ring;
 mod sender;
 mod shared;
 #[cfg(feature = "sink")]
 mod sink;
 mod state;
+mod step;
 mod stream;
+mod subscribers;
 mod thread;
 mod wait_list;
 pub mod watch;

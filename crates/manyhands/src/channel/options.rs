@@ -1,6 +1,6 @@
 //! What kind of channel it is to be.
 
-use crate::channel::line::Line;
+use crate::channel::buffer::ItemBuffer;
 use crate::channel::shared::{OnDrop, Shared};
 use crate::channel::{Receiver, Sender};
 use std::fmt;
@@ -97,7 +97,7 @@ impl<T> Options<T> {
     /// A channel from which items are received in the order in which they were sent.
     #[must_use]
     pub fn fifo(self) -> (Sender<T>, Receiver<T>) {
-        self.make(Line::fifo())
+        self.make(ItemBuffer::fifo())
     }
 
     /// A channel from which the smallest item is received first, and the older one of equals.
@@ -109,10 +109,10 @@ impl<T> Options<T> {
     where
         T: Ord + Send + 'static,
     {
-        self.make(Line::sorted())
+        self.make(ItemBuffer::sorted())
     }
 
-    fn make(self, line: Line<T>) -> (Sender<T>, Receiver<T>) {
+    fn make(self, line: ItemBuffer<T>) -> (Sender<T>, Receiver<T>) {
         let shared = Shared::new(line, self.capacity, self.when_full, self.on_drop);
         let shared = Arc::new(shared);
         (Sender::new(Arc::clone(&shared)), Receiver::new(shared))

@@ -3,7 +3,7 @@
 use crate::channel::error::{CloseReason, RecvError, RecvTimeoutError, TryRecvError};
 use crate::channel::future::{EndFuture, RecvFuture, RecvManyFuture};
 use crate::channel::shared::Shared;
-use crate::channel::state::Until;
+use crate::channel::step::Until;
 use crate::channel::stream::{Iter, RecvStream};
 use crate::channel::thread;
 use std::error::Error;

@@ -3,7 +3,7 @@
 use crate::channel::error::{CloseReason, SendError, SendTimeoutError, TrySendError};
 use crate::channel::future::{EndFuture, SendFuture, SendManyFuture};
 use crate::channel::shared::Shared;
-use crate::channel::state::Until;
+use crate::channel::step::Until;
 use crate::channel::thread;
 use std::collections::VecDeque;
 use std::error::Error;

@@ -11,11 +11,12 @@
 //! takes the state's first. A receive that takes from the head has only that one.
 
 use crate::channel::WhenFull;
+use crate::channel::buffer::ItemBuffer;
 use crate::channel::error::{CloseReason, RecvError, SendError, TryRecvError, TrySendError};
 use crate::channel::future::EndFuture;
-use crate::channel::head::{Head, HeadGuard};
-use crate::channel::line::Line;
-use crate::channel::state::{Debts, Offered, Sending, State, Taken, Until};
+use crate::channel::receiver_batch::{ReceiverBatch, ReceiverBatchGuard};
+use crate::channel::state::State;
+use crate::channel::step::{DeferredWakes, Offered, Sending, Taken, Until};
 use crate::channel::thread;
 use crate::channel::wait_list::Ticket;
 use crate::job;
@@ -30,7 +31,7 @@ use std::task::{Context, Poll};
 pub(super) struct Shared<T> {
     state: Padded<ShortLock<State<T>>>,
     /// Filled only by who has the lock of the state.
-    head: Head<T>,
+    head: ReceiverBatch<T>,
     capacity: usize,
     on_drop: Option<OnDrop<T>>,
 }
@@ -42,7 +43,7 @@ type Inside<'a, T> = ShortGuard<'a, State<T>>;
 struct Whole<'a, T> {
     state: Inside<'a, T>,
     /// None if it is empty, and stays so.
-    head: Option<HeadGuard<'a, T>>,
+    head: Option<ReceiverBatchGuard<'a, T>>,
 }
 
 /// Called with each item that falls out of a full channel.
@@ -50,7 +51,7 @@ pub(super) type OnDrop<T> = Box<dyn Fn(T) + Send + Sync>;
 
 impl<T> Shared<T> {
     pub(super) fn new(
-        line: Line<T>,
+        line: ItemBuffer<T>,
         capacity: usize,
         when_full: WhenFull,
         on_drop: Option<OnDrop<T>>,
@@ -59,7 +60,7 @@ impl<T> Shared<T> {
         Self {
             // Half of what fits goes in or out before the other side looks again.
             state: Padded(ShortLock::with_patience(state, capacity / 2)),
-            head: Head::new(capacity / 2),
+            head: ReceiverBatch::new(capacity / 2),
             capacity,
             on_drop,
         }
@@ -77,7 +78,7 @@ impl<T> Shared<T> {
 
     /// One step of the protocol.
     #[inline]
-    fn step<R>(&self, change: impl FnOnce(&mut State<T>, &mut Debts<T>) -> R) -> R {
+    fn step<R>(&self, change: impl FnOnce(&mut State<T>, &mut DeferredWakes<T>) -> R) -> R {
         self.step_inside(self.state.lock(), change)
     }
 
@@ -86,15 +87,15 @@ impl<T> Shared<T> {
     fn step_inside<R>(
         &self,
         state: Inside<'_, T>,
-        change: impl FnOnce(&mut State<T>, &mut Debts<T>) -> R,
+        change: impl FnOnce(&mut State<T>, &mut DeferredWakes<T>) -> R,
     ) -> R {
         // Declared before the guard, so that an unwinding `change` drops them after it.
-        let mut debts = Debts::none();
+        let mut deferred = DeferredWakes::none();
         let mut whole = self.whole(state);
-        let result = change(&mut whole.state, &mut debts);
-        whole.state.settle(&mut debts);
+        let result = change(&mut whole.state, &mut deferred);
+        whole.state.settle(&mut deferred);
         drop(whole);
-        debts.pay(|item| match &self.on_drop {
+        deferred.pay(|item| match &self.on_drop {
             Some(on_drop) => on_drop(item),
             None => drop(item),
         });
@@ -134,7 +135,7 @@ impl<T> Shared<T> {
         match offer(&mut state, item) {
             Offered::In => Ok(()),
             Offered::Full(item) => Err(TrySendError::Full(item)),
-            Offered::Not(item) => self.try_send_inside(state, item),
+            Offered::NeedsSlowPath(item) => self.try_send_inside(state, item),
         }
     }
 
@@ -142,7 +143,9 @@ impl<T> Shared<T> {
     fn try_send_inside(&self, state: Inside<'_, T>, item: T) -> Result<(), TrySendError<T>> {
         match self.offer_to_waiting(state, item) {
             Ok(()) => Ok(()),
-            Err((state, item)) => self.step_inside(state, |state, debts| state.offer(item, debts)),
+            Err((state, item)) => {
+                self.step_inside(state, |state, deferred| state.offer(item, deferred))
+            }
         }
     }
 
@@ -166,11 +169,11 @@ impl<T> Shared<T> {
     /// Sends as many as there is room for, from the front.
     pub(super) fn try_send_many(&self, items: &mut VecDeque<T>) -> Result<(), TrySendError<()>> {
         loop {
-            let sent = self.step(|state, debts| {
-                while !debts.has_dropped()
+            let sent = self.step(|state, deferred| {
+                while !deferred.has_dropped()
                     && let Some(item) = items.pop_front()
                 {
-                    if let Err(error) = state.offer(item, debts) {
+                    if let Err(error) = state.offer(item, deferred) {
                         let is_full = error.is_full();
                         items.push_front(error.into_inner());
                         return Err(if is_full {
@@ -199,7 +202,7 @@ impl<T> Shared<T> {
         if let Some(item) = item {
             match state.offer_quietly(item, &self.head) {
                 Offered::In => return Poll::Ready(Ok(())),
-                Offered::Full(item) | Offered::Not(item) => sending.item = Some(item),
+                Offered::Full(item) | Offered::NeedsSlowPath(item) => sending.item = Some(item),
             }
         }
         self.poll_send_inside(state, sending, cx)
@@ -221,8 +224,8 @@ impl<T> Shared<T> {
                 }
             }
         }
-        self.step_inside(state, |state, debts| {
-            state.poll_send(sending, cx.waker(), debts)
+        self.step_inside(state, |state, deferred| {
+            state.poll_send(sending, cx.waker(), deferred)
         })
     }
 
@@ -237,7 +240,7 @@ impl<T> Shared<T> {
 
     #[cold]
     fn leave_send(&self, sending: &mut Sending<T>) -> Option<T> {
-        self.step(|state, debts| state.leave_send(sending, debts))
+        self.step(|state, deferred| state.leave_send(sending, deferred))
     }
 
     #[inline]
@@ -249,7 +252,7 @@ impl<T> Shared<T> {
         match self.take_quietly(&mut state) {
             Taken::Item(item) => Ok(item),
             Taken::Empty => Err(TryRecvError::Empty),
-            Taken::Not => self.try_recv_inside(state),
+            Taken::NeedsSlowPath => self.try_recv_inside(state),
         }
     }
 
@@ -258,7 +261,7 @@ impl<T> Shared<T> {
     #[inline]
     fn take_quietly(&self, state: &mut State<T>) -> Taken<T> {
         if self.head.len() > 0 {
-            return Taken::Not;
+            return Taken::NeedsSlowPath;
         }
         let taken = state.take_quietly();
         if let Taken::Item(_) = taken {
@@ -269,8 +272,8 @@ impl<T> Shared<T> {
 
     #[inline(never)]
     fn try_recv_inside(&self, state: Inside<'_, T>) -> Result<T, TryRecvError> {
-        self.step_inside(state, |state, debts| {
-            state.take(debts).ok_or_else(|| nothing(state))
+        self.step_inside(state, |state, deferred| {
+            state.take(deferred).ok_or_else(|| nothing(state))
         })
     }
 
@@ -281,11 +284,13 @@ impl<T> Shared<T> {
         max: usize,
     ) -> Result<usize, TryRecvError> {
         items.reserve(self.buffered().min(max));
-        self.step(|state, debts| match take_many(state, debts, items, max) {
-            Some(count) => Ok(count),
-            None if max == 0 => Ok(0),
-            None => Err(nothing(state)),
-        })
+        self.step(
+            |state, deferred| match take_many(state, deferred, items, max) {
+                Some(count) => Ok(count),
+                None if max == 0 => Ok(0),
+                None => Err(nothing(state)),
+            },
+        )
     }
 
     #[inline]
@@ -325,8 +330,8 @@ impl<T> Shared<T> {
         } else if let Some(item) = state.take_as_told(place) {
             return Poll::Ready(Ok(item));
         }
-        self.step_inside(state, |state, debts| {
-            state.poll_receive(place, cx.waker(), debts, State::take)
+        self.step_inside(state, |state, deferred| {
+            state.poll_receive(place, cx.waker(), deferred, State::take)
         })
     }
 
@@ -341,9 +346,9 @@ impl<T> Shared<T> {
             return Poll::Ready(Ok(0));
         }
         items.reserve(self.buffered().min(max));
-        self.step(|state, debts| {
-            state.poll_receive(place, cx.waker(), debts, |state, debts| {
-                take_many(state, debts, items, max)
+        self.step(|state, deferred| {
+            state.poll_receive(place, cx.waker(), deferred, |state, deferred| {
+                take_many(state, deferred, items, max)
             })
         })
     }
@@ -358,7 +363,7 @@ impl<T> Shared<T> {
 
     #[cold]
     fn leave_receive(&self, place: &mut Option<Ticket>) {
-        self.step(|state, debts| state.leave_receive(place, debts));
+        self.step(|state, deferred| state.leave_receive(place, deferred));
     }
 
     pub(super) fn peek<R>(&self, look: impl FnOnce(&T) -> R) -> Result<R, TryRecvError> {
@@ -375,7 +380,7 @@ impl<T> Shared<T> {
         place: &mut Option<Ticket>,
         cx: &Context<'_>,
     ) -> Poll<Result<(), CloseReason>> {
-        self.step(|state, debts| state.poll_until(until, place, cx.waker(), debts))
+        self.step(|state, deferred| state.poll_until(until, place, cx.waker(), deferred))
     }
 
     /// Blocks until the end.
@@ -387,16 +392,16 @@ impl<T> Shared<T> {
     /// Gives waiting for the end up.
     pub(super) fn cancel_until(&self, until: Until, place: &mut Option<Ticket>) {
         if place.is_some() {
-            self.step(|state, debts| state.leave_until(until, place, debts));
+            self.step(|state, deferred| state.leave_until(until, place, deferred));
         }
     }
 
     pub(super) fn close(&self) -> bool {
-        self.step(|state, debts| state.close(None, debts))
+        self.step(|state, deferred| state.close(None, deferred))
     }
 
     pub(super) fn close_with(&self, reason: Box<dyn Error + Send + Sync>) -> bool {
-        self.step(|state, debts| state.close(Some(reason.into()), debts))
+        self.step(|state, deferred| state.close(Some(reason.into()), deferred))
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -438,12 +443,12 @@ impl<T> Drop for Whole<'_, T> {
 /// Takes up to `max` items; `None` if there are none.
 fn take_many<T>(
     state: &mut State<T>,
-    debts: &mut Debts<T>,
+    deferred: &mut DeferredWakes<T>,
     items: &mut Vec<T>,
     max: usize,
 ) -> Option<usize> {
     let before = items.len();
-    items.extend(std::iter::from_fn(|| state.take(debts)).take(max));
+    items.extend(std::iter::from_fn(|| state.take(deferred)).take(max));
     let count = items.len() - before;
     (count > 0).then_some(count)
 }
@@ -468,8 +473,8 @@ impl<T> fmt::Debug for Shared<T> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::Shared;
-    use crate::channel::line::Line;
-    use crate::channel::state::Sending;
+    use crate::channel::buffer::ItemBuffer;
+    use crate::channel::step::Sending;
     use crate::channel::wait_list::Ticket;
     use crate::channel::{RecvError, WhenFull};
     use std::sync::Arc;
@@ -495,7 +500,7 @@ mod tests {
     }
 
     fn channel(capacity: usize) -> Shared<u32> {
-        Shared::new(Line::fifo(), capacity, WhenFull::Wait, None)
+        Shared::new(ItemBuffer::fifo(), capacity, WhenFull::Wait, None)
     }
 
     fn poll_recv(
@@ -523,7 +528,7 @@ mod tests {
     #[test]
     fn a_receive_that_finds_more_sets_the_rest_apart_unless_it_may_fall_out() {
         for (when_full, set_apart) in [(WhenFull::Wait, 3), (WhenFull::DropOldest, 0)] {
-            let shared = Shared::new(Line::fifo(), 4, when_full, None);
+            let shared = Shared::new(ItemBuffer::fifo(), 4, when_full, None);
             (0..4).for_each(|n| assert_eq!(shared.try_send(n), Ok(())));
             assert_eq!(shared.try_recv(), Ok(0));
             assert_eq!((shared.head.len(), shared.buffered()), (set_apart, 3));

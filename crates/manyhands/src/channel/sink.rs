@@ -1,6 +1,6 @@
 //! Sending as a `Sink` of `futures`; only with the feature `sink`.
 
-use crate::channel::state::Sending;
+use crate::channel::step::Sending;
 use crate::channel::{SendError, Sender};
 use crate::task::budget;
 use futures_sink::Sink;

@@ -27,7 +27,7 @@
 //! one item fewer.
 //!
 //! # The head
-//! A receive that comes quietly and finds more than it takes sets the rest apart in the [`Head`], from which receives
+//! A receive that comes quietly and finds more than it takes sets the rest apart in the [`ReceiverBatch`], from which receives
 //! take without this state's lock. What is there comes before what is in the line, and it counts as items in all of
 //! the above. A step has it here, as `ahead`, and leaves behind down to how many items a take from the head is quiet;
 //! so whoever waits for what happens in the head is told by a step, as it is told of the line. A quiet step does not
@@ -43,12 +43,12 @@
 //! Not here: the lock, and the waking itself, which happens after it is given back (`shared.rs`).
 
 use crate::channel::WhenFull;
+use crate::channel::buffer::ItemBuffer;
 use crate::channel::error::{CloseReason, RecvError, SendError, TrySendError};
-use crate::channel::head::Head;
-use crate::channel::line::Line;
+use crate::channel::receiver_batch::ReceiverBatch;
 use crate::channel::ring::Ring;
+use crate::channel::step::{DeferredWakes, Offered, Sending, Taken, Until};
 use crate::channel::wait_list::{Ticket, WaitList};
-use crate::job;
 use std::task::{Poll, Waker};
 
 /// The state of a channel. What a quiet step touches comes first, and with the lock fills one cache line.
@@ -63,7 +63,7 @@ pub(super) struct State<T> {
     takes_are_quiet_above: usize,
     /// So many items fit in the line beside the head, as far as is known; it may be more.
     room_of_line: usize,
-    line: Line<T>,
+    line: ItemBuffer<T>,
     /// What is in the head, during a step; it comes before what is in the line.
     ahead: Ring<T>,
     /// 0 for a rendezvous, `usize::MAX` for no limit.
@@ -79,55 +79,9 @@ pub(super) struct State<T> {
     receiver_count: usize,
 }
 
-/// What is owed after a step, to be paid where no lock is held.
-#[derive(Debug)]
-pub(super) struct Debts<T> {
-    wake: Option<Waker>,
-    wake_too: Vec<Waker>,
-    /// A waker that nobody needs; dropping it may drop a task, and with it an end of this channel.
-    stale: Option<Waker>,
-    /// An item that fell out of the full channel.
-    dropped: Option<T>,
-}
-
-/// What became of a quiet offer.
-#[derive(Debug)]
-pub(super) enum Offered<T> {
-    In,
-    /// There is no room, and nobody to tell.
-    Full(T),
-    /// It takes a whole step.
-    Not(T),
-}
-
-/// What became of a quiet look for an item.
-#[derive(Debug)]
-pub(super) enum Taken<T> {
-    Item(T),
-    /// There is none yet, and nobody to tell.
-    Empty,
-    /// It takes a whole step.
-    Not,
-}
-
-/// A send on its way.
-#[derive(Debug)]
-pub(super) struct Sending<T> {
-    /// The item, until it is sent or left at the place.
-    pub(super) item: Option<T>,
-    pub(super) ticket: Option<Ticket>,
-}
-
-/// For what one may wait without sending or receiving.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Until {
-    Closed,
-    Drained,
-}
-
 impl<T> State<T> {
     /// An open channel with one end of each kind.
-    pub(super) fn new(line: Line<T>, capacity: usize, when_full: WhenFull) -> Self {
+    pub(super) fn new(line: ItemBuffer<T>, capacity: usize, when_full: WhenFull) -> Self {
         let when_full = match when_full {
             // What is in a rendezvous is on its way to a receiver, and has been sent.
             WhenFull::DropNewest | WhenFull::DropOldest if capacity == 0 => WhenFull::DropThis,
@@ -189,7 +143,7 @@ impl<T> State<T> {
     /// As [`offer`](Self::offer), only where nothing else is to be done: nobody waits to receive, and the item
     /// goes in or comes back.
     #[inline]
-    pub(super) fn offer_quietly(&mut self, item: T, head: &Head<T>) -> Offered<T> {
+    pub(super) fn offer_quietly(&mut self, item: T, head: &ReceiverBatch<T>) -> Offered<T> {
         if self.line.len() >= self.room_of_line {
             self.room_of_line = self.capacity.saturating_sub(head.len());
         }
@@ -200,14 +154,14 @@ impl<T> State<T> {
     #[inline]
     pub(super) fn offer_to_known_room(&mut self, item: T) -> Offered<T> {
         if !self.offers_are_quiet {
-            Offered::Not(item)
+            Offered::NeedsSlowPath(item)
         } else if self.line.len() < self.room_of_line {
             self.line.push(item);
             Offered::In
         } else if self.when_full == WhenFull::Wait && self.capacity > 0 {
             Offered::Full(item)
         } else {
-            Offered::Not(item)
+            Offered::NeedsSlowPath(item)
         }
     }
 
@@ -216,20 +170,22 @@ impl<T> State<T> {
     #[inline]
     pub(super) fn take_quietly(&mut self) -> Taken<T> {
         if self.line.len() > self.takes_are_quiet_above {
-            self.line.pop_first().map_or(Taken::Not, Taken::Item)
+            self.line
+                .pop_first()
+                .map_or(Taken::NeedsSlowPath, Taken::Item)
         } else if self.line.len() == 0 && self.offers_are_quiet && self.capacity > 0 {
             Taken::Empty
         } else {
-            Taken::Not
+            Taken::NeedsSlowPath
         }
     }
 
     /// Sets what is in the line apart for receivers, into the empty head, if they may take all of it quietly.
     #[inline]
-    pub(super) fn fill(&mut self, head: &Head<T>) {
+    pub(super) fn fill(&mut self, head: &ReceiverBatch<T>) {
         if self.capacity > 1
             && matches!(self.when_full, WhenFull::Wait | WhenFull::DropThis)
-            && let Line::Fifo(items) = &mut self.line
+            && let ItemBuffer::Fifo(items) = &mut self.line
             && self.takes_are_quiet_above == 0
             && !items.is_empty()
         {
@@ -241,7 +197,11 @@ impl<T> State<T> {
     }
 
     /// As [`offer`](Self::offer), only where all that follows is that one receiver is told, who is to be woken.
-    pub(super) fn offer_to_waiting(&mut self, item: T, head: &Head<T>) -> Result<Waker, T> {
+    pub(super) fn offer_to_waiting(
+        &mut self,
+        item: T,
+        head: &ReceiverBatch<T>,
+    ) -> Result<Waker, T> {
         let len = head.len() + self.line.len();
         let is_full = len >= self.capacity;
         let is_expected = len < self.receivers.notified();
@@ -280,19 +240,23 @@ impl<T> State<T> {
 
     /// Puts an item in, if it need not wait for room.
     #[inline]
-    pub(super) fn offer(&mut self, item: T, debts: &mut Debts<T>) -> Result<(), TrySendError<T>> {
+    pub(super) fn offer(
+        &mut self,
+        item: T,
+        deferred: &mut DeferredWakes<T>,
+    ) -> Result<(), TrySendError<T>> {
         if self.closed.is_some() {
             return Err(TrySendError::Closed(item));
         }
         if !self.has_room() {
             match self.when_full {
                 WhenFull::Wait => return Err(TrySendError::Full(item)),
-                WhenFull::DropNewest => debts.dropped = self.line.pop_last(),
-                WhenFull::DropOldest => debts.dropped = self.line.pop_first(),
+                WhenFull::DropNewest => deferred.dropped = self.line.pop_last(),
+                WhenFull::DropOldest => deferred.dropped = self.line.pop_first(),
                 WhenFull::DropThis => {}
             }
-            if debts.dropped.is_none() {
-                debts.dropped = Some(item);
+            if deferred.dropped.is_none() {
+                deferred.dropped = Some(item);
                 return Ok(());
             }
         }
@@ -311,12 +275,12 @@ impl<T> State<T> {
 
     /// Takes the next item.
     #[inline]
-    pub(super) fn take(&mut self, debts: &mut Debts<T>) -> Option<T> {
+    pub(super) fn take(&mut self, deferred: &mut DeferredWakes<T>) -> Option<T> {
         let item = self.ahead.pop_front().or_else(|| self.line.pop_first());
         if item.is_none() && self.capacity == 0 {
             let (sender, item) = self.senders.notify_first_with_data();
             if let Some(sender) = sender {
-                debts.wake_later(sender);
+                deferred.wake_later(sender);
             }
             return item;
         }
@@ -328,21 +292,21 @@ impl<T> State<T> {
         &mut self,
         sending: &mut Sending<T>,
         waker: &Waker,
-        debts: &mut Debts<T>,
+        deferred: &mut DeferredWakes<T>,
     ) -> Poll<Result<(), SendError<T>>> {
         let item = match &sending.ticket {
             None => sending.item.take(),
             Some(ticket) => self.senders.data_mut(ticket).take(),
         };
         // A place without its item: a receiver has taken it.
-        let result = item.map_or(Ok(()), |item| self.offer(item, debts));
+        let result = item.map_or(Ok(()), |item| self.offer(item, deferred));
         match result {
             Ok(()) => {
-                self.leave_send(sending, debts);
+                self.leave_send(sending, deferred);
                 Poll::Ready(Ok(()))
             }
             Err(TrySendError::Closed(item)) => {
-                self.leave_send(sending, debts);
+                self.leave_send(sending, deferred);
                 Poll::Ready(Err(SendError(item)))
             }
             Err(TrySendError::Full(item)) => {
@@ -355,7 +319,7 @@ impl<T> State<T> {
                     }
                     Some(ticket) => {
                         *self.senders.data_mut(ticket) = Some(item);
-                        debts.stale = self.senders.wait_again(ticket, waker);
+                        deferred.stale = self.senders.wait_again(ticket, waker);
                     }
                 }
                 Poll::Pending
@@ -367,11 +331,11 @@ impl<T> State<T> {
     pub(super) fn leave_send(
         &mut self,
         sending: &mut Sending<T>,
-        debts: &mut Debts<T>,
+        deferred: &mut DeferredWakes<T>,
     ) -> Option<T> {
         let ticket = sending.ticket.take()?;
         let (waker, item) = self.senders.leave(&ticket);
-        debts.stale = waker;
+        deferred.stale = waker;
         item
     }
 
@@ -380,26 +344,30 @@ impl<T> State<T> {
         &mut self,
         place: &mut Option<Ticket>,
         waker: &Waker,
-        debts: &mut Debts<T>,
-        take: impl FnOnce(&mut Self, &mut Debts<T>) -> Option<R>,
+        deferred: &mut DeferredWakes<T>,
+        take: impl FnOnce(&mut Self, &mut DeferredWakes<T>) -> Option<R>,
     ) -> Poll<Result<R, RecvError>> {
-        let result = match take(self, debts) {
+        let result = match take(self, deferred) {
             Some(taken) => Ok(taken),
             None => match &self.closed {
                 Some(closed) => Err(closed.clone()),
                 None => {
-                    debts.stale = self.receivers.wait(place, waker);
+                    deferred.stale = self.receivers.wait(place, waker);
                     return Poll::Pending;
                 }
             },
         };
-        self.leave_receive(place, debts);
+        self.leave_receive(place, deferred);
         Poll::Ready(result)
     }
 
     /// Gives up the place of a receive.
-    pub(super) fn leave_receive(&mut self, place: &mut Option<Ticket>, debts: &mut Debts<T>) {
-        debts.stale = self.receivers.give_up(place);
+    pub(super) fn leave_receive(
+        &mut self,
+        place: &mut Option<Ticket>,
+        deferred: &mut DeferredWakes<T>,
+    ) {
+        deferred.stale = self.receivers.give_up(place);
     }
 
     /// One look of somebody who only waits for the end.
@@ -408,7 +376,7 @@ impl<T> State<T> {
         until: Until,
         place: &mut Option<Ticket>,
         waker: &Waker,
-        debts: &mut Debts<T>,
+        deferred: &mut DeferredWakes<T>,
     ) -> Poll<Result<(), CloseReason>> {
         let is_over = match until {
             Until::Closed => true,
@@ -417,11 +385,11 @@ impl<T> State<T> {
         match &self.closed {
             Some(closed) if is_over => {
                 let result = closed.reason().cloned().map_or(Ok(()), Err);
-                self.leave_until(until, place, debts);
+                self.leave_until(until, place, deferred);
                 Poll::Ready(result)
             }
             _ => {
-                debts.stale = self.list_of(until).wait(place, waker);
+                deferred.stale = self.list_of(until).wait(place, waker);
                 Poll::Pending
             }
         }
@@ -432,9 +400,9 @@ impl<T> State<T> {
         &mut self,
         until: Until,
         place: &mut Option<Ticket>,
-        debts: &mut Debts<T>,
+        deferred: &mut DeferredWakes<T>,
     ) {
-        debts.stale = self.list_of(until).give_up(place);
+        deferred.stale = self.list_of(until).give_up(place);
     }
 
     fn list_of(&mut self, until: Until) -> &mut WaitList<()> {
@@ -445,14 +413,18 @@ impl<T> State<T> {
     }
 
     /// Closes; whether this was the first time.
-    pub(super) fn close(&mut self, reason: Option<CloseReason>, debts: &mut Debts<T>) -> bool {
+    pub(super) fn close(
+        &mut self,
+        reason: Option<CloseReason>,
+        deferred: &mut DeferredWakes<T>,
+    ) -> bool {
         if self.closed.is_some() {
             return false;
         }
         self.closed = Some(RecvError::new(reason));
-        self.receivers.notify_all(&mut debts.wake_too);
-        self.senders.notify_all(&mut debts.wake_too);
-        self.until_closed.notify_all(&mut debts.wake_too);
+        self.receivers.notify_all(&mut deferred.wake_too);
+        self.senders.notify_all(&mut deferred.wake_too);
+        self.until_closed.notify_all(&mut deferred.wake_too);
         true
     }
 
@@ -461,10 +433,10 @@ impl<T> State<T> {
     }
 
     /// The last one closes.
-    pub(super) fn remove_sender(&mut self, debts: &mut Debts<T>) {
+    pub(super) fn remove_sender(&mut self, deferred: &mut DeferredWakes<T>) {
         self.sender_count -= 1;
         if self.sender_count == 0 {
-            self.close(None, debts);
+            self.close(None, deferred);
         }
     }
 
@@ -473,10 +445,13 @@ impl<T> State<T> {
     }
 
     /// The last one closes, and returns what nobody will receive.
-    pub(super) fn remove_receiver(&mut self, debts: &mut Debts<T>) -> Option<(Ring<T>, Line<T>)> {
+    pub(super) fn remove_receiver(
+        &mut self,
+        deferred: &mut DeferredWakes<T>,
+    ) -> Option<(Ring<T>, ItemBuffer<T>)> {
         self.receiver_count -= 1;
         (self.receiver_count == 0).then(|| {
-            self.close(None, debts);
+            self.close(None, deferred);
             (
                 std::mem::replace(&mut self.ahead, Ring::new()),
                 self.line.take(),
@@ -486,12 +461,12 @@ impl<T> State<T> {
 
     /// Tells those for whom there is something now. The last thing under the lock.
     #[inline]
-    pub(super) fn settle(&mut self, debts: &mut Debts<T>) {
+    pub(super) fn settle(&mut self, deferred: &mut DeferredWakes<T>) {
         if self.receivers.waiting() > 0 {
-            self.tell_receivers(debts);
+            self.tell_receivers(deferred);
         }
         if self.senders.waiting() > 0 {
-            self.tell_senders(debts);
+            self.tell_senders(deferred);
         }
         let is_open = self.closed.is_none();
         self.offers_are_quiet = is_open && self.receivers.waiting() == 0;
@@ -502,25 +477,25 @@ impl<T> State<T> {
         };
         self.room_of_line = self.capacity - self.ahead.len();
         if !is_open {
-            self.settle_drain(debts);
+            self.settle_drain(deferred);
         }
     }
 
-    fn tell_receivers(&mut self, debts: &mut Debts<T>) {
+    fn tell_receivers(&mut self, deferred: &mut DeferredWakes<T>) {
         while self.receivers.notified() < self.len() {
             let Some(waker) = self.receivers.notify_first() else {
                 break;
             };
-            debts.wake_later(waker);
+            deferred.wake_later(waker);
         }
     }
 
-    fn tell_senders(&mut self, debts: &mut Debts<T>) {
+    fn tell_senders(&mut self, deferred: &mut DeferredWakes<T>) {
         while self.buffered() < self.next_sender_is_told_below() {
             let Some(waker) = self.senders.notify_first() else {
                 break;
             };
-            debts.wake_later(waker);
+            deferred.wake_later(waker);
         }
     }
 
@@ -532,69 +507,20 @@ impl<T> State<T> {
         if told >= self.capacity {
             return 0;
         }
-        let part = (self.capacity / TOLD_SENDERS_MAX).max(1);
+        let part = (self.capacity / NOTIFIED_SENDERS_MAX).max(1);
         self.capacity.saturating_sub(told * part).max(1)
     }
 
     /// The channel is closed: tells those who wait for the drain when it is there.
     #[cold]
-    fn settle_drain(&mut self, debts: &mut Debts<T>) {
+    fn settle_drain(&mut self, deferred: &mut DeferredWakes<T>) {
         if self.len() == 0 {
-            self.until_drained.notify_all(&mut debts.wake_too);
+            self.until_drained.notify_all(&mut deferred.wake_too);
         } else if self.until_drained.waiting() > 0 {
             self.takes_are_quiet_above = self.takes_are_quiet_above.max(1);
         }
     }
 }
 
-impl<T> Sending<T> {
-    /// Nothing to be sent.
-    pub(super) const fn none() -> Self {
-        Self {
-            item: None,
-            ticket: None,
-        }
-    }
-
-    /// Whether something has not been sent yet.
-    pub(super) fn is_some(&self) -> bool {
-        self.item.is_some() || self.ticket.is_some()
-    }
-}
-
-impl<T> Debts<T> {
-    pub(super) const fn none() -> Self {
-        Self {
-            wake: None,
-            wake_too: Vec::new(),
-            stale: None,
-            dropped: None,
-        }
-    }
-
-    /// Whether an item has fallen out.
-    pub(super) fn has_dropped(&self) -> bool {
-        self.dropped.is_some()
-    }
-
-    fn wake_later(&mut self, waker: Waker) {
-        match &mut self.wake {
-            none @ None => *none = Some(waker),
-            Some(_) => self.wake_too.push(waker),
-        }
-    }
-
-    /// Pays; the item that fell out goes to `on_drop`.
-    #[inline]
-    pub(super) fn pay(self, on_drop: impl FnOnce(T)) {
-        self.wake.into_iter().for_each(job::wake);
-        self.wake_too.into_iter().for_each(job::wake);
-        job::discard(self.stale);
-        if let Some(item) = self.dropped {
-            on_drop(item);
-        }
-    }
-}
-
 /// Of a channel that is not empty so many parts of room call for a sender each.
-const TOLD_SENDERS_MAX: usize = 8;
+const NOTIFIED_SENDERS_MAX: usize = 8;

@@ -9,9 +9,9 @@
 //! room for before its item has come, so its budget does not count here: a future that was put off would be polled
 //! again at once, for ever.
 
-use crate::runtime::blocking;
+use crate::runtime::sleep::blocking;
 #[cfg(not(loom))]
-use crate::runtime::refused::park;
+use crate::runtime::worker::refused_starts::park;
 use crate::sync::{Parker, spin_loop, thread};
 use crate::task::budget;
 use std::sync::Arc;

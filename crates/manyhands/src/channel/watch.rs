@@ -20,8 +20,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use crate::channel::audience::{Audience, Speaker, Stage, Told};
 use crate::channel::error::{RecvError, SendError};
+use crate::channel::subscribers::{SenderCore, Stage, Subscribers, TakenWakers};
 use crate::channel::thread;
 use crate::channel::wait_list::Ticket;
 use crate::sync::ShortLock;
@@ -42,7 +42,7 @@ use {crate::channel::RecvTimeoutError, std::time::Duration};
 struct State<T> {
     value: Arc<T>,
     version: u64,
-    audience: Audience,
+    audience: Subscribers,
 }
 
 impl<T> State<T> {
@@ -52,7 +52,7 @@ impl<T> State<T> {
         seen: &mut u64,
         place: &mut Option<Ticket>,
         waker: &Waker,
-    ) -> (Poll<Result<Arc<T>, RecvError>>, Told) {
+    ) -> (Poll<Result<Arc<T>, RecvError>>, TakenWakers) {
         let result = if *seen != self.version {
             *seen = self.version;
             Ok(Arc::clone(&self.value))
@@ -66,7 +66,7 @@ impl<T> State<T> {
 }
 
 impl<T> Stage for State<T> {
-    fn audience(&mut self) -> &mut Audience {
+    fn audience(&mut self) -> &mut Subscribers {
         &mut self.audience
     }
 }
@@ -76,17 +76,17 @@ pub(super) fn channel<T>(initial: T) -> (Sender<T>, Receiver<T>) {
     let shared = Arc::new(ShortLock::new(State {
         value: Arc::new(initial),
         version: 0,
-        audience: Audience::new(),
+        audience: Subscribers::new(),
     }));
     let sender = Sender {
-        speaker: Speaker::new(Arc::clone(&shared)),
+        speaker: SenderCore::new(Arc::clone(&shared)),
     };
     (sender, Receiver { shared, seen: 0 })
 }
 
 /// Replaces the value. Clones are equal; dropping the last one closes the channel.
 pub struct Sender<T> {
-    speaker: Speaker<State<T>>,
+    speaker: SenderCore<State<T>>,
 }
 
 impl<T> Sender<T> {

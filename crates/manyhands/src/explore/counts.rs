@@ -1,5 +1,5 @@
 //! Programs after which nobody may be counted any more who is gone or asleep: threads that leave, wakes in vain,
-//! guests, and ends of runtimes while all that goes on.
+//! external threads, and ends of runtimes while all that goes on.
 
 use super::{Gate, outside, programs};
 use crate::sync::shuttle::world::{below, compute};
@@ -25,7 +25,8 @@ fn hasty_pool(workers: usize, threads_max: usize) -> Runtime {
 fn assert_comes_to_rest(runtime: &Runtime) {
     let mut metrics = runtime.metrics();
     for _ in 0..LOOKS {
-        let running = metrics.working + metrics.searching + metrics.blocked + metrics.found_blocked;
+        let running =
+            metrics.working + metrics.searching + metrics.blocked + metrics.detected_blocked;
         if running + metrics.queued + metrics.queued_outside == 0 {
             return;
         }
@@ -175,10 +176,10 @@ programs! {
         waker.join().unwrap();
     }
 
-    /// Outside threads come and go as guests, with tasks and forks, until the last of them ends the runtime.
+    /// Outside threads come and go as external threads, with tasks and forks, until the last of them ends the runtime.
     guests_until_the_end(NotNeeded) {
         let runtime = Arc::new(hasty_pool(1, 3));
-        let guest = |number: u64| {
+        let external = |number: u64| {
             let runtime = Arc::clone(&runtime);
             outside(move || {
                 for _ in 0..2 {
@@ -204,18 +205,18 @@ programs! {
                 task::run_detached(|| compute(5_000));
             })
         };
-        let guests = [guest(1), guest(2)];
+        let external_threads = [external(1), external(2)];
         let entered = runtime.enter();
         let task = task::run(|| compute(below(30_000)));
         drop(entered);
         let waits = below(2) == 0;
         if waits {
             task.join().unwrap();
-            guests.into_iter().for_each(|guest| guest.join().unwrap());
+            external_threads.into_iter().for_each(|external| external.join().unwrap());
             rest_or_end_at_once(&runtime);
         } else {
             drop(runtime);
-            guests.into_iter().for_each(|guest| guest.join().unwrap());
+            external_threads.into_iter().for_each(|external| external.join().unwrap());
             let _ = task.join();
         }
     }

@@ -132,7 +132,7 @@ programs! {
         ran.assert_each_once();
     }
 
-    /// One runtime after the other takes the seats of the last, with work that ends late.
+    /// One runtime after the other takes the slots of the last, with work that ends late.
     runtimes_in_a_row(NotNeeded) {
         for _ in 0..2 {
             let runtime = pool(2, 2);

@@ -1,32 +1,32 @@
 //! The name of one execution of a stolen piece of work, by which waiters find what they may help with.
 //!
-//! Pure value; the records behind it are in `runtime/seat.rs`.
+//! Pure value; the records behind it are in `runtime/worker/slot.rs`.
 
 use std::num::NonZeroU64;
 
-/// Which seat runs it, at which nesting level of that seat, and the how-manieth it is there.
+/// Which slot runs it, at which nesting level of that slot, and the how-manieth it is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ExecutionId(Option<NonZeroU64>);
 
 impl ExecutionId {
     /// An execution nobody can find: nested too deeply to be recorded.
     pub(crate) const UNKNOWN: Self = Self(None);
-    /// Nesting levels that are recorded on each seat.
+    /// Nesting levels that are recorded on each slot.
     pub(crate) const LEVELS: usize = 16;
     /// Bits that [`to_bits`](Self::to_bits) uses, counted from the lowest.
     pub(crate) const BITS: u32 = 62;
 
-    /// Names execution number `sequence` of `level` on seat `seat`.
-    pub(crate) fn new(seat: u16, level: usize, sequence: u64) -> Self {
+    /// Names execution number `sequence` of `level` on slot `slot`.
+    pub(crate) fn new(slot: u16, level: usize, sequence: u64) -> Self {
         debug_assert!(level < Self::LEVELS, "level {level} is not recorded");
         let sequence = sequence & SEQUENCE_MASK;
         Self(NonZeroU64::new(
-            sequence << 20 | (level as u64) << 16 | u64::from(seat),
+            sequence << 20 | (level as u64) << 16 | u64::from(slot),
         ))
     }
 
-    /// The seat that runs it.
-    pub(crate) fn seat(self) -> Option<u16> {
+    /// The slot that runs it.
+    pub(crate) fn slot(self) -> Option<u16> {
         self.0.map(|bits| (bits.get() & 0xFFFF) as u16)
     }
 
@@ -46,7 +46,7 @@ impl ExecutionId {
     }
 }
 
-/// 42 bits: a seat that starts a million executions a second repeats a number after 50 days.
+/// 42 bits: a slot that starts a million executions a second repeats a number after 50 days.
 const SEQUENCE_MASK: u64 = (1 << 42) - 1;
 
 #[cfg(all(test, not(loom)))]
@@ -55,13 +55,13 @@ mod tests {
 
     #[test]
     fn parts_survive_the_packing() {
-        for (seat, level, sequence) in [(0, 0, 1), (u16::MAX, 15, u64::MAX), (7, 3, 1 << 41)] {
-            let id = ExecutionId::new(seat, level, sequence);
-            assert_eq!((id.seat(), id.level()), (Some(seat), level));
+        for (slot, level, sequence) in [(0, 0, 1), (u16::MAX, 15, u64::MAX), (7, 3, 1 << 41)] {
+            let id = ExecutionId::new(slot, level, sequence);
+            assert_eq!((id.slot(), id.level()), (Some(slot), level));
             assert_eq!(ExecutionId::from_bits(id.to_bits()), id);
             assert!(id.to_bits() < 1 << ExecutionId::BITS);
         }
-        assert_eq!(ExecutionId::UNKNOWN.seat(), None);
+        assert_eq!(ExecutionId::UNKNOWN.slot(), None);
         assert_eq!(ExecutionId::from_bits(0), ExecutionId::UNKNOWN);
     }
 }

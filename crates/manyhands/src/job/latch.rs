@@ -1,9 +1,9 @@
-//! Set once, by whoever finishes a piece of work; waited for by at most one seat.
+//! Set once, by whoever finishes a piece of work; waited for by at most one slot.
 //!
 //! The word also says who runs the work, so that the waiter can help with just that.
 //!
 //! # States
-//! `WAITING` not started · `RUNNING(execution)` started, waiter awake · `ASLEEP(seat)` waiter parked or
+//! `WAITING` not started · `RUNNING(execution)` started, waiter awake · `ASLEEP(slot)` waiter parked or
 //! about to · `SET` final, the work is done · `RETURNED` final, the taker gave the work back undone.
 //! `ASLEEP` may follow both first ones; a start that comes after it is not recorded. `WAITING` follows `ASLEEP`
 //! when the waiter is to look again although the work is not done.
@@ -15,15 +15,15 @@
 //! # Ordering
 //! Falling asleep and the look of `rouse` are SeqCst: a waiter that looks for something to do after it fell
 //! asleep, and who makes something for it before the look, do not miss each other (S1, see
-//! `runtime/closures.rs`).
+//! `runtime/fork_join/scope_closures.rs`).
 //!
 //! Unsafe: the latch may be freed as soon as it is final, so the last step takes a pointer.
 
 use crate::job::ExecutionId;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// Number of a seat in the process-wide table.
-pub(crate) type SeatNumber = u16;
+/// Number of a slot in the process-wide table.
+pub(crate) type SlotNumber = u16;
 
 /// The word. Every change is one read-modify-write, so its history is a single order.
 #[derive(Debug)]
@@ -58,12 +58,12 @@ impl Latch {
             .compare_exchange(WAITING, running, Ordering::Release, Ordering::Relaxed);
     }
 
-    /// The work is done. The latch may be gone when this returns. The caller must wake the returned seat.
+    /// The work is done. The latch may be gone when this returns. The caller must wake the returned slot.
     ///
     /// # Safety
     /// `latch` is valid until the exchange.
     #[must_use]
-    pub(crate) unsafe fn set(latch: *const Self) -> Option<SeatNumber> {
+    pub(crate) unsafe fn set(latch: *const Self) -> Option<SlotNumber> {
         // SAFETY: as promised by the caller.
         unsafe { Self::finish(latch, SET) }
     }
@@ -73,14 +73,14 @@ impl Latch {
     /// # Safety
     /// `latch` is valid until the exchange.
     #[must_use]
-    pub(crate) unsafe fn give_back(latch: *const Self) -> Option<SeatNumber> {
+    pub(crate) unsafe fn give_back(latch: *const Self) -> Option<SlotNumber> {
         // SAFETY: as promised by the caller.
         unsafe { Self::finish(latch, RETURNED) }
     }
 
     /// # Safety
     /// `latch` is valid until the exchange.
-    unsafe fn finish(latch: *const Self, final_word: u64) -> Option<SeatNumber> {
+    unsafe fn finish(latch: *const Self, final_word: u64) -> Option<SlotNumber> {
         // SAFETY: valid until the exchange by the caller's promise.
         let word = unsafe { &(*latch).0 };
         // Release: publishes the work's writes; pairs with the Acquire in `is_final` and `fall_asleep`.
@@ -90,9 +90,9 @@ impl Latch {
         (before & KIND_MASK == ASLEEP).then(|| Self::sleeper(before))
     }
 
-    /// The seat in the word of one who sleeps.
-    fn sleeper(word: u64) -> SeatNumber {
-        SeatNumber::try_from(word >> KIND_BITS).expect("a sleeper's word holds its seat")
+    /// The slot in the word of one who sleeps.
+    fn sleeper(word: u64) -> SlotNumber {
+        SlotNumber::try_from(word >> KIND_BITS).expect("a sleeper's word holds its slot")
     }
 
     /// Who runs the work, if that is known.
@@ -106,9 +106,9 @@ impl Latch {
         }
     }
 
-    /// Announces that the waiter on `seat` is about to park; `false` means the latch is final.
-    pub(crate) fn fall_asleep(&self, seat: SeatNumber) -> bool {
-        let asleep = u64::from(seat) << KIND_BITS | ASLEEP;
+    /// Announces that the waiter on `slot` is about to park; `false` means the latch is final.
+    pub(crate) fn fall_asleep(&self, slot: SlotNumber) -> bool {
+        let asleep = u64::from(slot) << KIND_BITS | ASLEEP;
         // Relaxed: the exchange decides.
         let mut word = self.0.load(Ordering::Relaxed);
         while word & KIND_MASK != FINAL {
@@ -131,9 +131,9 @@ impl Latch {
         self.0.load(Ordering::Acquire) & KIND_MASK == ASLEEP
     }
 
-    /// Has a waiter that sleeps look again. The caller must wake the returned seat.
+    /// Has a waiter that sleeps look again. The caller must wake the returned slot.
     #[must_use]
-    pub(crate) fn rouse(&self) -> Option<SeatNumber> {
+    pub(crate) fn rouse(&self) -> Option<SlotNumber> {
         // SeqCst: S1.
         let word = self.0.load(Ordering::SeqCst);
         if word & KIND_MASK != ASLEEP {

@@ -1,6 +1,6 @@
 //! Erased work: a pointer to something that can be run once, and the words its waiters sleep on.
 //!
-//! Not here: who runs it (`runtime`), and what it is (a stack job in `runtime/join.rs`, a scope's or a
+//! Not here: who runs it (`runtime`), and what it is (a stack job in `runtime/fork_join/join.rs`, a scope's or a
 //! task's cell on the heap).
 //!
 //! Unsafe: a job is reached by pointer and run through a function pointer.
@@ -8,15 +8,15 @@
 #[cfg(not(loom))]
 pub(crate) mod block;
 mod execution;
-mod home;
 mod latch;
 mod payload;
+mod task_registry;
 mod unwind;
 
 pub(crate) use execution::ExecutionId;
-pub(crate) use home::{Home, Place};
-pub(crate) use latch::{Latch, SeatNumber};
+pub(crate) use latch::{Latch, SlotNumber};
 pub use payload::PanicPayload;
+pub(crate) use task_registry::{TaskKey, TaskRegistry};
 pub use unwind::AggregatePanic;
 pub(crate) use unwind::{
     AbortOnUnwind, Payload, abort, catch, contain, discard, dispose, resume_all, value_or_resume,
@@ -46,13 +46,13 @@ pub(crate) struct JobKind {
 
 /// What to do with a job. Each job in a queue or deque is given exactly one action when it is taken out.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Action<'home> {
+pub(crate) enum Action<'registry> {
     /// Run it, as this execution.
     Run(ExecutionId),
     /// It was taken by mistake: it goes back to its owner, undone.
     GiveBack,
-    /// Do not run it: the runtime of this home ends. A task is dropped.
-    Drop(&'home Home),
+    /// Do not run it: the runtime of this registry ends. A task is dropped.
+    Drop(&'registry TaskRegistry),
 }
 
 impl JobKind {
@@ -64,7 +64,7 @@ impl JobKind {
         Self::cancellable(perform, |_| {})
     }
 
-    /// As [`new`](Self::new), for jobs that may wait in a [`Home`]: `cancel` asks such a job to end, queues it
+    /// As [`new`](Self::new), for jobs that may wait in a [`TaskRegistry`]: `cancel` asks such a job to end, queues it
     /// for that if need be, and must not unwind.
     pub(crate) const fn cancellable(
         perform: unsafe fn(*mut Job, Action<'_>) -> bool,
@@ -106,7 +106,7 @@ impl Job {
     /// Asks a waiting job to end.
     ///
     /// # Safety
-    /// `job` is registered in a [`Home`] for as long as this call takes.
+    /// `job` is registered in a [`TaskRegistry`] for as long as this call takes.
     pub(crate) unsafe fn cancel(job: *mut Self) {
         // SAFETY: valid while registered.
         let kind = unsafe { (*job).kind };

@@ -1,7 +1,7 @@
 //! Panics as values, and a guard for code that must not unwind.
 
+use crate::integrations::tracing_events;
 use crate::job::PanicPayload;
-use crate::tracing;
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
@@ -24,7 +24,7 @@ pub(crate) fn catch<R>(work: impl FnOnce() -> R) -> Result<R, Payload> {
 pub(crate) fn contain(work: impl FnOnce()) {
     if let Err(payload) = catch(work) {
         let payload = PanicPayload::new(payload);
-        tracing::panic_ignored(payload.message(), None);
+        tracing_events::panic_ignored(payload.message(), None);
         dispose(payload.into_inner());
     }
 }

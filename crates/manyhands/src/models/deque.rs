@@ -23,7 +23,7 @@ impl<const COUNT: usize> Model<COUNT> {
         })
     }
 
-    /// Owner, as in `runtime/join.rs`.
+    /// Owner, as in `runtime/fork_join/join.rs`.
     pub(super) fn push(&self, number: usize) {
         let index = self.deque.len();
         if !self.deque.is_plain(index) {

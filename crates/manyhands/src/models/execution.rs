@@ -1,21 +1,21 @@
-//! Executions: how a waiter steals only what it waits for (`runtime/executions.rs`).
+//! Executions: how a waiter steals only what it waits for (`runtime/fork_join/executions.rs`).
 //!
-//! Threads: a seat that runs one execution after another above an entry of its own, and a waiter for the
+//! Threads: a slot that runs one execution after another above an entry of its own, and a waiter for the
 //! first of them. Operations: begin, push, expose, pop, end; take a part, run it or give it back.
 //! Property: the waiter runs nothing but entries of the execution it waits for, and every entry is run
 //! exactly once, by the waiter or by its owner.
-//! With three preemptions: the waiter looks, the seat begins its next execution, and the waiter takes an entry of that.
+//! With three preemptions: the waiter looks, the slot begins its next execution, and the waiter takes an entry of that.
 
 use super::{Work, check_deeper, wait_asleep};
 use crate::job::{ExecutionId, Latch};
 use crate::queue::{Deque, Popped};
-use crate::runtime::executions::{Executions, Extent, Taken};
+use crate::runtime::fork_join::executions::{Executions, Extent, Taken};
 use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
 
-/// A seat, as far as executions go.
-struct Seat {
+/// A slot, as far as executions go.
+struct WorkerSlot {
     deque: Deque<Fork>,
     executions: Executions,
     parker: Parker,
@@ -24,7 +24,7 @@ struct Seat {
 }
 
 // SAFETY: the executions' cells forbid it; only the model's main thread begins and ends executions.
-unsafe impl Sync for Seat {}
+unsafe impl Sync for WorkerSlot {}
 
 #[derive(Debug)]
 struct Fork {
@@ -34,7 +34,7 @@ struct Fork {
 
 const SEAT: u16 = 7;
 
-impl Seat {
+impl WorkerSlot {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             deque: Deque::new(),
@@ -97,8 +97,8 @@ impl Seat {
             Taken::Foreign(fork) => unsafe { Latch::give_back(&raw const fork_at(fork).latch) },
             Taken::Nothing | Taken::Over => None,
         };
-        if let Some(seat) = sleeper {
-            assert_eq!(seat, SEAT);
+        if let Some(slot) = sleeper {
+            assert_eq!(slot, SEAT);
             self.parker.unpark();
         }
     }
@@ -107,68 +107,68 @@ impl Seat {
 #[test]
 fn a_waiter_runs_nothing_of_a_later_execution() {
     check_deeper(3, || {
-        let seat = Seat::new();
-        let first = seat.begin();
+        let slot = WorkerSlot::new();
+        let first = slot.begin();
         let waiter = thread::spawn({
-            let seat = Arc::clone(&seat);
-            move || seat.help(first, 1)
+            let slot = Arc::clone(&slot);
+            move || slot.help(first, 1)
         });
-        seat.push(1);
-        seat.deque.expose(1);
-        seat.pop(1);
-        seat.executions.end();
-        seat.begin();
-        seat.push(2);
-        seat.deque.expose(1);
-        seat.pop(2);
-        seat.executions.end();
+        slot.push(1);
+        slot.deque.expose(1);
+        slot.pop(1);
+        slot.executions.end();
+        slot.begin();
+        slot.push(2);
+        slot.deque.expose(1);
+        slot.pop(2);
+        slot.executions.end();
         waiter.join().unwrap();
-        assert!(seat.forks[1..].iter().all(|fork| fork.work.is_done()));
+        assert!(slot.forks[1..].iter().all(|fork| fork.work.is_done()));
     });
 }
 
 #[test]
 fn a_waiter_runs_nothing_that_was_there_before() {
     check_deeper(3, || {
-        let seat = Seat::new();
-        seat.push(0);
-        let first = seat.begin();
+        let slot = WorkerSlot::new();
+        slot.push(0);
+        let first = slot.begin();
         let waiter = thread::spawn({
-            let seat = Arc::clone(&seat);
-            move || seat.help(first, 1)
+            let slot = Arc::clone(&slot);
+            move || slot.help(first, 1)
         });
-        seat.push(1);
-        seat.deque.expose(2);
-        seat.pop(1);
-        seat.executions.end();
-        seat.pop(0);
+        slot.push(1);
+        slot.deque.expose(2);
+        slot.pop(1);
+        slot.executions.end();
+        slot.pop(0);
         waiter.join().unwrap();
-        assert!(seat.forks[..2].iter().all(|fork| fork.work.is_done()));
+        assert!(slot.forks[..2].iter().all(|fork| fork.work.is_done()));
     });
 }
 
 #[test]
 fn a_forcer_gives_nothing_of_a_later_execution_to_the_waiter() {
     check_deeper(3, || {
-        let seat = Seat::new();
-        let first = seat.begin();
+        let slot = WorkerSlot::new();
+        let first = slot.begin();
         let forcer = thread::spawn({
-            let seat = Arc::clone(&seat);
+            let slot = Arc::clone(&slot);
             move || {
-                seat.deque.force(1);
+                slot.deque.force(1);
             }
         });
         let waiter = thread::spawn({
-            let seat = Arc::clone(&seat);
-            move || seat.help(first, 1)
+            let slot = Arc::clone(&slot);
+            move || slot.help(first, 1)
         });
-        seat.executions.end();
-        seat.begin();
-        seat.push(2);
-        seat.pop(2);
-        seat.executions.end();
+        slot.executions.end();
+        slot.begin();
+        slot.push(2);
+        slot.pop(2);
+        slot.executions.end();
         forcer.join().unwrap();
         waiter.join().unwrap();
-        assert!(seat.forks[2].work.is_done());
+        assert!(slot.forks[2].work.is_done());
     });
 }

@@ -1,6 +1,6 @@
 //! The idle protocol: I1, and who owns a wake.
 //!
-//! Threads: a worker or two, pushers, a guest that leaves. Operations, all of `runtime/waking.rs`: a worker's
+//! Threads: a worker or two, pushers, an external thread that leaves. Operations, all of `runtime/sleep/waking.rs`: a worker's
 //! turns; queueing a task and ringing for it; the beginning and the end of a stay.
 //! With four preemptions for the models of two threads: a claim that finds nobody needs as many.
 //! One model also holds a task: the queue is the pusher's own, then.
@@ -9,8 +9,8 @@
 
 use super::pool::{Pool, Sleeps, Starts};
 use super::{check, check_deeper};
-use crate::runtime::idle::Activity;
-use crate::runtime::waking::{self, Ring};
+use crate::runtime::sleep::idle::Activity;
+use crate::runtime::sleep::waking::{self, Ring};
 use loom::sync::Arc;
 use loom::thread;
 
@@ -82,11 +82,11 @@ fn tasks_of_two_pushers_are_run() {
 }
 
 #[test]
-fn a_task_that_found_no_room_is_run_when_a_guest_leaves() {
+fn a_task_that_found_no_room_is_run_when_a_external_leaves() {
     check(|| {
         let model = one_worker::<1>();
-        model.idle.begin(Activity::Guest);
-        let guest = thread::spawn({
+        model.idle.begin(Activity::ExternalThread);
+        let external = thread::spawn({
             let model = Arc::clone(&model);
             move || waking::end_stay(&*model)
         });
@@ -95,7 +95,7 @@ fn a_task_that_found_no_room_is_run_when_a_guest_leaves() {
             move || model.inject(0)
         });
         model.work(0, Sleeps::Shortly);
-        guest.join().unwrap();
+        external.join().unwrap();
         pusher.join().unwrap();
         assert_eq!(model.idle.running(), 1);
     });
@@ -124,17 +124,17 @@ fn a_wake_of_a_worker_that_is_awake_does_not_hide_a_task() {
 fn a_task_is_run_although_a_thread_could_not_be_started() {
     check_deeper(3, || {
         let model = Pool::<1>::new(2, 1, 1, Starts::Never);
-        let guest = thread::spawn({
+        let external = thread::spawn({
             let model = Arc::clone(&model);
             // It stays, so nobody uses its room.
-            move || model.idle.begin(Activity::Guest)
+            move || model.idle.begin(Activity::ExternalThread)
         });
         let pusher = thread::spawn({
             let model = Arc::clone(&model);
             move || model.inject(0)
         });
         model.work(0, Sleeps::Shortly);
-        guest.join().unwrap();
+        external.join().unwrap();
         pusher.join().unwrap();
         assert_eq!(model.idle.running(), 2);
     });

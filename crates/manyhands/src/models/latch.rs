@@ -31,7 +31,7 @@ impl Model {
         })
     }
 
-    /// Runner, as in `runtime/join.rs`.
+    /// Runner, as in `runtime/fork_join/join.rs`.
     fn run(&self) {
         self.frame.touch();
         self.latch.start(ExecutionId::new(3, 0, 1));
@@ -41,7 +41,7 @@ impl Model {
         self.wake(sleeper);
     }
 
-    /// Runner, as in `runtime/join.rs`.
+    /// Runner, as in `runtime/fork_join/join.rs`.
     fn give_back(&self) {
         self.frame.touch();
         // SAFETY: as above.
@@ -50,13 +50,13 @@ impl Model {
     }
 
     fn wake(&self, sleeper: Option<u16>) {
-        if let Some(seat) = sleeper {
-            assert_eq!(seat, SEAT);
+        if let Some(slot) = sleeper {
+            assert_eq!(slot, SEAT);
             self.parker.unpark();
         }
     }
 
-    /// Waiter, as in `runtime/wait.rs`.
+    /// Waiter, as in `runtime/fork_join/wait.rs`.
     fn wait(&self) {
         let fall_asleep = || self.latch.fall_asleep(SEAT);
         wait_asleep(&self.parker, || self.latch.is_final(), fall_asleep);
@@ -121,7 +121,7 @@ fn the_runner_is_named_while_it_runs() {
             move || model.run()
         });
         let id = model.latch.runner();
-        assert!(id == ExecutionId::UNKNOWN || id.seat() == Some(3));
+        assert!(id == ExecutionId::UNKNOWN || id.slot() == Some(3));
         model.wait();
         runner.join().unwrap();
     });

@@ -12,30 +12,30 @@
 //! Not shown: reorderings of a load with a later store, which loom does not explore, and the code above
 //! the protocols, whose steps are written out again where a model needs them.
 
-mod bells;
 mod cancel;
 mod channel;
-mod channel_head;
+mod channel_receiver_batch;
 mod channel_to_all;
 mod completion;
 mod deque;
 mod execution;
 mod forced;
-mod home;
+mod helper_slot;
 mod idle;
 mod latch;
-mod open;
+mod poller;
 mod pool;
+mod ranges;
+mod ready_set;
 mod scope;
 mod short_lock;
 mod shutdown;
 mod signal;
 mod spare;
-mod stripes;
 mod task;
 mod task_queue;
+mod task_registry;
 mod timer;
-mod watching;
 mod wheels;
 
 use crate::queue::Linked;

@@ -1,14 +1,14 @@
-//! A small pool for the models: one queue, a parker for each worker, and the steps of `runtime/waking.rs`.
+//! A small pool for the models: one queue, a parker for each worker, and the steps of `runtime/sleep/waking.rs`.
 //!
 //! A thread that is started runs on the thread of who starts it, which is one of its possible orders.
 
 use super::{Count, Flag, Work};
-use crate::job::{self, Home};
+use crate::job::{self, TaskRegistry};
 use crate::queue::TaskQueue;
 use crate::runtime::ending::{self, Ending, Ends};
-use crate::runtime::hold::Hold;
-use crate::runtime::idle::{Claim, Idle};
-use crate::runtime::waking::{self, Next, Ring, Slept, Waker, Wheel};
+use crate::runtime::sleep::idle::{Claim, Idle};
+use crate::runtime::sleep::waking::{self, Next, Ring, Slept, Waker, Wheel};
+use crate::runtime::worker::steal_grace::StealGrace;
 use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
@@ -19,15 +19,15 @@ pub(super) struct Pool<const TASKS: usize> {
     pub(super) idle: Idle,
     pub(super) queue: TaskQueue<Work>,
     /// That of the queue's owner.
-    pub(super) hold: Hold,
+    pub(super) hold: StealGrace,
     pub(super) tasks: [Work; TASKS],
     places: Vec<Place>,
     starts: Starts,
     /// Where tasks that wait are registered.
-    home: Home,
+    registry: TaskRegistry,
     ending: Ending,
     /// Where the first task is registered, if it waits.
-    waiting: Option<job::Place>,
+    waiting: Option<job::TaskKey>,
     /// Somebody has the right to queue the first task; stands for the task's state.
     woken: Flag,
     /// Every task has been run. Unused where one waits: such a pool must be closed.
@@ -66,7 +66,7 @@ impl<const TASKS: usize> Pool<TASKS> {
     pub(super) fn with_waiting(workers: usize) -> Arc<Self> {
         let mut pool = Self::with_workers(workers, workers, 0, Starts::Never);
         let job = ptr::without_provenance_mut(64);
-        pool.waiting = pool.home.register(job, 0);
+        pool.waiting = pool.registry.register(job, 0);
         Arc::new(pool)
     }
 
@@ -74,11 +74,11 @@ impl<const TASKS: usize> Pool<TASKS> {
         let pool = Self {
             idle: Idle::new(limit, workers + more),
             queue: TaskQueue::new(),
-            hold: Hold::new(),
+            hold: StealGrace::new(),
             tasks: Work::some(),
             places: (0..workers + more).map(|_| Place::new()).collect(),
             starts,
-            home: Home::new(),
+            registry: TaskRegistry::new(),
             ending: Ending::new(),
             waiting: None,
             woken: Flag::new(),
@@ -87,7 +87,7 @@ impl<const TASKS: usize> Pool<TASKS> {
         };
         for worker in 0..workers.min(limit) {
             assert_eq!(pool.idle.claim(), Some(Claim::Unstarted(worker)));
-            pool.sit_down(worker);
+            pool.attach(worker);
         }
         pool
     }
@@ -97,7 +97,8 @@ impl<const TASKS: usize> Pool<TASKS> {
         if let Some(place) = self.waiting
             && !self.woken.set()
         {
-            self.home.during_visit(place.shard(), |_| self.inject(0));
+            self.registry
+                .during_visit(place.shard(), |_| self.inject(0));
         }
     }
 
@@ -119,12 +120,12 @@ impl<const TASKS: usize> Pool<TASKS> {
         let mut worker = Worker {
             pool: self,
             index,
-            hold: Hold::new(),
+            hold: StealGrace::new(),
             sleeps,
         };
         while !self.is_over() {
             match waking::next(self, index, &mut worker) {
-                Next::Found(task) | Next::Searched(task) => self.run(task),
+                Next::FoundWork(task) | Next::Searched(task) => self.run(task),
                 Next::Slept(Slept::Left) | Next::SleptInCrowd(Slept::Left) => {
                     return self.vacate(index);
                 }
@@ -135,7 +136,7 @@ impl<const TASKS: usize> Pool<TASKS> {
     }
 
     /// Another thread comes to the place of a worker that was claimed.
-    pub(super) fn sit_down(&self, worker: usize) {
+    pub(super) fn attach(&self, worker: usize) {
         let before = self.places[worker].threads.add(1);
         assert_eq!(before, 0, "two threads have one place");
     }
@@ -154,7 +155,7 @@ impl<const TASKS: usize> Pool<TASKS> {
         task.run();
         if let Some(place) = self.waiting {
             if task.number == 0 {
-                self.home.take_out(place);
+                self.registry.take_out(place);
             }
         } else if self.run.add(1) + 1 == TASKS {
             self.over.set();
@@ -198,7 +199,7 @@ impl<const TASKS: usize> waking::Pool for Pool<TASKS> {
     fn start(&self, worker: usize) -> bool {
         let is_started = self.starts == Starts::Always;
         if is_started {
-            self.sit_down(worker);
+            self.attach(worker);
             self.run_what_is_there();
         }
         is_started
@@ -220,12 +221,12 @@ impl<const TASKS: usize> Ends for Pool<TASKS> {
         &self.ending
     }
 
-    fn home(&self) -> &Home {
-        &self.home
+    fn registry(&self) -> &TaskRegistry {
+        &self.registry
     }
 
     fn cancel_waiting(&self) {
-        self.home.close(|_| self.wake_waiting());
+        self.registry.close(|_| self.wake_waiting());
     }
 
     fn discard_queued(&self) {
@@ -244,12 +245,12 @@ struct Worker<'pool, const TASKS: usize> {
     pool: &'pool Pool<TASKS>,
     index: usize,
     /// On a queue of its own, where nothing comes.
-    hold: Hold,
+    hold: StealGrace,
     sleeps: Sleeps,
 }
 
 impl<'pool, const TASKS: usize> waking::Worker for Worker<'pool, TASKS> {
-    type Found = &'pool Work;
+    type FoundWork = &'pool Work;
 
     fn find(&mut self) -> Option<&'pool Work> {
         if self.pool.ending.is_closing() {
@@ -271,7 +272,7 @@ impl<'pool, const TASKS: usize> waking::Worker for Worker<'pool, TASKS> {
         !self.pool.queue.is_empty()
     }
 
-    fn hold(&self) -> &Hold {
+    fn hold(&self) -> &StealGrace {
         &self.hold
     }
 

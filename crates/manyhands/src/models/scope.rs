@@ -10,7 +10,7 @@
 
 use super::{Memory, Work, check};
 use crate::job::ExecutionId;
-use crate::runtime::{Closures, OpenCall, OpenSlot, Rest, Spawner};
+use crate::runtime::{Closures, HelperSlot, Rest, SharedCall, Spawner};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Parker, spin_loop};
 use loom::sync::Arc;
@@ -19,7 +19,7 @@ use std::ptr;
 
 #[repr(C)]
 struct Model<const COUNT: usize> {
-    open: OpenCall,
+    open: SharedCall,
     frame: Memory,
     closures: Closures<Work>,
     works: [Work; COUNT],
@@ -30,7 +30,7 @@ struct Model<const COUNT: usize> {
     has_run: AtomicBool,
     inside: Parker,
     /// What follows outlives the scope.
-    slot: OpenSlot,
+    slot: HelperSlot,
     parker: Parker,
 }
 
@@ -56,7 +56,7 @@ impl<const COUNT: usize> Model<COUNT> {
 
     fn with_spawns(helper: Helper, spawns_inside: bool) -> Arc<Self> {
         Arc::new(Self {
-            open: OpenCall::new(Self::help),
+            open: SharedCall::new(Self::help),
             frame: Memory::new(),
             closures: Closures::new(),
             works: Work::some(),
@@ -64,7 +64,7 @@ impl<const COUNT: usize> Model<COUNT> {
             helper,
             has_run: AtomicBool::new(false),
             inside: Parker::new(),
-            slot: OpenSlot::new(),
+            slot: HelperSlot::new(),
             parker: Parker::new(),
         })
     }
@@ -108,12 +108,12 @@ impl<const COUNT: usize> Model<COUNT> {
         let sleeper = unsafe { self.closures.push(self.works[number].as_ptr(), spawner) };
         self.frame.touch();
         self.slot.invite();
-        sleeper.into_iter().for_each(|seat| self.wake(seat));
+        sleeper.into_iter().for_each(|slot| self.wake(slot));
     }
 
     fn run_some(&self, max: usize, runner: Spawner) -> bool {
         let run = |work| self.run(Work::at(work), runner);
-        self.closures.run_queued(max, run, |seat| self.wake(seat))
+        self.closures.run_queued(max, run, |slot| self.wake(slot))
     }
 
     fn run(&self, work: &Work, runner: Spawner) {
@@ -132,14 +132,14 @@ impl<const COUNT: usize> Model<COUNT> {
         }
     }
 
-    fn wake(&self, seat: u16) {
-        assert_eq!(seat, SEAT);
+    fn wake(&self, slot: u16) {
+        assert_eq!(slot, SEAT);
         self.parker.unpark();
     }
 
     /// Where the queue is in another's hands the real helper spins; this one leaves, because loom lets two
     /// that spin take turns for ever.
-    unsafe fn help(open: *const OpenCall) {
+    unsafe fn help(open: *const SharedCall) {
         // SAFETY: the head is the model's first field.
         let scope = unsafe { &*open.cast::<Self>() };
         if scope.helper == Helper::Leaves {
@@ -150,16 +150,16 @@ impl<const COUNT: usize> Model<COUNT> {
         }
         scope.frame.touch();
         let sleeper = scope.closures.leave(&scope.slot);
-        sleeper.into_iter().for_each(|seat| scope.wake(seat));
+        sleeper.into_iter().for_each(|slot| scope.wake(slot));
     }
 }
 
-/// Starts a helper, as in `runtime/worker.rs`.
-fn helper<const COUNT: usize>(model: &Arc<Model<COUNT>>, seat: u16) -> thread::JoinHandle<()> {
+/// Starts a helper, as in `runtime/worker/run_loop.rs`.
+fn helper<const COUNT: usize>(model: &Arc<Model<COUNT>>, slot: u16) -> thread::JoinHandle<()> {
     let model = Arc::clone(model);
     thread::spawn(move || {
-        if let Some(pin) = model.slot.try_pin() {
-            pin.help(ExecutionId::new(seat, 0, 1));
+        if let Some(pin) = model.slot.try_enter() {
+            pin.help(ExecutionId::new(slot, 0, 1));
             if pin.unpin() {
                 model.parker.unpark();
             }
@@ -221,7 +221,7 @@ fn the_owner_runs_what_a_closure_spawns_and_waits_for() {
 fn two_helpers_and_the_owner_share_a_scope() {
     check(|| {
         let model = Model::<1>::new(Helper::Stays);
-        let helpers = [1, 2].map(|seat| helper(&model, seat));
+        let helpers = [1, 2].map(|slot| helper(&model, slot));
         model.scope();
         for helper in helpers {
             helper.join().unwrap();

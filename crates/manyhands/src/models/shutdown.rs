@@ -1,14 +1,14 @@
 //! A runtime's end with its workers, beside a wake from outside.
 //!
 //! Threads: one that ends the runtime, a worker, one that wakes the task that waits. Operations, all of
-//! `runtime/ending.rs` and `runtime/waking.rs`: a worker's turns; close; queue and ring, from outside during a
+//! `runtime/ending.rs` and `runtime/sleep/waking.rs`: a worker's turns; close; queue and ring, from outside during a
 //! visit.
 //! Property: what is queued and what waits is dropped or run once, everybody hears of the end, and it comes.
 
 use super::pool::{Pool, Sleeps, Starts};
 use super::{Work, check, check_deeper};
 use crate::runtime::ending::{self, Joined};
-use crate::runtime::waking;
+use crate::runtime::sleep::waking;
 use loom::sync::Arc;
 use loom::thread;
 

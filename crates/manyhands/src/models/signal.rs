@@ -5,7 +5,7 @@
 //! Property: whatever happens is seen in the end.
 
 use super::{Count, check};
-use crate::runtime::signal::Signal;
+use crate::runtime::worker::signal::Signal;
 use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;

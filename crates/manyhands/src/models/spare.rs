@@ -1,16 +1,16 @@
 //! Threads that stand in for blocked ones: how they come, and how they leave.
 //!
-//! Threads: a spare worker, a pusher, the monitor, one that blocks. Operations: of `runtime/waking.rs` a worker's
+//! Threads: a spare worker, a pusher, the monitor, one that blocks. Operations: of `runtime/sleep/waking.rs` a worker's
 //! turns, with sleeping and leaving, and the vacating of its place; queueing and waking, or starting; the beginning
-//! and the end of a block; of `runtime/idle.rs` mark and unmark.
+//! and the end of a block; of `runtime/sleep/idle.rs` mark and unmark.
 //! Property: a pushed task is run, once, with no further round of the monitor; nobody has a place twice; the
 //! count of threads found blocked is never below the marks, and right at the end.
 
 use super::pool::{Pool, Sleeps, Starts};
 use super::{check, check_deeper};
-use crate::runtime::idle::{Activity, Claim};
-use crate::runtime::mark::Mark;
-use crate::runtime::waking;
+use crate::runtime::monitor::detected_blocked::DetectedBlocked;
+use crate::runtime::sleep::idle::{Activity, Claim};
+use crate::runtime::sleep::waking;
 use loom::sync::Arc;
 use loom::thread;
 
@@ -24,7 +24,7 @@ fn with_spare() -> Arc<Pool<1>> {
     let pool = one_of_two();
     pool.idle.begin(Activity::Blocked);
     assert_eq!(pool.idle.claim(), Some(Claim::Unstarted(1)));
-    pool.sit_down(1);
+    pool.attach(1);
     pool
 }
 
@@ -111,7 +111,7 @@ fn a_task_is_run_when_a_thread_goes_on_and_the_one_that_stood_in_leaves() {
 fn a_task_is_run_when_its_blocked_worker_is_found_and_goes_on_meanwhile() {
     check_deeper(3, || {
         let pool = one_of_two();
-        let mark = Arc::new(Mark::new());
+        let mark = Arc::new(DetectedBlocked::new());
         let monitor = thread::spawn({
             let (pool, mark) = (Arc::clone(&pool), Arc::clone(&mark));
             move || {
@@ -131,7 +131,7 @@ fn a_task_is_run_when_its_blocked_worker_is_found_and_goes_on_meanwhile() {
         let has_room = mark.is_set();
         assert!(!has_room || pool.tasks[0].is_done(), "nobody used the room");
         pool.idle.unmark(&mark);
-        assert_eq!(pool.idle.census().found_blocked, 0);
+        assert_eq!(pool.idle.census().detected_blocked, 0);
     });
 }
 
@@ -139,18 +139,18 @@ fn a_task_is_run_when_its_blocked_worker_is_found_and_goes_on_meanwhile() {
 fn a_mark_that_is_taken_away_at_once_was_counted() {
     check_deeper(4, || {
         let pool = one_of_two();
-        let mark = Arc::new(Mark::new());
+        let mark = Arc::new(DetectedBlocked::new());
         let worker = thread::spawn({
             let (pool, mark) = (Arc::clone(&pool), Arc::clone(&mark));
             move || {
                 pool.idle.unmark(&mark);
-                let found = pool.idle.census().found_blocked;
+                let found = pool.idle.census().detected_blocked;
                 assert!(found <= 1, "{found} are less than nothing");
             }
         });
         pool.idle.mark(&mark);
         worker.join().unwrap();
         pool.idle.unmark(&mark);
-        assert_eq!(pool.idle.census().found_blocked, 0);
+        assert_eq!(pool.idle.census().detected_blocked, 0);
     });
 }

@@ -16,7 +16,7 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 /// The tick at which the entry is due.
 const DUE: u64 = 3;
 
-/// Timers that live for ever, as a seat's do.
+/// Timers that live for ever, as a slot's do.
 fn timers() -> &'static Timers {
     Box::leak(Box::new(Timers::new()))
 }

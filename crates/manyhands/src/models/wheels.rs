@@ -1,8 +1,8 @@
 //! Who turns the wheels: a worker that parks, the monitor, and who makes the next timer an earlier one.
 //!
 //! Threads: the monitor, and one or two of: a worker, one that wakes it, threads from outside that wait for
-//! timers, a worker whose thread ends. Operations: of `runtime/waking.rs` a worker's sleep, the claim of a worker,
-//! the vacating of a place, and linking from outside; of `runtime/switch.rs` arming, rousing, resting and closing;
+//! timers, a worker whose thread ends. Operations: of `runtime/sleep/waking.rs` a worker's sleep, the claim of a worker,
+//! the vacating of a place, and linking from outside; of `runtime/monitor/switch.rs` arming, rousing, resting and closing;
 //! of the wheels inserting, reading the next tick and firing.
 //! With three preemptions for the models of two threads.
 //!
@@ -14,10 +14,10 @@
 
 use super::{Flag, Waiter, Work, check, check_deeper};
 use crate::queue::TaskQueue;
-use crate::runtime::hold::Hold;
-use crate::runtime::idle::{Activity, Claim, Idle};
-use crate::runtime::switch::{AfterSwitch, State, Switch};
-use crate::runtime::waking::{self, Pool, Slept, Wheel};
+use crate::runtime::monitor::switch::{AfterSwitch, State, Switch};
+use crate::runtime::sleep::idle::{Activity, Claim, Idle};
+use crate::runtime::sleep::waking::{self, Pool, Slept, Wheel};
+use crate::runtime::worker::steal_grace::StealGrace;
 use crate::sync::Parker;
 use crate::timer::{Entry, Moment, Standing, Timers};
 use loom::thread;
@@ -45,7 +45,7 @@ struct Model {
 }
 
 impl Model {
-    /// The worker is awake, the monitor off. Lives for ever, as seats do.
+    /// The worker is awake, the monitor off. Lives for ever, as slots do.
     fn new() -> &'static Self {
         Self::with_threads(1)
     }
@@ -126,7 +126,7 @@ impl Model {
             model: self,
             sleeps,
             announced,
-            hold: Hold::new(),
+            hold: StealGrace::new(),
         };
         let _ = waking::sleep(self, 0, &mut sleeper);
     }
@@ -191,7 +191,7 @@ struct Sleeper<'model, F> {
     model: &'model Model,
     sleeps: Sleeps,
     announced: F,
-    hold: Hold,
+    hold: StealGrace,
 }
 
 /// When a worker wakes by itself.
@@ -204,7 +204,7 @@ enum Sleeps {
 }
 
 impl<F: FnMut()> waking::Worker for Sleeper<'_, F> {
-    type Found = ();
+    type FoundWork = ();
 
     fn find(&mut self) -> Option<()> {
         None
@@ -222,7 +222,7 @@ impl<F: FnMut()> waking::Worker for Sleeper<'_, F> {
         false
     }
 
-    fn hold(&self) -> &Hold {
+    fn hold(&self) -> &StealGrace {
         &self.hold
     }
 

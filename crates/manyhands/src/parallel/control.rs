@@ -6,7 +6,7 @@
 //! the lowest break runs" comes from `fetch_min`: the end never rises.
 
 use crate::cancel::Token;
-use crate::parallel::consumer::{Watch, limit_each};
+use crate::engine::consumer::{Watch, limit_each};
 use crate::parallel::source::Integer;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 

@@ -6,7 +6,7 @@
 //! The end is advice to runners about what they need not start, hence Relaxed; what is kept is handed over
 //! under the lock.
 
-use crate::parallel::consumer::{Watch, limit_each};
+use crate::engine::consumer::{Watch, limit_each};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 
@@ -77,7 +77,7 @@ impl<T: Send> Watch for Earliest<T> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::{Earliest, FindMode};
-    use crate::parallel::consumer::Watch;
+    use crate::engine::consumer::Watch;
     use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
     use std::time::Duration;
 

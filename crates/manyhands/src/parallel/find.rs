@@ -1,6 +1,6 @@
 //! Loops that look for an item.
 
-use crate::parallel::consumer::{Consumer, Ending, Watch};
+use crate::engine::consumer::{Consumer, Ending, Watch};
 use crate::parallel::control::Both;
 use crate::parallel::earliest::{Earliest, FindMode};
 use crate::parallel::options::Options;

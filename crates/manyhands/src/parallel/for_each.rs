@@ -1,9 +1,9 @@
 //! Loops for their effects: plain, with control, with state for each runner, with bodies that fail.
 
+use crate::engine::consumer::{Consumer, Ending, Watch};
+use crate::engine::{Opening, Plan};
 use crate::job::catch;
-use crate::parallel::consumer::{Consumer, Ending, Watch};
 use crate::parallel::control::{Both, Control, LoopState, Outcome};
-use crate::parallel::engine::{Opening, Plan};
 use crate::parallel::failure::{Failures, Gathered};
 use crate::parallel::options::{LocalOptions, Options};
 use crate::parallel::source::{Drive, Feed, IndexRange, Integer, Source};

@@ -1,8 +1,8 @@
 //! Several closures at once, each perhaps of another type.
 
+use crate::engine::consumer::{Consumer, Ending};
+use crate::engine::{Opening, Plan};
 use crate::job::{Payload, catch, resume_all};
-use crate::parallel::consumer::{Consumer, Ending};
-use crate::parallel::engine::{Opening, Plan};
 use crate::parallel::options::Options;
 use crate::parallel::source::{Drive, Feed};
 use crate::sync::{Mutex, into_inner, lock};

@@ -2,8 +2,8 @@
 //!
 //! Unsafe: results are written into place from several threads.
 
+use crate::engine::consumer::{Consumer, Ending, Watch};
 use crate::job::{abort, catch};
-use crate::parallel::consumer::{Consumer, Ending, Watch};
 use crate::parallel::control::{Both, LoopState};
 use crate::parallel::failure::{Failures, Gathered};
 use crate::parallel::options::Options;
@@ -287,8 +287,8 @@ impl<E: Ending> Options<'_, E> {
 #[cfg(test)]
 mod tests {
     use super::Filling;
-    use crate::parallel::consumer::{Consumer, Uncancellable};
-    use crate::parallel::engine::ending::assert_ends_process;
+    use crate::engine::consumer::{Consumer, Uncancellable};
+    use crate::engine::ending::assert_ends_process;
 
     /// A vector of three places, of which so many are written.
     fn filled(places: u64) -> Vec<u64> {

@@ -64,10 +64,8 @@
 )]
 
 mod async_loop;
-pub(crate) mod consumer;
 pub(crate) mod control;
 pub(crate) mod earliest;
-pub(crate) mod engine;
 pub(crate) mod failure;
 mod find;
 mod for_each;
@@ -82,12 +80,12 @@ mod scan;
 mod sort;
 pub(crate) mod source;
 
+pub use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
 pub use async_loop::{
     AsyncLoop, AsyncResults, AsyncSource, FromStream, LoopHandle, for_each_async, for_range_async,
     from_stream, map_async, stream_async, stream_async_unordered, try_for_each_async,
     try_map_async,
 };
-pub use consumer::{Cancellable, Ending, Uncancellable};
 pub use control::{Control, Outcome};
 pub use failure::{Failure, Failures};
 pub use invoke::Invoke;

@@ -1,8 +1,8 @@
 //! How a call is to be run: degree of parallelism, cancellation, runtime, state for each runner, grouping.
 
 use crate::cancel::Token;
-use crate::parallel::consumer::{Cancellable, Ending, Uncancellable};
-use crate::parallel::engine::{Opening, Plan};
+use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
+use crate::engine::{Opening, Plan};
 use crate::parallel::limits::{Limits, LimitsError, or_panic};
 use crate::runtime::Runtime;
 use std::ops::RangeInclusive;

@@ -1,6 +1,6 @@
 //! Loops that combine their results: in the source's order, though not with a fixed grouping unless asked.
 
-use crate::parallel::consumer::{Consumer, Ending, Watch};
+use crate::engine::consumer::{Consumer, Ending, Watch};
 use crate::parallel::one_or_many::OneOrMany;
 use crate::parallel::options::{Grouping, Options};
 use crate::parallel::source::{Drive, Feed, Source};

@@ -3,7 +3,7 @@
 //! A runner numbers what it makes from 0 on, and lists where its runs begin. With the runs of all runners in the
 //! order of their positions, all that was made is in order.
 //!
-//! Not here: what is made, and how it is put together (`query/terminal/weave.rs`, `query/hash/`).
+//! Not here: what is made, and how it is put together (`query/terminal/ordered_collect.rs`, `query/hash/`).
 
 use std::iter;
 use std::ops::Range;

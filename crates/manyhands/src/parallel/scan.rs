@@ -4,8 +4,8 @@
 //! sum up the others but the last; then they scan those others, each from the sum of all before it. So only
 //! the stretches in the middle are gone through twice.
 
-use crate::parallel::consumer::Ending;
-use crate::parallel::engine::pays_to_share;
+use crate::engine::consumer::Ending;
+use crate::engine::pays_to_share;
 use crate::parallel::options::Options;
 use crate::parallel::sort::workers;
 use crate::sync::{Mutex, clock, into_inner, lock};

@@ -66,12 +66,12 @@ impl SharedCounter {
     }
 }
 
-/// What one seat counts.
+/// What one slot counts.
 #[derive(Debug, Default)]
-pub(crate) struct SeatCounters {
+pub(crate) struct SlotCounters {
     /// Jobs, tasks and loop blocks finished.
     pub(crate) finished: Counter,
-    /// Jobs and runs of tasks taken from another seat.
+    /// Jobs and runs of tasks taken from another slot.
     pub(crate) stolen: Counter,
     /// Times the thread went to sleep.
     pub(crate) parked: Counter,
@@ -79,7 +79,7 @@ pub(crate) struct SeatCounters {
     pub(crate) contended: Counter,
 }
 
-impl SeatCounters {
+impl SlotCounters {
     /// Locks `mutex`, and counts if another thread had it.
     pub(crate) fn lock<'mutex, T>(&self, mutex: &'mutex Mutex<T>) -> MutexGuard<'mutex, T> {
         try_lock(mutex).unwrap_or_else(|| {

@@ -1,7 +1,7 @@
 //! What can be set for a whole query, and the explanation of what that comes to.
 
 use crate::cancel::Token;
-use crate::parallel::consumer::{Cancellable, Uncancellable};
+use crate::engine::consumer::{Cancellable, Uncancellable};
 use crate::query::Query;
 use crate::query::explain::{Decision, Explanation};
 use crate::query::order::{Order, Ordered, Unordered};

@@ -3,12 +3,12 @@
 //! Not here: what changes them (`op/sift.rs`, `terminal/try_forms.rs`, `terminal/failing.rs`), and changes that
 //! keep positions (`op/apply.rs`).
 
-use crate::parallel::consumer::Consumer;
+use crate::engine::consumer::Consumer;
 use crate::parallel::source::owned::OwnedItems;
+use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::pipeline::Pipeline;
-use crate::query::relay::{Alter, Relay};
 use crate::query::run::{Control, Run};
 use crate::query::terminal::collect::gather;
 
@@ -25,7 +25,7 @@ impl<P, A> Fused<P, A> {
     }
 }
 
-impl<P: Pipeline, A: Alter<P::Item, Output: Send> + Send> Pipeline for Fused<P, A> {
+impl<P: Pipeline, A: AdaptItem<P::Item, Output: Send> + Send> Pipeline for Fused<P, A> {
     type Item = A::Output;
     type Positions = OwnedItems<A::Output>;
     const IS_POSITIONAL: bool = false;
@@ -37,7 +37,7 @@ impl<P: Pipeline, A: Alter<P::Item, Output: Send> + Send> Pipeline for Fused<P, 
         consumer: &C,
         run: &Run<'_, E>,
     ) -> u64 {
-        let consumer = Relay {
+        let consumer = ConsumerAdapter {
             consumer,
             alter: &self.alter,
         };

@@ -2,15 +2,15 @@
 //!
 //! Unsafe: positions are passed on to their source, each once.
 
-use crate::parallel::consumer::Consumer;
-use crate::parallel::engine::{Indexed, drive};
+use crate::engine::consumer::Consumer;
+use crate::engine::{Indexed, drive};
 use crate::parallel::options::Grouping;
 use crate::parallel::source::leaves::drive_leaves;
 use crate::parallel::source::owned::OwnedItems;
+use crate::query::consumer_adapter::ConsumerAdapter;
 use crate::query::explain::Explanation;
 use crate::query::pipeline::{Pipeline, Positional};
-use crate::query::relay::Relay;
-use crate::query::run::{Bottom, Control, Run};
+use crate::query::run::{CancelCheck, Control, Run};
 use crate::query::terminal::collect::gather;
 
 /// The positions of a source from some position on. Those that were not driven when this is dropped are
@@ -81,9 +81,9 @@ impl<S: Indexed> Items<S> {
             start,
             len: count,
         };
-        let bottom = Relay {
+        let bottom = ConsumerAdapter {
             consumer,
-            alter: Bottom(run.ending),
+            alter: CancelCheck(run.ending),
         };
         match E::GROUPING {
             Grouping::Any => drive(&span, &bottom, &run.plan()),

@@ -97,7 +97,7 @@
 //!
 //! # Adding an operator
 //! - One that makes one item of each implements `Apply` (`op/apply.rs`), one that makes any number of each
-//!   `Sift` (`op/sift.rs`): an iterator adapter, and a method.
+//!   `FlatOp` (`op/sift.rs`): an iterator adapter, and a method.
 //! - One that needs the items' places implements `Breaker` (`pipeline.rs`; `op/rev.rs` is the shortest).
 //!   Its `open` asks what is below for `into_positions`, and wraps them in a `Positional` of its own.
 //! - One that needs its whole input, a sort or an aggregation, is a `Breaker` too. Its `open` takes the
@@ -114,6 +114,7 @@
     reason = "operators' types are what a chain is made of; users name `Query` and `Pipeline`"
 )]
 
+mod consumer_adapter;
 mod controls;
 mod explain;
 mod fused;
@@ -123,13 +124,12 @@ mod op;
 mod order;
 mod pipeline;
 pub mod prelude;
-mod relay;
 mod run;
 mod source;
 mod terminal;
 
 pub use explain::Explanation;
-pub use op::{Group, Lookup, Partners};
+pub use op::{Group, Lookup, Matches};
 pub use order::{Order, Ordered, Unordered};
 pub use pipeline::Pipeline;
 pub use run::{ExecutionMode, Merge};
@@ -138,11 +138,11 @@ pub use source::{
     from_partitioned, once, repeat_n,
 };
 
-pub use terminal::ahead::Ahead;
 pub use terminal::find::SingleError;
 pub use terminal::from_query::FromQuery;
 pub use terminal::iterate::{Iter, Parallel, Stream, StreamIter};
 pub use terminal::numbers::Number;
+pub use terminal::prefetch::Prefetch;
 
 use crate::parallel::Uncancellable;
 use crate::query::run::{Run, Settings};

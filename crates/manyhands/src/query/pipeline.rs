@@ -5,12 +5,12 @@
 //! items' places (`enumerate`, `zip`, `rev`, `take` …) it asks for [`Positional`] items instead, which cost
 //! nothing as long as nothing below has removed or added items.
 //!
-//! An operator that needs all of its input first is a [`Breaker`]; [`Broken`] makes a pipeline of it.
+//! An operator that needs all of its input first is a [`Breaker`]; [`Materialized`] makes a pipeline of it.
 //!
 //! Unsafe: a promise about positions that results are written in place by.
 
-use crate::parallel::consumer::Consumer;
-use crate::parallel::engine::Indexed;
+use crate::engine::Indexed;
+use crate::engine::consumer::Consumer;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::run::{Control, Run};
@@ -96,7 +96,7 @@ pub trait Breaker: Sized + Send {
 
 /// A breaker as a pipeline.
 #[derive(Debug)]
-pub enum Broken<B: Breaker> {
+pub enum Materialized<B: Breaker> {
     /// Its input was not run yet.
     Closed(B),
     /// Its input was run.
@@ -105,11 +105,11 @@ pub enum Broken<B: Breaker> {
     Failed,
 }
 
-impl<B: Breaker> Broken<B> {
+impl<B: Breaker> Materialized<B> {
     /// Another breaker in its place, made of this one before it was run.
-    pub(crate) fn replaced<R: Breaker>(self, make: impl FnOnce(B) -> R) -> Broken<R> {
+    pub(crate) fn replaced<R: Breaker>(self, make: impl FnOnce(B) -> R) -> Materialized<R> {
         match self {
-            Self::Closed(breaker) => Broken::Closed(make(breaker)),
+            Self::Closed(breaker) => Materialized::Closed(make(breaker)),
             Self::Opened(_) | Self::Failed => {
                 unreachable!("operators are added before a query is run")
             }
@@ -117,7 +117,7 @@ impl<B: Breaker> Broken<B> {
     }
 }
 
-impl<B: Breaker> Pipeline for Broken<B> {
+impl<B: Breaker> Pipeline for Materialized<B> {
     type Item = B::Item;
     type Positions = B::Positions;
     const IS_POSITIONAL: bool = B::IS_POSITIONAL;

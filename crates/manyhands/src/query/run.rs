@@ -4,10 +4,10 @@
 //! values.
 
 use crate::cancel::{Cancelled, Token};
-use crate::parallel::consumer::{Cancellable, Consumer, Ending, Uncancellable, Watch};
-use crate::parallel::engine::{Opening, Plan};
+use crate::engine::consumer::{Cancellable, Consumer, Ending, Uncancellable, Watch};
+use crate::engine::{Opening, Plan};
 use crate::parallel::options::{Grouping, Options};
-use crate::query::relay::Alter;
+use crate::query::consumer_adapter::AdaptItem;
 use crate::runtime::Runtime;
 use std::ops::Range;
 
@@ -205,9 +205,9 @@ impl<E: Control> Control for WhileWanted<'_, E> {
 }
 
 /// What a source's items go through first: a look at the token before each of them.
-pub(crate) struct Bottom<E>(pub(crate) E);
+pub(crate) struct CancelCheck<E>(pub(crate) E);
 
-impl<T, E: Control> Alter<T> for Bottom<E> {
+impl<T, E: Control> AdaptItem<T> for CancelCheck<E> {
     type Output = T;
 
     #[inline]

@@ -18,7 +18,7 @@
 //! `back` means its pusher is between its two steps, and the taker stops there.
 //!
 //! # Ordering
-//! The exchange of `back` is SeqCst so that it takes part in the idle protocol (see `runtime/idle.rs`):
+//! The exchange of `back` is SeqCst so that it takes part in the idle protocol (see `runtime/sleep/idle.rs`):
 //! a pusher that then finds nobody to wake is seen by everyone who announces sleep later.
 //!
 //! Unsafe: links live in tasks reached by pointer.

@@ -1,9 +1,9 @@
 //! How a runtime is configured.
 
+use crate::integrations::tracing_events;
 use crate::job::{catch, contain, dispose};
-use crate::runtime::surroundings::Surroundings;
-use crate::runtime::{Runtime, Shared, Stall, topology};
-use crate::tracing;
+use crate::runtime::io::tokio_context::TokioContext;
+use crate::runtime::{Runtime, RuntimeInner, Stall, topology};
 use std::error::Error;
 use std::io::Write;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct Builder {
     on_start: Option<HookFn>,
     on_stop: Option<HookFn>,
     on_stall: Option<StallFn>,
-    pub(super) surroundings: Surroundings,
+    pub(super) tokio_context: TokioContext,
 }
 
 impl Builder {
@@ -172,8 +172,8 @@ impl Builder {
         if threads_max > THREADS_MAX {
             return Err(BuildError(Fault::TooManyThreads(threads_max)));
         }
-        let surroundings = self.surroundings.start();
-        Ok(Runtime::from_shared(Shared::new(Settings {
+        let tokio_context = self.tokio_context.start();
+        Ok(Runtime::from_shared(RuntimeInner::new(Settings {
             workers,
             threads_max,
             thread_keep_alive: self.thread_keep_alive.unwrap_or(KEEP_ALIVE_DEFAULT),
@@ -184,7 +184,7 @@ impl Builder {
             on_start: self.on_start,
             on_stop: self.on_stop,
             on_stall: self.on_stall,
-            surroundings: surroundings
+            tokio_context: tokio_context
                 .map_err(|error| BuildError(Fault::Tokio(Refusal(Arc::new(error)))))?,
         })))
     }
@@ -262,7 +262,7 @@ pub(crate) struct Settings {
     pub(crate) on_start: Option<HookFn>,
     pub(crate) on_stop: Option<HookFn>,
     on_stall: Option<StallFn>,
-    pub(crate) surroundings: Surroundings,
+    pub(crate) tokio_context: TokioContext,
 }
 
 impl Settings {
@@ -279,7 +279,7 @@ impl Settings {
             on_start: None,
             on_stop: None,
             on_stall: None,
-            surroundings: Surroundings::Nothing,
+            tokio_context: TokioContext::Nothing,
         }
     }
 
@@ -307,7 +307,7 @@ impl Settings {
 impl Settings {
     /// Tells the user that nothing goes on.
     pub(crate) fn report_stall(&self, stall: &Stall) {
-        tracing::stall(&self.name, stall);
+        tracing_events::stall(&self.name, stall);
         match &self.on_stall {
             Some(hook) => {
                 contain(|| hook.0(stall));
@@ -354,7 +354,7 @@ const NAME_DEFAULT: &str = "manyhands";
 const SPARES_DEFAULT: usize = 256;
 /// Longer than the pauses of most bursts, short enough that the pool is back at its size ten seconds after.
 const KEEP_ALIVE_DEFAULT: Duration = Duration::from_secs(5);
-/// Seats are numbered with 16 bits, and other runtimes and guests need some too.
+/// Seats are numbered with 16 bits, and other runtimes and external threads need some too.
 const THREADS_MAX: usize = 32_768;
 
 #[cfg(test)]

@@ -1,26 +1,27 @@
-//! Which seat the calling thread occupies, and which runtime its calls go to.
+//! Which slot the calling thread occupies, and which runtime its calls go to.
 //!
 //! Each thread has a stack of what it has entered and where it has sat down. Guards may be dropped in any
 //! order, or never: each takes its own entry out, and an entry keeps its runtime's memory alive. Only tokio's,
 //! which a guard may hold, insists on the order.
 //!
 //! # An entry that is left for ever
-//! A worker on whose thread a task has forgotten a guard of another runtime has, as seen from here, no seat while
+//! A worker on whose thread a task has forgotten a guard of another runtime has, as seen from here, no slot while
 //! that runtime is open: what it spawns goes to that one, what it wakes goes the way of a thread from outside, and a
-//! call that needs a seat takes a guest's. The worker itself never asks here where it sits: it looks for work, sleeps
-//! and ends by the seat that it was given, and `WORKER` says whose bound tasks it may queue. So it neither spins nor
-//! sleeps too long. When the other runtime is closed its entry is skipped, but for the seat.
+//! call that needs a slot takes an external thread's. The worker itself never asks here where it sits: it looks for work, sleeps
+//! and ends by the slot that it was given, and `WORKER` says whose bound tasks it may queue. So it neither spins nor
+//! sleeps too long. When the other runtime is closed its entry is skipped, but for the slot.
 //!
 //! Not here: what is done there.
 //!
-//! Unsafe: woken tasks are queued by pointer, and find their runtime through their home.
+//! Unsafe: woken tasks are queued by pointer, and find their runtime through their registry.
 
-use crate::job::{Home, Job, Place};
-use crate::runtime::idle::Activity;
-use crate::runtime::seat::{Occupant, Seat};
-use crate::runtime::surroundings::Surrounded;
-use crate::runtime::waking::{self, Ring};
-use crate::runtime::{Priority, Runtime, Shared, refused, worker};
+use crate::job::{Job, TaskKey, TaskRegistry};
+use crate::runtime::io::tokio_context::TokioContextGuard;
+use crate::runtime::sleep::idle::Activity;
+use crate::runtime::sleep::waking::{self, Ring};
+use crate::runtime::worker::slot::{SlotState, WorkerSlot};
+use crate::runtime::worker::{refused_starts, run_loop};
+use crate::runtime::{Priority, Runtime, RuntimeInner};
 use crate::sync::{process, thread_state};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
@@ -28,10 +29,10 @@ use std::ptr;
 use std::sync::{Arc, OnceLock};
 
 crate::sync::thread_local! {
-    /// The seat that calls use now: what [`recompute`] found in the stack.
-    static SEAT: Cell<Option<&'static Seat>> = const { Cell::new(None) };
-    /// The seat of a worker thread, whatever it has entered since.
-    static WORKER: Cell<Option<&'static Seat>> = const { Cell::new(None) };
+    /// The slot that calls use now: what [`recompute`] found in the stack.
+    static SEAT: Cell<Option<&'static WorkerSlot>> = const { Cell::new(None) };
+    /// The slot of a worker thread, whatever it has entered since.
+    static WORKER: Cell<Option<&'static WorkerSlot>> = const { Cell::new(None) };
     static STACK: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
     static NEXT_ID: Cell<u64> = const { Cell::new(0) };
     static THREAD: Cell<u64> = const { Cell::new(0) };
@@ -40,69 +41,74 @@ crate::sync::thread_local! {
 /// One entry of a thread's stack.
 struct Frame {
     id: u64,
-    shared: Arc<Shared>,
-    /// The seat, if the thread has sat down and not only entered.
-    seat: Option<&'static Seat>,
+    shared: Arc<RuntimeInner>,
+    /// The slot, if the thread has sat down and not only entered.
+    slot: Option<&'static WorkerSlot>,
 }
 
-/// The seat of the calling thread, if it is a worker or a guest of the runtime that is current.
+/// The slot of the calling thread, if it is a worker or an external thread of the runtime that is current.
 #[inline(always)]
-pub(crate) fn seat() -> Option<&'static Seat> {
+pub(crate) fn slot() -> Option<&'static WorkerSlot> {
     SEAT.get()
 }
 
-/// The seat of the calling thread, if it is a worker, with its runtime; whatever it has entered since.
+/// The slot of the calling thread, if it is a worker, with its runtime; whatever it has entered since.
 #[inline]
-pub(crate) fn worker() -> Option<(&'static Seat, &'static Shared)> {
-    let seat = WORKER.get()?;
-    Some((seat, seat.runtime()))
+pub(crate) fn worker() -> Option<(&'static WorkerSlot, &'static RuntimeInner)> {
+    let slot = WORKER.get()?;
+    Some((slot, slot.runtime()))
 }
 
-/// The seat of the calling thread with its runtime, if it takes part in one.
+/// The slot of the calling thread with its runtime, if it takes part in one.
 #[inline]
-pub(crate) fn seat_of_runtime() -> Option<(&'static Seat, &'static Shared)> {
-    let seat = seat()?;
-    Some((seat, seat.runtime_or_none()?))
+pub(crate) fn slot_of_runtime() -> Option<(&'static WorkerSlot, &'static RuntimeInner)> {
+    let slot = slot()?;
+    Some((slot, slot.runtime_or_none()?))
 }
 
-/// Queues a task that was taken out of its home, to be run or dropped there: on a thread that takes part in
+/// Queues a task that was taken out of its registry, to be run or dropped there: on a thread that takes part in
 /// the task's runtime at the back of its own queue, else at the back of the runtime's.
 ///
 /// # Safety
-/// `job` is registered in `home` at `place`, in no queue, and the caller's to queue.
-pub(crate) unsafe fn requeue(home: &'static Home, place: Place, job: *mut Job, caller: Caller) {
-    if let Some((seat, shared)) = seat_of_runtime()
-        && ptr::eq(shared.home(), home)
+/// `job` is registered in `registry` at `place`, in no queue, and the caller's to queue.
+pub(crate) unsafe fn requeue(
+    registry: &'static TaskRegistry,
+    place: TaskKey,
+    job: *mut Job,
+    caller: Caller,
+) {
+    if let Some((slot, shared)) = slot_of_runtime()
+        && ptr::eq(shared.registry(), registry)
     {
-        let ring = if seat.is_worker() {
-            ring_for(seat, caller)
+        let ring = if slot.is_worker() {
+            ring_for(slot, caller)
         } else {
             Ring::Others
         };
-        // SAFETY: valid until it is taken, by the caller's promise, and the seat is this thread's.
-        unsafe { waking::queue(shared, &seat.hold, &seat.tasks, job, ring) };
+        // SAFETY: valid until it is taken, by the caller's promise, and the slot is this thread's.
+        unsafe { waking::queue(shared, &slot.hold, &slot.tasks, job, ring) };
         return;
     }
-    home.during_visit(place.shard(), |runtime| {
-        // SAFETY: a home with a registered task belongs to a runtime, which does not end during a visit. Held by
-        // `models/home.rs` and `models/shutdown.rs`.
-        let shared = unsafe { &*runtime.cast::<Shared>() };
+    registry.during_visit(place.shard(), |runtime| {
+        // SAFETY: a registry with a registered task belongs to a runtime, which does not end during a visit. Held by
+        // `models/task_registry.rs` and `models/shutdown.rs`.
+        let shared = unsafe { &*runtime.cast::<RuntimeInner>() };
         // SAFETY: valid until it is taken, by the caller's promise.
         unsafe { shared.inject(job) };
     });
 }
 
-/// Whom to ring for a task that the worker on `seat` queues now. Nobody if it will soon come to that itself; then
+/// Whom to ring for a task that the worker on `slot` queues now. Nobody if it will soon come to that itself; then
 /// others leave it alone for a moment.
-fn ring_for(seat: &Seat, caller: Caller) -> Ring {
+fn ring_for(slot: &WorkerSlot, caller: Caller) -> Ring {
     // Only this thread pushes: if the queue is empty the task will be the first.
-    let is_first = seat.tasks.is_empty();
-    let is_away = caller == Caller::Other || seat.times_away.get() > 0;
+    let is_first = slot.tasks.is_empty();
+    let is_away = caller == Caller::Other || slot.times_away.get() > 0;
     if is_first && !is_away {
         Ring::NobodyAndHold
-    } else if (is_first && seat.is_turning.get())
+    } else if (is_first && slot.is_turning.get())
         // What is held is the task that has made the polled one use up its budget.
-        || (!is_away && caller == Caller::SpentTask && seat.hold.is_on())
+        || (!is_away && caller == Caller::SpentTask && slot.hold.is_on())
     {
         Ring::Nobody
     } else {
@@ -110,20 +116,20 @@ fn ring_for(seat: &Seat, caller: Caller) -> Ring {
     }
 }
 
-/// Queues a task that was taken out of its home, in the lane of its priority, which is not the usual one.
+/// Queues a task that was taken out of its registry, in the lane of its priority, which is not the usual one.
 ///
 /// # Safety
 /// As for [`requeue`].
 pub(crate) unsafe fn requeue_in_lane(
-    home: &'static Home,
-    place: Place,
+    registry: &'static TaskRegistry,
+    place: TaskKey,
     job: *mut Job,
     priority: Priority,
 ) {
-    home.during_visit(place.shard(), |runtime| {
-        // SAFETY: a home with a registered task belongs to a runtime, which does not end during a visit. Held by
-        // `models/home.rs` and `models/shutdown.rs`.
-        let shared = unsafe { &*runtime.cast::<Shared>() };
+    registry.during_visit(place.shard(), |runtime| {
+        // SAFETY: a registry with a registered task belongs to a runtime, which does not end during a visit. Held by
+        // `models/task_registry.rs` and `models/shutdown.rs`.
+        let shared = unsafe { &*runtime.cast::<RuntimeInner>() };
         // SAFETY: valid until it is taken, by the caller's promise.
         unsafe { shared.queue_in_lane(job, priority) };
     });
@@ -143,30 +149,30 @@ pub(crate) enum Caller {
     Other,
 }
 
-/// Queues a task that belongs to the worker on `seat`, and sees to it that the worker comes for it.
+/// Queues a task that belongs to the worker on `slot`, and sees to it that the worker comes for it.
 ///
 /// # Safety
-/// `job` is registered in the home of the seat's runtime, in no queue, and the caller's to queue.
-pub(crate) unsafe fn requeue_local(owner: &'static Seat, job: *mut Job) {
-    if WORKER.get().is_some_and(|seat| ptr::eq(seat, owner)) {
+/// `job` is registered in the registry of the slot's runtime, in no queue, and the caller's to queue.
+pub(crate) unsafe fn requeue_local(owner: &'static WorkerSlot, job: *mut Job) {
+    if WORKER.get().is_some_and(|slot| ptr::eq(slot, owner)) {
         // SAFETY: valid until it is taken, by the caller's promise. Taken by this very thread.
         unsafe { owner.local.push(job) };
         return;
     }
     // While the task is registered and in no queue, the runtime does not end.
     let shared = owner.runtime();
-    shared.home().during_visit(owner.number.into(), |_| {
+    shared.registry().during_visit(owner.number.into(), |_| {
         // SAFETY: valid until it is taken, by the caller's promise.
         unsafe { owner.local.push(job) };
         shared.wake_worker(owner);
     });
 }
 
-/// Calls `f` with the runtime of the calling thread: that of its seat, else the entered one, else the
+/// Calls `f` with the runtime of the calling thread: that of its slot, else the entered one, else the
 /// default one, which is made if need be.
-pub(crate) fn with_runtime<R>(f: impl FnOnce(&Shared) -> R) -> R {
-    if let Some(seat) = seat() {
-        return f(seat.runtime());
+pub(crate) fn with_runtime<R>(f: impl FnOnce(&RuntimeInner) -> R) -> R {
+    if let Some(slot) = slot() {
+        return f(slot.runtime());
     }
     process::refuse_forked();
     match entered() {
@@ -176,7 +182,7 @@ pub(crate) fn with_runtime<R>(f: impl FnOnce(&Shared) -> R) -> R {
 }
 
 /// The runtime entered last that has not been closed.
-fn entered() -> Option<Arc<Shared>> {
+fn entered() -> Option<Arc<RuntimeInner>> {
     let newest_open = |stack: &RefCell<Vec<Frame>>| {
         let stack = stack.borrow();
         let frame = stack.iter().rev().find(|frame| !frame.shared.is_closing());
@@ -187,12 +193,12 @@ fn entered() -> Option<Arc<Shared>> {
 }
 
 /// Puts an entry on the stack; returns what takes it out again.
-fn push(shared: Arc<Shared>, seat: Option<&'static Seat>) -> u64 {
+fn push(shared: Arc<RuntimeInner>, slot: Option<&'static WorkerSlot>) -> u64 {
     let id = NEXT_ID.get();
     NEXT_ID.set(id + 1);
     // A thread that is ending has no stack any more, and no use for one.
     let _ = STACK.try_with(|stack| {
-        stack.borrow_mut().push(Frame { id, shared, seat });
+        stack.borrow_mut().push(Frame { id, shared, slot });
         recompute(&stack.borrow());
     });
     id
@@ -211,13 +217,13 @@ fn remove(id: u64) {
     drop(removed);
 }
 
-/// Finds the seat that calls use: the newest one in the runtime that was entered last.
+/// Finds the slot that calls use: the newest one in the runtime that was entered last.
 fn recompute(stack: &[Frame]) {
-    let seat = stack.last().and_then(|newest| {
+    let slot = stack.last().and_then(|newest| {
         let same = |frame: &&Frame| Arc::ptr_eq(&frame.shared, &newest.shared);
-        stack.iter().rev().filter(same).find_map(|frame| frame.seat)
+        stack.iter().rev().filter(same).find_map(|frame| frame.slot)
     });
-    SEAT.set(seat);
+    SEAT.set(slot);
 }
 
 /// The runtime that is used where no other is current.
@@ -231,17 +237,17 @@ pub(crate) fn default_runtime() -> &'static Runtime {
 #[must_use = "the runtime is current only while the guard lives"]
 pub struct EnterGuard<'runtime> {
     id: u64,
-    _surrounded: Surrounded<'runtime>,
+    _surrounded: TokioContextGuard<'runtime>,
     /// Not `Send`: it speaks of this thread.
     borrowed: PhantomData<(&'runtime Runtime, *const ())>,
 }
 
 impl<'runtime> EnterGuard<'runtime> {
     pub(crate) fn new(runtime: &'runtime Runtime) -> Self {
-        refused::try_again();
+        refused_starts::try_again();
         Self {
             id: push(runtime.shared().to_arc(), None),
-            _surrounded: runtime.shared().settings.surroundings.enter(),
+            _surrounded: runtime.shared().settings.tokio_context.enter(),
             borrowed: PhantomData,
         }
     }
@@ -253,98 +259,98 @@ impl Drop for EnterGuard<'_> {
     }
 }
 
-/// A thread's stay on a seat: a worker's for life, a guest's for one outermost call.
+/// A thread's stay on a slot: a worker's for life, an external thread's for one outermost call.
 #[derive(Debug)]
-pub(crate) struct Stay {
-    seat: &'static Seat,
+pub(crate) struct WorkerGuard {
+    slot: &'static WorkerSlot,
     id: u64,
-    /// The worker's seat that the thread had before, if this is a simulation on top of it.
-    before: Option<&'static Seat>,
+    /// The worker's slot that the thread had before, if this is a simulation on top of it.
+    before: Option<&'static WorkerSlot>,
 }
 
-impl Stay {
+impl WorkerGuard {
     /// Sits the calling thread down.
-    pub(crate) fn begin(shared: Arc<Shared>, seat: &'static Seat) -> Self {
+    pub(crate) fn begin(shared: Arc<RuntimeInner>, slot: &'static WorkerSlot) -> Self {
         if THREAD.get() == 0 {
             THREAD.set(thread_state::current_thread());
         }
         let before = WORKER.get();
-        if seat.is_worker() {
-            WORKER.set(Some(seat));
+        if slot.is_worker() {
+            WORKER.set(Some(slot));
         }
-        seat.set_thread(THREAD.get());
-        seat.set_occupant(Occupant::Running);
+        slot.set_thread(THREAD.get());
+        slot.set_occupant(SlotState::Running);
         Self {
-            seat,
-            id: push(shared, Some(seat)),
+            slot,
+            id: push(shared, Some(slot)),
             before,
         }
     }
 }
 
-impl Drop for Stay {
+impl Drop for WorkerGuard {
     /// Whoever sits down here next is another thread, so nothing may be left that only this one may poll. Waiting
-    /// tasks of that kind are gone before a worker ends (`Shared::is_over`, `SpareTime`); what a hook, a waker or a
+    /// tasks of that kind are gone before a worker ends (`RuntimeInner::is_over`, `SpareTime`); what a hook, a waker or a
     /// destructor has spawned since is dropped here, while the thread still is the worker, until nothing is left.
     fn drop(&mut self) {
-        if self.seat.is_worker() {
-            worker::discard_local(self.seat.runtime(), self.seat);
-            self.seat.hosts_tasks.set(false);
+        if self.slot.is_worker() {
+            run_loop::discard_local(self.slot.runtime(), self.slot);
+            self.slot.hosts_tasks.set(false);
         }
         remove(self.id);
-        if self.seat.is_worker() {
+        if self.slot.is_worker() {
             WORKER.set(self.before);
         }
-        self.seat.is_not_blocked();
-        self.seat.set_occupant(Occupant::None);
+        self.slot.is_not_blocked();
+        self.slot.set_occupant(SlotState::None);
     }
 }
 
 /// An outside thread's stay, as one of the threads that run.
 #[derive(Debug)]
-pub(crate) struct Guest {
-    shared: Arc<Shared>,
-    stay: Option<Stay>,
+pub(crate) struct ExternalThread {
+    shared: Arc<RuntimeInner>,
+    stay: Option<WorkerGuard>,
 }
 
-impl Guest {
-    /// Sits down. `None` when every guest seat is taken: then the call is the thread's alone.
-    pub(crate) fn sit_down(shared: &Shared) -> Option<Self> {
+impl ExternalThread {
+    /// Sits down. `None` when every external thread slot is taken: then the call is the thread's alone.
+    pub(crate) fn enter(shared: &RuntimeInner) -> Option<Self> {
         process::refuse_forked();
-        let seat = shared.take_guest_seat()?;
-        shared.idle.begin(Activity::Guest);
+        let slot = shared.take_external_slot()?;
+        shared.idle.begin(Activity::ExternalThread);
         let shared = shared.to_arc();
-        let stay = Stay::begin(Arc::clone(&shared), seat);
+        let stay = WorkerGuard::begin(Arc::clone(&shared), slot);
         Some(Self {
             shared,
             stay: Some(stay),
         })
     }
 
-    /// The seat.
-    pub(crate) fn seat(&self) -> Option<&'static Seat> {
-        self.stay.as_ref().map(|stay| stay.seat)
+    /// The slot.
+    pub(crate) fn slot(&self) -> Option<&'static WorkerSlot> {
+        self.stay.as_ref().map(|stay| stay.slot)
     }
 }
 
-impl Drop for Guest {
+impl Drop for ExternalThread {
     fn drop(&mut self) {
-        if let Some(seat) = self.seat() {
+        if let Some(slot) = self.slot() {
             self.stay = None;
-            self.shared.give_guest_seat_back(seat);
+            self.shared.give_external_slot_back(slot);
         }
         waking::end_stay(&*self.shared);
     }
 }
 
-/// Calls `f` with the seat of the calling thread, which sits down as a guest of the current runtime if it
-/// has none. `f` gets `None` when every guest seat is taken.
-pub(crate) fn with_seat<R>(f: impl FnOnce(Option<&'static Seat>) -> R) -> R {
-    match seat() {
-        Some(seat) => f(Some(seat)),
+/// Calls `f` with the slot of the calling thread, which sits down as an external thread of the current runtime if it
+/// has none. `f` gets `None` when every external thread slot is taken.
+pub(crate) fn with_slot<R>(f: impl FnOnce(Option<&'static WorkerSlot>) -> R) -> R {
+    match slot() {
+        Some(slot) => f(Some(slot)),
         None => with_runtime(|shared| {
-            let guest = Guest::sit_down(shared);
-            f(guest.as_ref().and_then(Guest::seat))
+            let external = ExternalThread::enter(shared);
+            f(external.as_ref().and_then(ExternalThread::slot))
         }),
     }
 }

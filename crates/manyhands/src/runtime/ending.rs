@@ -14,10 +14,10 @@
 //! worker that announces sleep, and a waker that raised the count and then woke nobody. The last worker may
 //! have announced while the count was raised, and sleeps.
 //!
-//! Not here: what is dropped, and how (`shared.rs`).
+//! Not here: what is dropped, and how (`shared_call.rs`).
 
-use crate::job::Home;
-use crate::runtime::waking::Pool;
+use crate::job::TaskRegistry;
+use crate::runtime::sleep::waking::Pool;
 use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// How far the end has come.
@@ -35,9 +35,9 @@ pub(crate) trait Ends: Pool {
     fn ending(&self) -> &Ending;
 
     /// Where its waiting tasks are registered.
-    fn home(&self) -> &Home;
+    fn registry(&self) -> &TaskRegistry;
 
-    /// Closes the home, and queues the tasks that wait there, to be dropped.
+    /// Closes the registry, and queues the tasks that wait there, to be dropped.
     fn cancel_waiting(&self);
 
     /// Drops what is queued.
@@ -91,7 +91,7 @@ pub(crate) fn is_over(pool: &impl Ends) -> bool {
     if ending.is_closing()
         && !ending.has_ended()
         && pool.idle().is_nobody_awake()
-        && pool.home().is_empty()
+        && pool.registry().is_empty()
     {
         // SeqCst: E1.
         ending.ended.store(true, Ordering::SeqCst);
@@ -112,5 +112,5 @@ pub(crate) fn close(pool: &impl Ends, join: impl FnOnce() -> Joined) {
 
 /// Drops what is queued or being queued, until nothing is left. No worker runs any more.
 pub(crate) fn discard_rest(pool: &impl Ends) {
-    pool.home().until_deserted(|| pool.discard_queued());
+    pool.registry().until_deserted(|| pool.discard_queued());
 }

@@ -1,8 +1,8 @@
 //! The public handle of a runtime.
 
-use crate::runtime::current::{self, EnterGuard, Guest};
-use crate::runtime::seat::Occupant;
-use crate::runtime::{Builder, LongJob, Metrics, Shared, ThreadChange};
+use crate::runtime::current::{self, EnterGuard, ExternalThread};
+use crate::runtime::worker::slot::SlotState;
+use crate::runtime::{Builder, LongJob, Metrics, RuntimeInner, ThreadChange};
 use std::fmt;
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use std::sync::Arc;
 #[doc(alias = "ThreadPool")]
 #[doc(alias = "TaskScheduler")]
 pub struct Runtime {
-    shared: Arc<Shared>,
+    shared: Arc<RuntimeInner>,
 }
 
 /// What a shutdown left undone.
@@ -56,9 +56,9 @@ impl Runtime {
     /// If `f` does.
     pub fn install<R>(&self, f: impl FnOnce() -> R) -> R {
         let _entered = self.enter();
-        let _guest = current::seat()
+        let _external = current::slot()
             .is_none()
-            .then(|| Guest::sit_down(&self.shared));
+            .then(|| ExternalThread::enter(&self.shared));
         f()
     }
 
@@ -167,11 +167,11 @@ impl Runtime {
             .unwrap_or_else(|error| panic!("the default runtime: {error}"))
     }
 
-    pub(crate) fn from_shared(shared: Arc<Shared>) -> Self {
+    pub(crate) fn from_shared(shared: Arc<RuntimeInner>) -> Self {
         Self { shared }
     }
 
-    pub(crate) fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &RuntimeInner {
         &self.shared
     }
 }
@@ -196,26 +196,26 @@ impl fmt::Debug for Runtime {
             "tasks from outside: {}",
             waiting(self.shared.injector.is_empty())
         )?;
-        for seat in self
+        for slot in self
             .shared
-            .all_seats()
-            .filter(|seat| seat.occupant() != Occupant::None)
+            .all_slots()
+            .filter(|slot| slot.occupant() != SlotState::None)
         {
             writeln!(
                 f,
                 "seat {}: {:?}, awaits {:?}, {} forks ({} private), slots {:?}, tasks {}, {:?}",
-                seat.number,
-                seat.occupant(),
-                seat.awaiting(),
-                seat.deque.len(),
-                if seat.deque.has_private(0) {
+                slot.number,
+                slot.occupant(),
+                slot.awaiting(),
+                slot.deque.len(),
+                if slot.deque.has_private(0) {
                     "some"
                 } else {
                     "none"
                 },
-                *seat.slots,
-                waiting(seat.tasks.is_empty()),
-                *seat.counters,
+                *slot.slots,
+                waiting(slot.tasks.is_empty()),
+                *slot.counters,
             )?;
         }
         Ok(())

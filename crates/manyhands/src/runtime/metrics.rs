@@ -2,8 +2,8 @@
 //!
 //! Not here: the counting itself (`probe`, `idle.rs`).
 
-use crate::runtime::seat::Occupant;
-use crate::runtime::{Shared, ThreadChangeReason};
+use crate::runtime::worker::slot::SlotState;
+use crate::runtime::{RuntimeInner, ThreadChangeReason};
 use crate::timer::Timers;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub struct Metrics {
     /// [`task::blocking`](crate::task::blocking).
     pub blocked: usize,
     /// Threads that the monitor found asleep in the kernel inside a job, while there was more to do.
-    pub found_blocked: usize,
+    pub detected_blocked: usize,
     /// Tasks that have come from outside and wait for a worker. Each queue is counted up to 10,000.
     pub queued_outside: usize,
     /// Tasks that wait in the queues of workers and callers; those that only one worker may run included.
@@ -44,9 +44,9 @@ pub struct Metrics {
     /// Total of the worker threads started.
     pub threads_started: u64,
     /// Of these: started in place of a thread that said it is blocked.
-    pub started_for_told: u64,
+    pub started_for_declared: u64,
     /// Of these: started in place of a thread that was found blocked.
-    pub started_for_found: u64,
+    pub started_for_detected: u64,
     /// Of these: started because computations had held every place for long.
     pub started_for_starved: u64,
     /// Total of the worker threads that ended because they were not needed any more.
@@ -71,7 +71,7 @@ pub struct Metrics {
 
 impl Metrics {
     /// Reads everything, once.
-    pub(crate) fn of(shared: &Shared) -> Self {
+    pub(crate) fn of(shared: &RuntimeInner) -> Self {
         let census = shared.idle.census();
         let changes = |reason| shared.changes.count(reason);
         let mut metrics = Self {
@@ -79,18 +79,18 @@ impl Metrics {
             threads: 0,
             working: census
                 .awake
-                .saturating_sub(census.searching + census.blocked + census.found_blocked),
+                .saturating_sub(census.searching + census.blocked + census.detected_blocked),
             searching: census.searching,
             asleep: 0,
             blocked: census.blocked,
-            found_blocked: census.found_blocked,
+            detected_blocked: census.detected_blocked,
             queued_outside: shared.injector.count(QUEUED_MAX),
             queued: 0,
             steals: 0,
             parks: 0,
             threads_started: shared.threads_started.read(),
-            started_for_told: changes(ThreadChangeReason::ToldBlocked),
-            started_for_found: changes(ThreadChangeReason::FoundBlocked),
+            started_for_declared: changes(ThreadChangeReason::BlockingDeclared),
+            started_for_detected: changes(ThreadChangeReason::BlockingDetected),
             started_for_starved: changes(ThreadChangeReason::Starvation),
             threads_ended: changes(ThreadChangeReason::TimedOut),
             long_jobs: shared.long_jobs_noted.read(),
@@ -100,17 +100,17 @@ impl Metrics {
             completed: 0,
             contentions: shared.injector.contentions(),
         };
-        for seat in shared.worker_seats() {
-            metrics.threads += usize::from(seat.occupant() != Occupant::None);
-            metrics.asleep += usize::from(seat.occupant() == Occupant::Idle);
+        for slot in shared.worker_slots() {
+            metrics.threads += usize::from(slot.occupant() != SlotState::None);
+            metrics.asleep += usize::from(slot.occupant() == SlotState::Idle);
         }
-        for seat in shared.all_seats() {
-            metrics.steals += seat.counters.stolen.read();
-            metrics.parks += seat.counters.parked.read();
-            metrics.completed += seat.counters.finished.read();
-            metrics.contentions += seat.counters.contended.read() + seat.tasks.contentions();
-            metrics.queued += seat.tasks.count(QUEUED_MAX) + seat.local.count(QUEUED_MAX);
-            metrics.add_timers(&seat.timers);
+        for slot in shared.all_slots() {
+            metrics.steals += slot.counters.stolen.read();
+            metrics.parks += slot.counters.parked.read();
+            metrics.completed += slot.counters.finished.read();
+            metrics.contentions += slot.counters.contended.read() + slot.tasks.contentions();
+            metrics.queued += slot.tasks.count(QUEUED_MAX) + slot.local.count(QUEUED_MAX);
+            metrics.add_timers(&slot.timers);
         }
         metrics.add_timers(shared.outside_timers);
         metrics

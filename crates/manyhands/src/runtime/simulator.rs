@@ -9,12 +9,12 @@
 
 use crate::job::{Action, Job};
 use crate::queue::TaskQueue;
-use crate::runtime::Shared;
+use crate::runtime::RuntimeInner;
 use crate::runtime::builder::Settings;
-use crate::runtime::current::Stay;
-use crate::runtime::seat::Seat;
-use crate::runtime::timers::Clock;
-use crate::runtime::worker::{self, Found};
+use crate::runtime::current::WorkerGuard;
+use crate::runtime::sleep::timers::Clock;
+use crate::runtime::worker::run_loop::{self, FoundWork};
+use crate::runtime::worker::slot::WorkerSlot;
 use crate::sync::atomic::AtomicU64;
 use crate::timer::{Moment, NEVER};
 use std::sync::Arc;
@@ -22,9 +22,9 @@ use std::sync::Arc;
 /// A simulated runtime, current on the calling thread.
 #[derive(Debug)]
 pub(crate) struct Simulator {
-    shared: Arc<Shared>,
-    seat: &'static Seat,
-    stay: Option<Stay>,
+    shared: Arc<RuntimeInner>,
+    slot: &'static WorkerSlot,
+    stay: Option<WorkerGuard>,
     /// Tasks that could run now, the simulator's alone.
     runnable: Vec<*mut Job>,
     random: u64,
@@ -45,12 +45,12 @@ impl Simulator {
     /// Makes one, with the clock at the first moment.
     pub(crate) fn begin(seed: u64) -> Self {
         let clock = Clock::Virtual(AtomicU64::new(Moment::ZERO.to_nanos()));
-        let shared = Shared::with_clock(Settings::for_one_thread(), clock);
-        let seat = shared.seat_simulator();
-        let stay = Stay::begin(Arc::clone(&shared), seat);
+        let shared = RuntimeInner::with_clock(Settings::for_one_thread(), clock);
+        let slot = shared.slot_simulator();
+        let stay = WorkerGuard::begin(Arc::clone(&shared), slot);
         Self {
             shared,
-            seat,
+            slot,
             stay: Some(stay),
             runnable: Vec::new(),
             random: seed,
@@ -69,34 +69,34 @@ impl Simulator {
             return Turn::Main;
         }
         let job = self.runnable.swap_remove(chosen);
-        worker::perform(self.seat, Found::Job(job));
+        run_loop::perform(self.slot, FoundWork::Job(job));
         Turn::Other
     }
 
     fn go_to_next_timer(&self) -> Turn {
-        let due = self.seat.timers.next_due();
+        let due = self.slot.timers.next_due();
         if due == NEVER {
             return Turn::Nothing;
         }
         let now = self.shared.clock.now();
         self.shared.clock.set(now.max(Moment::at_tick(due)));
-        self.seat.timers.fire(due);
+        self.slot.timers.fire(due);
         Turn::Other
     }
 
     /// How many tasks wait for something.
     pub(crate) fn waiting(&self) -> usize {
-        self.shared.home().registered()
+        self.shared.registry().registered()
     }
 
     /// Takes what has been queued, the oldest first.
     fn collect(&mut self) {
         let queues: [&TaskQueue<Job>; 5] = [
-            &self.seat.tasks,
-            &self.seat.local,
+            &self.slot.tasks,
+            &self.slot.local,
             &self.shared.injector,
-            &self.shared.lanes.interactive,
-            &self.shared.lanes.background,
+            &self.shared.priority_queues.interactive,
+            &self.shared.priority_queues.background,
         ];
         for queue in queues {
             while let Some(run) = queue.take(1) {
@@ -125,15 +125,15 @@ impl Drop for Simulator {
     fn drop(&mut self) {
         for job in std::mem::take(&mut self.runnable) {
             // SAFETY: 1. and 2.: taken from a queue, so it is ours alone.
-            unsafe { Job::perform(job, Action::Drop(self.shared.home())) };
+            unsafe { Job::perform(job, Action::Drop(self.shared.registry())) };
         }
         self.shared.begin_to_close();
-        while !self.shared.home().is_empty() {
-            worker::discard_local(&self.shared, self.seat);
+        while !self.shared.registry().is_empty() {
+            run_loop::discard_local(&self.shared, self.slot);
             self.shared.discard_queued();
         }
         self.shared.close();
-        // Drops what is bound to this thread and has never been polled: that is in no home.
+        // Drops what is bound to this thread and has never been polled: that is in no registry.
         self.stay = None;
     }
 }

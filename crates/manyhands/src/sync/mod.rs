@@ -18,6 +18,8 @@ mod model_lock;
 mod model_once;
 mod padded;
 mod park;
+#[cfg(any(feature = "tokio", loom))]
+pub(crate) mod poller;
 mod prefetch;
 #[cfg(not(loom))]
 pub(crate) mod process;
@@ -33,8 +35,6 @@ pub(crate) mod shuttle;
 mod statics;
 #[cfg(not(shuttle))]
 pub(crate) mod thread_state;
-#[cfg(any(feature = "tokio", loom))]
-pub(crate) mod watch_place;
 
 #[cfg(shuttle)]
 pub(crate) use self::shuttle::{
@@ -53,7 +53,7 @@ pub(crate) use model_once::OnceLock;
 pub(crate) use padded::Padded;
 pub(crate) use park::Parker;
 pub(crate) use prefetch::{prefetch_for_reading, prefetch_for_writing};
-pub(crate) use reactor::{Reactor, Sleeper, Vacancy};
+pub(crate) use reactor::{PollerState, Reactor, Sleeper};
 #[cfg(not(loom))]
 pub(crate) use short_lock::{ShortGuard, ShortLock};
 #[cfg(not(shuttle))]

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Watches sockets, on the thread that asks it to.
 pub(crate) trait Reactor: Debug + Sync {
     /// Whether `sleeper` may sleep here now.
-    fn vacancy(&'static self, sleeper: &'static dyn Sleeper) -> Vacancy;
+    fn vacancy(&'static self, sleeper: &'static dyn Sleeper) -> PollerState;
 
     /// Sleeps until `sleeper` is woken or `limit` is over, and wakes whom the sockets wake. `false`, at once,
     /// if another thread watches or is to; then `sleeper` is woken if that makes room for it. May return early for
@@ -49,7 +49,7 @@ pub(crate) trait Sleeper: Debug + Sync {
     expect(dead_code, reason = "only tokio watches sockets")
 )]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Vacancy {
+pub(crate) enum PollerState {
     /// It may.
     Free,
     /// A worker has just left and may be back in a moment; else there is room.

@@ -1,13 +1,14 @@
 //! Running a future to its end on the calling thread.
 //!
-//! The thread's seat has a signal that the future's waker raises. Seats are never freed, so wakers need
+//! The thread's slot has a signal that the future's waker raises. Seats are never freed, so wakers need
 //! not be counted, and a late one does no harm: it causes a poll too many.
 //!
-//! Unsafe: a waker is a pointer to a seat.
+//! Unsafe: a waker is a pointer to a slot.
 
 use crate::job::ExecutionId;
-use crate::runtime::seat::Seat;
-use crate::runtime::{current, wait};
+use crate::runtime::current;
+use crate::runtime::fork_join::wait;
+use crate::runtime::worker::slot::WorkerSlot;
 use crate::task::budget;
 use std::pin::pin;
 use std::ptr;
@@ -37,29 +38,29 @@ use std::task::{Context, RawWaker, RawWakerVTable, Waker};
 #[doc(alias = "tokio::main")]
 #[doc(alias = "GetAwaiter().GetResult")]
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    match current::seat() {
-        Some(seat) => poll_on(seat, future),
-        None => Seat::borrow_to_wait(|seat| poll_on(seat, future)),
+    match current::slot() {
+        Some(slot) => poll_on(slot, future),
+        None => WorkerSlot::borrow_to_wait(|slot| poll_on(slot, future)),
     }
 }
 
-fn poll_on<F: Future>(seat: &'static Seat, future: F) -> F::Output {
+fn poll_on<F: Future>(slot: &'static WorkerSlot, future: F) -> F::Output {
     let mut future = pin!(future);
-    let waker = waker_of(seat);
+    let waker = waker_of(slot);
     let mut context = Context::from_waker(&waker);
-    let _outer = RaiseOnDrop(seat);
+    let _outer = RaiseOnDrop(slot);
     budget::unlimited(|| {
         let poll = || future.as_mut().poll(&mut context);
-        seat.signal.drive(poll, |signal| {
+        slot.signal.drive(poll, |signal| {
             let nobody = || ExecutionId::UNKNOWN;
-            wait::for_work(seat, &|| signal.is_raised(), &nobody, &|| true);
+            wait::for_work(slot, &|| signal.is_raised(), &nobody, &|| true);
         })
     })
 }
 
 /// Wakes that were meant for a `block_on` further down the same thread's stack may have been taken by this
 /// one; so that one polls once more.
-struct RaiseOnDrop(&'static Seat);
+struct RaiseOnDrop(&'static WorkerSlot);
 
 impl Drop for RaiseOnDrop {
     fn drop(&mut self) {
@@ -67,18 +68,18 @@ impl Drop for RaiseOnDrop {
     }
 }
 
-fn waker_of(seat: &'static Seat) -> Waker {
-    // SAFETY: the table's functions do what a waker's must; a seat is never freed. Held by `callers.rs`.
-    unsafe { Waker::new(ptr::from_ref(seat).cast(), &VTABLE) }
+fn waker_of(slot: &'static WorkerSlot) -> Waker {
+    // SAFETY: the table's functions do what a waker's must; a slot is never freed. Held by `callers.rs`.
+    unsafe { Waker::new(ptr::from_ref(slot).cast(), &VTABLE) }
 }
 
 static VTABLE: RawWakerVTable =
-    RawWakerVTable::new(|seat| RawWaker::new(seat, &VTABLE), wake, wake, |_| {});
+    RawWakerVTable::new(|slot| RawWaker::new(slot, &VTABLE), wake, wake, |_| {});
 
 /// # Safety
-/// `seat` is a waker's of this file.
-unsafe fn wake(seat: *const ()) {
-    // SAFETY: made from a seat, which is never freed. Held by `callers.rs`.
-    let seat: &'static Seat = unsafe { &*seat.cast() };
-    seat.signal.wake(&seat.parker);
+/// `slot` is a waker's of this file.
+unsafe fn wake(slot: *const ()) {
+    // SAFETY: made from a slot, which is never freed. Held by `callers.rs`.
+    let slot: &'static WorkerSlot = unsafe { &*slot.cast() };
+    slot.signal.wake(&slot.parker);
 }

@@ -5,7 +5,7 @@
 use crate::runtime::{Priority, current};
 use crate::task::cell::{self, Label, Name, Work};
 use crate::task::closure::Closure;
-use crate::task::future::{Anywhere, Async, OneWorker};
+use crate::task::future::{AnyWorker, Async, BoundWorker};
 use crate::task::{JoinHandle, schedule};
 use std::panic::Location;
 
@@ -127,7 +127,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    queue_new(Async::<_, _, Anywhere>::new(future), name)
+    queue_new(Async::<_, _, AnyWorker>::new(future), name)
 }
 
 #[track_caller]
@@ -137,16 +137,16 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let Some(seat) = current::seat().filter(|seat| seat.is_worker()) else {
+    let Some(slot) = current::slot().filter(|slot| slot.is_worker()) else {
         panic!(
             "`spawn_local` was called on a thread that is no worker of the current runtime: \
              call it inside a task"
         );
     };
-    let work = Async::<_, _, OneWorker>::new(future);
+    let work = Async::<_, _, BoundWorker>::new(future);
     let cell = cell::allocate(work, name, Location::caller());
     // SAFETY: a new cell's queue part is the caller's, which is the worker.
-    unsafe { schedule::queue_new_local(cell, seat) };
+    unsafe { schedule::queue_new_local(cell, slot) };
     JoinHandle::new(cell)
 }
 
@@ -159,7 +159,7 @@ pub(super) unsafe fn spawn_borrowing<F>(future: F) -> JoinHandle<()>
 where
     F: Future<Output = ()> + Send,
 {
-    queue_new(Async::<_, _, Anywhere>::new(future), ())
+    queue_new(Async::<_, _, AnyWorker>::new(future), ())
 }
 
 #[track_caller]

@@ -9,14 +9,14 @@
 //!
 //! Unsafe: the cell is reached through a pointer to its header, and freed by its last holder.
 
+use crate::integrations::tracing_events::{self, TaskSpan};
 use crate::job::{Job, JobKind, PanicPayload, block, contain, wake};
-use crate::runtime::seat::Seat;
+use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{Priority, current};
 use crate::sync::atomic::AtomicU32;
 use crate::task::joiner::{Joiner, Sleeper};
 use crate::task::schedule;
 use crate::task::state::{AfterRelease, State};
-use crate::tracing::{self, TaskSpan};
 use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
@@ -28,7 +28,7 @@ use std::ptr::NonNull;
 pub(super) struct Header {
     job: Job,
     pub(super) state: State,
-    /// Where the task is registered as waiting: a `Place`, or 0.
+    /// Where the task is registered as waiting: a `TaskKey`, or 0.
     pub(super) place: AtomicU32,
     pub(super) joiner: Joiner,
     /// Where it was spawned.
@@ -50,12 +50,12 @@ pub(super) struct Kind {
     pub(super) name: unsafe fn(NonNull<Header>) -> Option<NonNull<str>>,
     /// How urgent it is.
     pub(super) priority: unsafe fn(NonNull<Header>) -> Priority,
-    pub(super) sort: Sort,
+    pub(super) sort: TaskKind,
 }
 
 /// What runs in a cell, and where it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum TaskKind {
     /// A closure: on any worker, or in place by who waits for it.
     Closure,
     /// A future: polled by any worker.
@@ -191,8 +191,8 @@ pub(super) fn allocate<W: Work>(
 
 /// Lets the monitor see which task the calling worker runs.
 pub(super) fn show(header: &Header) {
-    if let Some((seat, _)) = current::worker() {
-        seat.set_task(Some(header.location));
+    if let Some((slot, _)) = current::worker() {
+        slot.set_task(Some(header.location));
     }
 }
 
@@ -209,7 +209,7 @@ pub(super) unsafe fn span(cell: NonNull<Header>) -> TaskSpan {
         // SAFETY: the name lives as long as the cell.
         name.map(|name| unsafe { name.as_ref() })
     };
-    tracing::task_span(cell.addr().get(), name, header.location)
+    tracing_events::task_span(cell.addr().get(), name, header.location)
 }
 
 /// The cell as a queue holds it.
@@ -242,7 +242,7 @@ pub(super) unsafe fn take_outcome<T>(cell: NonNull<Header>) -> Outcome<T> {
 pub(super) unsafe fn announce_end(cell: NonNull<Header>) {
     // SAFETY: held by the caller.
     match unsafe { cell.as_ref() }.joiner.finish() {
-        Some(Sleeper::Seat(seat)) => Seat::wake(seat),
+        Some(Sleeper::WorkerSlot(slot)) => WorkerSlot::wake(slot),
         Some(Sleeper::Waker(waker)) => wake(waker),
         None => {}
     }
@@ -320,7 +320,7 @@ impl<W: Work> Cell<W> {
         if let Err(Failure::Panicked(payload)) = &outcome {
             // SAFETY: as promised.
             let spawned_at = unsafe { header.as_ref() }.location;
-            tracing::panic_ignored(payload.message(), Some(spawned_at));
+            tracing_events::panic_ignored(payload.message(), Some(spawned_at));
         }
         // What the outcome does when dropped must not unwind into the worker.
         contain(|| drop(outcome));

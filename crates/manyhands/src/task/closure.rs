@@ -5,7 +5,7 @@
 //! Unsafe: cells are reached by pointer.
 
 use crate::job::{Action, ExecutionId, Job, JobKind, PanicPayload, catch, contain, discard};
-use crate::task::cell::{self, Cell, Failure, Header, Kind, Name, Sort, Step, Work};
+use crate::task::cell::{self, Cell, Failure, Header, Kind, Name, Step, TaskKind, Work};
 use crate::task::joiner::Sleeper;
 use crate::task::state::{AfterRelease, Claimed};
 use std::marker::PhantomData;
@@ -32,7 +32,7 @@ impl<F: FnOnce() -> T, T, N: Name> Work for Closure<F, N> {
         free: Cell::<Self>::free,
         name: Cell::<Self>::name,
         priority: Cell::<Self>::priority,
-        sort: Sort::Closure,
+        sort: TaskKind::Closure,
     };
 }
 

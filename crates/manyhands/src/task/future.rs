@@ -9,7 +9,7 @@
 
 use crate::job::{Action, Job, JobKind, PanicPayload, catch, contain};
 use crate::task::budget;
-use crate::task::cell::{self, Cell, Failure, Header, Kind, Name, Sort, Step, Work};
+use crate::task::cell::{self, Cell, Failure, Header, Kind, Name, Step, TaskKind, Work};
 use crate::task::schedule;
 use crate::task::state::{AfterFinish, AfterPoll, AfterRelease, AfterWake, Begin};
 use crate::task::waker::Borrowed;
@@ -22,23 +22,23 @@ use std::task::{Context, Poll};
 pub(super) struct Async<F, N, R>(F, PhantomData<(N, R)>);
 
 /// Which workers may poll a future.
-pub(super) trait Reach {
+pub(super) trait Affinity {
     /// What a future of this reach is.
-    const SORT: Sort;
+    const SORT: TaskKind;
 }
 
 /// Any worker.
-pub(super) struct Anywhere;
+pub(super) struct AnyWorker;
 
 /// The one it was spawned on.
-pub(super) struct OneWorker;
+pub(super) struct BoundWorker;
 
-impl Reach for Anywhere {
-    const SORT: Sort = Sort::Future;
+impl Affinity for AnyWorker {
+    const SORT: TaskKind = TaskKind::Future;
 }
 
-impl Reach for OneWorker {
-    const SORT: Sort = Sort::LocalFuture;
+impl Affinity for BoundWorker {
+    const SORT: TaskKind = TaskKind::LocalFuture;
 }
 
 impl<F, N, R> Async<F, N, R> {
@@ -47,7 +47,7 @@ impl<F, N, R> Async<F, N, R> {
     }
 }
 
-impl<F: Future, N: Name, R: Reach> Work for Async<F, N, R> {
+impl<F: Future, N: Name, R: Affinity> Work for Async<F, N, R> {
     type Result = F::Output;
     type Name = N;
 
@@ -60,7 +60,7 @@ impl<F: Future, N: Name, R: Reach> Work for Async<F, N, R> {
         name: Cell::<Self>::name,
         priority: Cell::<Self>::priority,
         sort: match R::SORT {
-            Sort::Future if N::HAS_PRIORITY => Sort::PrioritizedFuture,
+            TaskKind::Future if N::HAS_PRIORITY => TaskKind::PrioritizedFuture,
             sort => sort,
         },
     };
@@ -70,7 +70,7 @@ impl<F: Future, N: Name, R: Reach> Work for Async<F, N, R> {
 ///
 /// # Safety
 /// The caller is the runner of a cell of this type.
-unsafe fn run<F: Future, N: Name, R: Reach>(cell: NonNull<Header>, step: Step) -> bool {
+unsafe fn run<F: Future, N: Name, R: Affinity>(cell: NonNull<Header>, step: Step) -> bool {
     let outcome = match step {
         // SAFETY: as promised.
         Step::Run => match unsafe { poll::<F, N, R>(cell) } {
@@ -90,7 +90,7 @@ unsafe fn run<F: Future, N: Name, R: Reach>(cell: NonNull<Header>, step: Step) -
 
 /// # Safety
 /// The caller is the runner of a cell of this type.
-unsafe fn poll<F: Future, N: Name, R: Reach>(
+unsafe fn poll<F: Future, N: Name, R: Affinity>(
     cell: NonNull<Header>,
 ) -> Option<cell::Outcome<F::Output>> {
     // SAFETY: as promised.

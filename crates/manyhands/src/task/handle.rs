@@ -3,10 +3,12 @@
 //! Unsafe: the handle owns its part of the cell by pointer.
 
 use crate::job::contain;
-use crate::runtime::seat::Seat;
-use crate::runtime::{current, refused, wait};
+use crate::runtime::current;
+use crate::runtime::fork_join::wait;
+use crate::runtime::worker::refused_starts;
+use crate::runtime::worker::slot::WorkerSlot;
 use crate::task::budget;
-use crate::task::cell::{self, Failure, Header, Sort};
+use crate::task::cell::{self, Failure, Header, TaskKind};
 use crate::task::joiner::Joiner;
 use crate::task::state::{AfterRelease, AfterWake};
 use crate::task::{closure, schedule};
@@ -136,26 +138,26 @@ impl<T> JoinHandle<T> {
     #[doc(alias = "Wait")]
     #[doc(alias = "Result")]
     pub fn join(self) -> Result<T, JoinError> {
-        let pool_seat = current::seat_of_runtime();
+        let pool_slot = current::slot_of_runtime();
         // Where the system goes on refusing threads, perhaps nobody else comes.
-        let in_place = (pool_seat.is_some() || refused::goes_on(|| self.joiner().is_final()))
-            && self.header().kind().sort == Sort::Closure
+        let in_place = (pool_slot.is_some() || refused_starts::goes_on(|| self.joiner().is_final()))
+            && self.header().kind().sort == TaskKind::Closure
             // SAFETY: the handle is held, of a closure.
             && unsafe { closure::run_in_place(self.cell) };
         if !in_place {
-            match pool_seat {
-                Some((seat, _)) => self.wait_on(seat),
-                None => Seat::borrow_to_wait(|seat| self.wait_on(seat)),
+            match pool_slot {
+                Some((slot, _)) => self.wait_on(slot),
+                None => WorkerSlot::borrow_to_wait(|slot| self.wait_on(slot)),
             }
         }
         // SAFETY: the task has ended.
         unsafe { self.take_outcome() }
     }
 
-    fn wait_on(&self, seat: &'static Seat) {
+    fn wait_on(&self, slot: &'static WorkerSlot) {
         let joiner = self.joiner();
-        wait::for_work(seat, &|| joiner.is_final(), &|| joiner.runner(), &|| {
-            joiner.fall_asleep(seat.number)
+        wait::for_work(slot, &|| joiner.is_final(), &|| joiner.runner(), &|| {
+            joiner.fall_asleep(slot.number)
         });
     }
 

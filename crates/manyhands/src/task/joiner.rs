@@ -4,7 +4,7 @@
 //!
 //! # States
 //! null: nobody waits · `RUNNING(execution)` a closure runs there, so a blocked waiter may help it ·
-//! `SEAT(seat)` the waiter is parked there or about to · a waker, in a box or, if it is another task's, by
+//! `SEAT(slot)` the waiter is parked there or about to · a waker, in a box or, if it is another task's, by
 //! that task's own pointer · `FINAL` the task has ended.
 //!
 //! # Threads
@@ -18,7 +18,7 @@
 //! Unsafe: wakers are kept as raw pointers.
 
 use super::waker;
-use crate::job::{ExecutionId, SeatNumber, discard};
+use crate::job::{ExecutionId, SlotNumber, discard};
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use std::ptr;
 use std::task::Waker;
@@ -31,8 +31,8 @@ pub(super) struct Joiner(AtomicPtr<()>);
 #[derive(Debug)]
 #[must_use]
 pub(super) enum Sleeper {
-    /// A thread on a seat.
-    Seat(SeatNumber),
+    /// A thread on a slot.
+    WorkerSlot(SlotNumber),
     /// A future.
     Waker(Waker),
 }
@@ -84,9 +84,9 @@ impl Joiner {
         let before = self.0.swap(FINAL, Ordering::AcqRel);
         match before.addr() & KIND_MASK {
             SEAT => {
-                let seat = SeatNumber::try_from((before.addr() >> KIND_BITS) - 1);
-                Some(Sleeper::Seat(
-                    seat.expect("a sleeper's word holds its seat"),
+                let slot = SlotNumber::try_from((before.addr() >> KIND_BITS) - 1);
+                Some(Sleeper::WorkerSlot(
+                    slot.expect("a sleeper's word holds its slot"),
                 ))
             }
             // SAFETY: the word held a waker, which the exchange has taken out.
@@ -94,9 +94,9 @@ impl Joiner {
         }
     }
 
-    /// Announces that the waiter on `seat` is about to park; false means that the task has ended.
-    pub(super) fn fall_asleep(&self, seat: SeatNumber) -> bool {
-        let asleep = (usize::from(seat) + 1) << KIND_BITS | SEAT;
+    /// Announces that the waiter on `slot` is about to park; false means that the task has ended.
+    pub(super) fn fall_asleep(&self, slot: SlotNumber) -> bool {
+        let asleep = (usize::from(slot) + 1) << KIND_BITS | SEAT;
         self.replace(ptr::without_provenance_mut(asleep))
     }
 
@@ -186,7 +186,7 @@ const BOXED: usize = 0;
 const TASK: usize = 1;
 const RUNNING: usize = 2;
 const SEAT: usize = 3;
-/// A seat's word with a seat that does not exist: seats are counted from one here.
+/// A slot's word with a slot that does not exist: slots are counted from one here.
 const FINAL: *mut () = ptr::without_provenance_mut(SEAT);
 
 const _: () = assert!(

@@ -46,7 +46,6 @@
 //! A panic of a task goes to its handle, as [`JoinError`]; the worker survives. What panics when it is
 //! dropped, and wakers that panic, are contained and otherwise ignored.
 
-mod bells;
 mod block_on;
 mod blocking;
 pub(crate) mod budget;
@@ -60,10 +59,9 @@ mod future;
 mod group;
 mod handle;
 mod joiner;
+mod ready_set;
 mod schedule;
 mod scope;
-#[cfg(feature = "spawn")]
-mod spawner;
 mod state;
 mod try_scope;
 mod waker;
@@ -81,8 +79,6 @@ pub use completion::{Completer, Completion, CompletionError, completion};
 pub use group::{GroupError, GroupFailure, TaskGroup};
 pub use handle::{JoinError, JoinHandle, TaskId};
 pub use scope::{TaskScope, scope};
-#[cfg(feature = "spawn")]
-pub use spawner::Spawner;
 pub use try_scope::{TryTaskScope, try_scope};
 pub use when_all::{WhenAll, when_all};
 pub use when_any::{FirstEnded, WhenAny, when_any};

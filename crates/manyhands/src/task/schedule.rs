@@ -6,20 +6,20 @@
 //! will soon come to that task itself. So tasks that wake each other in turn stay together.
 //!
 //! # How a waiting task finds its runtime
-//! Before a future waits for the first time it registers in the runtime's home; while it is in no queue its
-//! link, which is then of no other use, leads to that home, or to the seat of the one worker that may poll
+//! Before a future waits for the first time it registers in the runtime's registry; while it is in no queue its
+//! link, which is then of no other use, leads to that registry, or to the slot of the one worker that may poll
 //! it. So only who has the right to queue it reads it.
 //!
 //! Unsafe: tasks are queued by pointer.
 
-use crate::job::{Action, Home, Job, Place};
+use crate::job::{Action, Job, TaskKey, TaskRegistry};
 use crate::runtime::Priority;
 use crate::runtime::current::{self, Caller};
-use crate::runtime::seat::Seat;
-use crate::runtime::waking::{self, Ring};
+use crate::runtime::sleep::waking::{self, Ring};
+use crate::runtime::worker::slot::WorkerSlot;
 use crate::sync::atomic::Ordering;
 use crate::task::budget;
-use crate::task::cell::{self, Header, Sort};
+use crate::task::cell::{self, Header, TaskKind};
 use std::ptr::{self, NonNull};
 
 /// Queues a new task on the current runtime.
@@ -36,10 +36,10 @@ pub(super) unsafe fn queue_new(cell: NonNull<Header>) {
 /// # Safety
 /// It is in no queue, and valid until it is performed.
 pub(super) unsafe fn queue_new_job(job: *mut Job) {
-    match current::seat_of_runtime() {
-        Some((seat, shared)) => {
-            // SAFETY: by the caller's promise; the seat is this thread's.
-            unsafe { waking::queue(shared, &seat.hold, &seat.tasks, job, Ring::Others) };
+    match current::slot_of_runtime() {
+        Some((slot, shared)) => {
+            // SAFETY: by the caller's promise; the slot is this thread's.
+            unsafe { waking::queue(shared, &slot.hold, &slot.tasks, job, Ring::Others) };
         }
         // SAFETY: as above.
         None => current::with_runtime(|shared| unsafe { shared.inject(job) }),
@@ -59,11 +59,11 @@ pub(super) unsafe fn queue_new_in_lane(cell: NonNull<Header>, priority: Priority
 /// Queues a new task that may run on this worker only.
 ///
 /// # Safety
-/// The caller holds the queue's part, and is the worker on `seat`.
-pub(super) unsafe fn queue_new_local(cell: NonNull<Header>, seat: &Seat) {
-    seat.hosts_tasks.set(true);
+/// The caller holds the queue's part, and is the worker on `slot`.
+pub(super) unsafe fn queue_new_local(cell: NonNull<Header>, slot: &WorkerSlot) {
+    slot.hosts_tasks.set(true);
     // SAFETY: a new cell, valid until the queue's part of it ends.
-    unsafe { seat.local.push(cell::as_job(cell)) };
+    unsafe { slot.local.push(cell::as_job(cell)) };
 }
 
 /// Queues a task that was woken or is to be dropped.
@@ -104,25 +104,25 @@ unsafe fn queue_for(cell: NonNull<Header>, caller: Caller) {
     let kept = word.load(Ordering::Relaxed);
     // SAFETY: the caller holds the queue's part.
     let header = unsafe { cell.as_ref() };
-    if header.kind().sort == Sort::LocalFuture {
-        // SAFETY: written by `prepare_to_wait`; seats are never freed. Held by
+    if header.kind().sort == TaskKind::LocalFuture {
+        // SAFETY: written by `prepare_to_wait`; slots are never freed. Held by
         // `callers.rs`.
-        let owner: &'static Seat = unsafe { &*kept.cast() };
+        let owner: &'static WorkerSlot = unsafe { &*kept.cast() };
         // SAFETY: the task is registered and the caller's to queue, valid until taken.
         return unsafe { current::requeue_local(owner, job) };
     }
-    // SAFETY: written by `prepare_to_wait`; homes are never freed. Held by `callers.rs`
-    // and `models/home.rs`.
-    let home: &'static Home = unsafe { &*kept.cast() };
+    // SAFETY: written by `prepare_to_wait`; registries are never freed. Held by `callers.rs`
+    // and `models/task_registry.rs`.
+    let registry: &'static TaskRegistry = unsafe { &*kept.cast() };
     let place = place_of(header).expect("who waits is registered");
-    if header.kind().sort == Sort::PrioritizedFuture {
+    if header.kind().sort == TaskKind::PrioritizedFuture {
         // SAFETY: held by the caller, and of the kind that the header names.
         let priority = unsafe { (header.kind().priority)(cell) };
         // SAFETY: the task is registered and the caller's to queue, valid until taken.
-        return unsafe { current::requeue_in_lane(home, place, job, priority) };
+        return unsafe { current::requeue_in_lane(registry, place, job, priority) };
     }
     // SAFETY: the task is registered and the caller's to queue, valid until taken.
-    unsafe { current::requeue(home, place, job, caller) };
+    unsafe { current::requeue(registry, place, job, caller) };
 }
 
 /// The runtime is about to end: no task may wait any more.
@@ -137,22 +137,22 @@ pub(super) struct Closed;
 /// # Safety
 /// The caller is the future's runner, on a worker.
 pub(super) unsafe fn prepare_to_wait(cell: NonNull<Header>) -> Result<(), Closed> {
-    let (seat, shared) = current::worker().expect("futures are polled by workers");
-    let home = shared.home();
+    let (slot, shared) = current::worker().expect("futures are polled by workers");
+    let registry = shared.registry();
     let job = cell::as_job(cell);
     // SAFETY: held by the runner.
     let header = unsafe { cell.as_ref() };
     if place_of(header).is_none() {
-        let place = home.register(job, seat.number.into()).ok_or(Closed)?;
+        let place = registry.register(job, slot.number.into()).ok_or(Closed)?;
         // Relaxed: the next runner gets it through the state.
         header.place.store(place.to_bits(), Ordering::Relaxed);
     }
     // SAFETY: a running task is in no queue, and the runner's.
     let word = unsafe { Job::spare_word(job) };
     let kept = match header.kind().sort {
-        Sort::LocalFuture => ptr::from_ref(seat).cast_mut().cast(),
-        Sort::Future | Sort::PrioritizedFuture | Sort::Closure => {
-            ptr::from_ref(home).cast_mut().cast()
+        TaskKind::LocalFuture => ptr::from_ref(slot).cast_mut().cast(),
+        TaskKind::Future | TaskKind::PrioritizedFuture | TaskKind::Closure => {
+            ptr::from_ref(registry).cast_mut().cast()
         }
     };
     // Relaxed: published by the state's exchange.
@@ -160,20 +160,20 @@ pub(super) unsafe fn prepare_to_wait(cell: NonNull<Header>) -> Result<(), Closed
     Ok(())
 }
 
-/// Takes a finished task out of its home, if it is in one. The caller is the runner.
+/// Takes a finished task out of its registry, if it is in one. The caller is the runner.
 pub(super) fn take_out(header: &Header, action: Action<'_>) {
     let Some(place) = place_of(header) else {
         return;
     };
-    if let Action::Drop(home) = action {
-        home.take_out(place);
+    if let Action::Drop(registry) = action {
+        registry.take_out(place);
     } else {
         let (_, shared) = current::worker().expect("futures are polled by workers");
-        shared.home().take_out(place);
+        shared.registry().take_out(place);
     }
 }
 
-fn place_of(header: &Header) -> Option<Place> {
+fn place_of(header: &Header) -> Option<TaskKey> {
     // Relaxed: the runner's, or acquired through the state.
-    Place::from_bits(header.place.load(Ordering::Relaxed))
+    TaskKey::from_bits(header.place.load(Ordering::Relaxed))
 }

@@ -6,12 +6,12 @@
 //! outlive that. What is left of a cell then, held by wakers or the scope's handles, borrows nothing.
 //!
 //! Not here: futures that can fail (`try_scope.rs`), that borrow nothing (`group.rs`), closures that borrow
-//! (`runtime/scope.rs`).
+//! (`runtime/fork_join/scope.rs`).
 //!
 //! Unsafe: futures are spawned that borrow; a wrapped future is pinned where its wrapper is.
 
 use crate::job::{AbortOnUnwind, Payload, catch, value_or_resume};
-use crate::runtime::wait;
+use crate::runtime::fork_join::wait;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock, process};
 use crate::task::{Completer, Completion, JoinHandle, builder, completion};

@@ -3,8 +3,8 @@
 //! Unsafe: the futures are pinned in one piece of memory, and each is dropped there when it has ended.
 
 use crate::job::contain;
-use crate::task::bells::Bells;
 use crate::task::budget;
+use crate::task::ready_set::ReadySet;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::pin::Pin;
@@ -49,7 +49,7 @@ pub fn when_all<F: Future>(futures: impl IntoIterator<Item = F>) -> WhenAll<F> {
         futures: futures.into(),
         results: std::iter::repeat_with(|| None).take(count).collect(),
         left: count,
-        bells: Bells::new(count),
+        ready: ReadySet::new(count),
     }
 }
 
@@ -64,7 +64,7 @@ pub struct WhenAll<F: Future> {
     results: Vec<Option<F::Output>>,
     /// Futures without a result.
     left: usize,
-    bells: Bells,
+    ready: ReadySet,
 }
 
 impl<F: Future> WhenAll<F> {
@@ -74,7 +74,7 @@ impl<F: Future> WhenAll<F> {
         if self.results[index].is_some() {
             return;
         }
-        let waker = self.bells.waker_of(index);
+        let waker = self.ready.waker_of(index);
         // SAFETY: the slice is pinned, so its parts are.
         let mut future = unsafe {
             self.futures
@@ -108,12 +108,12 @@ impl<F: Future> Future for WhenAll<F> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        this.bells.listen(context.waker());
+        this.ready.listen(context.waker());
         while this.left > 0 {
             // Else what is left of the budget would not do for the last ones, and each would be looked at
             // only to be told so.
             let _ = ready!(budget::poll_proceed(context));
-            match this.bells.next() {
+            match this.ready.next() {
                 Some(index) => this.poll_one(index),
                 None => return Poll::Pending,
             }

@@ -3,7 +3,7 @@
 //! Not here: cancellation itself (`cancel`), which knows no timers.
 
 use crate::cancel::Source;
-use crate::runtime::timers;
+use crate::runtime::sleep::timers;
 use crate::task::{self, JoinHandle};
 use crate::time::sleep::Sleep;
 use crate::timer::Moment;

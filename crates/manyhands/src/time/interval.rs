@@ -1,6 +1,6 @@
 //! Ticks that come again and again.
 
-use crate::runtime::timers;
+use crate::runtime::sleep::timers;
 use crate::task::budget;
 use crate::time::sleep::Sleep;
 use crate::timer::Moment;

@@ -2,7 +2,7 @@
 //!
 //! Unsafe: the timer is reached through the pinned future.
 
-use crate::runtime::timers;
+use crate::runtime::sleep::timers;
 use crate::task::budget;
 use crate::timer::{Entry, Moment, Standing};
 use std::fmt;

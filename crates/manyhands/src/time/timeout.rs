@@ -2,7 +2,7 @@
 //!
 //! Unsafe: both futures are reached through the pinned one.
 
-use crate::runtime::timers;
+use crate::runtime::sleep::timers;
 use crate::time::sleep::Sleep;
 use crate::timer::Moment;
 use std::error::Error;

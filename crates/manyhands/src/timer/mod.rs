@@ -1,6 +1,6 @@
 //! Timers: entries that live where they are waited for, in wheels that whoever has the time turns.
 //!
-//! Not here: which wheel a timer goes to and who turns it (`runtime/timers.rs`), and futures (`time`).
+//! Not here: which wheel a timer goes to and who turns it (`runtime/sleep/timers.rs`), and futures (`time`).
 
 mod entry;
 mod moment;

@@ -7,7 +7,7 @@
 //! # Ordering
 //! `next_due` is written under the lock only. It is a hint: whoever turns the wheel too early finds nothing
 //! due, and whoever must not turn it too late is told by the one who makes it earlier (see
-//! `runtime/timers.rs`).
+//! `runtime/sleep/timers.rs`).
 //!
 //! Unsafe: entries are reached through their nodes.
 

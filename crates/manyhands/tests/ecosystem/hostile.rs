@@ -42,7 +42,9 @@ impl Wake for Grenade {
 
 /// Has a waker that panics woken by whoever waits for sockets, and waits for ever.
 fn throw_in_the_driver() -> ! {
-    let _entered = manyhands::tokio::handle().unwrap().enter();
+    let _entered = manyhands::integrations::tokio_driver::handle()
+        .unwrap()
+        .enter();
     let socket = net::UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.set_nonblocking(true).unwrap();
     let socket = UdpSocket::from_std(socket).unwrap();
@@ -104,7 +106,7 @@ fn forgotten_guards() {
         let runtime = builder.on_thread_stop(move |_| stop.send(()).unwrap());
         let runtime = runtime.build().unwrap();
         let forgets = || {
-            let entered = manyhands::tokio::handle().unwrap();
+            let entered = manyhands::integrations::tokio_driver::handle().unwrap();
             let _ = ManuallyDrop::new(entered.enter());
             let _ = ManuallyDrop::new(other.enter());
         };

@@ -1,7 +1,8 @@
 //! What the recorder of `metrics` is given: every number, once, under the runtime's name.
 
 use crate::support::in_time;
-use manyhands::{Runtime, metrics, task};
+use manyhands::integrations::metrics_recorder;
+use manyhands::{Runtime, task};
 use metrics_util::MetricKind;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use std::collections::BTreeMap;
@@ -35,7 +36,7 @@ fn values_of(runtime: &str, snapshotter: &Snapshotter) -> Values {
 
 fn recorded(runtime: &Runtime) -> Values {
     let recorder = DebuggingRecorder::new();
-    ::metrics::with_local_recorder(&recorder, || metrics::record(runtime));
+    metrics::with_local_recorder(&recorder, || metrics_recorder::record(runtime));
     values_of(runtime.name(), &recorder.snapshotter())
 }
 
@@ -57,9 +58,9 @@ fn a_new_runtime_has_every_number_and_all_are_zero() {
         "manyhands_threads_blocked told",
         "manyhands_threads_ended_total",
         "manyhands_threads_searching",
-        "manyhands_threads_started_total found_blocked",
+        "manyhands_threads_started_total detected_blocked",
         "manyhands_threads_started_total starvation",
-        "manyhands_threads_started_total told_blocked",
+        "manyhands_threads_started_total declared_blocked",
         "manyhands_threads_started_total warmup",
         "manyhands_threads_working",
         "manyhands_timer_lateness_max_seconds",
@@ -102,7 +103,10 @@ fn what_is_recorded_is_what_has_happened() {
         assert_eq!(values["manyhands_threads_blocked told"], 1.0);
         assert_eq!(values["manyhands_threads_blocked found"], 0.0);
         assert_eq!(values["manyhands_threads_started_total warmup"], 1.0);
-        assert_eq!(values["manyhands_threads_started_total told_blocked"], 1.0);
+        assert_eq!(
+            values["manyhands_threads_started_total declared_blocked"],
+            1.0
+        );
         go_on.send(()).unwrap();
         blocked.join().unwrap();
         while runtime.metrics().completed < 2 {
@@ -125,7 +129,7 @@ fn a_task_records_the_current_runtime_again_and_again_until_it_is_cancelled() {
             .build()
             .unwrap();
         let _entered = runtime.enter();
-        let recording = metrics::record_every(Duration::from_millis(1));
+        let recording = metrics_recorder::record_every(Duration::from_millis(1));
         for expected in 1..4_u32 {
             task::run(|| ()).join().unwrap();
             let is_recorded = || {

@@ -9,7 +9,7 @@ use hyper::{Request, Response};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
-use manyhands::hyper::{Executor, Timer};
+use manyhands::integrations::hyper_runtime::{Executor, Timer};
 use manyhands::{cancel, channel, parallel, task};
 use std::convert::Infallible;
 use std::error::Error;

@@ -2,8 +2,8 @@
 
 use crate::support::in_time;
 use futures::task::{LocalSpawnExt, Spawn, SpawnExt};
-use manyhands::Runtime;
-use manyhands::task::{self, Spawner};
+use manyhands::integrations::Spawner;
+use manyhands::{Runtime, task};
 use std::rc::Rc;
 use std::thread;
 

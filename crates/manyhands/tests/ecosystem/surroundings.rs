@@ -1,7 +1,7 @@
 //! Where tokio is around a thread, and where it is not.
 
 use crate::support::{as_task, in_time};
-use manyhands::tokio::{compat, handle};
+use manyhands::integrations::tokio_driver::{compat, handle};
 use manyhands::{Runtime, task};
 use std::io;
 use std::thread;

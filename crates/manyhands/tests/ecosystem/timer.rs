@@ -1,7 +1,7 @@
 //! Hyper's waits, by this library's clock.
 
 use hyper::rt::{Sleep, Timer as _};
-use manyhands::hyper::Timer;
+use manyhands::integrations::hyper_runtime::Timer;
 use manyhands::simulation::Simulation;
 use manyhands::time;
 use std::future::{Pending, pending};

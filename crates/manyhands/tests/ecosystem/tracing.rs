@@ -195,7 +195,7 @@ fn a_stall_is_an_error_that_says_who_waits() {
             .collect();
         // A thread that is kept from running may look, for a moment, as if it went on.
         reasons.dedup();
-        assert_eq!(reasons, ["Warmup", "FoundBlocked", "LimitReached"]);
+        assert_eq!(reasons, ["Warmup", "BlockingDetected", "LimitReached"]);
     });
 }
 

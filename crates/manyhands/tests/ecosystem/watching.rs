@@ -2,7 +2,7 @@
 
 use crate::support::in_time;
 use futures::future::join;
-use manyhands::tokio::compat;
+use manyhands::integrations::tokio_driver::compat;
 use manyhands::{Runtime, task, time};
 use std::io;
 use std::net;
@@ -186,7 +186,9 @@ impl Wake for Hold {
 
 /// Holds the thread that watches sockets, until something is sent.
 fn hold_who_watches() -> (Option<String>, mpsc::Sender<()>) {
-    let _entered = manyhands::tokio::handle().unwrap().enter();
+    let _entered = manyhands::integrations::tokio_driver::handle()
+        .unwrap()
+        .enter();
     let socket = net::UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.set_nonblocking(true).unwrap();
     let socket = UdpSocket::from_std(socket).unwrap();
@@ -230,7 +232,9 @@ fn a_timer_rings_although_tokio_gets_a_task_while_its_thread_makes_room() {
         // The worker is about to ask for the place. Where it has not yet, it finds a task of tokio's there, and all
         // is well as well.
         (0..10_000).for_each(|_| thread::yield_now());
-        let spawned = manyhands::tokio::handle().unwrap().spawn(async {});
+        let spawned = manyhands::integrations::tokio_driver::handle()
+            .unwrap()
+            .spawn(async {});
         end.send(()).unwrap();
         pollster::block_on(spawned).unwrap();
         slept.join().unwrap();

@@ -42,9 +42,11 @@ fn a_crowd_that_blocks_without_a_word_is_met_by_as_many_threads() {
         on_runtime(workers, move |runtime| {
             meet(runtime, 64 + workers, false);
             let metrics = runtime.metrics();
-            assert!(metrics.started_for_found > 0, "{metrics:?}");
+            assert!(metrics.started_for_detected > 0, "{metrics:?}");
             assert!(threads_for(64 + workers, workers) >= runtime.threads());
-            wait_until("nobody is blocked", || runtime.metrics().found_blocked == 0);
+            wait_until("nobody is blocked", || {
+                runtime.metrics().detected_blocked == 0
+            });
         });
     }
 }
@@ -54,7 +56,7 @@ fn a_crowd_that_says_it_blocks_is_met_by_as_many_threads() {
     for workers in [1, 2, 8] {
         on_runtime(workers, move |runtime| {
             meet(runtime, 64 + workers, true);
-            assert!(runtime.metrics().started_for_told > 0);
+            assert!(runtime.metrics().started_for_declared > 0);
             let threads = runtime.threads();
             assert!(threads_for(64 + workers, workers) >= threads, "{threads}");
             wait_until("nobody is blocked", || runtime.metrics().blocked == 0);
@@ -346,8 +348,8 @@ fn a_thread_that_hosts_tasks_of_its_own_does_not_end() {
             let (barrier, woken) = (Arc::clone(&barrier), woken.clone());
             task::spawn(async move {
                 barrier.wait();
-                let guest = task::spawn_local(async move { woken.recv_async().await.unwrap() });
-                guest.await.unwrap();
+                let external = task::spawn_local(async move { woken.recv_async().await.unwrap() });
+                external.await.unwrap();
             })
         };
         let hosts: Vec<_> = (0..threads).map(|_| start()).collect();
@@ -377,7 +379,7 @@ fn every_change_of_the_number_of_threads_has_a_reason() {
         let changes = runtime.thread_changes();
         let ended = count(ThreadChangeReason::TimedOut);
         assert_eq!(count(ThreadChangeReason::Warmup), 2, "{changes:?}");
-        let found = count(ThreadChangeReason::FoundBlocked);
+        let found = count(ThreadChangeReason::BlockingDetected);
         assert_eq!(found, ended, "{changes:?}");
     });
 }
@@ -455,7 +457,7 @@ fn a_stall_of_told_waits_names_them() {
         let theirs = sender.clone();
         let releasing = task::run(move || theirs.try_send(()).is_ok());
         let stall = receive(&stalls);
-        assert_eq!(stall.blocked[0].waits, Wait::Told);
+        assert_eq!(stall.blocked[0].waits, Wait::Declared);
         assert!(stall.to_string().contains("worker 0 in the task of"));
         sender.try_send(()).unwrap();
         waiting.join().unwrap();

@@ -35,7 +35,7 @@ impl Book {
 /// A future that waits for ever, and that must be polled and dropped by the thread that made it.
 struct Bound {
     book: Arc<Book>,
-    home: ThreadId,
+    registry: ThreadId,
     /// Spawns so many more, one after the other, when it is dropped.
     heirs: usize,
     _not_send: PhantomData<Rc<()>>,
@@ -46,7 +46,7 @@ impl Bound {
         book.made.fetch_add(1, Ordering::SeqCst);
         Self {
             book: Arc::clone(book),
-            home: thread::current().id(),
+            registry: thread::current().id(),
             heirs,
             _not_send: PhantomData,
         }
@@ -59,7 +59,7 @@ impl Future for Bound {
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
         assert_eq!(
             thread::current().id(),
-            self.home,
+            self.registry,
             "polled on another thread"
         );
         self.book.polled.fetch_add(1, Ordering::SeqCst);
@@ -69,7 +69,7 @@ impl Future for Bound {
 
 impl Drop for Bound {
     fn drop(&mut self) {
-        if thread::current().id() != self.home {
+        if thread::current().id() != self.registry {
             // Not counted, so that the balance shows it.
             return;
         }

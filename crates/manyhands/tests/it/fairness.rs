@@ -167,7 +167,7 @@ fn who_is_one_too_many_after_a_wait_leaves_the_loop() {
         open.send(()).unwrap();
         let has_left = holds_within(Duration::from_secs(20), || {
             let metrics = runtime.metrics();
-            metrics.found_blocked == 0 && metrics.working <= 2
+            metrics.detected_blocked == 0 && metrics.working <= 2
         });
         stop.store(true, Ordering::Relaxed);
         looping.join().unwrap();

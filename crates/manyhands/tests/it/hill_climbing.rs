@@ -15,7 +15,7 @@ fn climbing(is_on: bool) -> Runtime {
 fn is_of_climbing(reason: ThreadChangeReason) -> bool {
     matches!(
         reason,
-        ThreadChangeReason::Wave | ThreadChangeReason::Climbing
+        ThreadChangeReason::HillClimbingProbe | ThreadChangeReason::HillClimbing
     )
 }
 

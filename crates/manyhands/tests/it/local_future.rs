@@ -26,26 +26,26 @@ fn a_local_future_is_polled_and_dropped_on_its_worker_only() {
                 .map(|_| {
                     task::spawn(async {
                         let (sender, receiver) = mpsc::channel();
-                        let (home, local) = {
+                        let (registry, local) = {
                             let dropped = Dropped(sender, PhantomData);
                             let local = task::spawn_local(async move {
-                                let home = thread::current().id();
+                                let registry = thread::current().id();
                                 for _ in 0..50 {
                                     task::yield_now().await;
-                                    assert_eq!(thread::current().id(), home);
+                                    assert_eq!(thread::current().id(), registry);
                                 }
                                 // Woken from elsewhere, it comes back.
                                 task::spawn(async { task::yield_now().await })
                                     .await
                                     .unwrap();
-                                assert_eq!(thread::current().id(), home);
+                                assert_eq!(thread::current().id(), registry);
                                 drop(dropped);
-                                home
+                                registry
                             });
                             (thread::current().id(), local)
                         };
-                        assert_eq!(local.await.unwrap(), home);
-                        assert_eq!(crate::support::receive(&receiver), home);
+                        assert_eq!(local.await.unwrap(), registry);
+                        assert_eq!(crate::support::receive(&receiver), registry);
                     })
                 })
                 .collect()
@@ -63,27 +63,27 @@ fn a_local_future_is_woken_and_cancelled_from_outside() {
         let (completer, completion) = task::completion::<u32>();
         let handles = runtime.install(|| {
             let spawning = task::spawn(async move {
-                let home = thread::current().id();
+                let registry = thread::current().id();
                 let dropped = Dropped(sender, PhantomData);
                 let waiting = task::spawn_local(async move {
                     let shared = Rc::new(Cell::new(1));
                     shared.set(completion.await.unwrap());
-                    (shared.get(), thread::current().id() == home)
+                    (shared.get(), thread::current().id() == registry)
                 });
                 let cancelled = task::spawn_local(async move {
                     let _dropped = dropped;
                     pending::<()>().await;
                 });
-                (home, waiting, cancelled)
+                (registry, waiting, cancelled)
             });
             spawning.join().unwrap()
         });
-        let (home, waiting, cancelled) = handles;
+        let (registry, waiting, cancelled) = handles;
         completer.complete(5);
         assert_eq!(waiting.join().unwrap(), (5, true));
         cancelled.cancel();
         assert!(cancelled.join().unwrap_err().is_cancelled());
-        assert_eq!(crate::support::receive(&receiver), home);
+        assert_eq!(crate::support::receive(&receiver), registry);
     });
 }
 
@@ -107,9 +107,9 @@ fn a_local_future_that_is_cancelled_before_its_first_poll_is_dropped_on_its_work
                 (thread::current().id(), local, receiver)
             })
         });
-        let (home, local, receiver) = spawning.join().unwrap();
+        let (registry, local, receiver) = spawning.join().unwrap();
         assert!(local.join().unwrap_err().is_cancelled());
-        assert_eq!(crate::support::receive(&receiver), home);
+        assert_eq!(crate::support::receive(&receiver), registry);
     });
 }
 
@@ -119,7 +119,7 @@ fn local_futures_are_dropped_on_their_worker_when_the_runtime_ends() {
         for _ in 0..20 {
             let runtime = Runtime::builder().workers(workers).build().unwrap();
             let (sender, receiver) = mpsc::channel();
-            let (home, handles) = runtime.install(|| {
+            let (registry, handles) = runtime.install(|| {
                 let spawning = task::spawn(async move {
                     let spawn = |_| {
                         let dropped = Dropped(sender.clone(), PhantomData);
@@ -136,7 +136,7 @@ fn local_futures_are_dropped_on_their_worker_when_the_runtime_ends() {
             within(20, move || drop(runtime));
             for handle in handles {
                 assert!(handle.join().unwrap_err().is_cancelled());
-                assert_eq!(crate::support::receive(&receiver), home);
+                assert_eq!(crate::support::receive(&receiver), registry);
             }
         }
     }
@@ -218,16 +218,16 @@ fn a_local_future_that_has_entered_another_runtime_comes_back_to_its_worker() {
         let told = runtime.install(|| {
             task::spawn(async {
                 task::spawn_local(async {
-                    let home = thread::current().id();
+                    let registry = thread::current().id();
                     let other = Runtime::builder().workers(1).build().unwrap();
                     let entered = other.enter();
                     for _ in 0..100 {
                         task::yield_now().await;
                     }
                     let elsewhere = task::run(|| thread::current().id()).await.unwrap();
-                    assert_eq!(thread::current().id(), home);
+                    assert_eq!(thread::current().id(), registry);
                     drop(entered);
-                    elsewhere != home
+                    elsewhere != registry
                 })
                 .await
                 .unwrap()

@@ -23,7 +23,7 @@ fn a_new_runtime_has_done_nothing() {
             metrics.searching,
             metrics.asleep,
             metrics.blocked,
-            metrics.found_blocked,
+            metrics.detected_blocked,
         ];
         assert_eq!(now, [0; 6]);
         let totals = [
@@ -152,13 +152,13 @@ fn threads_that_block_without_a_word_are_found() {
             let events = Arc::clone(&events);
             runtime.install(|| task::run(move || events.wait_for(0)))
         });
-        let metrics = wait_for(runtime, "both are found", |now| now.found_blocked == 2);
+        let metrics = wait_for(runtime, "both are found", |now| now.detected_blocked == 2);
         assert_eq!((metrics.threads_started, metrics.working), (2, 0));
         events.happens(0);
         for task in tasks {
             task.join().unwrap();
         }
-        wait_for(runtime, "none is blocked", |now| now.found_blocked == 0);
+        wait_for(runtime, "none is blocked", |now| now.detected_blocked == 0);
     });
 }
 

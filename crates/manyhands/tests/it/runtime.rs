@@ -336,8 +336,8 @@ fn many_runtimes_one_after_the_other_and_at_once() {
 }
 
 #[test]
-fn more_outside_threads_than_guest_seats_still_get_their_loops_run() {
-    // A call that finds no seat is its caller's alone; here all callers are inside at once.
+fn more_outside_threads_than_external_seats_still_get_their_loops_run() {
+    // A call that finds no slot is its caller's alone; here all callers are inside at once.
     on_runtime(2, |runtime| {
         let (inside, count) = (AtomicUsize::new(0), 1_100);
         std::thread::scope(|threads| {

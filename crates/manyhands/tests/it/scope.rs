@@ -113,7 +113,7 @@ fn several_threads_may_spawn_into_one_scope() {
 }
 
 #[test]
-fn scopes_nest_deeper_than_a_seat_can_hold_open() {
+fn scopes_nest_deeper_than_a_slot_can_hold_open() {
     fn nest(depth: u32, count: &AtomicUsize) {
         count.fetch_add(1, Ordering::SeqCst);
         if depth == 0 {
@@ -154,7 +154,7 @@ fn scopes_nest_deeper_than_a_seat_can_hold_open() {
 }
 
 #[test]
-fn loops_and_joins_nest_deeper_than_a_seat_can_hold_open() {
+fn loops_and_joins_nest_deeper_than_a_slot_can_hold_open() {
     fn nest(depth: u32) -> u64 {
         if depth == 0 {
             return 1;

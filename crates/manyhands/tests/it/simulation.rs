@@ -171,7 +171,7 @@ fn a_simulation_leaves_the_thread_as_it_was() {
     within(20, || {
         Simulation::new(1).run(async {}).unwrap();
         assert_eq!(task::spawn(async { 5 }).join().unwrap(), 5);
-        // A seat that a simulation has used has its clock from a real runtime again, and the other way round.
+        // A slot that a simulation has used has its clock from a real runtime again, and the other way round.
         for _ in 0..3 {
             time::sleep_blocking(millis(1));
             let slept = Simulation::new(1).run(time::sleep(Duration::from_secs(500)));

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 /// What the operators are given: the same functions for queries and for their twins. Closures instead would
 /// make pipelines of different types of each pair, and a compiler very busy.
 mod given {
-    use manyhands::query::{Group, Partners};
+    use manyhands::query::{Group, Matches};
 
     pub(super) const FEW: [i32; 5] = [4, 0, 9, 4, -1];
 
@@ -109,7 +109,7 @@ mod given {
         mixed(*n, m.copied().unwrap_or(77))
     }
 
-    pub(super) fn group_joined(n: i32, found: Partners<'_, i32>) -> i32 {
+    pub(super) fn group_joined(n: i32, found: Matches<'_, i32>) -> i32 {
         mixed(n, digest(found))
     }
 

@@ -403,7 +403,7 @@ fn an_operator_that_needs_all_items_is_explained() {
     );
 }
 
-/// Partners are kept in one table, very many in parts; nobody can tell. They are large here, so that some
+/// Matches are kept in one table, very many in parts; nobody can tell. They are large here, so that some
 /// thousands are very many.
 #[test]
 fn p51_few_and_many_partners_are_found_in_the_same_order() {

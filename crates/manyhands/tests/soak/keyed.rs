@@ -269,7 +269,7 @@ fn group_join(random: &mut Random, _: &World) {
     let keys = 1 + len / 2;
     let rows = random.below(2 * keys);
     let query = set(random, things(&tally, len).into_par_query());
-    let count = |thing: Thing, rows: manyhands::query::Partners<'_, Thing>| {
+    let count = |thing: Thing, rows: manyhands::query::Matches<'_, Thing>| {
         load.work(thing.number());
         (thing, rows.map(Thing::number).sum::<u64>())
     };

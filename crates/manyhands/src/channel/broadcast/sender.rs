@@ -1,9 +1,9 @@
 //! The sending end.
 
 use crate::channel::SendError;
-use crate::channel::audience::Speaker;
 use crate::channel::broadcast::Receiver;
 use crate::channel::broadcast::state::State;
+use crate::channel::subscribers::SenderCore;
 use crate::sync::ShortLock;
 use std::error::Error;
 use std::fmt;
@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 /// Sends to every receiver. Clones are equal; dropping the last one closes the channel.
 pub struct Sender<T> {
-    speaker: Speaker<State<T>>,
+    speaker: SenderCore<State<T>>,
 }
 
 impl<T> Sender<T> {
     pub(super) fn new(shared: Arc<ShortLock<State<T>>>) -> Self {
         Self {
-            speaker: Speaker::new(shared),
+            speaker: SenderCore::new(shared),
         }
     }
 

@@ -8,8 +8,8 @@
 //!
 //! Items are shared by pointer, so that cloning one, which is the user's code, happens outside the lock.
 
-use crate::channel::audience::{Audience, Stage, Told};
 use crate::channel::broadcast::RecvError;
+use crate::channel::subscribers::{Stage, Subscribers, TakenWakers};
 use crate::channel::wait_list::Ticket;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(super) struct State<T> {
     /// The number of the first slot's item, or of the next item if there is none.
     first: u64,
     capacity: usize,
-    pub(super) audience: Audience,
+    pub(super) audience: Subscribers,
 }
 
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl<T> State<T> {
             slots: VecDeque::new(),
             first: 0,
             capacity,
-            audience: Audience::new(),
+            audience: Subscribers::new(),
         }
     }
 
@@ -73,13 +73,13 @@ impl<T> State<T> {
         next: &mut u64,
         place: &mut Option<Ticket>,
         waker: Option<&Waker>,
-    ) -> (Poll<Result<Arc<T>, RecvError>>, Told) {
+    ) -> (Poll<Result<Arc<T>, RecvError>>, TakenWakers) {
         let result = match self.take(next) {
             Some(result) => result,
             None => match (self.audience.closed(), waker) {
                 (Some(closed), _) => Err(RecvError::Closed(closed.clone())),
                 (None, Some(waker)) => return (Poll::Pending, self.audience.wait(place, waker)),
-                (None, None) => return (Poll::Pending, Told::default()),
+                (None, None) => return (Poll::Pending, TakenWakers::default()),
             },
         };
         (Poll::Ready(result), self.audience.leave(place))
@@ -135,7 +135,7 @@ impl<T> State<T> {
 }
 
 impl<T> Stage for State<T> {
-    fn audience(&mut self) -> &mut Audience {
+    fn audience(&mut self) -> &mut Subscribers {
         &mut self.audience
     }
 }

@@ -49,8 +49,8 @@ impl Model {
             }
             self.cell.touch();
             match self.joiner.finish() {
-                Some(Sleeper::Seat(seat)) => {
-                    assert_eq!(seat, SEAT);
+                Some(Sleeper::WorkerSlot(slot)) => {
+                    assert_eq!(slot, SEAT);
                     self.parker.unpark();
                 }
                 Some(Sleeper::Waker(_)) => unreachable!("nobody registers a waker here"),

@@ -114,8 +114,8 @@ impl Model {
             AfterFinish::Awaited => {
                 self.cell.touch();
                 match self.joiner.finish() {
-                    Some(Sleeper::Seat(seat)) => {
-                        assert_eq!(seat, SEAT);
+                    Some(Sleeper::WorkerSlot(slot)) => {
+                        assert_eq!(slot, SEAT);
                         self.parker.unpark();
                     }
                     Some(Sleeper::Waker(waker)) => waker.wake(),

@@ -3,8 +3,8 @@
 //! Not here: how items run; these are loops like any other, with a body that takes a state and gives it back.
 
 use super::{AsyncLoop, AsyncSource};
+use crate::engine::consumer::Ending;
 use crate::job::{Payload, catch, resume_all};
-use crate::parallel::consumer::Ending;
 use crate::parallel::failure::Failures;
 use crate::parallel::options::LocalOptions;
 use crate::sync::{Mutex, lock};

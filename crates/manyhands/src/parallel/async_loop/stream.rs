@@ -3,8 +3,8 @@
 use super::AsyncSource;
 use super::driver::{Driver, Outcome};
 use super::handle::{Desk, LoopHandle};
+use crate::engine::consumer::Ending;
 use crate::job::{Payload, resume_all};
-use crate::parallel::consumer::Ending;
 use crate::parallel::options::Options;
 use futures_core::Stream;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Whether a slice is worth sorting with others: a few comparisons are made and timed.
 
-use crate::parallel::engine::pays_to_share;
+use crate::engine::pays_to_share;
 use crate::runtime::current;
 use crate::sync::clock;
 use std::cmp::Ordering;

@@ -13,7 +13,7 @@ mod unstable;
 
 pub(super) use estimate::workers;
 
-use crate::parallel::consumer::Ending;
+use crate::engine::consumer::Ending;
 use crate::parallel::map;
 use crate::parallel::options::{Options, options};
 use crate::parallel::source::to_usize;

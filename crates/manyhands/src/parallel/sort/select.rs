@@ -7,7 +7,7 @@
 //! over [`ROUNDS_WORTH`] slices, the standard library takes over, whose selection is linear whatever the
 //! comparison does; so this one is too.
 
-use crate::parallel::consumer::Ending;
+use crate::engine::consumer::Ending;
 use crate::parallel::options::Options;
 use crate::parallel::sort::estimate;
 use crate::parallel::sort::part::{SAMPLE_LEN, part, pivot_to_front};

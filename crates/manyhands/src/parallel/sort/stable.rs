@@ -7,7 +7,7 @@
 //!
 //! Unsafe: items are moved between the two places as bits.
 
-use crate::parallel::consumer::Ending;
+use crate::engine::consumer::Ending;
 use crate::parallel::map::check_written;
 use crate::parallel::options::Options;
 use crate::parallel::sort::estimate;

@@ -3,7 +3,7 @@
 //! The slice is parted around good pivots, in rounds, until there are a few segments for each runner. Items
 //! move by swapping, so a comparison that panics loses none.
 
-use crate::parallel::consumer::Ending;
+use crate::engine::consumer::Ending;
 use crate::parallel::options::Options;
 use crate::parallel::sort::estimate;
 use crate::parallel::sort::part::{SAMPLE_LEN, part, pivot_to_front};

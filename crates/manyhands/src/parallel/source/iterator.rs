@@ -8,13 +8,13 @@
 //!
 //! Unsafe: the opened call is reached by pointer, as in `engine/shared.rs`.
 
+use crate::engine::consumer::Consumer;
+use crate::engine::{BLOCK_NANOS_MAX, Opening, Plan, Rate, Runner};
 use crate::job::{Payload, catch, resume_all};
-use crate::parallel::consumer::Consumer;
-use crate::parallel::engine::{BLOCK_NANOS_MAX, Opening, Plan, Rate, Runner};
 use crate::parallel::source::{Drive, Feed};
-use crate::runtime::seat::Seat;
-use crate::runtime::series::WAKE_PAYS_FROM;
-use crate::runtime::{Attention, OpenCall, OpenPlace, OpenSlot, current, keep_open};
+use crate::runtime::fork_join::series::WAKE_PAYS_FROM;
+use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::{HelperSlot, OpenCall, SharedCall, YieldCheck, current, keep_open};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Mutex, clock, into_inner, lock};
 
@@ -206,10 +206,10 @@ fn is_worthwhile(spent: u64) -> bool {
 /// A loop over an iterator, open to helpers.
 #[repr(C)]
 struct Call<'a, I: Iterator, C: Consumer<I::Item>> {
-    open: OpenCall,
+    open: SharedCall,
     consumer: &'a C,
     /// Where helpers find the call; `None` when the owner has too many open already.
-    slot: Option<&'static OpenSlot>,
+    helper_slot: Option<&'static HelperSlot>,
     pull: Mutex<Pull<I>>,
     /// First and largest number of items pulled at once.
     chunk: (usize, usize),
@@ -230,13 +230,13 @@ fn share<I, C>(
     I: Iterator<Item: Send> + Send,
     C: Consumer<I::Item>,
 {
-    current::with_seat(|seat| {
-        let place = seat.and_then(OpenPlace::next);
-        let workers = seat.map_or(1, |seat| seat.runtime().idle.limit());
+    current::with_slot(|slot| {
+        let place = slot.and_then(OpenCall::next);
+        let workers = slot.map_or(1, |slot| slot.runtime().idle.limit());
         let call = Call {
-            open: OpenCall::new(help::<I, C>),
+            open: SharedCall::new(help::<I, C>),
             consumer: runner.consumer,
-            slot: place.map(|place| place.slot),
+            helper_slot: place.map(|place| place.helper_slot),
             pull: Mutex::new(pull),
             chunk,
             runners: AtomicUsize::new(1),
@@ -246,13 +246,13 @@ fn share<I, C>(
         };
         let run = || {
             if let Some(place) = place {
-                let runtime = place.seat.runtime();
+                let runtime = place.slot.runtime();
                 runtime.arm_monitor();
                 if plan.opening == Opening::AtOnce || !runtime.idle.is_anyone_searching() {
                     runtime.wake_one();
                 }
             }
-            call.work(seat, runner, None);
+            call.work(slot, runner, None);
         };
         // SAFETY: `call` stays in place, here and below.
         unsafe { keep_open(place, (&raw const call).cast(), run) };
@@ -264,17 +264,17 @@ impl<I: Iterator, C: Consumer<I::Item>> Call<'_, I, C> {
     /// Pulls and runs chunks until the iterator ends, or until `attention` is wanted elsewhere.
     fn work(
         &self,
-        seat: Option<&Seat>,
+        slot: Option<&WorkerSlot>,
         runner: &mut Runner<'_, I::Item, C>,
-        mut attention: Option<&mut Attention>,
+        mut attention: Option<&mut YieldCheck>,
     ) {
         let (mut size, size_max) = self.chunk;
         let mut chunk = Vec::new();
         // Relaxed: a runner may see the stop a chunk late.
         while !self.stopped.load(Ordering::Relaxed) {
             let begun = clock::ticks();
-            let mut pull = match seat {
-                Some(seat) => seat.counters.lock(&self.pull),
+            let mut pull = match slot {
+                Some(slot) => slot.counters.lock(&self.pull),
                 None => lock(&self.pull),
             };
             // Beyond the end nothing is pulled: the iterator may wait for what nobody will send any more.
@@ -311,8 +311,8 @@ impl<I: Iterator, C: Consumer<I::Item>> Call<'_, I, C> {
                     .clamp(1, size * 2)
                     .min(size_max);
             }
-            if let Some(seat) = seat {
-                seat.counters.finished.bump();
+            if let Some(slot) = slot {
+                slot.counters.finished.bump();
             }
             if attention
                 .as_mut()
@@ -339,14 +339,14 @@ impl<I: Iterator, C: Consumer<I::Item>> Call<'_, I, C> {
     }
 
     fn invite_helpers(&self) {
-        if let Some(slot) = self.slot {
-            slot.invite();
+        if let Some(helper_slot) = self.helper_slot {
+            helper_slot.invite();
         }
     }
 
     fn dismiss_helpers(&self) {
-        if let Some(slot) = self.slot {
-            slot.dismiss();
+        if let Some(helper_slot) = self.helper_slot {
+            helper_slot.dismiss();
         }
     }
 
@@ -363,10 +363,10 @@ impl<I: Iterator, C: Consumer<I::Item>> Call<'_, I, C> {
 ///
 /// # Safety
 /// `open` heads a call of just this type, which the caller has pinned.
-unsafe fn help<I: Iterator, C: Consumer<I::Item>>(open: *const OpenCall) {
+unsafe fn help<I: Iterator, C: Consumer<I::Item>>(open: *const SharedCall) {
     // SAFETY: the pointer is to the whole call, and the pin keeps it in place.
     let call = unsafe { &*open.cast::<Call<'_, I, C>>() };
-    let Some(seat) = current::seat() else { return };
+    let Some(slot) = current::slot() else { return };
     // Relaxed: only the number matters.
     if call.runners.fetch_add(1, Ordering::Relaxed) >= call.runners_max {
         call.dismiss_helpers();
@@ -378,11 +378,11 @@ unsafe fn help<I: Iterator, C: Consumer<I::Item>>(open: *const OpenCall) {
         return;
     }
     // Others may be of use too, and the caller may be in the middle of a long item.
-    seat.runtime().wake_if_nobody_searches();
-    let mut attention = Attention::of(seat);
+    slot.runtime().wake_if_nobody_searches();
+    let mut attention = YieldCheck::of(slot);
     let run = catch(|| {
         let mut runner = Runner::new(call.consumer);
-        call.work(Some(seat), &mut runner, attention.as_mut());
+        call.work(Some(slot), &mut runner, attention.as_mut());
     });
     if let Err(payload) = run {
         call.note_panic(payload);

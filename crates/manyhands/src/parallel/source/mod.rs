@@ -13,8 +13,8 @@ pub use iterator::{FromIter, from_iter};
 pub use range::{IndexRange, Integer};
 pub(super) use slice::to_usize;
 
-use crate::parallel::consumer::Consumer;
-use crate::parallel::engine::{Indexed, Plan, drive};
+use crate::engine::consumer::Consumer;
+use crate::engine::{Indexed, Plan, drive};
 
 /// Something a loop can run over.
 ///

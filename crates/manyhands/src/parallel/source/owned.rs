@@ -2,7 +2,7 @@
 //!
 //! Unsafe: items are moved out of their places, each once; those never run are dropped in place.
 
-use crate::parallel::engine::Indexed;
+use crate::engine::Indexed;
 use crate::parallel::source::slice::to_usize;
 use crate::parallel::source::{ByPosition, Drive};
 use std::mem::ManuallyDrop;

@@ -2,7 +2,7 @@
 //!
 //! Unsafe: implements the engine's trait for positions.
 
-use crate::parallel::engine::Indexed;
+use crate::engine::Indexed;
 use crate::parallel::source::{ByPosition, Drive};
 use std::fmt::Debug;
 use std::ops::{Range, RangeInclusive};
@@ -180,7 +180,7 @@ integer! {
 #[cfg(test)]
 mod tests {
     use super::{Indices, Integer};
-    use crate::parallel::engine::Indexed;
+    use crate::engine::Indexed;
     use crate::parallel::source::{Drive, Feed};
     use std::ops::Range;
 

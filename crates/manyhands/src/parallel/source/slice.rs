@@ -2,7 +2,7 @@
 //!
 //! Unsafe: disjoint parts of a mutable slice go to different threads.
 
-use crate::parallel::engine::Indexed;
+use crate::engine::Indexed;
 use crate::parallel::source::{ByPosition, Drive};
 use std::marker::PhantomData;
 use std::slice;

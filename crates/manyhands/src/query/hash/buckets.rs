@@ -3,7 +3,7 @@
 //! Items are in one plain hash table, which is looked through faster than anything else that was tried. Very many
 //! are in parts, which several threads make at the same time, each a table whose look-ups can be begun ahead.
 
-use crate::parallel::consumer::Ending;
+use crate::engine::consumer::Ending;
 use crate::parallel::options::Options;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::scatter::{Part, Row, Scattered};
@@ -276,7 +276,7 @@ impl<'a, V> Iterator for Found<'a, V> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::{Few, GROWTH_MAX, Rows};
-    use crate::parallel::consumer::Consumer;
+    use crate::engine::consumer::Consumer;
     use crate::query::hash::hasher::Secret;
     use crate::query::hash::scatter::{Scatter, Scattered};
 

@@ -4,7 +4,7 @@
 //! hardly makes its items fewer, and the runner is not alone, it hands its items out by hash instead
 //! ([`spread`](crate::query::hash::spread)).
 
-use crate::parallel::consumer::Consumer;
+use crate::engine::consumer::Consumer;
 use crate::parallel::one_or_many::OneOrMany;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::local::{Gather, Local, merge_all};

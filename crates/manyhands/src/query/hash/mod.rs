@@ -20,7 +20,7 @@ pub(crate) mod scatter;
 pub(crate) mod spread;
 pub(crate) mod table;
 
-use crate::parallel::consumer::Ending;
+use crate::engine::consumer::Ending;
 use crate::parallel::map::collect;
 use crate::parallel::options::Options;
 use std::ops::Range;

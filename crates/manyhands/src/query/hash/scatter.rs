@@ -4,7 +4,7 @@
 //! parts. At the end the runners' shares of a part are merged, by the runs in which the items came. If no
 //! runner has handed out any, there is only one part.
 
-use crate::parallel::consumer::Consumer;
+use crate::engine::consumer::Consumer;
 use crate::parallel::one_or_many::OneOrMany;
 use crate::parallel::runs::Runs;
 use crate::query::hash::hasher::Secret;

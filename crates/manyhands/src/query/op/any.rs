@@ -3,14 +3,14 @@
 //! # Ordering
 //! The count carries no data, hence Relaxed; the exchange gives each of its steps to one item.
 
-use crate::parallel::consumer::Consumer;
+use crate::engine::consumer::Consumer;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
+use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Unordered;
 use crate::query::pipeline::Pipeline;
-use crate::query::relay::{Alter, Relay};
 use crate::query::run::{Control, Run};
 use crate::query::terminal::collect::gather;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -66,7 +66,7 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
         if self.is_over() {
             return 0;
         }
-        let claiming = Relay {
+        let claiming = ConsumerAdapter {
             consumer,
             alter: Claiming {
                 which: self.which,
@@ -110,7 +110,7 @@ struct Claiming<'a> {
     reached: AtomicU64,
 }
 
-impl<T> Alter<T> for Claiming<'_> {
+impl<T> AdaptItem<T> for Claiming<'_> {
     type Output = T;
 
     fn alter<C: Consumer<T>>(

@@ -4,14 +4,14 @@
 //!
 //! Unsafe: passes positions on.
 
-use crate::parallel::consumer::Consumer;
-use crate::parallel::engine::Indexed;
+use crate::engine::Indexed;
+use crate::engine::consumer::Consumer;
 use crate::query::Query;
+use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Order;
 use crate::query::pipeline::{Pipeline, Positional};
-use crate::query::relay::{Alter, Relay};
 use crate::query::run::{Control, Run};
 use std::ops::Range;
 
@@ -52,7 +52,7 @@ impl<P: Pipeline, A: Apply<P::Item>> Pipeline for Applied<P, A> {
         consumer: &C,
         run: &Run<'_, E>,
     ) -> u64 {
-        let consumer = Relay {
+        let consumer = ConsumerAdapter {
             consumer,
             alter: Applying(&self.apply),
         };
@@ -113,7 +113,7 @@ unsafe impl<S: Positional, A: Apply<S::Item>> Positional for Applied<S, A> {}
 
 struct Applying<'a, A>(&'a A);
 
-impl<T, A: Apply<T>> Alter<T> for Applying<'_, A> {
+impl<T, A: Apply<T>> AdaptItem<T> for Applying<'_, A> {
     type Output = A::Output;
 
     #[inline]

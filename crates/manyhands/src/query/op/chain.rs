@@ -2,14 +2,14 @@
 //!
 //! Unsafe: passes positions on.
 
-use crate::parallel::consumer::Consumer;
-use crate::parallel::engine::Indexed;
+use crate::engine::Indexed;
+use crate::engine::consumer::Consumer;
 use crate::query::Query;
+use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Order;
 use crate::query::pipeline::{Pipeline, Positional};
-use crate::query::relay::{Alter, Relay};
 use crate::query::run::{Control, Run};
 use crate::query::source::IntoParQuery;
 use std::ops::Range;
@@ -46,7 +46,7 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
             // Nobody asks the right side, which may be long in beginning.
             return before;
         }
-        let later = Relay {
+        let later = ConsumerAdapter {
             consumer,
             alter: Later(before),
         };
@@ -71,7 +71,7 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
 /// Counts positions on from those of what came before.
 struct Later(u64);
 
-impl<T> Alter<T> for Later {
+impl<T> AdaptItem<T> for Later {
     type Output = T;
 
     #[inline]

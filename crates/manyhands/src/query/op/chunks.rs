@@ -2,13 +2,13 @@
 //!
 //! Unsafe: passes positions on.
 
-use crate::parallel::engine::Indexed;
+use crate::engine::Indexed;
 use crate::parallel::source::slice::{SharedItems, to_usize};
 use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::{Order, Ordered};
-use crate::query::pipeline::{Breaker, Broken, Pipeline, Positional};
+use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
 use crate::query::run::{Control, Run};
 use std::slice;
 
@@ -171,7 +171,7 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// ```
     #[doc(alias = "par_chunks")]
     #[doc(alias = "Chunk")]
-    pub fn chunks(self, size: usize) -> Query<'a, Broken<Grouped<P, Chunks>>, Ordered, E> {
+    pub fn chunks(self, size: usize) -> Query<'a, Materialized<Grouped<P, Chunks>>, Ordered, E> {
         assert!(size > 0, "a chunk has at least one item");
         self.grouped(size, Chunks)
     }
@@ -186,17 +186,17 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!((0..10).into_par_query().step_by(4).to_vec(), [0, 4, 8]);
     /// ```
-    pub fn step_by(self, step: usize) -> Query<'a, Broken<Grouped<P, StepBy>>, Ordered, E> {
+    pub fn step_by(self, step: usize) -> Query<'a, Materialized<Grouped<P, StepBy>>, Ordered, E> {
         assert!(step > 0, "a step is at least 1");
         self.grouped(step, StepBy)
     }
 
-    fn grouped<K>(self, size: usize, kind: K) -> Query<'a, Broken<Grouped<P, K>>, Ordered, E>
+    fn grouped<K>(self, size: usize, kind: K) -> Query<'a, Materialized<Grouped<P, K>>, Ordered, E>
     where
         K: Kind<P::Item>,
     {
         self.with(|base| {
-            Broken::Closed(Grouped {
+            Materialized::Closed(Grouped {
                 base,
                 size: size as u64,
                 kind,

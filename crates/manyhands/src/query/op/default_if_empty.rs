@@ -3,16 +3,16 @@
 //! # Ordering
 //! The flag is read after every runner has left, hence Relaxed.
 
-use crate::parallel::consumer::Consumer;
-use crate::parallel::engine::Runner;
+use crate::engine::Runner;
+use crate::engine::consumer::Consumer;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
+use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::op::chain::Chain;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use crate::query::relay::{Alter, Relay};
 use crate::query::run::{Control, Run};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use std::ops::Range;
@@ -37,7 +37,7 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
         run: &Run<'_, E>,
     ) -> u64 {
         let is_empty = AtomicBool::new(true);
-        let noting = Relay {
+        let noting = ConsumerAdapter {
             consumer,
             alter: Noting {
                 is_empty: &is_empty,
@@ -80,7 +80,7 @@ struct Noting<'a> {
     is_empty: &'a AtomicBool,
 }
 
-impl<T> Alter<T> for Noting<'_> {
+impl<T> AdaptItem<T> for Noting<'_> {
     type Output = T;
 
     #[inline]

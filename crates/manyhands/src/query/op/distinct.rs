@@ -13,13 +13,13 @@ use crate::query::hash::scatter::Scatter;
 use crate::query::items::Items;
 use crate::query::op::chain::Chain;
 use crate::query::order::Order;
-use crate::query::pipeline::{Breaker, Broken, Pipeline};
+use crate::query::pipeline::{Breaker, Materialized, Pipeline};
 use crate::query::run::{Control, Run};
 use crate::query::source::IntoParQuery;
 use std::hash::Hash;
 
 /// What makes items equal.
-pub trait Likeness<T>: Send + Sync {
+pub trait KeyExtractor<T>: Send + Sync {
     /// What is compared.
     type Key: Hash + Eq + Send;
 
@@ -37,7 +37,7 @@ pub trait Likeness<T>: Send + Sync {
 #[derive(Debug)]
 pub struct Whole;
 
-impl<T: Hash + Eq + Send> Likeness<T> for Whole {
+impl<T: Hash + Eq + Send> KeyExtractor<T> for Whole {
     type Key = T;
     type Rest = ();
 
@@ -55,7 +55,7 @@ impl<T: Hash + Eq + Send> Likeness<T> for Whole {
 #[derive(Debug)]
 pub struct ByKey<F>(F);
 
-impl<T: Send, K: Hash + Eq + Send, F: Fn(&T) -> K + Send + Sync> Likeness<T> for ByKey<F> {
+impl<T: Send, K: Hash + Eq + Send, F: Fn(&T) -> K + Send + Sync> KeyExtractor<T> for ByKey<F> {
     type Key = K;
     type Rest = T;
 
@@ -95,7 +95,7 @@ impl<V: Send> Gather<V> for KeepFirst {
 }
 
 /// One of each of these items that `is_wanted`.
-fn unique<P: Pipeline, L: Likeness<P::Item>, E: Control>(
+fn unique<P: Pipeline, L: KeyExtractor<P::Item>, E: Control>(
     mut base: P,
     likeness: &L,
     is_wanted: impl Fn(&L::Key) -> bool + Sync,
@@ -120,7 +120,7 @@ pub struct Distinct<P, L> {
     in_order: bool,
 }
 
-impl<P: Pipeline, L: Likeness<P::Item>> Breaker for Distinct<P, L> {
+impl<P: Pipeline, L: KeyExtractor<P::Item>> Breaker for Distinct<P, L> {
     type Item = P::Item;
     type Positions = OwnedItems<P::Item>;
 
@@ -154,7 +154,7 @@ enum Wanted {
 impl<P, Q, L> Breaker for Selected<P, Q, L>
 where
     P: Pipeline,
-    L: Likeness<P::Item, Key: Sync>,
+    L: KeyExtractor<P::Item, Key: Sync>,
     Q: Pipeline<Item = L::Key>,
 {
     type Item = P::Item;
@@ -198,7 +198,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     /// ```
     #[doc(alias = "Distinct")]
     #[doc(alias = "unique")]
-    pub fn distinct(self) -> Query<'a, Broken<Distinct<P, Whole>>, O, E>
+    pub fn distinct(self) -> Query<'a, Materialized<Distinct<P, Whole>>, O, E>
     where
         P::Item: Hash + Eq,
     {
@@ -219,7 +219,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     pub fn distinct_by<K: Hash + Eq + Send, F: Fn(&P::Item) -> K + Send + Sync>(
         self,
         key: F,
-    ) -> Query<'a, Broken<Distinct<P, ByKey<F>>>, O, E> {
+    ) -> Query<'a, Materialized<Distinct<P, ByKey<F>>>, O, E> {
         self.distinct_by_likeness(ByKey(key))
     }
 
@@ -235,7 +235,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     pub fn union<Q: IntoParQuery<Item = P::Item>>(
         self,
         other: Q,
-    ) -> Query<'a, Broken<Distinct<Chain<P, Q::Pipeline>, Whole>>, O, E>
+    ) -> Query<'a, Materialized<Distinct<Chain<P, Q::Pipeline>, Whole>>, O, E>
     where
         P::Item: Hash + Eq,
     {
@@ -248,7 +248,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
         self,
         other: Q,
         key: F,
-    ) -> Query<'a, Broken<Distinct<Chain<P, Q::Pipeline>, ByKey<F>>>, O, E>
+    ) -> Query<'a, Materialized<Distinct<Chain<P, Q::Pipeline>, ByKey<F>>>, O, E>
     where
         Q: IntoParQuery<Item = P::Item>,
         F: Fn(&P::Item) -> K + Send + Sync,
@@ -268,7 +268,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     pub fn intersect<Q: IntoParQuery<Item = P::Item>>(
         self,
         other: Q,
-    ) -> Query<'a, Broken<Selected<P, Q::Pipeline, Whole>>, O, E>
+    ) -> Query<'a, Materialized<Selected<P, Q::Pipeline, Whole>>, O, E>
     where
         P::Item: Hash + Eq + Sync,
     {
@@ -281,7 +281,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
         self,
         keys: Q,
         key: F,
-    ) -> Query<'a, Broken<Selected<P, Q::Pipeline, ByKey<F>>>, O, E>
+    ) -> Query<'a, Materialized<Selected<P, Q::Pipeline, ByKey<F>>>, O, E>
     where
         Q: IntoParQuery<Item = K>,
         F: Fn(&P::Item) -> K + Send + Sync,
@@ -301,7 +301,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     pub fn except<Q: IntoParQuery<Item = P::Item>>(
         self,
         other: Q,
-    ) -> Query<'a, Broken<Selected<P, Q::Pipeline, Whole>>, O, E>
+    ) -> Query<'a, Materialized<Selected<P, Q::Pipeline, Whole>>, O, E>
     where
         P::Item: Hash + Eq + Sync,
     {
@@ -314,7 +314,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
         self,
         keys: Q,
         key: F,
-    ) -> Query<'a, Broken<Selected<P, Q::Pipeline, ByKey<F>>>, O, E>
+    ) -> Query<'a, Materialized<Selected<P, Q::Pipeline, ByKey<F>>>, O, E>
     where
         Q: IntoParQuery<Item = K>,
         F: Fn(&P::Item) -> K + Send + Sync,
@@ -322,12 +322,12 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
         self.selected(keys, ByKey(key), Wanted::NotInOther)
     }
 
-    fn distinct_by_likeness<L: Likeness<P::Item>>(
+    fn distinct_by_likeness<L: KeyExtractor<P::Item>>(
         self,
         likeness: L,
-    ) -> Query<'a, Broken<Distinct<P, L>>, O, E> {
+    ) -> Query<'a, Materialized<Distinct<P, L>>, O, E> {
         self.with(|base| {
-            Broken::Closed(Distinct {
+            Materialized::Closed(Distinct {
                 base,
                 likeness,
                 in_order: O::IS_KEPT,
@@ -340,14 +340,14 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
         other: Q,
         likeness: L,
         wanted: Wanted,
-    ) -> Query<'a, Broken<Selected<P, Q::Pipeline, L>>, O, E>
+    ) -> Query<'a, Materialized<Selected<P, Q::Pipeline, L>>, O, E>
     where
-        L: Likeness<P::Item, Key = Q::Item>,
+        L: KeyExtractor<P::Item, Key = Q::Item>,
         Q::Item: Sync,
     {
         let other = other.into_par_query().pipeline;
         self.with(|base| {
-            Broken::Closed(Selected {
+            Materialized::Closed(Selected {
                 base,
                 other,
                 likeness,

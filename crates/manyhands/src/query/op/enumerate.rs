@@ -2,13 +2,13 @@
 //!
 //! Unsafe: passes positions on.
 
-use crate::parallel::engine::Indexed;
+use crate::engine::Indexed;
 use crate::parallel::source::slice::to_usize;
 use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
-use crate::query::pipeline::{Breaker, Broken, Pipeline, Positional};
+use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
 use crate::query::run::{Control, Run};
 
 /// See [`Query::enumerate`].
@@ -73,7 +73,7 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// ```
     #[doc(alias = "Index")]
     #[doc(alias = "Select")]
-    pub fn enumerate(self) -> Query<'a, Broken<Enumerate<P>>, Ordered, E> {
-        self.with(|base| Broken::Closed(Enumerate(base)))
+    pub fn enumerate(self) -> Query<'a, Materialized<Enumerate<P>>, Ordered, E> {
+        self.with(|base| Materialized::Closed(Enumerate(base)))
     }
 }

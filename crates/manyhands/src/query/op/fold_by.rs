@@ -7,7 +7,7 @@ use crate::query::hash::groups::Groups;
 use crate::query::hash::local::Gather;
 use crate::query::items::Items;
 use crate::query::order::Order;
-use crate::query::pipeline::{Breaker, Broken, Pipeline};
+use crate::query::pipeline::{Breaker, Materialized, Pipeline};
 use crate::query::run::{Control, Run};
 use std::hash::Hash;
 
@@ -187,7 +187,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     pub fn count_by<K: Hash + Eq + Send, F: Fn(&P::Item) -> K + Send + Sync>(
         self,
         key: F,
-    ) -> Query<'a, Broken<FoldBy<P, F, Count>>, O, E> {
+    ) -> Query<'a, Materialized<FoldBy<P, F, Count>>, O, E> {
         self.fold_groups(key, Count)
     }
 
@@ -219,7 +219,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
         seed: S,
         fold: F,
         combine: C,
-    ) -> Query<'a, Broken<FoldBy<P, G, ByClosures<S, F, C>>>, O, E>
+    ) -> Query<'a, Materialized<FoldBy<P, G, ByClosures<S, F, C>>>, O, E>
     where
         K: Hash + Eq + Send,
         A: Send,
@@ -242,13 +242,13 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
         self,
         key: G,
         fold: F,
-    ) -> Query<'a, Broken<FoldBy<P, G, F>>, O, E>
+    ) -> Query<'a, Materialized<FoldBy<P, G, F>>, O, E>
     where
         G: Fn(&P::Item) -> K + Send + Sync,
         F: GroupFold<P::Item>,
     {
         self.with(|base| {
-            Broken::Closed(FoldBy {
+            Materialized::Closed(FoldBy {
                 base,
                 key,
                 fold,

@@ -12,7 +12,7 @@ use crate::query::hash::table::{Entry, Table};
 use crate::query::items::Items;
 use crate::query::op::apply::{Applied, Apply};
 use crate::query::order::Order;
-use crate::query::pipeline::{Breaker, Broken, Pipeline};
+use crate::query::pipeline::{Breaker, Materialized, Pipeline};
 use crate::query::run::{Control, Run};
 use std::hash::Hash;
 use std::{iter, slice, vec};
@@ -311,9 +311,9 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     pub fn group_by<K: Hash + Eq + Send, F: Fn(&P::Item) -> K + Send + Sync>(
         self,
         key: F,
-    ) -> Query<'a, Broken<GroupBy<P, F>>, O, E> {
+    ) -> Query<'a, Materialized<GroupBy<P, F>>, O, E> {
         self.with(|base| {
-            Broken::Closed(GroupBy {
+            Materialized::Closed(GroupBy {
                 base,
                 key,
                 in_order: O::IS_KEPT,
@@ -341,7 +341,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
         key: F,
         seed: S,
         fold: G,
-    ) -> Query<'a, Applied<Broken<GroupBy<P, F>>, Aggregate<S, G>>, O, E>
+    ) -> Query<'a, Applied<Materialized<GroupBy<P, F>>, Aggregate<S, G>>, O, E>
     where
         K: Hash + Eq + Send,
         A: Send,

@@ -4,18 +4,18 @@
 //! loop with whatever else is done with it. So an ordered query gives pairs in its own order, and those of
 //! one item in the other's.
 
-use crate::parallel::consumer::Consumer;
+use crate::engine::consumer::Consumer;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
+use crate::query::consumer_adapter::ConsumerAdapter;
 use crate::query::explain::Explanation;
 use crate::query::hash::buckets::{Buckets, Found, Many};
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::scatter::Scatter;
 use crate::query::items::Items;
-use crate::query::op::sift::{Sift, Sifting};
+use crate::query::op::flat_op::{FlatOp, Sifting};
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use crate::query::relay::Relay;
 use crate::query::run::{Control, Run};
 use crate::query::source::IntoParQuery;
 use crate::query::terminal::collect::gather;
@@ -78,14 +78,14 @@ pub trait Matching<T, U>: Send + Sync {
     const NAME: &'static str;
 
     /// Makes any number of items.
-    fn results(&self, item: T, partners: Partners<'_, U>) -> impl Iterator<Item = Self::Output>;
+    fn results(&self, item: T, partners: Matches<'_, U>) -> impl Iterator<Item = Self::Output>;
 }
 
 /// The partners of an item, in order. An iterator over references to them.
 #[derive(Debug)]
-pub struct Partners<'a, U>(Found<'a, U>);
+pub struct Matches<'a, U>(Found<'a, U>);
 
-impl<'a, U> Iterator for Partners<'a, U> {
+impl<'a, U> Iterator for Matches<'a, U> {
     type Item = &'a U;
 
     #[inline]
@@ -104,7 +104,7 @@ impl<'a, U> Iterator for Partners<'a, U> {
     }
 }
 
-impl<U> ExactSizeIterator for Partners<'_, U> {}
+impl<U> ExactSizeIterator for Matches<'_, U> {}
 
 /// Each pair gives an item.
 #[derive(Debug)]
@@ -119,7 +119,7 @@ where
     const NAME: &'static str = "join";
 
     #[inline]
-    fn results(&self, item: T, partners: Partners<'_, U>) -> impl Iterator<Item = R> {
+    fn results(&self, item: T, partners: Matches<'_, U>) -> impl Iterator<Item = R> {
         partners.map(move |partner| (self.0)(&item, partner))
     }
 }
@@ -137,7 +137,7 @@ where
     const NAME: &'static str = "left_join";
 
     #[inline]
-    fn results(&self, item: T, mut partners: Partners<'_, U>) -> impl Iterator<Item = R> {
+    fn results(&self, item: T, mut partners: Matches<'_, U>) -> impl Iterator<Item = R> {
         let first = iter::once(partners.next());
         let all = first.chain(partners.map(Some));
         all.map(move |partner| (self.0)(&item, partner))
@@ -151,13 +151,13 @@ pub struct Grouped<F>(F);
 impl<T, U, R, F> Matching<T, U> for Grouped<F>
 where
     R: Send,
-    F: Fn(T, Partners<'_, U>) -> R + Send + Sync,
+    F: Fn(T, Matches<'_, U>) -> R + Send + Sync,
 {
     type Output = R;
     const NAME: &'static str = "group_join";
 
     #[inline]
-    fn results(&self, item: T, partners: Partners<'_, U>) -> impl Iterator<Item = R> {
+    fn results(&self, item: T, partners: Matches<'_, U>) -> impl Iterator<Item = R> {
         iter::once((self.0)(item, partners))
     }
 }
@@ -169,7 +169,7 @@ struct Probe<'a, F, M, K, U> {
     table: &'a Buckets<K, U>,
 }
 
-impl<T, F, M, K, U> Sift<T> for Probe<'_, F, M, K, U>
+impl<T, F, M, K, U> FlatOp<T> for Probe<'_, F, M, K, U>
 where
     F: Fn(&T) -> K + Send + Sync,
     M: Matching<T, U>,
@@ -200,7 +200,7 @@ struct Lookups<'a, I: Iterator, F, K, U> {
     table: &'a Buckets<K, U>,
     /// Empty between look-ups.
     sought: Vec<Sought<I::Item, K>>,
-    found: VecDeque<(I::Item, Partners<'a, U>)>,
+    found: VecDeque<(I::Item, Matches<'a, U>)>,
 }
 
 /// An item whose partners are looked for.
@@ -232,8 +232,8 @@ where
 
 impl<T, K: Hash + Eq> Sought<T, K> {
     #[inline]
-    fn found<U>(self, many: &Many<K, U>) -> (T, Partners<'_, U>) {
-        let partners = Partners(many.find(self.hash, &self.key));
+    fn found<U>(self, many: &Many<K, U>) -> (T, Matches<'_, U>) {
+        let partners = Matches(many.find(self.hash, &self.key));
         (self.item, partners)
     }
 }
@@ -244,7 +244,7 @@ where
     F: Fn(&I::Item) -> K,
     K: Hash + Eq,
 {
-    type Item = (I::Item, Partners<'a, U>);
+    type Item = (I::Item, Matches<'a, U>);
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
@@ -252,7 +252,7 @@ where
             Buckets::Few(few) => {
                 let item = self.items.next()?;
                 let partners = few.find(&(self.key)(&item));
-                Some((item, Partners(partners)))
+                Some((item, Matches(partners)))
             }
             Buckets::Many(many) => {
                 if self.found.is_empty() {
@@ -273,7 +273,7 @@ where
                 let key = self.key;
                 self.items.fold(value, |value, item| {
                     let partners = few.find(&key(&item));
-                    fold(value, (item, Partners(partners)))
+                    fold(value, (item, Matches(partners)))
                 })
             }
             Buckets::Many(many) => {
@@ -320,7 +320,7 @@ where
             matching: &self.matching,
             table: self.other.table(run),
         });
-        let consumer = Relay {
+        let consumer = ConsumerAdapter {
             consumer,
             alter: &probing,
         };
@@ -439,7 +439,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
         R: Send,
         F: Fn(&P::Item) -> K + Send + Sync,
         G: Fn(&Q::Item) -> K + Send + Sync,
-        M: Fn(P::Item, Partners<'_, Q::Item>) -> R + Send + Sync,
+        M: Fn(P::Item, Matches<'_, Q::Item>) -> R + Send + Sync,
     {
         self.joined(other, key, other_key, Grouped(result))
     }

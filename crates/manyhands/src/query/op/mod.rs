@@ -12,6 +12,7 @@ mod chunks;
 mod default_if_empty;
 mod distinct;
 mod enumerate;
+mod flat_op;
 mod fold_by;
 mod group_by;
 mod join;
@@ -20,9 +21,8 @@ mod order_by;
 mod part;
 mod rev;
 mod scan;
-mod sift;
 pub(crate) mod whiles;
 pub(crate) mod zip;
 
 pub use group_by::{Group, Lookup};
-pub use join::Partners;
+pub use join::Matches;

@@ -11,7 +11,7 @@ use crate::query::items::Items;
 use crate::query::op::apply::{Applied, Apply};
 use crate::query::op::least::least;
 use crate::query::order::{Order, Ordered};
-use crate::query::pipeline::{Breaker, Broken, Pipeline};
+use crate::query::pipeline::{Breaker, Materialized, Pipeline};
 use crate::query::run::{Control, Run};
 use crate::query::terminal::collect::into_vec;
 use std::cmp::{Ordering, Reverse};
@@ -168,7 +168,7 @@ fn without_keys<K, T>(keyed: Vec<(K, T)>) -> Vec<T> {
 }
 
 /// A query behind an `order_by`.
-type OrderedBy<'a, P, S, E> = Query<'a, Broken<OrderBy<P, S>>, Ordered, E>;
+type OrderedBy<'a, P, S, E> = Query<'a, Materialized<OrderBy<P, S>>, Ordered, E>;
 
 impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     /// Sorts the items by a key, the smallest first; items with equal keys keep their order.
@@ -250,7 +250,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
 
     fn sorted<S: Sorting<P::Item>>(self, sorting: S) -> OrderedBy<'a, P, S, E> {
         self.ordered()
-            .with(|base| Broken::Closed(OrderBy { base, sorting }))
+            .with(|base| Materialized::Closed(OrderBy { base, sorting }))
     }
 }
 

@@ -2,12 +2,12 @@
 //!
 //! Unsafe: passes positions on; those left out are discarded when the query begins.
 
-use crate::parallel::engine::Indexed;
+use crate::engine::Indexed;
 use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
-use crate::query::pipeline::{Breaker, Broken, Pipeline, Positional};
+use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
 use crate::query::run::{Control, Run};
 
 /// See [`Query::take`] and its siblings.
@@ -156,13 +156,13 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// assert_eq!(firsts, [0, 2, 4]);
     /// ```
     #[doc(alias = "Take")]
-    pub fn take(self, count: usize) -> Query<'a, Broken<Part<P>>, Ordered, E> {
+    pub fn take(self, count: usize) -> Query<'a, Materialized<Part<P>>, Ordered, E> {
         self.part(Which::Take, count)
     }
 
     /// All but the first `count` items.
     #[doc(alias = "Skip")]
-    pub fn skip(self, count: usize) -> Query<'a, Broken<Part<P>>, Ordered, E> {
+    pub fn skip(self, count: usize) -> Query<'a, Materialized<Part<P>>, Ordered, E> {
         self.part(Which::Skip, count)
     }
 
@@ -171,7 +171,7 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// # Panics
     /// When the query is run, if there are 2^64 - 1 items or more.
     #[doc(alias = "TakeLast")]
-    pub fn take_last(self, count: usize) -> Query<'a, Broken<Part<P>>, Ordered, E> {
+    pub fn take_last(self, count: usize) -> Query<'a, Materialized<Part<P>>, Ordered, E> {
         self.part(Which::TakeLast, count)
     }
 
@@ -180,13 +180,13 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// # Panics
     /// As [`take_last`](Self::take_last).
     #[doc(alias = "SkipLast")]
-    pub fn skip_last(self, count: usize) -> Query<'a, Broken<Part<P>>, Ordered, E> {
+    pub fn skip_last(self, count: usize) -> Query<'a, Materialized<Part<P>>, Ordered, E> {
         self.part(Which::SkipLast, count)
     }
 
-    fn part(self, which: Which, count: usize) -> Query<'a, Broken<Part<P>>, Ordered, E> {
+    fn part(self, which: Which, count: usize) -> Query<'a, Materialized<Part<P>>, Ordered, E> {
         self.with(|base| {
-            Broken::Closed(Part {
+            Materialized::Closed(Part {
                 base,
                 which,
                 count: count as u64,

@@ -2,12 +2,12 @@
 //!
 //! Unsafe: passes positions on.
 
-use crate::parallel::engine::Indexed;
+use crate::engine::Indexed;
 use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
-use crate::query::pipeline::{Breaker, Broken, Pipeline, Positional};
+use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
 use crate::query::run::{Control, Run};
 
 /// See [`Query::rev`].
@@ -76,7 +76,7 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// # Panics
     /// When the query is run, if there are 2^64 - 1 items or more.
     #[doc(alias = "Reverse")]
-    pub fn rev(self) -> Query<'a, Broken<Rev<P>>, Ordered, E> {
-        self.with(|base| Broken::Closed(Rev(base)))
+    pub fn rev(self) -> Query<'a, Materialized<Rev<P>>, Ordered, E> {
+        self.with(|base| Materialized::Closed(Rev(base)))
     }
 }

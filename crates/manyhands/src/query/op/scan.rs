@@ -7,7 +7,7 @@ use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
-use crate::query::pipeline::{Breaker, Broken, Pipeline};
+use crate::query::pipeline::{Breaker, Materialized, Pipeline};
 use crate::query::run::{Control, Run};
 use crate::query::terminal::collect::first_into_vec;
 
@@ -69,7 +69,7 @@ impl<'a, P: Pipeline<Item: Clone>, E: Control> Query<'a, P, Ordered, E> {
     pub fn inclusive_scan<F: Fn(&P::Item, &P::Item) -> P::Item + Send + Sync>(
         self,
         add: F,
-    ) -> Query<'a, Broken<Scan<P, P::Item, F>>, Ordered, E> {
+    ) -> Query<'a, Materialized<Scan<P, P::Item, F>>, Ordered, E> {
         self.scanned(None, add)
     }
 
@@ -88,7 +88,7 @@ impl<'a, P: Pipeline<Item: Clone>, E: Control> Query<'a, P, Ordered, E> {
         self,
         first: P::Item,
         add: F,
-    ) -> Query<'a, Broken<Scan<P, P::Item, F>>, Ordered, E> {
+    ) -> Query<'a, Materialized<Scan<P, P::Item, F>>, Ordered, E> {
         self.scanned(Some(first), add)
     }
 
@@ -96,7 +96,7 @@ impl<'a, P: Pipeline<Item: Clone>, E: Control> Query<'a, P, Ordered, E> {
         self,
         first: Option<P::Item>,
         add: F,
-    ) -> Query<'a, Broken<Scan<P, P::Item, F>>, Ordered, E> {
-        self.with(|base| Broken::Closed(Scan { base, first, add }))
+    ) -> Query<'a, Materialized<Scan<P, P::Item, F>>, Ordered, E> {
+        self.with(|base| Materialized::Closed(Scan { base, first, add }))
     }
 }

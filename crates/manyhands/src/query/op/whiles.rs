@@ -4,7 +4,7 @@
 //! The end is advice to runners about what they need not start, hence Relaxed; items are handed over by
 //! [`FirstItems`].
 
-use crate::parallel::consumer::{Consumer, Uncancellable};
+use crate::engine::consumer::{Consumer, Uncancellable};
 use crate::parallel::reduce::Folding;
 use crate::parallel::source::owned::OwnedItems;
 use crate::parallel::source::slice::to_usize;
@@ -12,7 +12,7 @@ use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
-use crate::query::pipeline::{Breaker, Broken, Pipeline};
+use crate::query::pipeline::{Breaker, Materialized, Pipeline};
 use crate::query::run::{Control, Run};
 use crate::query::terminal::collect::{IntoCollection, into_vec};
 use crate::query::terminal::first_items::FirstItems;
@@ -228,9 +228,9 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     pub fn take_while<F: Fn(&P::Item) -> bool + Send + Sync>(
         self,
         predicate: F,
-    ) -> Query<'a, Broken<MapWhile<P, Taking<F>>>, Ordered, E> {
+    ) -> Query<'a, Materialized<MapWhile<P, Taking<F>>>, Ordered, E> {
         let test = Taking(predicate);
-        self.with(|base| Broken::Closed(MapWhile { base, test }))
+        self.with(|base| Materialized::Closed(MapWhile { base, test }))
     }
 
     /// What `map` makes of the items before the first of which it makes nothing.
@@ -238,9 +238,9 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     pub fn map_while<R: Send, F: Fn(P::Item) -> Option<R> + Send + Sync>(
         self,
         map: F,
-    ) -> Query<'a, Broken<MapWhile<P, Mapping<F>>>, Ordered, E> {
+    ) -> Query<'a, Materialized<MapWhile<P, Mapping<F>>>, Ordered, E> {
         let test = Mapping(map);
-        self.with(|base| Broken::Closed(MapWhile { base, test }))
+        self.with(|base| Materialized::Closed(MapWhile { base, test }))
     }
 
     /// The items from the first that does not satisfy the predicate. Items after it are not tested.
@@ -253,7 +253,7 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     pub fn skip_while<F: Fn(&P::Item) -> bool + Send + Sync>(
         self,
         predicate: F,
-    ) -> Query<'a, Broken<SkipWhile<P, F>>, Ordered, E> {
-        self.with(|base| Broken::Closed(SkipWhile { base, predicate }))
+    ) -> Query<'a, Materialized<SkipWhile<P, F>>, Ordered, E> {
+        self.with(|base| Materialized::Closed(SkipWhile { base, predicate }))
     }
 }

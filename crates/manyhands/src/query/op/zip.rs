@@ -2,12 +2,12 @@
 //!
 //! Unsafe: passes positions on.
 
-use crate::parallel::engine::Indexed;
+use crate::engine::Indexed;
 use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
-use crate::query::pipeline::{Breaker, Broken, Pipeline, Positional};
+use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
 use crate::query::run::{Control, Run};
 use crate::query::source::IntoParQuery;
 
@@ -115,8 +115,8 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     pub fn zip<Q: IntoParQuery>(
         self,
         other: Q,
-    ) -> Query<'a, Broken<Zip<P, Q::Pipeline>>, Ordered, E> {
+    ) -> Query<'a, Materialized<Zip<P, Q::Pipeline>>, Ordered, E> {
         let right = other.into_par_query().pipeline;
-        self.with(|left| Broken::Closed(Zip::new(left, right)))
+        self.with(|left| Materialized::Closed(Zip::new(left, right)))
     }
 }

@@ -1,15 +1,15 @@
 //! Any iterator that can be sent, pulled in chunks.
 
-use crate::parallel::consumer::Consumer;
+use crate::engine::consumer::Consumer;
 use crate::parallel::options::Grouping;
 use crate::parallel::source::owned::OwnedItems;
 use crate::parallel::source::{Drive, Feed};
 use crate::query::Query;
+use crate::query::consumer_adapter::ConsumerAdapter;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::pipeline::Pipeline;
-use crate::query::relay::Relay;
-use crate::query::run::{Bottom, Control, Run};
+use crate::query::run::{CancelCheck, Control, Run};
 use crate::query::terminal::collect::gather;
 
 /// A query over any iterator that can be sent.
@@ -89,9 +89,9 @@ impl<I: Iterator<Item: Send> + Send> Pipeline for FromIter<I> {
             iterator: &mut self.iterator,
             left: most,
         };
-        let bottom = Relay {
+        let bottom = ConsumerAdapter {
             consumer,
-            alter: Bottom(run.ending),
+            alter: CancelCheck(run.ending),
         };
         let feed = crate::parallel::from_iter(&mut items).into_feed();
         match E::GROUPING {

@@ -2,7 +2,7 @@
 //!
 //! Unsafe: implements the engine's trait for positions.
 
-use crate::parallel::engine::Indexed;
+use crate::engine::Indexed;
 use crate::parallel::source::slice::to_usize;
 use crate::query::Query;
 use crate::query::items::{Items, Pieces};

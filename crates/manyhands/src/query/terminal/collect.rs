@@ -1,12 +1,12 @@
 //! Queries as collections.
 //!
 //! Items whose positions are known are written to their places in a vector of the right size. Others become
-//! a vector by `weave.rs`; ordered collections are made of a sorted vector; others in one part for each run of
+//! a vector by `ordered_collect.rs`; ordered collections are made of a sorted vector; others in one part for each run of
 //! blocks that follow each other on one runner, in the end joined.
 //!
 //! Unsafe: finishes a vector that was written in place.
 
-use crate::parallel::consumer::Uncancellable;
+use crate::engine::consumer::Uncancellable;
 use crate::parallel::map::Filling;
 use crate::parallel::reduce::{Fold, Folding};
 use crate::parallel::source::owned::OwnedItems;
@@ -17,7 +17,7 @@ use crate::query::pipeline::{Breaker, Pipeline, Positional};
 use crate::query::run::{Control, Run};
 use crate::query::terminal::first_items::first_items;
 use crate::query::terminal::for_each::ForEach;
-use crate::query::terminal::weave::Weaving;
+use crate::query::terminal::ordered_collect::OrderedCollect;
 use crate::query::{FromQuery, ParQueryMut, Query};
 use std::marker::PhantomData;
 
@@ -35,7 +35,7 @@ pub(crate) fn into_vec<P: Pipeline, E: Control>(
     if P::IS_POSITIONAL {
         return in_place(pipeline.into_positions(u64::MAX, run), run);
     }
-    let weaving = Weaving::new();
+    let weaving = OrderedCollect::new();
     pipeline.drive(u64::MAX, &weaving, run);
     (!run.is_cancelled()).then(|| weaving.into_vec())
 }

@@ -1,8 +1,8 @@
 //! Items that may have failed, up to the first failure.
 
-use crate::parallel::consumer::{Consumer, Watch};
+use crate::engine::consumer::{Consumer, Watch};
 use crate::parallel::earliest::Earliest;
-use crate::query::relay::Alter;
+use crate::query::consumer_adapter::AdaptItem;
 use std::ops::Range;
 
 /// A `Result` or an `Option`.
@@ -40,7 +40,7 @@ impl<T: Send> Attempt for Option<T> {
 #[derive(Debug)]
 pub(super) struct UpToFailure<'a, F>(pub(super) &'a Earliest<F>);
 
-impl<T: Attempt> Alter<T> for UpToFailure<'_, T::Failure> {
+impl<T: Attempt> AdaptItem<T> for UpToFailure<'_, T::Failure> {
     type Output = T::Value;
 
     #[inline]

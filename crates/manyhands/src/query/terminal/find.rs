@@ -5,7 +5,7 @@
 //! The end is advice to runners about what they need not start, hence Relaxed; what was found is handed over
 //! under the lock.
 
-use crate::parallel::consumer::{Consumer, Watch};
+use crate::engine::consumer::{Consumer, Watch};
 use crate::parallel::earliest::{Earliest, FindMode};
 use crate::query::Query;
 use crate::query::op::whiles::count_before;

@@ -5,7 +5,7 @@
 //! The end is advice to runners about what they need not start, hence Relaxed; items are handed over under
 //! the lock.
 
-use crate::parallel::consumer::Consumer;
+use crate::engine::consumer::Consumer;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{Control, Run};
 use crate::sync::atomic::{AtomicU64, Ordering};

@@ -1,6 +1,6 @@
 //! Queries for their effects.
 
-use crate::parallel::consumer::Consumer;
+use crate::engine::consumer::Consumer;
 use crate::query::Query;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;

@@ -3,7 +3,7 @@
 //!
 //! An [`Iter`] makes a step when it has no items left, so it may borrow, and may be leaked. A [`Stream`]
 //! makes its steps in a task while the items of the last one are taken. What may borrow and runs ahead is
-//! in `ahead.rs`.
+//! in `prefetch.rs`.
 
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;

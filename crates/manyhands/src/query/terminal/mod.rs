@@ -1,6 +1,5 @@
 //! What ends a query: one file for each family of results.
 
-pub(crate) mod ahead;
 pub(crate) mod collect;
 mod equal;
 mod extremes;
@@ -12,8 +11,9 @@ pub(crate) mod from_query;
 pub(crate) mod iterate;
 mod map_async;
 pub(crate) mod numbers;
+mod ordered_collect;
+pub(crate) mod prefetch;
 mod reduce;
 mod split;
 mod steps;
 mod try_forms;
-mod weave;

@@ -1,6 +1,6 @@
 //! A query's items step by step, so that only a few are in memory at once.
 //!
-//! Not here: who asks for a step, and when (`iterate.rs`, `ahead.rs`).
+//! Not here: who asks for a step, and when (`iterate.rs`, `prefetch.rs`).
 
 use crate::cancel::Token;
 use crate::parallel::reduce::Folding;

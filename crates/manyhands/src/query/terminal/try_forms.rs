@@ -1,15 +1,15 @@
 //! Queries that end in bodies which can fail: every failure before the stop is reported.
 
+use crate::engine::consumer::{Consumer, Watch};
 use crate::job::catch;
 use crate::parallel::Failures;
-use crate::parallel::consumer::{Consumer, Watch};
 use crate::parallel::control::LoopState;
 use crate::parallel::failure::Gathered;
 use crate::query::Query;
+use crate::query::consumer_adapter::AdaptItem;
 use crate::query::fused::Fused;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use crate::query::relay::Alter;
 use crate::query::run::Control;
 use crate::query::terminal::collect::into_vec;
 use crate::query::terminal::for_each::ForEach;
@@ -22,7 +22,7 @@ struct Attempting<'a, F, Err> {
     state: LoopState,
 }
 
-impl<T, R, F, Err> Alter<T> for Attempting<'_, F, Err>
+impl<T, R, F, Err> AdaptItem<T> for Attempting<'_, F, Err>
 where
     F: Fn(T) -> Result<R, Err> + Sync,
     Err: Send,

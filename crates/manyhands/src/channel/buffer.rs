@@ -1,0 +1,228 @@
+//! The items of a channel, in the order in which they are received.
+//!
+//! Plain data, to be kept under a lock.
+
+use crate::channel::ring::Ring;
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// The items that wait to be received.
+pub(super) enum ItemBuffer<T> {
+    /// First in, first out.
+    Fifo(Ring<T>),
+    /// The smallest first, the older of equals first.
+    Sorted(Box<dyn Sorted<T> + Send>),
+}
+
+impl<T> ItemBuffer<T> {
+    /// First in, first out.
+    pub(super) const fn fifo() -> Self {
+        Self::Fifo(Ring::new())
+    }
+
+    /// The smallest first, the older of equals first.
+    pub(super) fn sorted() -> Self
+    where
+        T: Ord + Send + 'static,
+    {
+        Self::Sorted(Box::new(Set {
+            items: BTreeSet::new(),
+            next_number: 0,
+        }))
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Fifo(items) => items.len(),
+            Self::Sorted(items) => items.len(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, item: T) {
+        match self {
+            Self::Fifo(items) => items.push_back(item),
+            Self::Sorted(items) => items.push(item),
+        }
+    }
+
+    /// Takes the item that is to be received next.
+    #[inline]
+    pub(super) fn pop_first(&mut self) -> Option<T> {
+        match self {
+            Self::Fifo(items) => items.pop_front(),
+            Self::Sorted(items) => items.pop_first(),
+        }
+    }
+
+    /// Takes the item that would be received last.
+    pub(super) fn pop_last(&mut self) -> Option<T> {
+        match self {
+            Self::Fifo(items) => items.pop_back(),
+            Self::Sorted(items) => items.pop_last(),
+        }
+    }
+
+    /// The item that is to be received next.
+    pub(super) fn first(&self) -> Option<&T> {
+        match self {
+            Self::Fifo(items) => items.front(),
+            Self::Sorted(items) => items.first(),
+        }
+    }
+
+    /// Takes everything out.
+    pub(super) fn take(&mut self) -> Self {
+        match self {
+            Self::Fifo(items) => Self::Fifo(std::mem::replace(items, Ring::new())),
+            Self::Sorted(items) => Self::Sorted(items.take()),
+        }
+    }
+}
+
+impl<T> fmt::Debug for ItemBuffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ItemBuffer")
+            .field("len", &self.len())
+            .finish()
+    }
+}
+
+/// A sorted line; behind a pointer, so that only its maker has to know that items can be compared.
+pub(super) trait Sorted<T> {
+    fn len(&self) -> usize;
+    fn push(&mut self, item: T);
+    fn pop_first(&mut self) -> Option<T>;
+    fn pop_last(&mut self) -> Option<T>;
+    fn first(&self) -> Option<&T>;
+    fn take(&mut self) -> Box<dyn Sorted<T> + Send>;
+}
+
+/// Unlike a heap it knows both of its ends.
+struct Set<T> {
+    items: BTreeSet<Numbered<T>>,
+    next_number: u64,
+}
+
+impl<T: Ord + Send + 'static> Sorted<T> for Set<T> {
+    fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    fn push(&mut self, item: T) {
+        let number = self.next_number;
+        self.next_number += 1;
+        self.items.insert(Numbered { item, number });
+    }
+
+    fn pop_first(&mut self) -> Option<T> {
+        self.items.pop_first().map(|numbered| numbered.item)
+    }
+
+    fn pop_last(&mut self) -> Option<T> {
+        self.items.pop_last().map(|numbered| numbered.item)
+    }
+
+    fn first(&self) -> Option<&T> {
+        self.items.first().map(|numbered| &numbered.item)
+    }
+
+    fn take(&mut self) -> Box<dyn Sorted<T> + Send> {
+        Box::new(Self {
+            items: std::mem::take(&mut self.items),
+            next_number: self.next_number,
+        })
+    }
+}
+
+/// An item with its place among equals.
+struct Numbered<T> {
+    item: T,
+    number: u64,
+}
+
+impl<T: Ord> Ord for Numbered<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.item
+            .cmp(&other.item)
+            .then_with(|| self.number.cmp(&other.number))
+    }
+}
+
+impl<T: Ord> PartialOrd for Numbered<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T: Ord> PartialEq for Numbered<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl<T: Ord> Eq for Numbered<T> {}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::ItemBuffer;
+    use std::cmp::Ordering;
+
+    /// Compared by the first part only.
+    #[derive(Debug, Clone, Copy)]
+    struct Job(u32, char);
+
+    impl Ord for Job {
+        fn cmp(&self, other: &Self) -> Ordering {
+            self.0.cmp(&other.0)
+        }
+    }
+
+    impl PartialOrd for Job {
+        fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+            Some(self.cmp(other))
+        }
+    }
+
+    impl PartialEq for Job {
+        fn eq(&self, other: &Self) -> bool {
+            self.cmp(other) == Ordering::Equal
+        }
+    }
+
+    impl Eq for Job {}
+
+    fn filled(mut line: ItemBuffer<Job>) -> ItemBuffer<Job> {
+        for job in [Job(2, 'a'), Job(1, 'b'), Job(2, 'c'), Job(1, 'd')] {
+            line.push(job);
+        }
+        line
+    }
+
+    fn names(mut line: ItemBuffer<Job>) -> String {
+        std::iter::from_fn(|| line.pop_first().map(|job| job.1)).collect()
+    }
+
+    #[test]
+    fn a_sorted_line_gives_the_smallest_first_and_the_older_of_equals_first() {
+        assert_eq!(names(filled(ItemBuffer::sorted())), "bdac");
+        assert_eq!(names(filled(ItemBuffer::fifo())), "abcd");
+    }
+
+    #[test]
+    fn both_ends_can_be_taken() {
+        for (line, first, last) in [
+            (ItemBuffer::sorted(), 'b', 'c'),
+            (ItemBuffer::fifo(), 'a', 'd'),
+        ] {
+            let mut line = filled(line);
+            assert_eq!(line.first().map(|job| job.1), Some(first));
+            assert_eq!(line.pop_first().map(|job| job.1), Some(first));
+            assert_eq!(line.pop_last().map(|job| job.1), Some(last));
+            assert_eq!(line.take().len(), 2);
+            assert_eq!(line.len(), 0);
+        }
+    }
+}

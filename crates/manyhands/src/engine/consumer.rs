@@ -1,0 +1,151 @@
+//! What a loop does with its items: the seam between the engine and each kind of loop.
+//!
+//! Not here: where the items come from (`source/`) and who runs them (`engine/`).
+
+use crate::cancel::{Cancelled, Token};
+use std::ops::Range;
+
+/// Takes items in blocks, from several runners at once.
+pub trait Consumer<T>: Sync {
+    /// What one runner keeps between its blocks.
+    type Runner;
+
+    /// A runner begins: it is about to consume its first block.
+    fn start(&self) -> Self::Runner;
+
+    /// Consumes the items of these positions; where a source ends early, those up to its end. May leave the
+    /// rest of them untouched when [`end`](Self::end) says so. Nobody else is given positions between these.
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        runner: &mut Self::Runner,
+        positions: Range<u64>,
+        items: I,
+    );
+
+    /// A runner has consumed its last block, or has panicked.
+    fn finish(&self, runner: Self::Runner);
+
+    /// Positions from here on need not be consumed any more. Never rises.
+    fn end(&self) -> u64;
+
+    /// What there is at positions below `end` was consumed; those that follow are from `end` on, also if a
+    /// block of a source that ended early was said to reach beyond it.
+    fn pass(&self, _end: u64) {}
+
+    /// A body has panicked on some runner; the engine hands out no more blocks.
+    fn note_panic(&self) {}
+}
+
+/// Says how far a loop still has to go: to its end, unless something has cut it short.
+pub trait Watch: Sync {
+    /// Positions from here on need not be run.
+    fn end(&self) -> u64;
+
+    /// The items up to the end as it stands when each is due.
+    fn limit<I: Iterator>(&self, first: u64, items: I) -> impl Iterator<Item = I::Item>;
+}
+
+/// How the result of a call is handed over: as it is where the call always ends, as a `Result` where it
+/// can be cancelled.
+pub trait Ending: Watch + Copy {
+    /// The type handed over for a result of type `T`.
+    type Output<T>;
+
+    /// Hands the result over. `value` is `None` only when the call was cut short.
+    fn conclude<T>(&self, value: Option<T>) -> Self::Output<T>;
+
+    /// Hands a value over that was complete before any cancellation.
+    fn complete<T>(value: T) -> Self::Output<T>;
+
+    /// The token that can cancel the call.
+    fn token(&self) -> Option<&Token>;
+
+    /// Whether the call was cancelled.
+    fn cancelled(&self) -> Option<Cancelled> {
+        self.token().and_then(|token| token.check().err())
+    }
+}
+
+/// The call cannot be cancelled.
+#[derive(Debug, Clone, Copy)]
+pub struct Uncancellable;
+
+impl Watch for Uncancellable {
+    #[inline]
+    fn end(&self) -> u64 {
+        u64::MAX
+    }
+
+    #[inline]
+    fn limit<I: Iterator>(&self, _first: u64, items: I) -> impl Iterator<Item = I::Item> {
+        items
+    }
+}
+
+impl Ending for Uncancellable {
+    type Output<T> = T;
+
+    fn conclude<T>(&self, value: Option<T>) -> T {
+        value.expect("a call that cannot be cancelled ends or panics")
+    }
+
+    #[inline]
+    fn complete<T>(value: T) -> T {
+        value
+    }
+
+    fn token(&self) -> Option<&Token> {
+        None
+    }
+}
+
+/// The call ends early when this token is cancelled.
+#[derive(Debug, Clone, Copy)]
+pub struct Cancellable<'a>(pub(crate) &'a Token);
+
+impl Watch for Cancellable<'_> {
+    #[inline]
+    fn end(&self) -> u64 {
+        if self.0.is_cancelled() { 0 } else { u64::MAX }
+    }
+
+    #[inline]
+    fn limit<I: Iterator>(&self, first: u64, items: I) -> impl Iterator<Item = I::Item> {
+        limit_each(self, first, items)
+    }
+}
+
+impl Ending for Cancellable<'_> {
+    type Output<T> = Result<T, Cancelled>;
+
+    fn conclude<T>(&self, value: Option<T>) -> Result<T, Cancelled> {
+        self.0.check()?;
+        Ok(value.expect("only cancellation cuts the call short"))
+    }
+
+    #[inline]
+    fn complete<T>(value: T) -> Result<T, Cancelled> {
+        Ok(value)
+    }
+
+    fn token(&self) -> Option<&Token> {
+        Some(self.0)
+    }
+}
+
+/// Looks at the end before each item.
+#[inline]
+pub(crate) fn limit_each<W: Watch, I: Iterator>(
+    watch: &W,
+    first: u64,
+    mut items: I,
+) -> impl Iterator<Item = I::Item> {
+    let mut position = first;
+    std::iter::from_fn(move || {
+        if position >= watch.end() {
+            return None;
+        }
+        position += 1;
+        items.next()
+    })
+}

@@ -1,0 +1,409 @@
+//! The engine of loops over positions: run alone while that is best, share when it pays.
+//!
+//! 1. *Probe.* The caller runs a first block by itself and measures it. A call site that is known to be
+//!    short runs whole in that block: the cost of a short loop is two readings of the tick counter. One
+//!    that is known to be long is shared from the start.
+//! 2. *Decide.* What is left, at the measured rate, is compared with what sharing costs now: next to
+//!    nothing while another worker is spinning, a wake-up else.
+//! 3. *Share.* The rest is opened to helpers (`shared.rs`); the caller takes part to the end.
+//! 4. *Learn.* The call site remembers its rate, and whether sharing made it faster at all.
+//!
+//! Not here: what is done with the items (`consumer.rs`).
+//!
+//! Unsafe: positions are handed to sources, each exactly once.
+#![cfg_attr(
+    not(loom),
+    expect(
+        unnameable_types,
+        reason = "the engine's own traits seal what can be looped over"
+    )
+)]
+
+pub(crate) mod consumer;
+mod ranges;
+mod shared_call;
+mod sharing;
+
+use crate::engine::consumer::Consumer;
+use crate::runtime::current;
+use crate::runtime::fork_join::call_site::CallSiteProfile;
+use crate::runtime::fork_join::series::{self, WAKE_PAYS_FROM};
+use crate::sync::{clock, thread};
+
+/// Items by position.
+///
+/// # Safety
+/// Implementations give each position's item to whoever asks for it; the engine asks exactly once, by
+/// `block` or by `discard`.
+pub unsafe trait Indexed: Sync {
+    /// What there is at each position.
+    type Item;
+
+    /// Positions run from 0 to here.
+    fn len(&self) -> u64;
+
+    /// The items at `start..end`. Dropping the iterator disposes of those not taken.
+    ///
+    /// # Safety
+    /// No position is asked for twice, here or in `discard`, and `end` is at most the length.
+    unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = Self::Item>;
+
+    /// The items at `start..end`, the last one first.
+    ///
+    /// # Safety
+    /// As for `block`.
+    unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = Self::Item> {
+        // SAFETY: as promised by the caller.
+        let items = unsafe { self.block(start, end) };
+        let items: Vec<_> = items.collect();
+        items.into_iter().rev()
+    }
+
+    /// Disposes of the items at `start..end`, which will not be run.
+    ///
+    /// # Safety
+    /// As for `block`.
+    unsafe fn discard(&self, _start: u64, _end: u64) {}
+}
+
+/// How a call is to be run.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan<'a> {
+    /// Most runners at once; `None` as many as there are workers.
+    pub(crate) degree: Option<usize>,
+    /// The runtime to use, if not the current one.
+    pub(crate) runtime: Option<&'a crate::runtime::Runtime>,
+    /// When to let others in.
+    pub(crate) opening: Opening,
+    /// What takes less than this is not shared; where sharing costs more than the engine knows.
+    pub(crate) share_nanos_min: u64,
+}
+
+impl Plan<'_> {
+    /// Whether nothing was asked for that a short call must heed.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        self.runtime.is_none() && self.opening == Opening::WhenItPays
+    }
+
+    /// Whether the rest, `left` ticks long, is better shared.
+    fn pays_to_share(&self, left: u64) -> bool {
+        left >= clock::ticks_in(self.share_nanos_min) && pays_to_share(left)
+    }
+}
+
+/// When a call lets others in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opening {
+    /// When it pays.
+    WhenItPays,
+    /// Before the first item: bodies may wait for one another.
+    AtOnce,
+}
+
+/// Runs every item of `source` through `consumer`.
+///
+/// When it returns, every position was consumed or, past the consumer's end, discarded. Panics of bodies
+/// go on after all runners have ended.
+#[inline]
+pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, plan: &Plan<'_>) {
+    let len = source.len();
+    let site = CallSiteProfile::of(drive_long::<S, C> as *const () as usize);
+    if is_short(site, len) && plan.is_plain() && consumer.end() >= len {
+        let start = clock::ticks();
+        let mut runner = Runner::new(consumer);
+        // SAFETY: each position is asked for once, here.
+        let items = unsafe { source.block(0, len) };
+        consumer.consume(runner.state(), 0..len, items);
+        drop(runner);
+        learn_short(site, clock::ticks().saturating_sub(start), len);
+    } else {
+        drive_long(source, consumer, plan, site);
+    }
+}
+
+/// Whether a call of `len` items has always been too short to be shared. The path of such calls is kept
+/// short in memory too: after a pause each cache line of it costs as much as an item.
+#[inline]
+fn is_short(site: &CallSiteProfile, len: u64) -> bool {
+    let cost = site.cost();
+    cost != 0 && len < SHORT_LEN_MAX && len != 0 && cost.saturating_mul(len) < SHORT_TICKS << 10
+}
+
+/// Corrects what the site says if `len` items took more than twice or less than half of it.
+#[inline]
+fn learn_short(site: &CallSiteProfile, ticks: u64, len: u64) {
+    let (expected, found) = (site.cost().saturating_mul(len), ticks << 10);
+    if found > expected * 2 || found < expected / 2 {
+        site.learn(Rate::of(ticks, len).0);
+    }
+}
+
+/// [`drive`] for calls that may be worth sharing.
+#[inline(never)]
+fn drive_long<S: Indexed, C: Consumer<S::Item>>(
+    source: &S,
+    consumer: &C,
+    plan: &Plan<'_>,
+    site: &CallSiteProfile,
+) {
+    let _entered = plan.runtime.map(|runtime| runtime.enter());
+    let mut rest = Rest {
+        source,
+        start: 0,
+        end: source.len(),
+    };
+    while rest.start < rest.end && rest.start < consumer.end() {
+        let (start, end) = rest.take(STRETCH_MAX);
+        drive_segment(Rest { source, start, end }, consumer, plan, site);
+    }
+}
+
+/// Discards what was not reached, also when a body panics.
+struct Rest<'a, S: Indexed> {
+    source: &'a S,
+    start: u64,
+    end: u64,
+}
+
+impl<S: Indexed> Rest<'_, S> {
+    /// Takes up to `max` positions from the front; they are the caller's now.
+    fn take(&mut self, max: u64) -> (u64, u64) {
+        let start = self.start;
+        self.start = self.end.min(start.saturating_add(max));
+        (start, self.start)
+    }
+}
+
+impl<S: Indexed> Drop for Rest<'_, S> {
+    fn drop(&mut self) {
+        if self.start < self.end {
+            // SAFETY: positions are taken before they are asked for.
+            unsafe { self.source.discard(self.start, self.end) };
+        }
+    }
+}
+
+/// A runner's state, finished also when a body panics.
+pub(crate) struct Runner<'a, T, C: Consumer<T>> {
+    pub(crate) consumer: &'a C,
+    state: Option<C::Runner>,
+}
+
+impl<'a, T, C: Consumer<T>> Runner<'a, T, C> {
+    pub(crate) fn new(consumer: &'a C) -> Self {
+        Self {
+            consumer,
+            state: None,
+        }
+    }
+
+    /// The state, begun on first use.
+    #[inline]
+    pub(crate) fn state(&mut self) -> &mut C::Runner {
+        self.state.get_or_insert_with(|| self.consumer.start())
+    }
+}
+
+impl<T, C: Consumer<T>> Drop for Runner<'_, T, C> {
+    #[inline]
+    fn drop(&mut self) {
+        let Some(state) = self.state.take() else {
+            return;
+        };
+        if thread::panicking() {
+            // A second panic would abort; the first one is what the caller must hear of.
+            crate::job::contain(|| self.consumer.finish(state));
+        } else {
+            self.consumer.finish(state);
+        }
+    }
+}
+
+/// Runs the positions of `rest`, at most [`STRETCH_MAX`] of them.
+fn drive_segment<S: Indexed, C: Consumer<S::Item>>(
+    mut rest: Rest<'_, S>,
+    consumer: &C,
+    plan: &Plan<'_>,
+    site: &CallSiteProfile,
+) {
+    let (source, start) = (rest.source, rest.start);
+    let mut runner = Runner::new(consumer);
+    if plan.opening == Opening::AtOnce && plan.degree != Some(1) && rest.end - start > 1 {
+        return shared_call::share(rest, &mut runner, plan, site, Rate(site.cost()));
+    }
+    let known = Rate(site.cost());
+    let expected = known.ticks_for(rest.end - start);
+    let alone = plan.degree == Some(1) || site.is_penalised(rest.end - start);
+    // One item is nothing to share.
+    let may_share = |items: u64| !alone && items > 1;
+    if may_share(rest.end - start) && plan.pays_to_share(expected) {
+        return shared_call::share(rest, &mut runner, plan, site, known);
+    }
+    let mut probe = Probe::begin(if alone { Rate::ZERO } else { known });
+    while rest.start < rest.end && rest.start < consumer.end() {
+        let (from, to) = rest.take(probe.block);
+        // SAFETY: taken from `rest` just now.
+        let items = unsafe { source.block(from, to) };
+        consumer.consume(runner.state(), from..to, items);
+        if to == rest.end {
+            break;
+        }
+        let left = probe.measure(to - from, rest.end - to);
+        if may_share(rest.end - to) && plan.pays_to_share(left) {
+            return shared_call::share(rest, &mut runner, plan, site, probe.rate);
+        }
+    }
+    let whole = probe.end(rest.start - start);
+    site.learn(whole.0);
+    if alone {
+        site.learn_alone(whole.0);
+    }
+}
+
+/// Ticks for each item, in 1,024ths. 0 is unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rate(pub(crate) u64);
+
+impl Rate {
+    pub(crate) const UNKNOWN: Self = Self(0);
+    /// As good as nothing: everything fits into one block.
+    const ZERO: Self = Self(1);
+
+    pub(crate) fn of(ticks: u64, items: u64) -> Self {
+        Self((ticks.saturating_mul(1024) / items.max(1)).max(1))
+    }
+
+    /// Ticks for `items` items.
+    pub(crate) fn ticks_for(self, items: u64) -> u64 {
+        u64::try_from((u128::from(self.0) * u128::from(items)) >> 10).unwrap_or(u64::MAX)
+    }
+
+    /// Items that take about `ticks`, at least one.
+    pub(crate) fn items_in(self, ticks: u64) -> u64 {
+        (ticks.saturating_mul(1024) / self.0.max(1)).max(1)
+    }
+}
+
+/// The measuring of a caller that runs alone.
+struct Probe {
+    begun: u64,
+    last: u64,
+    rate: Rate,
+    /// How many items to run next.
+    block: u64,
+}
+
+impl Probe {
+    fn begin(expected: Rate) -> Self {
+        let block = match expected {
+            Rate::UNKNOWN => 1,
+            rate => rate.items_in(clock::ticks_in(PROBE_NANOS)),
+        };
+        let now = clock::ticks();
+        Self {
+            begun: now,
+            last: now,
+            rate: expected,
+            block,
+        }
+    }
+
+    /// `done` items are done and `left` are left; returns how many ticks those will take.
+    fn measure(&mut self, done: u64, left: u64) -> u64 {
+        let now = clock::ticks();
+        let spent = now.saturating_sub(self.last);
+        self.last = now;
+        self.rate = Rate::of(spent, done);
+        self.block = if spent < clock::ticks_in(PROBE_NANOS) / 2 {
+            // Too short to tell: the reading itself may be most of it.
+            done.saturating_mul(PROBE_GROWTH)
+        } else {
+            let total = now.saturating_sub(self.begun);
+            let longest = clock::ticks_in(BLOCK_NANOS_MAX);
+            self.rate.items_in((total / 2).min(longest))
+        };
+        if spent < clock::ticks_in(PROBE_NANOS) / 2 && done < PROBE_ITEMS_TRUSTED {
+            return 0;
+        }
+        self.rate.ticks_for(left)
+    }
+
+    /// The rate of the whole run.
+    fn end(&self, items: u64) -> Rate {
+        let now = clock::ticks();
+        series::note_end(now);
+        Rate::of(now.saturating_sub(self.begun), items)
+    }
+}
+
+/// Whether the rest, `left` ticks long, is better shared.
+pub(crate) fn pays_to_share(left: u64) -> bool {
+    if left < clock::ticks_in(SHARE_NANOS_MIN) {
+        return false;
+    }
+    // Where this thread has run no such call of late, nobody is spinning for its next, and a wake has never
+    // been cheap enough for so little: no need to look.
+    let recently = series::since_last_end() < clock::ticks_in(SPINNING_NANOS_MAX);
+    (recently || left > clock::ticks_in(WAKE_PAYS_NEVER_BELOW_NANOS)) && pays_on_this_runtime(left)
+}
+
+#[cold]
+fn pays_on_this_runtime(left: u64) -> bool {
+    current::with_runtime(|runtime| {
+        runtime.idle.is_anyone_searching()
+            || left > WAKE_PAYS_FROM * runtime.wake_latency()
+            || series::is_worth_a_wake(runtime, left)
+    })
+}
+
+/// Positions driven in one go: they fit a range's 32 bits, and no sum of two overflows.
+const STRETCH_MAX: u64 = 1 << 31;
+/// A first block this long gives a rate to rely on.
+const PROBE_NANOS: u64 = 1_000;
+const PROBE_GROWTH: u64 = 8;
+/// A block of this many items gives a rate even when it was short.
+const PROBE_ITEMS_TRUSTED: u64 = 512;
+/// Between two decisions at most this long.
+pub(crate) const BLOCK_NANOS_MAX: u64 = 10_000;
+/// Ticks that a call may be expected to take to be run without another thought: 1 to 2.5 microseconds,
+/// depending on the tick. Not calibrated, to spare the look at the calibration.
+const SHORT_TICKS: u64 = if cfg!(all(target_arch = "x86_64", not(miri))) {
+    5_000
+} else {
+    2_000
+};
+/// More items than this are not taken on trust, however short they were.
+const SHORT_LEN_MAX: u64 = 1 << 20;
+/// A worker that has found nothing to do for so long has stopped spinning.
+const SPINNING_NANOS_MAX: u64 = 100_000;
+/// Less than this is faster done than handed over, even to a spinning worker.
+const SHARE_NANOS_MIN: u64 = 2_500;
+/// Three times the quickest wake that has been seen on any machine.
+const WAKE_PAYS_NEVER_BELOW_NANOS: u64 = 30_000;
+
+/// What ends the process is tested in a process of its own.
+#[cfg(test)]
+pub(crate) mod ending {
+    use std::env;
+    use std::process::Command;
+
+    const CHILD: &str = "MANYHANDS_TEST_ENDS";
+
+    /// Runs `work` in another process, where it is to end that with `sentence`. `test` is the full name of the
+    /// test that calls this.
+    pub(crate) fn assert_ends_process(test: &str, sentence: &str, work: impl FnOnce()) {
+        if env::var_os(CHILD).is_some() {
+            return work();
+        }
+        let program = env::current_exe().expect("a test has a program");
+        let child = Command::new(program)
+            .args(["--exact", "--nocapture", test])
+            .env(CHILD, "1")
+            .output()
+            .expect("the program can be started again");
+        let said = String::from_utf8_lossy(&child.stderr);
+        assert!(!child.status.success(), "it has not ended the process");
+        assert!(said.contains(sentence), "{said}");
+    }
+}

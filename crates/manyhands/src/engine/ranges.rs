@@ -1,0 +1,352 @@
+//! The positions of a shared loop, dealt out as contiguous ranges.
+//!
+//! Each runner owns one range and claims blocks from its front; a runner whose range is empty takes the
+//! back half of the longest other one. So claims stay contiguous, and a runner normally touches only its
+//! own cache line.
+//!
+//! A runner that leaves before the end leaves its range, with what is in it, to whoever comes next or
+//! steals. Who is told of that is `sharing.rs`.
+//!
+//! # States
+//! A range is one word: first position and end, 32 bits each; empty when they are equal; whether it has a
+//! runner; and how many positions its runners have spent.
+//!
+//! A position is in one range, or in one [`Claim`], or spent: given to the source to be run or discarded,
+//! and counted. A claim is a value that cannot be copied, and dropping one ends the process; so there is no
+//! fourth place. Between the two steps of a theft the half is a claim too, which no other runner can see:
+//! a runner that finds all ranges empty does not know that all positions are spent.
+//!
+//! # Ordering
+//! Every change is one exchange on one word, and the word says all there is to know, so a value that comes
+//! back (ABA) means just what it says. A range carries no data, hence Relaxed throughout: what bodies
+//! write is published by the unpinning of their runner. Only a runner may find its own range empty and
+//! then simply store; so who takes over a range must see all that its last runner did: Release and Acquire.
+//! The same pair makes the count of what was spent a plain number of its runner's.
+
+use crate::job::abort;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Padded, thread};
+
+/// The ranges of one loop.
+#[derive(Debug)]
+pub(crate) struct RangeSet {
+    inline: [Padded<RunnerRange>; INLINE],
+    more: Box<[Padded<RunnerRange>]>,
+    runners: usize,
+}
+
+/// One of them.
+#[derive(Debug)]
+struct RunnerRange {
+    positions: AtomicU64,
+    spent: AtomicU64,
+    has_runner: AtomicBool,
+}
+
+impl RunnerRange {
+    /// No positions, and nobody to run them.
+    fn new() -> Padded<Self> {
+        Padded(Self {
+            positions: AtomicU64::new(0),
+            spent: AtomicU64::new(0),
+            has_runner: AtomicBool::new(false),
+        })
+    }
+}
+
+/// Positions that are in no range: its holder's alone, to be spent or put into a range. At least one.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "positions that are dropped would be lost"]
+pub(crate) struct Claim {
+    start: u32,
+    end: u32,
+}
+
+impl Claim {
+    /// The first position.
+    pub(crate) fn start(&self) -> u32 {
+        self.start
+    }
+
+    #[expect(clippy::mem_forget, reason = "what was taken out is not lost")]
+    fn into_word(self) -> u64 {
+        let word = pack(self.start, self.end);
+        std::mem::forget(self);
+        word
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // A model that has failed drops what it has.
+        if !(cfg!(loom) && thread::panicking()) {
+            abort("positions of a parallel loop were neither run nor discarded");
+        }
+    }
+}
+
+impl RangeSet {
+    /// RangeSet for `runners` runners, all `len` positions in the first, which is the loop's owner's.
+    pub(crate) fn new(runners: usize, len: u32) -> Self {
+        let ranges = Self {
+            inline: std::array::from_fn(|_| RunnerRange::new()),
+            more: (INLINE..runners).map(|_| RunnerRange::new()).collect(),
+            runners,
+        };
+        // Relaxed: published when the loop is opened.
+        ranges.of(0).store(pack(0, len), Ordering::Relaxed);
+        ranges
+    }
+
+    /// Finds a range for one more runner, if there is one without.
+    pub(crate) fn attach(&self) -> Option<usize> {
+        (1..self.runners).find(|&runner| {
+            let taken = &self.range(runner).has_runner;
+            // Relaxed: the exchange decides. Acquire: see the file's header.
+            !taken.load(Ordering::Relaxed) && !taken.swap(true, Ordering::Acquire)
+        })
+    }
+
+    /// `runner`, not the owner, leaves its range to the others.
+    pub(crate) fn detach(&self, runner: usize) {
+        // Release: see the file's header.
+        self.range(runner)
+            .has_runner
+            .store(false, Ordering::Release);
+    }
+
+    /// Whether one more runner would find a range.
+    pub(crate) fn has_room(&self) -> bool {
+        // Relaxed: a hint.
+        (1..self.runners).any(|runner| !self.range(runner).has_runner.load(Ordering::Relaxed))
+    }
+
+    /// Claims up to `max` positions from the front of `runner`'s own range, but no more than a quarter of
+    /// it, so that enough is left for others when a runner falls behind.
+    pub(crate) fn claim(&self, runner: usize, max: u32) -> Option<Claim> {
+        let range = self.of(runner);
+        // Relaxed, here and below: see the file's header.
+        let mut word = range.load(Ordering::Relaxed);
+        loop {
+            let (start, end) = unpack(word);
+            if start == end {
+                return None;
+            }
+            let count = max.min((end - start).div_ceil(LEAVE_BEHIND)).max(1);
+            let left = pack(start + count, end);
+            // Relaxed, both: see the file's header.
+            match range.compare_exchange_weak(word, left, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => {
+                    let end = start + count;
+                    return Some(Claim { start, end });
+                }
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Takes the back half of the longest range; `None` when all were empty, each when it was looked at.
+    pub(crate) fn halve_longest(&self) -> Option<Claim> {
+        loop {
+            let (longest, word) = self.longest()?;
+            let (start, end) = unpack(word);
+            let middle = start + (end - start) / 2;
+            // Relaxed, both: see the file's header.
+            let halved = longest.compare_exchange(
+                word,
+                pack(start, middle),
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            );
+            if halved.is_ok() {
+                let start = middle;
+                return Some(Claim { start, end });
+            }
+        }
+    }
+
+    /// Puts `claim` into `runner`'s own range, which its runner, the caller, has found empty.
+    pub(crate) fn put_down(&self, runner: usize, claim: Claim) {
+        debug_assert!(!self.has_some(runner), "a range is filled when it is empty");
+        // Relaxed: see the file's header.
+        self.of(runner).store(claim.into_word(), Ordering::Relaxed);
+    }
+
+    /// Takes everything that is left in `runner`'s range.
+    pub(crate) fn take_all(&self, runner: usize) -> Option<Claim> {
+        // Relaxed: see the file's header.
+        let (start, end) = unpack(self.of(runner).swap(0, Ordering::Relaxed));
+        (start < end).then(|| Claim { start, end })
+    }
+
+    /// The positions of `claim`, which `runner`, the caller, gives to the source at once.
+    pub(crate) fn spend(&self, runner: usize, claim: Claim) -> (u32, u32) {
+        let (start, end) = unpack(claim.into_word());
+        let spent = &self.range(runner).spent;
+        // Relaxed, both: only the range's runner writes it; see the file's header.
+        let before = spent.load(Ordering::Relaxed);
+        // Relaxed: as above.
+        spent.store(before + u64::from(end - start), Ordering::Relaxed);
+        (start, end)
+    }
+
+    /// Positions that all runners have spent; exact when all have left.
+    pub(crate) fn spent(&self) -> u64 {
+        // Relaxed: the owner has acquired what helpers did.
+        let spent = |range: &Padded<RunnerRange>| range.spent.load(Ordering::Relaxed);
+        self.all().map(spent).sum()
+    }
+
+    /// Whether something is left in `runner`'s range.
+    pub(crate) fn has_some(&self, runner: usize) -> bool {
+        // Relaxed: what is seen is what the runner put there, or less.
+        let (start, end) = unpack(self.of(runner).load(Ordering::Relaxed));
+        start < end
+    }
+
+    /// Positions left in all ranges.
+    pub(crate) fn left(&self) -> u64 {
+        let len = |range: &Padded<RunnerRange>| {
+            // Relaxed: a snapshot.
+            let (start, end) = unpack(range.positions.load(Ordering::Relaxed));
+            u64::from(end - start)
+        };
+        self.all().map(len).sum()
+    }
+
+    /// Number of ranges.
+    pub(crate) fn count(&self) -> usize {
+        INLINE + self.more.len()
+    }
+
+    fn longest(&self) -> Option<(&AtomicU64, u64)> {
+        self.all()
+            .map(|range| &range.positions)
+            // Relaxed: a snapshot; the exchange in `halve_longest` decides.
+            .map(|positions| (positions, positions.load(Ordering::Relaxed)))
+            .map(|(range, word)| {
+                let (start, end) = unpack(word);
+                (end - start, range, word)
+            })
+            .filter(|(len, ..)| *len > 0)
+            .max_by_key(|(len, ..)| *len)
+            .map(|(_, range, word)| (range, word))
+    }
+
+    fn of(&self, runner: usize) -> &AtomicU64 {
+        &self.range(runner).positions
+    }
+
+    fn range(&self, runner: usize) -> &RunnerRange {
+        match runner.checked_sub(INLINE) {
+            None => &self.inline[runner],
+            Some(index) => &self.more[index],
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Padded<RunnerRange>> {
+        self.inline.iter().chain(&*self.more)
+    }
+}
+
+fn pack(start: u32, end: u32) -> u64 {
+    u64::from(start) << 32 | u64::from(end)
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "takes the two halves apart"
+)]
+fn unpack(word: u64) -> (u32, u32) {
+    ((word >> 32) as u32, word as u32)
+}
+
+/// RangeSet kept in the loop's own frame; more are allocated.
+const INLINE: usize = if cfg!(loom) { 2 } else { 8 };
+/// A claim takes at most one part in this many of what the runner has left.
+const LEAVE_BEHIND: u32 = 4;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{Claim, RangeSet};
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    fn positions(claim: Option<Claim>) -> Option<(u32, u32)> {
+        claim.map(|claim| super::unpack(claim.into_word()))
+    }
+
+    fn steal(ranges: &RangeSet, runner: usize) -> bool {
+        let claim = ranges.halve_longest();
+        claim.map(|claim| ranges.put_down(runner, claim)).is_some()
+    }
+
+    #[test]
+    fn a_single_runner_gets_everything_once_and_in_order() {
+        for len in [0, 1, 2, 3, 7, 100, 1000] {
+            let ranges = RangeSet::new(1, len);
+            let mut next = 0;
+            while let Some(claim) = ranges.claim(0, 16) {
+                let (start, end) = ranges.spend(0, claim);
+                assert_eq!(start, next);
+                assert!(end > start && end <= len);
+                next = end;
+            }
+            assert_eq!(next, len);
+            assert_eq!(ranges.spent(), u64::from(len));
+            assert!(!steal(&ranges, 0));
+        }
+    }
+
+    #[test]
+    fn a_thief_takes_the_back_half_of_the_longest_range() {
+        let ranges = RangeSet::new(3, 100);
+        assert!(steal(&ranges, 1));
+        assert_eq!(positions(ranges.claim(1, 1)), Some((50, 51)));
+        assert!(steal(&ranges, 2));
+        assert_eq!(positions(ranges.take_all(2)), Some((25, 50)));
+        assert_eq!(ranges.left(), 25 + 49);
+    }
+
+    #[test]
+    fn a_runner_that_leaves_makes_room_for_another_who_finds_what_it_left() {
+        let ranges = RangeSet::new(3, 100);
+        assert_eq!((ranges.attach(), ranges.attach()), (Some(1), Some(2)));
+        assert!(steal(&ranges, 1));
+        assert_eq!(ranges.attach(), None);
+        assert!(!ranges.has_room());
+        ranges.detach(1);
+        assert!(ranges.has_room());
+        assert_eq!(ranges.attach(), Some(1));
+        assert_eq!(positions(ranges.claim(1, 1)), Some((50, 51)));
+    }
+
+    /// Promise 17 of the conformance list: partitions cover the span once, from many threads too.
+    #[test]
+    fn p17_many_runners_claim_every_position_exactly_once() {
+        const LEN: u32 = if cfg!(miri) { 300 } else { 100_000 };
+        for runners in [2, 3, 12] {
+            let ranges = RangeSet::new(runners, LEN);
+            let seen: Vec<AtomicU8> = (0..LEN).map(|_| AtomicU8::new(0)).collect();
+            std::thread::scope(|scope| {
+                for runner in 0..runners {
+                    let (ranges, seen) = (&ranges, &seen);
+                    scope.spawn(move || {
+                        loop {
+                            while let Some(claim) = ranges.claim(runner, 5) {
+                                let (start, end) = ranges.spend(runner, claim);
+                                for position in start..end {
+                                    seen[position as usize].fetch_add(1, Ordering::Relaxed);
+                                }
+                            }
+                            if !steal(ranges, runner) {
+                                break;
+                            }
+                        }
+                    });
+                }
+            });
+            assert!(seen.iter().all(|count| count.load(Ordering::Relaxed) == 1));
+            assert_eq!(ranges.spent(), u64::from(LEN));
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! The rest of a loop, opened to helpers.
+//!
+//! # Who may touch what
+//! The call lives on the owner's stack. Helpers touch it while they hold a pin on the owner's helper_slot; the
+//! owner leaves only when the helper_slot is closed and drained. Which positions belong to whom, and that none is
+//! lost, is the matter of `sharing.rs`.
+//!
+//! Unsafe: the call is reached by pointer, and positions are handed to the source, each exactly once.
+
+use crate::engine::consumer::Consumer;
+use crate::engine::ranges::Claim;
+use crate::engine::sharing::Sharing;
+use crate::engine::{BLOCK_NANOS_MAX, Indexed, Opening, Plan, Rate, Rest, Runner};
+use crate::job::{Payload, catch, resume_all};
+use crate::runtime::fork_join::call_site::CallSiteProfile;
+use crate::runtime::fork_join::series::{self, WAKE_PAYS_FROM};
+use crate::runtime::fork_join::wait;
+use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::{OpenCall, SharedCall, YieldCheck, current, keep_open};
+use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use crate::sync::{Mutex, clock, into_inner, lock};
+
+/// A loop's rest, open to helpers.
+#[repr(C)]
+struct Call<'a, S: Indexed, C: Consumer<S::Item>> {
+    open: SharedCall,
+    source: &'a S,
+    consumer: &'a C,
+    /// Position of the sharing's 0.
+    base: u64,
+    sharing: Sharing<'static>,
+    runners_max: usize,
+    /// A helper has come.
+    is_helped: AtomicBool,
+    /// A helper has left because tasks waited.
+    is_deserted: AtomicBool,
+    /// Workers still to be woken, by whoever comes next.
+    to_wake: AtomicU32,
+    rate: Rate,
+    opening: Opening,
+    panics: Mutex<Vec<Payload>>,
+}
+
+/// Runs what `rest` still holds, with helpers.
+#[cold]
+#[inline(never)]
+pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
+    mut rest: Rest<'_, S>,
+    runner: &mut Runner<'_, S::Item, C>,
+    plan: &Plan<'_>,
+    site: &CallSiteProfile,
+    rate: Rate,
+) {
+    current::with_slot(|slot| {
+        let Some(place) = slot.and_then(OpenCall::next) else {
+            run_alone(rest, runner);
+            return;
+        };
+        // From here on the positions are the sharing's.
+        let (base, end) = rest.take(u64::MAX);
+        let len = u32::try_from(end - base).expect("a segment fits 32 bits");
+        let workers = place.slot.runtime().idle.limit();
+        let runners_max = plan.degree.unwrap_or(match plan.opening {
+            Opening::WhenItPays => workers + RUNNERS_SPARE,
+            Opening::AtOnce => workers + RUNNERS_SPARE_AT_ONCE,
+        });
+        let runners_max = runners_max.min(len as usize);
+        let call = Call {
+            open: SharedCall::new(help::<S, C>),
+            source: rest.source,
+            consumer: runner.consumer,
+            base,
+            sharing: Sharing::new(place.helper_slot, &place.slot.parker, runners_max, len),
+            runners_max,
+            is_helped: AtomicBool::new(false),
+            is_deserted: AtomicBool::new(false),
+            to_wake: AtomicU32::new(0),
+            rate,
+            opening: plan.opening,
+            panics: Mutex::new(Vec::new()),
+        };
+        let begun = clock::ticks();
+        // SAFETY: `call` stays in place, here and below.
+        unsafe {
+            keep_open(Some(place), (&raw const call).cast(), || {
+                call.run(place, runner, site);
+            });
+        }
+        let ended = clock::ticks();
+        series::note_end(ended);
+        call.learn(site, ended.saturating_sub(begun), u64::from(len));
+        resume_all(into_inner(call.panics));
+    });
+}
+
+/// Nobody can be let in.
+fn run_alone<S: Indexed, C: Consumer<S::Item>>(
+    mut rest: Rest<'_, S>,
+    runner: &mut Runner<'_, S::Item, C>,
+) {
+    let (from, to) = rest.take(u64::MAX);
+    // SAFETY: taken from `rest` just now.
+    let items = unsafe { rest.source.block(from, to) };
+    let consumer = runner.consumer;
+    consumer.consume(runner.state(), from..to, items);
+}
+
+impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
+    /// The owner's part while the call is open.
+    fn run(&self, place: OpenCall, runner: &mut Runner<'_, S::Item, C>, site: &CallSiteProfile) {
+        let OpenCall { slot, helper_slot } = place;
+        if self.opening == Opening::AtOnce {
+            slot.runtime().arm_monitor();
+        }
+        self.plan_wakes(slot);
+        self.wake_more(slot);
+        let mut rate = None;
+        self.sharing.run_to_end(
+            || {
+                let now = self.work(slot, OWNER, runner, None);
+                // That of the first time: later ones are for what others have left.
+                rate.get_or_insert(now);
+            },
+            || wait::for_helpers(slot, helper_slot),
+        );
+        while let Some(claim) = self.sharing.take_rest() {
+            self.discard(OWNER, claim);
+        }
+        self.sharing.check_all_spent();
+        // Items that got in each other's way seem dearer than they are, never cheaper.
+        if let Some(rate) = rate
+            && rate != Rate::UNKNOWN
+            && (site.cost() == 0 || rate.0 < site.cost())
+        {
+            site.learn(rate.0);
+        }
+    }
+
+    /// Decides how many workers are worth waking for what is left.
+    fn plan_wakes(&self, slot: &WorkerSlot) {
+        let (runtime, rate) = (slot.runtime(), self.rate);
+        let left = if rate == Rate::UNKNOWN {
+            u64::MAX
+        } else {
+            rate.ticks_for(self.sharing.left())
+        };
+        if !runtime.idle.has_room() || left <= WAKE_PAYS_FROM * runtime.wake_latency() {
+            // A series of short loops wakes one worker, for all of them.
+            let one = u32::from(runtime.idle.has_room() && !runtime.idle.is_anyone_searching());
+            // Relaxed: a count of hints.
+            self.to_wake
+                .store(one.min(u32::from(rate != Rate::UNKNOWN)), Ordering::Relaxed);
+            return;
+        }
+        let shares = left / clock::ticks_in(SHARE_NANOS_WORTH_A_WAKE);
+        let most = self.runners_max.min(runtime.idle.limit()).saturating_sub(1);
+        let count = u32::try_from(shares.min(most as u64)).unwrap_or(u32::MAX);
+        // Relaxed: a count of hints.
+        self.to_wake.store(count, Ordering::Relaxed);
+    }
+
+    /// Wakes up to two of those still to be woken; each of them does the same when it comes.
+    fn wake_more(&self, slot: &WorkerSlot) {
+        for _ in 0..WAKES_EACH {
+            // Relaxed, both: a count of hints.
+            let claimed =
+                self.to_wake
+                    .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
+                        count.checked_sub(1)
+                    });
+            if claimed.is_err() {
+                return;
+            }
+            if !slot.runtime().wake_one() {
+                // Relaxed: nobody is left to be woken.
+                self.to_wake.store(0, Ordering::Relaxed);
+                return;
+            }
+        }
+    }
+
+    /// Claims and runs blocks until nothing is left, or until `attention` is wanted elsewhere; returns the
+    /// rate they had in the end.
+    fn work(
+        &self,
+        slot: &'static WorkerSlot,
+        me: usize,
+        runner: &mut Runner<'_, S::Item, C>,
+        mut attention: Option<&mut YieldCheck>,
+    ) -> Rate {
+        let block_max = match self.opening {
+            Opening::WhenItPays => u32::MAX,
+            // A body that waits must not hold others back that it waits for.
+            Opening::AtOnce => 1,
+        };
+        let mut rate = self.rate;
+        let mut last = clock::ticks();
+        while let Some(claim) = self.sharing.next(me, block_at(rate).min(block_max)) {
+            if self.base + u64::from(claim.start()) >= self.consumer.end() {
+                self.discard(me, claim);
+                if let Some(own) = self.sharing.take_own(me) {
+                    self.discard(me, own);
+                }
+                continue;
+            }
+            let Some(items) = self.run_block(runner, me, claim) else {
+                return rate;
+            };
+            let now = clock::ticks();
+            rate = smoothed(rate, Rate::of(now.saturating_sub(last), items));
+            last = now;
+            self.between_blocks(slot);
+            if attention
+                .as_mut()
+                .is_some_and(|attention| attention.is_wanted())
+            {
+                // Relaxed: read when all helpers have left.
+                self.is_deserted.store(true, Ordering::Relaxed);
+                self.sharing.leave(me);
+                return rate;
+            }
+        }
+        if me != OWNER {
+            self.sharing.finish(me);
+        }
+        rate
+    }
+
+    /// Runs one block, and returns how many positions it had; `None` when it panicked.
+    fn run_block(
+        &self,
+        runner: &mut Runner<'_, S::Item, C>,
+        me: usize,
+        claim: Claim,
+    ) -> Option<u64> {
+        let (start, end) = self.spend(me, claim);
+        let run = catch(|| {
+            // SAFETY: the positions were claimed, and are spent here, so they are asked for once.
+            let items = unsafe { self.source.block(start, end) };
+            self.consumer.consume(runner.state(), start..end, items);
+        });
+        run.map_err(|payload| self.note_panic(payload)).ok()?;
+        Some(end - start)
+    }
+
+    fn spend(&self, me: usize, claim: Claim) -> (u64, u64) {
+        let (start, end) = self.sharing.spend(me, claim);
+        (self.base + u64::from(start), self.base + u64::from(end))
+    }
+
+    fn note_panic(&self, payload: Payload) {
+        lock(&self.panics).push(payload);
+        self.sharing.stop();
+        self.consumer.note_panic();
+    }
+
+    /// A sign of life, and a look whether thieves want older work of this thread.
+    fn between_blocks(&self, slot: &WorkerSlot) {
+        slot.counters.finished.bump();
+        if slot.deque.is_demand_pending() && slot.deque.has_private(0) {
+            slot.deque.expose(1);
+        }
+    }
+
+    fn discard(&self, me: usize, claim: Claim) {
+        let (start, end) = self.spend(me, claim);
+        // SAFETY: the positions were claimed, and are spent here, so they are asked for once.
+        let discarded = catch(|| unsafe { self.source.discard(start, end) });
+        if let Err(payload) = discarded {
+            // An item panicked when it was dropped.
+            self.note_panic(payload);
+        }
+    }
+
+    /// Tells the call site whether sharing paid.
+    fn learn(&self, site: &CallSiteProfile, elapsed: u64, items: u64) {
+        // Relaxed, here and below: all helpers have left.
+        let is_telling = self.is_helped.load(Ordering::Relaxed)
+            && !self.is_deserted.load(Ordering::Relaxed)
+            && !self.sharing.is_stopped();
+        if !is_telling || self.consumer.end() != u64::MAX {
+            return;
+        }
+        if elapsed < clock::ticks_in(LEARN_NANOS_MIN) {
+            return;
+        }
+        site.learn_shared(self.rate.ticks_for(items), elapsed, items);
+    }
+}
+
+/// A helper's part.
+///
+/// # Safety
+/// `open` heads a call of just this type, which the caller has pinned.
+unsafe fn help<S: Indexed, C: Consumer<S::Item>>(open: *const SharedCall) {
+    // SAFETY: the pointer is to the whole call, and the pin keeps it in place.
+    let call = unsafe { &*open.cast::<Call<'_, S, C>>() };
+    let Some(slot) = current::slot() else { return };
+    let Some(me) = call.sharing.attach() else {
+        return;
+    };
+    // Relaxed: read when all helpers have left.
+    call.is_helped.store(true, Ordering::Relaxed);
+    call.wake_more(slot);
+    // Bodies that may wait for one another keep their runners.
+    let mut attention = match call.opening {
+        Opening::WhenItPays => YieldCheck::of(slot),
+        Opening::AtOnce => None,
+    };
+    // What a runner keeps may panic when it is begun or finished.
+    let run = catch(|| {
+        let mut runner = Runner::new(call.consumer);
+        call.work(slot, me, &mut runner, attention.as_mut());
+    });
+    if let Err(payload) = run {
+        call.note_panic(payload);
+    }
+}
+
+fn block_at(rate: Rate) -> u32 {
+    if rate == Rate::UNKNOWN {
+        return 1;
+    }
+    u32::try_from(rate.items_in(clock::ticks_in(BLOCK_NANOS_MAX))).unwrap_or(u32::MAX)
+}
+
+/// Follows a change of the rate, a rise faster than a fall.
+fn smoothed(before: Rate, now: Rate) -> Rate {
+    if before == Rate::UNKNOWN || now.0 > before.0 {
+        return Rate(before.0 / 2 + now.0 - now.0 / 2);
+    }
+    Rate(before.0 - before.0 / 4 + now.0 / 4)
+}
+
+/// The owner's number as a runner.
+const OWNER: usize = 0;
+/// Runners beyond the number of workers: those that stand in for blocked ones.
+const RUNNERS_SPARE: usize = 6;
+/// As above where bodies may wait for one another.
+const RUNNERS_SPARE_AT_ONCE: usize = 126;
+/// One more worker is woken for each of these that is left to do.
+const SHARE_NANOS_WORTH_A_WAKE: u64 = 25_000;
+const WAKES_EACH: u32 = 2;
+/// Shorter shared runs say nothing about whether sharing pays.
+const LEARN_NANOS_MIN: u64 = 2_000;

@@ -1,0 +1,377 @@
+//! Who runs which positions of a shared loop, and when the loop is over.
+//!
+//! Runners ask for their `next` positions until there are none. A helper may `leave` with positions in its
+//! range; the owner goes on until nothing is left that anybody could have left behind.
+//!
+//! # Nothing is lost
+//! A position is in a range, in one runner's hand (`Claim`, which cannot be dropped), or spent. Helpers
+//! hold a pin, and nobody has positions in hand when it unpins. So when the slot is closed and drained,
+//! every position is in a range or spent, only the owner can change that, and it looks: unless the loop was
+//! stopped, it ends only when all ranges are empty. Nothing else is relied upon, in particular not that
+//! somebody who found nothing has seen all there was: a thief may have had half a range in hand. At the
+//! end what was spent is compared with the loop's length.
+//!
+//! # Nobody waits beside work
+//! That the owner looks again when the last helper has left would be late: a helper may have left much
+//! behind while another is in the middle of a long item. So
+//! 1. who leaves something behind calls the owner back (`RECALLED` in the slot, see `helper_slot.rs`);
+//! 2. who finds nothing says so (`MISSED`), and a runner that reads this while it has something left calls
+//!    the owner back and invites others. It may read it a block late. This is how a loop gets its runners
+//!    back that looked while a thief had its half in hand;
+//! 3. who finds nothing tells others not to come (`dismiss`), and looks once more after that. A helper that
+//!    leaves invites them. Both change the slot's state, so one is first. If the helper is, who dismisses
+//!    acquires what it left, and its second look finds that, unless somebody has taken it, who is then a
+//!    runner that has something; else the invitation stands.
+//!
+//! # Ordering
+//! The signals are Relaxed: each only makes somebody look, and what is looked at says what there is.
+
+use crate::engine::ranges::{Claim, RangeSet};
+use crate::job::abort;
+use crate::runtime::HelperSlot;
+use crate::sync::Parker;
+use crate::sync::atomic::{AtomicU32, Ordering};
+
+/// The positions of one loop, and the slot in which it is open.
+#[derive(Debug)]
+pub(crate) struct Sharing<'slot> {
+    slot: &'slot HelperSlot,
+    /// Where the owner sleeps.
+    owner: &'slot Parker,
+    ranges: RangeSet,
+    len: u32,
+    signals: AtomicU32,
+}
+
+impl<'slot> Sharing<'slot> {
+    /// All `len` positions in the hands of the owner, who sleeps at `owner`; for so many runners.
+    pub(crate) fn new(
+        slot: &'slot HelperSlot,
+        owner: &'slot Parker,
+        runners: usize,
+        len: u32,
+    ) -> Self {
+        Self {
+            slot,
+            owner,
+            ranges: RangeSet::new(runners, len),
+            len,
+            signals: AtomicU32::new(0),
+        }
+    }
+
+    /// Owner, with the loop open in its slot: calls `work`, which is to ask for `next` until there is
+    /// nothing, and `wait`, which is to return when [`HelperSlot::is_released`], until the loop is over and
+    /// all helpers have left. The slot is closed then.
+    pub(crate) fn run_to_end(&self, mut work: impl FnMut(), wait: impl Fn()) {
+        loop {
+            work();
+            self.slot.close();
+            wait();
+            if self.slot.is_drained() && (self.is_stopped() || self.ranges.left() == 0) {
+                return;
+            }
+            self.slot.reopen();
+        }
+    }
+
+    /// Owner, when the loop is over: what was not run, because the loop was stopped.
+    pub(crate) fn take_rest(&self) -> Option<Claim> {
+        (0..self.ranges.count()).find_map(|range| self.ranges.take_all(range))
+    }
+
+    /// Owner, at the very end: every position was spent. It would be memory that nobody has written, or work
+    /// that nobody has done, if this were wrong.
+    pub(crate) fn check_all_spent(&self) {
+        if self.ranges.spent() != u64::from(self.len) {
+            abort("a parallel loop has lost some of its items");
+        }
+    }
+
+    /// Helper: takes part as the runner that is returned; `None` if there are enough of them.
+    pub(crate) fn attach(&self) -> Option<usize> {
+        let me = self.ranges.attach();
+        if me.is_none() {
+            self.slot.dismiss();
+            if self.ranges.has_room() {
+                // Somebody has left meanwhile.
+                self.slot.invite();
+            }
+        }
+        me
+    }
+
+    /// The next positions for `runner`, at most `max`; `None` when the loop is over for it.
+    pub(crate) fn next(&self, runner: usize, max: u32) -> Option<Claim> {
+        loop {
+            // Relaxed: a signal is heeded a block earlier or later.
+            let signals = self.signals.load(Ordering::Relaxed);
+            if signals & STOPPED != 0 {
+                self.slot.dismiss();
+                return None;
+            }
+            if let Some(claim) = self.ranges.claim(runner, max) {
+                if signals & MISSED != 0 && self.ranges.has_some(runner) {
+                    self.call_back();
+                }
+                return Some(claim);
+            }
+            if !self.steal(runner) && !self.look_again(runner) {
+                return None;
+            }
+        }
+    }
+
+    /// `runner` gives the positions of `claim` to the source at once.
+    pub(crate) fn spend(&self, runner: usize, claim: Claim) -> (u32, u32) {
+        self.ranges.spend(runner, claim)
+    }
+
+    /// What is in `runner`'s own range.
+    pub(crate) fn take_own(&self, runner: usize) -> Option<Claim> {
+        self.ranges.take_all(runner)
+    }
+
+    /// Helper, with nothing in hand: goes before the loop is over, and leaves its range to others.
+    pub(crate) fn leave(&self, runner: usize) {
+        self.ranges.detach(runner);
+        self.call_back();
+    }
+
+    /// Helper, whom `next` has given nothing: goes. Should it be called back, there is room for it.
+    pub(crate) fn finish(&self, runner: usize) {
+        self.ranges.detach(runner);
+    }
+
+    /// Nothing more is to be run.
+    pub(crate) fn stop(&self) {
+        // Relaxed: see the file's header.
+        self.signals.fetch_or(STOPPED, Ordering::Relaxed);
+    }
+
+    /// Whether the loop was stopped.
+    pub(crate) fn is_stopped(&self) -> bool {
+        // Relaxed: see the file's header.
+        self.signals.load(Ordering::Relaxed) & STOPPED != 0
+    }
+
+    /// Positions in the ranges. An estimate.
+    pub(crate) fn left(&self) -> u64 {
+        self.ranges.left()
+    }
+
+    /// Takes half of the longest range for `runner`, whose own is empty.
+    fn steal(&self, runner: usize) -> bool {
+        let Some(claim) = self.ranges.halve_longest() else {
+            return false;
+        };
+        #[cfg(all(test, not(loom)))]
+        window::pass(window::Point::InHand);
+        self.ranges.put_down(runner, claim);
+        true
+    }
+
+    /// `runner` has found nothing: says so, and looks once more.
+    fn look_again(&self, runner: usize) -> bool {
+        // Relaxed, both: see the file's header.
+        if self.signals.load(Ordering::Relaxed) & MISSED == 0 {
+            self.signals.fetch_or(MISSED, Ordering::Relaxed);
+        }
+        self.slot.dismiss();
+        let found = self.steal(runner);
+        if found {
+            self.slot.invite();
+        }
+        #[cfg(all(test, not(loom)))]
+        window::pass(window::Point::Missed);
+        found
+    }
+
+    /// There is something for those who found nothing.
+    #[cold]
+    fn call_back(&self) {
+        // Relaxed: see the file's header.
+        self.signals.fetch_and(!MISSED, Ordering::Relaxed);
+        if self.slot.recall() {
+            self.owner.unpark();
+        }
+    }
+}
+
+/// Nothing more is to be run.
+const STOPPED: u32 = 1;
+/// A runner has found nothing.
+const MISSED: u32 = 2;
+
+/// Stops for tests, at the places where a runner knows less than it seems.
+#[cfg(all(test, not(loom)))]
+mod window {
+    use std::cell::RefCell;
+    use std::sync::Arc;
+
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(super) enum Point {
+        /// A thief has half a range in hand.
+        InHand,
+        /// A runner has found nothing, and has said so.
+        Missed,
+    }
+
+    pub(super) type Hook = Arc<dyn Fn(Point) + Send + Sync>;
+
+    thread_local! {
+        static HOOK: RefCell<Option<Hook>> = const { RefCell::new(None) };
+    }
+
+    /// What this thread does at each point from now on.
+    pub(super) fn set(hook: Hook) {
+        HOOK.with_borrow_mut(|place| *place = Some(hook));
+    }
+
+    pub(super) fn pass(point: Point) {
+        if let Some(hook) = HOOK.with_borrow(Clone::clone) {
+            hook(point);
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Sharing;
+    use super::window::{self, Point};
+    use crate::engine::ending::assert_ends_process;
+    use crate::runtime::HelperSlot;
+    use crate::sync::Parker;
+    use crate::sync::clock;
+    use crate::{Runtime, parallel, task};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+    use std::thread;
+
+    /// What the two threads of a loop have come to.
+    #[derive(Default)]
+    struct Stage {
+        /// The worker has half of the loop in hand.
+        in_hand: AtomicBool,
+        /// The owner has found nothing.
+        missed: AtomicBool,
+        /// Items that the owner has run after that.
+        run_after: AtomicU64,
+        ran: AtomicUsize,
+        leaves: bool,
+    }
+
+    /// Waits, but not for ever.
+    fn wait_for(holds: impl Fn() -> bool) {
+        let begun = clock::ticks();
+        while !holds() && clock::ticks() - begun < clock::ticks_in(20_000_000_000) {
+            thread::yield_now();
+        }
+        assert!(holds(), "waited in vain");
+    }
+
+    impl Stage {
+        fn at_worker(&self, point: Point) {
+            let is_first = point == Point::InHand && !self.in_hand.swap(true, Ordering::SeqCst);
+            if is_first {
+                if self.leaves {
+                    // A task of its own makes a helper leave at the end of its next block.
+                    drop(task::spawn_local(async {}));
+                }
+                wait_for(|| self.missed.load(Ordering::SeqCst));
+            }
+        }
+
+        fn at_owner(&self, point: Point) {
+            if point == Point::Missed {
+                self.missed.store(true, Ordering::SeqCst);
+            }
+        }
+
+        fn body(&self, index: usize, is_owner: bool) {
+            if index == 0 {
+                // Long enough for the rest to be shared.
+                let begun = clock::ticks();
+                wait_for(|| clock::ticks() - begun > clock::ticks_in(3_000_000));
+            } else if is_owner {
+                wait_for(|| self.in_hand.load(Ordering::SeqCst));
+                let missed = u64::from(self.missed.load(Ordering::SeqCst));
+                self.run_after.fetch_add(missed, Ordering::SeqCst);
+            } else if !self.leaves && self.missed.load(Ordering::SeqCst) {
+                // Its second item after that; the first may have been the last of its range but for these.
+                wait_for(|| index < 40 || self.run_after.load(Ordering::SeqCst) > 0);
+            }
+            self.ran.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// A loop whose only helper has half of it in hand while the owner looks for more in vain.
+    fn run(stage: Stage) -> Arc<Stage> {
+        const ITEMS: usize = 64;
+        let stage = Arc::new(stage);
+        let theirs = Arc::clone(&stage);
+        // The caller takes the place of one of the two.
+        let runtime = Runtime::builder()
+            .workers(2)
+            .max_threads(2)
+            .on_thread_start(move |_| {
+                let stage = Arc::clone(&theirs);
+                window::set(Arc::new(move |point| stage.at_worker(point)));
+            })
+            .build()
+            .expect("the numbers are right");
+        let ours = Arc::clone(&stage);
+        window::set(Arc::new(move |point| ours.at_owner(point)));
+        let owner = thread::current().id();
+        parallel::options()
+            .runtime(&runtime)
+            .for_range(0..ITEMS, |index| {
+                stage.body(index, thread::current().id() == owner);
+            });
+        assert_eq!(stage.ran.load(Ordering::SeqCst), ITEMS, "bodies were lost");
+        stage
+    }
+
+    #[test]
+    fn what_a_helper_leaves_that_nobody_could_see_is_run() {
+        let stage = run(Stage {
+            leaves: true,
+            ..Stage::default()
+        });
+        assert!(stage.run_after.load(Ordering::SeqCst) > 0);
+    }
+
+    #[test]
+    fn an_owner_that_missed_what_a_thief_had_in_hand_is_called_back() {
+        let stage = run(Stage::default());
+        assert!(stage.run_after.load(Ordering::SeqCst) > 0);
+    }
+
+    #[test]
+    fn a_loop_that_has_spent_too_little_ends_the_process() {
+        assert_ends_process(
+            "parallel::engine::sharing::tests::a_loop_that_has_spent_too_little_ends_the_process",
+            "has lost some of its items",
+            || {
+                let (slot, parker) = (HelperSlot::new(), Parker::new());
+                let sharing = Sharing::new(&slot, &parker, 1, 10);
+                let claim = sharing.next(0, 2).expect("there is something");
+                assert_eq!(sharing.spend(0, claim), (0, 2));
+                sharing.check_all_spent();
+            },
+        );
+    }
+
+    #[test]
+    fn positions_that_are_dropped_end_the_process() {
+        assert_ends_process(
+            "parallel::engine::sharing::tests::positions_that_are_dropped_end_the_process",
+            "neither run nor discarded",
+            || {
+                let (slot, parker) = (HelperSlot::new(), Parker::new());
+                let sharing = Sharing::new(&slot, &parker, 1, 10);
+                drop(sharing.next(0, 2));
+            },
+        );
+    }
+}

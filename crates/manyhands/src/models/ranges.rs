@@ -1,0 +1,199 @@
+//! A shared loop from its opening to its end: who takes which positions, leaves them, and looks again.
+//!
+//! Threads: the loop's owner, one or two helpers. Operations: those of `engine/sharing.rs` and of the
+//! slot. A helper that leaves does so after its first block, with what it has in its range.
+//! Property: the owner ends only when every position was run, unless the loop was stopped; each is run
+//! once; and then what is left is the owner's alone.
+//!
+//! # The argument
+//! Positions move in two ways. A claim, the halving and `take_all` are exchanges of one word, which nobody
+//! can do on an old value. Only the store that follows a halving is none: it overwrites the thief's own range, and is
+//! right because that is empty. Its runner knows that, because nobody else ever adds to it: thieves only take. So the
+//! runner's last look, which found the range empty, holds until its own store.
+//!
+//! A runner that takes a range over must not rely on a look at a word that the last runner has changed since. That one
+//! stood up with Release after all its stores; who sits down acquires with the exchange that made it the runner; so it
+//! looks at the last store, or at what thieves made of it later. Without this pair the newcomer may see the range empty
+//! as it was before the last runner's store, steal elsewhere, and overwrite positions that then nobody runs.
+
+use super::{Memory, Work, check};
+use crate::engine::ranges::Claim;
+use crate::engine::sharing::Sharing;
+use crate::job::ExecutionId;
+use crate::runtime::{HelperSlot, SharedCall};
+use crate::sync::Parker;
+use loom::sync::Arc;
+use loom::thread;
+
+/// A loop with two ranges: the owner's, and one that its helpers use in turn.
+#[repr(C)]
+struct Call<const LEN: usize> {
+    open: SharedCall,
+    frame: Memory,
+    sharing: Sharing<'static>,
+    work: [Work; LEN],
+    helpers: Helpers,
+}
+
+/// What helpers do after a block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Helpers {
+    GoOn,
+    Leave,
+    /// As if the body had panicked.
+    Stop,
+}
+
+impl<const LEN: usize> Call<LEN> {
+    fn run(&self, me: usize, claim: Claim) {
+        let (start, end) = self.sharing.spend(me, claim);
+        for position in start..end {
+            self.frame.touch();
+            self.work[position as usize].run();
+        }
+    }
+
+    unsafe fn help(open: *const SharedCall) {
+        // SAFETY: a pointer to the whole call, and the model keeps calls to its end.
+        let call = unsafe { &*open.cast::<Self>() };
+        let Some(me) = call.sharing.attach() else {
+            return;
+        };
+        while let Some(claim) = call.sharing.next(me, 1) {
+            call.run(me, claim);
+            match call.helpers {
+                Helpers::GoOn => {}
+                Helpers::Leave => return call.sharing.leave(me),
+                Helpers::Stop => return call.sharing.stop(),
+            }
+        }
+        call.sharing.finish(me);
+        call.frame.touch();
+    }
+}
+
+/// What outlives the call.
+struct Place {
+    slot: HelperSlot,
+    parker: Parker,
+}
+
+struct Model<const LEN: usize> {
+    call: Call<LEN>,
+    place: &'static Place,
+    /// To be freed at the end.
+    place_owned: *mut Place,
+}
+
+// SAFETY: the pointer is only used at the end.
+unsafe impl<const LEN: usize> Send for Model<LEN> {}
+// SAFETY: as above.
+unsafe impl<const LEN: usize> Sync for Model<LEN> {}
+
+impl<const LEN: usize> Drop for Model<LEN> {
+    fn drop(&mut self) {
+        // SAFETY: made from a box by `new`, and nobody else has the model.
+        drop(unsafe { Box::from_raw(self.place_owned) });
+    }
+}
+
+impl<const LEN: usize> Model<LEN> {
+    fn new(helpers: Helpers) -> Arc<Self> {
+        let place_owned = Box::into_raw(Box::new(Place {
+            slot: HelperSlot::new(),
+            parker: Parker::new(),
+        }));
+        // SAFETY: valid until the model is dropped.
+        let place: &'static Place = unsafe { &*place_owned };
+        let len = u32::try_from(LEN).unwrap();
+        let call = Call {
+            open: SharedCall::new(Call::<LEN>::help),
+            frame: Memory::new(),
+            sharing: Sharing::new(&place.slot, &place.parker, 2, len),
+            work: Work::some(),
+            helpers,
+        };
+        Arc::new(Self {
+            call,
+            place,
+            place_owned,
+        })
+    }
+
+    /// Owner: the loop from its opening to its end.
+    fn own(&self) {
+        let (call, Place { slot, parker }) = (&self.call, self.place);
+        // SAFETY: the model keeps the call to its end, and `frame` tells if it should not have.
+        unsafe { slot.open((&raw const *call).cast()) };
+        call.sharing.run_to_end(
+            || {
+                while let Some(claim) = call.sharing.next(0, 1) {
+                    call.run(0, claim);
+                }
+            },
+            || {
+                while !slot.is_released() {
+                    if slot.fall_asleep() {
+                        parker.park();
+                    }
+                }
+            },
+        );
+        let mut rest = 0;
+        while let Some(claim) = call.sharing.take_rest() {
+            let (start, end) = call.sharing.spend(0, claim);
+            rest += end - start;
+        }
+        call.sharing.check_all_spent();
+        if call.helpers != Helpers::Stop {
+            assert_eq!(rest, 0, "the owner has ended before the loop was over");
+            assert!(call.work.iter().all(Work::is_done), "a position is lost");
+        }
+        call.frame.free();
+    }
+}
+
+/// Starts a helper, as in `runtime/worker/run_loop.rs`.
+fn helper<const LEN: usize>(model: &Arc<Model<LEN>>, slot: u16) -> thread::JoinHandle<()> {
+    let model = Arc::clone(model);
+    thread::spawn(move || {
+        if let Some(pin) = model.place.slot.try_enter() {
+            pin.help(ExecutionId::new(slot, 0, 1));
+            if pin.unpin() {
+                model.place.parker.unpark();
+            }
+        }
+    })
+}
+
+fn run<const LEN: usize, const COUNT: usize>(helpers: Helpers) {
+    check(move || {
+        let model = Model::<LEN>::new(helpers);
+        let threads: [_; COUNT] =
+            std::array::from_fn(|number| helper(&model, u16::try_from(number).unwrap() + 1));
+        model.own();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn what_a_helper_leaves_in_its_stripe_is_run() {
+    run::<4, 1>(Helpers::Leave);
+}
+
+#[test]
+fn what_a_helper_leaves_in_its_stripe_is_run_by_who_takes_it_over() {
+    run::<3, 2>(Helpers::Leave);
+}
+
+#[test]
+fn an_owner_and_a_helper_share_every_position() {
+    run::<4, 1>(Helpers::GoOn);
+}
+
+#[test]
+fn what_is_left_of_a_stopped_loop_is_the_owners() {
+    run::<4, 1>(Helpers::Stop);
+}

@@ -1,0 +1,90 @@
+//! A runtime's end beside a wake from outside.
+//!
+//! Threads: one that wakes the only waiting task, from outside; one that ends the runtime. Operations: get the
+//! right to queue the task, push and ring during a visit; close the registry, drop what is queued until the registry is
+//! deserted, free the runtime.
+//! Property: the runtime is not touched after its end, and the end comes.
+
+use super::{Count, Flag, Memory, Work, check};
+use crate::job::{TaskKey, TaskRegistry};
+use crate::queue::TaskQueue;
+use loom::sync::Arc;
+use loom::thread;
+use std::ptr;
+
+struct Model {
+    registry: TaskRegistry,
+    runtime: Memory,
+    injector: TaskQueue<Work>,
+    task: Work,
+    /// Stands for the state word: whether somebody has the right to queue the task already.
+    is_queued: Flag,
+    /// A word that is read when somebody is rung for: that may come late.
+    rings: Count,
+}
+
+impl Model {
+    fn may_queue(&self) -> bool {
+        !self.is_queued.set()
+    }
+
+    fn push(&self) {
+        self.runtime.touch();
+        // SAFETY: the model keeps the task, and it is in no queue.
+        unsafe { self.injector.push(self.task.as_ptr()) };
+    }
+}
+
+impl Model {
+    /// The one who wakes.
+    fn wake(&self, place: TaskKey) {
+        if self.may_queue() {
+            self.registry.during_visit(place.shard(), |_| {
+                self.push();
+                self.rings.add(1);
+                self.runtime.touch();
+            });
+        }
+    }
+
+    /// The one who ends the runtime.
+    fn end(&self, place: TaskKey) {
+        self.registry.close(|_| {
+            if self.may_queue() {
+                self.push();
+            }
+        });
+        self.registry.until_deserted(|| {
+            if let Some(run) = self.injector.take(1) {
+                Work::at(run.first).run();
+                self.registry.take_out(place);
+            }
+        });
+        // Makes loom try the end before the ring and after it.
+        self.rings.add(1);
+        self.runtime.free();
+    }
+}
+
+#[test]
+fn a_runtime_ends_after_the_last_visit() {
+    check(|| {
+        let model = Arc::new(Model {
+            registry: TaskRegistry::new(),
+            runtime: Memory::new(),
+            injector: TaskQueue::new(),
+            task: Work::new(0),
+            is_queued: Flag::new(),
+            rings: Count::new(),
+        });
+        let place = model.registry.register(ptr::without_provenance_mut(64), 0);
+        let place = place.expect("the registry is open");
+        let ender = thread::spawn({
+            let model = Arc::clone(&model);
+            move || model.end(place)
+        });
+        model.wake(place);
+        ender.join().expect("the model fails at once");
+        assert!(model.task.is_done());
+    });
+}

@@ -1,0 +1,105 @@
+//! A consumer in front of another one, that changes what the other is given: most of what stands between a
+//! source and the end of a query.
+//!
+//! Not here: consumers that keep what they are given (`terminal/`, and the operators that gather).
+
+use crate::engine::consumer::Consumer;
+use std::ops::Range;
+
+/// How items are changed on their way.
+pub trait AdaptItem<T>: Sync {
+    /// What they become.
+    type Output;
+
+    /// Its operator's name, for the explanation; `None` where it is part of how a query ends.
+    const NAME: Option<&'static str> = None;
+
+    /// Gives `consumer` what becomes of these items.
+    fn alter<C: Consumer<Self::Output>>(
+        &self,
+        consumer: &C,
+        runner: &mut C::Runner,
+        positions: Range<u64>,
+        items: impl Iterator<Item = T>,
+    );
+
+    /// Where to end, if whoever is given the items ends at `end`.
+    #[inline]
+    fn end(&self, end: u64) -> u64 {
+        end
+    }
+
+    /// Where whoever is given the items is when all before `end` were.
+    #[inline]
+    fn pass(&self, end: u64) -> u64 {
+        end
+    }
+}
+
+impl<T, A: AdaptItem<T>> AdaptItem<T> for &A {
+    type Output = A::Output;
+
+    #[inline]
+    fn alter<C: Consumer<A::Output>>(
+        &self,
+        consumer: &C,
+        runner: &mut C::Runner,
+        positions: Range<u64>,
+        items: impl Iterator<Item = T>,
+    ) {
+        A::alter(self, consumer, runner, positions, items);
+    }
+
+    #[inline]
+    fn end(&self, end: u64) -> u64 {
+        A::end(self, end)
+    }
+
+    #[inline]
+    fn pass(&self, end: u64) -> u64 {
+        A::pass(self, end)
+    }
+}
+
+/// Changes items, and leaves all else to `consumer`.
+pub(crate) struct ConsumerAdapter<'a, C, A> {
+    pub(crate) consumer: &'a C,
+    pub(crate) alter: A,
+}
+
+impl<T, A: AdaptItem<T>, C: Consumer<A::Output>> Consumer<T> for ConsumerAdapter<'_, C, A> {
+    type Runner = C::Runner;
+
+    #[inline]
+    fn start(&self) -> C::Runner {
+        self.consumer.start()
+    }
+
+    #[inline]
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        runner: &mut C::Runner,
+        positions: Range<u64>,
+        items: I,
+    ) {
+        self.alter.alter(self.consumer, runner, positions, items);
+    }
+
+    #[inline]
+    fn finish(&self, runner: C::Runner) {
+        self.consumer.finish(runner);
+    }
+
+    #[inline]
+    fn end(&self) -> u64 {
+        self.alter.end(self.consumer.end())
+    }
+
+    fn pass(&self, end: u64) {
+        self.consumer.pass(self.alter.pass(end));
+    }
+
+    fn note_panic(&self) {
+        self.consumer.note_panic();
+    }
+}

@@ -1,0 +1,159 @@
+//! Operators that make any number of items of each: `filter`, `filter_map`, `flat_map`, `flatten`.
+//!
+//! What follows them knows no positions any more; see [`Pipeline`].
+
+use crate::engine::consumer::Consumer;
+use crate::query::Query;
+use crate::query::consumer_adapter::AdaptItem;
+use crate::query::fused::Fused;
+use crate::query::order::Order;
+use crate::query::pipeline::Pipeline;
+use crate::query::run::Control;
+use std::ops::Range;
+
+/// Makes any number of items of each.
+pub trait FlatOp<T>: Send + Sync {
+    /// What it makes.
+    type Output: Send;
+
+    /// For the explanation.
+    const NAME: &'static str;
+
+    /// What becomes of some items, in order.
+    fn sift<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = Self::Output>;
+}
+
+/// `G` as a change of the items on their way.
+#[derive(Debug)]
+pub struct Sifting<G>(pub(super) G);
+
+impl<T, G: FlatOp<T>> AdaptItem<T> for Sifting<G> {
+    type Output = G::Output;
+    const NAME: Option<&'static str> = Some(G::NAME);
+
+    #[inline]
+    fn alter<C: Consumer<G::Output>>(
+        &self,
+        consumer: &C,
+        runner: &mut C::Runner,
+        positions: Range<u64>,
+        items: impl Iterator<Item = T>,
+    ) {
+        consumer.consume(runner, positions, self.0.sift(items));
+    }
+}
+
+/// A pipeline through which `G` sifts.
+pub(super) type Flattened<P, G> = Fused<P, Sifting<G>>;
+
+/// See [`Query::filter`].
+#[derive(Debug)]
+pub struct Filter<F>(F);
+
+impl<T: Send, F: Fn(&T) -> bool + Send + Sync> FlatOp<T> for Filter<F> {
+    type Output = T;
+    const NAME: &'static str = "filter";
+
+    #[inline]
+    fn sift<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = T> {
+        items.filter(&self.0)
+    }
+}
+
+/// See [`Query::filter_map`].
+#[derive(Debug)]
+pub struct FilterMap<F>(F);
+
+impl<T, R: Send, F: Fn(T) -> Option<R> + Send + Sync> FlatOp<T> for FilterMap<F> {
+    type Output = R;
+    const NAME: &'static str = "filter_map";
+
+    #[inline]
+    fn sift<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = R> {
+        items.filter_map(&self.0)
+    }
+}
+
+/// See [`Query::flat_map`].
+#[derive(Debug)]
+pub struct FlatMap<F>(F);
+
+impl<T, R: IntoIterator<Item: Send>, F: Fn(T) -> R + Send + Sync> FlatOp<T> for FlatMap<F> {
+    type Output = R::Item;
+    const NAME: &'static str = "flat_map";
+
+    #[inline]
+    fn sift<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = R::Item> {
+        items.flat_map(&self.0)
+    }
+}
+
+/// See [`Query::flatten`].
+#[derive(Debug)]
+pub struct Flatten;
+
+impl<T: IntoIterator<Item: Send>> FlatOp<T> for Flatten {
+    type Output = T::Item;
+    const NAME: &'static str = "flatten";
+
+    #[inline]
+    fn sift<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = T::Item> {
+        items.flatten()
+    }
+}
+
+impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+    /// Keeps the items that satisfy the predicate.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let even = (1..=6).into_par_query().filter(|n| n % 2 == 0).to_vec();
+    /// assert_eq!(even, [2, 4, 6]);
+    /// ```
+    #[doc(alias = "Where")]
+    pub fn filter<F: Fn(&P::Item) -> bool + Send + Sync>(
+        self,
+        predicate: F,
+    ) -> Query<'a, Flattened<P, Filter<F>>, O, E> {
+        self.sift(Filter(predicate))
+    }
+
+    /// Makes a new item of each, or none.
+    #[doc(alias = "OfType")]
+    pub fn filter_map<R: Send, F: Fn(P::Item) -> Option<R> + Send + Sync>(
+        self,
+        map: F,
+    ) -> Query<'a, Flattened<P, FilterMap<F>>, O, E> {
+        self.sift(FilterMap(map))
+    }
+
+    /// Makes any number of new items of each. Those of one item are made by one runner.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let words = ["many hands", "light work"].par_query().flat_map(|line| line.split(' ')).to_vec();
+    /// assert_eq!(words, ["many", "hands", "light", "work"]);
+    /// ```
+    #[doc(alias = "flat_map_iter")]
+    #[doc(alias = "SelectMany")]
+    pub fn flat_map<R: IntoIterator<Item: Send>, F: Fn(P::Item) -> R + Send + Sync>(
+        self,
+        map: F,
+    ) -> Query<'a, Flattened<P, FlatMap<F>>, O, E> {
+        self.sift(FlatMap(map))
+    }
+
+    /// Gives the items of each item.
+    pub fn flatten(self) -> Query<'a, Flattened<P, Flatten>, O, E>
+    where
+        P::Item: IntoIterator<Item: Send>,
+    {
+        self.sift(Flatten)
+    }
+
+    fn sift<G: FlatOp<P::Item>>(self, sift: G) -> Query<'a, Flattened<P, G>, O, E> {
+        self.with(|base| Fused::new(base, Sifting(sift)))
+    }
+}

@@ -1,0 +1,202 @@
+//! A vector of items whose places are not known before. Each runner gathers its items in one buffer, and the
+//! longest buffer becomes the vector: the others' items are put between its own.
+//!
+//! So no memory is asked for but what the vector and the other buffers need: pages that are new to the process
+//! cost more than the items in them.
+//!
+//! Unsafe: moves items within a vector and between vectors.
+
+use crate::engine::consumer::Consumer;
+use crate::parallel::map::check_written;
+use crate::parallel::one_or_many::OneOrMany;
+use crate::parallel::runs::Runs;
+use crate::sync::{Mutex, into_inner, lock};
+use std::ops::Range;
+use std::ptr;
+
+/// Gathers items in order.
+pub(super) struct OrderedCollect<T> {
+    buffers: Mutex<OneOrMany<Buffer<T>>>,
+}
+
+/// What a runner has gathered.
+pub(super) struct Buffer<T> {
+    items: Vec<T>,
+    runs: Runs<u64>,
+    /// The position after the last run.
+    next: u64,
+}
+
+/// Items that are to be moved.
+struct Piece<T> {
+    position: u64,
+    items: *const [T],
+}
+
+impl<T> OrderedCollect<T> {
+    pub(super) fn new() -> Self {
+        Self {
+            buffers: Mutex::new(OneOrMany::new()),
+        }
+    }
+
+    /// All items, in the order of their positions.
+    pub(super) fn into_vec(self) -> Vec<T> {
+        let buffers = match into_inner(self.buffers).into_one() {
+            Ok(buffer) if buffer.is_in_order() => {
+                let mut items = buffer.items;
+                if items.len() < items.capacity() / 4 {
+                    items.shrink_to_fit();
+                }
+                return items;
+            }
+            Ok(buffer) => vec![buffer],
+            Err(buffers) => buffers.into_vec(),
+        };
+        ordered_collect(buffers)
+    }
+}
+
+impl<T: Send> Consumer<T> for OrderedCollect<T> {
+    type Runner = Buffer<T>;
+
+    #[inline]
+    fn start(&self) -> Buffer<T> {
+        Buffer::new()
+    }
+
+    #[inline]
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        buffer: &mut Buffer<T>,
+        positions: Range<u64>,
+        items: I,
+    ) {
+        if buffer.next != positions.start {
+            buffer.runs.begin(positions.start, buffer.items.len());
+        }
+        buffer.next = positions.end;
+        if buffer.items.capacity() == 0 {
+            let most = items.size_hint().1.unwrap_or(0);
+            let room = most.min(FIRST_BYTES / size_of::<T>().max(1));
+            buffer.items.reserve_exact(room);
+        }
+        buffer.items.extend(items);
+    }
+
+    fn finish(&self, buffer: Buffer<T>) {
+        lock(&self.buffers).push(buffer);
+    }
+
+    fn end(&self) -> u64 {
+        u64::MAX
+    }
+}
+
+impl<T> Buffer<T> {
+    fn new() -> Self {
+        Self {
+            items: Vec::new(),
+            runs: Runs::new(),
+            next: 0,
+        }
+    }
+
+    /// Whether its runs follow each other in the order of their positions.
+    fn is_in_order(&self) -> bool {
+        self.runs.starts().is_sorted_by_key(|run| run.position)
+    }
+
+    /// Its items, by run; `base` is where they begin.
+    fn pieces(&self, base: *const T) -> impl Iterator<Item = Piece<T>> {
+        let ranges = self.runs.ranges(self.items.len());
+        ranges.map(move |(position, range)| Piece {
+            position,
+            items: ptr::slice_from_raw_parts(base.wrapping_add(range.start), range.len()),
+        })
+    }
+}
+
+/// All items of the buffers, in the order of their positions.
+#[cold]
+fn ordered_collect<T>(mut buffers: Vec<Buffer<T>>) -> Vec<T> {
+    let in_order = (0..buffers.len()).filter(|&number| buffers[number].is_in_order());
+    let longest = in_order.max_by_key(|&number| buffers[number].items.len());
+    let mut whole = longest.map_or_else(Buffer::new, |number| buffers.swap_remove(number));
+    let more: usize = buffers.iter().map(|buffer| buffer.items.len()).sum();
+    let len = whole.items.len() + more;
+    whole.items.reserve_exact(more);
+    let base = whole.items.as_mut_ptr();
+    let mut pieces: Vec<_> = whole.pieces(base).collect();
+    for buffer in &buffers {
+        pieces.extend(buffer.pieces(buffer.items.as_ptr()));
+    }
+    pieces.sort_unstable_by_key(|piece| piece.position);
+    let mut items = whole.items;
+    let others = buffers.iter_mut().map(|buffer| &mut buffer.items);
+    for vector in others.chain([&mut items]) {
+        // SAFETY: none of its items is the vector's any more; they are moved to the whole below.
+        unsafe { vector.set_len(0) };
+    }
+    let mut end = len;
+    for piece in pieces.into_iter().rev() {
+        end -= piece.items.len();
+        let (from, to) = (piece.items.cast::<T>(), base.wrapping_add(end));
+        // SAFETY: there is room for `len` items. The last pieces are moved first, and those of the whole
+        // itself are in order, so that none lies behind its place, and none is written over before.
+        unsafe { ptr::copy(from, to, piece.items.len()) };
+    }
+    check_written(len - end, len);
+    // SAFETY: all pieces together have `len` items, as was checked, and fill the places from 0 on.
+    unsafe { items.set_len(len) };
+    items
+}
+
+/// A buffer begins with no more than this: to grow from nothing takes as long as to filter a hundred items.
+const FIRST_BYTES: usize = 1_024;
+
+#[cfg(test)]
+mod tests {
+    use super::OrderedCollect;
+    use crate::engine::consumer::Consumer;
+    use std::ops::Range;
+
+    /// The numbers as texts, each given by the runner that has its block; some blocks give nothing.
+    fn woven(runners: &[&[Range<u64>]]) -> Vec<String> {
+        let weaving = OrderedCollect::new();
+        for blocks in runners {
+            let mut buffer = weaving.start();
+            for block in *blocks {
+                let kept = block.clone().filter(|number| number % 10 != 9);
+                weaving.consume(&mut buffer, block.clone(), kept.map(|n| n.to_string()));
+            }
+            weaving.finish(buffer);
+        }
+        weaving.into_vec()
+    }
+
+    fn check(runners: &[&[Range<u64>]], len: u64) {
+        let kept = (0..len).filter(|number| number % 10 != 9);
+        let expected: Vec<_> = kept.map(|number| number.to_string()).collect();
+        assert_eq!(woven(runners), expected, "{runners:?}");
+    }
+
+    #[test]
+    fn items_are_in_order_whoever_has_gathered_them() {
+        check(&[], 0);
+        check(&[&[0..5, 5..9, 9..10, 10..30]], 30);
+        check(&[&[0..20, 60..80], &[20..60, 80..90]], 90);
+        check(&[&[20..60, 80..90], &[0..10, 10..20, 60..80]], 90);
+    }
+
+    #[test]
+    fn a_runner_may_take_over_what_lies_before_its_own() {
+        check(&[&[20..40, 0..20]], 40);
+        check(&[&[40..90, 0..10], &[20..40, 10..20]], 90);
+        check(&[&[40..90, 0..10], &[10..30, 30..40]], 90);
+        check(
+            &[&[29..30, 40..41], &[30..40, 19..20], &[0..19, 20..29]],
+            41,
+        );
+    }
+}

@@ -1,0 +1,216 @@
+//! Queries as iterators that run ahead: while the caller works on the items of a step, workers make those of
+//! the next one.
+//!
+//! What is borrowed must outlive the workers' part. So the iterator lives within a call, [`Query::with_iter`],
+//! which returns when nobody works for it any more; one that could be leaked would not do.
+//!
+//! # Threads
+//! Whoever holds the [`Steps`] makes the next one. The caller offers them to workers; if none has begun when
+//! the caller needs items, it takes them back, so one worker is enough. Otherwise it waits for them, with the
+//! items, in a channel.
+
+use crate::cancel::Source;
+use crate::channel::{self, Receiver, Sender};
+use crate::job::{Payload, catch, contain};
+use crate::query::Query;
+use crate::query::order::Order;
+use crate::query::pipeline::Pipeline;
+use crate::query::run::Control;
+use crate::query::terminal::steps::{Given, Steps};
+use crate::runtime::fork_join::scope;
+use crate::runtime::{Runtime, Scope};
+use crate::sync::{Mutex, lock};
+use std::fmt;
+use std::mem;
+use std::panic::resume_unwind;
+
+impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
+    /// Hands `body` an iterator over the items, in order. While it works on some, workers make the next ones,
+    /// in steps of up to some thousand; see [`Merge`](crate::query::Merge).
+    ///
+    /// At most two steps' items are in memory at once. Of a query that can be cancelled the iterator gives
+    /// results, the last of which is the error.
+    ///
+    /// # Cost
+    /// As [`into_iter`](IntoIterator::into_iter), and, where there may be more than one step, a scope and a
+    /// channel. Steps that take less than 50 µs, and all steps of a query with one runner, are made by the
+    /// caller, when it needs them.
+    ///
+    /// # Blocking
+    /// While the next item is being made by others; the pool lets another worker run in the place of one that
+    /// waits. At its end the call waits for blocks that have begun; no others are started.
+    ///
+    /// # Panics
+    /// The iterator does when operators do, unless what they panic for is never asked for.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let words = vec!["many".to_owned(), "hands".to_owned()];
+    /// let mut text = String::new();
+    /// words.par_query().map(|word| word.to_uppercase()).with_iter(|words| {
+    ///     for word in words {
+    ///         text.push_str(&word);
+    ///     }
+    /// });
+    /// assert_eq!(text, "MANYHANDS");
+    /// ```
+    pub fn with_iter<R>(self, body: impl FnOnce(Prefetch<'_, P::Item, E>) -> R) -> R {
+        let (pipeline, run) = self.into_run();
+        let mut steps = Steps::new(pipeline, run);
+        let given = Given::new(run.ending);
+        if steps.is_one_step() {
+            // There is nothing to be made ahead.
+            let more = &mut || steps.next();
+            return body(Prefetch { given, more });
+        }
+        let exchange = Exchange::new();
+        // Entered only to begin and to offer: the body belongs to the caller's runtime.
+        let entered = run.settings.runtime.map(Runtime::enter);
+        scope(|scope| {
+            drop(entered);
+            let mut taker = Taker {
+                scope,
+                exchange: &exchange,
+                made: None,
+                steps: Whereabouts::Here(steps),
+            };
+            let _unwanted = Unwanted(&exchange.unwanted);
+            let more = &mut || taker.next_step();
+            body(Prefetch { given, more })
+        })
+    }
+}
+
+/// A query's items, made ahead by workers; handed out by [`Query::with_iter`].
+#[must_use = "iterators are lazy"]
+pub struct Prefetch<'a, T, E> {
+    given: Given<T, E>,
+    /// Gives the items of the next step.
+    more: &'a mut dyn FnMut() -> Option<Vec<T>>,
+}
+
+impl<T, E: Control> Iterator for Prefetch<'_, T, E> {
+    type Item = E::Output<T>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.given.next(&mut *self.more)
+    }
+}
+
+impl<T, E> fmt::Debug for Prefetch<'_, T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.given.debug(&mut f.debug_struct("Prefetch"))
+    }
+}
+
+/// The caller's side.
+struct Taker<'s, 'scope, 'a, P: Pipeline, E> {
+    scope: &'s Scope<'scope>,
+    exchange: &'scope Exchange<'a, P, E>,
+    /// Where workers send what they make; `None` before the first offer.
+    made: Option<Channel<MadeOrPanicked<'a, P, E>>>,
+    steps: Whereabouts<Steps<'a, P, E>>,
+}
+
+type Channel<T> = (Sender<T>, Receiver<T>);
+
+/// Where the steps are.
+enum Whereabouts<S> {
+    Here(S),
+    /// Offered to workers.
+    Offered,
+    /// There are no more.
+    Gone,
+}
+
+impl<'scope, 'a: 'scope, P: Pipeline + 'scope, E: Control + 'scope> Taker<'_, 'scope, 'a, P, E> {
+    fn next_step(&mut self) -> Option<Vec<P::Item>> {
+        // Gone also when a step panics.
+        let (steps, items) = match mem::replace(&mut self.steps, Whereabouts::Gone) {
+            Whereabouts::Here(steps) => self.exchange.make(steps),
+            Whereabouts::Offered => self.take_back(),
+            Whereabouts::Gone => return None,
+        };
+        if items.is_some() {
+            self.steps = self.offer(steps);
+        }
+        items
+    }
+
+    /// Offers to make the next step, if that is worth it.
+    fn offer(&mut self, steps: Steps<'a, P, E>) -> Whereabouts<Steps<'a, P, E>> {
+        if !steps.is_worth_handing_over() {
+            return Whereabouts::Here(steps);
+        }
+        let exchange = self.exchange;
+        let (sender, _) = self.made.get_or_insert_with(|| channel::bounded(1));
+        let sender = sender.clone();
+        let _entered = steps.run.settings.runtime.map(Runtime::enter);
+        *lock(&exchange.offered) = Some(steps);
+        self.scope.spawn(move |_| exchange.make_offered(&sender));
+        Whereabouts::Offered
+    }
+
+    /// Makes the step that is offered, or waits for who makes it.
+    fn take_back(&self) -> Made<'a, P, E> {
+        let offered = lock(&self.exchange.offered).take();
+        if let Some(steps) = offered {
+            return self.exchange.make(steps);
+        }
+        let made = self.made.as_ref().map(|(_, receiver)| receiver.recv());
+        match made {
+            Some(Ok(Ok(made))) => made,
+            Some(Ok(Err(payload))) => resume_unwind(payload),
+            Some(Err(_)) | None => unreachable!("the channel is there from the first offer on"),
+        }
+    }
+}
+
+/// What the caller and the workers share.
+struct Exchange<'a, P: Pipeline, E> {
+    offered: Mutex<Option<Steps<'a, P, E>>>,
+    /// Cancelled when nobody wants more items.
+    unwanted: Source,
+}
+
+/// The items of a step, and what makes the next one.
+type Made<'a, P, E> = (Steps<'a, P, E>, Option<Vec<<P as Pipeline>::Item>>);
+type MadeOrPanicked<'a, P, E> = Result<Made<'a, P, E>, Payload>;
+
+impl<'a, P: Pipeline, E: Control> Exchange<'a, P, E> {
+    fn new() -> Self {
+        Self {
+            offered: Mutex::new(None),
+            unwanted: Source::new(),
+        }
+    }
+
+    fn make(&self, mut steps: Steps<'a, P, E>) -> Made<'a, P, E> {
+        let items = steps.next_while_wanted(&self.unwanted.token());
+        (steps, items)
+    }
+
+    /// A worker: makes the step that is offered, if it still is.
+    fn make_offered(&self, sender: &Sender<MadeOrPanicked<'a, P, E>>) {
+        let Some(steps) = lock(&self.offered).take() else {
+            return;
+        };
+        if self.unwanted.token().is_cancelled() {
+            return;
+        }
+        let made = catch(|| self.make(steps));
+        // An error says that the iterator is gone, and nobody wants it.
+        contain(|| drop(sender.send(made)));
+    }
+}
+
+/// Says so when it is dropped.
+struct Unwanted<'a>(&'a Source);
+
+impl Drop for Unwanted<'_> {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}

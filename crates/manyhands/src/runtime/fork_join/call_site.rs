@@ -1,0 +1,230 @@
+//! What each call site has learnt: how long its work takes, and whether sharing it helped.
+//!
+//! A fixed table, keyed by the address of the function that was compiled for the call site's closure. Two
+//! sites that share an entry only take each other's advice. Advice never changes a result.
+
+use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{clock, global};
+
+/// The memory of one call site.
+#[derive(Debug)]
+pub(crate) struct CallSiteProfile {
+    key: AtomicUsize,
+    /// A cost in ticks, in units the user of the site chooses. 0: unknown.
+    cost: AtomicU64,
+    /// The same, measured over whole calls that ran alone. 0: never.
+    cost_alone: AtomicU64,
+    /// Calls still to be run alone, because sharing made them slower.
+    alone: AtomicU32,
+    /// How many calls the last such penalise lasted.
+    penalise: AtomicU32,
+    /// The penalise is for calls of fewer items than this.
+    alone_below: AtomicU64,
+}
+
+impl CallSiteProfile {
+    /// The entry of `key`, emptied if another site had it.
+    #[inline]
+    pub(crate) fn of(key: usize) -> &'static Self {
+        // Functions are 16-byte aligned; multiplying spreads the rest (Fibonacci hashing, Knuth vol. 3).
+        let hash = (key as u64 >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let index = usize::try_from(hash >> (u64::BITS - TABLE_BITS)).unwrap_or(0);
+        let site = &TABLE[index];
+        // Relaxed, here and below: every field is advice, and each stands alone.
+        if site.key.load(Ordering::Relaxed) != key {
+            site.forget(key);
+        }
+        site
+    }
+
+    #[cold]
+    fn forget(&self, key: usize) {
+        // Relaxed: as above.
+        self.key.store(key, Ordering::Relaxed);
+        self.cost.store(0, Ordering::Relaxed);
+        self.cost_alone.store(0, Ordering::Relaxed);
+        self.alone.store(0, Ordering::Relaxed);
+        self.penalise.store(0, Ordering::Relaxed);
+        self.alone_below.store(0, Ordering::Relaxed);
+    }
+
+    /// The learnt cost, or 0.
+    #[inline]
+    pub(crate) fn cost(&self) -> u64 {
+        // Relaxed: advice.
+        self.cost.load(Ordering::Relaxed)
+    }
+
+    /// Learns a cost: by half of the difference when it is higher, by a quarter when it is lower.
+    /// Differences below an eighth are not stored, so that a busy site's line stays unwritten.
+    #[inline]
+    pub(crate) fn learn(&self, cost: u64) {
+        let before = self.cost();
+        if cost.abs_diff(before) * 8 > before {
+            let after = if before == 0 {
+                cost
+            } else if cost > before {
+                before + (cost - before) / 2
+            } else {
+                before - (before - cost) / 4
+            };
+            // Relaxed: advice.
+            self.cost.store(after.max(1), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether this call, of so many items, is to be run alone; counts it off.
+    #[inline]
+    pub(crate) fn is_penalised(&self, items: u64) -> bool {
+        // Relaxed, here and below: advice; two threads may count the same call.
+        let left = self.alone.load(Ordering::Relaxed);
+        if left == 0 || items >= self.alone_below.load(Ordering::Relaxed) {
+            return false;
+        }
+        self.alone.store(left - 1, Ordering::Relaxed);
+        true
+    }
+
+    /// Learns the cost of a whole call that ran alone.
+    pub(crate) fn learn_alone(&self, cost: u64) {
+        // Relaxed: advice.
+        self.cost_alone.store(cost.max(1), Ordering::Relaxed);
+    }
+
+    /// Learns that `items` took `elapsed` ticks shared, where the first of them promised `promised` alone.
+    ///
+    /// The promise may be wrong where items differ, so it is only grounds for one call alone; the verdict
+    /// is by what that call took. A call a little slower than alone may have had its helper on its own
+    /// processor for a while; that alone is no grounds for long sentences.
+    pub(crate) fn learn_shared(&self, promised: u64, elapsed: u64, items: u64) {
+        // Relaxed, here and below: advice.
+        let alone = (u128::from(self.cost_alone.load(Ordering::Relaxed)) * u128::from(items)) >> 10;
+        let measured = if alone == 0 {
+            u128::from(promised)
+        } else {
+            alone
+        };
+        let percent = u128::from(elapsed) * 100 / measured.max(1);
+        let patience = clock::ticks_in(PATIENCE_NANOS) / elapsed.max(1);
+        if percent < 95 {
+            self.sharing_helped();
+        } else if percent > MUCH_SLOWER_PERCENT || patience > 0 {
+            let longest = if percent > MUCH_SLOWER_PERCENT {
+                SENTENCE_MAX.into()
+            } else {
+                patience
+            };
+            self.sharing_hurt(if alone == 0 { 1 } else { longest }, items);
+        }
+    }
+
+    /// Sharing made a call slower: run the next ones alone, more of them each time, `longest` at most.
+    #[cold]
+    fn sharing_hurt(&self, longest: u64, items: u64) {
+        // Relaxed: advice.
+        let doubled = self.penalise.load(Ordering::Relaxed) * 2 + 1;
+        // Relaxed: advice.
+        let penalise = doubled
+            .min(SENTENCE_MAX)
+            .min(u32::try_from(longest).unwrap_or(u32::MAX));
+        self.penalise.store(penalise, Ordering::Relaxed);
+        // Relaxed: advice.
+        self.alone_below
+            .store(items.saturating_mul(4), Ordering::Relaxed);
+        self.alone.store(penalise, Ordering::Relaxed);
+    }
+
+    /// Sharing made the call faster.
+    fn sharing_helped(&self) {
+        // Relaxed, both: advice.
+        if self.penalise.load(Ordering::Relaxed) > 0 {
+            self.penalise.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// After this many calls alone, sharing is tried again.
+const SENTENCE_MAX: u32 = 64;
+/// So much slower than alone says that the bodies get in each other's way.
+const MUCH_SLOWER_PERCENT: u128 = 130;
+/// A penalise for less than that lasts no longer than this.
+const PATIENCE_NANOS: u64 = 5_000_000;
+
+const TABLE_BITS: u32 = 10;
+
+global! {
+    static TABLE: [CallSiteProfile; 1 << TABLE_BITS] = [const {
+        CallSiteProfile {
+            key: AtomicUsize::new(0),
+            cost: AtomicU64::new(0),
+            cost_alone: AtomicU64::new(0),
+            alone: AtomicU32::new(0),
+            penalise: AtomicU32::new(0),
+            alone_below: AtomicU64::new(0),
+        }
+    }; 1 << TABLE_BITS];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CallSiteProfile;
+
+    #[test]
+    fn a_higher_cost_is_learnt_by_half_and_a_lower_one_by_a_quarter() {
+        let site = CallSiteProfile::of(0x1000);
+        site.learn(1000);
+        assert_eq!(site.cost(), 1000);
+        site.learn(200);
+        assert_eq!(site.cost(), 800);
+        site.learn(4800);
+        assert_eq!(site.cost(), 2800);
+        site.learn(2900);
+        assert_eq!(
+            CallSiteProfile::of(0x1000).cost(),
+            2800,
+            "small differences are not worth a store"
+        );
+    }
+
+    #[test]
+    fn a_site_that_was_hurt_badly_runs_alone_for_longer_each_time() {
+        let site = CallSiteProfile::of(0x2000);
+        let penalise = || std::iter::from_fn(|| site.is_penalised(39).then_some(())).count();
+        assert_eq!(penalise(), 0);
+        site.learn_shared(1000, 2000, 10);
+        assert_eq!(
+            penalise(),
+            1,
+            "a broken promise is grounds for one call alone"
+        );
+        site.learn_alone(100 << 10);
+        let lengths: Vec<usize> = (0..7)
+            .map(|_| {
+                site.learn_shared(1000, 2000, 10);
+                penalise()
+            })
+            .collect();
+        assert_eq!(lengths, [3, 7, 15, 31, 63, 64, 64]);
+        site.learn_shared(1000, 600, 10);
+        site.learn_shared(1000, 2000, 10);
+        assert_eq!(penalise(), 1, "what helped is forgotten");
+    }
+
+    #[test]
+    fn a_sentence_does_not_bind_calls_of_another_size() {
+        let site = CallSiteProfile::of(0x3000);
+        site.learn_alone(100 << 10);
+        site.learn_shared(1000, 2000, 10);
+        assert!(!site.is_penalised(40));
+        assert!(site.is_penalised(39));
+    }
+
+    #[test]
+    fn long_calls_are_not_sentenced_for_being_a_little_slower() {
+        let site = CallSiteProfile::of(0x4000);
+        let long = 1 << 40;
+        site.learn_alone(long);
+        site.learn_shared(long, long + long / 10, 1024);
+        assert!(!site.is_penalised(1));
+    }
+}

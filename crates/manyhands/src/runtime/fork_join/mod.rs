@@ -1,0 +1,36 @@
+//! Calls that share their work with helpers and wait for it: join, scopes, and what loops need for it.
+//!
+//! Not here: how a loop's positions are handed out (`engine`).
+
+pub(crate) mod executions;
+pub(crate) mod helper_slot;
+mod scope_closures;
+
+#[cfg(not(loom))]
+pub(crate) mod call_site;
+#[cfg(not(loom))]
+mod join;
+#[cfg(not(loom))]
+mod open_call;
+#[cfg(not(loom))]
+mod scope;
+#[cfg(not(loom))]
+pub(crate) mod series;
+#[cfg(not(loom))]
+pub(crate) mod wait;
+#[cfg(not(loom))]
+mod yield_check;
+
+pub(crate) use helper_slot::{HelperSlot, SharedCall};
+pub(crate) use scope_closures::Rest;
+#[cfg(loom)]
+pub(crate) use scope_closures::{Closures, Spawner};
+
+#[cfg(not(loom))]
+pub use join::join;
+#[cfg(not(loom))]
+pub(crate) use open_call::{OpenCall, keep_open};
+#[cfg(not(loom))]
+pub use scope::{Scope, scope};
+#[cfg(not(loom))]
+pub(crate) use yield_check::YieldCheck;

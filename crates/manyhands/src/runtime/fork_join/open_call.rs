@@ -1,0 +1,59 @@
+//! A call's life in its helper_slot: opened, run by its owner, closed, left by its last helper.
+//!
+//! Not here: the helper_slot's own protocol (`helper_slot.rs`), and what helpers do (`scope.rs`, `parallel`).
+//!
+//! Unsafe: the call is handed to its helpers by pointer.
+
+use crate::job::AbortOnUnwind;
+use crate::runtime::fork_join::helper_slot::{HelperSlot, SharedCall};
+use crate::runtime::fork_join::wait;
+use crate::runtime::worker::slot::{OPEN_DEPTH, WorkerSlot};
+
+/// Where the next call of a slot's occupant can be opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OpenCall {
+    pub(crate) slot: &'static WorkerSlot,
+    pub(crate) helper_slot: &'static HelperSlot,
+}
+
+impl OpenCall {
+    /// The next place of `slot`, whose occupant calls; `None` when it has too many calls open.
+    pub(crate) fn next(slot: &'static WorkerSlot) -> Option<Self> {
+        const { assert!(OPEN_DEPTH > 0, "a slot can open at least one call") };
+        let helper_slot = slot.slots.get(slot.open_depth.get())?;
+        Some(Self { slot, helper_slot })
+    }
+}
+
+/// Runs `work` while helpers may come to `call`, if there is a place for it; returns when the last of them
+/// has left. If helpers can call the owner back, `work` goes on until the last of them has left by itself.
+///
+/// Helpers hold pointers to the caller's frame, so it must not be left before: a panic of `work` aborts.
+///
+/// # Safety
+/// `call` is made of a pointer to the whole call, which stays valid until this returns.
+pub(crate) unsafe fn keep_open<R>(
+    place: Option<OpenCall>,
+    call: *const SharedCall,
+    work: impl FnOnce() -> R,
+) -> R {
+    let frame =
+        AbortOnUnwind::new("a call that others help with has panicked outside of its bodies");
+    if let Some(OpenCall { slot, helper_slot }) = place {
+        slot.open_depth.set(slot.open_depth.get() + 1);
+        // SAFETY: valid until the helper_slot is closed and drained below.
+        unsafe { helper_slot.open(call) };
+    }
+    let value = work();
+    if let Some(OpenCall { slot, helper_slot }) = place {
+        helper_slot.close();
+        wait::for_helpers(slot, helper_slot);
+        assert!(
+            helper_slot.is_drained(),
+            "who may be called back is so before this"
+        );
+        slot.open_depth.set(slot.open_depth.get() - 1);
+    }
+    frame.disarm();
+    value
+}

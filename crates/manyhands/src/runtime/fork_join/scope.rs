@@ -1,0 +1,287 @@
+//! Scopes: any number of spawned closures that borrow from outside, all finished when the scope ends.
+//!
+//! A scope is a call that its owner leaves open (`helper_slot.rs`): workers come and take its closures from its
+//! own queue, and the owner takes them too when its body is done. So a scope waits for its own closures
+//! only, and what it runs while it waits is its own.
+//!
+//! Not here: how closures are counted, and who wakes an owner that sleeps (`scope_closures.rs`).
+//!
+//! # Who may touch the call
+//! The owner until `scope` returns; helpers while they hold a pin; a closure's performer, which is one of
+//! these. When the last closure has finished the owner goes on to close the helper_slot, and waits for the pins.
+//!
+//! Unsafe: closures borrow for `'scope`, which is erased in the queue.
+
+use crate::job::{Action, ExecutionId, Job, JobKind, Payload, block, catch, value_or_resume};
+use crate::runtime::fork_join::helper_slot::SharedCall;
+use crate::runtime::fork_join::scope_closures::{Closures, Spawner};
+use crate::runtime::fork_join::wait;
+use crate::runtime::worker::run_loop::{self, FoundWork};
+use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::{OpenCall, YieldCheck, current, keep_open};
+use crate::sync::{Backoff, Mutex, into_inner, lock, spin_loop};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::{self, NonNull};
+
+/// Spawns closures that may borrow everything that outlives the scope. Made by [`scope`].
+#[repr(C)]
+pub struct Scope<'scope> {
+    open: SharedCall,
+    closures: Closures<Job>,
+    /// The owner's slot.
+    owner: Option<&'static WorkerSlot>,
+    /// Where helpers find the scope; `None` when the owner has too many calls open already.
+    place: Option<OpenCall>,
+    panics: Mutex<Vec<Payload>>,
+    /// Invariant: a longer or a shorter `'scope` would both let borrows escape.
+    borrows: PhantomData<fn(&'scope ()) -> &'scope ()>,
+}
+
+/// Runs `body`, which may spawn closures, and returns when all of them have finished.
+///
+/// Closures may borrow everything that outlives the call, and may spawn more of the same scope.
+///
+/// # Cost
+/// One allocation and one atomic read-modify-write for each spawn, and one more where a closure spawns.
+/// Spawning neither waits nor runs anything, so what is spawned faster than run takes memory.
+///
+/// # Blocking
+/// At its end the caller runs closures of this scope, then waits for those that run elsewhere. It never
+/// runs anything else, so a lock may be held across a scope.
+///
+/// # Panics
+/// All closures are run even if some panic, or the body does; then the panic goes on, or, if there were
+/// several, an [`AggregatePanic`](crate::AggregatePanic).
+///
+/// # Examples
+/// ```
+/// let mut squares = [1, 2, 3, 4];
+/// manyhands::scope(|s| {
+///     for square in &mut squares {
+///         s.spawn(move |_| *square *= *square);
+///     }
+/// });
+/// assert_eq!(squares, [1, 4, 9, 16]);
+/// ```
+///
+/// What is made inside cannot be borrowed, because a closure may outlive it:
+/// ```compile_fail,E0373
+/// manyhands::scope(|s| {
+///     let inside = 1;
+///     s.spawn(|_| println!("{inside}"));
+/// });
+/// ```
+/// ```compile_fail,E0597
+/// manyhands::scope(|s| {
+///     let inside = 1;
+///     let borrowed = &inside;
+///     s.spawn(move |_| println!("{borrowed}"));
+/// });
+/// ```
+/// ```compile_fail,E0277
+/// let shared = std::rc::Rc::new(1);
+/// manyhands::scope(|s| s.spawn(|_| drop(shared)));
+/// ```
+#[doc(alias = "in_place_scope")]
+#[doc(alias = "scope_fifo")]
+#[doc(alias = "AttachedToParent")]
+pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
+    current::with_slot(|slot| run_scope(slot, body))
+}
+
+fn run_scope<'scope, R>(
+    slot: Option<&'static WorkerSlot>,
+    body: impl FnOnce(&Scope<'scope>) -> R,
+) -> R {
+    let place = slot.and_then(OpenCall::next);
+    let scope = Scope {
+        open: SharedCall::new(help),
+        closures: Closures::new(),
+        owner: slot,
+        place,
+        panics: Mutex::new(Vec::new()),
+        borrows: PhantomData,
+    };
+    // SAFETY: `scope` stays in place, here and below.
+    let value = unsafe {
+        keep_open(place, (&raw const scope).cast(), || {
+            scope.run_to_end(slot, place, body)
+        })
+    };
+    if let Some(slot) = slot {
+        slot.counters.contended.add(scope.closures.contentions());
+    }
+    value_or_resume(value, into_inner(scope.panics))
+}
+
+impl fmt::Debug for Scope<'_> {
+    /// Seats do not show themselves to other threads.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope")
+            .field("closures", &self.closures)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'scope> Scope<'scope> {
+    /// Spawns a closure, which is given the scope to spawn more.
+    ///
+    /// Closures are started in the order of their spawning; they run on any thread of the runtime, or on
+    /// the caller of [`scope`] when its body is done.
+    #[doc(alias = "spawn_fifo")]
+    pub fn spawn<F>(&self, closure: F)
+    where
+        F: FnOnce(&Self) + Send + 'scope,
+    {
+        let spawned = block::allocate(Spawned {
+            job: Job::new(const { &JobKind::new(Spawned::<F>::perform) }),
+            scope: ptr::from_ref(self).cast(),
+            closure,
+        });
+        let job = spawned.as_ptr().cast();
+        // SAFETY: valid until taken from the queue and performed, which `run_scope` waits for.
+        let sleeper = unsafe { self.closures.push(job, self.spawner()) };
+        if let Some(OpenCall { slot, helper_slot }) = self.place {
+            helper_slot.invite();
+            match sleeper {
+                // The owner can do nothing else, so it is the first to come.
+                Some(owner) => WorkerSlot::wake(owner),
+                None => slot.runtime().wake_if_nobody_searches(),
+            }
+        }
+    }
+
+    fn spawner(&self) -> Spawner {
+        match (current::slot(), self.owner) {
+            (Some(here), Some(owner)) if ptr::eq(here, owner) => Spawner::Owner,
+            _ => Spawner::Other,
+        }
+    }
+
+    /// Owner: runs the body, then waits for everything that was spawned. Does not unwind.
+    fn run_to_end<R>(
+        &self,
+        slot: Option<&'static WorkerSlot>,
+        place: Option<OpenCall>,
+        body: impl FnOnce(&Self) -> R,
+    ) -> Result<R, Payload> {
+        if let Some(place) = place {
+            place.helper_slot.dismiss();
+            place.slot.runtime().arm_monitor();
+        }
+        let value = catch(|| body(self));
+        self.closures.settle_body();
+        self.run_queued(slot);
+        match place {
+            Some(OpenCall { slot, helper_slot }) => {
+                wait::for_scope(slot, &self.closures, helper_slot, &|| {
+                    self.closures.is_any_queued() && {
+                        // What runs on top of the wait is not what it waits for.
+                        slot.set_awaiting(ExecutionId::UNKNOWN);
+                        self.run_queued(Some(slot))
+                    }
+                });
+            }
+            None => {
+                // Nobody else runs the closures; somebody may be in the middle of spawning one.
+                let mut backoff = Backoff::default();
+                while !self.closures.is_over() {
+                    if self.run_queued(slot) {
+                        backoff.reset();
+                    }
+                    backoff.wait();
+                }
+            }
+        }
+        assert!(
+            self.closures.is_over(),
+            "a scope ends with every closure finished"
+        );
+        value
+    }
+
+    /// Runs queued closures until none can be taken just now, or many have been run; returns whether there
+    /// was one.
+    fn run_queued(&self, slot: Option<&'static WorkerSlot>) -> bool {
+        let run = |job| match slot {
+            Some(slot) => run_loop::perform(slot, FoundWork::Job(job)),
+            // SAFETY: 1. and 2.: taken from the queue just now.
+            None => unsafe {
+                Job::perform(job, Action::Run(ExecutionId::UNKNOWN));
+            },
+        };
+        self.closures
+            .run_queued(RUN_TOGETHER_MAX, run, WorkerSlot::wake)
+    }
+
+    /// A helper leaves.
+    fn leave(&self) {
+        if let Some(OpenCall { helper_slot, .. }) = self.place
+            && let Some(owner) = self.closures.leave(helper_slot)
+        {
+            WorkerSlot::wake(owner);
+        }
+    }
+}
+
+/// A helper's part: takes closures until none is left.
+///
+/// # Safety
+/// `open` heads a scope that the caller has pinned.
+unsafe fn help(open: *const SharedCall) {
+    // SAFETY: the pointer is to the whole scope, and the pin keeps it in place.
+    let scope = unsafe { &*open.cast::<Scope<'_>>() };
+    let slot = current::slot();
+    let mut attention = slot.and_then(YieldCheck::of);
+    let mut lingered = 0;
+    while lingered < LINGERS_MAX {
+        lingered = if scope.run_queued(slot) {
+            0
+        } else {
+            lingered + 1
+        };
+        if attention.as_mut().is_some_and(YieldCheck::is_wanted) {
+            return scope.leave();
+        }
+        // The spawner may be about to spawn more: let it, undisturbed by looks at its queue.
+        (0..SPINS_BETWEEN_LOOKS).for_each(|_| spin_loop());
+    }
+    if let Some(OpenCall { helper_slot, .. }) = scope.place {
+        helper_slot.dismiss();
+    }
+    scope.leave();
+}
+
+/// Closures that are run between two looks at what else there is: the price of looking is spread over them.
+const RUN_TOGETHER_MAX: usize = if cfg!(shuttle) { 2 } else { 64 };
+/// Looks at the empty queue before a helper leaves.
+const LINGERS_MAX: u32 = 4;
+/// About half a microsecond: a queue that fills up meanwhile is emptied without a fight over each closure.
+const SPINS_BETWEEN_LOOKS: u32 = 32;
+
+/// A spawned closure in its cell.
+#[repr(C)]
+struct Spawned<F> {
+    job: Job,
+    scope: *const Scope<'static>,
+    closure: F,
+}
+
+impl<'scope, F: FnOnce(&Scope<'scope>) + Send + 'scope> Spawned<F> {
+    /// See [`Job::perform`]. A scope outlives its runtime's closing, so its closures are always run.
+    unsafe fn perform(job: *mut Job, _action: Action<'_>) -> bool {
+        // SAFETY: a job is never null.
+        let spawned = unsafe { NonNull::new_unchecked(job.cast::<Self>()) };
+        // SAFETY: the job is the first field of a cell allocated by `spawn`, performed once.
+        let spawned = unsafe { block::free(spawned) };
+        let scope = spawned.scope.cast::<Scope<'scope>>();
+        // SAFETY: the scope stays in place while one of its closures is unfinished.
+        let scope = unsafe { &*scope };
+        let closure = spawned.closure;
+        if let Err(payload) = catch(|| closure(scope)) {
+            lock(&scope.panics).push(payload);
+        }
+        true
+    }
+}

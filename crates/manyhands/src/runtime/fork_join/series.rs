@@ -1,0 +1,56 @@
+//! Series of calls: each too short to wake a worker for, but so close together that a worker woken for one
+//! finds the next. Then it is woken once, for all of them.
+//!
+//! Not here: what else speaks for waking somebody (`join.rs`, `parallel/engine`).
+
+use crate::runtime::RuntimeInner;
+use crate::sync::clock;
+use std::cell::Cell;
+
+crate::sync::thread_local! {
+    static SERIES: Cell<Series> = const { Cell::new(Series { last_end: 0, saved: 0 }) };
+}
+
+/// What a thread knows of its calls of late.
+#[derive(Debug, Clone, Copy)]
+struct Series {
+    /// When the last one ended that was long enough to be shared.
+    last_end: u64,
+    /// How many ticks sharing the last ones would have saved.
+    saved: u64,
+}
+
+/// A call of this thread has ended that was long enough to be shared.
+pub(crate) fn note_end(now: u64) {
+    SERIES.set(Series {
+        last_end: now,
+        ..SERIES.get()
+    });
+}
+
+/// How many ticks ago such a call last ended.
+pub(crate) fn since_last_end() -> u64 {
+    clock::ticks().saturating_sub(SERIES.get().last_end)
+}
+
+/// Whether the call that begins now, `ticks` long, belongs to a series for which a wake pays.
+pub(crate) fn is_worth_a_wake(runtime: &RuntimeInner, ticks: u64) -> bool {
+    let mut series = SERIES.get();
+    let longest_gap = clock::ticks_in(GAP_NANOS_MAX) + ticks;
+    series.saved = if since_last_end() < longest_gap {
+        series.saved + ticks / 2
+    } else {
+        0
+    };
+    let pays = series.saved > WAKE_PAYS_FROM * runtime.wake_latency();
+    if pays {
+        series.saved = 0;
+    }
+    SERIES.set(series);
+    pays
+}
+
+/// A wake pays when what is left takes, or what it saves is, this many times as long.
+pub(crate) const WAKE_PAYS_FROM: u64 = 3;
+/// Calls that follow each other within this belong to a series.
+const GAP_NANOS_MAX: u64 = 30_000;

@@ -1,0 +1,551 @@
+//! What all threads of one runtime share.
+//!
+//! Not here: the public handle (`handle.rs`), and what a worker does (`run_loop.rs`).
+//!
+//! Unsafe: slots are kept as pointers to leaked memory; queues take jobs by pointer.
+
+use crate::job::{Action, Job, JobKind, TaskRegistry};
+use crate::probe::{Ring, SharedCounter};
+use crate::queue::TaskQueue;
+use crate::runtime::LongJob;
+use crate::runtime::builder::Settings;
+use crate::runtime::current;
+use crate::runtime::ending::{self, Ending, Ends, Joined};
+use crate::runtime::fork_join::helper_slot::HelperSlot;
+use crate::runtime::monitor::changes::Changes;
+use crate::runtime::monitor::thread::Monitor;
+use crate::runtime::sleep::idle::{Claim, Idle};
+use crate::runtime::sleep::timers::Clock;
+use crate::runtime::sleep::waking::{self, Pool, Waker};
+use crate::runtime::worker::priority::{Priority, PriorityQueues};
+use crate::runtime::worker::refused_starts::Refusal;
+use crate::runtime::worker::slot::WorkerSlot;
+use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Mutex, Padded, clock, lock, process, thread};
+use crate::timer::Timers;
+use std::marker::PhantomPinned;
+use std::ptr;
+use std::sync::{Arc, Weak};
+
+/// The shared part of a runtime.
+#[derive(Debug)]
+pub(crate) struct RuntimeInner {
+    pub(crate) settings: Settings,
+    pub(crate) idle: Idle,
+    /// Tasks that come from outside.
+    pub(crate) injector: Padded<TaskQueue<Job>>,
+    /// Tasks that are not of the usual priority.
+    pub(crate) priority_queues: PriorityQueues,
+    /// Tasks that wait, and through which they come back.
+    registry: &'static TaskRegistry,
+    /// Seats of workers, by worker, then of external threads, by place.
+    slots: Box<[AtomicPtr<WorkerSlot>]>,
+    /// One bit an external thread place, set while it is taken.
+    external_threads: [AtomicU64; GUESTS_MAX / 64],
+    /// ExternalThread places ever taken, counted from the first.
+    guests_end: AtomicUsize,
+    /// How long a woken worker takes to run, in ticks, smoothed.
+    wake_latency: AtomicU64,
+    /// The kind of job that blocked its thread last, or null.
+    blocking_kind: AtomicPtr<JobKind>,
+    monitor: Monitor,
+    /// What time it is.
+    pub(crate) clock: Clock,
+    /// What waits for a time on threads that are not workers.
+    pub(crate) outside_timers: &'static Timers,
+    ending: Ending,
+    /// Tasks dropped because they had not been started.
+    dropped: AtomicUsize,
+    pub(super) threads: Mutex<Vec<thread::JoinHandle<()>>>,
+    /// Threads ever started for workers.
+    pub(crate) threads_started: SharedCounter,
+    /// Why their number changed.
+    pub(crate) changes: Changes,
+    /// Computations that kept a worker for long while work waited.
+    pub(crate) long_jobs: Ring<LongJob, LONG_JOBS_KEPT>,
+    pub(crate) long_jobs_noted: SharedCounter,
+    /// Starts of threads that the system has refused.
+    pub(super) refusal: Refusal,
+    this: Weak<Self>,
+    /// While `drop` waits for visitors, it has this by `&mut` and they by `&`. The compiler takes that `&mut` for no
+    /// promise that nobody else looks, because the type is not `Unpin`.
+    _aliased: PhantomPinned,
+}
+
+impl RuntimeInner {
+    /// A runtime without threads; they start when there is work for them.
+    pub(crate) fn new(settings: Settings) -> Arc<Self> {
+        Self::with_clock(settings, Clock::System)
+    }
+
+    /// A runtime by this clock.
+    pub(crate) fn with_clock(settings: Settings, clock: Clock) -> Arc<Self> {
+        process::watch_for_forks();
+        process::refuse_forked();
+        let (workers, threads_max) = (settings.workers, settings.threads_max);
+        Arc::new_cyclic(|this: &Weak<Self>| Self {
+            settings,
+            idle: Idle::new(workers, threads_max),
+            injector: Padded(TaskQueue::new()),
+            priority_queues: PriorityQueues::new(),
+            registry: TaskRegistry::take(this.as_ptr().cast()),
+            slots: (0..threads_max + GUESTS_MAX)
+                .map(|_| AtomicPtr::new(ptr::null_mut()))
+                .collect(),
+            external_threads: [const { AtomicU64::new(0) }; GUESTS_MAX / 64],
+            guests_end: AtomicUsize::new(0),
+            wake_latency: AtomicU64::new(clock::ticks_in(WAKE_NANOS_FIRST)),
+            blocking_kind: AtomicPtr::new(ptr::null_mut()),
+            monitor: Monitor::new(),
+            clock,
+            outside_timers: Timers::take(),
+            ending: Ending::new(),
+            dropped: AtomicUsize::new(0),
+            threads: Mutex::new(Vec::new()),
+            threads_started: SharedCounter::default(),
+            changes: Changes::new(),
+            long_jobs: Ring::new(),
+            long_jobs_noted: SharedCounter::default(),
+            refusal: Refusal::default(),
+            this: Weak::clone(this),
+            _aliased: PhantomPinned,
+        })
+    }
+
+    /// Where this runtime's tasks are registered while they wait.
+    pub(crate) fn registry(&self) -> &'static TaskRegistry {
+        self.registry
+    }
+
+    /// Another owner of this.
+    pub(crate) fn to_arc(&self) -> Arc<Self> {
+        self.this
+            .upgrade()
+            .expect("what is borrowed is owned by somebody")
+    }
+
+    /// A pointer that owns nothing.
+    pub(super) fn weak(&self) -> Weak<Self> {
+        Weak::clone(&self.this)
+    }
+
+    /// Another owner of this, unless the last one is gone.
+    pub(super) fn this(&self) -> Option<Arc<Self>> {
+        self.this.upgrade()
+    }
+
+    /// Whether the runtime ends: no task is started any more.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.ending.is_closing()
+    }
+
+    /// Worker: whether it may leave.
+    pub(crate) fn is_over(&self) -> bool {
+        ending::is_over(self)
+    }
+
+    /// Whether the workers leave.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ending.has_ended()
+    }
+
+    /// Adds a task from outside and sees to it that somebody comes for it.
+    ///
+    /// # Safety
+    /// `job` is valid until performed, and is in no queue.
+    pub(crate) unsafe fn inject(&self, job: *mut Job) {
+        // SAFETY: by the caller's promise.
+        unsafe { self.injector.push(job) };
+        self.wake_if_nobody_searches();
+    }
+
+    /// Adds a task of this priority, and sees to it that somebody comes for it.
+    ///
+    /// # Safety
+    /// `job` is valid until performed, and is in no queue.
+    pub(crate) unsafe fn queue_in_lane(&self, job: *mut Job, priority: Priority) {
+        let lane = self
+            .priority_queues
+            .lane(priority)
+            .unwrap_or(&self.injector);
+        // SAFETY: by the caller's promise.
+        unsafe { lane.push(job) };
+        self.wake_if_nobody_searches();
+    }
+
+    /// Wakes a worker for new work, unless one is already looking. Where as many run as may, the monitor
+    /// is to look whether they do.
+    pub(crate) fn wake_if_nobody_searches(&self) {
+        waking::wake_if_nobody_searches(self);
+    }
+
+    /// Wakes a worker, or starts one, if one more may run. Returns whether one is coming.
+    pub(crate) fn wake_one(&self) -> bool {
+        waking::wake(self, Waker::GoesOn)
+    }
+
+    /// Wakes the worker on `slot`, for work that only it may do.
+    pub(crate) fn wake_worker(&self, slot: &WorkerSlot) {
+        if let Some(index) = slot.worker() {
+            waking::wake_worker(self, index);
+        }
+    }
+
+    /// Whether a worker that looks around now may find something, beside on `slot`, whose occupant is about to
+    /// sleep and need not wait for what others hold.
+    pub(crate) fn has_visible_work(&self, slot: Option<&WorkerSlot>) -> bool {
+        !self.injector.is_empty()
+            || !self.priority_queues.is_empty()
+            || self.all_slots().any(|other| {
+                let has_tasks = match slot {
+                    None => !other.tasks.is_empty(),
+                    Some(_) => waking::has_tasks_for_others(&other.hold, &other.tasks),
+                };
+                has_tasks
+                    || (slot.is_none_or(|slot| !ptr::eq(slot, other))
+                        && (other.deque.has_public(0)
+                            || other.slots.iter().any(HelperSlot::is_inviting)))
+            })
+    }
+
+    /// Whether tasks wait that any worker may take.
+    pub(crate) fn has_waiting_tasks(&self) -> bool {
+        !self.injector.is_empty()
+            || !self.priority_queues.is_empty()
+            || self.all_slots().any(|slot| !slot.tasks.is_empty())
+    }
+
+    /// How long a woken worker takes to run, in ticks.
+    pub(crate) fn wake_latency(&self) -> u64 {
+        // Relaxed: advice.
+        self.wake_latency.load(Ordering::Relaxed)
+    }
+
+    /// Takes one measurement into account.
+    pub(crate) fn learn_wake_latency(&self, ticks: u64) {
+        let ticks = ticks.min(clock::ticks_in(WAKE_NANOS_BELIEVED_MAX));
+        let before = self.wake_latency();
+        // Relaxed: advice.
+        self.wake_latency
+            .store(before - before / 8 + ticks / 8, Ordering::Relaxed);
+    }
+
+    /// Whoever runs on `slot` is blocked, or about to be, by what it runs.
+    pub(super) fn note_blocking_kind(&self, slot: &WorkerSlot) {
+        let kind = slot.kind().cast_mut();
+        if !kind.is_null() {
+            // Relaxed: a hint; kinds are only compared.
+            self.blocking_kind.store(kind, Ordering::Relaxed);
+        }
+    }
+
+    /// The kind of job that blocked its thread last, while any thread is blocked.
+    pub(crate) fn blocking_kind(&self) -> Option<*const JobKind> {
+        let census = self.idle.census();
+        // Relaxed: as above.
+        let kind = self.blocking_kind.load(Ordering::Relaxed).cast_const();
+        (census.blocked + census.detected_blocked > 0 && !kind.is_null()).then_some(kind)
+    }
+
+    /// Makes sure that the monitor watches.
+    pub(crate) fn arm_monitor(&self) {
+        self.monitor.arm(&self.this);
+    }
+
+    /// Makes the monitor look at the outside's timers anew.
+    pub(crate) fn rouse_monitor(&self) {
+        self.monitor.rouse(&self.this);
+    }
+
+    /// The slots of started workers and of external threads past and present.
+    pub(crate) fn all_slots(&self) -> impl Iterator<Item = &'static WorkerSlot> {
+        // Acquire: pairs with the AcqRel in `take_external_slot`; a slot not yet stored reads as null.
+        let guests_end = self.guests_end.load(Ordering::Acquire);
+        let external_threads = self.settings.threads_max..self.settings.threads_max + guests_end;
+        let external_slots = external_threads.filter_map(|index| self.slot_at(index));
+        self.worker_slots().chain(external_slots)
+    }
+
+    /// The slots of started workers.
+    pub(crate) fn worker_slots(&self) -> impl Iterator<Item = &'static WorkerSlot> {
+        (0..self.idle.started()).filter_map(|index| self.slot_at(index))
+    }
+
+    /// All slots but `slot`, beginning after the `random`th.
+    pub(crate) fn other_slots(
+        &self,
+        slot: &WorkerSlot,
+        random: usize,
+    ) -> impl Iterator<Item = &'static WorkerSlot> {
+        let workers = self.idle.started();
+        // Acquire: as in `all_slots`.
+        let external_threads = self.guests_end.load(Ordering::Acquire);
+        let count = workers + external_threads;
+        (0..count)
+            .map(move |step| (step + random) % count)
+            .map(move |index| {
+                if index < workers {
+                    index
+                } else {
+                    index - workers + self.settings.threads_max
+                }
+            })
+            .filter_map(|index| self.slot_at(index))
+            .filter(move |other| !ptr::eq(*other, slot))
+    }
+
+    /// Takes an external thread place.
+    pub(crate) fn take_external_slot(&self) -> Option<&'static WorkerSlot> {
+        for (index, word) in self.external_threads.iter().enumerate() {
+            // Relaxed: the exchange decides.
+            let mut taken = word.load(Ordering::Relaxed);
+            while taken != u64::MAX {
+                let free = (!taken).trailing_zeros() as usize;
+                // Acquire: pairs with the Release of the external thread that left; its slot's cells are ours now.
+                let before = word.fetch_or(1 << free, Ordering::Acquire);
+                if before & (1 << free) == 0 {
+                    let place = index * 64 + free;
+                    let slot = self.external_slot_at(place);
+                    if slot.is_none() {
+                        // There may be slots again later.
+                        self.leave_external_place(place);
+                    }
+                    return slot;
+                }
+                taken = before;
+            }
+        }
+        None
+    }
+
+    /// Leaves an external thread place.
+    pub(crate) fn give_external_slot_back(&self, slot: &'static WorkerSlot) {
+        self.leave_external_place(slot.external_place.get());
+    }
+
+    fn leave_external_place(&self, place: usize) {
+        // Release: pairs with the Acquire in `take_external_slot`.
+        self.external_threads[place / 64].fetch_and(!(1 << (place % 64)), Ordering::Release);
+    }
+
+    /// Ends the runtime: workers finish what they run, what did not run is dropped and counted.
+    ///
+    /// Called from one of its own workers, it does not wait for them.
+    pub(crate) fn close(&self) -> usize {
+        if self.is_the_parent_s() {
+            // The threads to wait for are not in this process.
+            return 0;
+        }
+        ending::close(self, || {
+            let here = thread::current().id();
+            if lock(&self.threads)
+                .iter()
+                .any(|thread| thread.thread().id() == here)
+            {
+                return Joined::NotSelf;
+            }
+            // Threads may still be started while others are waited for, until the runtime has ended.
+            while let Some(thread) = self.next_thread() {
+                // A worker never panics: jobs do not unwind, hooks are caught. Held by `tests/it/survival.rs`.
+                let _ = thread.join();
+            }
+            self.monitor.close();
+            self.close_timers();
+            Joined::All
+        });
+        // Relaxed: an exact count once the threads have ended.
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Whether this is a copy in a forked child. What the parent's threads held stays held there, and cannot be told
+    /// from what is free: all of it is leaked. A simulation has no other threads.
+    fn is_the_parent_s(&self) -> bool {
+        process::is_forked() && !self.clock.is_virtual()
+    }
+
+    /// Lets no task start or wait any more.
+    pub(crate) fn begin_to_close(&self) {
+        ending::begin_to_close(self);
+    }
+
+    fn next_thread(&self) -> Option<thread::JoinHandle<()>> {
+        lock(&self.threads).pop()
+    }
+
+    pub(super) fn slot_at(&self, index: usize) -> Option<&'static WorkerSlot> {
+        // Acquire: pairs with the Release that stored it.
+        let slot = self.slots[index].load(Ordering::Acquire);
+        // SAFETY: null, or a leaked slot.
+        unsafe { slot.as_ref() }
+    }
+
+    fn external_slot_at(&self, place: usize) -> Option<&'static WorkerSlot> {
+        let index = self.settings.threads_max + place;
+        if let Some(slot) = self.slot_at(index) {
+            return Some(slot);
+        }
+        let slot = WorkerSlot::take(self)?;
+        slot.external_place.set(place);
+        // Release: pairs with the Acquire in `slot_at`.
+        self.slots[index].store(ptr::from_ref(slot).cast_mut(), Ordering::Release);
+        // AcqRel: who sees the new end sees the slot.
+        self.guests_end.fetch_max(place + 1, Ordering::AcqRel);
+        Some(slot)
+    }
+
+    /// The slot of the one worker of a simulated runtime, whose thread is the calling one. Nobody can be
+    /// woken in it, and no monitor comes.
+    pub(crate) fn slot_simulator(&self) -> &'static WorkerSlot {
+        let claim = self.idle.claim();
+        assert_eq!(
+            claim,
+            Some(Claim::Unstarted(0)),
+            "a new runtime has no worker"
+        );
+        self.monitor.close();
+        self.slot_worker(0)
+            .expect("fewer than 65,536 threads take part or wait at once")
+    }
+
+    /// Takes a slot for worker `index`; `None` if there are no more.
+    pub(super) fn slot_worker(&self, index: usize) -> Option<&'static WorkerSlot> {
+        let slot = WorkerSlot::take(self)?;
+        slot.set_worker(index);
+        // Release: pairs with the Acquire in `slot_at`.
+        self.slots[index].store(ptr::from_ref(slot).cast_mut(), Ordering::Release);
+        Some(slot)
+    }
+
+    /// Lets no task wait any more, and queues those that do, to be dropped.
+    fn cancel_waiting(&self) {
+        self.registry.close(|job| {
+            // SAFETY: registered, because the registry is locked.
+            unsafe { Job::cancel(job) };
+        });
+    }
+
+    /// Lets no timer wait here any more. Futures that other runtimes poll are told to go elsewhere.
+    fn close_timers(&self) {
+        self.outside_timers.close();
+        self.worker_slots().for_each(|slot| slot.timers.close());
+    }
+
+    /// Drops every queued task without running it.
+    pub(crate) fn discard_queued(&self) {
+        let queues = self.all_slots().map(|slot| &slot.tasks);
+        let priority_queues = [
+            &*self.injector,
+            &*self.priority_queues.interactive,
+            &*self.priority_queues.background,
+        ];
+        for queue in priority_queues.into_iter().chain(queues) {
+            while let Some(run) = queue.take(1) {
+                // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.
+                let is_dropped = unsafe { Job::perform(run.first, Action::Drop(self.registry)) };
+                self.count_dropped(is_dropped);
+            }
+        }
+    }
+
+    /// A task was taken from a queue to be dropped; it may have been run by then.
+    pub(crate) fn count_dropped(&self, is_dropped: bool) {
+        // Relaxed: a count.
+        self.dropped
+            .fetch_add(usize::from(is_dropped), Ordering::Relaxed);
+    }
+}
+
+impl Pool for RuntimeInner {
+    fn idle(&self) -> &Idle {
+        &self.idle
+    }
+
+    fn has_visible_work(&self) -> bool {
+        self.has_visible_work(None)
+    }
+
+    fn unpark(&self, worker: usize, waker: Waker) {
+        let Some(slot) = self.slot_at(worker) else {
+            return;
+        };
+        // Relaxed: a measurement.
+        slot.woken_at
+            .store(clock::ticks().max(1), Ordering::Relaxed);
+        // Sockets wake workers far more often than loops do, and for less than it costs to move one.
+        let is_watching = current::worker().is_some_and(|(own, _)| own.is_watching.get());
+        if waker == Waker::GoesOn && !is_watching {
+            slot.placement.steer_away();
+        }
+        slot.parker.unpark();
+    }
+
+    fn start(&self, worker: usize) -> bool {
+        self.start_worker(worker)
+    }
+
+    fn arm_monitor(&self) {
+        self.arm_monitor();
+    }
+
+    fn alert_monitor(&self) {
+        self.monitor.alert(&self.this);
+    }
+
+    fn rouse_monitor(&self) {
+        self.rouse_monitor();
+    }
+
+    fn look_for_end(&self) {
+        ending::is_over(self);
+    }
+}
+
+impl Ends for RuntimeInner {
+    fn ending(&self) -> &Ending {
+        &self.ending
+    }
+
+    fn registry(&self) -> &TaskRegistry {
+        self.registry
+    }
+
+    fn cancel_waiting(&self) {
+        self.cancel_waiting();
+    }
+
+    fn discard_queued(&self) {
+        self.discard_queued();
+    }
+
+    fn unpark_all(&self) {
+        self.all_slots().for_each(|slot| slot.parker.unpark());
+    }
+}
+
+impl Drop for RuntimeInner {
+    fn drop(&mut self) {
+        if self.is_the_parent_s() {
+            return;
+        }
+        // The last thread is out: nobody sits. Who wakes a task from elsewhere may still visit, until `discard_rest`
+        // finds the registry deserted; see `_aliased`.
+        self.monitor.close();
+        self.close_timers();
+        self.cancel_waiting();
+        ending::discard_rest(self);
+        self.registry.give_back();
+        self.outside_timers.give_back();
+        self.all_slots().for_each(WorkerSlot::give_back);
+    }
+}
+
+/// Outside threads that can take part at once; the next one runs its calls alone.
+const GUESTS_MAX: usize = 1024;
+
+/// The latest are enough to find where they come from.
+const LONG_JOBS_KEPT: usize = 64;
+
+/// Assumed until measured.
+const WAKE_NANOS_FIRST: u64 = 50_000;
+/// A sample above this says that the machine was busy, not how long a wake takes.
+const WAKE_NANOS_BELIEVED_MAX: u64 = 100_000;

@@ -1,0 +1,117 @@
+//! Why the number of threads changed: a ring of the latest changes, and how often there was each reason.
+//!
+//! Not here: the changing (`threads.rs`), and what decides it (`sweep.rs`, `wait.rs`).
+
+use crate::probe::{Ring, SharedCounter};
+use crate::sync::clock;
+use std::time::Instant;
+
+/// One change of the number of a runtime's threads, or a reason why there was none; see
+/// [`Runtime::thread_changes`](crate::Runtime::thread_changes).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ThreadChange {
+    /// When.
+    pub at: Instant,
+    /// Worker threads afterwards.
+    pub threads: usize,
+    /// Why.
+    pub reason: ThreadChangeReason,
+}
+
+/// Why the number of threads changed, or did not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ThreadChangeReason {
+    /// There was work, and fewer threads than may run.
+    Warmup,
+    /// A thread said that it is blocked: another one started in its place.
+    BlockingDeclared,
+    /// The monitor found a thread blocked: another one started in its place.
+    BlockingDetected,
+    /// All threads computed for half a second without finishing anything, while work waited; for five seconds
+    /// where other threads of the system wanted the processors too.
+    Starvation,
+    /// Hill climbing: more threads gave more, or fewer as much. The number is of those that may run.
+    HillClimbing,
+    /// Hill climbing tries what another number of threads gives. The number is of those that may run.
+    HillClimbingProbe,
+    /// A thread beyond the number of workers had nothing to do for a while, and ended.
+    TimedOut,
+    /// Work waits, every thread is blocked, and no more may be started: the limit is reached.
+    LimitReached,
+    /// As [`LimitReached`](Self::LimitReached), because the memory of this process's cgroup runs out.
+    MemoryScarce,
+    /// Work waits, every thread is blocked, and the system starts no more.
+    NotStarted,
+}
+
+/// The ring of one runtime.
+#[derive(Debug)]
+pub(crate) struct Changes {
+    latest: Ring<ThreadChange, KEPT_MAX>,
+    counts: [SharedCounter; REASONS],
+}
+
+impl Changes {
+    /// Nothing has changed yet.
+    pub(crate) fn new() -> Self {
+        Self {
+            latest: Ring::new(),
+            counts: std::array::from_fn(|_| SharedCounter::default()),
+        }
+    }
+
+    /// Notes a change that has left so many threads.
+    #[cold]
+    pub(crate) fn note(&self, threads: usize, reason: ThreadChangeReason) {
+        self.counts[reason as usize].bump();
+        self.latest.push(ThreadChange {
+            at: clock::now(),
+            threads,
+            reason,
+        });
+    }
+
+    /// The latest, the oldest of them first.
+    pub(crate) fn latest(&self) -> Vec<ThreadChange> {
+        self.latest.to_vec()
+    }
+
+    /// How often there was this reason.
+    pub(crate) fn count(&self, reason: ThreadChangeReason) -> u64 {
+        self.counts[reason as usize].read()
+    }
+}
+
+/// Changes that are remembered.
+const KEPT_MAX: usize = 200;
+const REASONS: usize = ThreadChangeReason::NotStarted as usize + 1;
+
+#[cfg(test)]
+mod tests {
+    use super::{Changes, KEPT_MAX, ThreadChangeReason};
+
+    #[test]
+    fn the_latest_changes_are_kept_and_all_are_counted() {
+        let changes = Changes::new();
+        for threads in 0..KEPT_MAX + 5 {
+            changes.note(threads, ThreadChangeReason::Warmup);
+        }
+        changes.note(7, ThreadChangeReason::NotStarted);
+        let latest = changes.latest();
+        assert_eq!(latest.len(), KEPT_MAX);
+        assert_eq!(latest[0].threads, 6);
+        let last = latest[KEPT_MAX - 1];
+        assert_eq!(
+            (last.threads, last.reason),
+            (7, ThreadChangeReason::NotStarted)
+        );
+        assert!(latest.is_sorted_by_key(|change| change.at));
+        assert_eq!(
+            changes.count(ThreadChangeReason::Warmup),
+            KEPT_MAX as u64 + 5
+        );
+        assert_eq!(changes.count(ThreadChangeReason::TimedOut), 0);
+    }
+}

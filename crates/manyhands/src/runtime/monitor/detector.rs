@@ -1,0 +1,362 @@
+//! Tells a thread that is blocked inside a job from one that runs and one that others keep from running.
+//!
+//! A pure function of what was seen of one thread at successive looks: what it worked on, its processor
+//! time, and, only where that leaves a doubt, what the scheduler has it do. Processor time alone would take a
+//! thread for blocked that merely waits for a processor, on a machine that is busy with other things or
+//! under a quota that is used up, and one more thread would make that worse.
+//!
+//! Where the system tells only one of the two, that one decides, after a longer while. Where it tells
+//! neither, nobody is found.
+//!
+//! Not here: reading clocks and states, and what follows (`sweep.rs`).
+
+use crate::sync::thread_state::Activity;
+use std::time::Duration;
+
+/// What is known of one thread.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Watch {
+    /// What it worked on at the last look; `None` for nothing.
+    job: Option<u64>,
+    /// The latest look from which on processor time is counted.
+    since: Duration,
+    cpu_nanos: Option<u64>,
+    /// When it was first seen with this job.
+    begun: Duration,
+    finding: ThreadVerdict,
+    has_processor: bool,
+    /// Since when it has been off the processor, if it is blocked.
+    asleep_since: Duration,
+}
+
+/// What a thread is found to do.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ThreadVerdict {
+    /// Works on nothing, or on something for too short a time to tell.
+    #[default]
+    Unknown,
+    /// Computes.
+    Runs,
+    /// Would compute if a processor were free.
+    Starved,
+    /// Sleeps in the kernel.
+    Blocked,
+}
+
+/// What is seen of a thread at one look.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look {
+    /// When, on any clock that does not go back.
+    pub(crate) at: Duration,
+    /// What it works on: another number for another job. `None` for nothing.
+    pub(crate) job: Option<u64>,
+    /// Processor time it has used so far, if the system tells.
+    pub(crate) cpu_nanos: Option<u64>,
+}
+
+impl Watch {
+    /// Takes one more look into account. A thread is said to be blocked that was off the processor for
+    /// `patience`; `activity` is asked only if it matters.
+    pub(crate) fn look(
+        &mut self,
+        look: Look,
+        patience: Duration,
+        activity: impl FnOnce() -> Option<Activity>,
+    ) -> ThreadVerdict {
+        if look.job.is_none() || look.job != self.job {
+            *self = Self {
+                job: look.job,
+                since: look.at,
+                cpu_nanos: look.cpu_nanos,
+                begun: look.at,
+                finding: ThreadVerdict::Unknown,
+                has_processor: false,
+                asleep_since: look.at,
+            };
+            return self.finding;
+        }
+        let elapsed = look.at.saturating_sub(self.since);
+        let used = match (self.cpu_nanos, look.cpu_nanos) {
+            (Some(before), Some(now)) => Some(now.saturating_sub(before)),
+            _ => None,
+        };
+        if self.finding == ThreadVerdict::Blocked && used == Some(0) {
+            return self.finding;
+        }
+        let found = match used {
+            Some(used) if is_much(used, elapsed) => ThreadVerdict::Runs,
+            Some(_) if elapsed < patience => return self.finding,
+            Some(_) => match activity() {
+                Some(Activity::Runnable) => ThreadVerdict::Starved,
+                None if elapsed < PATIENCE_HALF_BLIND => return self.finding,
+                Some(Activity::Asleep) | None => ThreadVerdict::Blocked,
+            },
+            None => match activity() {
+                Some(Activity::Runnable) => ThreadVerdict::Runs,
+                Some(Activity::Asleep) if elapsed < PATIENCE_HALF_BLIND => return self.finding,
+                Some(Activity::Asleep) => ThreadVerdict::Blocked,
+                None => ThreadVerdict::Unknown,
+            },
+        };
+        self.has_processor = used.is_some_and(|used| is_nearly_all(used, elapsed));
+        let is_known_asleep = self.finding == ThreadVerdict::Blocked && used.is_none();
+        if !is_known_asleep {
+            self.asleep_since = self.since;
+        }
+        self.finding = found;
+        self.since = look.at;
+        self.cpu_nanos = look.cpu_nanos;
+        found
+    }
+
+    /// What it was found to do at the last look.
+    pub(crate) fn finding(&self) -> ThreadVerdict {
+        self.finding
+    }
+
+    /// What it worked on at the last look.
+    pub(crate) fn job(&self) -> Option<u64> {
+        self.job
+    }
+
+    /// Whether it had a processor for itself for nearly all the time between the last two looks.
+    pub(crate) fn has_processor(&self) -> bool {
+        self.has_processor
+    }
+
+    /// Whether another thread is worth it in the place of this one, which is blocked. Where some of the pool
+    /// compute and no processor is free it may only wait for one that waits for a processor, with a lock in
+    /// its hands; others would do nothing but queue at that lock too.
+    pub(crate) fn is_to_be_replaced(
+        &self,
+        now: Duration,
+        others_run: bool,
+        processors_are_taken: impl FnOnce() -> bool,
+    ) -> bool {
+        !others_run
+            || now.saturating_sub(self.asleep_since) >= PATIENCE_WHERE_TAKEN
+            || !processors_are_taken()
+    }
+
+    /// How long it has been at its job, as far as was seen.
+    pub(crate) fn at_it_for(&self, now: Duration) -> Duration {
+        now.saturating_sub(self.begun)
+    }
+}
+
+/// Whether a thread that used so much processor time was on a processor.
+fn is_much(used_nanos: u64, elapsed: Duration) -> bool {
+    u128::from(used_nanos) * OFF_PROCESSOR_SHARE >= elapsed.as_nanos()
+}
+
+/// Whether a thread that used so much processor time shared its processor with nobody.
+fn is_nearly_all(used_nanos: u64, elapsed: Duration) -> bool {
+    u128::from(used_nanos) * 8 >= elapsed.as_nanos() * 7
+}
+
+/// A thread that used less than this part of the time was off the processor.
+const OFF_PROCESSOR_SHARE: u128 = 8;
+/// Longer than whoever holds a lock has to wait for a processor, as a rule.
+const PATIENCE_WHERE_TAKEN: Duration = Duration::from_millis(50);
+/// With one sign instead of two.
+const PATIENCE_HALF_BLIND: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests {
+    use super::{Look, PATIENCE_HALF_BLIND, ThreadVerdict, Watch};
+    use crate::sync::thread_state::Activity;
+    use crate::sync::thread_state::Activity::{Asleep, Runnable};
+    use std::time::Duration;
+
+    const PATIENCE: Duration = Duration::from_micros(400);
+
+    /// One look: when in microseconds, the job, processor time in microseconds, the scheduler's word.
+    type Seen = (u64, Option<u64>, Option<u64>, Option<Activity>);
+
+    /// What is found at each look of a trace.
+    fn findings(trace: &[Seen]) -> Vec<ThreadVerdict> {
+        let mut watch = Watch::default();
+        let look = |&(at, job, cpu, activity): &Seen| {
+            let look = Look {
+                at: Duration::from_micros(at),
+                job,
+                cpu_nanos: cpu.map(|micros| micros * 1_000),
+            };
+            watch.look(look, PATIENCE, || activity)
+        };
+        trace.iter().map(look).collect()
+    }
+
+    /// What is found at the end of a trace of one job, looked at every 200 µs: processor time used up to each
+    /// look, in microseconds, and the scheduler's word.
+    fn last(
+        looks: u64,
+        cpu: impl Fn(u64) -> Option<u64>,
+        activity: Option<Activity>,
+    ) -> ThreadVerdict {
+        let look = |step| (step * 200, Some(1), cpu(step), activity);
+        let trace: Vec<Seen> = (0..looks).map(look).collect();
+        *findings(&trace).last().expect("there is a look")
+    }
+
+    #[test]
+    fn a_thread_that_sleeps_inside_a_job_is_blocked_after_the_patience() {
+        let trace = [
+            (0, Some(1), Some(50), Some(Asleep)),
+            (200, Some(1), Some(50), Some(Asleep)),
+            (400, Some(1), Some(50), Some(Asleep)),
+            (600, Some(1), Some(50), None),
+        ];
+        use ThreadVerdict::{Blocked, Unknown};
+        assert_eq!(findings(&trace), [Unknown, Unknown, Blocked, Blocked]);
+    }
+
+    #[test]
+    fn a_thread_that_computes_runs_however_long() {
+        assert_eq!(
+            last(500, |step| Some(step * 200), Some(Runnable)),
+            ThreadVerdict::Runs
+        );
+        // Caught asleep for a moment: in a lock of the allocator, for example.
+        assert_eq!(
+            last(500, |step| Some(step * 150), Some(Asleep)),
+            ThreadVerdict::Runs
+        );
+    }
+
+    #[test]
+    fn a_thread_kept_from_running_by_others_is_starved_not_blocked() {
+        assert_eq!(
+            last(50, |_| Some(7), Some(Runnable)),
+            ThreadVerdict::Starved
+        );
+        // One of twenty that share a processor.
+        assert_eq!(
+            last(50, |step| Some(step * 10), Some(Runnable)),
+            ThreadVerdict::Starved
+        );
+    }
+
+    #[test]
+    fn threads_under_a_quota_that_is_used_up_are_starved() {
+        // 20 ms on, 80 ms off, as a cgroup with a fifth of a processor has it.
+        let on = |step: u64| (step / 500) * 20_000 + (step % 500 * 200).min(20_000);
+        let trace: Vec<Seen> = (0..2_000)
+            .map(|step| (step * 200, Some(1), Some(on(step)), Some(Runnable)))
+            .collect();
+        assert!(!findings(&trace).contains(&ThreadVerdict::Blocked));
+        assert!(findings(&trace).contains(&ThreadVerdict::Starved));
+    }
+
+    #[test]
+    fn a_sleeper_beside_others_that_run_is_replaced_at_once_only_if_a_processor_is_free() {
+        let mut watch = Watch::default();
+        let mut look = |millis| {
+            let look = Look {
+                at: Duration::from_millis(millis),
+                job: Some(1),
+                cpu_nanos: Some(7),
+            };
+            watch.look(look, PATIENCE, || Some(Asleep));
+            [(false, true), (true, false), (true, true)]
+                .map(|(others, taken)| watch.is_to_be_replaced(look.at, others, || taken))
+        };
+        look(0);
+        assert_eq!(look(1), [true, true, false]);
+        assert_eq!(look(49), [true, true, false]);
+        assert_eq!(look(50), [true, true, true]);
+    }
+
+    #[test]
+    fn only_who_shares_its_processor_with_nobody_has_one() {
+        let has_processor = |cpu: u64| {
+            let mut watch = Watch::default();
+            for step in 0..2 {
+                let look = Look {
+                    at: PATIENCE * step,
+                    job: Some(1),
+                    cpu_nanos: Some(u64::from(step) * cpu),
+                };
+                watch.look(look, PATIENCE, || Some(Runnable));
+            }
+            watch.has_processor()
+        };
+        assert!(has_processor(400_000) && has_processor(360_000));
+        assert!(!has_processor(200_000) && !has_processor(0));
+    }
+
+    #[test]
+    fn short_jobs_one_after_the_other_tell_nothing() {
+        let trace: Vec<Seen> = (0..50)
+            .map(|step| (step * 200, Some(step), Some(9), Some(Asleep)))
+            .collect();
+        assert!(
+            findings(&trace)
+                .iter()
+                .all(|&found| found == ThreadVerdict::Unknown)
+        );
+    }
+
+    #[test]
+    fn who_works_on_nothing_is_never_blocked() {
+        let trace: Vec<Seen> = (0..50)
+            .map(|step| (step * 200, None, Some(9), Some(Asleep)))
+            .collect();
+        assert!(
+            findings(&trace)
+                .iter()
+                .all(|&found| found == ThreadVerdict::Unknown)
+        );
+    }
+
+    #[test]
+    fn a_blocked_thread_that_goes_on_is_not_blocked_any_more() {
+        let computes = [
+            (0, Some(1), Some(0), Some(Asleep)),
+            (500, Some(1), Some(0), Some(Asleep)),
+            (900, Some(1), Some(350), Some(Runnable)),
+        ];
+        use ThreadVerdict::{Blocked, Runs, Starved, Unknown};
+        assert_eq!(findings(&computes), [Unknown, Blocked, Runs]);
+        let waits_for_a_processor = [
+            (0, Some(1), Some(0), Some(Asleep)),
+            (500, Some(1), Some(0), Some(Asleep)),
+            (9_900, Some(1), Some(1), Some(Runnable)),
+        ];
+        assert_eq!(
+            findings(&waits_for_a_processor),
+            [Unknown, Blocked, Starved]
+        );
+        let another_job = [
+            (0, Some(1), Some(0), Some(Asleep)),
+            (500, Some(1), Some(0), Some(Asleep)),
+            (600, Some(2), Some(0), Some(Asleep)),
+        ];
+        assert_eq!(findings(&another_job), [Unknown, Blocked, Unknown]);
+    }
+
+    #[test]
+    fn a_thread_that_wakes_now_and_then_only_to_sleep_again_stays_blocked() {
+        assert_eq!(
+            last(200, |step| Some(step * 2), Some(Asleep)),
+            ThreadVerdict::Blocked
+        );
+    }
+
+    #[test]
+    fn with_one_sign_the_patience_is_longer_and_without_any_nobody_is_found() {
+        let steps = |time: Duration| u64::try_from(time.as_micros()).expect("short") / 200;
+        let soon = steps(PATIENCE_HALF_BLIND) - 2;
+        let late = steps(PATIENCE_HALF_BLIND) + 2;
+        assert_eq!(last(soon, |_| Some(7), None), ThreadVerdict::Unknown);
+        assert_eq!(last(late, |_| Some(7), None), ThreadVerdict::Blocked);
+        assert_eq!(
+            last(late, |step| Some(step * 200), None),
+            ThreadVerdict::Runs
+        );
+        assert_eq!(last(soon, |_| None, Some(Asleep)), ThreadVerdict::Unknown);
+        assert_eq!(last(late, |_| None, Some(Asleep)), ThreadVerdict::Blocked);
+        assert_eq!(last(late, |_| None, Some(Runnable)), ThreadVerdict::Runs);
+        assert_eq!(last(1_000, |_| None, None), ThreadVerdict::Unknown);
+    }
+}

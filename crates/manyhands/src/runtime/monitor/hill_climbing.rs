@@ -1,0 +1,504 @@
+//! Hill climbing: how many threads give the most, found by trying, as a function of samples.
+//!
+//! After the recipe of .NET's thread pool (E. Fuentes, "Optimizing concurrency levels in the .NET ThreadPool:
+//! a case study of controller design and implementation", 2008). The number of threads follows a square wave
+//! of known period around the number thought best. If more threads give more throughput, the throughput
+//! follows the wave. A Goertzel filter takes that one frequency out of the history of samples, for threads
+//! and for throughput; their ratio is the slope of the hill, and what is found at the frequencies beside it
+//! is noise. The number moves up where a thread more pays, down where it does not, and the faster the more
+//! the wave stands out from the noise.
+//!
+//! Samples are of random length, so that several processes on one machine do not fall into step.
+//!
+//! Pure: time, completions and processor load come in, the number of threads and the length of the next
+//! sample go out. Not here: where samples are taken (`hill_climbing_sampler.rs`), and who acts on them (`sweep.rs`).
+
+use std::f64::consts::TAU;
+use std::time::Duration;
+
+/// What was counted since the last sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Sample {
+    /// How long it took.
+    pub(crate) elapsed: Duration,
+    /// Pieces of work that ended meanwhile.
+    pub(crate) completed: u64,
+    /// What part of the processors that may be used was in use, by anybody; 1 is all.
+    pub(crate) load: f64,
+}
+
+/// What is to be done now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Advice {
+    /// So many threads are to run.
+    pub(crate) threads: usize,
+    /// Why not as many as before.
+    pub(crate) reason: Reason,
+    /// When to take the next sample.
+    pub(crate) next_after: Duration,
+}
+
+/// Why the number of threads is what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// Too little is known.
+    Warmup,
+    /// The wave goes on; the number thought best is the same.
+    Wave,
+    /// The number thought best has moved, because throughput followed the wave or did not.
+    Climbing,
+}
+
+/// The climber.
+#[derive(Debug)]
+pub(crate) struct HillClimber {
+    min: usize,
+    max: usize,
+    /// The number thought best, between waves.
+    best: f64,
+    /// How far the wave goes above it.
+    magnitude: usize,
+    /// How many threads run, by the last advice.
+    threads: usize,
+    history: Vec<Point>,
+    /// Where the wave is, in samples.
+    phase: usize,
+    /// Noise of the throughput, smoothed, as part of its mean.
+    noise: Option<f64>,
+    /// Collected since the last sample that was long enough to tell.
+    pending: Pending,
+    random: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Point {
+    threads: f64,
+    throughput: f64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Pending {
+    elapsed: Duration,
+    completed: u64,
+    load: f64,
+}
+
+impl HillClimber {
+    /// Begins at `min` threads. `max` is at least that, and `seed` any number.
+    pub(crate) fn new(min: usize, max: usize, seed: u64) -> Self {
+        debug_assert!(0 < min && min <= max, "limits are validated by the builder");
+        Self {
+            min,
+            max,
+            best: min as f64,
+            magnitude: 1,
+            threads: min,
+            history: Vec::with_capacity(HISTORY),
+            phase: 0,
+            noise: None,
+            pending: Pending::default(),
+            random: seed,
+        }
+    }
+
+    /// Takes a sample into account.
+    pub(crate) fn climb(&mut self, sample: Sample) -> Advice {
+        let pending = &mut self.pending;
+        pending.elapsed += sample.elapsed;
+        pending.completed += sample.completed;
+        pending.load = pending.load.max(sample.load);
+        if self.is_too_coarse() && self.pending.elapsed < ELAPSED_MAX {
+            // Each thread may have ended one piece more or less: with so few of them that is all there is.
+            return self.advise(Reason::Warmup, SAMPLE_AGAIN);
+        }
+        let Pending {
+            elapsed,
+            completed,
+            load,
+        } = std::mem::take(&mut self.pending);
+        self.remember(Point {
+            threads: self.threads as f64,
+            throughput: completed as f64 / elapsed.as_secs_f64().max(f64::MIN_POSITIVE),
+        });
+        let before = self.best;
+        let reason = match self.slope() {
+            None => Reason::Warmup,
+            Some(slope) => {
+                self.go(slope, elapsed, load);
+                if self.best.round() == before.round() {
+                    Reason::Wave
+                } else {
+                    Reason::Climbing
+                }
+            }
+        };
+        self.phase = (self.phase + 1) % PERIOD;
+        self.threads = self.wave();
+        let next_after = self.sample_length();
+        self.advise(reason, next_after)
+    }
+
+    fn advise(&self, reason: Reason, next_after: Duration) -> Advice {
+        Advice {
+            threads: self.threads,
+            reason,
+            next_after,
+        }
+    }
+
+    fn is_too_coarse(&self) -> bool {
+        let uncertain = self.threads.saturating_sub(1) as f64;
+        uncertain > COARSE_MAX * self.pending.completed as f64
+    }
+
+    fn remember(&mut self, point: Point) {
+        if self.history.len() == HISTORY {
+            self.history.remove(0);
+        }
+        self.history.push(point);
+    }
+
+    /// Whole periods that the history holds, if that is more than one.
+    fn periods(&self) -> Option<&[Point]> {
+        let len = self.history.len() / PERIOD * PERIOD;
+        (len > PERIOD).then(|| &self.history[self.history.len() - len..])
+    }
+
+    /// How throughput follows the wave. `None` while that cannot be said.
+    fn slope(&mut self) -> Option<Slope> {
+        let periods = self.periods()?;
+        let of = |value: fn(&Point) -> f64| {
+            let mean = periods.iter().map(value).sum::<f64>() / periods.len() as f64;
+            // Of the mean, so that a wave of a tenth is a tenth for threads and throughput alike.
+            let parts: Vec<f64> = periods.iter().map(|point| value(point) / mean).collect();
+            (mean > 0.0).then_some(parts)
+        };
+        let threads = of(|point| point.threads)?;
+        let throughput = of(|point| point.throughput)?;
+        let at = periods.len() / PERIOD;
+        let (thread_wave, wave) = (goertzel(&threads, at), goertzel(&throughput, at));
+        let beside = goertzel(&throughput, at - 1).abs();
+        let noise = if at < periods.len() / 2 {
+            beside.max(goertzel(&throughput, at + 1).abs())
+        } else {
+            beside
+        };
+        let smoothed = self
+            .noise
+            .map_or(noise, |before| before + NOISE_SMOOTHING * (noise - before));
+        self.noise = Some(smoothed);
+        if thread_wave.abs() < f64::EPSILON {
+            return None;
+        }
+        let ratio = wave.over(thread_wave) - COST_OF_A_THREAD;
+        let noise = smoothed.max(noise);
+        let confidence = if noise > 0.0 {
+            (thread_wave.abs() / noise / SIGNAL_TO_NOISE).min(1.0)
+        } else {
+            1.0
+        };
+        Some(Slope { ratio, confidence })
+    }
+
+    /// Moves the number thought best, and makes the wave as high as the noise demands.
+    fn go(&mut self, slope: Slope, elapsed: Duration, load: f64) {
+        let wish = slope.ratio.clamp(-1.0, 1.0) * slope.confidence;
+        // Small wishes count for less than their part: on the top of the hill it stays where it is.
+        let step = wish * wish.abs() * THREADS_PER_SECOND * elapsed.as_secs_f64();
+        let step = step.clamp(-STEP_MAX, STEP_MAX);
+        if step < 0.0 || load < LOAD_MAX {
+            self.best += step;
+        }
+        let noise = self.noise.unwrap_or(0.0);
+        let height = 0.5 + self.best * noise * SIGNAL_TO_NOISE * 2.0;
+        let room = (self.max - self.min).max(1) as f64;
+        self.magnitude = whole(height.clamp(1.0, MAGNITUDE_MAX.min(room)));
+        let top = (self.max as f64 - self.magnitude as f64).max(self.min as f64);
+        self.best = self.best.clamp(self.min as f64, top);
+    }
+
+    /// The number of threads for the next sample.
+    fn wave(&self) -> usize {
+        let is_up = self.phase >= PERIOD / 2;
+        let threads = whole(self.best) + if is_up { self.magnitude } else { 0 };
+        threads.clamp(self.min, self.max)
+    }
+
+    /// Somewhere between the shortest and the longest.
+    fn sample_length(&mut self) -> Duration {
+        // Xorshift, George Marsaglia 2003; any start but 0.
+        let mut x = self.random | 1 << 63;
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        self.random = x;
+        let span = SAMPLE_MAX - SAMPLE_MIN;
+        SAMPLE_MIN + span.mul_f64((x >> 11) as f64 / (1_u64 << 53) as f64)
+    }
+}
+
+/// What a thread more would bring.
+#[derive(Debug, Clone, Copy)]
+struct Slope {
+    /// Its part of throughput over its part of the threads, less what it has to bring.
+    ratio: f64,
+    /// How far the wave stands out from the noise, at most 1.
+    confidence: f64,
+}
+
+/// A wave's height and phase.
+#[derive(Debug, Clone, Copy)]
+struct Wave {
+    real: f64,
+    imaginary: f64,
+}
+
+impl Wave {
+    fn abs(self) -> f64 {
+        self.real.hypot(self.imaginary)
+    }
+
+    /// The real part of the quotient: how far `self` goes with `other`.
+    fn over(self, other: Self) -> f64 {
+        (self.real * other.real + self.imaginary * other.imaginary) / other.abs().powi(2)
+    }
+}
+
+/// The wave that goes `cycles` times up and down within `values`, after Gerald Goertzel 1958.
+fn goertzel(values: &[f64], cycles: usize) -> Wave {
+    let len = values.len() as f64;
+    let angle = TAU * cycles as f64 / len;
+    let coefficient = 2.0 * angle.cos();
+    let (mut last, mut before) = (0.0, 0.0);
+    for value in values {
+        (last, before) = (value + coefficient * last - before, last);
+    }
+    Wave {
+        real: (last - before * angle.cos()) / len,
+        imaginary: before * angle.sin() / len,
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a small count, not negative"
+)]
+fn whole(count: f64) -> usize {
+    count.round() as usize
+}
+
+/// Samples of one up and down.
+const PERIOD: usize = 4;
+/// Samples that are remembered.
+const HISTORY: usize = 8 * PERIOD;
+const MAGNITUDE_MAX: f64 = 20.0;
+/// A thread more, as part of the threads, must bring this part of throughput.
+const COST_OF_A_THREAD: f64 = 0.15;
+/// From here on the wave is taken at its word.
+const SIGNAL_TO_NOISE: f64 = 3.0;
+const NOISE_SMOOTHING: f64 = 0.1;
+/// How fast it climbs where the slope is steep.
+const THREADS_PER_SECOND: f64 = 4.0;
+const STEP_MAX: f64 = 20.0;
+/// No climbing while the processors are this busy.
+const LOAD_MAX: f64 = 0.95;
+/// A sample tells something if the pieces that were just under way are at most this part of it.
+const COARSE_MAX: f64 = 0.15;
+const SAMPLE_MIN: Duration = Duration::from_millis(10);
+const SAMPLE_MAX: Duration = Duration::from_millis(200);
+/// Where a sample was too coarse.
+const SAMPLE_AGAIN: Duration = Duration::from_millis(10);
+/// A sample this long is taken as it is.
+const ELAPSED_MAX: Duration = Duration::from_millis(1000);
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{Advice, HillClimber, Reason, Sample};
+    use std::time::Duration;
+
+    const MIN: usize = 4;
+    const MAX: usize = 100;
+    const CORES: f64 = 4.0;
+
+    /// Pieces a second, and the load, of so many threads.
+    type Workload = fn(f64) -> (f64, f64);
+
+    /// Each piece computes for a millisecond; more threads than processors get in each other's way a little.
+    fn computing(threads: f64) -> (f64, f64) {
+        let overload = (threads - CORES).max(0.0);
+        (
+            1_000.0 * threads.min(CORES) / (1.0 + 0.01 * overload),
+            (threads / CORES).min(1.0),
+        )
+    }
+
+    /// Each piece computes for a millisecond and blocks for nine.
+    fn blocking(threads: f64) -> (f64, f64) {
+        let at_work = (threads / 10.0).min(CORES);
+        (1_000.0 * at_work, at_work / CORES)
+    }
+
+    /// All pieces want one lock.
+    fn contending(threads: f64) -> (f64, f64) {
+        (1_000.0 - threads, 1.0 / CORES)
+    }
+
+    struct World {
+        climber: HillClimber,
+        advice: Advice,
+        random: u64,
+        /// How far throughput strays, as part of it.
+        noise: f64,
+    }
+
+    impl World {
+        fn new(seed: u64, noise: f64) -> Self {
+            let advice = Advice {
+                threads: MIN,
+                reason: Reason::Warmup,
+                next_after: Duration::from_millis(50),
+            };
+            Self {
+                climber: HillClimber::new(MIN, MAX, seed),
+                advice,
+                random: seed,
+                noise,
+            }
+        }
+
+        /// Lets it go on for so long; returns the mean number of threads in the second half.
+        fn live(&mut self, seconds: f64, workload: Workload) -> f64 {
+            let (mut passed, mut sum, mut time) = (0.0, 0.0, 0.0);
+            while passed < seconds {
+                let elapsed = self.advice.next_after;
+                let threads = self.advice.threads as f64;
+                let (rate, load) = workload(threads);
+                let strayed = rate * (1.0 + self.noise * (self.next_random() * 2.0 - 1.0));
+                let completed = super::whole(strayed * elapsed.as_secs_f64()) as u64;
+                passed += elapsed.as_secs_f64();
+                if passed > seconds / 2.0 {
+                    sum += threads * elapsed.as_secs_f64();
+                    time += elapsed.as_secs_f64();
+                }
+                self.advice = self.climber.climb(Sample {
+                    elapsed,
+                    completed,
+                    load,
+                });
+                assert!(
+                    (MIN..=MAX).contains(&self.advice.threads),
+                    "{:?}",
+                    self.advice
+                );
+            }
+            sum / time
+        }
+
+        fn next_random(&mut self) -> f64 {
+            self.random = self
+                .random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (self.random >> 40) as f64 / f64::from(1_u32 << 24)
+        }
+    }
+
+    /// The mean number of threads after two minutes of each, for many seeds.
+    fn settles(noise: f64, workload: Workload) -> Vec<f64> {
+        (1..=20)
+            .map(|seed| World::new(seed, noise).live(120.0, workload))
+            .collect()
+    }
+
+    #[test]
+    fn what_computes_settles_near_the_processors() {
+        for threads in settles(0.02, computing) {
+            assert!(threads < CORES + 2.0, "{threads}");
+        }
+    }
+
+    #[test]
+    fn blocking_that_nobody_sees_makes_it_climb() {
+        for threads in settles(0.02, blocking) {
+            assert!((25.0..60.0).contains(&threads), "{threads}");
+        }
+    }
+
+    #[test]
+    fn it_comes_down_again_when_the_blocking_is_over() {
+        for seed in 1..=20 {
+            let mut world = World::new(seed, 0.02);
+            let high = world.live(60.0, blocking);
+            let low = world.live(240.0, computing);
+            assert!(high > 20.0 && low < CORES + 4.0, "{high} then {low}");
+        }
+    }
+
+    #[test]
+    fn threads_that_only_contend_are_not_added() {
+        for threads in settles(0.02, contending) {
+            assert!(threads < MIN as f64 + 2.0, "{threads}");
+        }
+    }
+
+    #[test]
+    fn noise_does_not_make_it_wander() {
+        for threads in settles(0.3, contending) {
+            assert!(threads < MIN as f64 * 2.0, "{threads}");
+        }
+    }
+
+    #[test]
+    fn samples_are_of_different_lengths() {
+        let mut climber = HillClimber::new(MIN, MAX, 1);
+        let sample = Sample {
+            elapsed: Duration::from_millis(50),
+            completed: 1_000,
+            load: 0.5,
+        };
+        let lengths: Vec<Duration> = (0..20).map(|_| climber.climb(sample).next_after).collect();
+        assert!(
+            lengths
+                .iter()
+                .all(|length| (super::SAMPLE_MIN..=super::SAMPLE_MAX).contains(length))
+        );
+        assert!(lengths.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+
+    #[test]
+    fn a_sample_that_says_nothing_is_added_to_the_next() {
+        let mut climber = HillClimber::new(MIN, MAX, 1);
+        let little = Sample {
+            elapsed: Duration::from_millis(10),
+            completed: 1,
+            load: 0.5,
+        };
+        let advice = climber.climb(little);
+        assert_eq!(
+            (advice.threads, advice.next_after),
+            (MIN, super::SAMPLE_AGAIN)
+        );
+        assert!(climber.history.is_empty());
+        let enough = Sample {
+            completed: 30,
+            ..little
+        };
+        climber.climb(enough);
+        assert_eq!(climber.history.len(), 1);
+        assert!((climber.history[0].throughput - 31.0 / 0.02).abs() < 1e-6);
+    }
+
+    #[test]
+    fn with_no_room_between_the_limits_it_stays() {
+        let mut climber = HillClimber::new(3, 3, 9);
+        for completed in [100, 5_000, 20].repeat(20) {
+            let sample = Sample {
+                elapsed: Duration::from_millis(100),
+                completed,
+                load: 0.1,
+            };
+            assert_eq!(climber.climb(sample).threads, 3);
+        }
+    }
+}

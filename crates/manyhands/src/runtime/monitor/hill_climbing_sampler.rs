@@ -1,0 +1,85 @@
+//! Hill climbing put to use: takes the samples, and says how many threads more than the workers may run.
+//!
+//! Not here: what is concluded from the samples (`hill_climbing.rs`), and the threads (`sweep.rs`).
+
+use crate::runtime::monitor::hill_climbing::{HillClimber, Reason, Sample};
+use crate::runtime::{RuntimeInner, ThreadChangeReason};
+use crate::sync::processor_load::ProcessorTicks;
+use std::time::{Duration, Instant};
+
+/// The samples of one runtime.
+#[derive(Debug)]
+pub(crate) struct HillClimbingSampler {
+    climber: HillClimber,
+    last: Reading,
+    due_after: Duration,
+    extra: usize,
+}
+
+/// The counters at one moment.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    at: Instant,
+    completed: u64,
+    processors: Option<ProcessorTicks>,
+}
+
+impl HillClimbingSampler {
+    /// Takes the first reading.
+    pub(crate) fn begin(shared: &RuntimeInner, now: Instant) -> Self {
+        let settings = &shared.settings;
+        let seed = u64::try_from(now.duration_since(crate::sync::clock::first()).as_nanos());
+        Self {
+            climber: HillClimber::new(settings.workers, settings.threads_max, seed.unwrap_or(1)),
+            last: Reading::take(shared, now),
+            due_after: FIRST_SAMPLE,
+            extra: 0,
+        }
+    }
+
+    /// How many threads more than the workers may run now. Takes a sample if one is due.
+    pub(crate) fn extra(&mut self, shared: &RuntimeInner, now: Instant) -> usize {
+        let elapsed = now.saturating_duration_since(self.last.at);
+        if elapsed < self.due_after {
+            return self.extra;
+        }
+        let reading = Reading::take(shared, now);
+        let last = std::mem::replace(&mut self.last, reading);
+        if elapsed > SAMPLE_BELIEVED_MAX {
+            // The monitor has slept, because nothing was to be done.
+            return self.extra;
+        }
+        let load = reading.processors.zip(last.processors);
+        let advice = self.climber.climb(Sample {
+            elapsed,
+            completed: reading.completed.saturating_sub(last.completed),
+            load: load.map_or(0.0, |(now, before)| now.load_since(before)),
+        });
+        self.due_after = advice.next_after;
+        let extra = advice.threads - shared.settings.workers;
+        if extra != self.extra {
+            let reason = match advice.reason {
+                Reason::Warmup | Reason::Wave => ThreadChangeReason::HillClimbingProbe,
+                Reason::Climbing => ThreadChangeReason::HillClimbing,
+            };
+            shared.note_change(advice.threads, reason);
+        }
+        self.extra = extra;
+        extra
+    }
+}
+
+impl Reading {
+    fn take(shared: &RuntimeInner, at: Instant) -> Self {
+        let finished = shared.all_slots().map(|slot| slot.counters.finished.read());
+        Self {
+            at,
+            completed: finished.sum(),
+            processors: ProcessorTicks::now(),
+        }
+    }
+}
+
+const FIRST_SAMPLE: Duration = Duration::from_millis(50);
+/// A sample that took longer holds a time without work.
+const SAMPLE_BELIEVED_MAX: Duration = Duration::from_millis(500);

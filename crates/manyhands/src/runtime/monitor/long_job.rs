@@ -1,0 +1,21 @@
+//! Computations that keep a worker for long while other work waits: what is known of them, for the user.
+//!
+//! Not here: finding them (`sweep.rs`).
+
+use std::panic::Location;
+use std::time::{Duration, Instant};
+
+/// A computation that kept a worker for more than 10 ms while other work waited; see
+/// [`Runtime::long_jobs`](crate::Runtime::long_jobs).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LongJob {
+    /// When it was noticed.
+    pub at: Instant,
+    /// How long it had been running then, as far as was seen.
+    pub running_for: Duration,
+    /// The worker that it keeps; `None` for a caller from outside.
+    pub worker: Option<usize>,
+    /// Where the task was spawned, if it is a task.
+    pub task: Option<&'static Location<'static>>,
+}

@@ -1,0 +1,135 @@
+//! Whether this process's memory runs out, as its cgroup counts it.
+//!
+//! Not here: what follows (`sweep.rs`).
+
+use crate::sync::files;
+use std::path::{Path, PathBuf};
+
+/// Whether the cgroup of this process, or one above it, is nearly full.
+pub(crate) fn is_scarce() -> bool {
+    let Some(membership) = files::read(Path::new("/proc/self/cgroup")) else {
+        return false;
+    };
+    is_scarce_in(&membership, &files::read)
+}
+
+/// `membership` is the text of `/proc/self/cgroup`; `read` reads a file.
+fn is_scarce_in(membership: &str, read: &dyn Fn(&Path) -> Option<String>) -> bool {
+    membership.lines().any(|line| {
+        let fields: Vec<&str> = line.splitn(3, ':').collect();
+        let [hierarchy, controllers, path] = fields[..] else {
+            return false;
+        };
+        if hierarchy == "0" && controllers.is_empty() {
+            upwards("/sys/fs/cgroup", path).any(|group| is_full(&group, &VERSION_2, read))
+        } else if controllers.split(',').any(|name| name == "memory") {
+            upwards("/sys/fs/cgroup/memory", path).any(|group| is_full(&group, &VERSION_1, read))
+        } else {
+            false
+        }
+    })
+}
+
+/// The group and those above it.
+fn upwards(mount: &str, path: &str) -> impl Iterator<Item = PathBuf> {
+    let mount = PathBuf::from(mount);
+    let group = mount.join(path.trim_start_matches('/'));
+    std::iter::successors(Some(group), |group| group.parent().map(Path::to_owned))
+        .take_while(move |group| group.starts_with(&mount))
+}
+
+/// What the files of a group are called.
+struct Names {
+    limit: &'static str,
+    usage: &'static str,
+    /// In `memory.stat`: pages of files that can be dropped at once, and count as used.
+    droppable: &'static str,
+}
+
+const VERSION_2: Names = Names {
+    limit: "memory.max",
+    usage: "memory.current",
+    droppable: "inactive_file",
+};
+
+const VERSION_1: Names = Names {
+    limit: "memory.limit_in_bytes",
+    usage: "memory.usage_in_bytes",
+    droppable: "total_inactive_file",
+};
+
+fn is_full(group: &Path, names: &Names, read: &dyn Fn(&Path) -> Option<String>) -> bool {
+    let number = |name: &str| read(&group.join(name))?.trim().parse::<u64>().ok();
+    // Without a limit the text is no number.
+    let (Some(limit), Some(usage)) = (number(names.limit), number(names.usage)) else {
+        return false;
+    };
+    let droppable = read(&group.join("memory.stat"))
+        .and_then(|text| statistic(&text, names.droppable))
+        .unwrap_or(0);
+    let used = usage.saturating_sub(droppable);
+    u128::from(used) * 100 >= u128::from(limit) * FULL_PERCENT
+}
+
+/// One line of `memory.stat`.
+fn statistic(text: &str, name: &str) -> Option<u64> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line?.trim().parse().ok()
+}
+
+/// From here on no threads are added to stand in for blocked ones.
+const FULL_PERCENT: u128 = 80;
+
+#[cfg(test)]
+mod tests {
+    use super::is_scarce_in;
+    use std::collections::HashMap;
+    use std::path::Path;
+
+    #[track_caller]
+    fn check(membership: &str, files: &[(&str, &str)], expected: bool) {
+        let files: HashMap<&Path, &str> = files
+            .iter()
+            .map(|&(path, text)| (Path::new(path), text))
+            .collect();
+        let read = |path: &Path| files.get(path).map(|&text| text.to_owned());
+        assert_eq!(is_scarce_in(membership, &read), expected);
+    }
+
+    #[test]
+    fn a_group_is_full_at_four_fifths_of_its_limit() {
+        let limit = ("/sys/fs/cgroup/a/memory.max", "1000\n");
+        let usage = "/sys/fs/cgroup/a/memory.current";
+        check("0::/a\n", &[limit, (usage, "799\n")], false);
+        check("0::/a\n", &[limit, (usage, "800\n")], true);
+    }
+
+    #[test]
+    fn a_full_group_above_counts_and_files_that_can_be_dropped_do_not() {
+        let above = [
+            ("/sys/fs/cgroup/a/memory.max", "1000"),
+            ("/sys/fs/cgroup/a/memory.current", "900"),
+            ("/sys/fs/cgroup/a/b/memory.max", "max"),
+            ("/sys/fs/cgroup/a/b/memory.current", "1"),
+        ];
+        check("0::/a/b\n", &above, true);
+        let droppable = (
+            "/sys/fs/cgroup/a/memory.stat",
+            "inactive_file_x 1\ninactive_file 200\n",
+        );
+        check("0::/a\n", &[above[0], above[1], droppable], false);
+    }
+
+    #[test]
+    fn the_first_version_s_names_count_too_and_nonsense_is_no_limit() {
+        let files = [
+            ("/sys/fs/cgroup/memory/x/memory.limit_in_bytes", "1000"),
+            ("/sys/fs/cgroup/memory/x/memory.usage_in_bytes", "950"),
+        ];
+        check("4:cpu:/y\n3:memory,hugetlb:/x\n", &files, true);
+        check("4:cpu:/x\nnonsense\n0::/\n", &files, false);
+        check("0::/a\n", &[("/sys/fs/cgroup/a/memory.max", "what")], false);
+    }
+}

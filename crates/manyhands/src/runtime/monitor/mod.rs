@@ -1,0 +1,32 @@
+//! The monitor: a thread that sweeps over the runtime, sees what no worker can, and adds threads.
+//!
+//! Not here: how threads start and end (`worker/threads.rs`).
+
+pub(crate) mod detected_blocked;
+pub(crate) mod switch;
+
+#[cfg(not(loom))]
+pub(crate) mod changes;
+#[cfg(not(loom))]
+mod detector;
+#[cfg(not(loom))]
+mod hill_climbing;
+#[cfg(not(loom))]
+mod hill_climbing_sampler;
+#[cfg(not(loom))]
+mod long_job;
+#[cfg(not(loom))]
+mod memory;
+#[cfg(not(loom))]
+mod stall;
+#[cfg(not(loom))]
+mod sweep;
+#[cfg(not(loom))]
+pub(crate) mod thread;
+
+#[cfg(not(loom))]
+pub use changes::{ThreadChange, ThreadChangeReason};
+#[cfg(not(loom))]
+pub use long_job::LongJob;
+#[cfg(not(loom))]
+pub use stall::{Stall, StalledThread, Wait};

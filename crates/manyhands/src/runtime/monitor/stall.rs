@@ -1,0 +1,118 @@
+//! A pool that cannot go on by itself: who waits for what.
+//!
+//! Not here: noticing it (`sweep.rs`).
+
+use crate::runtime::worker::slot::{SlotState, WorkerSlot};
+use crate::runtime::{RuntimeInner, ThreadChangeReason};
+use std::fmt;
+use std::panic::Location;
+
+/// Work waits, every thread is blocked, and none may be added; given to the hook of
+/// [`Builder::on_stall`](crate::Builder::on_stall).
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Stall {
+    /// Why no thread can be added.
+    pub reason: ThreadChangeReason,
+    /// Worker threads that exist.
+    pub threads: usize,
+    /// The threads that are blocked inside a piece of work, callers from outside included.
+    pub blocked: Vec<StalledThread>,
+}
+
+/// A thread that is blocked inside a piece of work.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct StalledThread {
+    /// Its number among the workers; `None` for a caller from outside.
+    pub worker: Option<usize>,
+    /// Where the task was spawned that it runs, if it runs one.
+    pub task: Option<&'static Location<'static>>,
+    /// What it waits for.
+    pub waits: Wait,
+}
+
+/// What a thread waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Wait {
+    /// For work that this worker runs.
+    Worker(usize),
+    /// In a wait of this library, or in [`task::blocking`](crate::task::blocking).
+    Declared,
+    /// In something that the library does not know.
+    Unknown,
+}
+
+impl Stall {
+    /// Looks who waits now.
+    pub(crate) fn of(shared: &RuntimeInner, reason: ThreadChangeReason) -> Self {
+        Self {
+            reason,
+            threads: shared.idle.threads(),
+            blocked: shared.all_slots().filter_map(StalledThread::on).collect(),
+        }
+    }
+}
+
+impl StalledThread {
+    fn on(slot: &'static WorkerSlot) -> Option<Self> {
+        let waits = match slot.occupant() {
+            SlotState::Waiting => {
+                let runner = slot.awaiting().slot().and_then(WorkerSlot::by_number);
+                runner
+                    .and_then(WorkerSlot::worker)
+                    .map_or(Wait::Declared, Wait::Worker)
+            }
+            SlotState::Running if slot.detected_blocked.is_set() => Wait::Unknown,
+            _ => return None,
+        };
+        Some(Self {
+            worker: slot.worker(),
+            task: slot.task(),
+            waits,
+        })
+    }
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let why = match self.reason {
+            ThreadChangeReason::MemoryScarce => "because memory is scarce",
+            ThreadChangeReason::NotStarted => "because the system starts no more",
+            _ => "because the limit is reached",
+        };
+        write!(
+            f,
+            "work waits, all {} threads are blocked, and none is added {why}",
+            self.threads
+        )?;
+        for thread in self.blocked.iter().take(SHOWN_MAX) {
+            write!(f, "; {thread}")?;
+        }
+        match self.blocked.len().saturating_sub(SHOWN_MAX) {
+            0 => Ok(()),
+            more => write!(f, "; {more} more"),
+        }
+    }
+}
+
+impl fmt::Display for StalledThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.worker {
+            Some(worker) => write!(f, "worker {worker}")?,
+            None => write!(f, "a caller from outside")?,
+        }
+        if let Some(task) = self.task {
+            write!(f, " in the task of {task}")?;
+        }
+        match self.waits {
+            Wait::Worker(worker) => write!(f, " waits for worker {worker}"),
+            Wait::Declared => write!(f, " waits"),
+            Wait::Unknown => write!(f, " sleeps in the kernel"),
+        }
+    }
+}
+
+/// Threads that are named in one line.
+const SHOWN_MAX: usize = 8;

@@ -1,0 +1,618 @@
+//! Who runs, who sleeps, and who may be woken.
+//!
+//! The runtime lets `limit` threads run at once. Running are: workers that are awake, plus external threads
+//! (outside threads that take part in a call of theirs), minus those that said they are blocked and those
+//! that the monitor found blocked. A sleeper is woken only while that number is below the limit, or below
+//! the little more that the monitor allows for a while.
+//!
+//! Not here: where work is looked for, the sleeping itself (`sync/park.rs`), and which threads are detected as
+//! blocked (`sweep.rs`).
+//!
+//! # Protocol
+//! Sleeper: `announce` (set the bit, then lower `awake`), look for work once more, `park`; woken or not,
+//! `withdraw`. Waker: make the work visible, then `claim`: raise `awake` if the limit allows, take one bit,
+//! wake its owner. Who takes the bit owns the wake, so nobody is woken twice for one claim.
+//! Whoever gives room back looks whether it is wanted: an external thread that leaves and a waiter that falls asleep
+//! look for work (`waking::use_room`), and so does who has claimed one certain worker in vain; a claimer of any
+//! worker that took it in vain looks for sleepers (`lower_awake`).
+//!
+//! A thread that the monitor finds blocked bears a mark, and is counted as one that says so. The count is
+//! raised before the mark is set and lowered after it is taken away, so it is never below the marks.
+//!
+//! A worker that has slept long, and of which there are more than the limit, leaves: it takes its own bit as
+//! a waker would (`leave`), so that nobody wakes it any more. When its thread touches the slot for the last
+//! time it gives up its place (`vacate`), where another thread may then be started, and looks for work once
+//! more, because a waker may have found neither its bit nor its place; and a waker that took room in vain
+//! looks for such a place as it does for sleepers.
+//!
+//! # Ordering
+//! I1: every step above and the queue's `back` (see `queue/task_queue.rs`) are SeqCst. Either the sleeper's
+//! second look comes after the waker's push, then the sleeper finds the task; or the push comes after the
+//! second look, and so after the bit and the lowered count, then the waker finds both. What either may lack
+//! is room, which somebody else has in the meantime, and who gives that back looks for both of them. So it
+//! does not matter which of bit and count comes first; the bit does, to spare the start of a new thread.
+//! Work that its owner will do anyway (an exposed job, an open loop) is published with Release only: there
+//! a missed wake costs parallelism until the monitor's next tick, never progress.
+
+use crate::runtime::monitor::detected_blocked::DetectedBlocked;
+use crate::sync::Padded;
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+/// The counts and the set of sleepers.
+#[derive(Debug)]
+pub(crate) struct Idle {
+    counts: Padded<AtomicU64>,
+    /// Threads that the monitor found blocked inside a job: as many as slots bear its mark.
+    detected_blocked: AtomicU32,
+    /// So many threads more than the limit may run, for a while.
+    extra: AtomicU32,
+    /// One bit a worker, set while it sleeps or is about to.
+    sleepers: Box<[AtomicU64]>,
+    /// One bit a worker, set while it has no thread, but had one or should have had.
+    vacant: Box<[AtomicU64]>,
+    /// One past the highest worker that was ever claimed.
+    started: AtomicU32,
+    /// Workers that have a thread, or are about to.
+    threads: AtomicU32,
+    /// No more threads than the limit may be started.
+    is_scarce: AtomicBool,
+    limit: u32,
+    threads_max: u32,
+}
+
+/// Which worker the claimer must bring to life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Claim {
+    /// It sleeps: unpark it.
+    Asleep(usize),
+    /// Its thread does not exist yet: start it.
+    Unstarted(usize),
+}
+
+/// What has come of the claim of one certain worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum WorkerClaim {
+    /// It sleeps: unpark it.
+    Asleep,
+    /// It is awake, or being woken, and looks for its own work before it sleeps.
+    Awake,
+    /// As that, and for a moment the count was too high: the claimer looks whether anybody went without room, or
+    /// the runtime without its end, because of it.
+    InVain,
+}
+
+impl Idle {
+    /// Nobody started, nobody asleep.
+    pub(crate) fn new(limit: usize, threads_max: usize) -> Self {
+        let bits = || {
+            let words = threads_max.div_ceil(64);
+            (0..words).map(|_| AtomicU64::new(0)).collect()
+        };
+        Self {
+            counts: Padded(AtomicU64::new(0)),
+            detected_blocked: AtomicU32::new(0),
+            extra: AtomicU32::new(0),
+            sleepers: bits(),
+            vacant: bits(),
+            started: AtomicU32::new(0),
+            threads: AtomicU32::new(0),
+            is_scarce: AtomicBool::new(false),
+            limit: u32::try_from(limit).unwrap_or(u32::MAX),
+            threads_max: u32::try_from(threads_max).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// How many threads may run at once.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit as usize
+    }
+
+    /// How many worker threads there are, or are about to be.
+    pub(crate) fn threads(&self) -> usize {
+        // SeqCst: I1; a waker gives up where there are too many.
+        self.threads.load(Ordering::SeqCst) as usize
+    }
+
+    /// Whether more worker threads exist than may run, so that one without work may leave.
+    pub(crate) fn has_spare_threads(&self) -> bool {
+        self.threads() > self.limit()
+    }
+
+    /// Whether another thread can be started, as far as the limits go.
+    pub(crate) fn may_grow(&self) -> bool {
+        self.threads() < self.threads_allowed() as usize
+    }
+
+    /// One past the highest worker that ever had a thread.
+    pub(crate) fn started(&self) -> usize {
+        // Acquire: a slot stored before the count was raised is visible.
+        self.started.load(Ordering::Acquire) as usize
+    }
+
+    /// Threads running now, by their own account.
+    pub(crate) fn running(&self) -> usize {
+        // SeqCst: I1.
+        self.running_in(self.counts.load(Ordering::SeqCst)) as usize
+    }
+
+    /// Whether one more thread may run.
+    pub(crate) fn has_room(&self) -> bool {
+        self.room() > 0
+    }
+
+    /// How many more threads may run.
+    pub(crate) fn room(&self) -> usize {
+        (self.running_max() as usize).saturating_sub(self.running())
+    }
+
+    /// Whether so many run that a worker without work in hand should sleep.
+    pub(crate) fn is_overfull(&self) -> bool {
+        self.running() > self.running_max() as usize
+    }
+
+    /// Whether a worker is awake and looking for work: then nobody need be woken for it.
+    pub(crate) fn is_anyone_searching(&self) -> bool {
+        // SeqCst: a searcher that gives up lowers this before it announces sleep (I1).
+        Self::searching_in(self.counts.load(Ordering::SeqCst)) > 0
+    }
+
+    /// How many threads do what, all at one moment.
+    pub(crate) fn census(&self) -> ThreadCounts {
+        // Relaxed: a snapshot stands alone.
+        let counts = self.counts.load(Ordering::Relaxed);
+        let field = |unit: u64| ((counts / unit) & FIELD_MASK) as usize;
+        ThreadCounts {
+            awake: field(AWAKE) + field(GUEST),
+            searching: field(SEARCHING),
+            blocked: field(BLOCKED),
+            // Relaxed: as above.
+            detected_blocked: self.detected_blocked.load(Ordering::Relaxed) as usize,
+        }
+    }
+
+    /// Whether nobody runs at all.
+    pub(crate) fn is_quiet(&self) -> bool {
+        // SeqCst: I1; the monitor goes to sleep on this.
+        self.counts.load(Ordering::SeqCst) == 0
+    }
+
+    /// Whether every worker has announced sleep.
+    pub(crate) fn is_nobody_awake(&self) -> bool {
+        // SeqCst: I1; the runtime's end hangs by it.
+        self.counts.load(Ordering::SeqCst) & FIELD_MASK == 0
+    }
+
+    /// A thread begins to look for work, to take part as an external thread, or to wait.
+    pub(crate) fn begin(&self, what: Activity) {
+        // SeqCst: I1.
+        self.counts.fetch_add(what.unit(), Ordering::SeqCst);
+    }
+
+    /// The end of [`begin`](Self::begin).
+    pub(crate) fn end(&self, what: Activity) {
+        // SeqCst: I1.
+        self.counts.fetch_sub(what.unit(), Ordering::SeqCst);
+    }
+
+    /// Monitor: counts the thread with this mark as blocked, so that one more may run. Whoever calls this looks
+    /// for work afterwards. Returns whether it was not counted so before.
+    pub(crate) fn mark(&self, mark: &DetectedBlocked) -> bool {
+        if mark.is_set() {
+            return false;
+        }
+        // SeqCst: I1; as for a thread that says so itself. Counted first, so that who takes the mark away at
+        // once finds it counted.
+        self.detected_blocked.fetch_add(1, Ordering::SeqCst);
+        let is_new = mark.set();
+        if !is_new {
+            // SeqCst: as above.
+            self.detected_blocked.fetch_sub(1, Ordering::SeqCst);
+        }
+        is_new
+    }
+
+    /// Counts the thread with this mark as running again. The thread itself or the monitor calls this.
+    #[inline]
+    pub(crate) fn unmark(&self, mark: &DetectedBlocked) {
+        if mark.is_set() {
+            self.take_away(mark);
+        }
+    }
+
+    #[cold]
+    fn take_away(&self, mark: &DetectedBlocked) {
+        if mark.take_away() {
+            // SeqCst: I1.
+            self.detected_blocked.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Monitor: lets so many threads more than the limit run. Whoever raises this looks for work afterwards.
+    pub(crate) fn set_extra(&self, count: u32) {
+        // SeqCst: I1; room, like any other.
+        self.extra.store(count, Ordering::SeqCst);
+    }
+
+    /// Monitor: whether memory is too scarce to start threads beyond the limit.
+    pub(crate) fn set_scarce(&self, is_scarce: bool) {
+        // Relaxed: advice.
+        self.is_scarce.store(is_scarce, Ordering::Relaxed);
+    }
+
+    /// Worker: announces that it is about to sleep. It must look for work once more before it parks.
+    pub(crate) fn announce(&self, worker: usize) {
+        let (word, bit) = self.locate(worker);
+        // SeqCst: I1. The bit comes first, so that whoever sees the lowered count takes it, not a new thread.
+        word.fetch_or(bit, Ordering::SeqCst);
+        self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
+    }
+
+    /// Worker: whether nobody has claimed it since it announced.
+    pub(crate) fn is_announced(&self, worker: usize) -> bool {
+        let (word, bit) = self.locate(worker);
+        // Acquire: pairs with the claimer's exchange.
+        word.load(Ordering::Acquire) & bit != 0
+    }
+
+    /// Worker: is awake again, claimed or by itself.
+    pub(crate) fn withdraw(&self, worker: usize) {
+        let (word, bit) = self.locate(worker);
+        // SeqCst: I1. Whoever clears the bit accounts for the waking.
+        if word.fetch_and(!bit, Ordering::SeqCst) & bit != 0 {
+            self.counts.fetch_add(AWAKE, Ordering::SeqCst);
+        }
+    }
+
+    /// Claims a worker to be woken or started, if one more may run.
+    pub(crate) fn claim(&self) -> Option<Claim> {
+        while self.raise_awake() {
+            let claim = self.claim_sleeper().or_else(|| self.claim_unstarted());
+            if claim.is_some() {
+                return claim;
+            }
+            if self.lower_awake() == AfterLowering::NobodyAsleep && !self.is_place_free() {
+                break;
+            }
+        }
+        None
+    }
+
+    /// Whether a thread can be started where another one has left. While the count was too high, that one may
+    /// have gone without another look.
+    fn is_place_free(&self) -> bool {
+        // SeqCst: I1.
+        let is_set = |word: &AtomicU64| word.load(Ordering::SeqCst) != 0;
+        self.may_grow() && self.vacant.iter().any(is_set)
+    }
+
+    /// Worker, announced: whether it may end, because it is not needed and nobody has claimed it. If so,
+    /// nobody will, and its thread must [`vacate`](Self::vacate) its place.
+    pub(crate) fn leave(&self, worker: usize) -> bool {
+        let spare = |threads| (threads > self.limit).then(|| threads - 1);
+        // SeqCst, both: I1. Counted first, so that two do not leave where one may.
+        let counted = self
+            .threads
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, spare);
+        if counted.is_err() {
+            return false;
+        }
+        let (word, bit) = self.locate(worker);
+        // SeqCst: I1; who clears the bit owns the wake, here of itself.
+        let is_unclaimed = word.fetch_and(!bit, Ordering::SeqCst) & bit != 0;
+        if !is_unclaimed {
+            // SeqCst: as above.
+            self.threads.fetch_add(1, Ordering::SeqCst);
+        }
+        is_unclaimed
+    }
+
+    /// The thread of `worker`, which has left, has touched its slot for the last time. The caller looks for
+    /// work afterwards.
+    pub(crate) fn vacate(&self, worker: usize) {
+        let (index, bit) = (worker / 64, 1 << (worker % 64));
+        // SeqCst: I1. It also releases the slot to the next thread's `claim_vacant`.
+        self.vacant[index].fetch_or(bit, Ordering::SeqCst);
+    }
+
+    /// The thread of `worker`, just claimed, could not be started; returns whom to bring to life in its
+    /// place, if anybody.
+    pub(crate) fn give_up(&self, worker: usize) -> Option<Claim> {
+        // SeqCst: I1.
+        self.threads.fetch_sub(1, Ordering::SeqCst);
+        self.vacate(worker);
+        match self.lower_awake() {
+            AfterLowering::NobodyAsleep => None,
+            AfterLowering::ClaimAgain => self.claim(),
+        }
+    }
+
+    /// Claims this worker if it is asleep, even if the limit is reached: only it can do what it is to do, and
+    /// another one goes to sleep for it.
+    pub(crate) fn claim_worker(&self, worker: usize) -> WorkerClaim {
+        let (word, bit) = self.locate(worker);
+        // SeqCst: I1. A worker that announces sleep after this look finds what it is to do.
+        if word.load(Ordering::SeqCst) & bit == 0 {
+            return WorkerClaim::Awake;
+        }
+        // SeqCst, all: I1. Counted before the bit is taken, because its owner may go on at once.
+        self.counts.fetch_add(AWAKE, Ordering::SeqCst);
+        if word.fetch_and(!bit, Ordering::SeqCst) & bit != 0 {
+            return WorkerClaim::Asleep;
+        }
+        // SeqCst: as above.
+        self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
+        WorkerClaim::InVain
+    }
+
+    /// Counts one more thread as awake, if the limit allows.
+    fn raise_awake(&self) -> bool {
+        // SeqCst: I1.
+        let mut counts = self.counts.load(Ordering::SeqCst);
+        loop {
+            if self.running_in(counts) >= self.running_max() {
+                return false;
+            }
+            let raised = counts + AWAKE;
+            // SeqCst: I1, both.
+            match self
+                .counts
+                .compare_exchange(counts, raised, Ordering::SeqCst, Ordering::SeqCst)
+            {
+                Ok(_) => return true,
+                Err(now) => counts = now,
+            }
+        }
+    }
+
+    /// Takes back a raise that has woken nobody.
+    ///
+    /// While the count was too high, a worker may have gone to sleep, or another waker gone away, because
+    /// there seemed to be no room. The bit tells: it was set before they looked.
+    fn lower_awake(&self) -> AfterLowering {
+        // SeqCst: I1.
+        self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
+        // SeqCst: I1.
+        let is_set = |word: &AtomicU64| word.load(Ordering::SeqCst) != 0;
+        if self.sleepers.iter().any(is_set) {
+            AfterLowering::ClaimAgain
+        } else {
+            AfterLowering::NobodyAsleep
+        }
+    }
+
+    fn claim_sleeper(&self) -> Option<Claim> {
+        take_lowest_bit(&self.sleepers).map(Claim::Asleep)
+    }
+
+    fn claim_unstarted(&self) -> Option<Claim> {
+        let allowed = self.threads_allowed();
+        let another = |threads| (threads < allowed).then(|| threads + 1);
+        // SeqCst, both: I1.
+        self.threads
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, another)
+            .ok()?;
+        let place = take_lowest_bit(&self.vacant).or_else(|| self.claim_new_place());
+        if place.is_none() {
+            // All places are taken: a thread that has left is about to vacate its own, and looks then.
+            // SeqCst: I1.
+            self.threads.fetch_sub(1, Ordering::SeqCst);
+        }
+        place.map(Claim::Unstarted)
+    }
+
+    fn claim_new_place(&self) -> Option<usize> {
+        let next = |started| (started < self.threads_max).then(|| started + 1);
+        // AcqRel: pairs with the Acquire in `started`. Relaxed: the exchange decides.
+        let raised = self
+            .started
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, next);
+        raised.ok().map(|started| started as usize)
+    }
+
+    fn locate(&self, worker: usize) -> (&AtomicU64, u64) {
+        (&self.sleepers[worker / 64], 1 << (worker % 64))
+    }
+
+    fn running_in(&self, counts: u64) -> u32 {
+        let field = |unit: u64| ((counts / unit) & FIELD_MASK) as u32;
+        // SeqCst: I1.
+        let blocked = field(BLOCKED) + self.detected_blocked.load(Ordering::SeqCst);
+        (field(AWAKE) + field(GUEST)).saturating_sub(blocked)
+    }
+
+    fn running_max(&self) -> u32 {
+        // SeqCst: I1.
+        self.limit + self.extra.load(Ordering::SeqCst)
+    }
+
+    fn threads_allowed(&self) -> u32 {
+        // Relaxed: advice.
+        if self.is_scarce.load(Ordering::Relaxed) {
+            self.limit
+        } else {
+            self.threads_max
+        }
+    }
+
+    fn searching_in(counts: u64) -> u64 {
+        (counts / SEARCHING) & FIELD_MASK
+    }
+}
+
+/// Clears the lowest bit that is set, and returns its number; whoever clears a bit owns it.
+fn take_lowest_bit(words: &[AtomicU64]) -> Option<usize> {
+    for (index, word) in words.iter().enumerate() {
+        // SeqCst: I1.
+        let mut bits = word.load(Ordering::SeqCst);
+        while bits != 0 {
+            let bit = bits & bits.wrapping_neg();
+            // SeqCst: I1; it also acquires what was given away with the bit.
+            if word.fetch_and(!bit, Ordering::SeqCst) & bit != 0 {
+                return Some(index * 64 + bit.trailing_zeros() as usize);
+            }
+            bits &= !bit;
+        }
+    }
+    None
+}
+
+/// What a claimer owes that had raised the count in vain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+enum AfterLowering {
+    NobodyAsleep,
+    ClaimAgain,
+}
+
+/// Threads by what they do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ThreadCounts {
+    /// Workers that are awake or being woken, and external threads.
+    pub(crate) awake: usize,
+    /// Of these: look for work.
+    pub(crate) searching: usize,
+    /// Of these: said that they wait, asleep.
+    pub(crate) blocked: usize,
+    /// Of these: the monitor found them off the processor.
+    pub(crate) detected_blocked: usize,
+}
+
+/// What a thread may begin and end, beside being awake.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Activity {
+    /// A worker looks for work.
+    Searching,
+    /// An outside thread takes part in its own call.
+    ExternalThread,
+    /// A running thread waits, asleep.
+    Blocked,
+}
+
+impl Activity {
+    fn unit(self) -> u64 {
+        match self {
+            Self::Searching => SEARCHING,
+            Self::ExternalThread => GUEST,
+            Self::Blocked => BLOCKED,
+        }
+    }
+}
+
+const FIELD_MASK: u64 = 0xFFFF;
+const AWAKE: u64 = 1;
+const GUEST: u64 = 1 << 16;
+const BLOCKED: u64 = 1 << 32;
+const SEARCHING: u64 = 1 << 48;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{Activity, Claim, DetectedBlocked, Idle};
+
+    #[test]
+    fn claims_start_threads_up_to_the_limit_and_then_stop() {
+        let idle = Idle::new(2, 70);
+        assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
+        assert_eq!(idle.claim(), Some(Claim::Unstarted(1)));
+        assert_eq!(idle.claim(), None);
+        assert_eq!((idle.running(), idle.started()), (2, 2));
+    }
+
+    #[test]
+    fn a_sleeper_is_claimed_before_a_new_thread_is_started() {
+        let idle = Idle::new(3, 3);
+        assert_eq!(
+            (idle.claim(), idle.claim()),
+            (Some(Claim::Unstarted(0)), Some(Claim::Unstarted(1)))
+        );
+        idle.announce(1);
+        assert!(idle.is_announced(1));
+        assert_eq!(idle.claim(), Some(Claim::Asleep(1)));
+        assert!(!idle.is_announced(1));
+        idle.withdraw(1);
+        assert_eq!(idle.running(), 2);
+    }
+
+    #[test]
+    fn a_thread_that_could_not_be_started_is_tried_again_later() {
+        let idle = Idle::new(2, 2);
+        assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
+        for _ in 0..3 {
+            assert_eq!(idle.claim(), Some(Claim::Unstarted(1)));
+            assert_eq!(idle.give_up(1), None);
+            assert_eq!((idle.running(), idle.threads()), (1, 1));
+        }
+        assert_eq!(idle.claim(), Some(Claim::Unstarted(1)));
+        idle.announce(0);
+        assert_eq!(idle.give_up(1), Some(Claim::Asleep(0)));
+    }
+
+    #[test]
+    fn guests_take_room_and_blocked_threads_make_room() {
+        let idle = Idle::new(1, 5);
+        idle.begin(Activity::ExternalThread);
+        assert_eq!(idle.claim(), None);
+        idle.begin(Activity::Blocked);
+        assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
+        idle.end(Activity::Blocked);
+        assert!(idle.is_overfull());
+        let mark = DetectedBlocked::new();
+        assert!(idle.mark(&mark) && !idle.mark(&mark));
+        assert!(!idle.is_overfull());
+        idle.unmark(&mark);
+        idle.unmark(&mark);
+        assert!(idle.is_overfull());
+        idle.set_extra(1);
+        assert!(!idle.is_overfull());
+    }
+
+    #[test]
+    fn only_a_sleeper_beyond_the_limit_may_leave_and_its_place_is_taken_again() {
+        let idle = Idle::new(1, 2);
+        idle.begin(Activity::Blocked);
+        while idle.claim().is_some() {}
+        idle.end(Activity::Blocked);
+        assert_eq!((idle.threads(), idle.started()), (2, 2));
+        idle.announce(0);
+        assert!(idle.leave(0));
+        assert!(!idle.leave(1), "as many are left as may run");
+        assert_eq!(idle.threads(), 1);
+        idle.begin(Activity::Blocked);
+        assert_eq!(idle.claim(), None, "the place is not vacated yet");
+        idle.vacate(0);
+        assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
+        assert_eq!((idle.threads(), idle.started()), (2, 2));
+    }
+
+    #[test]
+    fn who_was_claimed_does_not_leave() {
+        let idle = Idle::new(1, 2);
+        idle.begin(Activity::Blocked);
+        while idle.claim().is_some() {}
+        idle.announce(1);
+        assert_eq!(idle.claim(), Some(Claim::Asleep(1)));
+        assert!(!idle.leave(1));
+        assert_eq!(idle.threads(), 2);
+    }
+
+    #[test]
+    fn no_thread_beyond_the_limit_is_started_while_memory_is_scarce() {
+        let idle = Idle::new(1, 4);
+        idle.set_scarce(true);
+        assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
+        idle.begin(Activity::Blocked);
+        assert_eq!(idle.claim(), None);
+        assert!(!idle.may_grow());
+        idle.set_scarce(false);
+        assert_eq!(idle.claim(), Some(Claim::Unstarted(1)));
+    }
+
+    #[test]
+    fn a_worker_beyond_the_first_word_can_sleep_and_be_claimed() {
+        let idle = Idle::new(70, 70);
+        while idle.claim().is_some() {}
+        idle.announce(66);
+        assert_eq!(idle.claim(), Some(Claim::Asleep(66)));
+    }
+}

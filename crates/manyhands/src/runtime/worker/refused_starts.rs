@@ -1,0 +1,254 @@
+//! Threads that the system has refused, and who tries again.
+//!
+//! A start is refused for a moment where a limit of processes or of memory is reached. Work that waits for that
+//! thread would wait for ever if nobody tried again: there may be no other thread of the runtime. So a runtime
+//! that was refused one is put on a list, and whoever waits in this library, on whatever thread, sleeps for a
+//! few milliseconds at a time while there is anybody on it, and tries again for all of them. So does who enters
+//! a runtime. Where the monitor runs it tries again too, at every round in which work waits, and new work
+//! always does, but not more often than once in a millisecond.
+//!
+//! Where no thread comes for long and nothing runs, that is told as a stall.
+//!
+//! # Ordering
+//! The flag is set (SeqCst) before every slot is unparked, and every thread that sleeps without one; who is about to
+//! sleep reads it before it parks. Either it reads the flag, or it finds the wake.
+
+use crate::runtime::sleep::waking;
+use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::{RuntimeInner, Stall, ThreadChangeReason};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Mutex, Parker, clock, global, lock, try_lock};
+use std::mem;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+/// What a runtime remembers of refused starts.
+#[derive(Debug, Default)]
+pub(crate) struct Refusal {
+    /// On the list, or about to be.
+    is_listed: AtomicBool,
+    /// When a start was refused last, in ticks; 0: it was not, or one has succeeded since.
+    last: AtomicU64,
+    lasting: Mutex<Option<Lasting>>,
+}
+
+#[derive(Debug)]
+struct Lasting {
+    since: Instant,
+    is_told: bool,
+}
+
+impl Refusal {
+    /// Whether enough time has passed since the last refusal to ask again.
+    pub(crate) fn may_ask(&self) -> bool {
+        // Relaxed: advice.
+        let last = self.last.load(Ordering::Relaxed);
+        // A counter that has jumped back reads as much time.
+        last == 0 || clock::ticks().abs_diff(last) >= clock::ticks_in(ASK_APART_NANOS)
+    }
+
+    /// A thread has been started.
+    pub(crate) fn end(&self) {
+        // Relaxed, both: advice.
+        if self.last.load(Ordering::Relaxed) != 0 {
+            self.last.store(0, Ordering::Relaxed);
+            *lock(&self.lasting) = None;
+        }
+    }
+
+    /// Whether it has lasted so long that it should be told, which it then is.
+    fn is_to_be_told(&self) -> bool {
+        let mut lasting = lock(&self.lasting);
+        let lasting = lasting.get_or_insert_with(|| Lasting {
+            since: clock::now(),
+            is_told: false,
+        });
+        let is_long = clock::now().saturating_duration_since(lasting.since) >= TOLD_AFTER;
+        is_long && !mem::replace(&mut lasting.is_told, true)
+    }
+}
+
+impl RuntimeInner {
+    /// The system has refused a thread, or would just now: others are to try again. The caller holds no lock.
+    #[cold]
+    pub(crate) fn note_refused(&self) {
+        if self.refusal.may_ask() {
+            // Relaxed: advice.
+            self.refusal
+                .last
+                .store(clock::ticks().max(1), Ordering::Relaxed);
+        }
+        // SeqCst: who takes it from the list clears this before it tries again.
+        if self.refusal.is_listed.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let mut list = lock(&LIST);
+        list.push(self.weak());
+        // SeqCst: see the file's header. Under the lock, as where it is cleared.
+        let is_first = !IS_ANY.swap(true, Ordering::SeqCst);
+        drop(list);
+        if is_first {
+            unpark_everybody();
+        }
+    }
+
+    /// Starts what was refused and is still needed.
+    fn try_again(&self) {
+        if self.has_ended() {
+            return;
+        }
+        // On or off, for the outside's timers.
+        self.rouse_monitor();
+        if !self.idle.is_quiet() || self.has_visible_work(None) {
+            self.arm_monitor();
+        }
+        waking::use_room(self);
+        // SeqCst: as above.
+        if self.refusal.is_listed.load(Ordering::SeqCst) {
+            // Perhaps there is no monitor; in its place.
+            let _ = self.fire_outside_timers();
+        }
+        // SeqCst: as above.
+        if self.refusal.is_listed.load(Ordering::SeqCst)
+            && self.idle.running() == 0
+            && self.has_visible_work(None)
+            && self.refusal.is_to_be_told()
+        {
+            let reason = ThreadChangeReason::NotStarted;
+            self.settings.report_stall(&Stall::of(self, reason));
+        }
+    }
+}
+
+/// Whether a runtime of this process waits for a thread that was refused.
+#[inline]
+pub(crate) fn is_any() -> bool {
+    // SeqCst: see the file's header.
+    IS_ANY.load(Ordering::SeqCst)
+}
+
+/// Whether threads are refused for so long that who waits had better help itself; waits for that long, unless
+/// `is_over`.
+#[inline]
+pub(crate) fn goes_on(is_over: impl Fn() -> bool) -> bool {
+    is_any() && outlasts(&is_over)
+}
+
+#[cold]
+fn outlasts(is_over: &dyn Fn() -> bool) -> bool {
+    let nobody_wakes = Parker::new();
+    for _ in 0..ATTEMPTS {
+        try_again();
+        if is_over() || !is_any() {
+            return false;
+        }
+        nobody_wakes.park_timeout(PATIENCE);
+    }
+    true
+}
+
+/// How long a thread may sleep before it tries again; `None` where nothing was refused.
+pub(crate) fn patience() -> Option<Duration> {
+    is_any().then_some(PATIENCE)
+}
+
+/// Tries again, if anything was refused and nobody else is about it.
+#[inline]
+pub(crate) fn try_again() {
+    if is_any() {
+        try_all();
+    }
+}
+
+#[cold]
+fn try_all() {
+    let Some(_alone) = try_lock(&TRYING) else {
+        return;
+    };
+    let listed = mem::take(&mut *lock(&LIST));
+    for shared in listed.iter().filter_map(Weak::upgrade) {
+        // SeqCst: see `note_refused`.
+        shared.refusal.is_listed.store(false, Ordering::SeqCst);
+        shared.try_again();
+    }
+    let list = lock(&LIST);
+    if list.is_empty() {
+        // SeqCst: see the file's header.
+        IS_ANY.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Parks a thread that has no slot, for `limit` at most; while anything is refused it returns early and tries
+/// again.
+pub(crate) fn park(parker: &Arc<Parker>, limit: Option<Duration>) {
+    let asleep = Asleep::begin(parker);
+    match limit.into_iter().chain(patience()).min() {
+        None => parker.park(),
+        Some(limit) => parker.park_timeout(limit),
+    }
+    drop(asleep);
+    try_again();
+}
+
+/// A thread without a slot that is about to sleep, or does; it is unparked when something is refused.
+struct Asleep<'parker> {
+    parker: &'parker Arc<Parker>,
+    shard: &'static Shard,
+}
+
+impl<'parker> Asleep<'parker> {
+    /// Before the flag is read: whoever has set it comes to the shard's lock before this, so that the flag is seen,
+    /// or after it, and unparks.
+    fn begin(parker: &'parker Arc<Parker>) -> Self {
+        // Neighbours in memory go to different shards.
+        let shard = &ASLEEP[(Arc::as_ptr(parker).addr() / size_of::<Parker>()) % SHARDS];
+        lock(&shard.0).push(Arc::clone(parker));
+        Self { parker, shard }
+    }
+}
+
+impl Drop for Asleep<'_> {
+    fn drop(&mut self) {
+        let mut sleepers = lock(&self.shard.0);
+        let own = |sleeper: &Arc<Parker>| Arc::ptr_eq(sleeper, self.parker);
+        // The newest mostly wakes first.
+        if let Some(index) = sleepers.iter().rposition(own) {
+            sleepers.swap_remove(index);
+        }
+    }
+}
+
+/// Wakes whoever waits in this library, to look again.
+fn unpark_everybody() {
+    WorkerSlot::unpark_all();
+    for shard in ASLEEP.iter() {
+        lock(&shard.0).iter().for_each(|sleeper| sleeper.unpark());
+    }
+}
+
+global! {
+    static IS_ANY: AtomicBool = AtomicBool::new(false);
+}
+global! {
+    static LIST: Mutex<Vec<Weak<RuntimeInner>>> = Mutex::new(Vec::new());
+}
+global! {
+    /// The threads without slots that sleep, apart from one another: each sleep takes a lock twice.
+    static ASLEEP: [Shard; SHARDS] = [const { Shard(Mutex::new(Vec::new())) }; SHARDS];
+}
+global! {
+    /// Held by who tries.
+    static TRYING: Mutex<()> = Mutex::new(());
+}
+
+#[repr(align(128))]
+struct Shard(Mutex<Vec<Arc<Parker>>>);
+
+const SHARDS: usize = 16;
+/// A refused start takes about ten microseconds.
+const ASK_APART_NANOS: u64 = 1_000_000;
+/// More than the time between two askings.
+const PATIENCE: Duration = Duration::from_millis(3);
+/// Before a thread that waits helps itself: 0.3 s.
+const ATTEMPTS: u32 = 100;
+const TOLD_AFTER: Duration = Duration::from_secs(1);

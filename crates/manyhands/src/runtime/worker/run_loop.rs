@@ -1,0 +1,431 @@
+//! The worker: look for work, run it, spin a little, sleep.
+//!
+//! Order of looking: own tasks, in turn with those that only this worker may run, tasks from outside, calls that others left open, their exposed jobs, their
+//! tasks. Once in 61 times tasks from outside come first, and once what others have, so that no source can
+//! starve another: whatever waits in sight of a running worker is looked at before that worker has run 61
+//! more pieces of its own.
+//!
+//! Not here: what a waiting thread may run (`wait.rs`).
+//!
+//! Unsafe: jobs are performed by pointer.
+
+use crate::job::{Action, Job, JobKind, abort};
+use crate::queue::TaskQueue;
+use crate::runtime::fork_join::helper_slot::HelperGuard;
+use crate::runtime::sleep::timers::TimerPoll;
+use crate::runtime::sleep::waking::{self, Next, Slept};
+use crate::runtime::worker::slot::{SlotState, WorkerSlot};
+use crate::runtime::worker::steal_grace::StealGrace;
+use crate::runtime::{Priority, RuntimeInner};
+use crate::sync::atomic::Ordering;
+use crate::sync::{Backoff, PollerState, clock, process, spin_loop};
+use std::ptr;
+use std::time::{Duration, Instant};
+
+/// Something to run, in the worker's hands.
+#[derive(Debug)]
+pub(crate) enum FoundWork {
+    /// A job or a task; nobody else will run it.
+    Job(*mut Job),
+    /// A place in the open call of another slot.
+    Call(HelperGuard<'static>, &'static WorkerSlot),
+}
+
+impl FoundWork {
+    /// The kind of job; null for a call.
+    fn kind(&self) -> *const JobKind {
+        match self {
+            // SAFETY: in the worker's hands, so it is valid.
+            Self::Job(job) => unsafe { (**job).kind() },
+            Self::Call(..) => ptr::null(),
+        }
+    }
+}
+
+/// Why a worker's life has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum End {
+    /// The runtime has ended.
+    Over,
+    /// It had nothing to do for long, and there are others enough.
+    NotNeeded,
+}
+
+/// A worker's life.
+pub(crate) fn run(shared: &RuntimeInner, slot: &'static WorkerSlot, index: usize) -> End {
+    let mut lookout = TimerPoll::default();
+    let mut in_vain = Backoff::default();
+    let mut at_work = AtWork {
+        shared,
+        slot,
+        tick: 0,
+        spin_nanos: SPIN_NANOS_MAX,
+        spare: SpareTime::NEVER_OVER,
+    };
+    while !shared.is_over() {
+        if process::is_forked() {
+            // What it ran has forked, and has ended in the child, where this is the only thread.
+            abort(process::FORKED);
+        }
+        at_work.tick = at_work.tick.wrapping_add(1);
+        lookout.fire_timers(slot);
+        if at_work.tick.is_multiple_of(GLOBAL_QUEUE_INTERVAL) {
+            shared.look_at_sockets(slot);
+        }
+        let spin_nanos = at_work.spin_nanos;
+        match waking::next(shared, index, &mut at_work) {
+            Next::FoundWork(found) => {
+                in_vain.reset();
+                perform(slot, found);
+            }
+            Next::Searched(found) => {
+                at_work.spin_nanos = (spin_nanos * 2).min(SPIN_NANOS_MAX);
+                in_vain.reset();
+                perform(slot, found);
+            }
+            Next::Slept(Slept::Left) | Next::SleptInCrowd(Slept::Left) => return End::NotNeeded,
+            Next::Slept(slept) => {
+                at_work.spin_nanos = (spin_nanos / 2).max(SPIN_NANOS_MIN);
+                if slept == Slept::Woken {
+                    at_work.spin_nanos = at_work.spin_nanos.max(SPIN_NANOS_WOKEN);
+                }
+                if slept == Slept::NotAtAll {
+                    // What is there cannot be taken yet: its pusher, or another taker, is between two steps.
+                    in_vain.wait();
+                } else {
+                    in_vain.reset();
+                }
+                lookout.hurry();
+            }
+            Next::SleptInCrowd(_) => lookout.hurry(),
+        }
+    }
+    End::Over
+}
+
+/// A worker that looks for work, and sleeps where there is none.
+struct AtWork<'pool> {
+    shared: &'pool RuntimeInner,
+    slot: &'static WorkerSlot,
+    tick: u32,
+    spin_nanos: u64,
+    spare: SpareTime,
+}
+
+impl waking::Worker for AtWork<'_> {
+    type FoundWork = FoundWork;
+
+    #[inline]
+    fn find(&mut self) -> Option<FoundWork> {
+        find(self.shared, self.slot, self.tick)
+    }
+
+    fn may_search(&self) -> bool {
+        self.shared.vacancy(self.slot) != PollerState::Free
+    }
+
+    fn spin(&mut self) -> Option<FoundWork> {
+        spin(self.shared, self.slot, self.spin_nanos)
+    }
+
+    fn has_more(&self) -> bool {
+        !self.slot.tasks.is_empty()
+    }
+
+    fn hold(&self) -> &StealGrace {
+        &self.slot.hold
+    }
+
+    fn announced(&mut self) {
+        self.slot.set_occupant(SlotState::Idle);
+        self.spare = SpareTime::begin(self.shared, self.slot);
+    }
+
+    fn is_over(&self) -> bool {
+        self.shared.is_over()
+    }
+
+    #[inline]
+    fn has_own_work(&self) -> bool {
+        !self.slot.local.is_empty()
+    }
+
+    fn sees_work(&self) -> bool {
+        self.shared.has_visible_work(Some(self.slot))
+    }
+
+    fn is_spare(&mut self) -> bool {
+        self.spare.is_over()
+    }
+
+    fn stay(&mut self) {
+        self.spare = SpareTime::NEVER_OVER;
+    }
+
+    fn park(&mut self) {
+        self.slot.counters.parked.bump();
+        self.slot.placement.fall_asleep();
+        self.shared.sleep_until_timer(self.slot, self.spare.left());
+    }
+
+    fn is_timer_due(&self) -> bool {
+        self.slot.is_timer_due()
+    }
+
+    fn awake(&mut self, slept: Slept) {
+        self.slot.placement.wake_up();
+        self.slot.set_occupant(SlotState::Running);
+        // Relaxed: a measurement.
+        let woken_at = self.slot.woken_at.swap(0, Ordering::Relaxed);
+        if slept == Slept::Woken && woken_at != 0 {
+            let taken = clock::ticks().saturating_sub(woken_at);
+            self.shared.learn_wake_latency(taken);
+        }
+    }
+}
+
+/// Runs what was found, as an execution of `slot`.
+pub(crate) fn perform(slot: &WorkerSlot, found: FoundWork) {
+    let outer_task = slot.task();
+    let outer_kind = slot.kind();
+    slot.set_kind(found.kind());
+    let execution = slot.begin_execution();
+    match found {
+        FoundWork::Job(job) => {
+            // SAFETY: 1. and 2.: whoever takes a job from a queue or a deque has it alone.
+            unsafe { Job::perform(job, Action::Run(execution)) };
+            slot.end_execution();
+        }
+        FoundWork::Call(pin, owner) => {
+            pin.help(execution);
+            slot.end_execution();
+            if pin.unpin() {
+                owner.parker.unpark();
+            }
+        }
+    }
+    slot.counters.finished.bump();
+    slot.set_task(outer_task);
+    slot.set_kind(outer_kind);
+    slot.is_not_blocked();
+}
+
+/// One look at every place where work may be.
+///
+/// Inlined wherever it is called: what it finds is three words, which a call returns through memory, 19 instructions
+/// for each task.
+#[inline(always)]
+fn find(shared: &RuntimeInner, slot: &'static WorkerSlot, tick: u32) -> Option<FoundWork> {
+    if shared.is_closing() {
+        return find_while_closing(shared, slot);
+    }
+    if shared.priority_queues.is_used() {
+        return find_by_priority(shared, slot, tick);
+    }
+    find_usual(shared, slot, tick)
+}
+
+/// Drops what is queued, and looks for what others need help with.
+#[cold]
+fn find_while_closing(shared: &RuntimeInner, slot: &'static WorkerSlot) -> Option<FoundWork> {
+    discard_local(shared, slot);
+    shared.discard_queued();
+    find_elsewhere(shared, slot, TASKS_TAKEN_MAX)
+}
+
+/// Looks where the priorities' turns say.
+#[cold]
+fn find_by_priority(
+    shared: &RuntimeInner,
+    slot: &'static WorkerSlot,
+    tick: u32,
+) -> Option<FoundWork> {
+    let now = clock::ticks();
+    let mut turns = slot.turns.get();
+    let found = turns.next(now).into_iter().find_map(|priority| {
+        turns.come_to(priority, now);
+        match priority {
+            Priority::Interactive => take_one(&shared.priority_queues.interactive),
+            Priority::Normal => find_usual(shared, slot, tick),
+            Priority::Background => take_one(&shared.priority_queues.background),
+        }
+    });
+    slot.turns.set(turns);
+    if found.is_some() && !shared.priority_queues.is_empty() {
+        shared.wake_if_nobody_searches();
+    }
+    found
+}
+
+fn take_one(queue: &TaskQueue<Job>) -> Option<FoundWork> {
+    queue.take(1).map(|run| FoundWork::Job(run.first))
+}
+
+/// Looks for what is of the usual priority.
+fn find_usual(shared: &RuntimeInner, slot: &'static WorkerSlot, tick: u32) -> Option<FoundWork> {
+    let out_of_turn = match tick % GLOBAL_QUEUE_INTERVAL {
+        OUTSIDE_TURN => take_tasks(shared, slot, None, TASKS_TAKEN_MAX),
+        // One only: a worker that has work of its own would only move the rest from cache to cache.
+        OTHERS_TURN => find_elsewhere(shared, slot, 1),
+        _ => None,
+    };
+    if out_of_turn.is_some() {
+        return out_of_turn;
+    }
+    let (first, second) = if tick.is_multiple_of(2) {
+        (&slot.local, &slot.tasks)
+    } else {
+        (&slot.tasks, &slot.local)
+    };
+    if let Some(job) = first.take_own().or_else(|| second.take_own()) {
+        return Some(FoundWork::Job(job));
+    }
+    take_tasks(shared, slot, None, TASKS_TAKEN_MAX)
+        .or_else(|| find_elsewhere(shared, slot, TASKS_TAKEN_MAX))
+}
+
+/// Drops the tasks that only this worker may drop.
+pub(crate) fn discard_local(shared: &RuntimeInner, slot: &WorkerSlot) {
+    while let Some(run) = slot.local.take(1) {
+        // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.
+        let is_dropped = unsafe { Job::perform(run.first, Action::Drop(shared.registry())) };
+        shared.count_dropped(is_dropped);
+    }
+}
+
+/// Looks at the other slots, starting anywhere; takes up to `tasks_max` tasks.
+fn find_elsewhere(
+    shared: &RuntimeInner,
+    slot: &'static WorkerSlot,
+    tasks_max: usize,
+) -> Option<FoundWork> {
+    let random = slot.next_random() as usize;
+    shared.other_slots(slot, random).find_map(|other| {
+        if let Some(pin) = other.slots.iter().find_map(|slot| slot.try_enter()) {
+            return Some(FoundWork::Call(pin, other));
+        }
+        if let Some(job) = other.deque.steal(0) {
+            slot.counters.stolen.bump();
+            return Some(FoundWork::Job(job));
+        }
+        if other.deque.has_private(0) {
+            other.deque.demand();
+        }
+        if shared.is_closing() || slot.is_patient_with(other) {
+            None
+        } else {
+            take_tasks(shared, slot, Some(other), tasks_max)
+        }
+    })
+}
+
+/// Takes a run of up to `max` tasks from outside or from `other`; keeps the first in hand and the rest as its
+/// own. While threads are blocked, those of the kind that blocked come last: each costs another thread, and
+/// what does not block need not wait for all of these.
+fn take_tasks(
+    shared: &RuntimeInner,
+    slot: &'static WorkerSlot,
+    other: Option<&WorkerSlot>,
+    max: usize,
+) -> Option<FoundWork> {
+    let queue = other.map_or(&*shared.injector, |other| &other.tasks);
+    let mut run = queue.take(max)?;
+    if other.is_some() {
+        slot.counters.stolen.bump();
+    }
+    if run.len > 1
+        && let Some(blocking) = shared.blocking_kind()
+    {
+        // SAFETY: the run is fresh from `take`.
+        unsafe { run.move_back(|job| job.kind() == blocking) };
+    }
+    let first = run.first;
+    if run.len > 1 {
+        // SAFETY: the run is fresh from `take`.
+        unsafe { run.drop_first() };
+        slot.hold.end();
+        // SAFETY: taken from a queue of this type, untouched but for the step above.
+        unsafe { slot.tasks.append(run) };
+    }
+    if !(slot.tasks.is_empty() && queue.is_empty()) {
+        shared.wake_if_nobody_searches();
+    }
+    Some(FoundWork::Job(first))
+}
+
+/// Moves a run of tasks from `other`'s queue to `slot`'s own. Returns whether there was one.
+pub(crate) fn fetch_tasks(slot: &WorkerSlot, other: &WorkerSlot) -> bool {
+    let Some(run) = other.tasks.take(TASKS_TAKEN_MAX) else {
+        return false;
+    };
+    slot.counters.stolen.bump();
+    slot.hold.end();
+    // SAFETY: taken from a queue of this type just now.
+    unsafe { slot.tasks.append(run) };
+    true
+}
+
+/// Looks again and again for `nanos` nanoseconds, as one who searches. Not while it could watch sockets instead;
+/// and not for long while another worker does, from which it would only take what a socket has woken there.
+fn spin(shared: &RuntimeInner, slot: &'static WorkerSlot, nanos: u64) -> Option<FoundWork> {
+    let since = clock::ticks();
+    // A counter that has jumped back ends the spin.
+    let spun = |nanos| clock::ticks().abs_diff(since) >= clock::ticks_in(nanos);
+    let is_over = || match shared.vacancy(slot) {
+        PollerState::Free => true,
+        PollerState::Soon => false,
+        PollerState::Taken => spun(SPIN_NANOS_MIN),
+        PollerState::None => spun(nanos),
+    };
+    let mut found = None;
+    while found.is_none() && !is_over() && !shared.idle.is_overfull() {
+        (0..LOOKS_APART).for_each(|_| spin_loop());
+        found = find(shared, slot, 1);
+    }
+    found
+}
+
+/// How long a worker may sleep before it ends.
+struct SpareTime {
+    /// `None`: for ever.
+    until: Option<Instant>,
+}
+
+impl SpareTime {
+    const NEVER_OVER: Self = Self { until: None };
+
+    /// The worker on `slot` falls asleep.
+    fn begin(shared: &RuntimeInner, slot: &WorkerSlot) -> Self {
+        if slot.hosts_tasks.get() || !shared.idle.has_spare_threads() {
+            return Self::NEVER_OVER;
+        }
+        Self {
+            until: clock::now().checked_add(shared.settings.thread_keep_alive),
+        }
+    }
+
+    fn left(&self) -> Option<Duration> {
+        let until = self.until?;
+        Some(until.saturating_duration_since(clock::now()))
+    }
+
+    fn is_over(&self) -> bool {
+        self.left() == Some(Duration::ZERO)
+    }
+}
+
+/// Once in so many looks tasks from outside come first, after a look at sockets, and once the work of other slots. Prime, so that it
+/// does not beat with what tasks do in rounds.
+const GLOBAL_QUEUE_INTERVAL: u32 = 61;
+const OUTSIDE_TURN: u32 = 0;
+const OTHERS_TURN: u32 = 30;
+/// Most tasks moved in one go: enough to share the price of a steal, few enough to leave some behind.
+const TASKS_TAKEN_MAX: usize = 32;
+/// Spin-loop hints between two looks.
+const LOOKS_APART: u32 = 4;
+/// A worker that keeps finding work by spinning spins this long, one that never does the least.
+const SPIN_NANOS_MAX: u64 = 50_000;
+const SPIN_NANOS_MIN: u64 = 2_000;
+/// After it was woken on purpose: long enough to meet the next of a series of short loops.
+const SPIN_NANOS_WOKEN: u64 = 30_000;

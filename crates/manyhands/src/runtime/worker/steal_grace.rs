@@ -1,0 +1,182 @@
+//! A worker's hold on the task in its own queue: for a moment others leave it alone.
+//!
+//! A task that a poll has woken mostly goes on with what that poll has made, which is in this processor's
+//! cache, and its worker comes to it as soon as the poll ends. Another worker that looks around in the meantime
+//! would take it away within nanoseconds, and from then on the two tasks would contend for the channel, or
+//! whatever joins them. So while the woken task is the only one in the queue, the worker holds it. A poll that
+//! takes longer than that moment is worth a second worker, and loses the task.
+//!
+//! The one who looks around measures the moment: the worker would read a clock for each wake.
+//!
+//! Not here: when a hold begins and ends (`current.rs`).
+//!
+//! # Threads
+//! The worker begins and ends its hold; any thread looks at it. A patience is its owner's alone.
+//!
+//! # Protocol
+//! A hold begins while the queue is empty, just before the one task is pushed; nobody is rung for that task. It
+//! ends before another task is pushed for which somebody is rung, and before the worker blocks or sleeps. While
+//! it lasts nobody falls asleep for want of seeing what the worker comes to anyway, and the monitor sees all.
+//!
+//! # Ordering
+//! The word is written before the push that publishes it (I1, see `idle.rs`). Whoever sees a task that
+//! somebody was rung for sees that the hold has ended, or a later one, which begins only when that task has been
+//! taken.
+
+use crate::job::SlotNumber;
+use crate::sync::Padded;
+use crate::sync::atomic::{AtomicU32, Ordering};
+use std::cell::Cell;
+
+/// The number of the current hold, odd; even between two.
+#[derive(Debug)]
+pub(crate) struct StealGrace(Padded<AtomicU32>);
+
+impl StealGrace {
+    /// None so far.
+    pub(crate) fn new() -> Self {
+        Self(Padded(AtomicU32::new(0)))
+    }
+
+    /// Worker: begins another hold.
+    #[inline]
+    pub(crate) fn begin(&self) {
+        let number = self.number_now();
+        self.publish(number.wrapping_add(if self.is_on() { 2 } else { 1 }));
+    }
+
+    /// Worker: lets go.
+    #[inline]
+    pub(crate) fn end(&self) {
+        if self.is_on() {
+            self.publish(self.number_now().wrapping_add(1));
+        }
+    }
+
+    /// Whether the worker holds what is in its queue.
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        self.number_now() % 2 == 1
+    }
+
+    fn number_now(&self) -> u32 {
+        // Relaxed: the worker wrote it; others have acquired what matters with their look at the queue.
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn publish(&self, number: u32) {
+        // Relaxed: published by the push that follows, or by the steps of the idle protocol.
+        self.0.store(number, Ordering::Relaxed);
+    }
+}
+
+/// What a worker remembers of others' holds that it has met.
+#[derive(Debug)]
+pub(crate) struct GraceCache([Cell<SeenGrace>; GRACES_REMEMBERED]);
+
+#[derive(Debug, Clone, Copy)]
+struct SeenGrace {
+    slot: SlotNumber,
+    hold: u32,
+    /// When, in ticks.
+    at: u64,
+}
+
+impl GraceCache {
+    /// Has met none.
+    pub(crate) fn new() -> Self {
+        let none = SeenGrace {
+            slot: 0,
+            hold: 0,
+            at: 0,
+        };
+        Self(std::array::from_fn(|_| Cell::new(none)))
+    }
+
+    /// Whether to leave alone what is in the queue of `slot`, because of its hold: for `duration` ticks after the
+    /// first look. Until then it is not even looked at, so that the word stays in the other's cache.
+    pub(crate) fn lasts(
+        &self,
+        slot: SlotNumber,
+        hold: &StealGrace,
+        now: impl Fn() -> u64,
+        duration: u64,
+    ) -> bool {
+        let place = &self.0[usize::from(slot) % GRACES_REMEMBERED];
+        let met = place.get();
+        // A counter that has jumped, back or forth, ends the moment.
+        if met.slot == slot && met.hold != 0 && now().abs_diff(met.at) < duration {
+            return true;
+        }
+        let number = hold.number_now();
+        let is_new = number % 2 == 1 && (met.slot, met.hold) != (slot, number);
+        if is_new {
+            place.set(SeenGrace {
+                slot,
+                hold: number,
+                at: now(),
+            });
+        }
+        is_new
+    }
+}
+
+/// Enough that two slots seldom share a place.
+const GRACES_REMEMBERED: usize = 8;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{GraceCache, StealGrace};
+
+    #[test]
+    fn a_hold_is_respected_for_a_moment_and_the_next_one_again() {
+        let (hold, patience) = (StealGrace::new(), GraceCache::new());
+        let lasts = |now| patience.lasts(3, &hold, || now, 10);
+        assert!(!lasts(100), "nothing is held");
+        hold.begin();
+        assert!(lasts(101) && lasts(110));
+        assert!(!lasts(111) && !lasts(112), "the moment is over");
+        hold.begin();
+        assert!(lasts(113), "another hold, another moment");
+        hold.end();
+        assert!(lasts(122), "it is not looked at before the moment is over");
+        assert!(!lasts(123));
+    }
+
+    #[test]
+    fn who_shares_a_place_is_met_anew() {
+        let (hold, patience) = (StealGrace::new(), GraceCache::new());
+        hold.begin();
+        let lasts = |slot, now| patience.lasts(slot, &hold, || now, 10);
+        let other = u16::try_from(super::GRACES_REMEMBERED).unwrap() + 1;
+        assert!(lasts(1, 100) && lasts(other, 101) && lasts(1, 102));
+        assert!(!lasts(1, 112));
+    }
+
+    #[test]
+    fn a_counter_that_jumps_back_ends_the_moment() {
+        let (hold, patience) = (StealGrace::new(), GraceCache::new());
+        hold.begin();
+        let lasts = |now| patience.lasts(3, &hold, || now, 10);
+        assert!(lasts(u64::MAX - 1));
+        assert!(lasts(u64::MAX - 4), "processors may differ a little");
+        assert!(!lasts(1_000), "the machine has moved");
+        hold.begin();
+        assert!(lasts(1_001) && lasts(1_010) && !lasts(1_011));
+    }
+
+    #[test]
+    fn a_hold_ends_once_and_begins_again() {
+        let hold = StealGrace::new();
+        hold.end();
+        assert!(!hold.is_on());
+        hold.begin();
+        hold.begin();
+        assert!(hold.is_on());
+        hold.end();
+        hold.end();
+        assert!(!hold.is_on());
+        hold.begin();
+        assert!(hold.is_on());
+    }
+}

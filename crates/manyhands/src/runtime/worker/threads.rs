@@ -1,0 +1,131 @@
+//! The threads of the workers: how they start, and how those that are not needed any more end.
+//!
+//! A thread starts when a worker is claimed that has none. Those beyond the limit stand in for blocked ones;
+//! one that has slept for the keep-alive time ends, until as many are left as may run. Its slot keeps its
+//! place, queues and timers: the queues are empty or others take from them, the monitor turns its wheel. Only
+//! who hosts tasks that no other worker may run stays for ever.
+//!
+//! # Who may touch the slot
+//! The thread until it vacates its place (`idle.rs`), then the next thread that is started there.
+//!
+//! Not here: when a thread is needed (`idle.rs`, `wait.rs`, `sweep.rs`).
+
+use crate::integrations::tracing_events;
+use crate::job::{AbortOnUnwind, contain};
+use crate::runtime::builder::Settings;
+use crate::runtime::monitor::changes::ThreadChangeReason;
+use crate::runtime::sleep::waking::{self, Wheel};
+use crate::runtime::worker::run_loop::{self, End};
+use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::{RuntimeInner, current};
+use crate::sync::{lock, thread};
+use std::sync::Arc;
+
+impl RuntimeInner {
+    /// Starts the thread of worker `index`; false if there can be none.
+    #[cold]
+    pub(crate) fn start_worker(&self, index: usize) -> bool {
+        if !self.refusal.may_ask() {
+            // It was refused a moment ago.
+            self.note_refused();
+            return false;
+        }
+        // Whoever is started now stands in for somebody if there were threads enough without it.
+        let reason = self.reason_to_start();
+        let Some(this) = self.this() else {
+            return false;
+        };
+        // Before the lock: the naming function is the user's.
+        let name = self.settings.name_of(index);
+        let mut threads = lock(&self.threads);
+        if self.has_ended() {
+            return false;
+        }
+        // An earlier thread of this worker, or a start that failed, has left its slot there.
+        let Some(slot) = self.slot_at(index).or_else(|| self.slot_worker(index)) else {
+            return false;
+        };
+        let mut builder = thread::Builder::new().name(name);
+        if let Some(size) = self.settings.stack_size {
+            builder = builder.stack_size(size);
+        }
+        let Ok(thread) = builder.spawn(move || live(&this, slot, index)) else {
+            drop(threads);
+            self.note_refused();
+            return false;
+        };
+        self.refusal.end();
+        if threads.len() >= 2 * self.idle.threads() {
+            // Threads that have ended need not be waited for.
+            threads.retain(|thread| !thread.is_finished());
+        }
+        threads.push(thread);
+        drop(threads);
+        self.threads_started.bump();
+        self.note_change(self.idle.threads(), reason);
+        true
+    }
+
+    fn reason_to_start(&self) -> ThreadChangeReason {
+        let census = self.idle.census();
+        let beyond = self.idle.threads().saturating_sub(self.idle.limit());
+        if beyond == 0 {
+            ThreadChangeReason::Warmup
+        } else if beyond <= census.blocked {
+            ThreadChangeReason::BlockingDeclared
+        } else if beyond <= census.blocked + census.detected_blocked || census.detected_blocked > 0
+        {
+            ThreadChangeReason::BlockingDetected
+        } else {
+            ThreadChangeReason::Starvation
+        }
+    }
+
+    /// Notes a change that has left so many threads, and tells it.
+    #[cold]
+    pub(crate) fn note_change(&self, threads: usize, reason: ThreadChangeReason) {
+        self.changes.note(threads, reason);
+        tracing_events::thread_change(&self.settings.name, threads, &reason);
+    }
+}
+
+/// The life of the thread of worker `index`. What it runs of the user's is contained, each where it is called; a
+/// worker that unwound all the same would count as awake for ever, and leave what it holds to nobody.
+fn live(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) {
+    let frame = AbortOnUnwind::new("a worker has panicked outside of what it runs");
+    live_on(shared, slot, index);
+    frame.disarm();
+}
+
+fn live_on(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) {
+    if work(shared, slot, index) == End::NotNeeded {
+        let wheel = if slot.timers.has_any() {
+            Wheel::InUse
+        } else {
+            Wheel::Empty
+        };
+        waking::vacate(&**shared, index, wheel, || {
+            shared.note_change(shared.idle.threads(), ThreadChangeReason::TimedOut);
+        });
+    }
+}
+
+/// What the thread of worker `index` does with its slot.
+fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> End {
+    let surrounded = shared.settings.tokio_context.enter();
+    let stay = current::WorkerGuard::begin(Arc::clone(shared), slot);
+    Settings::run_hook(shared.settings.on_start.as_ref(), index);
+    slot.begin_placement();
+    // Whoever has started this thread may have been refused the monitor's.
+    shared.arm_monitor();
+    let end = run_loop::run(shared, slot, index);
+    shared.leave_sockets();
+    Settings::run_hook(shared.settings.on_stop.as_ref(), index);
+    slot.placement.end();
+    drop(stay);
+    // Tokio's guard panics if a task has entered tokio here and has forgotten to leave it. The thread ends anyway.
+    contain(|| {
+        let _left = surrounded;
+    });
+    end
+}
