@@ -62,7 +62,7 @@ impl<const CALLS: usize> Model<CALLS> {
         })
     }
 
-    /// Owner: one call from its opening to its end, as in `parallel/engine` and `runtime/fork_join/wait.rs`.
+    /// Owner: one call from its opening to its end, as in `engine` and `runtime/fork_join/wait.rs`.
     fn call(&self, number: usize, takes_part: bool) {
         let call = &self.calls[number];
         // SAFETY: the model keeps calls to its end, and `frame` tells if it should not have.

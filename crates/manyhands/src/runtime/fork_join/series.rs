@@ -1,7 +1,7 @@
 //! Series of calls: each too short to wake a worker for, but so close together that a worker woken for one
 //! finds the next. Then it is woken once, for all of them.
 //!
-//! Not here: what else speaks for waking somebody (`join.rs`, `parallel/engine`).
+//! Not here: what else speaks for waking somebody (`join.rs`, `engine`).
 
 use crate::runtime::RuntimeInner;
 use crate::sync::clock;
