@@ -77,7 +77,7 @@ pub(crate) fn parked(length: Duration, mut call: impl FnMut()) -> f64 {
 const BATCH_LEAST: Duration = Duration::from_micros(50);
 /// The pause before each parked call, not timed.
 const PAUSE: Duration = Duration::from_millis(2);
-/// The clock counts in steps of about this; a shorter single call cannot be told from none.
+/// The clock counts in steps of about this; a shorter single call cannot be distinguished from none.
 const CLOCK_STEP_NANOS: f64 = 10.0;
 const PARKED_CALLS_LEAST: usize = 5;
 /// A call this long does not notice how it began; one per window is enough.

@@ -41,7 +41,7 @@ pub(crate) fn fail(failure: &Failure) -> ExitCode {
         Failure::Lab(LabError::Output(error)) | Failure::Output(error)
             if error.kind() == io::ErrorKind::BrokenPipe =>
         {
-            // Whoever read the output has seen enough, as with `| head`.
+            // The reader of the output has seen enough, as with `| head`.
             ExitCode::SUCCESS
         }
         Failure::Lab(error) => {

@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_was_read_disturbs_and_several_causes_are_all_told() {
+    fn a_page_that_was_read_disturbs_and_several_causes_are_all_reported() {
         let meters = Meters {
             major_faults: Some(1),
             run_delay_nanos: Some(5 * MILLI),

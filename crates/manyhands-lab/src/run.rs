@@ -113,7 +113,7 @@ impl Journal for Vec<Event> {
     }
 }
 
-/// Told what happens, between blocks.
+/// Learns what happens, between blocks.
 pub trait Observer {
     /// A step is about to be carried out.
     fn begins(&mut self, step: &Step, progress: &Progress) {

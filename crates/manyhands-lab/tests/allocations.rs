@@ -9,9 +9,9 @@ use std::hint::black_box;
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
-/// So many tasks are counted together.
+/// This many tasks are counted together.
 const TASKS: u64 = 200;
-/// Of so many counts the least is taken: during the first ones queues grow, and during any of them a thread of
+/// Of this many counts the least is taken: during the first ones queues grow, and during any of them a thread of
 /// the runtime may allocate something of its own.
 const ROUNDS: usize = 50;
 

@@ -1,6 +1,6 @@
 //! Channels: what a message costs in time and CPU time.
 //!
-//! `1to1`, `4to1` and `2to2` pass half a million numbers from so many producers to so many consumers; in
+//! `1to1`, `4to1` and `2to2` pass half a million numbers from one, four or two producers to one or two consumers; in
 //! `pingpong` one number goes to and fro between two, each waiting for the other. Arms named `…-tasks` run
 //! async ends as tasks on tokio's runtime with two workers, `…-pool-tasks` on manyhands' own pool, each for
 //! every library, so that a channel and an executor can be told apart; `…-async` run them on threads that each

@@ -23,7 +23,7 @@ pub(crate) fn answer<N: Net>(net: &N, case: &str) -> Result<Sample, String> {
     })
 }
 
-/// So many connections, each with so many round trips; the sum of what came back.
+/// This many connections, each with this many round trips; the sum of what came back.
 fn exchange<N: Net>(net: &N, connections: usize, rounds: usize) -> Result<u64, String> {
     let all = all_connections(net.clone(), connections, rounds);
     let sum = net.block_on(net.spawn(all));

@@ -1,7 +1,7 @@
 //! Short tasks beside an endless loop that keeps every worker busy: how late the tasks run, and what
 //! the loop loses.
 //!
-//! The loop hashes (SHA-512 of 11 bytes) until it is told to stop. A thread outside the pool spawns a
+//! The loop hashes (SHA-512 of 11 bytes) until it is stopped. A thread outside the pool spawns a
 //! task every 500 µs that does nothing but note when it runs. Slices with tasks and without take turns
 //! while the loop goes on, so that both see the same machine. Nobody yields by hand but in
 //! `tokio-yield`, whose loop does so every 64 hashes: that is the mark.

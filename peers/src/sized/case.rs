@@ -16,7 +16,7 @@ pub(crate) trait Task: Copy + fmt::Debug + PartialEq + 'static {
     fn lens(self) -> &'static [usize];
 }
 
-/// A task over so many items.
+/// A task over this many items.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Case<T> {
     pub(crate) task: T,

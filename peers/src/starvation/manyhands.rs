@@ -1,4 +1,4 @@
-//! manyhands, which finds out by itself or is told.
+//! manyhands, with blocking detected or declared.
 
 use manyhands::{Runtime, task};
 
@@ -6,13 +6,13 @@ use crate::starvation::{Pool, WORKERS};
 
 /// Closures that block as any others.
 #[derive(Debug)]
-pub(crate) struct Untold(Runtime);
+pub(crate) struct Detected(Runtime);
 
 /// Closures that block say so.
 #[derive(Debug)]
-pub(crate) struct Told(Runtime);
+pub(crate) struct Declared(Runtime);
 
-impl Pool for Told {
+impl Pool for Declared {
     fn new() -> Result<Self, String> {
         runtime().map(Self)
     }
@@ -26,7 +26,7 @@ impl Pool for Told {
     }
 }
 
-impl Pool for Untold {
+impl Pool for Detected {
     fn new() -> Result<Self, String> {
         runtime().map(Self)
     }

@@ -2,7 +2,7 @@
 //!
 //! In `sleeps` 64 closures sleep for 50 ms each, and one short task is handed over after them: when it
 //! runs, and when all have ended. In `gate` 122 closures block until all of them have begun, or two
-//! seconds have passed. *Told* contenders say that their closures block, in the way that their library
+//! seconds have passed. *Declared* contenders say that their closures block, in the way that their library
 //! has for it; the others do not. Every measurement has a fresh process.
 
 mod compare;
@@ -36,7 +36,7 @@ pub(crate) const ARMS: [Arm; 9] = [
     Arm::base("tokio-spawn-blocking", "tokio-spawn-blocking"),
     Arm::base("tokio-spawn-blocking again", "tokio-spawn-blocking"),
     Arm::contender("manyhands"),
-    Arm::contender("manyhands-told"),
+    Arm::contender("manyhands-declared"),
     Arm::contender("tokio"),
     Arm::contender("tokio-block-in-place"),
     Arm::contender("smol-unblock"),
@@ -50,8 +50,8 @@ pub(crate) fn serve(contender: &str) -> bool {
         "tokio" => serve_as::<tokio::Plain>(),
         "tokio-block-in-place" => serve_as::<tokio::InPlace>(),
         "tokio-spawn-blocking" => serve_as::<tokio::OnBlockingThreads>(),
-        "manyhands-told" => serve_as::<manyhands::Told>(),
-        "manyhands" => serve_as::<manyhands::Untold>(),
+        "manyhands-declared" => serve_as::<manyhands::Declared>(),
+        "manyhands" => serve_as::<manyhands::Detected>(),
         "smol-unblock" => serve_as::<smol::Unblock>(),
         "rayon" => serve_as::<rayon::Rayon>(),
         "rayon+tokio" => serve_as::<rayon::WithTokio>(),

@@ -71,7 +71,7 @@ async fn spawn_and_await(pool: impl Pool, count: usize, batch: usize) {
     }
 }
 
-/// So many tasks share the yields.
+/// This many tasks share the yields.
 fn yields<P: Pool>(pool: &P, tasks: usize) {
     let yield_in_turn = |_| {
         pool.spawn(async move {

@@ -15,7 +15,7 @@ use crate::workspace;
 /// How much to explore.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// The same schedules each time, so many of each program.
+    /// The same schedules each time, this many of each program.
     Ci,
     /// Schedules that were never run before, until the time is over.
     Minutes(u64),

@@ -1,5 +1,5 @@
 //! Model checks: loom tries every interleaving of the small programs in the library's
-//! `src/models/` with at most so many preemptions.
+//! `src/models/` with at most this many preemptions.
 //!
 //! Release, because there are millions of interleavings, with debug assertions, because they
 //! are what the models check. A build output of its own: `--cfg loom` changes every crate.

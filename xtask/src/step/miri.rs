@@ -46,7 +46,7 @@ pub(crate) fn run(seeds: u32) -> Result<(), Failure> {
         println!("--- {name}");
         tests(flag, seeds).arg("--test").arg("pool").run()?;
     }
-    // Memory of small cells, seats and homes is kept for as long as the process lives.
+    // Memory of small cells, slots and registries is kept for as long as the process lives.
     let units = tests("-Zmiri-ignore-leaks", 1).arg("--lib").arg("--");
     UNIT_TESTS.iter().fold(units, Invocation::arg).run()
 }

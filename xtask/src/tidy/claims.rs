@@ -1,7 +1,7 @@
 //! Rule: a claim about the whole names the test, model or rule that holds it.
 //!
-//! A safety argument that rests on a sentence about other files ("seats are never freed", "every position was
-//! consumed") is only as good as whoever changes those files knows it. So such a comment says who would notice:
+//! A safety argument that rests on a sentence about other files ("slots are never freed", "every position was
+//! consumed") is only as good as the memory of those who change these files. So such a comment says who would notice:
 //! ``Held by `models/task_registry.rs` ``, a path inside the library's folder, its tests, or the rules here, perhaps with
 //! a function's name: ``Held by `tests/it/map.rs::a_name` ``; or ``Held by the types`` where nothing else could
 //! be written. The same goes for each *Invariant* in ARCHITECTURE.md.
@@ -205,7 +205,7 @@ mod tests {
             "`tests/it/map.rs::something_else`",
             "nobody",
         ] {
-            let text = format!("// SAFETY: seats are never freed. Held by {held}.");
+            let text = format!("// SAFETY: slots are never freed. Held by {held}.");
             assert_eq!(count(&text), 1, "{text}");
         }
     }
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn a_claim_with_a_holder_and_a_local_one_pass() {
         for text in [
-            "// SAFETY: seats are never freed. Held by `tests/it/map.rs`.\nunsafe { f() }",
+            "// SAFETY: slots are never freed. Held by `tests/it/map.rs`.\nunsafe { f() }",
             "// SAFETY: every position was consumed. Held by `parallel/map.rs` and\n// `tests/it/map.rs::nothing_is_lost`.",
             "// SAFETY: every position is in range. Held by the types.",
             "// SAFETY: nobody else touches it now.",

@@ -1,4 +1,4 @@
-//! Rule: a file has at most so many lines, its tests not counted. Functions are clippy's.
+//! Rule: a file has at most this many lines, its tests not counted. Functions are clippy's.
 
 use super::finding::Finding;
 use super::source::Source;

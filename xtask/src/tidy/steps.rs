@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_allowed_needs_it() {
+    fn an_exception_is_needed() {
         let tree = Tree::load(&crate::workspace::root()).unwrap();
         for (inside, reason) in ALLOWED {
             let path = format!("{LIBRARY}models/{inside}");

@@ -194,7 +194,7 @@ fn lack_of_fit(model: &Hyperbola, curve: &[Size], rows: &[Row]) -> f64 {
             .map(|(spread, _)| spread.within_launches.powi(2))
             .collect(),
     );
-    // Variance of the median of so many blocks.
+    // Variance of the median of this many blocks.
     let of_median = |blocks: f64| FRAC_PI_2 * of_block / blocks;
     let beyond_blocks = spreads.iter().zip(rows).map(|((spread, launches), row)| {
         spread.between_launches.powi(2) - of_median(row.blocks / launches)
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_with_a_step_is_told() {
+    fn a_curve_with_a_step_is_recognised() {
         let found = fit(
             &points(|n| 0.5 + 40.0 / n + if n > 90.0 { 0.2 } else { 0.0 }, 0.05),
             (58, 300),

@@ -108,7 +108,7 @@ fn a_curve_with_steps_gets_a_bracket() {
 }
 
 #[test]
-fn an_arm_that_always_pays_is_told_from_the_smallest_size_on() {
+fn an_arm_that_always_pays_is_reported_from_the_smallest_size_on() {
     for seed in 0..10 {
         let answer = search(|_| 0.55, seed);
         assert_eq!(answer.kind, Kind::AlwaysFrom { smallest: 5 });
@@ -131,7 +131,7 @@ fn equal_arms_have_no_break_even() {
 }
 
 #[test]
-fn two_crossings_are_both_told() {
+fn two_crossings_are_both_reported() {
     // Beyond 10,000 items it is limited by memory, and slower.
     let cost = |n: f64| if n > 5_000.0 { 1.3 } else { two_workers(n) };
     for seed in 0..10 {

@@ -178,7 +178,7 @@ impl Case {
         }
     }
 
-    /// When so many points have had their share of what is left of the budget; without a budget,
+    /// When this many points have had their share of what is left of the budget; without a budget,
     /// when patience ends.
     fn share_end(&self, points: usize, moment: &Moment<'_>) -> Duration {
         let patience = moment.quota.patience * u32::try_from(points).unwrap_or(u32::MAX);

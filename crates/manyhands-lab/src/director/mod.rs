@@ -139,7 +139,7 @@ impl Director {
         Ok(())
     }
 
-    /// What to do next. The step is to be carried out and then told of with
+    /// What to do next. The step is to be carried out and then reported with
     /// [`observe`](Self::observe), [`opened`](Self::opened), [`closed`](Self::closed) or
     /// [`skipped`](Self::skipped) before the next one is asked for; until then the answer stays
     /// the same. `now` is the time since this session of the run began.

@@ -194,7 +194,7 @@ impl<R, K> Case<R, K> {
         self
     }
 
-    /// Pins the processes of this case to the first so many of the CPUs they may use.
+    /// Pins the processes of this case to the first this many of the CPUs they may use.
     #[must_use]
     pub fn pinned_to(mut self, cpus: usize) -> Self {
         self.cpus = Some(cpus);

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_card_says_what_the_builder_was_told() {
+    fn the_card_says_what_the_builder_was_given() {
         let case = Case::slots("squares", 0_u64)
             .full_sizes([1, 2])
             .quick_sizes([1])

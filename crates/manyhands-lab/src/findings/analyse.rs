@@ -132,5 +132,5 @@ fn add_q_values(findings: &mut Findings) {
     }
 }
 
-/// Up to so many comparisons are judged one by one.
+/// Up to this many comparisons are judged one by one.
 const COMPARISONS_FEW: usize = 20;

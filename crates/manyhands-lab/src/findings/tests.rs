@@ -45,7 +45,7 @@ fn key(n: usize) -> Key {
     }
 }
 
-/// A block in which one call of the baseline, the arm and the twin takes so many nanoseconds.
+/// A block in which one call of the baseline, the arm and the twin takes this many nanoseconds.
 fn block(n: usize, launch: u32, nanos: [u64; 3], meters: Meters) -> Event {
     let sample = |nanos: u64| Sample {
         calls: 10,

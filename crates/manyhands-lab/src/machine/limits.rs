@@ -13,7 +13,7 @@ pub struct Limits {
     pub quota: Option<Quota>,
 }
 
-/// CPU time per period; whoever has used it up is stopped until the next period, which adds noise.
+/// CPU time per period; a process that has used it up is stopped until the next period, which adds noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quota {
     /// Time granted, all CPUs together.

@@ -66,11 +66,11 @@ impl<A> CountingAllocator<A> {
 #[must_use]
 pub fn allocations() -> Option<(u64, u64)> {
     let mut sums = (0_u64, 0_u64);
-    for stripe in &STRIPES {
+    for shard in &SHARDS {
         // Relaxed: see the header.
-        sums.0 += stripe.allocations.load(Ordering::Relaxed);
+        sums.0 += shard.allocations.load(Ordering::Relaxed);
         // Relaxed: see the header.
-        sums.1 += stripe.bytes.load(Ordering::Relaxed);
+        sums.1 += shard.bytes.load(Ordering::Relaxed);
     }
     // The standard library allocates before `main`, so an installed allocator has counted.
     (sums.0 > 0).then_some(sums)
@@ -78,7 +78,7 @@ pub fn allocations() -> Option<(u64, u64)> {
 
 // SAFETY: every block comes from the inner allocator and goes back to it with the caller's own
 // layout. Counting neither allocates nor panics: the thread's cell is a constant without
-// destructor, and where it is gone already the first stripe is used.
+// destructor, and where it is gone already the first shard is used.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
@@ -106,18 +106,18 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
 
 /// Counters of one thread or of several, on cache lines of their own.
 #[repr(align(128))]
-struct Stripe {
+struct Shard {
     allocations: AtomicU64,
     bytes: AtomicU64,
 }
 
-/// Stripes with one thread each; as many as the largest machines have hardware threads.
+/// Shards with one thread each; as many as the largest machines have hardware threads.
 const OWNED: usize = 256;
-/// Stripes for all later threads.
+/// Shards for all later threads.
 const SHARED: usize = 64;
 
-static STRIPES: [Stripe; OWNED + SHARED] = [const {
-    Stripe {
+static SHARDS: [Shard; OWNED + SHARED] = [const {
+    Shard {
         allocations: AtomicU64::new(0),
         bytes: AtomicU64::new(0),
     }
@@ -135,15 +135,15 @@ fn count(bytes: usize) {
     // A thread that cannot tell its number any more is counted with the late ones.
     let number = NUMBER.try_with(number_of_thread).unwrap_or(OWNED);
     let bytes = bytes as u64;
-    if let Some(stripe) = STRIPES[..OWNED].get(number) {
-        add_alone(&stripe.allocations, 1);
-        add_alone(&stripe.bytes, bytes);
+    if let Some(shard) = SHARDS[..OWNED].get(number) {
+        add_alone(&shard.allocations, 1);
+        add_alone(&shard.bytes, bytes);
     } else {
-        let stripe = &STRIPES[OWNED + number % SHARED];
+        let shard = &SHARDS[OWNED + number % SHARED];
         // Relaxed: see the header.
-        stripe.allocations.fetch_add(1, Ordering::Relaxed);
+        shard.allocations.fetch_add(1, Ordering::Relaxed);
         // Relaxed: see the header.
-        stripe.bytes.fetch_add(bytes, Ordering::Relaxed);
+        shard.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 }
 

@@ -38,7 +38,7 @@ pub struct CoreSampler {
 }
 
 impl CoreSampler {
-    /// Watches, in steps of this length, until told to stop or dropped. `None` where the system
+    /// Watches, in steps of this length, until it is stopped or dropped. `None` where the system
     /// does not tell what each core does, or gives no thread.
     ///
     /// # Panics
@@ -112,8 +112,8 @@ impl Tracer {
         self.step.mul_f64((self.steps + 1) as f64)
     }
 
-    /// Takes what the system said at this time from the start. Whoever comes late finds several
-    /// steps to fill, and only their mean is known; whoever comes early changes nothing.
+    /// Takes what the system said at this time from the start. A late call finds several
+    /// steps to fill, and only their mean is known; an early one changes nothing.
     fn observe(&mut self, elapsed: Duration, text: &str) {
         let now = proc_stat::cores(text);
         let due = whole_steps(elapsed, self.step).min(STEPS_MAX);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_ends_when_told_to() {
+    fn a_watch_ends_when_it_is_stopped() {
         let Some(sampler) = CoreSampler::start(Duration::from_hours(1)) else {
             return;
         };

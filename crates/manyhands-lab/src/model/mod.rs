@@ -8,7 +8,7 @@
 
 mod panel;
 mod policy;
-mod stripes;
+mod ranges;
 
 pub use panel::{ItemTime, OURS, Panel, PanelPoint, panels, rounds_measured, slowdown};
 pub use policy::Policy;

@@ -1,17 +1,17 @@
 //! The policies, and the simulation of all workers under one.
 
-use super::stripes::Stripes;
+use super::ranges::Ranges;
 use crate::workload::loops::range_size;
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// How workers come by their items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
-    /// Ours: a worker claims a block of its own stripe, of `block_max` items or a quarter of the
-    /// stripe, whichever is less; one whose stripe is empty takes the back half of the longest other.
+    /// Ours: a worker claims a block of its own range, of `block_max` items or a quarter of the
+    /// range, whichever is less; one whose range is empty takes the back half of the longest other.
     /// `block_max` is as many items as take 10 µs, and at least one. Left out: when a call site is
     /// called for the first time, one item is run alone to see how long it takes.
-    Stripes {
+    Ranges {
         /// Most items in a block.
         block_max: usize,
     },
@@ -35,7 +35,7 @@ impl Policy {
             reason = "a float turned into an integer saturates"
         )]
         let block_max = ((BLOCK_NANOS / item_nanos) as usize).max(1);
-        Self::Stripes { block_max }
+        Self::Ranges { block_max }
     }
 
     /// Rounds until the last item is done.
@@ -46,9 +46,9 @@ impl Policy {
     pub fn rounds(self, items: usize, workers: usize) -> usize {
         assert!(workers > 0, "somebody must do the work");
         match self {
-            Self::Stripes { block_max } => {
-                let mut stripes = Stripes::new(workers, items);
-                simulate(workers, |worker| stripes.claim(worker, block_max))
+            Self::Ranges { block_max } => {
+                let mut ranges = Ranges::new(workers, items);
+                simulate(workers, |worker| ranges.claim(worker, block_max))
             }
             Self::DotNetFor => {
                 let mut ranges = DotNetRanges::new(workers, items);
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn every_policy_gives_out_every_item_and_no_more() {
         for policy in [
-            Policy::Stripes { block_max: 7 },
+            Policy::Ranges { block_max: 7 },
             Policy::DotNetFor,
             Policy::DotNetRanges,
             Policy::OneByOne,

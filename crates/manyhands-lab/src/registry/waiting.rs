@@ -1,4 +1,4 @@
-//! E14: a hundred waits, so many at a time. E15 to E17: a million at the same time.
+//! E14: a hundred waits, a limited number at a time. E15 to E17: a million at the same time.
 
 use crate::{
     Case, Experiment,

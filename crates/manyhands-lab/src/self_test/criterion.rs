@@ -108,7 +108,7 @@ impl Claim {
         }
     }
 
-    /// So many equal cases: each is measured and judged on its own.
+    /// This many equal cases: each is measured and judged on its own.
     pub(super) fn experiment(self, spin: Spin, extent: Extent) -> Experiment {
         let all = (0..self.cases(extent)).map(|number| number.to_string());
         let empty = Experiment::new(format!("{self:?}"), self.text());

@@ -1,6 +1,6 @@
 //! Checks the laboratory on arms of which the truth is known.
 //!
-//! The arms spin: they do so many steps of a computation that takes equally long each time. So
+//! The arms spin: they do a number of steps of a computation, each equally long. So
 //! one knows which is faster, by how much, and from which size on. They run in real time, their
 //! samples go through the same director, gate, statistics and finder as those of any run, and
 //! what comes out is compared with the truth. Only fresh processes are left out: a launch here is
@@ -129,9 +129,9 @@ mod tests {
     fn an_interrupted_self_test_claims_nothing() {
         let interrupt = Interrupt::default();
         interrupt.set();
-        let mut told = 0;
-        let criteria = run(Extent::Quick, 1, &interrupt, &mut |_| told += 1).unwrap();
-        assert_eq!((criteria, told), (Vec::new(), 0));
+        let mut calls = 0;
+        let criteria = run(Extent::Quick, 1, &interrupt, &mut |_| calls += 1).unwrap();
+        assert_eq!((criteria, calls), (Vec::new(), 0));
     }
 
     #[test]

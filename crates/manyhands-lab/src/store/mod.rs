@@ -136,7 +136,7 @@ impl Store {
         synced.map_err(LabError::file("write", self.folder.join(EVENTS)))
     }
 
-    /// Writes a file that is computed from the run; whoever reads it sees the old one or the new
+    /// Writes a file that is computed from the run; a reader sees the old one or the new
     /// one, whole.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-/// A loop whose items block their thread, so many at once.
+/// A loop whose items block their thread, this many at once.
 #[expect(clippy::disallowed_methods, reason = "the blocked thread is the point")]
 pub(crate) fn blocking(at_once: usize) -> impl Fn(usize) -> u64 {
     move |n| {
@@ -24,7 +24,7 @@ pub(crate) fn blocking(at_once: usize) -> impl Fn(usize) -> u64 {
     }
 }
 
-/// An async loop, so many items at once.
+/// An async loop, this many items at once.
 pub(crate) fn limited(at_once: usize) -> impl Fn(usize) -> u64 {
     move |n| {
         let limited = parallel::options().degree_of_parallelism(at_once);

@@ -31,7 +31,7 @@ impl<const WORDS: usize> Slot<WORDS> {
         }
     }
 
-    /// The words. Whoever reads them has waited for the loop that stored them.
+    /// The words. A reader has waited for the loop that stored them.
     fn words(&self) -> [u64; WORDS] {
         self.0.each_ref().map(|word| word.load(Ordering::Relaxed))
     }

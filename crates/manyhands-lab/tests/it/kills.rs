@@ -59,9 +59,9 @@ impl Observer for Loud {
     }
 }
 
-const TOLD: &str = "told of ";
+const TOLD: &str = "reported of ";
 
-fn is_told(line: &str) -> bool {
+fn is_event(line: &str) -> bool {
     line.starts_with(TOLD)
 }
 
@@ -78,20 +78,20 @@ fn start(folder: &Path, case: &str) -> Child {
         .unwrap()
 }
 
-/// Starts the run and kills it after it told of so many events; returns how many it told of.
+/// Starts the run and kills it after it reported this many events; returns how many it reported.
 fn run_and_kill(folder: &Path, after: usize) -> usize {
     let mut run = start(folder, "fine");
     let lines = BufReader::new(run.stdout.take().unwrap()).lines();
-    let mut told = 0;
+    let mut reported = 0;
     for line in lines {
-        told += usize::from(is_told(&line.unwrap()));
-        if told == after {
+        reported += usize::from(is_event(&line.unwrap()));
+        if reported == after {
             // What it still says after this is read too.
             run.kill().unwrap();
         }
     }
     run.wait().unwrap();
-    told
+    reported
 }
 
 #[test]
@@ -103,12 +103,12 @@ fn a_run_killed_again_and_again_keeps_every_block_and_leaves_no_process() {
     let mut kills = 0;
     loop {
         let after = rng.random_range(1..8);
-        let told = run_and_kill(folder.path(), after);
+        let reported = run_and_kill(folder.path(), after);
         let events = store::read(folder.path()).unwrap().events;
         assert!(events.starts_with(&kept), "what was kept has changed");
-        assert!(events.len() >= kept.len() + told, "an event is lost");
+        assert!(events.len() >= kept.len() + reported, "an event is lost");
         kept = events;
-        if told < after {
+        if reported < after {
             break;
         }
         kills += 1;

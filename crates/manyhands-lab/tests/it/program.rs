@@ -121,12 +121,12 @@ fn cpus(name: &'static str) -> Case<usize, manyhands_lab::Returned> {
 }
 
 fn tell_pid() {
-    static TOLD: Mutex<bool> = Mutex::new(false);
-    let mut told = TOLD.lock().unwrap();
-    if !*told && let Some(folder) = env::var_os(PIDS) {
+    static REPORTED: Mutex<bool> = Mutex::new(false);
+    let mut reported = REPORTED.lock().unwrap();
+    if !*reported && let Some(folder) = env::var_os(PIDS) {
         fs::write(PathBuf::from(folder).join(process::id().to_string()), "").unwrap();
     }
-    *told = true;
+    *reported = true;
 }
 
 fn hang() -> ! {

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_of_e13_is_told_in_nanoseconds() {
+    fn an_item_of_e13_is_given_in_nanoseconds() {
         let remark = queueing(&of("E13").unwrap(), None).concat();
         assert!(
             remark.contains("503 ns") && remark.contains("245 ns"),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn without_cpu_times_no_share_is_told() {
+    fn without_cpu_times_no_share_is_given() {
         let findings = sample::findings("E12", "sleeping", &[("in series", 2e6, None)]);
         assert_eq!(processor_share(&findings), None);
     }

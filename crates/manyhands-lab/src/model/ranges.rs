@@ -1,18 +1,18 @@
-//! The stripes of our loops, without threads: the rule of the library's engine, for the simulation.
+//! The ranges of our loops, without threads: the rule of the library's engine, for the simulation.
 
 /// Items left, by runner.
 #[derive(Debug)]
-pub(super) struct Stripes(Vec<usize>);
+pub(super) struct Ranges(Vec<usize>);
 
-impl Stripes {
-    /// Everything is in the first runner's stripe.
+impl Ranges {
+    /// Everything is in the first runner's range.
     pub(super) fn new(runners: usize, items: usize) -> Self {
         let mut left = vec![0; runners];
         left[0] = items;
         Self(left)
     }
 
-    /// Claims a block from `runner`'s stripe, filled from the longest other if it is empty.
+    /// Claims a block from `runner`'s range, filled from the longest other if it is empty.
     pub(super) fn claim(&mut self, runner: usize, max: usize) -> Option<usize> {
         if self.0[runner] == 0 {
             let longest = self.0.iter_mut().max()?;
@@ -36,17 +36,17 @@ mod tests {
 
     #[test]
     fn a_thief_takes_the_back_half_and_a_quarter_of_that_at_most() {
-        let mut stripes = Stripes::new(3, 100);
-        assert_eq!(stripes.claim(1, usize::MAX), Some(13));
-        assert_eq!(stripes.0, [50, 37, 0]);
-        assert_eq!(stripes.claim(2, 5), Some(5));
-        assert_eq!(stripes.0, [25, 37, 20]);
+        let mut ranges = Ranges::new(3, 100);
+        assert_eq!(ranges.claim(1, usize::MAX), Some(13));
+        assert_eq!(ranges.0, [50, 37, 0]);
+        assert_eq!(ranges.claim(2, 5), Some(5));
+        assert_eq!(ranges.0, [25, 37, 20]);
     }
 
     #[test]
     fn a_single_item_is_taken_whole() {
-        let mut stripes = Stripes::new(2, 1);
-        assert_eq!(stripes.claim(1, 1), Some(1));
-        assert_eq!(stripes.claim(0, 1), None);
+        let mut ranges = Ranges::new(2, 1);
+        assert_eq!(ranges.claim(1, 1), Some(1));
+        assert_eq!(ranges.claim(0, 1), None);
     }
 }
