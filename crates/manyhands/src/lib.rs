@@ -12,6 +12,7 @@
 //! | stopping what runs | [`cancel`] |
 //! | a pool of one's own, its limits and its metrics | [`Runtime`], [`Builder`] |
 //! | testing tasks by a virtual clock | [`simulation`] |
+//! | tokio, hyper, `metrics`, `tracing`, `futures` | [`integrations`] |
 //!
 //! # Examples
 //! ```
@@ -54,8 +55,8 @@
 //! - `spawn`: `integrations::Spawner` is a spawner of `futures`.
 //! - `sink`: a channel's sender as a sink of `futures`.
 //! - `metrics`: `integrations::metrics_recorder` gives a runtime's numbers to the recorder of the crate `metrics`.
-//! - `tracing`: changes of the number of threads, stalls, long computations and panics nobody takes are events of
-//!   the crate `tracing`, and what a task does is in a span; `integrations::tracing_events` lists them.
+//! - `tracing`: changes of the number of threads, stalls, long computations and panics that no handle receives are
+//!   events of the crate `tracing`, and what a task does is in a span; `integrations::tracing_events` lists them.
 //!
 //! # Forking
 //! A child of `fork` has one thread, and none of a pool's. In a child of a process that has made a runtime before,

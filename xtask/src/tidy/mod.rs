@@ -22,6 +22,7 @@ mod leftovers;
 mod links;
 mod ordering;
 mod paths;
+mod pointers;
 mod presence;
 mod size;
 mod source;
@@ -97,6 +98,10 @@ const RULES: &[Rule] = &[
     Rule {
         name: "links",
         check: links::check,
+    },
+    Rule {
+        name: "pointers",
+        check: pointers::check,
     },
 ];
 

@@ -1,6 +1,6 @@
 //! A pipeline whose items are changed in the loop that makes them, after which positions are not known any more.
 //!
-//! Not here: what changes them (`op/sift.rs`, `terminal/try_forms.rs`, `terminal/failing.rs`), and changes that
+//! Not here: what changes them (`op/flat_op.rs`, `terminal/try_forms.rs`, `terminal/failing.rs`), and changes that
 //! keep positions (`op/apply.rs`).
 
 use crate::engine::consumer::Consumer;

@@ -97,7 +97,7 @@
 //!
 //! # Adding an operator
 //! - One that makes one item of each implements `Apply` (`op/apply.rs`), one that makes any number of each
-//!   `FlatOp` (`op/sift.rs`): an iterator adapter, and a method.
+//!   `FlatOp` (`op/flat_op.rs`): an iterator adapter, and a method.
 //! - One that needs the items' places implements `Breaker` (`pipeline.rs`; `op/rev.rs` is the shortest).
 //!   Its `open` asks what is below for `into_positions`, and wraps them in a `Positional` of its own.
 //! - One that needs its whole input, a sort or an aggregation, is a `Breaker` too. Its `open` takes the

@@ -6,7 +6,7 @@
 //!
 //! Not here: sources that know their length (`slice.rs`, `owned.rs`, `range.rs`).
 //!
-//! Unsafe: the opened call is reached by pointer, as in `engine/shared.rs`.
+//! Unsafe: the opened call is reached by pointer, as in `engine/shared_call.rs`.
 
 use crate::engine::consumer::Consumer;
 use crate::engine::{BLOCK_NANOS_MAX, Opening, Plan, Rate, Runner};
