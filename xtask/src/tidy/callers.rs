@@ -40,22 +40,22 @@ const LIMITS: &[Limit] = &[
     Limit {
         called: "idle.mark(",
         by: &["runtime/monitor/sweep.rs"],
-        claim: "only the monitor's patrol sets a mark",
+        claim: "only the monitor's sweep flags a thread as blocked",
     },
     Limit {
         called: "WorkerSlot::take(",
         by: &["runtime/inner.rs"],
-        claim: "a runtime's seats are taken and given back by its shared part, so none is occupied after its end",
+        claim: "a runtime's slots are taken and given back by its shared part, so none is occupied after its end",
     },
     Limit {
-        called: ".give_guest_seat_back(",
+        called: ".give_external_slot_back(",
         by: &["runtime/current.rs"],
-        claim: "only the occupant touches a seat's cells: a guest gives its seat back when its stay has ended",
+        claim: "only the thread in a slot touches its cells: an external thread gives its slot back when its call has ended",
     },
     Limit {
         called: "Box::from_raw(",
         by: &["task/joiner.rs", "job/block.rs", "queue/deque.rs"],
-        claim: "seats, homes and timers of a seat are never freed: only wakers, cells and slots of deques are, by pointer",
+        claim: "worker slots, task registries and timers of a slot are never freed: only wakers, cells and slots of deques are, by pointer",
     },
     Limit {
         called: "SharedCounter::default(",

@@ -20,9 +20,9 @@ use std::cell::Cell;
 #[derive(Debug)]
 pub(crate) struct Executions {
     records: [Record; ExecutionId::LEVELS],
-    /// SlotState: how many it runs, one on top of the other.
+    /// By the thread in the slot: how many it runs, one on top of the other.
     level: Cell<usize>,
-    /// SlotState: how many it has begun.
+    /// By the thread in the slot: how many it has begun.
     sequence: Cell<u64>,
 }
 
@@ -69,7 +69,7 @@ impl Executions {
         }
     }
 
-    /// SlotState of slot `slot`: begins an execution, to which belongs what is pushed and opened from now on.
+    /// By the thread in slot `slot`: begins an execution, to which belongs what is pushed and opened from now on.
     pub(crate) fn begin(&self, slot: SlotNumber, from: Extent) -> ExecutionId {
         let level = self.level.get();
         self.level.set(level + 1);
@@ -86,7 +86,7 @@ impl Executions {
         id
     }
 
-    /// SlotState: ends the newest execution, before it pushes or opens anything else.
+    /// By the thread in the slot: ends the newest execution, before it pushes or opens anything else.
     pub(crate) fn end(&self) {
         let level = self.level.get() - 1;
         self.level.set(level);
@@ -97,7 +97,7 @@ impl Executions {
         }
     }
 
-    /// SlotState: how many run, one on top of the other.
+    /// By the thread in the slot: how many run, one on top of the other.
     pub(crate) fn level(&self) -> usize {
         self.level.get()
     }
