@@ -20,6 +20,7 @@
 )]
 
 pub(crate) mod consumer;
+pub(crate) mod helped;
 mod ranges;
 mod shared_call;
 mod sharing;

@@ -1,29 +1,26 @@
 //! The rest of a loop, opened to helpers.
 //!
-//! # Who may touch what
-//! The call lives on the owner's stack. Helpers touch it while they hold a pin on the owner's helper_slot; the
-//! owner leaves only when the helper_slot is closed and drained. Which positions belong to whom, and that none is
-//! lost, is the matter of `sharing.rs`.
+//! Not here: how helpers come to it (`helped.rs`), and which positions belong to whom, and that none is lost
+//! (`sharing.rs`).
 //!
-//! Unsafe: the call is reached by pointer, and positions are handed to the source, each exactly once.
+//! Unsafe: positions are handed to the source, each exactly once.
 
 use crate::engine::consumer::Consumer;
+use crate::engine::helped::{Helped, HelpedWork, Panics};
 use crate::engine::ranges::Claim;
 use crate::engine::sharing::Sharing;
 use crate::engine::{BLOCK_NANOS_MAX, Indexed, Opening, Plan, Rate, Rest, Runner};
-use crate::job::{Payload, catch, resume_all};
+use crate::job::{Payload, catch};
 use crate::runtime::fork_join::call_site::CallSiteProfile;
 use crate::runtime::fork_join::series::{self, WAKE_PAYS_FROM};
 use crate::runtime::fork_join::wait;
 use crate::runtime::worker::slot::WorkerSlot;
-use crate::runtime::{OpenCall, SharedCall, YieldCheck, current, keep_open};
+use crate::runtime::{OpenCall, YieldCheck, current};
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use crate::sync::{Mutex, clock, into_inner, lock};
+use crate::sync::clock;
 
-/// A loop's rest, open to helpers.
-#[repr(C)]
-struct Call<'a, S: Indexed, C: Consumer<S::Item>> {
-    open: SharedCall,
+/// A loop's rest.
+struct SharedRest<'a, S: Indexed, C: Consumer<S::Item>> {
     source: &'a S,
     consumer: &'a C,
     /// Position of the sharing's 0.
@@ -38,7 +35,7 @@ struct Call<'a, S: Indexed, C: Consumer<S::Item>> {
     to_wake: AtomicU32,
     rate: Rate,
     opening: Opening,
-    panics: Mutex<Vec<Payload>>,
+    panics: Panics,
 }
 
 /// Runs what `rest` still holds, with helpers.
@@ -65,8 +62,7 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
             Opening::AtOnce => workers + RUNNERS_SPARE_AT_ONCE,
         });
         let runners_max = runners_max.min(len as usize);
-        let call = Call {
-            open: SharedCall::new(help::<S, C>),
+        let call = Helped::new(SharedRest {
             source: rest.source,
             consumer: runner.consumer,
             base,
@@ -77,19 +73,15 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
             to_wake: AtomicU32::new(0),
             rate,
             opening: plan.opening,
-            panics: Mutex::new(Vec::new()),
-        };
+            panics: Panics::new(),
+        });
         let begun = clock::ticks();
-        // SAFETY: `call` stays in place, here and below.
-        unsafe {
-            keep_open(Some(place), (&raw const call).cast(), || {
-                call.run(place, runner, site);
-            });
-        }
+        call.keep_open(Some(place), |shared| shared.run(place, runner, site));
         let ended = clock::ticks();
         series::note_end(ended);
-        call.learn(site, ended.saturating_sub(begun), u64::from(len));
-        resume_all(into_inner(call.panics));
+        let shared = &call.work;
+        shared.learn(site, ended.saturating_sub(begun), u64::from(len));
+        shared.panics.resume();
     });
 }
 
@@ -105,7 +97,7 @@ fn run_alone<S: Indexed, C: Consumer<S::Item>>(
     consumer.consume(runner.state(), from..to, items);
 }
 
-impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
+impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
     /// The owner's part while the call is open.
     fn run(&self, place: OpenCall, runner: &mut Runner<'_, S::Item, C>, site: &CallSiteProfile) {
         let OpenCall { slot, helper_slot } = place;
@@ -248,12 +240,6 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
         (self.base + u64::from(start), self.base + u64::from(end))
     }
 
-    fn note_panic(&self, payload: Payload) {
-        lock(&self.panics).push(payload);
-        self.sharing.stop();
-        self.consumer.note_panic();
-    }
-
     /// A sign of life, and a look whether thieves want older work of this thread.
     fn between_blocks(&self, slot: &WorkerSlot) {
         slot.counters.finished.bump();
@@ -288,32 +274,27 @@ impl<S: Indexed, C: Consumer<S::Item>> Call<'_, S, C> {
     }
 }
 
-/// A helper's part.
-///
-/// # Safety
-/// `open` heads a call of just this type, which the caller has pinned.
-unsafe fn help<S: Indexed, C: Consumer<S::Item>>(open: *const SharedCall) {
-    // SAFETY: the pointer is to the whole call, and the pin keeps it in place.
-    let call = unsafe { &*open.cast::<Call<'_, S, C>>() };
-    let Some(slot) = current::slot() else { return };
-    let Some(me) = call.sharing.attach() else {
-        return;
-    };
-    // Relaxed: read when all helpers have left.
-    call.is_helped.store(true, Ordering::Relaxed);
-    call.wake_more(slot);
-    // Bodies that may wait for one another keep their runners.
-    let mut attention = match call.opening {
-        Opening::WhenItPays => YieldCheck::of(slot),
-        Opening::AtOnce => None,
-    };
-    // What a runner keeps may panic when it is begun or finished.
-    let run = catch(|| {
-        let mut runner = Runner::new(call.consumer);
-        call.work(slot, me, &mut runner, attention.as_mut());
-    });
-    if let Err(payload) = run {
-        call.note_panic(payload);
+impl<S: Indexed, C: Consumer<S::Item>> HelpedWork for SharedRest<'_, S, C> {
+    fn help(&self, slot: &'static WorkerSlot) {
+        let Some(me) = self.sharing.attach() else {
+            return;
+        };
+        // Relaxed: read when all helpers have left.
+        self.is_helped.store(true, Ordering::Relaxed);
+        self.wake_more(slot);
+        // Bodies that may wait for one another keep their runners.
+        let mut attention = match self.opening {
+            Opening::WhenItPays => YieldCheck::of(slot),
+            Opening::AtOnce => None,
+        };
+        let mut runner = Runner::new(self.consumer);
+        self.work(slot, me, &mut runner, attention.as_mut());
+    }
+
+    fn note_panic(&self, payload: Payload) {
+        self.panics.push(payload);
+        self.sharing.stop();
+        self.consumer.note_panic();
     }
 }
 

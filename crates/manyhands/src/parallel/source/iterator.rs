@@ -4,19 +4,19 @@
 //! bodies. Chunks grow from one item while bodies and pulls are quick. The caller begins alone, straight
 //! from the iterator, and lets others in when it has become worth it.
 //!
-//! Not here: sources that know their length (`slice.rs`, `owned.rs`, `range.rs`).
-//!
-//! Unsafe: the opened call is reached by pointer, as in `engine/shared_call.rs`.
+//! Not here: sources that know their length (`slice.rs`, `owned.rs`, `range.rs`), and how helpers come to a call
+//! (`engine/helped.rs`).
 
 use crate::engine::consumer::Consumer;
+use crate::engine::helped::{Helped, HelpedWork, Panics};
 use crate::engine::{BLOCK_NANOS_MAX, Opening, Plan, Rate, Runner};
-use crate::job::{Payload, catch, resume_all};
+use crate::job::{Payload, catch};
 use crate::parallel::source::{Drive, Feed};
 use crate::runtime::fork_join::series::WAKE_PAYS_FROM;
 use crate::runtime::worker::slot::WorkerSlot;
-use crate::runtime::{HelperSlot, OpenCall, SharedCall, YieldCheck, current, keep_open};
+use crate::runtime::{HelperSlot, OpenCall, YieldCheck, current};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync::{Mutex, clock, into_inner, lock};
+use crate::sync::{Mutex, clock, lock};
 
 /// An iterator as a source of loops; made by [`from_iter`].
 #[derive(Debug)]
@@ -203,10 +203,8 @@ fn is_worthwhile(spent: u64) -> bool {
         })
 }
 
-/// A loop over an iterator, open to helpers.
-#[repr(C)]
-struct Call<'a, I: Iterator, C: Consumer<I::Item>> {
-    open: SharedCall,
+/// What an iterator still gives.
+struct SharedPull<'a, I: Iterator, C: Consumer<I::Item>> {
     consumer: &'a C,
     /// Where helpers find the call; `None` when the owner has too many open already.
     helper_slot: Option<&'static HelperSlot>,
@@ -217,7 +215,7 @@ struct Call<'a, I: Iterator, C: Consumer<I::Item>> {
     runners: AtomicUsize,
     runners_max: usize,
     stopped: AtomicBool,
-    panics: Mutex<Vec<Payload>>,
+    panics: Panics,
 }
 
 /// Runs what the iterator still gives, with helpers.
@@ -233,8 +231,7 @@ fn share<I, C>(
     current::with_slot(|slot| {
         let place = slot.and_then(OpenCall::next);
         let workers = slot.map_or(1, |slot| slot.runtime().idle.limit());
-        let call = Call {
-            open: SharedCall::new(help::<I, C>),
+        let call = Helped::new(SharedPull {
             consumer: runner.consumer,
             helper_slot: place.map(|place| place.helper_slot),
             pull: Mutex::new(pull),
@@ -242,9 +239,9 @@ fn share<I, C>(
             runners: AtomicUsize::new(1),
             runners_max: plan.degree.unwrap_or(workers + RUNNERS_SPARE),
             stopped: AtomicBool::new(false),
-            panics: Mutex::new(Vec::new()),
-        };
-        let run = || {
+            panics: Panics::new(),
+        });
+        call.keep_open(place, |shared| {
             if let Some(place) = place {
                 let runtime = place.slot.runtime();
                 runtime.arm_monitor();
@@ -252,15 +249,13 @@ fn share<I, C>(
                     runtime.wake_one();
                 }
             }
-            call.work(slot, runner, None);
-        };
-        // SAFETY: `call` stays in place, here and below.
-        unsafe { keep_open(place, (&raw const call).cast(), run) };
-        resume_all(into_inner(call.panics));
+            shared.work(slot, runner, None);
+        });
+        call.work.panics.resume();
     });
 }
 
-impl<I: Iterator, C: Consumer<I::Item>> Call<'_, I, C> {
+impl<I: Iterator<Item: Send> + Send, C: Consumer<I::Item>> SharedPull<'_, I, C> {
     /// Pulls and runs chunks until the iterator ends, or until `attention` is wanted elsewhere.
     fn work(
         &self,
@@ -349,43 +344,33 @@ impl<I: Iterator, C: Consumer<I::Item>> Call<'_, I, C> {
             helper_slot.dismiss();
         }
     }
+}
+
+impl<I: Iterator<Item: Send> + Send, C: Consumer<I::Item>> HelpedWork for SharedPull<'_, I, C> {
+    fn help(&self, slot: &'static WorkerSlot) {
+        // Relaxed: only the number matters.
+        if self.runners.fetch_add(1, Ordering::Relaxed) >= self.runners_max {
+            self.dismiss_helpers();
+            // Relaxed: as above.
+            if self.runners.fetch_sub(1, Ordering::Relaxed) <= self.runners_max {
+                // Somebody has left meanwhile.
+                self.invite_helpers();
+            }
+            return;
+        }
+        // Others may be of use too, and the caller may be in the middle of a long item.
+        slot.runtime().wake_if_nobody_searches();
+        let mut attention = YieldCheck::of(slot);
+        let mut runner = Runner::new(self.consumer);
+        self.work(Some(slot), &mut runner, attention.as_mut());
+    }
 
     fn note_panic(&self, payload: Payload) {
-        lock(&self.panics).push(payload);
+        self.panics.push(payload);
         // Relaxed: see `work`.
         self.stopped.store(true, Ordering::Relaxed);
         self.consumer.note_panic();
         self.dismiss_helpers();
-    }
-}
-
-/// A helper's part.
-///
-/// # Safety
-/// `open` heads a call of just this type, which the caller has pinned.
-unsafe fn help<I: Iterator, C: Consumer<I::Item>>(open: *const SharedCall) {
-    // SAFETY: the pointer is to the whole call, and the pin keeps it in place.
-    let call = unsafe { &*open.cast::<Call<'_, I, C>>() };
-    let Some(slot) = current::slot() else { return };
-    // Relaxed: only the number matters.
-    if call.runners.fetch_add(1, Ordering::Relaxed) >= call.runners_max {
-        call.dismiss_helpers();
-        // Relaxed: as above.
-        if call.runners.fetch_sub(1, Ordering::Relaxed) <= call.runners_max {
-            // Somebody has left meanwhile.
-            call.invite_helpers();
-        }
-        return;
-    }
-    // Others may be of use too, and the caller may be in the middle of a long item.
-    slot.runtime().wake_if_nobody_searches();
-    let mut attention = YieldCheck::of(slot);
-    let run = catch(|| {
-        let mut runner = Runner::new(call.consumer);
-        call.work(Some(slot), &mut runner, attention.as_mut());
-    });
-    if let Err(payload) = run {
-        call.note_panic(payload);
     }
 }
 

@@ -1,0 +1,83 @@
+//! A call that helpers can join: how they get to its work, and what becomes of panics.
+//!
+//! # Who may touch what
+//! The call lives on the owner's stack. Helpers touch it while they hold a guard of the owner's slot; the owner
+//! leaves only when the slot is closed and drained.
+//!
+//! Not here: what the work is, and who does which part of it: positions in `shared_call.rs`, an iterator's items in
+//! `source/iterator.rs`.
+//!
+//! Unsafe: helpers reach the call by pointer.
+
+use crate::job::{Payload, catch, resume_all};
+use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::{OpenCall, SharedCall, current, keep_open};
+use crate::sync::{Mutex, lock};
+use std::mem;
+
+/// Work that helpers can take part in.
+pub(crate) trait HelpedWork: Sync {
+    /// A helper's part, on its own thread.
+    fn help(&self, slot: &'static WorkerSlot);
+
+    /// Something has panicked: nothing more of the work is begun.
+    fn note_panic(&self, payload: Payload);
+}
+
+/// A call with its work.
+#[repr(C)]
+pub(crate) struct Helped<W> {
+    open: SharedCall,
+    pub(crate) work: W,
+}
+
+impl<W: HelpedWork> Helped<W> {
+    #[inline]
+    pub(crate) fn new(work: W) -> Self {
+        Self {
+            open: SharedCall::new(help::<W>),
+            work,
+        }
+    }
+
+    /// Runs the owner's part while helpers may come, if there is a place for the call. Returns when the last of
+    /// them has left. Bodies that panic are to be caught: else the process ends.
+    #[inline]
+    pub(crate) fn keep_open(&self, place: Option<OpenCall>, own: impl FnOnce(&W)) {
+        let call = &raw const *self;
+        // SAFETY: made of a pointer to the whole call, which is borrowed until this returns.
+        unsafe { keep_open(place, call.cast(), || own(&self.work)) };
+    }
+}
+
+/// Calls the work of a call that a helper has come to.
+///
+/// # Safety
+/// `open` heads a call of just this type, for which the caller holds a guard.
+unsafe fn help<W: HelpedWork>(open: *const SharedCall) {
+    // SAFETY: the pointer is to the whole call, and the guard keeps it in place.
+    let call = unsafe { &*open.cast::<Helped<W>>() };
+    let Some(slot) = current::slot() else { return };
+    // What a runner keeps may panic when it is begun or finished.
+    if let Err(payload) = catch(|| call.work.help(slot)) {
+        call.work.note_panic(payload);
+    }
+}
+
+/// The panics of all who take part in a call.
+pub(crate) struct Panics(Mutex<Vec<Payload>>);
+
+impl Panics {
+    pub(crate) const fn new() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+
+    pub(crate) fn push(&self, payload: Payload) {
+        lock(&self.0).push(payload);
+    }
+
+    /// Owner, when the call is over: goes on with them, if there are some.
+    pub(crate) fn resume(&self) {
+        resume_all(mem::take(&mut *lock(&self.0)));
+    }
+}
