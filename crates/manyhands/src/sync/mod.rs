@@ -35,6 +35,8 @@ pub(crate) mod shuttle;
 mod statics;
 #[cfg(not(shuttle))]
 pub(crate) mod thread_state;
+#[cfg(any(loom, shuttle))]
+mod wrapped_atomic;
 
 #[cfg(shuttle)]
 pub(crate) use self::shuttle::{

@@ -2,44 +2,16 @@
 //! be chosen to run first.
 
 use super::world;
+use crate::sync::wrapped_atomic::wrapped_atomic;
 pub(crate) use std::sync::atomic::Ordering;
 
 macro_rules! atomic {
-    ($name:ident $(<$pointee:ident>)?, $value:ty, [$($modify:ident),*]) => {
-        /// As the standard library's.
-        #[derive(Debug)]
-        #[repr(transparent)]
-        pub(crate) struct $name $(<$pointee>)? (std::sync::atomic::$name $(<$pointee>)?);
+    ($name:ident $(<$pointee:ident>)?, $value:ty, $modify:tt) => {
+        wrapped_atomic!(std::sync::atomic, $name $(<$pointee>)?, $value, $modify);
 
         impl $(<$pointee>)? $name $(<$pointee>)? {
             pub(crate) const fn new(value: $value) -> Self {
                 Self(std::sync::atomic::$name::new(value))
-            }
-
-            pub(crate) fn load(&self, ordering: Ordering) -> $value {
-                world::point();
-                self.0.load(ordering)
-            }
-
-            pub(crate) fn store(&self, value: $value, ordering: Ordering) {
-                world::point();
-                self.0.store(value, ordering);
-            }
-
-            pub(crate) fn swap(&self, value: $value, ordering: Ordering) -> $value {
-                world::point();
-                self.0.swap(value, ordering)
-            }
-
-            pub(crate) fn compare_exchange(
-                &self,
-                expected: $value,
-                value: $value,
-                success: Ordering,
-                failure: Ordering,
-            ) -> Result<$value, $value> {
-                world::point();
-                self.0.compare_exchange(expected, value, success, failure)
             }
 
             pub(crate) fn compare_exchange_weak(
@@ -49,27 +21,12 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                world::point();
-                if world::one_in(WEAK_FAILURES_APART) {
-                    return Err(self.0.load(failure));
-                }
-                self.0.compare_exchange(expected, value, success, failure)
-            }
-
-            pub(crate) fn fetch_update(
-                &self,
-                set: Ordering,
-                fetch: Ordering,
-                mut change: impl FnMut($value) -> Option<$value>,
-            ) -> Result<$value, $value> {
-                let mut before = self.load(fetch);
-                while let Some(value) = change(before) {
-                    match self.compare_exchange_weak(before, value, set, fetch) {
-                        Ok(before) => return Ok(before),
-                        Err(now) => before = now,
+                access(success, || {
+                    if world::one_in(WEAK_FAILURES_APART) {
+                        return Err(self.0.load(failure));
                     }
-                }
-                Err(before)
+                    self.0.compare_exchange(expected, value, success, failure)
+                })
             }
 
             pub(crate) fn get_mut(&mut self) -> &mut $value {
@@ -79,13 +36,6 @@ macro_rules! atomic {
             pub(crate) fn into_inner(self) -> $value {
                 self.0.into_inner()
             }
-
-            $(
-                pub(crate) fn $modify(&self, value: $value, ordering: Ordering) -> $value {
-                    world::point();
-                    self.0.$modify(value, ordering)
-                }
-            )*
         }
     };
 }
@@ -130,6 +80,12 @@ impl Default for AtomicBool {
     fn default() -> Self {
         Self::new(false)
     }
+}
+
+/// Lets another thread be chosen to run before an access.
+fn access<R>(_ordering: Ordering, run: impl FnOnce() -> R) -> R {
+    world::point();
+    run()
 }
 
 /// A place like any other access, because accesses are sequentially consistent anyway.

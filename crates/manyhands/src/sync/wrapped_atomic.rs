@@ -1,0 +1,71 @@
+//! What the atomics of the models and those of the explorations have in common: types of the standard library's
+//! names around other ones, each access of which goes through a function `access` where the macro is used.
+//!
+//! Not here: what such an access does (`seq_cst.rs`, `shuttle/atomic.rs`).
+//!
+//! Not built outside of models and explorations.
+
+/// A type around `$module`'s of the same name, with the methods that both kinds have. `compare_exchange_weak` is
+/// left to where the macro is used.
+macro_rules! wrapped_atomic {
+    ($($module:ident)::+, $name:ident $(<$pointee:ident>)?, $value:ty, [$($modify:ident),*]) => {
+        /// As the standard library's.
+        #[derive(Debug)]
+        #[repr(transparent)]
+        pub(crate) struct $name $(<$pointee>)? ($($module)::+::$name $(<$pointee>)?);
+
+        impl $(<$pointee>)? $name $(<$pointee>)? {
+            #[track_caller]
+            pub(crate) fn load(&self, ordering: Ordering) -> $value {
+                access(ordering, || self.0.load(ordering))
+            }
+
+            #[track_caller]
+            pub(crate) fn store(&self, value: $value, ordering: Ordering) {
+                access(ordering, || self.0.store(value, ordering));
+            }
+
+            #[track_caller]
+            pub(crate) fn swap(&self, value: $value, ordering: Ordering) -> $value {
+                access(ordering, || self.0.swap(value, ordering))
+            }
+
+            #[track_caller]
+            pub(crate) fn compare_exchange(
+                &self,
+                expected: $value,
+                value: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                access(success, || self.0.compare_exchange(expected, value, success, failure))
+            }
+
+            #[track_caller]
+            pub(crate) fn fetch_update(
+                &self,
+                set: Ordering,
+                fetch: Ordering,
+                mut change: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                let mut before = self.load(fetch);
+                while let Some(value) = change(before) {
+                    match self.compare_exchange_weak(before, value, set, fetch) {
+                        Ok(before) => return Ok(before),
+                        Err(now) => before = now,
+                    }
+                }
+                Err(before)
+            }
+
+            $(
+                #[track_caller]
+                pub(crate) fn $modify(&self, value: $value, ordering: Ordering) -> $value {
+                    access(ordering, || self.0.$modify(value, ordering))
+                }
+            )*
+        }
+    };
+}
+
+pub(super) use wrapped_atomic;
