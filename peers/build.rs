@@ -1,30 +1,19 @@
-//! Compiles the OpenMP contender with gcc and libgomp, and notes the compiler's version.
+//! Compiles the OpenMP contender with gcc and libgomp.
 //!
 //! A machine without them still builds: the contender is then absent and says why.
 
 use std::env;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=src/loops/openmp.c");
     println!("cargo::rerun-if-env-changed=PEERS_WITHOUT_OPENMP");
     println!("cargo::rustc-check-cfg=cfg(openmp)");
-    println!("cargo::rustc-env=PEERS_RUSTC={}", rustc_version());
     match openmp() {
         Ok(()) => println!("cargo::rustc-cfg=openmp"),
         Err(reason) => println!("cargo::rustc-env=PEERS_OPENMP_ABSENT={reason}"),
     }
-}
-
-fn rustc_version() -> String {
-    let rustc = env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
-    let output = Command::new(rustc).arg("--version").output();
-    output.map_or_else(
-        |_| "rustc of unknown version".to_owned(),
-        |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
-    )
 }
 
 /// Compiles and links the contender; the error is the one-line reason it is absent.

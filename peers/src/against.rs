@@ -6,10 +6,9 @@
 //!
 //! Not here: how the other build is made (`cargo xtask against`).
 
-use crate::case_result::CaseResult;
-use crate::report::{self, Report};
-use crate::stats;
-use crate::team::{Arm, Build};
+use manyhands_lab::contest::{self, Arm, Build, CaseResult};
+
+use crate::report::Report;
 
 /// Whether a contender is manyhands itself.
 pub(crate) fn is_ours(contender: &str) -> bool {
@@ -36,47 +35,31 @@ pub(crate) fn with_twins(arms: &[Arm]) -> Vec<Arm> {
 /// The table of ratios; nothing where there is no other build.
 pub(crate) fn print(results: &[CaseResult], report: &mut Report) {
     let rows: Vec<Vec<String>> = results.iter().flat_map(rows).collect();
-    if rows.is_empty() {
+    let (Some(first), false) = (results.first(), rows.is_empty()) else {
         return;
-    }
+    };
     report.line("### This build against the other\n");
     report.line(
-        "Medians over rounds of the ratio within the round, and intervals that cover the median with 95 %; \
-         below 1 this build is faster. Noise is the same for a second process of this build.\n",
+        "Below 1 this build is faster. Noise is the ratio of a second process of this build to the first.\n",
     );
-    let header = ["case and contender", "before", "now", "ratio", "noise"].map(str::to_owned);
-    report.table(&header, &rows);
+    let corner = contest::corner(first, "case and contender");
+    let others = ["before", "now", "ratio", "noise"].map(str::to_owned);
+    let header: Vec<String> = std::iter::once(corner).chain(others).collect();
+    report.table(&header, rows);
 }
 
 fn rows(result: &CaseResult) -> impl Iterator<Item = Vec<String>> {
     result.arms.iter().filter_map(|(arm, _)| {
-        let ours = arm.label.strip_prefix(BEFORE)?;
-        let now = result.values(ours, VALUE)?;
-        let before = result.values(arm.label, VALUE)?;
-        let again = result.values(&format!("{AGAIN}{ours}"), VALUE)?;
+        let before = arm.label;
+        let ours = before.strip_prefix(BEFORE)?;
+        let again = format!("{AGAIN}{ours}");
         Some(vec![
             format!("{}: {ours}", result.case),
-            report::time(stats::median(before.iter().copied())?),
-            report::time(stats::median(now.iter().copied())?),
-            ratio(&now, &before)?,
-            ratio(&again, &now)?,
+            contest::time(result.median(before, VALUE)?),
+            contest::time(result.median(ours, VALUE)?),
+            result.ratio(ours, before, VALUE)?.to_string(),
+            result.ratio(&again, ours, VALUE)?.to_string(),
         ])
-    })
-}
-
-/// The median of the ratios, and its interval.
-fn ratio(ours: &[f64], theirs: &[f64]) -> Option<String> {
-    let ratios = || ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs);
-    let median = report::ratio(stats::median(ratios())?);
-    Some(match stats::interval(ratios()) {
-        None => median,
-        Some((low, high)) => {
-            format!(
-                "{median} ({} … {})",
-                report::ratio(low),
-                report::ratio(high)
-            )
-        }
     })
 }
 

@@ -1,12 +1,15 @@
 //! The arguments as typed, and the one-line refusal of bad ones.
 
+use std::env;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 
 use crate::against;
+use crate::problem::Problem;
 
 /// Compares manyhands with its peers, interleaved in one run: medians and ratios.
 #[derive(Debug, Parser)]
@@ -18,6 +21,17 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    #[command(flatten)]
+    Compare(Comparison),
+    /// Measures problems, all by default, and renews their sections of the page of results
+    Results(ResultsArguments),
+    /// One contender in a process of its own, driven over its standard streams
+    #[command(hide = true)]
+    Child { problem: String, contender: String },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Comparison {
     /// Parallel loops: five bodies, n = 1 … 10⁷, pool hot, parked and busy
     Loops(Settings),
     /// Fork-join without cut-off: fib(32) and the sum of a small and a big tree
@@ -44,12 +58,32 @@ pub(crate) enum Command {
     Queries(Settings),
     /// CPU time a pool uses in ten idle seconds after work
     Idle(Settings),
-    /// One contender in a process of its own, driven over its standard streams
-    #[command(hide = true)]
-    Child { problem: String, contender: String },
 }
 
-#[derive(Debug, Args)]
+impl Comparison {
+    /// The name of the problem, and how it is to be compared.
+    pub(crate) fn meant(self) -> (&'static str, Settings) {
+        match self {
+            Self::Loops(settings) => ("loops", settings),
+            Self::Joins(settings) => ("joins", settings),
+            Self::Items(settings) => ("items", settings),
+            Self::Tasks(settings) => ("tasks", settings),
+            Self::Timers(TimerArguments { settings, size }) => {
+                ("timers", Settings { size, ..settings })
+            }
+            Self::Channels(settings) => ("channels", settings),
+            Self::Io(settings) => ("io", settings),
+            Self::Starvation(settings) => ("starvation", settings),
+            Self::Mixed(settings) => ("mixed", settings),
+            Self::Server(settings) => ("server", settings),
+            Self::Keys(settings) => ("keys", settings),
+            Self::Queries(settings) => ("queries", settings),
+            Self::Idle(settings) => ("idle", settings),
+        }
+    }
+}
+
+#[derive(Debug, Default, Args)]
 pub(crate) struct Settings {
     /// Short windows and few rounds: shows that everything works, not who wins
     #[arg(long)]
@@ -63,7 +97,7 @@ pub(crate) struct Settings {
     /// Rounds per case; in a round every contender measures once
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) rounds: Option<u16>,
-    /// Seed of the order of contenders within the rounds [default: from the clock]
+    /// Seed of the order of contenders within the rounds [default: drawn]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Compare this build's manyhands with that of another build of this program
@@ -73,9 +107,48 @@ pub(crate) struct Settings {
     /// Also write the tables to this file
     #[arg(long, value_name = "FILE.md")]
     pub(crate) out: Option<PathBuf>,
+    /// Of `timers` alone.
+    #[arg(skip)]
+    pub(crate) size: TimerSize,
+    /// Whether the page of results gets what is measured.
+    #[arg(skip)]
+    is_for_results: bool,
 }
 
 impl Settings {
+    /// Those of one problem of the page of results.
+    pub(crate) fn for_results(arguments: &ResultsArguments, problem: &str) -> Self {
+        // What is measured once has neither.
+        let has_rounds = problem != "idle";
+        Self {
+            quick: arguments.quick,
+            rounds: arguments.rounds.filter(|_| has_rounds),
+            seed: arguments.seed.filter(|_| has_rounds),
+            is_for_results: true,
+            ..Self::default()
+        }
+    }
+
+    /// What to type for the same measurement, with its rounds and seed if it has them.
+    pub(crate) fn command(&self, problem: &str, order: Option<(usize, u64)>) -> String {
+        if self.is_for_results {
+            let quick = if self.quick { " --quick" } else { "" };
+            let order = order.map(|(rounds, seed)| format!(" --rounds {rounds} --seed {seed}"));
+            return format!(
+                "cargo xtask results {problem}{quick}{}",
+                order.unwrap_or_default()
+            );
+        }
+        let quoted = |word: String| match word.contains(' ') {
+            true => format!("'{word}'"),
+            false => word,
+        };
+        let words: Vec<String> = env::args().skip(1).map(quoted).collect();
+        let seed = order.filter(|_| self.seed.is_none());
+        let seed = seed.map(|(_, seed)| format!(" --seed {seed}"));
+        format!("peers {}{}", words.join(" "), seed.unwrap_or_default())
+    }
+
     /// Whether a contender takes part: those named, else all, or only ours where builds are compared.
     pub(crate) fn selects(&self, contender: &str) -> bool {
         if self.only.is_empty() {
@@ -95,6 +168,25 @@ pub(crate) struct TimerArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ResultsArguments {
+    /// Problems to measure [default: all]
+    #[arg(value_name = "PROBLEM", value_parser = PossibleValuesParser::new(Problem::names()))]
+    pub(crate) problems: Vec<String>,
+    /// Rounds per case; fewer than seven give no intervals [default: the problem's own]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) rounds: Option<u16>,
+    /// Seed of the order of contenders within the rounds [default: drawn]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Short windows and few rounds: shows that everything works, not who wins
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// The page
+    #[arg(long, value_name = "FILE.md", default_value = "peers/RESULTS.md")]
+    pub(crate) page: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct TimerSize {
     /// How many sleeps [default: a million, or a hundred thousand with --quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
@@ -112,10 +204,11 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
             ExitCode::SUCCESS
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-            refuse(
-                "name a comparison: loops, joins, items, tasks, timers, channels, io, starvation, \
-                 mixed, server, queries, keys or idle (--help says more)",
-            )
+            let names: Vec<&str> = Problem::names().collect();
+            refuse(&format!(
+                "name a comparison: {} (--help says more)",
+                names.join(", ")
+            ))
         }
         _ => {
             let text = error.to_string();

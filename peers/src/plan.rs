@@ -1,51 +1,103 @@
 //! What the arguments ask for: how long to measure, which contenders, which cases.
 
+use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
 
+use manyhands_lab::contest::{Arm, CaseResult, Conditions, Contest, Lifetime, Request, Role};
+use manyhands_lab::record;
+
+use crate::against;
 use crate::cli::Settings;
-use crate::machine;
 use crate::report::Report;
-use crate::shuffle;
-use crate::team::{Arm, Outcome};
 
 /// How long and in what order a comparison measures.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct Plan<'a> {
+    problem: &'static str,
+    settings: &'a Settings,
     pub(crate) rounds: usize,
     pub(crate) window: Duration,
-    pub(crate) seed: u64,
+    seed: u64,
 }
 
-impl Plan {
+impl<'a> Plan<'a> {
     /// The problem's own rounds and window, unless the arguments say otherwise.
-    pub(crate) fn new(settings: &Settings, rounds: usize, window: Duration) -> Self {
+    pub(crate) fn new(
+        problem: &'static str,
+        settings: &'a Settings,
+        rounds: usize,
+        window: Duration,
+    ) -> Self {
         let (rounds, window) = if settings.quick {
             (rounds.min(QUICK_ROUNDS), window / 4)
         } else {
             (rounds, window)
         };
         Self {
+            problem,
+            settings,
             rounds: settings.rounds.map_or(rounds, usize::from),
             window,
-            seed: settings.seed.unwrap_or_else(shuffle::seed_from_clock),
+            seed: settings.seed.unwrap_or_else(record::Settings::drawn_seed),
         }
     }
 
     /// The first lines of every report.
-    pub(crate) fn describe(&self, report: &mut Report) {
-        report.line(&machine::line());
-        report.line("");
-        let window = match self.window {
-            Duration::ZERO => String::new(),
-            window => format!(" windows of {} ms,", window.as_millis()),
+    pub(crate) fn describe(&self, title: &str, report: &mut Report) {
+        let command = self
+            .settings
+            .command(self.problem, Some((self.rounds, self.seed)));
+        let conditions = Conditions::here(Some(self.rounds), self.seed, self.window, command);
+        report.line(&format!("## {title}\n\n{conditions}\n"));
+    }
+
+    /// The cases that have all the words of `--cases`; the error says that none has.
+    pub(crate) fn select(&self, cases: Vec<String>) -> Result<Vec<String>, String> {
+        let words = &self.settings.cases;
+        let wanted: Vec<&str> = words.split_whitespace().collect();
+        let has_all = |case: &String| {
+            wanted
+                .iter()
+                .all(|word| case.split(' ').any(|w| w == *word))
         };
-        report.line(&format!(
-            "Method: rounds {},{window} one process per contender, one running at a time, order \
-             shuffled in each round (seed {}). Ratios are medians over rounds of the ratio within \
-             the round.",
-            self.rounds, self.seed,
-        ));
-        report.line("");
+        let first = cases.first().cloned().unwrap_or_default();
+        let selected: Vec<String> = cases.into_iter().filter(has_all).collect();
+        if selected.is_empty() {
+            return Err(format!("no case has '{words}'; the first is '{first}'"));
+        }
+        Ok(selected)
+    }
+
+    /// Measures all cases with the base and the arms that the settings select.
+    pub(crate) fn run(
+        &self,
+        arms: &[Arm],
+        lifetime: Lifetime,
+        cases: &[String],
+    ) -> Vec<CaseResult> {
+        let settings = self.settings;
+        let is_selected = |arm: &&Arm| arm.role == Role::Base || settings.selects(arm.contender);
+        let mut arms: Vec<Arm> = arms.iter().filter(is_selected).copied().collect();
+        if settings.against.is_some() {
+            arms = against::with_twins(&arms);
+        }
+        let contest = Contest::new(self.problem, &arms, lifetime, self.seed);
+        let mut contest = contest.against(settings.against.clone());
+        let run = |(case, number): (&String, usize)| {
+            progress(&format!(
+                "{} {number}/{}: {case}",
+                self.problem,
+                cases.len()
+            ));
+            let request = Request {
+                case: case.clone(),
+                window: self.window,
+            };
+            contest.run(&request, self.rounds)
+        };
+        let results = cases.iter().zip(1..).map(run).collect();
+        progress("");
+        results
     }
 }
 
@@ -63,23 +115,13 @@ pub(crate) fn check_names(arms: &[Arm], only: &[String]) -> Result<(), String> {
     ))
 }
 
-/// The cases that have all the words of `--cases`; the error says that none has.
-pub(crate) fn select(cases: Vec<String>, settings: &Settings) -> Result<Vec<String>, Outcome> {
-    let wanted: Vec<&str> = settings.cases.split_whitespace().collect();
-    let has_all = |case: &String| {
-        wanted
-            .iter()
-            .all(|word| case.split(' ').any(|w| w == *word))
-    };
-    let first = cases.first().cloned().unwrap_or_default();
-    let selected: Vec<String> = cases.into_iter().filter(has_all).collect();
-    if selected.is_empty() {
-        let words = &settings.cases;
-        return Err(Outcome::Refused(format!(
-            "no case has '{words}'; the first is '{first}'"
-        )));
+/// Overwrites the progress line; nothing when standard error is not a terminal.
+fn progress(text: &str) {
+    let mut output = stderr();
+    if output.is_terminal() {
+        let _ = write!(output, "\r\x1b[K{text}");
+        let _ = output.flush();
     }
-    Ok(selected)
 }
 
 /// Rounds of `--quick`.

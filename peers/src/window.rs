@@ -6,7 +6,8 @@
 use std::thread;
 use std::time::Duration;
 
-use crate::clock;
+use manyhands_lab::clock::Stopwatch;
+use manyhands_lab::stats;
 
 /// Mean nanoseconds per call, calls back to back for the length of the window, after a warm-up of
 /// a sixteenth of it. `known_nanos` of an earlier window, if longer than the window, saves the
@@ -22,7 +23,7 @@ pub(crate) fn back_to_back(
     } else {
         warm_up(length / 16, &mut call)
     };
-    let start = clock::now();
+    let start = Stopwatch::start();
     let mut calls = 0_u32;
     loop {
         for _ in 0..batch {
@@ -30,17 +31,17 @@ pub(crate) fn back_to_back(
         }
         calls += batch;
         if start.elapsed() >= length {
-            return clock::nanos_since(start) / f64::from(calls);
+            return start.nanos() / f64::from(calls);
         }
     }
 }
 
 /// Calls for the given time and returns how many calls make a batch.
 fn warm_up(length: Duration, call: &mut impl FnMut()) -> u32 {
-    let start = clock::now();
+    let start = Stopwatch::start();
     let mut batch = 1;
     loop {
-        let batch_start = clock::now();
+        let batch_start = Stopwatch::start();
         for _ in 0..batch {
             call();
         }
@@ -57,20 +58,27 @@ fn warm_up(length: Duration, call: &mut impl FnMut()) -> u32 {
 /// Median nanoseconds of single calls, each after a pause in which the pool goes to sleep; at
 /// least `PARKED_CALLS_LEAST` of them, one alone if it takes long.
 pub(crate) fn parked(length: Duration, mut call: impl FnMut()) -> f64 {
-    let overhead = clock::overhead_nanos();
+    let overhead = reading_nanos();
     let mut nanos = Vec::new();
-    let start = clock::now();
+    let start = Stopwatch::start();
     loop {
         thread::sleep(PAUSE);
-        let call_start = clock::now();
+        let call_start = Stopwatch::start();
         call();
-        let took = clock::nanos_since(call_start);
+        let took = call_start.nanos();
         nanos.push((took - overhead).max(CLOCK_STEP_NANOS));
         let is_enough = nanos.len() >= PARKED_CALLS_LEAST || took >= LONG_CALL_NANOS;
         if is_enough && start.elapsed() >= length {
-            return crate::stats::median(nanos).unwrap_or(f64::NAN);
+            return stats::median(&nanos).unwrap_or(f64::NAN);
         }
     }
+}
+
+/// The least that two successive readings of the clock differ by, in nanoseconds: the part of a single timed
+/// call that is the clock's own.
+fn reading_nanos() -> f64 {
+    let readings = (0..1_000).map(|_| Stopwatch::start().nanos());
+    readings.fold(f64::INFINITY, f64::min)
 }
 
 /// Long against the 25 ns of reading the clock, short against any window.

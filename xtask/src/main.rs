@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Request::Sanitize => step::sanitize::run(),
         Request::CompileTime(how) => step::compile_time::run(how),
         Request::Against { revision, words } => step::against::run(&revision, &words),
+        Request::Results(words) => step::results::run(&words),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

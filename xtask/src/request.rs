@@ -11,8 +11,8 @@ use crate::tidy::Mode;
 pub(crate) const HELP: &str = "\
 usage: cargo xtask <command>
 
-  ci                      everything below except `sanitize`, `soak`, `compile-time` and `against`, and also
-                          formatting, lints, tests, a smoke run of the tour and a check of the peers
+  ci                      everything below except `sanitize`, `soak`, `compile-time`, `against` and `results`, and
+                          also formatting, lints, tests, a smoke run of the tour and a check of the peers
   loom [--preemptions N]  model-checks the protocols (default 2 preemptions)
   explore [--minutes N]   runs programs on the whole library in 10,000 random schedules each, or in as many
                           fresh ones as N minutes allow
@@ -31,6 +31,9 @@ usage: cargo xtask <command>
   against REVISION <peers command>
                           measures this library and that of an earlier revision by turns,
                           such as `against v0.1.0 joins --rounds 9`
+  results [PROBLEM...] [--rounds N]
+                          measures this library beside its peers, problem by problem (default: all), and renews
+                          their sections of peers/RESULTS.md; `results --help` names the problems
 ";
 
 /// One thing to do.
@@ -55,6 +58,8 @@ pub(crate) enum Request {
         revision: String,
         words: Vec<String>,
     },
+    /// The words go to the peers.
+    Results(Vec<String>),
 }
 
 impl Request {
@@ -92,6 +97,9 @@ impl Request {
                 revision: (*revision).to_owned(),
                 words: words.iter().map(|&word| word.to_owned()).collect(),
             }),
+            ["results", words @ ..] => Ok(Self::Results(
+                words.iter().map(|&word| word.to_owned()).collect(),
+            )),
             [] => Err("no command given".to_owned()),
             words => Err(format!("cannot read `{}`", words.join(" "))),
         }
@@ -147,7 +155,8 @@ mod tests {
                 "sanitize",
                 "soak",
                 "compile-time",
-                "against"
+                "against",
+                "results"
             ]
         );
         for command in commands {
@@ -186,6 +195,12 @@ mod tests {
         };
         assert_eq!(parse("soak"), Ok(Request::Soak(Plan::DEFAULT)));
         assert_eq!(parse("soak --jobs 2 --minutes 3"), Ok(Request::Soak(plan)));
+        let words = ["joins", "--rounds", "9"].map(str::to_owned);
+        assert_eq!(
+            parse("results joins --rounds 9"),
+            Ok(Request::Results(words.to_vec()))
+        );
+        assert_eq!(parse("results"), Ok(Request::Results(Vec::new())));
         let build = Request::CompileTime(How::Build);
         assert_eq!(parse("compile-time --build"), Ok(build));
     }

@@ -68,8 +68,17 @@ pub(crate) fn utc() -> String {
 }
 
 /// A running stopwatch.
+///
+/// # Examples
+/// ```
+/// use manyhands_lab::clock::Stopwatch;
+///
+/// let watch = Stopwatch::start();
+/// assert!(watch.nanos() <= watch.elapsed().as_secs_f64() * 1e9);
+/// ```
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Stopwatch(Instant);
+#[must_use]
+pub struct Stopwatch(Instant);
 
 impl Stopwatch {
     /// Starts.
@@ -77,13 +86,20 @@ impl Stopwatch {
         clippy::disallowed_methods,
         reason = "this is the laboratory's one door to the clock"
     )]
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         Self(Instant::now())
     }
 
     /// Time since the start.
-    pub(crate) fn elapsed(self) -> Duration {
+    #[must_use]
+    pub fn elapsed(self) -> Duration {
         self.0.elapsed()
+    }
+
+    /// Nanoseconds since the start.
+    #[must_use]
+    pub fn nanos(self) -> f64 {
+        self.elapsed().as_secs_f64() * 1e9
     }
 }
 

@@ -7,6 +7,8 @@
 //! it together. [`report`] and [`chart`] show it, [`console`] is a run as its user sees it, and
 //! [`harness`] the main function of a benchmark of one's own.
 //!
+//! [`contest`] compares what cannot share a process: contenders with pools of their own.
+//!
 //! # Examples
 //! ```standalone_crate
 //! use manyhands_lab::{Case, Experiment, Scale, child};
@@ -51,6 +53,7 @@ pub mod chart;
 pub mod child;
 pub mod clock;
 pub mod console;
+pub mod contest;
 pub mod director;
 mod error;
 mod experiment;

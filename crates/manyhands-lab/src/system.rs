@@ -91,3 +91,41 @@ pub(crate) fn allow_cpus(cpus: &[usize]) -> io::Result<()> {
 pub(crate) fn allow_cpus(_cpus: &[usize]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
+
+/// A signal to another process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Signal {
+    /// Run no further until continued.
+    Stop,
+    Continue,
+}
+
+/// Sends a signal to a process that this one started and has not waited for yet.
+#[cfg(unix)]
+pub(crate) fn send_signal(id: u32, signal: Signal) {
+    use nix::{sys::signal, unistd::Pid};
+    let signal = match signal {
+        Signal::Stop => signal::Signal::SIGSTOP,
+        Signal::Continue => signal::Signal::SIGCONT,
+    };
+    if let Ok(id) = i32::try_from(id) {
+        // It fails only if the process has ended, which its next answer will show.
+        let _ = signal::kill(Pid::from_raw(id), signal);
+    }
+}
+
+/// Sends a signal to a process that this one started and has not waited for yet.
+#[cfg(not(unix))]
+pub(crate) fn send_signal(_id: u32, _signal: Signal) {}
+
+/// Makes the kernel end this process when the thread that started it ends.
+#[cfg(target_os = "linux")]
+pub(crate) fn end_with_parent() {
+    use nix::sys::{prctl, signal::Signal};
+    // It cannot fail with a signal that exists.
+    let _ = prctl::set_pdeathsig(Signal::SIGKILL);
+}
+
+/// Makes the kernel end this process when the thread that started it ends.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn end_with_parent() {}

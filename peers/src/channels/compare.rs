@@ -2,25 +2,22 @@
 
 use std::time::Duration;
 
+use manyhands_lab::contest::{Arm, Column, Lifetime};
+
 use crate::channels::{ARMS, SINGLE_RECEIVER};
 use crate::cli::Settings;
-use crate::plan::{self, Plan};
-use crate::report::{Column, Report};
-use crate::team::{Arm, Lifetime, Outcome, Team};
+use crate::plan::Plan;
+use crate::report::{Outcome, Report};
 
 /// The comparison, as the command line asks for it.
-pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
+pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcome, String> {
     let cases = ["1to1", "4to1", "2to2", "pingpong"]
         .iter()
         .flat_map(|shape| LIMITS.map(|limit| format!("{shape} {limit}")))
         .collect();
-    let cases = match plan::select(cases, settings) {
-        Ok(cases) => cases,
-        Err(refused) => return refused,
-    };
-    let plan = Plan::new(settings, ROUNDS, Duration::ZERO);
-    report.line("## Channels\n");
-    plan.describe(report);
+    let plan = Plan::new("channels", settings, ROUNDS, Duration::ZERO);
+    let cases = plan.select(cases)?;
+    plan.describe("Channels", report);
     report.line(
         "A measurement passes half a million numbers, or 20,000 to and fro; bounded channels hold \
          128. Times are per message, or per round trip. Ratios are to crossbeam.\n",
@@ -31,13 +28,12 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
     let sharing: Vec<Arm> = ARMS.into_iter().filter(can_share).collect();
     let mut results = Vec::new();
     for (cases, arms) in [(single, ARMS.as_slice()), (shared, &sharing)] {
-        let mut team = Team::new("channels", arms, Lifetime::Kept, settings, plan.seed);
-        results.extend(team.run(&cases, |_| plan.rounds, plan.window));
+        results.extend(plan.run(arms, Lifetime::Kept, &cases));
     }
     for result in &results {
         report.case(&result.case, result, &COLUMNS);
     }
-    report.notes(&results)
+    Ok(report.notes(&results))
 }
 
 /// The tables' columns, by place among a sample's values.

@@ -2,8 +2,7 @@
 
 use crate::channels::Ends;
 use crate::channels::place::{Place, Receiver, Running, Sender};
-use crate::clock;
-use crate::protocol::Sample;
+use manyhands_lab::contest::{CostMeter, Sample};
 
 /// Answers `SHAPE LIMIT` with nanoseconds of wall time and of CPU time per message; for `pingpong` per
 /// round trip.
@@ -23,14 +22,12 @@ pub(crate) fn answer<P: Place>(case: &str) -> Result<Sample, String> {
     } else {
         MESSAGES
     };
-    let cpu = clock::process_cpu();
-    let start = clock::now();
+    let meter = CostMeter::start()?;
     let checksum = run::<P>(shape, capacity, count)?;
-    let nanos = clock::nanos_since(start);
-    let cpu_nanos = (clock::process_cpu() - cpu).as_secs_f64() * 1e9;
+    let cost = meter.stop()?;
     Ok(Sample {
         checksum,
-        values: vec![nanos / count as f64, cpu_nanos / count as f64],
+        values: vec![cost.nanos / count as f64, cost.cpu_nanos / count as f64],
     })
 }
 

@@ -18,11 +18,9 @@ mod place;
 mod standard;
 mod tokio;
 
-use crate::protocol;
-use crate::team::Arm;
-
 pub(crate) use compare::compare;
 
+use manyhands_lab::contest::{self, Arm};
 use place::{Polled, PoolTasks, Tasks, Threads};
 
 /// What all libraries have: two ends. A capacity of `None` is no limit.
@@ -110,5 +108,5 @@ pub(crate) fn serve(contender: &str) -> bool {
 }
 
 fn serve_as<P: place::Place>() {
-    protocol::serve(|request| measure::answer::<P>(&request.case));
+    contest::serve(|request| measure::answer::<P>(&request.case));
 }

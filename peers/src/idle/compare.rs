@@ -2,18 +2,16 @@
 
 use std::time::Duration;
 
+use manyhands_lab::contest::{Conditions, Peer, Request, Role, Sample};
+
 use crate::cli::Settings;
 use crate::idle::ARMS;
-use crate::machine;
-use crate::peer::Peer;
-use crate::protocol::{Request, Sample};
-use crate::report::Report;
-use crate::team::{Outcome, Role};
+use crate::report::{Outcome, Report};
 
 /// The measurement, as the command line asks for it.
-pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
+pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcome, String> {
     if settings.rounds.is_some() || !settings.cases.is_empty() || settings.seed.is_some() {
-        return Outcome::Refused("idle has no rounds, cases or seed".to_owned());
+        return Err("idle has no rounds, cases or seed".to_owned());
     }
     let window = if settings.quick {
         Duration::from_secs(2)
@@ -24,9 +22,9 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
         case: "idle".to_owned(),
         window,
     };
-    report.line("## Idle\n");
-    report.line(&machine::line());
-    report.line("");
+    let command = settings.command("idle", None);
+    let conditions = Conditions::here(None, 0, window, command);
+    report.line(&format!("## Idle\n\n{conditions}\n"));
     report.line(&format!(
         "Milliseconds of CPU time in {} idle seconds after 200 ms of work, and threads of the process.\n",
         window.as_secs()
@@ -63,8 +61,8 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
         "threads before".to_owned(),
         "threads after".to_owned(),
     ];
-    report.table(&header, &rows);
-    outcome
+    report.table(&header, rows);
+    Ok(outcome)
 }
 
 /// A send that fails leaves a dead process, which the answer then reports.

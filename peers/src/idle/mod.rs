@@ -14,11 +14,11 @@ use std::time::Duration;
 
 use manyhands::task;
 
-use crate::clock;
+use manyhands_lab::clock::Stopwatch;
+use manyhands_lab::contest::{self, Arm, Request, Sample};
+
 use crate::items::{Items, Tokio};
 use crate::loops::{self, Loops};
-use crate::protocol::{self, Request, Sample};
-use crate::team::Arm;
 
 pub(crate) use compare::compare;
 
@@ -58,7 +58,7 @@ pub(crate) fn serve(contender: &str) -> bool {
 fn serve_loops<C: Loops>() {
     match C::new() {
         Ok(mut contender) => serve_work(|| work_loop(&mut contender)),
-        Err(reason) => protocol::say_absent(&reason),
+        Err(reason) => contest::say_absent(&reason),
     }
 }
 
@@ -74,7 +74,7 @@ fn serve_chili() {
 fn serve_tokio() {
     match Tokio::new() {
         Ok(mut contender) => serve_work(|| contender.outside(TASKS)),
-        Err(reason) => protocol::say_absent(&reason),
+        Err(reason) => contest::say_absent(&reason),
     }
 }
 
@@ -95,27 +95,27 @@ fn work_loop<C: Loops>(contender: &mut C) {
 }
 
 fn serve_work(mut work: impl FnMut()) {
-    protocol::serve(|request| Ok(answer(request, &mut work)));
+    contest::serve(|request| answer(request, &mut work));
 }
 
 /// Works, idles for the window and a fifth of it more, and answers with the milliseconds of CPU time used in
 /// the window's first tenth, in the rest of it, and in the fifth after it, and with the number of threads
 /// before and after all that.
-fn answer(request: &Request, work: &mut impl FnMut()) -> Sample {
-    let start = clock::now();
+fn answer(request: &Request, work: &mut impl FnMut()) -> Result<Sample, String> {
+    let start = Stopwatch::start();
     while start.elapsed() < WORK {
         work();
     }
     let threads = threads();
-    let before = clock::process_cpu();
+    let before = contest::cpu_time()?;
     thread::sleep(request.window / 10);
-    let first = clock::process_cpu();
+    let first = contest::cpu_time()?;
     thread::sleep(request.window - request.window / 10);
-    let last = clock::process_cpu();
+    let last = contest::cpu_time()?;
     thread::sleep(request.window / 5);
-    let after = clock::process_cpu();
+    let after = contest::cpu_time()?;
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
-    Sample {
+    Ok(Sample {
         checksum: 0,
         values: vec![
             millis(first - before),
@@ -124,7 +124,7 @@ fn answer(request: &Request, work: &mut impl FnMut()) -> Sample {
             threads,
             self::threads(),
         ],
-    }
+    })
 }
 
 /// Threads of this process; not a number where the system does not tell.

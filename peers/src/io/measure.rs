@@ -4,8 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use crate::io::{Net, Sockets};
-use crate::meter::Meter;
-use crate::protocol::Sample;
+use manyhands_lab::contest::{CostMeter, Sample};
 
 /// Answers a case, a number of connections, with nanoseconds of wall time and of CPU time per round trip.
 pub(crate) fn answer<N: Net>(net: &N, case: &str) -> Result<Sample, String> {
@@ -13,7 +12,7 @@ pub(crate) fn answer<N: Net>(net: &N, case: &str) -> Result<Sample, String> {
     let rounds = ROUND_TRIPS / connections;
     // The first connections start the threads.
     exchange(net, connections, WARM_UP)?;
-    let meter = Meter::start()?;
+    let meter = CostMeter::start()?;
     let checksum = exchange(net, connections, rounds)?;
     let cost = meter.stop()?;
     let count = (rounds * connections) as f64;

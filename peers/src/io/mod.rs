@@ -11,11 +11,9 @@ mod measure;
 mod smol;
 mod tokio;
 
+use manyhands_lab::contest::{self, Arm};
 use std::io;
 use std::net::SocketAddr;
-
-use crate::protocol;
-use crate::team::Arm;
 
 pub(crate) use compare::compare;
 
@@ -80,7 +78,7 @@ pub(crate) fn serve(contender: &str) -> bool {
 
 fn serve_as<N: Net>() {
     match N::new() {
-        Ok(net) => protocol::serve(|request| measure::answer(&net, &request.case)),
-        Err(reason) => protocol::say_absent(&reason),
+        Ok(net) => contest::serve(|request| measure::answer(&net, &request.case)),
+        Err(reason) => contest::say_absent(&reason),
     }
 }

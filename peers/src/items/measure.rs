@@ -1,9 +1,8 @@
 //! The child's side: one measurement of time, CPU time and memory.
 
 use crate::items::Items;
-use crate::meter::Meter;
-use crate::protocol::Sample;
 use crate::tally;
+use manyhands_lab::contest::{CostMeter, Sample};
 
 /// Answers `inside COUNT` or `outside COUNT` with nanoseconds of wall time per item, nanoseconds
 /// of CPU time per item, and megabytes of memory at the peak above those at the start.
@@ -21,7 +20,7 @@ pub(crate) fn answer<C: Items>(contender: &mut C, case: &str) -> Result<Sample, 
     spawn(contender, WARM_UP_ITEMS);
     tally::wait_for(WARM_UP_ITEMS);
 
-    let meter = Meter::start()?;
+    let meter = CostMeter::start()?;
     spawn(contender, count as usize);
     tally::wait_for(WARM_UP_ITEMS + count as usize);
     let cost = meter.stop()?;

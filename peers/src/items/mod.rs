@@ -12,8 +12,7 @@ mod rayon;
 mod threadpool;
 mod tokio;
 
-use crate::protocol;
-use crate::team::Arm;
+use manyhands_lab::contest::{self, Arm};
 
 pub(crate) use compare::compare;
 pub(crate) use tokio::Tokio;
@@ -65,8 +64,8 @@ pub(crate) fn serve(contender: &str) -> bool {
 fn serve_as<C: Items>() {
     match C::new() {
         Ok(mut contender) => {
-            protocol::serve(|request| measure::answer(&mut contender, &request.case));
+            contest::serve(|request| measure::answer(&mut contender, &request.case));
         }
-        Err(reason) => protocol::say_absent(&reason),
+        Err(reason) => contest::say_absent(&reason),
     }
 }

@@ -6,57 +6,23 @@
 
 use std::time::Duration;
 
-use crate::case_result::CaseResult;
+use manyhands_lab::contest::{Column, Lifetime};
+
 use crate::cli::Settings;
 use crate::joins::{ARMS, CASES};
-use crate::plan::{self, Plan};
-use crate::report::{self, Report};
-use crate::team::{Arm, Lifetime, Outcome, Team};
+use crate::plan::Plan;
+use crate::report::{Outcome, Report};
 
 /// The comparison, as the command line asks for it.
-pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
-    let cases = match plan::select(CASES.map(str::to_owned).to_vec(), settings) {
-        Ok(cases) => cases,
-        Err(refused) => return refused,
-    };
-    let plan = Plan::new(settings, ROUNDS, WINDOW);
-    let mut team = Team::new("joins", &ARMS, Lifetime::Kept, settings, plan.seed);
-    report.line("## Joins\n");
-    plan.describe(report);
-    let results = team.run(&cases, |_| plan.rounds, plan.window);
+pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcome, String> {
+    let plan = Plan::new("joins", settings, ROUNDS, WINDOW);
+    let cases = plan.select(CASES.map(str::to_owned).to_vec())?;
+    plan.describe("Joins", report);
+    let results = plan.run(&ARMS, Lifetime::Kept, &cases);
     for result in &results {
-        print_table(result, report);
+        report.case(title(&result.case), result, &COLUMNS);
     }
-    report.notes(&results)
-}
-
-fn print_table(result: &CaseResult, report: &mut Report) {
-    report.line(&format!("### {}\n", title(&result.case)));
-    let header = ["", "time per call", "to plain", "to chili"].map(str::to_owned);
-    let rows: Vec<Vec<String>> = result
-        .arms
-        .iter()
-        .map(|(arm, _)| row(result, *arm))
-        .collect();
-    report.table(&header, &rows);
-}
-
-fn row(result: &CaseResult, arm: Arm) -> Vec<String> {
-    let label = arm.label;
-    let ratio_to = |base: &str| {
-        // A base that did not run leaves a dash, not a doubt about this arm.
-        let ratio = |result: &CaseResult| {
-            Some(report::ratio_of(result, label, base, 0).map_or_else(|| "·".into(), report::ratio))
-        };
-        report::cell(Some(result), label, ratio)
-    };
-    let time = |result: &CaseResult| report::median_of(result, label, 0).map(report::time);
-    vec![
-        label.to_owned(),
-        report::cell(Some(result), label, time),
-        ratio_to("plain"),
-        ratio_to("chili"),
-    ]
+    Ok(report.notes(&results))
 }
 
 fn title(case: &str) -> &'static str {
@@ -67,5 +33,11 @@ fn title(case: &str) -> &'static str {
     }
 }
 
+/// The tables' columns, by place among a sample's values.
+const COLUMNS: [Column; 3] = [
+    Column::time("time per call", 0),
+    Column::ratio_to("to plain", "plain", 0),
+    Column::ratio_to("to chili", "chili", 0),
+];
 const ROUNDS: usize = 25;
 const WINDOW: Duration = Duration::from_millis(60);

@@ -15,9 +15,8 @@ mod tree;
 
 use std::hint::black_box;
 
-use crate::protocol::{self, Request, Sample};
-use crate::team::Arm;
 use crate::window;
+use manyhands_lab::contest::{self, Arm, Request, Sample};
 use tree::Node;
 
 pub(crate) use compare::compare;
@@ -61,7 +60,7 @@ pub(crate) fn serve(contender: &str) -> bool {
 fn serve_as<C: Joins>() {
     let mut contender = C::new();
     let mut stage = Stage::default();
-    protocol::serve(|request| stage.answer(&mut contender, request));
+    contest::serve(|request| stage.answer(&mut contender, request));
 }
 
 /// The tree of the case at hand, and how long its call is known to take.

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::marker::PhantomData;
 
 use crate::keys::{Keys, Row, Task};
-use crate::shuffle::mix;
+use crate::mix::mix;
 use crate::sized::{self, Case, Stopwatch, in_order};
 
 /// What a contender is given.

@@ -13,10 +13,11 @@ mod manyhands;
 mod rayon;
 mod sequential;
 
+use manyhands_lab::contest::Arm;
+
 use crate::cli::Settings;
-use crate::report::Report;
+use crate::report::{Outcome, Report};
 use crate::sized::{self, Comparison};
-use crate::team::{Arm, Outcome};
 use data::Data;
 
 pub(crate) use case::Task;
@@ -57,7 +58,7 @@ const COMPARISON: Comparison = Comparison {
 };
 
 /// The comparison, as the command line asks for it.
-pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
+pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcome, String> {
     COMPARISON.run::<Task>(settings, report)
 }
 

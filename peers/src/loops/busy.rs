@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
-use crate::clock;
+use manyhands_lab::clock::Stopwatch;
+
 use crate::loops::{Loops, case::Body, sha512};
 
 /// The running loop.
@@ -48,7 +49,7 @@ impl Background {
 }
 
 fn run<C: Loops>(mut contender: C, stop: &AtomicBool) -> f64 {
-    let start = clock::now();
+    let start = Stopwatch::start();
     let mut items = 0_u32;
     // Relaxed: see `stop`.
     while !stop.load(Ordering::Relaxed) {
@@ -57,7 +58,7 @@ fn run<C: Loops>(mut contender: C, stop: &AtomicBool) -> f64 {
         });
         items += ITEMS;
     }
-    f64::from(items) / clock::nanos_since(start) * 1e9
+    f64::from(items) / start.nanos() * 1e9
 }
 
 /// About 23 ms of work for one thread.

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use crate::case_result::CaseResult;
+use manyhands_lab::contest::{Arm, CaseResult, Lifetime};
+
 use crate::cli::Settings;
 use crate::loops::case::{self, Body, Case, OPENMP_LENS, State};
 use crate::loops::{ARMS, verdict};
-use crate::plan::{self, Plan};
-use crate::report::{self, Report};
-use crate::team::{Arm, Lifetime, Outcome, Team};
+use crate::plan::Plan;
+use crate::report::{self, Outcome, Report};
 
 /// The comparison, as the command line asks for it.
-pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
+pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcome, String> {
     let mut cases = case::grid();
     let extra: Vec<Case> = case::openmp_cases()
         .into_iter()
@@ -19,15 +19,10 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
         .collect();
     cases.extend(extra);
     let names = cases.iter().map(Case::to_string).collect();
-    let names = match plan::select(names, settings) {
-        Ok(names) => names,
-        Err(refused) => return refused,
-    };
-    let plan = Plan::new(settings, ROUNDS, WINDOW);
-    let mut team = Team::new("loops", &ARMS, Lifetime::Kept, settings, plan.seed);
-    report.line("## Loops\n");
-    plan.describe(report);
-    let results = team.run(&names, |_| plan.rounds, plan.window);
+    let plan = Plan::new("loops", settings, ROUNDS, WINDOW);
+    let names = plan.select(names)?;
+    plan.describe("Loops", report);
+    let results = plan.run(&ARMS, Lifetime::Kept, &names);
     let results = Results(results);
     for body in Body::ALL {
         for state in State::ALL {
@@ -36,7 +31,7 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
     }
     print_openmp(&results, report);
     verdict::print(&results, report);
-    report.notes(&results.0)
+    Ok(report.notes(&results.0))
 }
 
 /// All results, found by their case.
@@ -62,17 +57,15 @@ fn print_table(results: &Results, body: Body, state: State, report: &mut Report)
     let lens: Vec<usize> = case::lens(body)
         .filter(|&len| results.of(Case { body, len, state }).is_some())
         .collect();
-    if lens.is_empty() {
-        return;
-    }
+    let first = lens
+        .first()
+        .and_then(|&len| results.of(Case { body, len, state }));
+    let Some(first) = first else { return };
     report.line(&format!("### {}, {}\n", title(body), state.name()));
     report.line("Ratio to the sequential loop; first row: its time per call.\n");
-    let header = report::header("n", &lens);
+    let header = report::header(first, &lens);
     let mut rows = vec![report::row("sequential", &lens, |len| {
-        let result = results.of(Case { body, len, state });
-        report::cell(result, BASE, |result| {
-            report::median_of(result, BASE, NANOS).map(report::time)
-        })
+        report::time_cell(results.of(Case { body, len, state }), BASE, NANOS)
     })];
     for arm in results.arms().filter(|arm| arm.label != BASE) {
         rows.push(report::row(arm.label, &lens, |len| {
@@ -80,7 +73,7 @@ fn print_table(results: &Results, body: Body, state: State, report: &mut Report)
             report::ratio_cell(result, arm.label, BASE, NANOS)
         }));
     }
-    report.table(&header, &rows);
+    report.table(&header, rows);
     if state == State::Busy {
         print_background(results, body, &lens, report);
     }
@@ -103,7 +96,12 @@ fn print_background(results: &Results, body: Body, lens: &[usize], report: &mut 
             report::ratio_cell(result, arm.label, BASE, BACKGROUND_RATE)
         }));
     }
-    report.table(&report::header("n", lens), &rows);
+    let state = State::Busy;
+    let first = lens.first();
+    let first = first.and_then(|&len| results.of(Case { body, len, state }));
+    if let Some(first) = first {
+        report.table(&report::header(first, lens), rows);
+    }
 }
 
 fn print_openmp(results: &Results, report: &mut Report) {
@@ -111,9 +109,11 @@ fn print_openmp(results: &Results, report: &mut Report) {
         .into_iter()
         .filter(|&len| results.of(openmp_case(len)).is_some())
         .collect();
-    if lens.is_empty() || !results.arms().any(|arm| arm.label == OPENMP) {
+    let has_openmp = results.arms().any(|arm| arm.label == OPENMP);
+    let first = lens.first().filter(|_| has_openmp);
+    let Some(first) = first.and_then(|&len| results.of(openmp_case(len))) else {
         return;
-    }
+    };
     report.line("### Back-to-back loops of 10 µs to 1 ms of work, against OpenMP static\n");
     let has_base = lens.iter().any(|&len| {
         results
@@ -128,10 +128,7 @@ fn print_openmp(results: &Results, report: &mut Report) {
     let mut rows = Vec::new();
     for label in [BASE, OPENMP] {
         rows.push(report::row(&format!("{label}, time"), &lens, |len| {
-            let result = results.of(openmp_case(len));
-            report::cell(result, label, |result| {
-                report::median_of(result, label, NANOS).map(report::time)
-            })
+            report::time_cell(results.of(openmp_case(len)), label, NANOS)
         }));
     }
     for arm in results.arms().filter(|arm| arm.label != OPENMP) {
@@ -139,7 +136,7 @@ fn print_openmp(results: &Results, report: &mut Report) {
             report::ratio_cell(results.of(openmp_case(len)), arm.label, OPENMP, NANOS)
         }));
     }
-    report.table(&report::header("n", &lens), &rows);
+    report.table(&report::header(first, &lens), rows);
 }
 
 fn openmp_case(len: usize) -> Case {

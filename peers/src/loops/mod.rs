@@ -26,8 +26,7 @@ mod sequential;
 mod stage;
 mod verdict;
 
-use crate::protocol;
-use crate::team::Arm;
+use manyhands_lab::contest::{self, Arm};
 
 pub(crate) use body::sha512;
 pub(crate) use chili::Chili;
@@ -92,8 +91,8 @@ pub(crate) fn serve(contender: &str) -> bool {
 fn serve_as<C: Loops>() {
     let mut contender = match C::new() {
         Ok(contender) => contender,
-        Err(reason) => return protocol::say_absent(&reason),
+        Err(reason) => return contest::say_absent(&reason),
     };
     let mut stage = None;
-    protocol::serve(|request| stage::answer(&mut contender, &mut stage, request));
+    contest::serve(|request| stage::answer(&mut contender, &mut stage, request));
 }

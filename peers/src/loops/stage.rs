@@ -8,9 +8,9 @@ use crate::loops::Loops;
 use crate::loops::body::{sha512, skewed};
 use crate::loops::busy::Background;
 use crate::loops::case::{Body, Case, State};
-use crate::protocol::{Request, Sample};
-use crate::shuffle::mix;
+use crate::mix::mix;
 use crate::window;
+use manyhands_lab::contest::{Request, Sample};
 
 /// What stays between the windows of one body and size.
 #[derive(Debug)]

@@ -1,11 +1,11 @@
 //! What manyhands promises of its loops, point by point, misses first.
 
-use crate::case_result::CaseResult;
+use manyhands_lab::contest::{self, CaseResult, Role};
+use manyhands_lab::stats;
+
 use crate::loops::case::{self, Case};
 use crate::loops::compare::{BASE, NANOS, Results};
 use crate::report::{self, Report};
-use crate::stats;
-use crate::team::Role;
 
 /// Prints both promises: no point above the sequential loop, and none of 1 ms or more of work
 /// above the best contender.
@@ -23,21 +23,19 @@ fn print_against_sequential(results: &Results, report: &mut Report) {
         let Some(result) = results.of(case) else {
             continue;
         };
-        let (Some(ours), Some(base)) = (result.values(OURS, NANOS), result.values(BASE, NANOS))
-        else {
-            continue;
-        };
+        let above = result.paired(OURS, BASE, NANOS, |ours, base| ours - limit(base));
+        let Some(above) = above else { continue };
         measured += 1;
-        let excess = stats::paired_median(&ours, &base, |ours, base| ours - limit(base));
+        let excess = stats::median(&above);
         let Some(excess) = excess.filter(|&excess| excess > 0.0) else {
             continue;
         };
         rows.push(vec![
             case.to_string(),
-            report::median_of(result, BASE, NANOS).map_or_else(String::new, report::time),
-            report::median_of(result, OURS, NANOS).map_or_else(String::new, report::time),
-            report::ratio_of(result, OURS, BASE, NANOS).map_or_else(String::new, report::ratio),
-            report::time(excess),
+            report::time_cell(Some(result), BASE, NANOS),
+            report::time_cell(Some(result), OURS, NANOS),
+            report::ratio_cell(Some(result), OURS, BASE, NANOS),
+            contest::time(excess),
         ]);
     }
     report.line("### manyhands: points above 1.02 × sequential + 50 ns\n");
@@ -53,7 +51,7 @@ fn print_against_sequential(results: &Results, report: &mut Report) {
             "ratio",
             "above the limit by",
         ];
-        report.table(&header.map(str::to_owned), &rows);
+        report.table(&header.map(str::to_owned), rows);
     }
 }
 
@@ -64,9 +62,8 @@ fn print_against_best(results: &Results, report: &mut Report) {
         let Some(result) = results.of(case) else {
             continue;
         };
-        let Some(base) =
-            report::median_of(result, BASE, NANOS).filter(|&nanos| nanos >= MILLISECOND)
-        else {
+        let base = result.median(BASE, NANOS);
+        let Some(base) = base.filter(|&nanos| nanos >= MILLISECOND) else {
             continue;
         };
         let Some(row) = against_best(case, result, base) else {
@@ -91,7 +88,7 @@ fn print_against_best(results: &Results, report: &mut Report) {
         "manyhands",
         "ours to best",
     ];
-    report.table(&header.map(str::to_owned), &rows);
+    report.table(&header.map(str::to_owned), rows);
 }
 
 struct Row {
@@ -100,14 +97,15 @@ struct Row {
 }
 
 fn against_best(case: Case, result: &CaseResult, base_nanos: f64) -> Option<Row> {
-    let to_base = |label: &'static str| report::ratio_of(result, label, BASE, NANOS);
+    let to_base = |label: &'static str| result.ratio(label, BASE, NANOS);
     let (best_ratio, best) = result
         .arms
         .iter()
         .filter(|(arm, _)| arm.role == Role::Contender && arm.label != OURS)
         .filter_map(|(arm, _)| Some((to_base(arm.label)?, arm.label)))
-        .min_by(|one, other| one.0.total_cmp(&other.0))?;
-    let ratio = report::ratio_of(result, OURS, best, NANOS)?;
+        .min_by(|one, other| one.0.median.total_cmp(&other.0.median))?;
+    let to_best = result.ratio(OURS, best, NANOS)?;
+    let ratio = to_best.median;
     let mark = if ratio > BEST_RATIO_MAX {
         " (miss)"
     } else {
@@ -115,11 +113,11 @@ fn against_best(case: Case, result: &CaseResult, base_nanos: f64) -> Option<Row>
     };
     let cells = vec![
         case.to_string(),
-        report::time(base_nanos),
+        contest::time(base_nanos),
         best.to_owned(),
-        report::ratio(best_ratio),
-        report::ratio(to_base(OURS)?),
-        format!("{}{mark}", report::ratio(ratio)),
+        best_ratio.to_string(),
+        to_base(OURS)?.to_string(),
+        format!("{to_best}{mark}"),
     ];
     Some(Row { ratio, cells })
 }

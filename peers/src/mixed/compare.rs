@@ -2,33 +2,28 @@
 
 use std::time::Duration;
 
+use manyhands_lab::contest::{Column, Lifetime};
+
 use crate::cli::Settings;
 use crate::mixed::ARMS;
-use crate::plan::{self, Plan};
-use crate::report::{Column, Report};
-use crate::team::{Lifetime, Outcome, Team};
+use crate::plan::Plan;
+use crate::report::{Outcome, Report};
 
 /// The comparison, as the command line asks for it.
-pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
-    let cases = match plan::select(vec![CASE.to_owned()], settings) {
-        Ok(cases) => cases,
-        Err(refused) => return refused,
-    };
-    let plan = Plan::new(settings, ROUNDS, WINDOW);
-    let lifetime = Lifetime::PerMeasurement;
-    let mut team = Team::new("mixed", &ARMS, lifetime, settings, plan.seed);
-    report.line("## Mixed\n");
-    plan.describe(report);
+pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcome, String> {
+    let plan = Plan::new("mixed", settings, ROUNDS, WINDOW);
+    let cases = plan.select(vec![CASE.to_owned()])?;
+    plan.describe("Mixed", report);
     report.line(
         "A measurement is an endless loop of SHA-512 on every worker, half of the time with 2,000 \
          short tasks a second from outside beside it, in a fresh process. Throughput is the loop's \
          beside the tasks over its own alone.\n",
     );
-    let results = team.run(&cases, |_| plan.rounds, plan.window);
+    let results = plan.run(&ARMS, Lifetime::PerMeasurement, &cases);
     for result in &results {
         report.case("Short tasks beside an endless loop", result, &COLUMNS);
     }
-    report.notes(&results)
+    Ok(report.notes(&results))
 }
 
 /// The table's columns, by place among a sample's values.

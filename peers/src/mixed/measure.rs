@@ -5,10 +5,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::clock;
 use crate::mixed::{Hashing, Mixed};
-use crate::protocol::Sample;
 use crate::tally;
+use manyhands_lab::contest::Sample;
 
 /// Answers with the nanoseconds within which half and 99 of 100 short tasks ran, the loop's rate beside
 /// them over its rate alone, and nanoseconds per hash alone.
@@ -46,11 +45,11 @@ pub(crate) fn answer<M: Mixed>(pool: &Arc<M>, window: Duration) -> Sample {
 fn send(pool: &impl Mixed, length: Duration) -> Latencies {
     let count = length.as_micros() / TICK.as_micros();
     let latencies = Latencies::new(usize::try_from(count).unwrap_or(usize::MAX).max(1));
-    let mut next = clock::now();
+    let mut next = Instant::now();
     for index in 0..latencies.nanos.len() {
         next += TICK;
-        thread::sleep(next.saturating_duration_since(clock::now()));
-        let (latencies, sent) = (latencies.clone(), clock::now());
+        thread::sleep(next.saturating_duration_since(Instant::now()));
+        let (latencies, sent) = (latencies.clone(), Instant::now());
         pool.spawn(move || latencies.note(index, sent));
     }
     latencies
@@ -100,7 +99,7 @@ struct Progress {
 
 impl Progress {
     fn during(&mut self, slice: impl FnOnce()) {
-        let (hashes, start) = (tally::total(), clock::now());
+        let (hashes, start) = (tally::total(), Instant::now());
         slice();
         self.hashes += tally::total() - hashes;
         self.time += start.elapsed();

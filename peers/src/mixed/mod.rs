@@ -16,9 +16,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::loops::sha512;
-use crate::protocol;
 use crate::tally;
-use crate::team::Arm;
+use manyhands_lab::contest::{self, Arm};
 
 pub(crate) use compare::compare;
 
@@ -88,9 +87,9 @@ fn serve_as<M: Mixed>() {
     match M::new() {
         Ok(pool) => {
             let pool = Arc::new(pool);
-            protocol::serve(|request| Ok(measure::answer(&pool, request.window)));
+            contest::serve(|request| Ok(measure::answer(&pool, request.window)));
         }
-        Err(reason) => protocol::say_absent(&reason),
+        Err(reason) => contest::say_absent(&reason),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The closures of the chains, the same functions in every contender.
 
 use crate::loops::sha512;
-use crate::shuffle::mix;
+use crate::mix::mix;
 
 /// Whether a filter keeps the value: half of them, in no pattern that a processor could learn.
 #[inline]

@@ -3,9 +3,9 @@
 use std::hint::black_box;
 use std::marker::PhantomData;
 
+use crate::mix::mix;
 use crate::queries::hash::{Hash, hmac_sha512, md5, sha1, sha256, sha512};
 use crate::queries::{Chain, Queries};
-use crate::shuffle::mix;
 use crate::sized::{self, Case, Stopwatch, in_order};
 
 /// What a contender is given.

@@ -3,9 +3,9 @@
 use manyhands::query::prelude::{IntoParQuery, ParQuery};
 
 use crate::loops::sha512;
+use crate::mix::mix;
 use crate::queries::Queries;
 use crate::queries::body::{LEAST, consumed, is_kept, is_prime, key};
-use crate::shuffle::mix;
 
 /// As they are.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use manyhands::parallel;
 
+use crate::mix::mix;
 use crate::queries::Queries;
-use crate::shuffle::mix;
 
 #[derive(Debug)]
 pub(crate) struct Loop;

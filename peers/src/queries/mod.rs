@@ -25,10 +25,11 @@ mod orx;
 mod rayon;
 mod sequential;
 
+use manyhands_lab::contest::Arm;
+
 use crate::cli::Settings;
-use crate::report::Report;
+use crate::report::{Outcome, Report};
 use crate::sized::{self, Comparison};
-use crate::team::{Arm, Outcome};
 use data::Data;
 
 pub(crate) use case::Chain;
@@ -142,7 +143,7 @@ const COMPARISON: Comparison = Comparison {
 };
 
 /// The comparison, as the command line asks for it.
-pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
+pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcome, String> {
     COMPARISON.run::<Chain>(settings, report)
 }
 

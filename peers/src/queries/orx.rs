@@ -2,9 +2,9 @@
 
 use orx_parallel::{IntoParIter, Par};
 
+use crate::mix::mix;
 use crate::queries::Queries;
 use crate::queries::body::{is_kept, is_prime};
-use crate::shuffle::mix;
 
 #[derive(Debug)]
 pub(crate) struct Orx;

@@ -4,9 +4,9 @@ use rayon::prelude::{
     IntoParallelIterator, IntoParallelRefIterator, ParallelIterator, ParallelSliceMut,
 };
 
+use crate::mix::mix;
 use crate::queries::Queries;
 use crate::queries::body::{LEAST, is_kept, is_prime, key};
-use crate::shuffle::mix;
 
 #[derive(Debug)]
 pub(crate) struct Rayon;

@@ -1,9 +1,9 @@
 //! The standard library's iterators: what every contender must beat.
 
 use crate::loops::sha512;
+use crate::mix::mix;
 use crate::queries::Queries;
 use crate::queries::body::{LEAST, consumed, is_kept, is_prime, key};
-use crate::shuffle::mix;
 
 #[derive(Debug)]
 pub(crate) struct Sequential;

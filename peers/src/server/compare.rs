@@ -2,34 +2,30 @@
 
 use std::time::Duration;
 
+use manyhands_lab::contest::{Column, Lifetime};
+
 use crate::cli::Settings;
-use crate::plan::{self, Plan};
-use crate::report::{Column, Report};
+use crate::plan::Plan;
+use crate::report::{Outcome, Report};
 use crate::server::ARMS;
-use crate::team::{Lifetime, Outcome, Team};
 
 /// The comparison, as the command line asks for it.
-pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
+pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcome, String> {
     let cases = CASES.iter().map(|(case, ..)| (*case).to_owned()).collect();
-    let cases = match plan::select(cases, settings) {
-        Ok(cases) => cases,
-        Err(refused) => return refused,
-    };
-    let plan = Plan::new(settings, ROUNDS, WINDOW);
-    let mut team = Team::new("server", &ARMS, Lifetime::Kept, settings, plan.seed);
-    report.line("## Server\n");
-    plan.describe(report);
+    let plan = Plan::new("server", settings, ROUNDS, WINDOW);
+    let cases = plan.select(cases)?;
+    plan.describe("Server", report);
     report.line(
         "The heavy request counts primes, about 10 ms of work. Ratios are to manyhands with that \
          done in order; below 1 is faster.\n",
     );
-    let results = team.run(&cases, |_| plan.rounds, plan.window);
+    let results = plan.run(&ARMS, Lifetime::Kept, &cases);
     for result in &results {
         if let Some((_, title, columns)) = CASES.iter().find(|(case, ..)| *case == result.case) {
             report.case(title, result, columns);
         }
     }
-    report.notes(&results)
+    Ok(report.notes(&results))
 }
 
 /// The cases as the child knows them, their titles and columns.

@@ -4,18 +4,19 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::clock;
-use crate::protocol::{Request, Sample};
+use manyhands_lab::clock::Stopwatch;
+use manyhands_lab::contest::{Request, Sample};
+use manyhands_lab::stats;
+
 use crate::server::client::Client;
 use crate::server::primes::EXPECTED;
-use crate::stats;
 
 /// Answers with nanoseconds: `seldom` the median time of a heavy request; `saturated` the time for each
 /// heavy request of eight clients, and the median time of a cheap one beside them.
 pub(crate) fn answer(address: SocketAddr, request: &Request) -> Result<Sample, String> {
-    let until = clock::now() + request.window;
+    let until = Instant::now() + request.window;
     let values = match request.case.as_str() {
-        "seldom" => vec![median(ask_seldom(address, "/heavy", until)?)?],
+        "seldom" => vec![median(&ask_seldom(address, "/heavy", until)?)?],
         "saturated" => saturate(address, until)?,
         case => return Err(format!("no case '{case}'")),
     };
@@ -29,10 +30,10 @@ pub(crate) fn answer(address: SocketAddr, request: &Request) -> Result<Sample, S
 fn ask_seldom(address: SocketAddr, path: &str, until: Instant) -> Result<Vec<f64>, String> {
     let mut client = Client::connect(address)?;
     let mut nanos = Vec::new();
-    while clock::now() < until {
-        let start = clock::now();
+    while Instant::now() < until {
+        let start = Stopwatch::start();
         let text = client.ask(path)?;
-        nanos.push(clock::nanos_since(start));
+        nanos.push(start.nanos());
         if path == HEAVY {
             check(&text)?;
         }
@@ -42,7 +43,7 @@ fn ask_seldom(address: SocketAddr, path: &str, until: Instant) -> Result<Vec<f64
 }
 
 fn saturate(address: SocketAddr, until: Instant) -> Result<Vec<f64>, String> {
-    let start = clock::now();
+    let start = Stopwatch::start();
     thread::scope(|scope| {
         let clients: Vec<_> = (0..CLIENTS)
             .map(|_| scope.spawn(move || ask_on_and_on(address, until)))
@@ -52,10 +53,7 @@ fn saturate(address: SocketAddr, until: Instant) -> Result<Vec<f64>, String> {
         for client in clients {
             answers += client.join().map_err(|_| "a client panicked")??;
         }
-        Ok(vec![
-            clock::nanos_since(start) / f64::from(answers),
-            median(cheap)?,
-        ])
+        Ok(vec![start.nanos() / f64::from(answers), median(&cheap)?])
     })
 }
 
@@ -63,7 +61,7 @@ fn saturate(address: SocketAddr, until: Instant) -> Result<Vec<f64>, String> {
 fn ask_on_and_on(address: SocketAddr, until: Instant) -> Result<u32, String> {
     let mut client = Client::connect(address)?;
     let mut answers = 0;
-    while clock::now() < until {
+    while Instant::now() < until {
         check(&client.ask(HEAVY)?)?;
         answers += 1;
     }
@@ -78,7 +76,7 @@ fn check(text: &str) -> Result<(), String> {
     }
 }
 
-fn median(nanos: Vec<f64>) -> Result<f64, String> {
+fn median(nanos: &[f64]) -> Result<f64, String> {
     stats::median(nanos).ok_or_else(|| "the window is too short for one answer".to_owned())
 }
 

@@ -13,10 +13,8 @@ mod primes;
 mod service;
 mod tokio;
 
+use manyhands_lab::contest::{self, Arm};
 use std::net::SocketAddr;
-
-use crate::protocol;
-use crate::team::Arm;
 
 pub(crate) use compare::compare;
 
@@ -49,7 +47,7 @@ pub(crate) fn serve(contender: &str) -> bool {
 
 fn serve_as<S: Server>() {
     match S::start() {
-        Ok(address) => protocol::serve(|request| measure::answer(address, request)),
-        Err(reason) => protocol::say_absent(&reason),
+        Ok(address) => contest::serve(|request| measure::answer(address, request)),
+        Err(reason) => contest::say_absent(&reason),
     }
 }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use manyhands_lab::contest::{Arm, Lifetime};
+
 use crate::cli::Settings;
-use crate::plan::{self, Plan};
-use crate::report::Report;
+use crate::plan::Plan;
+use crate::report::{Outcome, Report};
 use crate::sized::{Case, Task, table};
-use crate::team::{Arm, Lifetime, Outcome, Team};
 
 /// What is compared, and how long.
 #[derive(Debug)]
@@ -20,24 +21,22 @@ pub(crate) struct Comparison {
 
 impl Comparison {
     /// The comparison, as the command line asks for it.
-    pub(crate) fn run<T: Task>(&self, settings: &Settings, report: &mut Report) -> Outcome {
+    pub(crate) fn run<T: Task>(
+        &self,
+        settings: &Settings,
+        report: &mut Report,
+    ) -> Result<Outcome, String> {
         let names = Case::<T>::grid().map(|case| case.to_string()).collect();
-        let names = match plan::select(names, settings) {
-            Ok(names) => names,
-            Err(refused) => return refused,
-        };
-        let plan = Plan::new(settings, self.rounds, WINDOW);
-        let lifetime = Lifetime::Kept;
-        let mut team = Team::new(self.problem, self.arms, lifetime, settings, plan.seed);
-        report.line(&format!("## {}\n", self.title));
-        plan.describe(report);
-        let results = team.run(&names, |_| plan.rounds, plan.window);
+        let plan = Plan::new(self.problem, settings, self.rounds, WINDOW);
+        let names = plan.select(names)?;
+        plan.describe(self.title, report);
+        let results = plan.run(self.arms, Lifetime::Kept, &names);
         for &task in T::ALL {
             let name_of = |len| Case { task, len }.to_string();
             table::print(&results, task.title(), task.lens(), name_of, report);
         }
         table::print_misses(&results, report);
-        report.notes(&results)
+        Ok(report.notes(&results))
     }
 }
 

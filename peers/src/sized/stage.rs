@@ -3,10 +3,10 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use crate::protocol::{self, Request, Sample};
-use crate::shuffle::mix;
+use crate::mix::mix;
 use crate::sized::{Case, Task};
 use crate::window;
+use manyhands_lab::contest::{self, Request, Sample};
 
 /// The input of one case, and how a contender works on it.
 pub(crate) trait Data: Sized {
@@ -56,7 +56,7 @@ struct Stage<D: Data> {
 /// Serves one contender until the parent closes the pipe.
 pub(crate) fn serve<D: Data>() {
     let mut stage = None;
-    protocol::serve(|request| answer::<D>(&mut stage, request));
+    contest::serve(|request| answer::<D>(&mut stage, request));
 }
 
 /// Answers one request, with the data at hand if it is of the same case.

@@ -2,9 +2,10 @@
 //!
 //! Not here: which tasks and sizes these are (`queries`, `keys`).
 
-use crate::case_result::CaseResult;
+use manyhands_lab::contest::{self, CaseResult};
+use manyhands_lab::stats;
+
 use crate::report::{self, Report};
-use crate::stats;
 
 /// Prints a row for each contender; `name_of` names the case of a size.
 pub(crate) fn print(
@@ -28,17 +29,14 @@ pub(crate) fn print(
     };
     report.line(&format!("### {title}\n"));
     report.line("Ratio to one thread; first row: its time.\n");
-    let mut rows = vec![report::row(BASE, &lens, |len| {
-        report::cell(of(len), BASE, |result| {
-            report::median_of(result, BASE, NANOS).map(report::time)
-        })
-    })];
+    let time = |len| report::time_cell(of(len), BASE, NANOS);
+    let mut rows = vec![report::row(BASE, &lens, time)];
     for (arm, _) in first.arms.iter().filter(|(arm, _)| arm.label != BASE) {
         rows.push(report::row(arm.label, &lens, |len| {
             report::ratio_cell(of(len), arm.label, BASE, NANOS)
         }));
     }
-    report.table(&report::header("n", &lens), &rows);
+    report.table(&report::header(first, &lens), rows);
 }
 
 /// Prints the points that take longer than a query may.
@@ -48,17 +46,14 @@ pub(crate) fn print_misses(results: &[CaseResult], report: &mut Report) {
         .iter()
         .flat_map(|result| OURS.map(|ours| (result, ours)))
     {
-        let (Some(times), Some(base)) = (result.values(ours, NANOS), result.values(BASE, NANOS))
-        else {
-            continue;
-        };
-        let excess = stats::paired_median(&times, &base, |ours, base| ours - limit(base));
+        let above = result.paired(ours, BASE, NANOS, |ours, base| ours - limit(base));
+        let excess = above.and_then(|above| stats::median(&above));
         if let Some(excess) = excess.filter(|&excess| excess > 0.0) {
             rows.push(vec![
                 result.case.clone(),
                 ours.to_owned(),
                 report::ratio_cell(Some(result), ours, BASE, NANOS),
-                report::time(excess),
+                contest::time(excess),
             ]);
         }
     }
@@ -66,7 +61,7 @@ pub(crate) fn print_misses(results: &[CaseResult], report: &mut Report) {
     report.line(&format!("{} points (median over rounds).\n", rows.len()));
     if !rows.is_empty() {
         let header = ["point", "contender", "ratio", "above the limit by"];
-        report.table(&header.map(str::to_owned), &rows);
+        report.table(&header.map(str::to_owned), rows);
     }
 }
 

@@ -2,35 +2,30 @@
 
 use std::time::Duration;
 
+use manyhands_lab::contest::{Column, Lifetime};
+
 use crate::cli::Settings;
-use crate::plan::{self, Plan};
-use crate::report::{Column, Report};
+use crate::plan::Plan;
+use crate::report::{Outcome, Report};
 use crate::starvation::ARMS;
-use crate::team::{Lifetime, Outcome, Team};
 
 /// The comparison, as the command line asks for it.
-pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
+pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcome, String> {
     let cases = CASES.iter().map(|case| case.name.to_owned()).collect();
-    let cases = match plan::select(cases, settings) {
-        Ok(cases) => cases,
-        Err(refused) => return refused,
-    };
-    let plan = Plan::new(settings, ROUNDS, Duration::ZERO);
-    let lifetime = Lifetime::PerMeasurement;
-    let mut team = Team::new("starvation", &ARMS, lifetime, settings, plan.seed);
-    report.line("## Starvation\n");
-    plan.describe(report);
+    let plan = Plan::new("starvation", settings, ROUNDS, Duration::ZERO);
+    let cases = plan.select(cases)?;
+    plan.describe("Starvation", report);
     report.line(
         "A measurement is one flood of closures that block, on a pool of two workers in a fresh \
          process. Ratios are to tokio's spawn_blocking.\n",
     );
-    let results = team.run(&cases, |_| plan.rounds, plan.window);
+    let results = plan.run(&ARMS, Lifetime::PerMeasurement, &cases);
     for result in &results {
         if let Some(case) = CASES.iter().find(|case| case.name == result.case) {
             report.case(case.title, result, case.columns);
         }
     }
-    report.notes(&results)
+    Ok(report.notes(&results))
 }
 
 /// A case as the child knows it, and how it is shown.

@@ -4,9 +4,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::clock;
-use crate::protocol::Sample;
 use crate::starvation::Pool;
+use manyhands_lab::contest::Sample;
 
 /// Answers with nanoseconds: `sleeps` from the short task's handing over to its run, and from the first
 /// sleep's beginning to the last one's end; `gate` from the first handing over to the last beginning, or
@@ -40,7 +39,7 @@ fn sleeps(pool: &impl Pool) -> Sample {
             ended.happen();
         });
     }
-    let sent = clock::now();
+    let sent = Instant::now();
     let done = short.clone();
     pool.spawn(move || done.happen());
     let ended = ended.wait_for(SLEEPERS, FOREVER);
@@ -55,7 +54,7 @@ fn sleeps(pool: &impl Pool) -> Sample {
 
 fn gate(pool: &impl Pool) -> Sample {
     let (begun, ended, open) = (Events::default(), Events::default(), Events::default());
-    let start = clock::now();
+    let start = Instant::now();
     for _ in 0..GATED {
         let (begun, ended, open) = (begun.clone(), ended.clone(), open.clone());
         pool.spawn_blocking(move || {
@@ -84,7 +83,7 @@ impl Events {
     fn happen(&self) {
         let (times, changed) = &*self.0;
         let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
-        times.push(clock::now());
+        times.push(Instant::now());
         changed.notify_all();
     }
 

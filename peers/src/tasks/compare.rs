@@ -2,34 +2,29 @@
 
 use std::time::Duration;
 
+use manyhands_lab::contest::{Column, Lifetime};
+
 use crate::cli::Settings;
-use crate::plan::{self, Plan};
-use crate::report::{self, Column, Report};
+use crate::plan::Plan;
+use crate::report::{self, Outcome, Report};
 use crate::tasks::ARMS;
-use crate::team::{Lifetime, Outcome, Team};
 
 /// The comparison, as the command line asks for it.
-pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Outcome {
+pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcome, String> {
     let cases = CASES.iter().map(|(case, _)| (*case).to_owned()).collect();
-    let cases = match plan::select(cases, settings) {
-        Ok(cases) => cases,
-        Err(refused) => return refused,
-    };
-    let plan = Plan::new(settings, ROUNDS, Duration::ZERO);
-    let lifetime = Lifetime::PerMeasurement;
-    let mut team = Team::new("tasks", &ARMS, lifetime, settings, plan.seed);
-    report.line("## Tasks\n");
-    plan.describe(report);
+    let plan = Plan::new("tasks", settings, ROUNDS, Duration::ZERO);
+    let cases = plan.select(cases)?;
+    plan.describe("Tasks", report);
     report.line(
         "A measurement is a million empty async tasks, or a million yields, in a fresh process. \
          Times are per task, or per yield. Memory is the growth of the resident peak. Ratios are \
          to tokio.\n",
     );
-    let results = team.run(&cases, |_| plan.rounds, plan.window);
+    let results = plan.run(&ARMS, Lifetime::PerMeasurement, &cases);
     for result in &results {
         report.case(report::title_of(&CASES, &result.case), result, &COLUMNS);
     }
-    report.notes(&results)
+    Ok(report.notes(&results))
 }
 
 /// The tables' columns, by place among a sample's values.

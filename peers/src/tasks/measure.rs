@@ -1,9 +1,8 @@
 //! The child's side: one measurement of time, CPU time and memory.
 
-use crate::meter::Meter;
-use crate::protocol::Sample;
 use crate::tally;
 use crate::tasks::Pool;
+use manyhands_lab::contest::{CostMeter, Sample};
 
 /// Answers a case with nanoseconds of wall time and of CPU time per task or yield, and megabytes of
 /// memory at the peak above those at the start. Cases are `detached PLACE`, `awaited PLACE BATCH`
@@ -14,7 +13,7 @@ pub(crate) fn answer<P: Pool>(pool: &P, case: &str) -> Result<Sample, String> {
     awaited_outside(pool, WARM_UP, WARM_UP);
     awaited_inside(pool, WARM_UP, WARM_UP);
 
-    let meter = Meter::start()?;
+    let meter = CostMeter::start()?;
     match words[..] {
         ["detached", "outside"] => {
             detach(pool, COUNT);

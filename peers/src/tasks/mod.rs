@@ -12,8 +12,7 @@ mod measure;
 mod smol;
 mod tokio;
 
-use crate::protocol;
-use crate::team::Arm;
+use manyhands_lab::contest::{self, Arm};
 
 pub(crate) use self::manyhands::Manyhands;
 pub(crate) use self::smol::Smol;
@@ -64,7 +63,7 @@ pub(crate) fn serve(contender: &str) -> bool {
 
 fn serve_as<P: Pool>() {
     match P::new() {
-        Ok(pool) => protocol::serve(|request| measure::answer(&pool, &request.case)),
-        Err(reason) => protocol::say_absent(&reason),
+        Ok(pool) => contest::serve(|request| measure::answer(&pool, &request.case)),
+        Err(reason) => contest::say_absent(&reason),
     }
 }

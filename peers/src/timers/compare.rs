@@ -2,40 +2,37 @@
 
 use std::time::Duration;
 
-use crate::cli::{Settings, TimerSize};
-use crate::plan::{self, Plan};
-use crate::report::{self, Column, Report};
-use crate::team::{Lifetime, Outcome, Team};
+use manyhands_lab::contest::{Column, Lifetime};
+use manyhands_lab::report::count;
+
+use crate::cli::Settings;
+use crate::plan::Plan;
+use crate::report::{self, Outcome, Report};
 use crate::timers::ARMS;
 
 /// The comparison, as the command line asks for it.
-pub(crate) fn compare(settings: &Settings, size: &TimerSize, report: &mut Report) -> Outcome {
-    let (count, millis) = if settings.quick { QUICK } else { USUAL };
-    let (count, millis) = (size.count.unwrap_or(count), size.millis.unwrap_or(millis));
+pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcome, String> {
+    let (sleeps, millis) = if settings.quick { QUICK } else { USUAL };
+    let size = settings.size;
+    let (sleeps, millis) = (size.count.unwrap_or(sleeps), size.millis.unwrap_or(millis));
     let cases = SHAPES
         .iter()
-        .map(|(shape, _)| format!("{shape} {count} {millis}"))
+        .map(|(shape, _)| format!("{shape} {sleeps} {millis}"))
         .collect();
-    let cases = match plan::select(cases, settings) {
-        Ok(cases) => cases,
-        Err(refused) => return refused,
-    };
-    let plan = Plan::new(settings, ROUNDS, Duration::ZERO);
-    let lifetime = Lifetime::PerMeasurement;
-    let mut team = Team::new("timers", &ARMS, lifetime, settings, plan.seed);
-    report.line("## Timers\n");
-    plan.describe(report);
+    let plan = Plan::new("timers", settings, ROUNDS, Duration::ZERO);
+    let cases = plan.select(cases)?;
+    plan.describe("Timers", report);
     report.line(&format!(
         "A measurement is {} sleeps of {millis} ms in a fresh process. Late is how long after the \
          last deadline the last sleep ended. Memory is the growth of the resident peak. Ratios of \
          CPU time are to tokio.\n",
-        report::count(count as usize),
+        count(sleeps as usize),
     ));
-    let results = team.run(&cases, |_| plan.rounds, plan.window);
+    let results = plan.run(&ARMS, Lifetime::PerMeasurement, &cases);
     for result in &results {
         report.case(report::title_of(&SHAPES, &result.case), result, &COLUMNS);
     }
-    report.notes(&results)
+    Ok(report.notes(&results))
 }
 
 /// The tables' columns, by place among a sample's values.
@@ -58,4 +55,4 @@ const SHAPES: [(&str, &str); 3] = [
 /// Sleeps, and milliseconds of each.
 const USUAL: (u32, u32) = (1_000_000, 10_000);
 const QUICK: (u32, u32) = (100_000, 500);
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 7;

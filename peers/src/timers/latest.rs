@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::clock;
-
 /// One thread's latest times, in nanoseconds since the process's first, alone on their cache lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
@@ -18,7 +16,7 @@ struct Line {
 }
 
 static LINES: Mutex<Vec<&'static Line>> = Mutex::new(Vec::new());
-static ORIGIN: LazyLock<Instant> = LazyLock::new(clock::now);
+static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 thread_local! {
     // A line is never freed: its times matter after its thread has ended.

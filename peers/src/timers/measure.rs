@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use futures::future::join_all;
 
-use crate::meter::Meter;
-use crate::protocol::Sample;
 use crate::timers::slice::JoinSlice;
 use crate::timers::{Timers, latest};
+use manyhands_lab::contest::{CostMeter, Sample};
 
 /// Answers `SHAPE COUNT MILLIS` with nanoseconds from the first step to the last, nanoseconds by
 /// which the last end is later than the last deadline, nanoseconds of CPU time, and megabytes of
@@ -29,7 +28,7 @@ pub(crate) fn answer<T: Timers>(pool: &T, case: &str) -> Result<Sample, String> 
     // The first sleeps start the threads and grow what does not depend on the count.
     run(pool, WARM_UP, 1);
 
-    let meter = Meter::start()?;
+    let meter = CostMeter::start()?;
     run(pool, count, millis);
     let cost = meter.stop()?;
 

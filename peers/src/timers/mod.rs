@@ -16,9 +16,8 @@ mod slice;
 
 use std::time::Duration;
 
-use crate::protocol;
 use crate::tasks::{Manyhands, Pool, Smol, Tokio};
-use crate::team::Arm;
+use manyhands_lab::contest::{self, Arm};
 
 pub(crate) use compare::compare;
 
@@ -51,7 +50,7 @@ pub(crate) fn serve(contender: &str) -> bool {
 
 fn serve_as<T: Timers>() {
     match T::new() {
-        Ok(pool) => protocol::serve(|request| measure::answer(&pool, &request.case)),
-        Err(reason) => protocol::say_absent(&reason),
+        Ok(pool) => contest::serve(|request| measure::answer(&pool, &request.case)),
+        Err(reason) => contest::say_absent(&reason),
     }
 }

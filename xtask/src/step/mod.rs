@@ -10,6 +10,7 @@ pub(crate) mod format;
 pub(crate) mod loom;
 pub(crate) mod miri;
 pub(crate) mod peers;
+pub(crate) mod results;
 pub(crate) mod sanitize;
 pub(crate) mod soak;
 pub(crate) mod test;

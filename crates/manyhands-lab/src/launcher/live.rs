@@ -17,7 +17,7 @@ pub struct Live {
     launcher: Launcher,
     pool: PoolState,
     workers: Option<usize>,
-    processes: BTreeMap<u32, Process>,
+    processes: BTreeMap<u32, Process<Reply>>,
     watch: Stopwatch,
 }
 
@@ -34,7 +34,7 @@ impl Live {
         }
     }
 
-    fn start(&self, subject: &Subject) -> Result<(Process, ClockCard), ChildError> {
+    fn start(&self, subject: &Subject) -> Result<(Process<Reply>, ClockCard), ChildError> {
         let mut process = self.launcher.launch()?;
         let start = Request::Start(Start {
             experiment: subject.experiment.clone(),

@@ -4,13 +4,13 @@
 
 mod error;
 mod live;
-mod process;
+pub(crate) mod process;
 
 pub use error::ChildError;
 pub use live::Live;
 
-use crate::child::{self, Batch};
-use process::Process;
+use crate::child::{self, Batch, protocol::Reply};
+use process::{Process, read_reply};
 use std::{
     env,
     ffi::OsString,
@@ -85,7 +85,7 @@ impl Launcher {
         self
     }
 
-    fn launch(&self) -> Result<Process, ChildError> {
+    fn launch(&self) -> Result<Process<Reply>, ChildError> {
         let mut command = Command::new(&self.program);
         command
             .args(&self.arguments)
@@ -94,7 +94,7 @@ impl Launcher {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         set_apart(&mut command);
-        Process::start(&mut command, self.deadline)
+        Process::start(&mut command, self.deadline, read_reply)
     }
 }
 

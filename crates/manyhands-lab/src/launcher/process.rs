@@ -19,19 +19,24 @@ use std::{
 
 /// A running process; it is ended when this is dropped.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(crate) struct Process<R> {
     child: Child,
     input: ChildStdin,
-    replies: Receiver<Received<Reply>>,
+    replies: Receiver<Received<R>>,
     deadline: Duration,
 }
 
-impl Process {
-    pub(super) fn start(command: &mut Command, deadline: Duration) -> Result<Self, ChildError> {
+impl<R: Send + PartialEq + 'static> Process<R> {
+    /// Starts a command whose input and output are pipes; `read` takes one reply from its output.
+    pub(crate) fn start(
+        command: &mut Command,
+        deadline: Duration,
+        read: fn(&mut BufReader<ChildStdout>) -> io::Result<Received<R>>,
+    ) -> Result<Self, ChildError> {
         let mut child = command.spawn().map_err(ChildError::Start)?;
         let input = child.stdin.take().expect("the command pipes its input");
         let output = child.stdout.take().expect("the command pipes its output");
-        match read_replies(output) {
+        match read_replies(output, read) {
             Ok(replies) => Ok(Self {
                 child,
                 input,
@@ -45,13 +50,17 @@ impl Process {
         }
     }
 
-    /// Asks and waits for the answer.
-    pub(super) fn ask(&mut self, request: &Request) -> Result<Reply, ChildError> {
-        if sequence::write(&mut self.input, request).is_err() {
-            return Err(self.ended());
-        }
+    /// Writes a request.
+    pub(crate) fn send(
+        &mut self,
+        write: impl FnOnce(&mut ChildStdin) -> io::Result<()>,
+    ) -> Result<(), ChildError> {
+        write(&mut self.input).map_err(|_| self.ended())
+    }
+
+    /// Waits for the next reply.
+    pub(crate) fn receive(&mut self) -> Result<R, ChildError> {
         match self.replies.recv_timeout(self.deadline) {
-            Ok(Received::Message(Reply::Failed { message })) => Err(ChildError::Failed { message }),
             Ok(Received::Message(reply)) => Ok(reply),
             Ok(Received::Nonsense(said)) => Err(ChildError::Nonsense { said }),
             Ok(Received::End) | Err(RecvTimeoutError::Disconnected) => Err(self.ended()),
@@ -59,6 +68,12 @@ impl Process {
                 deadline: self.deadline,
             }),
         }
+    }
+
+    /// The id of the process; `None` if it has ended, as its id may then be another one's.
+    pub(crate) fn id_if_alive(&mut self) -> Option<u32> {
+        let lives = matches!(self.child.try_wait(), Ok(None));
+        lives.then(|| self.child.id())
     }
 
     /// Its streams are closed, so it has ended or is about to.
@@ -75,7 +90,23 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Process<Reply> {
+    /// Asks and waits for the answer.
+    pub(super) fn ask(&mut self, request: &Request) -> Result<Reply, ChildError> {
+        self.send(|input| sequence::write(input, request))?;
+        match self.receive()? {
+            Reply::Failed { message } => Err(ChildError::Failed { message }),
+            reply => Ok(reply),
+        }
+    }
+}
+
+/// Takes one reply; what else the process prints goes to the standard error stream.
+pub(super) fn read_reply(output: &mut BufReader<ChildStdout>) -> io::Result<Received<Reply>> {
+    sequence::read(output, &mut io::stderr())
+}
+
+impl<R> Drop for Process<R> {
     fn drop(&mut self) {
         end(&mut self.child);
     }
@@ -88,11 +119,14 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-fn read_replies(output: ChildStdout) -> io::Result<Receiver<Received<Reply>>> {
+fn read_replies<R: Send + PartialEq + 'static>(
+    output: ChildStdout,
+    read: fn(&mut BufReader<ChildStdout>) -> io::Result<Received<R>>,
+) -> io::Result<Receiver<Received<R>>> {
     let (sender, replies) = mpsc::channel();
     let listen = move || {
         let mut output = BufReader::new(output);
-        while let Ok(received) = sequence::read(&mut output, &mut io::stderr()) {
+        while let Ok(received) = read(&mut output) {
             let is_last = received == Received::End;
             if sender.send(received).is_err() || is_last {
                 break;

@@ -120,6 +120,17 @@ impl Grid {
     }
 }
 
+/// A Markdown table whose first column is text and whose others are numbers.
+#[must_use]
+pub fn markdown_table(header: &[String], rows: Vec<Vec<String>>) -> String {
+    let column = |(place, title): (usize, &String)| match place {
+        0 => Column::words(title),
+        _ => Column::numbers(title),
+    };
+    let columns = header.iter().enumerate().map(column).collect();
+    Grid { columns, rows }.markdown()
+}
+
 /// Text that Markdown shows as it is, also within a table.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());

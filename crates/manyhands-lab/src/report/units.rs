@@ -22,7 +22,7 @@ pub fn nanos(nanos: f64) -> String {
     } else {
         (nanos / 1e9, "s")
     };
-    format!("{} {unit}", three_digits(value))
+    format!("{} {unit}", digits(value))
 }
 
 /// A count with commas between groups of three digits.
@@ -94,7 +94,7 @@ pub fn bytes(bytes: f64) -> String {
     if unit == units[0] {
         format!("{value:.0} B")
     } else {
-        format!("{} {unit}", three_digits(value))
+        format!("{} {unit}", digits(value))
     }
 }
 
@@ -123,7 +123,15 @@ pub fn plural(noun: &str) -> String {
     }
 }
 
-fn three_digits(value: f64) -> String {
+/// A number with three significant digits, and no decimals beyond that.
+///
+/// # Examples
+/// ```
+/// use manyhands_lab::report::digits;
+/// assert_eq!([0.507, 23.14, 380.2].map(digits), ["0.51", "23.1", "380"]);
+/// ```
+#[must_use]
+pub fn digits(value: f64) -> String {
     if value < 9.995 {
         format!("{value:.2}")
     } else if value < 99.95 {

@@ -1,7 +1,8 @@
 //! Statistics for noisy, shared machines, as pure functions.
 //!
 //! Values are grouped by launch, the fresh process they were taken in: `&[Vec<f64>]` is one list
-//! per launch everywhere here. What is random is seeded.
+//! per launch everywhere here but in [`rank_interval`], whose values are independent. What is
+//! random is seeded.
 
 mod false_discovery;
 mod interval;
@@ -9,6 +10,7 @@ mod moments;
 #[cfg(test)]
 pub(crate) mod noise;
 mod order;
+mod rank;
 mod resample;
 mod scaling;
 mod sign;
@@ -19,6 +21,7 @@ pub(crate) use interval::interval_of;
 pub use interval::{Estimate, by_launch, estimate_median};
 pub use moments::{geometric_mean, mean, standard_deviation};
 pub use order::{median, median_absolute_deviation, quantile};
+pub use rank::rank_interval;
 pub(crate) use resample::{RESAMPLES, Resampler, rng_for};
 pub use scaling::{Scalability, karp_flatt};
 pub use sign::{SignTest, blocks_to_decide};

@@ -13,6 +13,7 @@ mod read;
 mod replace;
 
 pub use read::{Recording, read};
+pub(crate) use replace::replace_file;
 
 use crate::{
     LabError,

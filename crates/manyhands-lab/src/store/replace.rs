@@ -7,22 +7,26 @@ use std::{
     path::Path,
 };
 
-/// Writes beside the file, then renames.
+/// Writes a file in a folder.
 pub(super) fn file(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), LabError> {
-    let path = folder.join(name);
+    replace_file(&folder.join(name), bytes)
+}
+
+/// Writes beside the file, then renames.
+pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(LabError::file("create", parent))?;
     }
-    let mut beside = path.clone().into_os_string();
+    let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
     let written = File::create(&beside).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_data()
     });
     written
-        .and_then(|()| fs::rename(&beside, &path))
-        .map_err(LabError::file("write", &path))?;
-    sync_folder(&path)
+        .and_then(|()| fs::rename(&beside, path))
+        .map_err(LabError::file("write", path))?;
+    sync_folder(path)
 }
 
 /// The new name is on the disk only when its folder is. Only Unix lets a folder be synced.

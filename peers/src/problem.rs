@@ -1,0 +1,60 @@
+//! The problems by name: their arms, how they are compared, and how a contender is served.
+
+use manyhands_lab::contest::Arm;
+
+use crate::cli::Settings;
+use crate::report::{Outcome, Report};
+use crate::{
+    channels, idle, io, items, joins, keys, loops, mixed, queries, server, starvation, tasks,
+    timers,
+};
+
+/// One comparison.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    pub(crate) name: &'static str,
+    pub(crate) arms: &'static [Arm],
+    /// The parent's side; the error says why the arguments are refused.
+    pub(crate) compare: fn(&Settings, &mut Report) -> Result<Outcome, String>,
+    /// The child's side; `false` if there is no contender of this name.
+    pub(crate) serve: fn(&str) -> bool,
+}
+
+impl Problem {
+    pub(crate) fn named(name: &str) -> Option<&'static Self> {
+        ALL.iter().find(|problem| problem.name == name)
+    }
+
+    /// All names, in the order of the results.
+    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+        ALL.iter().map(|problem| problem.name)
+    }
+}
+
+/// A problem whose module has its name.
+macro_rules! problem {
+    ($module:ident) => {
+        Problem {
+            name: stringify!($module),
+            arms: &$module::ARMS,
+            compare: $module::compare,
+            serve: $module::serve,
+        }
+    };
+}
+
+const ALL: [Problem; 13] = [
+    problem!(loops),
+    problem!(joins),
+    problem!(items),
+    problem!(tasks),
+    problem!(timers),
+    problem!(channels),
+    problem!(io),
+    problem!(starvation),
+    problem!(mixed),
+    problem!(server),
+    problem!(queries),
+    problem!(keys),
+    problem!(idle),
+];
