@@ -37,6 +37,14 @@ impl RecvError {
     }
 
     /// What was given to `close_with`, if that is how the channel was closed.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
+    /// sender.close_with("no more paper");
+    /// let closed = receiver.recv().unwrap_err();
+    /// assert_eq!(closed.reason().unwrap().to_string(), "no more paper");
+    /// ```
     #[must_use]
     pub fn reason(&self) -> Option<&CloseReason> {
         self.reason.as_deref()
@@ -142,6 +150,13 @@ pub struct SendError<T>(pub T);
 
 impl<T> SendError<T> {
     /// The item that was not sent.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded();
+    /// drop(receiver);
+    /// assert_eq!(sender.send("letter").unwrap_err().into_inner(), "letter");
+    /// ```
     pub fn into_inner(self) -> T {
         self.0
     }

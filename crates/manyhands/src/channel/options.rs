@@ -57,6 +57,15 @@ pub struct Options<T> {
 }
 
 /// Options to begin with: no limit, and waiting when full.
+///
+/// # Examples
+/// ```
+/// use manyhands::channel::{self, WhenFull};
+/// let (sender, receiver) = channel::options().capacity(1).when_full(WhenFull::DropOldest).fifo();
+/// (1..=3).try_for_each(|n| sender.send(n))?;
+/// assert_eq!(receiver.recv(), Ok(3));
+/// # Ok::<(), channel::SendError<u32>>(())
+/// ```
 pub fn options<T>() -> Options<T> {
     Options {
         capacity: usize::MAX,
@@ -77,6 +86,15 @@ impl<T> Options<T> {
     }
 
     /// What a send does when the channel is full.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::channel::{self, WhenFull};
+    /// let (sender, receiver) = channel::options().capacity(1).when_full(WhenFull::DropNewest).fifo();
+    /// (1..=3).try_for_each(|n| sender.send(n))?;
+    /// assert_eq!(receiver.recv(), Ok(3));
+    /// # Ok::<(), channel::SendError<u32>>(())
+    /// ```
     pub fn when_full(self, when_full: WhenFull) -> Self {
         Self { when_full, ..self }
     }
@@ -104,6 +122,14 @@ impl<T> Options<T> {
     ///
     /// Items are compared under the channel's lock: comparing must not use the channel. It may panic, and
     /// the item that was being sent is lost then.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::options().capacity(8).prioritized();
+    /// [3, 1, 2].into_iter().try_for_each(|n| sender.send(n))?;
+    /// assert_eq!(receiver.recv(), Ok(1));
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
     #[must_use]
     pub fn prioritized(self) -> (Sender<T>, Receiver<T>)
     where

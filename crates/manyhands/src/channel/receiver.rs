@@ -262,6 +262,17 @@ impl<T> Receiver<T> {
     }
 
     /// As [`stream`](Self::stream), made of this receiver.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{channel, parallel, task};
+    /// let (sender, receiver) = channel::unbounded();
+    /// (1..=3).try_for_each(|n| sender.send(n))?;
+    /// drop(sender);
+    /// let doubled = parallel::map_async(parallel::from_stream(receiver.into_stream()), |n| async move { n * 2 });
+    /// assert_eq!(task::block_on(doubled), [2, 4, 6]);
+    /// # Ok::<(), channel::SendError<u32>>(())
+    /// ```
     #[doc(alias = "ReceiverStream")]
     pub fn into_stream(self) -> RecvStream<T> {
         RecvStream::new(self)
@@ -304,11 +315,28 @@ impl<T> Receiver<T> {
 
     /// As [`close`](Self::close), with a reason that everybody sees who finds the channel closed and
     /// drained. The first reason stays.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
+    /// receiver.close_with("enough");
+    /// assert_eq!(sender.wait_closed().unwrap_err().to_string(), "enough");
+    /// ```
     pub fn close_with(&self, reason: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
         self.shared.close_with(reason.into())
     }
 
     /// Whether the channel is closed. Items may still be left.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded();
+    /// sender.send(1)?;
+    /// drop(sender);
+    /// assert!(receiver.is_closed());
+    /// assert_eq!(receiver.recv(), Ok(1));
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.shared.is_closed()
@@ -354,6 +382,13 @@ impl<T> Receiver<T> {
     ///
     /// # Errors
     /// The reason given to [`close_with`](Self::close_with).
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
+    /// drop(sender);
+    /// assert!(receiver.wait_drained().is_ok());
+    /// ```
     pub fn wait_drained(&self) -> Result<(), CloseReason> {
         self.shared.wait_until(Until::Drained)
     }

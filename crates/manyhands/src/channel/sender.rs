@@ -313,6 +313,12 @@ impl<T> Sender<T> {
     }
 
     /// Whether no item waits to be received.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, _receiver) = manyhands::channel::unbounded::<u32>();
+    /// assert!(sender.is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

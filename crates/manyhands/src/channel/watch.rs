@@ -128,6 +128,14 @@ impl<T> Sender<T> {
     }
 
     /// The value now.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, _receiver) = manyhands::channel::watch(1);
+    /// let next = *sender.latest() + 1;
+    /// sender.send(next).unwrap();
+    /// assert_eq!(*sender.latest(), 2);
+    /// ```
     #[must_use]
     pub fn latest(&self) -> Arc<T> {
         Arc::clone(&self.speaker.lock().value)
@@ -209,6 +217,14 @@ pub struct Receiver<T> {
 
 impl<T> Receiver<T> {
     /// The value now. It does not count as seen.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::watch("dark");
+    /// sender.send("light").unwrap();
+    /// assert_eq!(*receiver.latest(), "light");
+    /// assert!(receiver.has_changed());                             // looked at, not counted as seen
+    /// ```
     #[doc(alias = "borrow")]
     #[must_use]
     pub fn latest(&self) -> Arc<T> {

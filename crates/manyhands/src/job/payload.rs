@@ -35,6 +35,14 @@ impl PanicPayload {
     }
 
     /// The message, if the panic carried one, as `panic!` does.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// # std::panic::set_hook(Box::new(|_| ()));
+    /// let failures = parallel::try_for_range(0..1, |_| -> Result<(), ()> { panic!("no more") }).unwrap_err();
+    /// assert_eq!(failures.panics().next().unwrap().1.message(), Some("no more"));
+    /// ```
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         let text = self.downcast_ref::<&'static str>().copied();

@@ -103,6 +103,17 @@ pub struct AggregatePanic {
 
 impl AggregatePanic {
     /// What each panic carried.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{AggregatePanic, parallel};
+    /// use std::panic;
+    /// # panic::set_hook(Box::new(|_| ()));
+    /// let both = [1, 2].map(|i| move || { if i > 0 { panic!("closure {i}") } });
+    /// let payload = panic::catch_unwind(|| parallel::invoke(both)).unwrap_err();
+    /// let panics = payload.downcast::<AggregatePanic>().unwrap();
+    /// assert_eq!(panics.payloads().len(), 2);
+    /// ```
     #[must_use]
     pub fn payloads(&self) -> &[PanicPayload] {
         &self.payloads

@@ -44,6 +44,17 @@ impl<I: Integer> Control<'_, I> {
     ///
     /// # Panics
     /// If the loop was stopped: the first of the two calls rules.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// let outcome = parallel::options().for_range_with_control(0..1000, |i, control| {
+    ///     if i % 100 == 42 {
+    ///         control.break_at_current();
+    ///     }
+    /// });
+    /// assert_eq!(outcome.lowest_break(), Some(42));
+    /// ```
     #[doc(alias = "Break")]
     pub fn break_at_current(&self) {
         self.state.claim_kind(BROKEN);
@@ -54,6 +65,17 @@ impl<I: Integer> Control<'_, I> {
     ///
     /// # Panics
     /// If the loop was broken: the first of the two calls rules.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// let outcome = parallel::options().for_range_with_control(0..1000, |i, control| {
+    ///     if i % 100 == 42 {
+    ///         control.stop();
+    ///     }
+    /// });
+    /// assert!(outcome.is_stopped());
+    /// ```
     #[doc(alias = "Stop")]
     pub fn stop(&self) {
         self.state.claim_kind(STOPPED);
@@ -68,6 +90,21 @@ impl<I: Integer> Control<'_, I> {
 
     /// Whether this body's work has become needless, because the loop was stopped, broken below, or
     /// cancelled, or another body failed. Bodies that run long ask this now and then.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// parallel::options().for_range_with_control(0..100, |i, control| {
+    ///     for _step in 0..1000 {
+    ///         if control.should_exit() {
+    ///             return;
+    ///         }
+    ///         if i == 10 {
+    ///             control.stop();
+    ///         }
+    ///     }
+    /// });
+    /// ```
     #[doc(alias = "ShouldExitCurrentIteration")]
     #[must_use]
     pub fn should_exit(&self) -> bool {

@@ -49,6 +49,14 @@ impl<E> Failures<E> {
     }
 
     /// The errors that bodies returned, with their positions.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// let failures = parallel::try_map(&["1", "x"], |text| text.parse::<i32>()).unwrap_err();
+    /// let positions: Vec<u64> = failures.errors().map(|(position, _)| position).collect();
+    /// assert_eq!(positions, [1]);
+    /// ```
     pub fn errors(&self) -> impl Iterator<Item = (u64, &E)> {
         self.iter().filter_map(|(position, failure)| match failure {
             Failure::Error(error) => Some((position, error)),

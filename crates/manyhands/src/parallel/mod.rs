@@ -133,6 +133,9 @@ pub fn for_range<R: IndexRange>(range: R, body: impl Fn(R::Index) + Sync) {
 /// # Blocking
 /// Bodies must not wait for one another, as in [`for_range`].
 ///
+/// # Cost
+/// As [`for_range`].
+///
 /// # Panics
 /// If bodies do; see [the module](self).
 ///
@@ -152,6 +155,9 @@ pub fn for_each<S: Source>(source: S, body: impl Fn(S::Item) + Sync) {
 
 /// Like [`for_range`], with bodies that can fail.
 ///
+/// # Blocking
+/// Bodies must not wait for one another, as in [`for_range`].
+///
 /// # Errors
 /// Every error that a body returned and every panic, by position. After the first one no new bodies are
 /// started.
@@ -169,6 +175,9 @@ pub fn try_for_range<R: IndexRange, E: Send>(
 }
 
 /// Like [`for_each`], with bodies that can fail.
+///
+/// # Blocking
+/// Bodies must not wait for one another, as in [`for_range`].
 ///
 /// # Errors
 /// Every error that a body returned and every panic, by position. After the first one no new bodies are
@@ -192,6 +201,9 @@ pub fn try_for_each<S: Source, E: Send>(
 /// # Cost
 /// One allocation for the vector, where the source knows its length.
 ///
+/// # Blocking
+/// Bodies must not wait for one another, as in [`for_range`].
+///
 /// # Panics
 /// If bodies do; see [the module](self). Results already made are dropped.
 ///
@@ -210,6 +222,9 @@ pub fn map<S: Source, R: Send>(source: S, body: impl Fn(S::Item) -> R + Sync) ->
 }
 
 /// Like [`map`], with bodies that can fail.
+///
+/// # Blocking
+/// Bodies must not wait for one another, as in [`for_range`].
 ///
 /// # Errors
 /// Every error that a body returned and every panic, by position. After the first one no new bodies are
@@ -233,6 +248,9 @@ pub fn try_map<S: Source, R: Send, E: Send>(
 /// `reduce` must be associative; it need not be commutative. How values are grouped may differ from call to
 /// call unless [`deterministic`](Options::deterministic) is set.
 ///
+/// # Blocking
+/// Bodies must not wait for one another, as in [`for_range`].
+///
 /// # Panics
 /// If bodies do; see [the module](self).
 ///
@@ -252,6 +270,9 @@ pub fn map_reduce<S: Source, V: Send>(
 }
 
 /// Combines all items in the source's order; `None` if there are none. See [`map_reduce`].
+///
+/// # Blocking
+/// Bodies must not wait for one another, as in [`for_range`].
 ///
 /// # Panics
 /// If `reduce` does; see [the module](self).
@@ -313,6 +334,9 @@ pub fn max<S: Source<Item: Ord + Send>>(source: S) -> Option<S::Item> {
 
 /// Some item that satisfies the predicate. Stops looking when one is found.
 ///
+/// # Blocking
+/// Bodies must not wait for one another, as in [`for_range`].
+///
 /// # Panics
 /// If the predicate does; see [the module](self).
 ///
@@ -331,6 +355,9 @@ pub fn find_any<S: Source<Item: Send>>(
 
 /// The first item, in the source's order, that satisfies the predicate. Items after the lowest found so far
 /// are not looked at.
+///
+/// # Blocking
+/// Bodies must not wait for one another, as in [`for_range`].
 ///
 /// # Panics
 /// If the predicate does; see [the module](self).
@@ -353,6 +380,9 @@ pub fn find_first<S: Source<Item: Send>>(
 /// Takes a tuple of 2 to 12 closures, an array, or a vector. All are run even if some panic. They may wait
 /// for one another by blocking, not by spinning: where too few workers are free, the runtime adds threads,
 /// within its limit, some milliseconds later.
+///
+/// # Blocking
+/// Until all closures have ended. While the caller waits it runs nothing unrelated.
 ///
 /// # Panics
 /// If closures do: a single panic goes on as it was, several as an

@@ -46,6 +46,13 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
     ///
     /// # Panics
     /// If `count` is 0.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let sum: u32 = (0..100_u32).into_par_query().degree_of_parallelism(2).sum();
+    /// assert_eq!(sum, 4950);
+    /// ```
     #[doc(alias = "WithDegreeOfParallelism")]
     #[doc(alias = "num_threads")]
     pub fn degree_of_parallelism(mut self, count: usize) -> Self {
@@ -55,6 +62,15 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
     }
 
     /// When other workers are let in.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::{ExecutionMode, prelude::*};
+    /// use std::sync::Barrier;
+    /// let both = Barrier::new(2);
+    /// // Bodies that wait for each other must not run one after the other.
+    /// (0..2).into_par_query().execution_mode(ExecutionMode::Parallel).for_each(|_| { both.wait(); });
+    /// ```
     #[doc(alias = "WithExecutionMode")]
     pub fn execution_mode(mut self, mode: ExecutionMode) -> Self {
         self.settings.mode = mode;
@@ -62,6 +78,14 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
     }
 
     /// How many items are kept ready when the query is iterated. Other results do not depend on it.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::{Merge, prelude::*};
+    /// for square in (0..1000_u32).into_par_query().map(|n| n * n).merge(Merge::NotBuffered) {
+    ///     if square > 100 { break }
+    /// }
+    /// ```
     #[doc(alias = "WithMergeOptions")]
     pub fn merge(mut self, merge: Merge) -> Self {
         self.settings.merge = merge;
@@ -69,6 +93,14 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
     }
 
     /// Runs on this runtime instead of the current one.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{Runtime, query::prelude::*};
+    /// let runtime = Runtime::builder().workers(2).build()?;
+    /// assert_eq!((0..100_u32).into_par_query().runtime(&runtime).sum::<u32>(), 4950);
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
     #[doc(alias = "TaskScheduler")]
     #[doc(alias = "install")]
     pub fn runtime<'b>(self, runtime: &'b Runtime) -> Query<'b, P, O, E>
@@ -163,6 +195,12 @@ impl Plain for Cancellable<'_> {}
 
 impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// What the query will do, and why, in words.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// println!("{}", (0..1000_u32).into_par_query().filter(|n| n % 3 == 0).rev().explain());
+    /// ```
     #[must_use]
     pub fn explain(&self) -> Explanation {
         let mut explanation = Explanation::new(self.decision());

@@ -38,6 +38,13 @@ pub struct Builder {
 impl Builder {
     /// How many threads run at once, outside callers that take part included. The default is the number
     /// of processors this process may use: the smaller of its affinity mask and its cgroup quota.
+    ///
+    /// # Examples
+    /// ```
+    /// let runtime = manyhands::Runtime::builder().workers(2).build()?;
+    /// assert_eq!(runtime.workers(), 2);
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
     #[doc(alias = "worker_threads")]
     #[doc(alias = "num_threads")]
     #[doc(alias = "SetMinThreads")]
@@ -48,6 +55,12 @@ impl Builder {
 
     /// How many worker threads may exist at once, those included that stand in for blocked ones. The
     /// default is the number of workers plus 256.
+    ///
+    /// # Examples
+    /// ```
+    /// let refused = manyhands::Runtime::builder().workers(4).max_threads(2).build();
+    /// assert_eq!(refused.unwrap_err().to_string(), "the limit of 2 threads is below the 4 workers");
+    /// ```
     #[doc(alias = "max_blocking_threads")]
     #[doc(alias = "SetMaxThreads")]
     pub fn max_threads(mut self, count: usize) -> Self {
@@ -59,6 +72,14 @@ impl Builder {
     /// before it ends. The default is 5 seconds.
     ///
     /// One on which [`task::spawn_local`](crate::task::spawn_local) was ever called is kept for good.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    /// let runtime = manyhands::Runtime::builder().thread_keep_alive(Duration::from_secs(60)).build()?;
+    /// # drop(runtime);
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
     pub fn thread_keep_alive(mut self, time: Duration) -> Self {
         self.thread_keep_alive = Some(time);
         self
@@ -75,6 +96,13 @@ impl Builder {
     /// # Cost
     /// A sample for each 10 to 200 ms in which there is work, and the extra threads that bring no gain, usually one
     /// at a time.
+    ///
+    /// # Examples
+    /// ```
+    /// let runtime = manyhands::Runtime::builder().hill_climbing(true).build()?;
+    /// # drop(runtime);
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
     #[doc(alias = "HillClimbing")]
     pub fn hill_climbing(mut self, is_on: bool) -> Self {
         self.hill_climbing = is_on;
@@ -82,6 +110,14 @@ impl Builder {
     }
 
     /// Stack size of each worker thread in bytes. The default is the standard library's.
+    ///
+    /// # Examples
+    /// ```
+    /// let runtime = manyhands::Runtime::builder().workers(1).stack_size(8 << 20).build()?;
+    /// let deep = runtime.install(|| manyhands::task::run(|| std::hint::black_box([1_u8; 1 << 20]).len()));
+    /// assert_eq!(deep.join().unwrap(), 1 << 20);
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
     #[doc(alias = "thread_stack_size")]
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.stack_size = Some(bytes);
@@ -103,6 +139,15 @@ impl Builder {
 
     /// Names each worker thread by its index. The default is the runtime's name with the index after it:
     /// `manyhands-0`, `manyhands-1`, …
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{Runtime, task};
+    /// let runtime = Runtime::builder().workers(1).thread_name(|i| format!("crunch-{i}")).build()?;
+    /// let name = runtime.install(|| task::run(|| std::thread::current().name().map(str::to_owned)));
+    /// assert_eq!(name.join().unwrap().as_deref(), Some("crunch-0"));
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
     #[doc(alias = "thread_name_fn")]
     pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
         self.thread_name = Some(NameFn(Box::new(name)));
@@ -110,6 +155,18 @@ impl Builder {
     }
 
     /// Runs on each worker thread when it starts, which is when it is first needed. A panic is ignored.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{Runtime, task};
+    /// use std::sync::mpsc;
+    ///
+    /// let (started, starts) = mpsc::channel();
+    /// let runtime = Runtime::builder().workers(1).on_thread_start(move |i| drop(started.send(i))).build()?;
+    /// runtime.install(|| task::run(|| ())).join().unwrap();
+    /// assert_eq!(starts.recv(), Ok(0));
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
     #[doc(alias = "start_handler")]
     pub fn on_thread_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.on_start = Some(HookFn(Box::new(hook)));
@@ -117,6 +174,19 @@ impl Builder {
     }
 
     /// Runs on each worker thread before it ends. A panic is ignored.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{Runtime, task};
+    /// use std::sync::mpsc;
+    ///
+    /// let (stopped, stops) = mpsc::channel();
+    /// let runtime = Runtime::builder().workers(1).on_thread_stop(move |i| drop(stopped.send(i))).build()?;
+    /// runtime.install(|| task::run(|| ())).join().unwrap();
+    /// runtime.shutdown();
+    /// assert_eq!(stops.recv(), Ok(0));
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
     #[doc(alias = "exit_handler")]
     pub fn on_thread_stop(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.on_stop = Some(HookFn(Box::new(hook)));
@@ -130,6 +200,27 @@ impl Builder {
     ///
     /// Runs on the monitor's thread, which must not be blocked; or, where the system refuses even that thread, on
     /// one that waits.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{Runtime, task};
+    /// use std::sync::mpsc;
+    ///
+    /// let (reports, stalls) = mpsc::channel();
+    /// let runtime = Runtime::builder()
+    ///     .workers(1)
+    ///     .max_threads(1)
+    ///     .on_stall(move |stall| drop(reports.send(stall.threads)))
+    ///     .build()?;
+    /// let (go, gate) = mpsc::channel();
+    /// let waiting = runtime.install(|| task::run(move || task::blocking(|| gate.recv())));
+    /// let behind = runtime.install(|| task::run(|| ()));           // nobody is left to run it
+    /// assert_eq!(stalls.recv(), Ok(1));
+    /// go.send(()).unwrap();
+    /// waiting.join().unwrap().unwrap();
+    /// behind.join().unwrap();
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
     pub fn on_stall(mut self, hook: impl Fn(&Stall) + Send + Sync + 'static) -> Self {
         self.on_stall = Some(StallFn(Box::new(hook)));
         self
@@ -155,6 +246,13 @@ impl Builder {
     /// # Errors
     /// [`BuildError`] when a number is zero or too large, or the thread limit is below the worker count; with tokio,
     /// also when the system refuses what that takes. A later call tries again; nothing is kept of a refused one.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{BuildError, Runtime};
+    /// let refused: BuildError = Runtime::builder().workers(0).build().unwrap_err();
+    /// assert_eq!(refused.to_string(), "a runtime needs at least one worker");
+    /// ```
     pub fn build(self) -> Result<Runtime, BuildError> {
         let workers = self.workers.unwrap_or_else(topology::default_workers);
         let threads_max = self

@@ -43,6 +43,13 @@ pub struct ShutdownReport {
 
 impl Runtime {
     /// Starts the configuration of a runtime.
+    ///
+    /// # Examples
+    /// ```
+    /// let runtime = manyhands::Runtime::builder().workers(2).name("requests").build()?;
+    /// assert_eq!((runtime.workers(), runtime.name()), (2, "requests"));
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
     pub fn builder() -> Builder {
         Builder::default()
     }
@@ -54,6 +61,16 @@ impl Runtime {
     ///
     /// # Panics
     /// If `f` does.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{Runtime, parallel, task};
+    /// let runtime = Runtime::builder().workers(2).build()?;
+    /// let sum: u64 = runtime.install(|| parallel::sum(0..1000_u64));
+    /// let answer = runtime.install(|| task::spawn(async { 42 }));
+    /// assert_eq!((sum, answer.join().unwrap()), (499_500, 42));
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
     pub fn install<R>(&self, f: impl FnOnce() -> R) -> R {
         let _entered = self.enter();
         let _external = current::slot()
@@ -96,6 +113,16 @@ impl Runtime {
     ///
     /// They start when there is work for them; those beyond [`workers`](Self::workers) end when there has been
     /// none for a while.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{Runtime, task};
+    /// let runtime = Runtime::builder().workers(2).build()?;
+    /// assert_eq!(runtime.threads(), 0);
+    /// runtime.install(|| task::run(|| ())).join().unwrap();
+    /// assert!((1..=2).contains(&runtime.threads()));
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
     pub fn threads(&self) -> usize {
         self.shared.idle.threads()
     }
@@ -140,6 +167,15 @@ impl Runtime {
     /// long. Such a computation had better be a loop or a `join`, or await now and then.
     ///
     /// They are noticed in passing, so some are missed.
+    ///
+    /// # Examples
+    /// ```
+    /// let runtime = manyhands::Runtime::builder().workers(1).build()?;
+    /// for job in runtime.long_jobs() {
+    ///     println!("{:?} in the task of {:?}", job.running_for, job.task);
+    /// }
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
     pub fn long_jobs(&self) -> Vec<LongJob> {
         self.shared.long_jobs.to_vec()
     }
@@ -149,6 +185,16 @@ impl Runtime {
     ///
     /// # Blocking
     /// Waits for the running work, but not for itself when called from one of its own workers.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{Runtime, task};
+    /// let runtime = Runtime::builder().workers(1).build()?;
+    /// let waiting = runtime.install(|| task::spawn(std::future::pending::<()>()));
+    /// runtime.shutdown();
+    /// assert!(waiting.join().unwrap_err().is_cancelled());
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
     #[expect(
         clippy::must_use_candidate,
         reason = "most callers do not care about the report"

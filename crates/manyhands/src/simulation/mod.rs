@@ -64,6 +64,16 @@ impl Simulation {
     ///
     /// # Panics
     /// If the future does, or blocks the thread, which nobody could end. A panic of a task goes to its handle.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{simulation::Simulation, task};
+    /// let sum = Simulation::new(7).run(async {
+    ///     let (a, b) = (task::spawn(async { 1 }), task::spawn(async { 2 }));
+    ///     a.await.unwrap() + b.await.unwrap()
+    /// });
+    /// assert_eq!(sum, Ok(3));
+    /// ```
     pub fn run<F: Future>(self, future: F) -> Result<F::Output, Deadlock> {
         let mut simulator = Simulator::begin(self.seed);
         // After the simulator, so that it is dropped before it.
@@ -117,6 +127,13 @@ pub struct Deadlock {
 
 impl Deadlock {
     /// How many tasks wait, the main future included.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::simulation::Simulation;
+    /// let deadlock = Simulation::new(7).run(std::future::pending::<()>()).unwrap_err();
+    /// assert_eq!((deadlock.waiting(), deadlock.seed()), (1, 7));
+    /// ```
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.waiting

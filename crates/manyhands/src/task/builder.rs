@@ -64,6 +64,13 @@ impl Builder {
     }
 
     /// As [`task::spawn`](super::spawn).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task;
+    /// let handle = task::Builder::new().name("sum").spawn(async { 1 + 2 });
+    /// assert_eq!(handle.join().unwrap(), 3);
+    /// ```
     #[track_caller]
     pub fn spawn<F>(self, future: F) -> JoinHandle<F::Output>
     where
@@ -100,6 +107,14 @@ impl Builder {
     }
 
     /// As [`task::run`](super::run).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task;
+    /// let handle = task::Builder::new().name("sum").run(|| 1 + 2);
+    /// assert_eq!((handle.name(), handle.is_finished()).0, Some("sum"));
+    /// assert_eq!(handle.join().unwrap(), 3);
+    /// ```
     #[track_caller]
     pub fn run<F, T>(self, closure: F) -> JoinHandle<T>
     where

@@ -20,6 +20,9 @@ use std::task::{Context, Poll, Waker, ready};
 ///
 /// Who sets the result never runs the code that waits for it, which goes on where tasks run.
 ///
+/// # Cost
+/// One allocation for both ends.
+///
 /// # Examples
 /// A function that takes a callback, made into one that returns a future:
 /// ```
@@ -124,6 +127,13 @@ impl<T> Completer<T> {
     ///
     /// # Panics
     /// When there is a result already. [`try_complete`](Self::try_complete) says so instead.
+    ///
+    /// # Examples
+    /// ```
+    /// let (completer, completion) = manyhands::task::completion();
+    /// completer.complete(42);
+    /// assert_eq!(completion.wait().unwrap(), 42);
+    /// ```
     #[doc(alias = "SetResult")]
     pub fn complete(&self, value: T) {
         let is_first = self.shared.finish(Ok(value)).is_ok();
@@ -134,6 +144,14 @@ impl<T> Completer<T> {
     ///
     /// # Errors
     /// The value, when there is a result already.
+    ///
+    /// # Examples
+    /// ```
+    /// let (completer, completion) = manyhands::task::completion();
+    /// assert_eq!(completer.try_complete("first"), Ok(()));
+    /// assert_eq!(completer.try_complete("second"), Err("second"));
+    /// assert_eq!(completion.wait().unwrap(), "first");
+    /// ```
     #[doc(alias = "TrySetResult")]
     pub fn try_complete(&self, value: T) -> Result<(), T> {
         self.shared.finish(Ok(value)).map_err(|outcome| {
@@ -148,6 +166,15 @@ impl<T> Completer<T> {
     ///
     /// # Panics
     /// When there is a result already. [`try_fail`](Self::try_fail) says so instead.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::error::Error;
+    /// let (completer, completion) = manyhands::task::completion::<u32>();
+    /// completer.fail("no answer");
+    /// let error = completion.wait().unwrap_err();
+    /// assert_eq!(error.source().unwrap().to_string(), "no answer");
+    /// ```
     #[doc(alias = "SetException")]
     pub fn fail(&self, error: impl Into<Box<dyn Error + Send + Sync>>) {
         let is_first = self.try_fail(error);
@@ -165,6 +192,13 @@ impl<T> Completer<T> {
     ///
     /// # Panics
     /// When there is a result already. [`try_cancel`](Self::try_cancel) says so instead.
+    ///
+    /// # Examples
+    /// ```
+    /// let (completer, completion) = manyhands::task::completion::<u32>();
+    /// completer.cancel();
+    /// assert!(completion.wait().unwrap_err().is_cancelled());
+    /// ```
     #[doc(alias = "SetCanceled")]
     pub fn cancel(&self) {
         let is_first = self.try_cancel();
@@ -213,6 +247,14 @@ impl<T> Completion<T> {
     ///
     /// # Errors
     /// [`CompletionError`] when there is no value and will be none.
+    ///
+    /// # Examples
+    /// ```
+    /// let (completer, completion) = manyhands::task::completion();
+    /// assert!(completion.get().is_none());
+    /// completer.complete("done");
+    /// assert_eq!(completion.get().unwrap().ok(), Some(&"done"));
+    /// ```
     #[must_use]
     pub fn get(&self) -> Option<Result<&T, &CompletionError>> {
         self.shared.outcome.get().map(Result::as_ref)
@@ -234,6 +276,13 @@ impl<T: Clone> Completion<T> {
     ///
     /// # Errors
     /// [`CompletionError`] when the completion failed, was cancelled or abandoned.
+    ///
+    /// # Examples
+    /// ```
+    /// let (completer, completion) = manyhands::task::completion();
+    /// std::thread::spawn(move || completer.complete(42));
+    /// assert_eq!(completion.wait().unwrap(), 42);
+    /// ```
     pub fn wait(&self) -> Result<T, CompletionError> {
         block_on(self.clone())
     }
@@ -284,6 +333,14 @@ impl CompletionError {
     }
 
     /// Whether every completer was dropped without a result.
+    ///
+    /// # Examples
+    /// ```
+    /// let (completer, completion) = manyhands::task::completion::<u32>();
+    /// drop(completer);
+    /// let error = completion.wait().unwrap_err();
+    /// assert!(error.is_abandoned() && error.is_cancelled());
+    /// ```
     #[must_use]
     pub fn is_abandoned(&self) -> bool {
         matches!(self.0, Cause::Abandoned)

@@ -9,6 +9,9 @@ impl<T: Send + 'static> JoinHandle<T> {
     /// A continuation that is cancelled leaves this task alone; one of a task that is cancelled runs, and is
     /// told. So which outcome is continued with is the continuation's own `match`.
     ///
+    /// # Cost
+    /// A task of its own.
+    ///
     /// # Examples
     /// ```
     /// use manyhands::task;

@@ -47,12 +47,33 @@ impl<T: Send + 'static> TaskGroup<T> {
     }
 
     /// Spawns a future on the current runtime as a task of this group.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task::{self, TaskGroup};
+    /// let mut group = TaskGroup::new();
+    /// for n in 0..3 {
+    ///     group.spawn(async move { n * n });
+    /// }
+    /// assert_eq!(task::block_on(group.wait()).len(), 3);
+    /// ```
     #[track_caller]
     pub fn spawn(&mut self, future: impl Future<Output = T> + Send + 'static) {
         self.push(builder::spawn((), future));
     }
 
     /// Runs a closure on the current runtime as a task of this group.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task::{self, TaskGroup};
+    /// let mut group = TaskGroup::new();
+    /// for n in 1..=3_u64 {
+    ///     group.run(move || (1..=n).product::<u64>());
+    /// }
+    /// let results = task::block_on(group.wait());
+    /// assert_eq!(results.into_iter().map(Result::unwrap).sum::<u64>(), 9);
+    /// ```
     #[doc(alias = "spawn_blocking")]
     #[track_caller]
     pub fn run(&mut self, closure: impl FnOnce() -> T + Send + 'static) {
@@ -60,6 +81,15 @@ impl<T: Send + 'static> TaskGroup<T> {
     }
 
     /// Makes an existing task one of this group.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task::{self, TaskGroup};
+    /// let mut group = TaskGroup::new();
+    /// group.push(task::Builder::new().name("first").spawn(async { 1 }));
+    /// assert_eq!(group.len(), 1);
+    /// assert_eq!(task::block_on(group.wait()).len(), 1);
+    /// ```
     pub fn push(&mut self, task: JoinHandle<T>) {
         self.tasks.push(task);
     }
@@ -79,6 +109,16 @@ impl<T> TaskGroup<T> {
     }
 
     /// Asks all tasks to end without a result; see [`JoinHandle::cancel`].
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task::{self, TaskGroup};
+    /// let mut group = TaskGroup::new();
+    /// group.spawn(std::future::pending::<()>());
+    /// group.cancel();
+    /// let results = task::block_on(group.wait());
+    /// assert!(results[0].as_ref().unwrap_err().is_cancelled());
+    /// ```
     #[doc(alias = "abort_all")]
     pub fn cancel(&self) {
         self.tasks.handles().for_each(JoinHandle::cancel);
@@ -86,6 +126,23 @@ impl<T> TaskGroup<T> {
 
     /// The next result in the order in which the tasks end, with the place of its task in the order of
     /// their spawning; `None` when all have been given.
+    ///
+    /// # Cancellation
+    /// Dropping the future loses no result.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task::{self, TaskGroup};
+    /// task::block_on(async {
+    ///     let mut group = TaskGroup::new();
+    ///     for n in 0..3 {
+    ///         group.spawn(async move { n * 10 });
+    ///     }
+    ///     while let Some((index, result)) = group.next().await {
+    ///         assert_eq!(result.unwrap(), index * 10);
+    ///     }
+    /// });
+    /// ```
     #[doc(alias = "join_next")]
     pub async fn next(&mut self) -> Option<(usize, Result<T, JoinError>)> {
         self.tasks.next().await
@@ -104,6 +161,16 @@ impl<T> TaskGroup<T> {
     ///
     /// # Cancellation
     /// When the returned future is dropped, the group is.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task::{self, TaskGroup};
+    /// let mut group = TaskGroup::new();
+    /// group.spawn(async { "many" });
+    /// group.spawn(async { "hands" });
+    /// let words: Result<Vec<_>, _> = task::block_on(group.wait()).into_iter().collect();
+    /// assert_eq!(words.unwrap(), ["many", "hands"]);
+    /// ```
     #[doc(alias = "join_all")]
     pub async fn wait(mut self) -> Vec<Result<T, JoinError>> {
         let mut results = Vec::new();

@@ -73,6 +73,16 @@ impl<T> JoinHandle<T> {
     }
 
     /// Whether the task has ended: finished, panicked or cancelled.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{channel, task};
+    /// let (sender, receiver) = channel::bounded(1);
+    /// let handle = task::spawn(async move { receiver.recv_async().await });
+    /// assert!(!handle.is_finished());
+    /// sender.send(1).unwrap();
+    /// assert_eq!(handle.join().unwrap(), Ok(1));
+    /// ```
     #[doc(alias = "IsCompleted")]
     #[must_use]
     pub fn is_finished(&self) -> bool {
@@ -96,6 +106,13 @@ impl<T> JoinHandle<T> {
     }
 
     /// Where the task was spawned.
+    ///
+    /// # Examples
+    /// ```
+    /// let handle = manyhands::task::run(|| ());
+    /// assert!(handle.location().file().ends_with(".rs"));
+    /// # handle.join().unwrap();
+    /// ```
     #[must_use]
     pub fn location(&self) -> &'static Location<'static> {
         self.header().location
@@ -135,6 +152,15 @@ impl<T> JoinHandle<T> {
     /// # Errors
     /// [`JoinError`] when the task panicked, was cancelled, or was dropped because its runtime was shut
     /// down.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task;
+    /// assert_eq!(task::run(|| 6 * 7).join().unwrap(), 42);
+    /// # std::panic::set_hook(Box::new(|_| ()));
+    /// let failed = task::run(|| panic!("no")).join();
+    /// assert!(failed.unwrap_err().is_panic());
+    /// ```
     #[doc(alias = "Wait")]
     #[doc(alias = "Result")]
     pub fn join(self) -> Result<T, JoinError> {
@@ -236,6 +262,15 @@ impl JoinError {
     }
 
     /// Whether the task was cancelled, or dropped because its runtime was shut down.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task;
+    /// let handle = task::spawn(std::future::pending::<()>());
+    /// handle.cancel();
+    /// let error = handle.join().unwrap_err();
+    /// assert!(error.is_cancelled() && !error.is_panic());
+    /// ```
     #[doc(alias = "IsCanceled")]
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
@@ -246,6 +281,15 @@ impl JoinError {
     ///
     /// # Errors
     /// The error itself when the task did not panic.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task;
+    /// # std::panic::set_hook(Box::new(|_| ()));
+    /// let error = task::run(|| panic!("no")).join().unwrap_err();
+    /// let payload = error.try_into_panic().unwrap();
+    /// assert_eq!(payload.downcast_ref(), Some(&"no"));
+    /// ```
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, Self> {
         match self.0 {
             Failure::Panicked(payload) => Ok(payload.into_inner()),

@@ -129,6 +129,26 @@ impl TaskScope<'_, '_> {
 
 impl<'scope> TaskScope<'scope, '_> {
     /// Spawns a future on the current runtime.
+    ///
+    /// # Cost
+    /// A task, and a short lock to keep its handle. Does not block.
+    ///
+    /// # Panics
+    /// A panic of `future` goes on where the [`scope`] ends.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task;
+    /// use std::sync::Mutex;
+    /// let words = ["many", "hands"];
+    /// let lengths = Mutex::new(Vec::new());
+    /// task::scope(|tasks| {
+    ///     for word in &words {
+    ///         tasks.spawn(async { lengths.lock().unwrap().push(word.len()) });
+    ///     }
+    /// });
+    /// assert_eq!(lengths.into_inner().unwrap().len(), 2);
+    /// ```
     #[track_caller]
     pub fn spawn<F>(&'scope self, future: F)
     where
@@ -146,6 +166,17 @@ impl<'scope> TaskScope<'scope, '_> {
     }
 
     /// Asks all futures to end, also those that are spawned later; see [`JoinHandle::cancel`].
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task;
+    /// let ran = task::scope(|tasks| {
+    ///     tasks.spawn(std::future::pending());
+    ///     tasks.cancel();
+    ///     "the end"
+    /// });
+    /// assert_eq!(ran, "the end");
+    /// ```
     pub fn cancel(&self) {
         let mut tasks = lock(&self.state.tasks);
         tasks.is_cancelled = true;

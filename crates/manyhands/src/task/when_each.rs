@@ -117,6 +117,9 @@ impl<T> WhenEach<T> {
     }
 
     /// The next result, with the place of its task; `None` when all have been given.
+    ///
+    /// # Cancellation
+    /// Dropping the future loses no result.
     pub async fn next(&mut self) -> Option<(usize, Result<T, JoinError>)> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }

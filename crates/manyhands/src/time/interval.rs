@@ -38,6 +38,17 @@ pub fn interval(period: Duration) -> Interval {
 ///
 /// # Panics
 /// If the period is zero.
+///
+/// # Examples
+/// A first tick after one period:
+/// ```
+/// use manyhands::{task, time};
+/// use std::time::Duration;
+/// let period = Duration::from_millis(2);
+/// let start = time::now();
+/// let mut interval = time::interval_at(start + period, period);
+/// assert_eq!(task::block_on(interval.tick()) - start, period);
+/// ```
 #[doc(alias = "PeriodicTimer")]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     Interval::new(Moment::of(start), period)
@@ -102,6 +113,18 @@ impl Interval {
     ///
     /// # Cancellation
     /// Dropping the future loses no tick.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{task, time};
+    /// use std::time::Duration;
+    /// task::block_on(async {
+    ///     let mut interval = time::interval(Duration::from_millis(1));
+    ///     for _ in 0..3 {
+    ///         interval.tick().await;
+    ///     }
+    /// });
+    /// ```
     pub async fn tick(&mut self) -> Instant {
         future::poll_fn(|context| self.poll_tick(context)).await
     }
@@ -120,6 +143,16 @@ impl Interval {
     }
 
     /// Lets the next tick come a period from now.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{task, time};
+    /// use std::time::Duration;
+    /// let mut interval = time::interval(Duration::from_millis(2));
+    /// let start = time::now();
+    /// interval.reset();                                            // no tick at once
+    /// assert!(task::block_on(interval.tick()) - start >= Duration::from_millis(2));
+    /// ```
     pub fn reset(&mut self) {
         self.set_next(timers::now().after(self.period));
     }
@@ -160,6 +193,15 @@ impl Interval {
     }
 
     /// Sets what it does about ticks that were missed.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::time::{self, MissedTickBehavior};
+    /// use std::time::Duration;
+    /// let mut interval = time::interval(Duration::from_millis(2));
+    /// interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    /// assert_eq!(interval.missed_tick_behavior(), MissedTickBehavior::Skip);
+    /// ```
     pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
         self.behavior = behavior;
     }

@@ -66,6 +66,14 @@ impl Sleep {
     }
 
     /// When it is due.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::time;
+    /// let deadline = time::now() + std::time::Duration::from_secs(1);
+    /// let sleep = time::sleep_until(deadline);
+    /// assert!(sleep.deadline() == deadline && !sleep.is_elapsed());
+    /// ```
     #[must_use]
     pub fn deadline(&self) -> Instant {
         self.moment().to_instant()

@@ -69,6 +69,13 @@ impl<F> Timeout<F> {
     }
 
     /// The future, without its limit.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{task, time};
+    /// let limited = time::timeout(std::time::Duration::from_secs(1), async { 42 });
+    /// assert_eq!(task::block_on(limited.into_inner()), 42);
+    /// ```
     pub fn into_inner(self) -> F {
         self.future
     }

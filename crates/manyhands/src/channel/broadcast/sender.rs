@@ -78,6 +78,14 @@ impl<T> Sender<T> {
     }
 
     /// How many receivers there are.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::broadcast::<u32>(16);
+    /// let other = sender.subscribe();
+    /// assert_eq!(sender.receiver_count(), 2);
+    /// # drop((receiver, other));
+    /// ```
     #[must_use]
     pub fn receiver_count(&self) -> usize {
         self.speaker.receiver_count()

@@ -163,6 +163,12 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Unordered, E> {
     }
 
     /// All but some `count` items, whichever come first.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!((0..10).into_par_query().unordered().skip_any(3).count(), 7);
+    /// ```
     #[doc(alias = "Skip")]
     pub fn skip_any(self, count: usize) -> Query<'a, AnyPart<P>, Unordered, E> {
         self.any_part(Which::Skip, count)

@@ -206,6 +206,16 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     }
 
     /// Looks at each item on its way.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// let seen = AtomicU32::new(0);
+    /// let all = (0..10).into_par_query().inspect(|_| { seen.fetch_add(1, Ordering::Relaxed); });
+    /// assert_eq!(all.filter(|n| n % 2 == 0).count(), 5);
+    /// assert_eq!(seen.into_inner(), 10);
+    /// ```
     pub fn inspect<F: Fn(&P::Item) + Send + Sync>(
         self,
         look: F,
@@ -220,6 +230,12 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
 
 impl<'a, 'b, T: 'b + Sync, P: Pipeline<Item = &'b T>, O: Order, E: Control> Query<'a, P, O, E> {
     /// Copies each item.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!([1, 2, 3].par_query().copied().max(), Some(3));
+    /// ```
     pub fn copied(self) -> Query<'a, Applied<P, Copied>, O, E>
     where
         T: Copy + Send,
@@ -228,6 +244,13 @@ impl<'a, 'b, T: 'b + Sync, P: Pipeline<Item = &'b T>, O: Order, E: Control> Quer
     }
 
     /// Clones each item.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let words: Vec<String> = ["many".to_owned()].par_query().cloned().collect();
+    /// assert_eq!(words, ["many"]);
+    /// ```
     pub fn cloned(self) -> Query<'a, Applied<P, Cloned>, O, E>
     where
         T: Clone + Send,

@@ -243,6 +243,13 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     }
 
     /// One item for each key, of this query's items and another's.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let lengths = ["many", "make"].into_par_query().union_by(["hands", "work"], |word| word.len());
+    /// assert_eq!(lengths.to_vec(), ["many", "hands"]);
+    /// ```
     #[doc(alias = "UnionBy")]
     pub fn union_by<Q, K: Hash + Eq + Send, F>(
         self,
@@ -276,6 +283,13 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     }
 
     /// One item for each key that is also among these keys.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let words = ["many", "hands", "make"].into_par_query().intersect_by([4], |word| word.len());
+    /// assert_eq!(words.to_vec(), ["many"]);
+    /// ```
     #[doc(alias = "IntersectBy")]
     pub fn intersect_by<Q, K: Hash + Eq + Send + Sync, F>(
         self,
@@ -309,6 +323,13 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     }
 
     /// One item for each key that is not among these keys.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let words = ["many", "hands", "make"].into_par_query().except_by([5], |word| word.len());
+    /// assert_eq!(words.to_vec(), ["many"]);
+    /// ```
     #[doc(alias = "ExceptBy")]
     pub fn except_by<Q, K: Hash + Eq + Send + Sync, F>(
         self,

@@ -120,6 +120,13 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     }
 
     /// Makes a new item of each, or none.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let numbers = ["1", "x", "3"].into_par_query().filter_map(|text| text.parse::<i32>().ok());
+    /// assert_eq!(numbers.to_vec(), [1, 3]);
+    /// ```
     #[doc(alias = "OfType")]
     pub fn filter_map<R: Send, F: Fn(P::Item) -> Option<R> + Send + Sync>(
         self,
@@ -146,6 +153,12 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     }
 
     /// Gives the items of each item.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!([vec![1, 2], vec![], vec![3]].into_par_query().flatten().to_vec(), [1, 2, 3]);
+    /// ```
     pub fn flatten(self) -> Query<'a, Flattened<P, Flatten>, O, E>
     where
         P::Item: IntoIterator<Item: Send>,

@@ -36,6 +36,13 @@ pub struct Group<K, T> {
 
 impl<K, T> Group<K, T> {
     /// The key, as it was made of the group's first item.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let groups = ["many", "hands", "make"].into_par_query().group_by(|word| word.len()).to_vec();
+    /// assert_eq!((groups[0].key(), groups[0].items()), (&4, &["many", "make"][..]));
+    /// ```
     pub fn key(&self) -> &K {
         &self.key
     }
@@ -259,6 +266,14 @@ impl<K: Hash + Eq, T> Lookup<K, T> {
     }
 
     /// The items with this key, in order; none if there are none.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let words = ["many", "hands", "make"].into_par_query().to_lookup(|word| word.len());
+    /// assert_eq!(words.items(&4), ["many", "make"]);
+    /// assert!(words.items(&9).is_empty() && !words.contains(&9));
+    /// ```
     pub fn items(&self, key: &K) -> &[T] {
         self.groups
             .get(self.secret.hash(key), key)
@@ -357,6 +372,13 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     ///
     /// # Panics
     /// If operators or `key` do, or the keys' comparison.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let words = ["many", "hands", "make"].into_par_query().to_lookup(|word| word.len());
+    /// assert_eq!((words.len(), words.items(&4)), (2, &["many", "make"][..]));
+    /// ```
     #[doc(alias = "ToLookup")]
     #[doc(alias = "into_group_map")]
     pub fn to_lookup<K: Hash + Eq + Send>(

@@ -199,6 +199,13 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
 
     /// Sorts the items by a key, the largest first; items with equal keys keep their order. See
     /// [`order_by`](Self::order_by).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let words = ["many", "hands", "make"].into_par_query().order_by_descending(|word| word.len());
+    /// assert_eq!(words.to_vec(), ["hands", "many", "make"]);
+    /// ```
     #[doc(alias = "OrderByDescending")]
     pub fn order_by_descending<K: Ord + Send, F: Fn(&P::Item) -> K + Send + Sync>(
         self,
@@ -225,6 +232,12 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     }
 
     /// Sorts the items, the smallest first; equal ones keep their order. See [`order_by`](Self::order_by).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!([3, 1, 2].into_par_query().order().take(2).to_vec(), [1, 2]);
+    /// ```
     #[doc(alias = "par_sort")]
     #[doc(alias = "Order")]
     #[doc(alias = "sorted")]
@@ -238,6 +251,12 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     }
 
     /// Sorts the items, the largest first; equal ones keep their order. See [`order_by`](Self::order_by).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!([3, 1, 2].into_par_query().order_descending().to_vec(), [3, 2, 1]);
+    /// ```
     #[doc(alias = "OrderDescending")]
     pub fn order_descending(
         self,
@@ -264,6 +283,14 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
 /// ```
 impl<'a, P: Pipeline, S: Sorting<P::Item>, E: Control> OrderedBy<'a, P, S, E> {
     /// Sorts items that are equal so far by another key, the smallest first.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let words = ["work", "light", "hands", "many"].into_par_query().order_by(|word| word.len());
+    /// let words = words.then_by(|word| *word);
+    /// assert_eq!(words.to_vec(), ["many", "work", "hands", "light"]);
+    /// ```
     #[doc(alias = "ThenBy")]
     pub fn then_by<K: Ord + Send, F: Fn(&P::Item) -> K + Send + Sync>(
         self,
@@ -273,6 +300,14 @@ impl<'a, P: Pipeline, S: Sorting<P::Item>, E: Control> OrderedBy<'a, P, S, E> {
     }
 
     /// Sorts items that are equal so far by another key, the largest first.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let pairs = [(1, 'a'), (2, 'b'), (1, 'c')].into_par_query().order_by(|pair| pair.0);
+    /// let pairs = pairs.then_by_descending(|pair| pair.1);
+    /// assert_eq!(pairs.to_vec(), [(1, 'c'), (1, 'a'), (2, 'b')]);
+    /// ```
     #[doc(alias = "ThenByDescending")]
     pub fn then_by_descending<K: Ord + Send, F: Fn(&P::Item) -> K + Send + Sync>(
         self,
@@ -283,6 +318,14 @@ impl<'a, P: Pipeline, S: Sorting<P::Item>, E: Control> OrderedBy<'a, P, S, E> {
     }
 
     /// Sorts items that are equal so far by a comparison.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let pairs = [(1, 0.5_f64), (1, 0.25)].into_par_query().order_by(|pair| pair.0);
+    /// let pairs = pairs.then_with(|a, b| a.1.total_cmp(&b.1));
+    /// assert_eq!(pairs.to_vec(), [(1, 0.25), (1, 0.5)]);
+    /// ```
     pub fn then_with<F: Fn(&P::Item, &P::Item) -> Ordering + Send + Sync>(
         self,
         compare: F,

@@ -161,6 +161,12 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     }
 
     /// All but the first `count` items.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!((0..10).into_par_query().filter(|n| n % 2 == 0).skip(3).to_vec(), [6, 8]);
+    /// ```
     #[doc(alias = "Skip")]
     pub fn skip(self, count: usize) -> Query<'a, Materialized<Part<P>>, Ordered, E> {
         self.part(Which::Skip, count)
@@ -170,6 +176,12 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     ///
     /// # Panics
     /// When the query is run, if there are 2^64 - 1 items or more.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!((0..10).into_par_query().take_last(2).to_vec(), [8, 9]);
+    /// ```
     #[doc(alias = "TakeLast")]
     pub fn take_last(self, count: usize) -> Query<'a, Materialized<Part<P>>, Ordered, E> {
         self.part(Which::TakeLast, count)
@@ -179,6 +191,12 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     ///
     /// # Panics
     /// As [`take_last`](Self::take_last).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!((0..5).into_par_query().skip_last(2).to_vec(), [0, 1, 2]);
+    /// ```
     #[doc(alias = "SkipLast")]
     pub fn skip_last(self, count: usize) -> Query<'a, Materialized<Part<P>>, Ordered, E> {
         self.part(Which::SkipLast, count)

@@ -75,6 +75,12 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     ///
     /// # Panics
     /// When the query is run, if there are 2^64 - 1 items or more.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!((0..3).into_par_query().rev().to_vec(), [2, 1, 0]);
+    /// ```
     #[doc(alias = "Reverse")]
     pub fn rev(self) -> Query<'a, Materialized<Rev<P>>, Ordered, E> {
         self.with(|base| Materialized::Closed(Rev(base)))

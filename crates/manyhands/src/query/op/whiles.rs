@@ -234,6 +234,13 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     }
 
     /// What `map` makes of the items before the first of which it makes nothing.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let numbers = ["1", "2", "x", "4"].into_par_query().map_while(|text| text.parse::<i32>().ok());
+    /// assert_eq!(numbers.to_vec(), [1, 2]);
+    /// ```
     #[doc(alias = "while_some")]
     pub fn map_while<R: Send, F: Fn(P::Item) -> Option<R> + Send + Sync>(
         self,
@@ -248,6 +255,12 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// # Cost
     /// All items are gathered, or, where only some are asked for, as many as those need; those that are skipped
     /// are tested by the caller.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!([1, 2, 9, 1].into_par_query().skip_while(|n| *n < 5).to_vec(), [9, 1]);
+    /// ```
     #[doc(alias = "skip_any_while")]
     #[doc(alias = "SkipWhile")]
     pub fn skip_while<F: Fn(&P::Item) -> bool + Send + Sync>(

@@ -56,6 +56,8 @@ pub trait Partitioned: Send + Sync {
 }
 
 /// A query over a source of one's own.
+///
+/// See [`Partitioned`] for an example.
 #[doc(alias = "Partitioner")]
 pub fn from_partitioned<S: Partitioned>(source: S) -> Query<'static, Pieces<ByPartition<S>>> {
     Query::new(Pieces(Items::new(

@@ -21,6 +21,12 @@ pub fn empty<T: Send>() -> Query<'static, Items<OwnedItems<T>>> {
 }
 
 /// A query with one item, for instance to [`chain`](Query::chain) others behind it.
+///
+/// # Examples
+/// ```
+/// use manyhands::query::{self, prelude::*};
+/// assert_eq!(query::once(0).chain([1, 2]).to_vec(), [0, 1, 2]);
+/// ```
 #[doc(alias = "Prepend")]
 pub fn once<T: Send>(item: T) -> Query<'static, Items<OwnedItems<T>>> {
     Query::new(Items::of_vec(vec![item]))

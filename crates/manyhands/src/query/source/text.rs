@@ -25,21 +25,45 @@ pub trait ParText {
     fn text(&self) -> &str;
 
     /// Its characters.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!("many hands".par_chars().filter(|c| c.is_alphabetic()).count(), 9);
+    /// ```
     fn par_chars(&self) -> Query<'static, Pieces<ByPartition<Chars<'_>>>> {
         from_partitioned(Chars(self.text()))
     }
 
     /// Its lines, without their ends, as [`str::lines`].
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!("a\nb\n".par_lines().to_vec(), ["a", "b"]);
+    /// ```
     fn par_lines(&self) -> Query<'static, Pieces<ByPartition<Lines<'_>>>> {
         from_partitioned(Lines(self.text()))
     }
 
     /// Its words, as [`str::split_whitespace`].
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!("many  hands".par_split_whitespace().to_vec(), ["many", "hands"]);
+    /// ```
     fn par_split_whitespace(&self) -> Query<'static, Pieces<ByPartition<Words<'_>>>> {
         from_partitioned(Words(self.text()))
     }
 
     /// Its parts between the separators, as [`str::split`] with a character.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!("many,hands".par_split(',').to_vec(), ["many", "hands"]);
+    /// ```
     fn par_split(&self, separator: char) -> Query<'static, Pieces<ByPartition<Fields<'_>>>> {
         let text = self.text();
         from_partitioned(Fields { text, separator })

@@ -174,6 +174,12 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     ///
     /// # Panics
     /// If operators do; see [the module](crate::query).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!((0..4).into_par_query().map(|n| n * n).to_vec(), [0, 1, 4, 9]);
+    /// ```
     #[doc(alias = "ToList")]
     #[doc(alias = "ToArray")]
     pub fn to_vec(self) -> E::Output<Vec<P::Item>> {

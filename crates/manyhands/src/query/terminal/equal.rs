@@ -15,6 +15,9 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
     /// # Cost
     /// A side that does not know its positions is gathered before anything is compared.
     ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
+    ///
     /// # Examples
     /// ```
     /// use manyhands::query::prelude::*;

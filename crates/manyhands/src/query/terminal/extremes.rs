@@ -11,6 +11,9 @@ use std::cmp::Ordering;
 impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// The smallest item, the first one of equals; `None` if there are none.
     ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
+    ///
     /// # Examples
     /// ```
     /// use manyhands::query::prelude::*;
@@ -25,6 +28,15 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     }
 
     /// The largest item, the last one of equals; `None` if there are none.
+    ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!(["many", "hands"].par_query().map(|word| word.len()).max(), Some(5));
+    /// ```
     #[doc(alias = "Max")]
     pub fn max(self) -> E::Output<Option<P::Item>>
     where
@@ -34,6 +46,9 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     }
 
     /// The smallest item by a comparison, the first one of equals.
+    ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
     ///
     /// # Examples
     /// ```
@@ -52,6 +67,15 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     }
 
     /// The largest item by a comparison, the last one of equals.
+    ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!([0.5_f64, 0.25].into_par_query().max_by(|a, b| a.total_cmp(b)), Some(0.5));
+    /// ```
     pub fn max_by(
         self,
         compare: impl Fn(&P::Item, &P::Item) -> Ordering + Sync,
@@ -63,6 +87,15 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     }
 
     /// The item with the smallest key, the first one of equals. Each item's key is asked for once.
+    ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!(["hands", "many", "make"].into_par_query().min_by_key(|word| word.len()), Some("many"));
+    /// ```
     #[doc(alias = "MinBy")]
     pub fn min_by_key<K: Ord + Send>(
         self,
@@ -72,6 +105,15 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     }
 
     /// The item with the largest key, the last one of equals. Each item's key is asked for once.
+    ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!(["light", "hands", "many"].into_par_query().max_by_key(|word| word.len()), Some("hands"));
+    /// ```
     #[doc(alias = "MaxBy")]
     pub fn max_by_key<K: Ord + Send>(
         self,

@@ -171,6 +171,9 @@ impl<T: Send> Consumer<T> for TwoItems<T> {
 impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// Whether an item satisfies the predicate. Stops when one is found.
     ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
+    ///
     /// # Examples
     /// ```
     /// use manyhands::query::prelude::*;
@@ -183,6 +186,15 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     }
 
     /// Whether every item satisfies the predicate. Stops when one does not.
+    ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert!((2..10).into_par_query().all(|n| n > 1));
+    /// ```
     #[doc(alias = "All")]
     pub fn all(self, predicate: impl Fn(P::Item) -> bool + Sync) -> E::Output<bool> {
         let (pipeline, run) = self.into_run();
@@ -192,6 +204,15 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     }
 
     /// Whether an item equals `value`. Stops when one is found.
+    ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert!((2..10).into_par_query().contains(&7));
+    /// ```
     #[doc(alias = "Contains")]
     pub fn contains<V: Sync + ?Sized>(self, value: &V) -> E::Output<bool>
     where
@@ -201,6 +222,16 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     }
 
     /// Some item that satisfies the predicate. Stops when one is found.
+    ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let multiple = (1..1_000_000).into_par_query().find_any(|n| n % 777 == 0).unwrap();
+    /// assert_eq!(multiple % 777, 0);
+    /// ```
     #[doc(alias = "FirstOrDefault")]
     #[doc(alias = "First")]
     pub fn find_any(
@@ -216,6 +247,9 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// The only item. Stops at the second.
     ///
     /// The inner result says whether there is exactly one.
+    ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
     ///
     /// # Examples
     /// ```
@@ -246,6 +280,9 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
 impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
     /// The first item that satisfies the predicate. Blocks above the lowest find are not started.
     ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
+    ///
     /// # Examples
     /// ```
     /// use manyhands::query::prelude::*;
@@ -259,6 +296,16 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
     }
 
     /// What `map` makes of the first item that it makes something of.
+    ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let number = ["x", "7", "8"].into_par_query().find_map(|text| text.parse::<i32>().ok());
+    /// assert_eq!(number, Some(7));
+    /// ```
     #[doc(alias = "find_map_first")]
     #[doc(alias = "find_map_any")]
     pub fn find_map<R: Send>(
@@ -272,6 +319,15 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
 
     /// The first item. What is gathered before it is gathered as for [`take(1)`](Self::take), so that the
     /// first of a sort needs no sort.
+    ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!([3, 1, 2].into_par_query().order().first(), Some(1));
+    /// ```
     #[doc(alias = "First")]
     #[doc(alias = "FirstOrDefault")]
     pub fn first(self) -> E::Output<Option<P::Item>> {
@@ -282,6 +338,15 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
     }
 
     /// The item with this index.
+    ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!((0..10).into_par_query().filter(|n| n % 3 == 0).element_at(2), Some(6));
+    /// ```
     #[doc(alias = "ElementAt")]
     #[doc(alias = "ElementAtOrDefault")]
     #[doc(alias = "nth")]
@@ -290,6 +355,15 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
     }
 
     /// The index of the first item that satisfies the predicate.
+    ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!([5, 7, 9].into_par_query().position(|n| n > 6), Some(1));
+    /// ```
     #[doc(alias = "position_first")]
     #[doc(alias = "position_any")]
     pub fn position(self, predicate: impl Fn(P::Item) -> bool + Sync) -> E::Output<Option<usize>> {

@@ -98,6 +98,16 @@ impl Drop for Unwanted {
 
 impl<T> Stream<T> {
     /// The next item; `None` after the last one.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{query::prelude::*, task};
+    /// let mut squares = (1..=3).into_par_query().map(|n| n * n).stream();
+    /// task::block_on(async {
+    ///     assert_eq!(squares.next().await, Some(1));
+    ///     assert_eq!(squares.next().await, Some(4));
+    /// });
+    /// ```
     pub async fn next(&mut self) -> Option<T> {
         poll_fn(|context| self.poll(context)).await
     }
@@ -241,6 +251,13 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
 /// Iterators that go on as queries.
 pub trait Parallel: Iterator<Item: Send> + Send + Sized {
     /// A query over what the iterator gives; the same as [`from_iter`].
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let squares = (1..).take_while(|n| n * n < 50).parallel().map(|n| n * n).to_vec();
+    /// assert_eq!(squares, [1, 4, 9, 16, 25, 36, 49]);
+    /// ```
     #[doc(alias = "AsParallel")]
     #[doc(alias = "par_bridge")]
     fn parallel(self) -> Query<'static, FromIter<Self>> {

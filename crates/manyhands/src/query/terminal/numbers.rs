@@ -209,6 +209,9 @@ impl<T: Number> Fold<T> for Adding<T> {
 impl<P: Pipeline<Item: Number>, O: Order, E: Control> Query<'_, P, O, E> {
     /// All items added up; `None` if the sum does not fit its type.
     ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
+    ///
     /// # Examples
     /// ```
     /// use manyhands::query::prelude::*;
@@ -226,6 +229,9 @@ impl<P: Pipeline<Item: Number>, O: Order, E: Control> Query<'_, P, O, E> {
     }
 
     /// The arithmetic mean; `None` if there are no items, or if 128-bit integers overflow.
+    ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
     ///
     /// # Examples
     /// ```

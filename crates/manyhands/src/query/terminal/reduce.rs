@@ -73,6 +73,9 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// `reduce` must be associative; it need not be commutative. How items are grouped may differ from run
     /// to run unless the query is [`deterministic`](Query::deterministic).
     ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
+    ///
     /// # Examples
     /// ```
     /// use manyhands::query::prelude::*;
@@ -97,6 +100,9 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// `seed` makes an accumulator for each run of blocks that follow each other on one runner, `combine`
     /// is called one time less; an empty query gives one seed. `combine` must be associative, with `seed`'s
     /// value neutral.
+    ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
     ///
     /// # Examples
     /// ```
@@ -151,6 +157,15 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     ///
     /// # Cost
     /// The items of operators before it are made, as by [`Iterator::count`].
+    ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!((0..10).into_par_query().filter(|n| n % 3 == 0).count(), 4);
+    /// ```
     #[doc(alias = "Count")]
     #[doc(alias = "LongCount")]
     pub fn count(self) -> E::Output<usize> {
@@ -172,6 +187,12 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
     ///
     /// # Panics
     /// If operators do; where positions are known, if there are 2^64 - 1 items or more.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!((0..10).into_par_query().filter(|n| n % 4 == 0).last(), Some(8));
+    /// ```
     #[doc(alias = "Last")]
     #[doc(alias = "LastOrDefault")]
     pub fn last(self) -> E::Output<Option<P::Item>> {

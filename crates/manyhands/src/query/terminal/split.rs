@@ -10,6 +10,9 @@ use crate::query::terminal::collect::{Join, fold};
 impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// Items that satisfy the predicate, and those that do not, both in order.
     ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
+    ///
     /// # Examples
     /// ```
     /// use manyhands::query::prelude::*;
@@ -29,6 +32,9 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
 
 impl<A: Send, B: Send, P: Pipeline<Item = (A, B)>, O: Order, E: Control> Query<'_, P, O, E> {
     /// The first parts of all pairs, and the second ones.
+    ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
     ///
     /// # Examples
     /// ```
