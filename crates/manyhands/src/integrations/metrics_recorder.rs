@@ -37,12 +37,13 @@ use std::time::Duration;
 ///
 /// # Examples
 /// ```
-/// use manyhands::{Runtime, metrics};
+/// use manyhands::Runtime;
+/// use manyhands::integrations::metrics_recorder;
 /// use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 ///
 /// let runtime = Runtime::builder().name("requests").workers(3).build()?;
 /// let recorder = DebuggingRecorder::new();
-/// ::metrics::with_local_recorder(&recorder, || metrics::record(&runtime));
+/// metrics::with_local_recorder(&recorder, || metrics_recorder::record(&runtime));
 ///
 /// let recorded = recorder.snapshotter().snapshot().into_vec();
 /// let (key, _, _, value) = &recorded[0];

@@ -16,7 +16,7 @@ use std::pin::pin;
 ///
 /// # Examples
 /// ```
-/// use manyhands::{task, tokio::compat};
+/// use manyhands::{integrations::tokio_driver::compat, task};
 /// use std::time::Duration;
 ///
 /// let handle = task::spawn(compat(async {
