@@ -2,9 +2,9 @@
 //! when dropped; none is pinned in memory.
 
 use crate::channel::error::{CloseReason, RecvError, SendError, TrySendError};
-use crate::channel::shared::Shared;
+use crate::channel::inner::ChannelInner;
 use crate::channel::step::{Sending, Until};
-use crate::channel::wait_list::Ticket;
+use crate::channel::wait_list::WaiterKey;
 use crate::task::budget;
 use futures_core::future::FusedFuture;
 use std::collections::VecDeque;
@@ -15,17 +15,17 @@ use std::task::{Context, Poll, ready};
 /// Sends one item; made by [`Sender::send_async`](super::Sender::send_async).
 #[must_use = "futures do nothing unless awaited"]
 pub struct SendFuture<'a, T> {
-    shared: &'a Shared<T>,
+    shared: &'a ChannelInner<T>,
     sending: Sending<T>,
     is_over: bool,
 }
 
 impl<'a, T> SendFuture<'a, T> {
     /// There is an item; it is an option because callers that have tried before hold it in one.
-    pub(super) fn new(shared: &'a Shared<T>, item: Option<T>) -> Self {
+    pub(super) fn new(shared: &'a ChannelInner<T>, item: Option<T>) -> Self {
         Self {
             shared,
-            sending: Sending { item, ticket: None },
+            sending: Sending { item, key: None },
             is_over: false,
         }
     }
@@ -71,7 +71,7 @@ impl<T> Unpin for SendFuture<'_, T> {}
 /// Sends many items; made by [`Sender::send_many_async`](super::Sender::send_many_async).
 #[must_use = "futures do nothing unless awaited"]
 pub struct SendManyFuture<'a, T> {
-    shared: &'a Shared<T>,
+    shared: &'a ChannelInner<T>,
     items: &'a mut VecDeque<T>,
     /// The item that waits for room, if any.
     sending: Sending<T>,
@@ -79,7 +79,7 @@ pub struct SendManyFuture<'a, T> {
 }
 
 impl<'a, T> SendManyFuture<'a, T> {
-    pub(super) fn new(shared: &'a Shared<T>, items: &'a mut VecDeque<T>) -> Self {
+    pub(super) fn new(shared: &'a ChannelInner<T>, items: &'a mut VecDeque<T>) -> Self {
         Self {
             shared,
             items,
@@ -138,16 +138,16 @@ impl<T> Unpin for SendManyFuture<'_, T> {}
 /// Receives one item; made by [`Receiver::recv_async`](super::Receiver::recv_async).
 #[must_use = "futures do nothing unless awaited"]
 pub struct RecvFuture<'a, T> {
-    shared: &'a Shared<T>,
-    place: Option<Ticket>,
+    shared: &'a ChannelInner<T>,
+    waiter: Option<WaiterKey>,
     is_over: bool,
 }
 
 impl<'a, T> RecvFuture<'a, T> {
-    pub(super) fn new(shared: &'a Shared<T>) -> Self {
+    pub(super) fn new(shared: &'a ChannelInner<T>) -> Self {
         Self {
             shared,
-            place: None,
+            waiter: None,
             is_over: false,
         }
     }
@@ -161,7 +161,7 @@ impl<T> Future for RecvFuture<'_, T> {
         refuse_another_poll(self.is_over);
         let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
-        let result = ready!(this.shared.poll_recv(&mut this.place, cx));
+        let result = ready!(this.shared.poll_recv(&mut this.waiter, cx));
         permit.charge_half();
         this.is_over = true;
         Poll::Ready(result)
@@ -177,27 +177,27 @@ impl<T> FusedFuture for RecvFuture<'_, T> {
 impl<T> Drop for RecvFuture<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.shared.cancel_recv(&mut self.place);
+        self.shared.cancel_recv(&mut self.waiter);
     }
 }
 
 /// Receives many items; made by [`Receiver::recv_many_async`](super::Receiver::recv_many_async).
 #[must_use = "futures do nothing unless awaited"]
 pub struct RecvManyFuture<'a, T> {
-    shared: &'a Shared<T>,
+    shared: &'a ChannelInner<T>,
     items: &'a mut Vec<T>,
     max: usize,
-    place: Option<Ticket>,
+    waiter: Option<WaiterKey>,
     is_over: bool,
 }
 
 impl<'a, T> RecvManyFuture<'a, T> {
-    pub(super) fn new(shared: &'a Shared<T>, items: &'a mut Vec<T>, max: usize) -> Self {
+    pub(super) fn new(shared: &'a ChannelInner<T>, items: &'a mut Vec<T>, max: usize) -> Self {
         Self {
             shared,
             items,
             max,
-            place: None,
+            waiter: None,
             is_over: false,
         }
     }
@@ -212,7 +212,7 @@ impl<T> Future for RecvManyFuture<'_, T> {
         let this = &mut *self;
         let polled = this
             .shared
-            .poll_recv_many(&mut this.place, cx, this.items, this.max);
+            .poll_recv_many(&mut this.waiter, cx, this.items, this.max);
         let result = ready!(polled);
         permit.charge();
         this.is_over = true;
@@ -228,7 +228,7 @@ impl<T> FusedFuture for RecvManyFuture<'_, T> {
 
 impl<T> Drop for RecvManyFuture<'_, T> {
     fn drop(&mut self) {
-        self.shared.cancel_recv(&mut self.place);
+        self.shared.cancel_recv(&mut self.waiter);
     }
 }
 
@@ -236,18 +236,18 @@ impl<T> Drop for RecvManyFuture<'_, T> {
 /// `wait_drained_async` of either end.
 #[must_use = "futures do nothing unless awaited"]
 pub struct EndFuture<'a, T> {
-    shared: &'a Shared<T>,
+    shared: &'a ChannelInner<T>,
     until: Until,
-    place: Option<Ticket>,
+    waiter: Option<WaiterKey>,
     is_over: bool,
 }
 
 impl<'a, T> EndFuture<'a, T> {
-    pub(super) fn new(shared: &'a Shared<T>, until: Until) -> Self {
+    pub(super) fn new(shared: &'a ChannelInner<T>, until: Until) -> Self {
         Self {
             shared,
             until,
-            place: None,
+            waiter: None,
             is_over: false,
         }
     }
@@ -260,7 +260,7 @@ impl<T> Future for EndFuture<'_, T> {
         refuse_another_poll(self.is_over);
         let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
-        let result = ready!(this.shared.poll_until(this.until, &mut this.place, cx));
+        let result = ready!(this.shared.poll_until(this.until, &mut this.waiter, cx));
         permit.charge();
         this.is_over = true;
         Poll::Ready(result)
@@ -275,7 +275,7 @@ impl<T> FusedFuture for EndFuture<'_, T> {
 
 impl<T> Drop for EndFuture<'_, T> {
     fn drop(&mut self) {
-        self.shared.cancel_until(self.until, &mut self.place);
+        self.shared.cancel_until(self.until, &mut self.waiter);
     }
 }
 

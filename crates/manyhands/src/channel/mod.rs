@@ -56,12 +56,12 @@ pub mod broadcast;
 mod buffer;
 mod error;
 mod future;
+mod inner;
 mod options;
 mod receiver;
 mod receiver_batch;
 mod ring;
 mod sender;
-mod shared;
 #[cfg(feature = "sink")]
 mod sink;
 mod state;

@@ -1,7 +1,7 @@
 //! What kind of channel it is to be.
 
 use crate::channel::buffer::ItemBuffer;
-use crate::channel::shared::{OnDrop, Shared};
+use crate::channel::inner::{ChannelInner, OnDrop};
 use crate::channel::{Receiver, Sender};
 use std::fmt;
 use std::sync::Arc;
@@ -139,7 +139,7 @@ impl<T> Options<T> {
     }
 
     fn make(self, line: ItemBuffer<T>) -> (Sender<T>, Receiver<T>) {
-        let shared = Shared::new(line, self.capacity, self.when_full, self.on_drop);
+        let shared = ChannelInner::new(line, self.capacity, self.when_full, self.on_drop);
         let shared = Arc::new(shared);
         (Sender::new(Arc::clone(&shared)), Receiver::new(shared))
     }

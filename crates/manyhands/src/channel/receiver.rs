@@ -2,7 +2,7 @@
 
 use crate::channel::error::{CloseReason, RecvError, RecvTimeoutError, TryRecvError};
 use crate::channel::future::{EndFuture, RecvFuture, RecvManyFuture};
-use crate::channel::shared::Shared;
+use crate::channel::inner::ChannelInner;
 use crate::channel::step::Until;
 use crate::channel::stream::{Iter, RecvStream};
 use crate::channel::thread;
@@ -31,11 +31,11 @@ use std::time::Duration;
 /// ```
 #[doc(alias = "ChannelReader")]
 pub struct Receiver<T> {
-    pub(super) shared: Arc<Shared<T>>,
+    pub(super) shared: Arc<ChannelInner<T>>,
 }
 
 impl<T> Receiver<T> {
-    pub(super) fn new(shared: Arc<Shared<T>>) -> Self {
+    pub(super) fn new(shared: Arc<ChannelInner<T>>) -> Self {
         Self { shared }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::channel::error::{CloseReason, SendError, SendTimeoutError, TrySendError};
 use crate::channel::future::{EndFuture, SendFuture, SendManyFuture};
-use crate::channel::shared::Shared;
+use crate::channel::inner::ChannelInner;
 use crate::channel::step::Until;
 use crate::channel::thread;
 use std::collections::VecDeque;
@@ -40,11 +40,11 @@ use std::time::Duration;
 /// ```
 #[doc(alias = "ChannelWriter")]
 pub struct Sender<T> {
-    pub(super) shared: Arc<Shared<T>>,
+    pub(super) shared: Arc<ChannelInner<T>>,
 }
 
 impl<T> Sender<T> {
-    pub(super) fn new(shared: Arc<Shared<T>>) -> Self {
+    pub(super) fn new(shared: Arc<ChannelInner<T>>) -> Self {
         Self { shared }
     }
 

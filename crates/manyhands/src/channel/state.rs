@@ -40,7 +40,7 @@
 //! Items that may fall out of the full channel, or that are sorted, are never set apart, nor is the only item of a
 //! channel for one, nor what is there while somebody waits whom a take may have to tell.
 //!
-//! Not here: the lock, and the waking itself, which happens after it is given back (`shared.rs`).
+//! Not here: the lock, and the waking itself, which happens after it is given back (`inner.rs`).
 
 use crate::channel::WhenFull;
 use crate::channel::buffer::ItemBuffer;
@@ -48,7 +48,7 @@ use crate::channel::error::{CloseReason, RecvError, SendError, TrySendError};
 use crate::channel::receiver_batch::ReceiverBatch;
 use crate::channel::ring::Ring;
 use crate::channel::step::{DeferredWakes, Offered, Sending, Taken, Until};
-use crate::channel::wait_list::{Ticket, WaitList};
+use crate::channel::wait_list::{WaitList, WaiterKey};
 use std::task::{Poll, Waker};
 
 /// The state of a channel. What a quiet step touches comes first, and with the lock fills one cache line.
@@ -215,26 +215,26 @@ impl<T> State<T> {
     }
 
     /// Takes a place to receive, if the channel is open and empty; nothing follows from that for others.
-    pub(super) fn wait_quietly(&mut self, waker: &Waker) -> Option<Ticket> {
+    pub(super) fn wait_quietly(&mut self, waker: &Waker) -> Option<WaiterKey> {
         if self.closed.is_some() || self.line.len() > 0 || self.capacity == 0 {
             return None;
         }
-        let ticket = self.receivers.join(waker.clone(), None);
+        let key = self.receivers.join(waker.clone(), None);
         self.offers_are_quiet = false;
-        Some(ticket)
+        Some(key)
     }
 
     /// As [`take`](Self::take), and leaves the place, only for a receiver that was told, and where nobody who
     /// waits is to be told.
-    pub(super) fn take_as_told(&mut self, place: &mut Option<Ticket>) -> Option<T> {
-        let was_told = place
+    pub(super) fn take_as_told(&mut self, waiter: &mut Option<WaiterKey>) -> Option<T> {
+        let was_told = waiter
             .as_ref()
-            .is_some_and(|ticket| self.receivers.is_notified(ticket));
+            .is_some_and(|key| self.receivers.is_notified(key));
         if !was_told || self.line.len() <= self.takes_are_quiet_above {
             return None;
         }
         let item = self.line.pop_first();
-        self.receivers.give_up(place);
+        self.receivers.give_up(waiter);
         item
     }
 
@@ -294,9 +294,9 @@ impl<T> State<T> {
         waker: &Waker,
         deferred: &mut DeferredWakes<T>,
     ) -> Poll<Result<(), SendError<T>>> {
-        let item = match &sending.ticket {
+        let item = match &sending.key {
             None => sending.item.take(),
-            Some(ticket) => self.senders.data_mut(ticket).take(),
+            Some(key) => self.senders.data_mut(key).take(),
         };
         // A place without its item: a receiver has taken it.
         let result = item.map_or(Ok(()), |item| self.offer(item, deferred));
@@ -310,16 +310,16 @@ impl<T> State<T> {
                 Poll::Ready(Err(SendError(item)))
             }
             Err(TrySendError::Full(item)) => {
-                match &sending.ticket {
+                match &sending.key {
                     None => {
                         // The waker's clone may panic: the item is the future's meanwhile.
                         sending.item = Some(item);
                         let waker = waker.clone();
-                        sending.ticket = Some(self.senders.join(waker, sending.item.take()));
+                        sending.key = Some(self.senders.join(waker, sending.item.take()));
                     }
-                    Some(ticket) => {
-                        *self.senders.data_mut(ticket) = Some(item);
-                        deferred.stale = self.senders.wait_again(ticket, waker);
+                    Some(key) => {
+                        *self.senders.data_mut(key) = Some(item);
+                        deferred.stale = self.senders.wait_again(key, waker);
                     }
                 }
                 Poll::Pending
@@ -333,8 +333,8 @@ impl<T> State<T> {
         sending: &mut Sending<T>,
         deferred: &mut DeferredWakes<T>,
     ) -> Option<T> {
-        let ticket = sending.ticket.take()?;
-        let (waker, item) = self.senders.leave(&ticket);
+        let key = sending.key.take()?;
+        let (waker, item) = self.senders.leave(&key);
         deferred.stale = waker;
         item
     }
@@ -342,7 +342,7 @@ impl<T> State<T> {
     /// One look of a receive, which takes what it wants with `take`.
     pub(super) fn poll_receive<R>(
         &mut self,
-        place: &mut Option<Ticket>,
+        waiter: &mut Option<WaiterKey>,
         waker: &Waker,
         deferred: &mut DeferredWakes<T>,
         take: impl FnOnce(&mut Self, &mut DeferredWakes<T>) -> Option<R>,
@@ -352,29 +352,29 @@ impl<T> State<T> {
             None => match &self.closed {
                 Some(closed) => Err(closed.clone()),
                 None => {
-                    deferred.stale = self.receivers.wait(place, waker);
+                    deferred.stale = self.receivers.wait(waiter, waker);
                     return Poll::Pending;
                 }
             },
         };
-        self.leave_receive(place, deferred);
+        self.leave_receive(waiter, deferred);
         Poll::Ready(result)
     }
 
     /// Gives up the place of a receive.
     pub(super) fn leave_receive(
         &mut self,
-        place: &mut Option<Ticket>,
+        waiter: &mut Option<WaiterKey>,
         deferred: &mut DeferredWakes<T>,
     ) {
-        deferred.stale = self.receivers.give_up(place);
+        deferred.stale = self.receivers.give_up(waiter);
     }
 
     /// One look of somebody who only waits for the end.
     pub(super) fn poll_until(
         &mut self,
         until: Until,
-        place: &mut Option<Ticket>,
+        waiter: &mut Option<WaiterKey>,
         waker: &Waker,
         deferred: &mut DeferredWakes<T>,
     ) -> Poll<Result<(), CloseReason>> {
@@ -385,11 +385,11 @@ impl<T> State<T> {
         match &self.closed {
             Some(closed) if is_over => {
                 let result = closed.reason().cloned().map_or(Ok(()), Err);
-                self.leave_until(until, place, deferred);
+                self.leave_until(until, waiter, deferred);
                 Poll::Ready(result)
             }
             _ => {
-                deferred.stale = self.list_of(until).wait(place, waker);
+                deferred.stale = self.list_of(until).wait(waiter, waker);
                 Poll::Pending
             }
         }
@@ -399,10 +399,10 @@ impl<T> State<T> {
     pub(super) fn leave_until(
         &mut self,
         until: Until,
-        place: &mut Option<Ticket>,
+        waiter: &mut Option<WaiterKey>,
         deferred: &mut DeferredWakes<T>,
     ) {
-        deferred.stale = self.list_of(until).give_up(place);
+        deferred.stale = self.list_of(until).give_up(waiter);
     }
 
     fn list_of(&mut self, until: Until) -> &mut WaitList<()> {

@@ -3,7 +3,7 @@
 //!
 //! Not here: the steps themselves (`state.rs`).
 
-use crate::channel::wait_list::Ticket;
+use crate::channel::wait_list::WaiterKey;
 use crate::job;
 use std::task::Waker;
 
@@ -43,7 +43,7 @@ pub(super) enum Taken<T> {
 pub(super) struct Sending<T> {
     /// The item, until it is sent or left at the place.
     pub(super) item: Option<T>,
-    pub(super) ticket: Option<Ticket>,
+    pub(super) key: Option<WaiterKey>,
 }
 
 /// For what one may wait without sending or receiving.
@@ -58,13 +58,13 @@ impl<T> Sending<T> {
     pub(super) const fn none() -> Self {
         Self {
             item: None,
-            ticket: None,
+            key: None,
         }
     }
 
     /// Whether something has not been sent yet.
     pub(super) fn is_some(&self) -> bool {
-        self.item.is_some() || self.ticket.is_some()
+        self.item.is_some() || self.key.is_some()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Receiving as a stream of `futures`, and as an iterator that blocks.
 
 use crate::channel::Receiver;
-use crate::channel::wait_list::Ticket;
+use crate::channel::wait_list::WaiterKey;
 use crate::task::budget;
 use futures_core::stream::{FusedStream, Stream};
 use std::pin::Pin;
@@ -17,7 +17,7 @@ use std::task::{Context, Poll, ready};
 #[must_use = "streams do nothing unless polled"]
 pub struct RecvStream<T> {
     receiver: Receiver<T>,
-    place: Option<Ticket>,
+    waiter: Option<WaiterKey>,
     is_over: bool,
 }
 
@@ -25,7 +25,7 @@ impl<T> RecvStream<T> {
     pub(super) fn new(receiver: Receiver<T>) -> Self {
         Self {
             receiver,
-            place: None,
+            waiter: None,
             is_over: false,
         }
     }
@@ -37,7 +37,7 @@ impl<T> Stream for RecvStream<T> {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
-        let result = ready!(this.receiver.shared.poll_recv(&mut this.place, cx));
+        let result = ready!(this.receiver.shared.poll_recv(&mut this.waiter, cx));
         permit.charge_half();
         this.is_over = result.is_err();
         Poll::Ready(result.ok())
@@ -52,7 +52,7 @@ impl<T> FusedStream for RecvStream<T> {
 
 impl<T> Drop for RecvStream<T> {
     fn drop(&mut self) {
-        self.receiver.shared.cancel_recv(&mut self.place);
+        self.receiver.shared.cancel_recv(&mut self.waiter);
     }
 }
 

@@ -5,7 +5,7 @@
 //! look that finds something, or by giving up; being told promises nothing, so nothing is lost either way.
 
 use crate::channel::error::{CloseReason, RecvError};
-use crate::channel::wait_list::{Ticket, WaitList};
+use crate::channel::wait_list::{WaitList, WaiterKey};
 use crate::job;
 use crate::sync::ShortLock;
 use std::ops::Deref;
@@ -116,8 +116,8 @@ impl Subscribers {
     }
 
     /// Nothing was found: waits.
-    pub(super) fn wait(&mut self, place: &mut Option<Ticket>, waker: &Waker) -> TakenWakers {
-        let stale = self.waiting.wait(place, waker);
+    pub(super) fn wait(&mut self, waiter: &mut Option<WaiterKey>, waker: &Waker) -> TakenWakers {
+        let stale = self.waiting.wait(waiter, waker);
         TakenWakers {
             wake: Vec::new(),
             stale,
@@ -125,8 +125,8 @@ impl Subscribers {
     }
 
     /// Something was found, or is not wanted any more.
-    pub(super) fn leave(&mut self, place: &mut Option<Ticket>) -> TakenWakers {
-        let stale = self.waiting.give_up(place);
+    pub(super) fn leave(&mut self, waiter: &mut Option<WaiterKey>) -> TakenWakers {
+        let stale = self.waiting.give_up(waiter);
         TakenWakers {
             wake: Vec::new(),
             stale,

@@ -16,7 +16,7 @@ use std::task::Waker;
 /// The places of those who wait, each with data of type `D`.
 #[derive(Debug)]
 pub(super) struct WaitList<D> {
-    places: Vec<Place<D>>,
+    waiters: Vec<Waiter<D>>,
     /// The first free place, by `next`.
     free: usize,
     front: usize,
@@ -27,22 +27,22 @@ pub(super) struct WaitList<D> {
 
 /// The number of a place that somebody holds, counted from one: so a future that may hold one stays small.
 #[derive(Debug)]
-pub(super) struct Ticket(NonZeroU32);
+pub(super) struct WaiterKey(NonZeroU32);
 
-impl Ticket {
-    fn of(place: usize) -> Self {
-        let number = u32::try_from(place + 1).ok().and_then(NonZeroU32::new);
+impl WaiterKey {
+    fn of(waiter: usize) -> Self {
+        let number = u32::try_from(waiter + 1).ok().and_then(NonZeroU32::new);
         Self(number.expect("fewer than 2^32 wait for one channel"))
     }
 
-    fn place(&self) -> usize {
+    fn index(&self) -> usize {
         self.0.get() as usize - 1
     }
 }
 
 #[derive(Debug)]
-struct Place<D> {
-    state: PlaceState,
+struct Waiter<D> {
+    state: WaiterState,
     waker: Option<Waker>,
     data: Option<D>,
     previous: usize,
@@ -50,7 +50,7 @@ struct Place<D> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PlaceState {
+enum WaiterState {
     Free,
     Waiting,
     Notified,
@@ -60,7 +60,7 @@ impl<D> WaitList<D> {
     /// Nobody waits.
     pub(super) const fn new() -> Self {
         Self {
-            places: Vec::new(),
+            waiters: Vec::new(),
             free: NONE,
             front: NONE,
             back: NONE,
@@ -80,47 +80,51 @@ impl<D> WaitList<D> {
     }
 
     /// Joins as the last.
-    pub(super) fn join(&mut self, waker: Waker, data: Option<D>) -> Ticket {
-        let place = Place {
-            state: PlaceState::Waiting,
+    pub(super) fn join(&mut self, waker: Waker, data: Option<D>) -> WaiterKey {
+        let waiter = Waiter {
+            state: WaiterState::Waiting,
             waker: Some(waker),
             data,
             previous: self.back,
             next: NONE,
         };
         let number = self.free;
-        let number = if let Some(free) = self.places.get_mut(number) {
+        let number = if let Some(free) = self.waiters.get_mut(number) {
             self.free = free.next;
-            *free = place;
+            *free = waiter;
             number
         } else {
-            self.places.push(place);
-            self.places.len() - 1
+            self.waiters.push(waiter);
+            self.waiters.len() - 1
         };
-        match self.places.get_mut(self.back) {
+        match self.waiters.get_mut(self.back) {
             Some(last) => last.next = number,
             None => self.front = number,
         }
         self.back = number;
         self.waiting += 1;
-        Ticket::of(number)
+        WaiterKey::of(number)
     }
 
     /// Waits again, with this waker; returns a waker that is not needed any more, to be dropped where no
     /// lock is held.
-    pub(super) fn wait_again(&mut self, ticket: &Ticket, waker: &Waker) -> Option<Waker> {
+    pub(super) fn wait_again(&mut self, key: &WaiterKey, waker: &Waker) -> Option<Waker> {
         let front = self.front;
-        let number = ticket.place();
-        let place = &mut self.places[number];
-        if place.waker.as_ref().is_some_and(|old| old.will_wake(waker)) {
+        let number = key.index();
+        let waiter = &mut self.waiters[number];
+        if waiter
+            .waker
+            .as_ref()
+            .is_some_and(|old| old.will_wake(waker))
+        {
             return None;
         }
-        let old = place.waker.replace(waker.clone());
-        if place.state == PlaceState::Notified {
-            place.state = PlaceState::Waiting;
-            place.previous = NONE;
-            place.next = front;
-            match self.places.get_mut(front) {
+        let old = waiter.waker.replace(waker.clone());
+        if waiter.state == WaiterState::Notified {
+            waiter.state = WaiterState::Waiting;
+            waiter.previous = NONE;
+            waiter.next = front;
+            match self.waiters.get_mut(front) {
                 Some(first) => first.previous = number,
                 None => self.back = number,
             }
@@ -132,30 +136,30 @@ impl<D> WaitList<D> {
     }
 
     /// Takes a place, or keeps the one there is; returns a waker to be dropped where no lock is held.
-    pub(super) fn wait(&mut self, place: &mut Option<Ticket>, waker: &Waker) -> Option<Waker> {
-        match place {
-            Some(ticket) => self.wait_again(ticket, waker),
+    pub(super) fn wait(&mut self, waiter: &mut Option<WaiterKey>, waker: &Waker) -> Option<Waker> {
+        match waiter {
+            Some(key) => self.wait_again(key, waker),
             None => {
-                *place = Some(self.join(waker.clone(), None));
+                *waiter = Some(self.join(waker.clone(), None));
                 None
             }
         }
     }
 
     /// Gives the place back, if there is one; returns a waker to be dropped where no lock is held.
-    pub(super) fn give_up(&mut self, place: &mut Option<Ticket>) -> Option<Waker> {
-        let ticket = place.take()?;
-        self.leave(&ticket).0
+    pub(super) fn give_up(&mut self, waiter: &mut Option<WaiterKey>) -> Option<Waker> {
+        let key = waiter.take()?;
+        self.leave(&key).0
     }
 
     /// Whether the holder of the ticket has been notified and has not looked since.
-    pub(super) fn is_notified(&self, ticket: &Ticket) -> bool {
-        self.places[ticket.place()].state == PlaceState::Notified
+    pub(super) fn is_notified(&self, key: &WaiterKey) -> bool {
+        self.waiters[key.index()].state == WaiterState::Notified
     }
 
     /// What the holder of the ticket left here.
-    pub(super) fn data_mut(&mut self, ticket: &Ticket) -> &mut Option<D> {
-        &mut self.places[ticket.place()].data
+    pub(super) fn data_mut(&mut self, key: &WaiterKey) -> &mut Option<D> {
+        &mut self.waiters[key.index()].data
     }
 
     /// Takes the first out of the list; it must be woken. What it left stays.
@@ -167,9 +171,9 @@ impl<D> WaitList<D> {
         }
         self.unlink(number);
         self.notified += 1;
-        let place = &mut self.places[number];
-        place.state = PlaceState::Notified;
-        place.waker.take()
+        let waiter = &mut self.waiters[number];
+        waiter.state = WaiterState::Notified;
+        waiter.waker.take()
     }
 
     /// As [`notify_first`](Self::notify_first), and takes what it left.
@@ -177,15 +181,15 @@ impl<D> WaitList<D> {
         let front = self.front;
         let waker = self.notify_first();
         let data = self
-            .places
+            .waiters
             .get_mut(front)
-            .and_then(|place| place.data.take());
+            .and_then(|waiter| waiter.data.take());
         (waker, data)
     }
 
     /// What the first of the list left.
     pub(super) fn first_data(&self) -> Option<&D> {
-        self.places.get(self.front)?.data.as_ref()
+        self.waiters.get(self.front)?.data.as_ref()
     }
 
     /// Takes everybody out of the list; all must be woken.
@@ -196,28 +200,28 @@ impl<D> WaitList<D> {
     }
 
     /// Gives a place back; returns what was there, to be dropped where no lock is held.
-    pub(super) fn leave(&mut self, ticket: &Ticket) -> (Option<Waker>, Option<D>) {
-        let number = ticket.place();
-        if self.places[number].state == PlaceState::Waiting {
+    pub(super) fn leave(&mut self, key: &WaiterKey) -> (Option<Waker>, Option<D>) {
+        let number = key.index();
+        if self.waiters[number].state == WaiterState::Waiting {
             self.unlink(number);
         } else {
             self.notified -= 1;
         }
-        let place = &mut self.places[number];
-        place.state = PlaceState::Free;
-        place.next = self.free;
+        let waiter = &mut self.waiters[number];
+        waiter.state = WaiterState::Free;
+        waiter.next = self.free;
         self.free = number;
-        (place.waker.take(), place.data.take())
+        (waiter.waker.take(), waiter.data.take())
     }
 
     fn unlink(&mut self, number: usize) {
-        let Place { previous, next, .. } = self.places[number];
-        match self.places.get_mut(previous) {
-            Some(place) => place.next = next,
+        let Waiter { previous, next, .. } = self.waiters[number];
+        match self.waiters.get_mut(previous) {
+            Some(waiter) => waiter.next = next,
             None => self.front = next,
         }
-        match self.places.get_mut(next) {
-            Some(place) => place.previous = previous,
+        match self.waiters.get_mut(next) {
+            Some(waiter) => waiter.previous = previous,
             None => self.back = previous,
         }
         self.waiting -= 1;
@@ -275,18 +279,18 @@ mod tests {
     fn places_are_used_again() {
         let mut list = list();
         for n in 0..100 {
-            let ticket = list.join(Waker::noop().clone(), Some(n));
-            assert_eq!(list.leave(&ticket).1, Some(n));
+            let key = list.join(Waker::noop().clone(), Some(n));
+            assert_eq!(list.leave(&key).1, Some(n));
         }
-        assert_eq!(list.places.len(), 1);
+        assert_eq!(list.waiters.len(), 1);
     }
 
     #[test]
     fn a_notified_one_may_leave() {
         let mut list = list();
-        let ticket = list.join(Waker::noop().clone(), None);
+        let key = list.join(Waker::noop().clone(), None);
         assert!(list.notify_first().is_some());
-        assert!(list.leave(&ticket).0.is_none());
+        assert!(list.leave(&key).0.is_none());
         assert_eq!((list.waiting(), list.notified()), (0, 0));
     }
 }

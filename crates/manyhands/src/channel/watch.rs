@@ -23,7 +23,7 @@
 use crate::channel::error::{RecvError, SendError};
 use crate::channel::subscribers::{SenderCore, Stage, Subscribers, TakenWakers};
 use crate::channel::thread;
-use crate::channel::wait_list::Ticket;
+use crate::channel::wait_list::WaiterKey;
 use crate::sync::ShortLock;
 use crate::task::budget;
 use futures_core::future::FusedFuture;
@@ -50,7 +50,7 @@ impl<T> State<T> {
     fn poll(
         &mut self,
         seen: &mut u64,
-        place: &mut Option<Ticket>,
+        waiter: &mut Option<WaiterKey>,
         waker: &Waker,
     ) -> (Poll<Result<Arc<T>, RecvError>>, TakenWakers) {
         let result = if *seen != self.version {
@@ -59,9 +59,9 @@ impl<T> State<T> {
         } else if let Some(closed) = self.audience.closed() {
             Err(closed.clone())
         } else {
-            return (Poll::Pending, self.audience.wait(place, waker));
+            return (Poll::Pending, self.audience.wait(waiter, waker));
         };
-        (Poll::Ready(result), self.audience.leave(place))
+        (Poll::Ready(result), self.audience.leave(waiter))
     }
 }
 
@@ -285,7 +285,7 @@ impl<T> Receiver<T> {
     pub fn changed_async(&mut self) -> ChangedFuture<'_, T> {
         ChangedFuture {
             receiver: self,
-            place: None,
+            waiter: None,
             is_over: false,
         }
     }
@@ -331,18 +331,18 @@ impl<T> Receiver<T> {
     pub fn into_stream(self) -> ChangedStream<T> {
         ChangedStream {
             receiver: self,
-            place: None,
+            waiter: None,
             is_over: false,
         }
     }
 
     fn poll_changed(
         &mut self,
-        place: &mut Option<Ticket>,
+        waiter: &mut Option<WaiterKey>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Arc<T>, RecvError>> {
         let permit = ready!(budget::poll_proceed(cx));
-        let (polled, told) = self.shared.lock().poll(&mut self.seen, place, cx.waker());
+        let (polled, told) = self.shared.lock().poll(&mut self.seen, waiter, cx.waker());
         told.wake();
         let result = ready!(polled);
         permit.charge();
@@ -350,9 +350,9 @@ impl<T> Receiver<T> {
     }
 
     /// Does not wait any more.
-    fn cancel_changed(&self, place: &mut Option<Ticket>) {
-        if place.is_some() {
-            let told = self.shared.lock().audience.leave(place);
+    fn cancel_changed(&self, waiter: &mut Option<WaiterKey>) {
+        if waiter.is_some() {
+            let told = self.shared.lock().audience.leave(waiter);
             told.wake();
         }
     }
@@ -393,7 +393,7 @@ impl<T> fmt::Debug for Receiver<T> {
 #[must_use = "futures do nothing unless awaited"]
 pub struct ChangedFuture<'a, T> {
     receiver: &'a mut Receiver<T>,
-    place: Option<Ticket>,
+    waiter: Option<WaiterKey>,
     is_over: bool,
 }
 
@@ -406,7 +406,7 @@ impl<T> Future for ChangedFuture<'_, T> {
             "a wait for a change was polled after its end"
         );
         let this = &mut *self;
-        let result = ready!(this.receiver.poll_changed(&mut this.place, cx));
+        let result = ready!(this.receiver.poll_changed(&mut this.waiter, cx));
         this.is_over = true;
         Poll::Ready(result)
     }
@@ -420,7 +420,7 @@ impl<T> FusedFuture for ChangedFuture<'_, T> {
 
 impl<T> Drop for ChangedFuture<'_, T> {
     fn drop(&mut self) {
-        self.receiver.cancel_changed(&mut self.place);
+        self.receiver.cancel_changed(&mut self.waiter);
     }
 }
 
@@ -437,7 +437,7 @@ impl<T> fmt::Debug for ChangedFuture<'_, T> {
 #[must_use = "streams do nothing unless polled"]
 pub struct ChangedStream<T> {
     receiver: Receiver<T>,
-    place: Option<Ticket>,
+    waiter: Option<WaiterKey>,
     is_over: bool,
 }
 
@@ -446,7 +446,7 @@ impl<T> Stream for ChangedStream<T> {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Arc<T>>> {
         let this = &mut *self;
-        let result = ready!(this.receiver.poll_changed(&mut this.place, cx));
+        let result = ready!(this.receiver.poll_changed(&mut this.waiter, cx));
         this.is_over = result.is_err();
         Poll::Ready(result.ok())
     }
@@ -460,6 +460,6 @@ impl<T> FusedStream for ChangedStream<T> {
 
 impl<T> Drop for ChangedStream<T> {
     fn drop(&mut self) {
-        self.receiver.cancel_changed(&mut self.place);
+        self.receiver.cancel_changed(&mut self.waiter);
     }
 }

@@ -5,7 +5,7 @@
 //!    that is known to be long is shared from the start.
 //! 2. *Decide.* What is left, at the measured rate, is compared with what sharing costs now: next to
 //!    nothing while another worker is spinning, a wake-up else.
-//! 3. *Share.* The rest is opened to helpers (`shared.rs`); the caller takes part to the end.
+//! 3. *Share.* The rest is opened to helpers (`shared_call.rs`); the caller takes part to the end.
 //! 4. *Learn.* The call site remembers its rate, and whether sharing made it faster at all.
 //!
 //! Not here: what is done with the items (`consumer.rs`).
@@ -75,7 +75,7 @@ pub struct Plan<'a> {
     /// The runtime to use, if not the current one.
     pub(crate) runtime: Option<&'a crate::runtime::Runtime>,
     /// When to let others in.
-    pub(crate) opening: Opening,
+    pub(crate) helpers: HelperPolicy,
     /// What takes less than this is not shared; where sharing costs more than the engine knows.
     pub(crate) share_nanos_min: u64,
 }
@@ -84,7 +84,7 @@ impl Plan<'_> {
     /// Whether nothing was asked for that a short call must heed.
     #[inline]
     fn is_plain(&self) -> bool {
-        self.runtime.is_none() && self.opening == Opening::WhenItPays
+        self.runtime.is_none() && self.helpers == HelperPolicy::WhenItPays
     }
 
     /// Whether the rest, `left` ticks long, is better shared.
@@ -95,7 +95,7 @@ impl Plan<'_> {
 
 /// When a call lets others in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Opening {
+pub(crate) enum HelperPolicy {
     /// When it pays.
     WhenItPays,
     /// Before the first item: bodies may wait for one another.
@@ -230,7 +230,7 @@ fn drive_segment<S: Indexed, C: Consumer<S::Item>>(
 ) {
     let (source, start) = (rest.source, rest.start);
     let mut runner = Runner::new(consumer);
-    if plan.opening == Opening::AtOnce && plan.degree != Some(1) && rest.end - start > 1 {
+    if plan.helpers == HelperPolicy::AtOnce && plan.degree != Some(1) && rest.end - start > 1 {
         return shared_call::share(rest, &mut runner, plan, site, Rate(site.cost()));
     }
     let known = Rate(site.cost());
@@ -241,7 +241,7 @@ fn drive_segment<S: Indexed, C: Consumer<S::Item>>(
     if may_share(rest.end - start) && plan.pays_to_share(expected) {
         return shared_call::share(rest, &mut runner, plan, site, known);
     }
-    let mut probe = Probe::begin(if alone { Rate::ZERO } else { known });
+    let mut probe = RateProbe::begin(if alone { Rate::ZERO } else { known });
     while rest.start < rest.end && rest.start < consumer.end() {
         let (from, to) = rest.take(probe.block);
         // SAFETY: taken from `rest` just now.
@@ -287,7 +287,7 @@ impl Rate {
 }
 
 /// The measuring of a caller that runs alone.
-struct Probe {
+struct RateProbe {
     begun: u64,
     last: u64,
     rate: Rate,
@@ -295,7 +295,7 @@ struct Probe {
     block: u64,
 }
 
-impl Probe {
+impl RateProbe {
     fn begin(expected: Rate) -> Self {
         let block = match expected {
             Rate::UNKNOWN => 1,

@@ -9,7 +9,7 @@ use crate::engine::consumer::Consumer;
 use crate::engine::helped::{Helped, HelpedWork, Panics};
 use crate::engine::ranges::Claim;
 use crate::engine::sharing::Sharing;
-use crate::engine::{BLOCK_NANOS_MAX, Indexed, Opening, Plan, Rate, Rest, Runner};
+use crate::engine::{BLOCK_NANOS_MAX, HelperPolicy, Indexed, Plan, Rate, Rest, Runner};
 use crate::job::{Payload, catch};
 use crate::runtime::fork_join::call_site::CallSiteProfile;
 use crate::runtime::fork_join::series::{self, WAKE_PAYS_FROM};
@@ -34,7 +34,7 @@ struct SharedRest<'a, S: Indexed, C: Consumer<S::Item>> {
     /// Workers still to be woken, by whoever comes next.
     to_wake: AtomicU32,
     rate: Rate,
-    opening: Opening,
+    helpers: HelperPolicy,
     panics: Panics,
 }
 
@@ -57,9 +57,9 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
         let (base, end) = rest.take(u64::MAX);
         let len = u32::try_from(end - base).expect("a segment fits 32 bits");
         let workers = place.slot.runtime().idle.limit();
-        let runners_max = plan.degree.unwrap_or(match plan.opening {
-            Opening::WhenItPays => workers + RUNNERS_SPARE,
-            Opening::AtOnce => workers + RUNNERS_SPARE_AT_ONCE,
+        let runners_max = plan.degree.unwrap_or(match plan.helpers {
+            HelperPolicy::WhenItPays => workers + RUNNERS_SPARE,
+            HelperPolicy::AtOnce => workers + RUNNERS_SPARE_AT_ONCE,
         });
         let runners_max = runners_max.min(len as usize);
         let call = Helped::new(SharedRest {
@@ -72,7 +72,7 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
             is_deserted: AtomicBool::new(false),
             to_wake: AtomicU32::new(0),
             rate,
-            opening: plan.opening,
+            helpers: plan.helpers,
             panics: Panics::new(),
         });
         let begun = clock::ticks();
@@ -101,7 +101,7 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
     /// The owner's part while the call is open.
     fn run(&self, place: OpenCall, runner: &mut Runner<'_, S::Item, C>, site: &CallSiteProfile) {
         let OpenCall { slot, helper_slot } = place;
-        if self.opening == Opening::AtOnce {
+        if self.helpers == HelperPolicy::AtOnce {
             slot.runtime().arm_monitor();
         }
         self.plan_wakes(slot);
@@ -180,10 +180,10 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
         runner: &mut Runner<'_, S::Item, C>,
         mut attention: Option<&mut YieldCheck>,
     ) -> Rate {
-        let block_max = match self.opening {
-            Opening::WhenItPays => u32::MAX,
+        let block_max = match self.helpers {
+            HelperPolicy::WhenItPays => u32::MAX,
             // A body that waits must not hold others back that it waits for.
-            Opening::AtOnce => 1,
+            HelperPolicy::AtOnce => 1,
         };
         let mut rate = self.rate;
         let mut last = clock::ticks();
@@ -283,9 +283,9 @@ impl<S: Indexed, C: Consumer<S::Item>> HelpedWork for SharedRest<'_, S, C> {
         self.is_helped.store(true, Ordering::Relaxed);
         self.wake_more(slot);
         // Bodies that may wait for one another keep their runners.
-        let mut attention = match self.opening {
-            Opening::WhenItPays => YieldCheck::of(slot),
-            Opening::AtOnce => None,
+        let mut attention = match self.helpers {
+            HelperPolicy::WhenItPays => YieldCheck::of(slot),
+            HelperPolicy::AtOnce => None,
         };
         let mut runner = Runner::new(self.consumer);
         self.work(slot, me, &mut runner, attention.as_mut());

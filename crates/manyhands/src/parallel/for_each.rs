@@ -1,7 +1,7 @@
 //! Loops for their effects: plain, with control, with state for each runner, with bodies that fail.
 
 use crate::engine::consumer::{Consumer, Ending, Watch};
-use crate::engine::{Opening, Plan};
+use crate::engine::{HelperPolicy, Plan};
 use crate::job::catch;
 use crate::parallel::control::{Both, Control, LoopState, Outcome};
 use crate::parallel::failure::{Failures, Gathered};
@@ -111,7 +111,7 @@ impl<E: Ending> Options<'_, E> {
     ) -> bool {
         let ending = self.ending();
         let plan = Plan {
-            opening: Opening::AtOnce,
+            helpers: HelperPolicy::AtOnce,
             ..self.plan()
         };
         source.into_feed().drive(&ForEach { body, ending }, &plan);

@@ -1,7 +1,7 @@
 //! Several closures at once, each perhaps of another type.
 
 use crate::engine::consumer::{Consumer, Ending};
-use crate::engine::{Opening, Plan};
+use crate::engine::{HelperPolicy, Plan};
 use crate::job::{Payload, catch, resume_all};
 use crate::parallel::options::Options;
 use crate::parallel::source::{Drive, Feed};
@@ -23,9 +23,9 @@ mod sealed {
 }
 
 /// A closure, then its result.
-struct Place<F, R>(Mutex<(Option<F>, Option<R>)>);
+struct Invocation<F, R>(Mutex<(Option<F>, Option<R>)>);
 
-impl<R, F: FnOnce() -> R> Place<F, R> {
+impl<R, F: FnOnce() -> R> Invocation<F, R> {
     fn new(closure: F) -> Self {
         Self(Mutex::new((Some(closure), None)))
     }
@@ -81,7 +81,7 @@ fn run_all<E: Ending>(count: usize, options: &Options<'_, E>, run: impl Fn(usize
         panics: Mutex::new(Vec::new()),
     };
     let plan = Plan {
-        opening: Opening::AtOnce,
+        helpers: HelperPolicy::AtOnce,
         ..options.plan()
     };
     (0..count).into_feed().drive(&invoking, &plan);
@@ -94,9 +94,9 @@ impl<R: Send, F: FnOnce() -> R + Send> Invoke for Vec<F> {
     type Outputs = Vec<R>;
 
     fn invoke_all<E: Ending>(self, options: &Options<'_, E>) -> Option<Vec<R>> {
-        let places: Vec<_> = self.into_iter().map(Place::new).collect();
+        let places: Vec<_> = self.into_iter().map(Invocation::new).collect();
         run_all(places.len(), options, |index| places[index].run());
-        places.into_iter().map(Place::into_result).collect()
+        places.into_iter().map(Invocation::into_result).collect()
     }
 }
 
@@ -126,7 +126,7 @@ macro_rules! invoke_tuple {
                 self,
                 options: &Options<'_, Ended>,
             ) -> Option<Self::Outputs> {
-                let places = ($(Place::new(self.$index),)*);
+                let places = ($(Invocation::new(self.$index),)*);
                 let count = [$($index),*].len();
                 run_all(count, options, |index| match index {
                     $($index => places.$index.run(),)*

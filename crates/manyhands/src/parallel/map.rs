@@ -18,7 +18,7 @@ pub(crate) struct IntoPlaces<'a, R, F, W> {
     /// Gives `None` when there is no result and none need follow in this block.
     body: F,
     watch: W,
-    places: Places<R>,
+    places: OutputPtr<R>,
     /// Which places hold a result, kept only for results that need dropping.
     written: &'a Mutex<Vec<Range<usize>>>,
     /// How many places were written, by those runners that have finished.
@@ -26,10 +26,10 @@ pub(crate) struct IntoPlaces<'a, R, F, W> {
 }
 
 /// The first of the places.
-struct Places<R>(*mut R);
+struct OutputPtr<R>(*mut R);
 
 // SAFETY: sharing it lets several threads write disjoint places, which is sending them results.
-unsafe impl<R: Send> Sync for Places<R> {}
+unsafe impl<R: Send> Sync for OutputPtr<R> {}
 
 impl<T, R, F, W> Consumer<T> for IntoPlaces<'_, R, F, W>
 where
@@ -115,7 +115,7 @@ impl<R> Filling<R> {
         IntoPlaces {
             body,
             watch,
-            places: Places(self.results.as_mut_ptr().cast()),
+            places: OutputPtr(self.results.as_mut_ptr().cast()),
             written: &self.written,
             count: &self.count,
         }

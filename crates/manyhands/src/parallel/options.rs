@@ -2,7 +2,7 @@
 
 use crate::cancel::Token;
 use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
-use crate::engine::{Opening, Plan};
+use crate::engine::{HelperPolicy, Plan};
 use crate::parallel::limits::{Limits, LimitsError, or_panic};
 use crate::runtime::Runtime;
 use std::ops::RangeInclusive;
@@ -258,7 +258,7 @@ impl<'a, E> Options<'a, E> {
         Plan {
             degree: self.degree.map(|exactly| exactly.max),
             runtime: self.runtime,
-            opening: Opening::WhenItPays,
+            helpers: HelperPolicy::WhenItPays,
             share_nanos_min: 0,
         }
     }

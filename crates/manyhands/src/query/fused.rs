@@ -9,7 +9,7 @@ use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 use crate::query::terminal::collect::gather;
 
 /// The items of `base`, each block changed by `alter`.
@@ -35,7 +35,7 @@ impl<P: Pipeline, A: AdaptItem<P::Item, Output: Send> + Send> Pipeline for Fused
         &mut self,
         most: u64,
         consumer: &C,
-        run: &Run<'_, E>,
+        run: &QueryRun<'_, E>,
     ) -> u64 {
         let consumer = ConsumerAdapter {
             consumer,
@@ -48,7 +48,11 @@ impl<P: Pipeline, A: AdaptItem<P::Item, Output: Send> + Send> Pipeline for Fused
         self.base.positions_left()
     }
 
-    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn into_positions<E: Control>(
+        self,
+        most: u64,
+        run: &QueryRun<'_, E>,
+    ) -> Items<Self::Positions> {
         gather(self, most, run)
     }
 

@@ -10,7 +10,7 @@ use crate::parallel::source::owned::OwnedItems;
 use crate::query::consumer_adapter::ConsumerAdapter;
 use crate::query::explain::Explanation;
 use crate::query::pipeline::{Pipeline, Positional};
-use crate::query::run::{CancelCheck, Control, Run};
+use crate::query::run::{CancelCheck, Control, QueryRun};
 use crate::query::terminal::collect::gather;
 
 /// The positions of a source from some position on. Those that were not driven when this is dropped are
@@ -70,7 +70,7 @@ impl<S: Indexed> Items<S> {
         &mut self,
         most: u64,
         consumer: &C,
-        run: &Run<'_, E>,
+        run: &QueryRun<'_, E>,
     ) -> u64 {
         let count = self.len().min(most);
         let start = self.next;
@@ -121,7 +121,7 @@ impl<P: Positional> Pipeline for Items<P> {
         &mut self,
         most: u64,
         consumer: &C,
-        run: &Run<'_, E>,
+        run: &QueryRun<'_, E>,
     ) -> u64 {
         self.drive(most, consumer, run)
     }
@@ -130,7 +130,7 @@ impl<P: Positional> Pipeline for Items<P> {
         Some(self.len())
     }
 
-    fn into_positions<E: Control>(self, _most: u64, _run: &Run<'_, E>) -> Self {
+    fn into_positions<E: Control>(self, _most: u64, _run: &QueryRun<'_, E>) -> Self {
         self
     }
 
@@ -181,7 +181,7 @@ impl<S: Indexed<Item: Send> + Send> Pipeline for Pieces<S> {
         &mut self,
         most: u64,
         consumer: &C,
-        run: &Run<'_, E>,
+        run: &QueryRun<'_, E>,
     ) -> u64 {
         self.0.drive(most, consumer, run)
     }
@@ -190,7 +190,11 @@ impl<S: Indexed<Item: Send> + Send> Pipeline for Pieces<S> {
         Some(self.0.len())
     }
 
-    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn into_positions<E: Control>(
+        self,
+        most: u64,
+        run: &QueryRun<'_, E>,
+    ) -> Items<Self::Positions> {
         gather(self, most, run)
     }
 

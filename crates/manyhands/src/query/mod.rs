@@ -145,7 +145,7 @@ pub use terminal::numbers::Number;
 pub use terminal::prefetch::Prefetch;
 
 use crate::parallel::Uncancellable;
-use crate::query::run::{Run, Settings};
+use crate::query::run::{QueryRun, Settings};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -187,8 +187,8 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
     }
 
     /// The pipeline, and how it is to be run.
-    pub(crate) fn into_run(self) -> (P, Run<'a, E>) {
-        let run = Run {
+    pub(crate) fn into_run(self) -> (P, QueryRun<'a, E>) {
+        let run = QueryRun {
             settings: self.settings,
             ending: self.ending,
         };

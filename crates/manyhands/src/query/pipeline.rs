@@ -13,7 +13,7 @@ use crate::engine::Indexed;
 use crate::engine::consumer::Consumer;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 
 /// A query up to some point: what gives items to whatever follows. Sealed.
 pub trait Pipeline: Sized + Send {
@@ -40,7 +40,7 @@ pub trait Pipeline: Sized + Send {
         &mut self,
         most: u64,
         consumer: &C,
-        run: &Run<'_, E>,
+        run: &QueryRun<'_, E>,
     ) -> u64;
 
     /// How many positions are left to be driven, if that is known.
@@ -52,7 +52,8 @@ pub trait Pipeline: Sized + Send {
     /// The items by position, of a pipeline that was not driven yet. More than the first `most` of them
     /// may be missing, and all of them after a cancellation.
     #[doc(hidden)]
-    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions>;
+    fn into_positions<E: Control>(self, most: u64, run: &QueryRun<'_, E>)
+    -> Items<Self::Positions>;
 
     /// Adds its operators to the explanation, the source first.
     #[doc(hidden)]
@@ -88,7 +89,7 @@ pub trait Breaker: Sized + Send {
 
     /// Runs the input; only the first `most` of what it gives are needed. After a cancellation it does not
     /// matter what that is.
-    fn open<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions>;
+    fn open<E: Control>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions>;
 
     /// As [`Pipeline::explain`].
     fn explain(&self, explanation: &mut Explanation);
@@ -127,7 +128,7 @@ impl<B: Breaker> Pipeline for Materialized<B> {
         &mut self,
         most: u64,
         consumer: &C,
-        run: &Run<'_, E>,
+        run: &QueryRun<'_, E>,
     ) -> u64 {
         if let Self::Closed(_) = self
             && let Self::Closed(breaker) = std::mem::replace(self, Self::Failed)
@@ -140,7 +141,7 @@ impl<B: Breaker> Pipeline for Materialized<B> {
         }
     }
 
-    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<B::Positions> {
+    fn into_positions<E: Control>(self, most: u64, run: &QueryRun<'_, E>) -> Items<B::Positions> {
         match self {
             Self::Closed(breaker) => breaker.open(most, run),
             Self::Opened(items) => items,

@@ -5,7 +5,7 @@
 
 use crate::cancel::{Cancelled, Token};
 use crate::engine::consumer::{Cancellable, Consumer, Ending, Uncancellable, Watch};
-use crate::engine::{Opening, Plan};
+use crate::engine::{HelperPolicy, Plan};
 use crate::parallel::options::{Grouping, Options};
 use crate::query::consumer_adapter::AdaptItem;
 use crate::runtime::Runtime;
@@ -54,12 +54,12 @@ const MERGE_NANOS_MIN: u64 = 400_000;
 
 /// One run of a query.
 #[derive(Debug, Clone, Copy)]
-pub struct Run<'a, E> {
+pub struct QueryRun<'a, E> {
     pub(crate) settings: Settings<'a>,
     pub(crate) ending: E,
 }
 
-impl<'a, E: Control> Run<'a, E> {
+impl<'a, E: Control> QueryRun<'a, E> {
     pub(crate) fn plan(&self) -> Plan<'_> {
         Plan {
             degree: match self.settings.mode {
@@ -67,9 +67,9 @@ impl<'a, E: Control> Run<'a, E> {
                 ExecutionMode::Auto | ExecutionMode::Parallel => self.settings.degree,
             },
             runtime: self.settings.runtime,
-            opening: match self.settings.mode {
-                ExecutionMode::Parallel => Opening::AtOnce,
-                ExecutionMode::Auto | ExecutionMode::Sequential => Opening::WhenItPays,
+            helpers: match self.settings.mode {
+                ExecutionMode::Parallel => HelperPolicy::AtOnce,
+                ExecutionMode::Auto | ExecutionMode::Sequential => HelperPolicy::WhenItPays,
             },
             share_nanos_min: self.settings.share_nanos_min,
         }
@@ -82,8 +82,8 @@ impl<'a, E: Control> Run<'a, E> {
     }
 
     /// The same run, which ends also when `unwanted` is cancelled.
-    pub(crate) fn while_wanted<'t>(self, unwanted: &'t Token) -> Run<'a, WhileWanted<'t, E>> {
-        Run {
+    pub(crate) fn while_wanted<'t>(self, unwanted: &'t Token) -> QueryRun<'a, WhileWanted<'t, E>> {
+        QueryRun {
             settings: self.settings,
             ending: WhileWanted {
                 ending: self.ending,

@@ -3,7 +3,7 @@
 use crate::channel::broadcast::state::State;
 use crate::channel::broadcast::{RecvError, RecvStream, RecvTimeoutError, TryRecvError};
 use crate::channel::thread;
-use crate::channel::wait_list::Ticket;
+use crate::channel::wait_list::WaiterKey;
 use crate::sync::ShortLock;
 use crate::task::budget;
 use futures_core::future::FusedFuture;
@@ -71,7 +71,7 @@ impl<T> Receiver<T> {
     {
         RecvFuture {
             receiver: self,
-            place: None,
+            waiter: None,
             is_over: false,
         }
     }
@@ -154,13 +154,13 @@ impl<T> Receiver<T> {
 
     fn poll_recv(
         &mut self,
-        place: &mut Option<Ticket>,
+        waiter: &mut Option<WaiterKey>,
         waker: Option<&Waker>,
     ) -> Poll<Result<T, RecvError>>
     where
         T: Clone,
     {
-        let (polled, told) = self.shared.lock().poll(&mut self.next, place, waker);
+        let (polled, told) = self.shared.lock().poll(&mut self.next, waiter, waker);
         told.wake();
         polled.map(|result| result.map(Arc::unwrap_or_clone))
     }
@@ -168,22 +168,22 @@ impl<T> Receiver<T> {
     /// As [`poll_recv`](Self::poll_recv), of a task, which makes room for others after some.
     pub(super) fn poll_recv_async(
         &mut self,
-        place: &mut Option<Ticket>,
+        waiter: &mut Option<WaiterKey>,
         cx: &Context<'_>,
     ) -> Poll<Result<T, RecvError>>
     where
         T: Clone,
     {
         let permit = ready!(budget::poll_proceed(cx));
-        let result = ready!(self.poll_recv(place, Some(cx.waker())));
+        let result = ready!(self.poll_recv(waiter, Some(cx.waker())));
         permit.charge();
         Poll::Ready(result)
     }
 
     /// Does not wait any more.
-    pub(super) fn cancel_recv(&self, place: &mut Option<Ticket>) {
-        if place.is_some() {
-            let told = self.shared.lock().audience.leave(place);
+    pub(super) fn cancel_recv(&self, waiter: &mut Option<WaiterKey>) {
+        if waiter.is_some() {
+            let told = self.shared.lock().audience.leave(waiter);
             told.wake();
         }
     }
@@ -217,7 +217,7 @@ impl<T> fmt::Debug for Receiver<T> {
 #[must_use = "futures do nothing unless awaited"]
 pub struct RecvFuture<'a, T: Clone> {
     receiver: &'a mut Receiver<T>,
-    place: Option<Ticket>,
+    waiter: Option<WaiterKey>,
     is_over: bool,
 }
 
@@ -227,7 +227,7 @@ impl<T: Clone> Future for RecvFuture<'_, T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(!self.is_over, "a receive was polled after its end");
         let this = &mut *self;
-        let result = ready!(this.receiver.poll_recv_async(&mut this.place, cx));
+        let result = ready!(this.receiver.poll_recv_async(&mut this.waiter, cx));
         this.is_over = true;
         Poll::Ready(result)
     }
@@ -241,7 +241,7 @@ impl<T: Clone> FusedFuture for RecvFuture<'_, T> {
 
 impl<T: Clone> Drop for RecvFuture<'_, T> {
     fn drop(&mut self) {
-        self.receiver.cancel_recv(&mut self.place);
+        self.receiver.cancel_recv(&mut self.waiter);
     }
 }
 

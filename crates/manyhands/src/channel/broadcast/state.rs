@@ -10,7 +10,7 @@
 
 use crate::channel::broadcast::RecvError;
 use crate::channel::subscribers::{Stage, Subscribers, TakenWakers};
-use crate::channel::wait_list::Ticket;
+use crate::channel::wait_list::WaiterKey;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
@@ -71,18 +71,18 @@ impl<T> State<T> {
     pub(super) fn poll(
         &mut self,
         next: &mut u64,
-        place: &mut Option<Ticket>,
+        waiter: &mut Option<WaiterKey>,
         waker: Option<&Waker>,
     ) -> (Poll<Result<Arc<T>, RecvError>>, TakenWakers) {
         let result = match self.take(next) {
             Some(result) => result,
             None => match (self.audience.closed(), waker) {
                 (Some(closed), _) => Err(RecvError::Closed(closed.clone())),
-                (None, Some(waker)) => return (Poll::Pending, self.audience.wait(place, waker)),
+                (None, Some(waker)) => return (Poll::Pending, self.audience.wait(waiter, waker)),
                 (None, None) => return (Poll::Pending, TakenWakers::default()),
             },
         };
-        (Poll::Ready(result), self.audience.leave(place))
+        (Poll::Ready(result), self.audience.leave(waiter))
     }
 
     fn take(&mut self, next: &mut u64) -> Option<Result<Arc<T>, RecvError>> {

@@ -1,7 +1,7 @@
 //! Receiving as a stream of `futures`.
 
 use crate::channel::broadcast::{Lagged, Receiver, RecvError};
-use crate::channel::wait_list::Ticket;
+use crate::channel::wait_list::WaiterKey;
 use futures_core::stream::{FusedStream, Stream};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -14,7 +14,7 @@ use std::task::{Context, Poll, ready};
 #[must_use = "streams do nothing unless polled"]
 pub struct RecvStream<T> {
     receiver: Receiver<T>,
-    place: Option<Ticket>,
+    waiter: Option<WaiterKey>,
     is_over: bool,
 }
 
@@ -22,7 +22,7 @@ impl<T> RecvStream<T> {
     pub(super) fn new(receiver: Receiver<T>) -> Self {
         Self {
             receiver,
-            place: None,
+            waiter: None,
             is_over: false,
         }
     }
@@ -33,7 +33,7 @@ impl<T: Clone> Stream for RecvStream<T> {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
-        let result = ready!(this.receiver.poll_recv_async(&mut this.place, cx));
+        let result = ready!(this.receiver.poll_recv_async(&mut this.waiter, cx));
         Poll::Ready(match result {
             Ok(item) => Some(Ok(item)),
             Err(RecvError::Lagged(lost)) => Some(Err(Lagged(lost))),
@@ -53,6 +53,6 @@ impl<T: Clone> FusedStream for RecvStream<T> {
 
 impl<T> Drop for RecvStream<T> {
     fn drop(&mut self) {
-        self.receiver.cancel_recv(&mut self.place);
+        self.receiver.cancel_recv(&mut self.waiter);
     }
 }

@@ -7,9 +7,9 @@
 //! After a stop (a failure, a cancellation) no item begins, the source is dropped, and the items that run
 //! are cancelled; each is dropped where tasks run. The driver says that it has ended only when all have.
 
-use super::handle::{Desk, Progress};
+use super::handle::{LoopControl, Progress};
 use super::source::sealed::{PollItem, Pull};
-use super::tuner::{Ticket, Tuner};
+use super::tuner::{ItemStart, Tuner};
 use crate::cancel::UntilCancelled;
 use crate::job::{Payload, catch};
 use crate::parallel::limits::Limits;
@@ -30,7 +30,7 @@ pub(super) struct Driver<'a, S: Pull, F, R> {
     until_cancelled: Option<UntilCancelled>,
     tasks: TaskGroup<Ended<R>>,
     tuner: Tuner,
-    desk: Arc<Desk>,
+    control: Arc<LoopControl>,
     begun: u64,
     is_stopped: bool,
     /// There is room, but the source has taken its time.
@@ -64,7 +64,7 @@ struct Body<F> {
 /// What an item's task says.
 struct Ended<R> {
     value: R,
-    ticket: Ticket,
+    item_start: ItemStart,
     /// How many items were polled before this one.
     place: usize,
     at: Instant,
@@ -79,7 +79,12 @@ where
     F: Fn(S::Item) -> Fut + Send + Sync + 'static,
     Fut: Future<Output: Send + 'static> + Send + 'static,
 {
-    pub(super) fn new(source: S, body: F, conditions: Conditions<'a>, desk: &Arc<Desk>) -> Self {
+    pub(super) fn new(
+        source: S,
+        body: F,
+        conditions: Conditions<'a>,
+        control: &Arc<LoopControl>,
+    ) -> Self {
         Self {
             source: Supply::Untouched(source),
             body: Arc::new(Body {
@@ -90,7 +95,7 @@ where
             until_cancelled: conditions.until_cancelled,
             tasks: TaskGroup::new(),
             tuner: Tuner::new(conditions.limits),
-            desk: Arc::clone(desk),
+            control: Arc::clone(control),
             begun: 0,
             is_stopped: false,
             is_behind: false,
@@ -109,7 +114,7 @@ where
         context: &mut Context<'_>,
         room_max: usize,
     ) -> Poll<Option<Outcome<Fut::Output>>> {
-        if let Some(limits) = self.desk.take_limits(context.waker()) {
+        if let Some(limits) = self.control.take_limits(context.waker()) {
             self.tuner.set_limits(limits);
         }
         self.look_for_cancellation(context);
@@ -132,7 +137,7 @@ where
                 }
             }
         };
-        self.desk.show(Progress {
+        self.control.show(Progress {
             concurrency: self.tuner.level(),
             running: self.tasks.len(),
             begun: self.begun,
@@ -206,7 +211,7 @@ where
     fn begin(&mut self, item: S::Item) {
         let _entered = self.runtime.map(Runtime::enter);
         let body = Arc::clone(&self.body);
-        let ticket = self.tuner.begin(time::now(), self.tasks.len());
+        let item_start = self.tuner.begin(time::now(), self.tasks.len());
         self.tasks.spawn(async move {
             // Relaxed: only a number is drawn.
             let place = body.polled.fetch_add(1, Ordering::Relaxed);
@@ -214,7 +219,7 @@ where
             let at = time::now();
             Ended {
                 value,
-                ticket,
+                item_start,
                 place,
                 at,
             }
@@ -229,7 +234,7 @@ where
     ) -> Option<Result<Fut::Output, Payload>> {
         match result {
             Ok(ended) => {
-                self.tuner.end(ended.ticket, ended.place, ended.at);
+                self.tuner.end(ended.item_start, ended.place, ended.at);
                 Some(Ok(ended.value))
             }
             Err(error) if self.is_stopped && error.is_cancelled() => None,

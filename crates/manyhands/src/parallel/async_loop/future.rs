@@ -2,7 +2,7 @@
 
 use super::AsyncSource;
 use super::driver::{Conditions, Driver};
-use super::handle::{Desk, LoopHandle};
+use super::handle::{LoopControl, LoopHandle};
 use crate::cancel::Token;
 use crate::engine::consumer::Ending;
 use crate::job::{Payload, resume_all};
@@ -19,7 +19,7 @@ use std::task::{Context, Poll};
 #[must_use = "an async loop does nothing unless awaited"]
 pub struct AsyncLoop<'a, T> {
     pub(super) run: Pin<Box<dyn Future<Output = T> + Send + 'a>>,
-    pub(super) desk: Arc<Desk>,
+    pub(super) control: Arc<LoopControl>,
 }
 
 impl<T> AsyncLoop<'_, T> {
@@ -36,7 +36,7 @@ impl<T> AsyncLoop<'_, T> {
     /// ```
     #[must_use]
     pub fn handle(&self) -> LoopHandle {
-        LoopHandle::new(&self.desk)
+        LoopHandle::new(&self.control)
     }
 }
 
@@ -70,13 +70,13 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
         S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        let (driver, desk) = self.async_driver(source, body);
+        let (driver, control) = self.async_driver(source, body);
         let ending = self.ending();
         let run = Box::pin(async move {
             gather(driver, |_, ()| ()).await;
             ending.conclude(Some(()))
         });
-        AsyncLoop { run, desk }
+        AsyncLoop { run, control }
     }
 
     /// As [`try_for_each_async`](crate::parallel::try_for_each_async), with these options.
@@ -93,10 +93,10 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
         Fut: Future<Output = Result<(), Err>> + Send + 'static,
         Err: Send + 'static,
     {
-        let (driver, desk) = self.async_driver(source, body);
+        let (driver, control) = self.async_driver(source, body);
         let ending = self.ending();
         let run = Box::pin(async move { try_gather(driver, ending, |_, ()| ()).await });
-        AsyncLoop { run, desk }
+        AsyncLoop { run, control }
     }
 
     /// As [`map_async`](crate::parallel::map_async), with these options.
@@ -109,14 +109,14 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
         S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
-        let (driver, desk) = self.async_driver(source, body);
+        let (driver, control) = self.async_driver(source, body);
         let ending = self.ending();
         let run = Box::pin(async move {
             let mut values = Vec::new();
             gather(driver, |position, value| values.push((position, value))).await;
             ending.conclude(Some(in_order(values)))
         });
-        AsyncLoop { run, desk }
+        AsyncLoop { run, control }
     }
 
     /// As [`try_map_async`](crate::parallel::try_map_async), with these options.
@@ -134,7 +134,7 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
         R: Send + 'static,
         Err: Send + 'static,
     {
-        let (driver, desk) = self.async_driver(source, body);
+        let (driver, control) = self.async_driver(source, body);
         let ending = self.ending();
         let run = Box::pin(async move {
             let mut values = Vec::new();
@@ -142,7 +142,7 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
             try_gather(driver, ending, keep).await?;
             Ok(in_order(values))
         });
-        AsyncLoop { run, desk }
+        AsyncLoop { run, control }
     }
 
     /// What runs the items, and what is shared with handles.
@@ -150,20 +150,20 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
         &self,
         source: S,
         body: F,
-    ) -> (Driver<'a, S, F, Fut::Output>, Arc<Desk>)
+    ) -> (Driver<'a, S, F, Fut::Output>, Arc<LoopControl>)
     where
         S: AsyncSource<Item: Send + 'static>,
         F: Fn(S::Item) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
-        let desk = Arc::default();
+        let control = Arc::default();
         let conditions = Conditions {
             limits: self.limits(),
             runtime: self.chosen_runtime(),
             until_cancelled: self.ending().token().map(Token::cancelled),
         };
-        let driver = Driver::new(source, body, conditions, &desk);
-        (driver, desk)
+        let driver = Driver::new(source, body, conditions, &control);
+        (driver, control)
     }
 }
 

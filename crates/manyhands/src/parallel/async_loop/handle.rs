@@ -13,15 +13,15 @@ use std::task::Waker;
 /// [`AsyncResults::handle`](super::AsyncResults::handle); copies are of the same loop.
 #[derive(Debug, Clone)]
 pub struct LoopHandle {
-    desk: Arc<Desk>,
+    control: Arc<LoopControl>,
 }
 
 /// What a loop and its handles share.
 #[derive(Debug, Default)]
-pub(super) struct Desk(Mutex<Papers>);
+pub(super) struct LoopControl(Mutex<LoopControlState>);
 
 #[derive(Debug, Default)]
-struct Papers {
+struct LoopControlState {
     /// To be taken over by the loop.
     new_limits: Option<Limits>,
     waker: Option<Waker>,
@@ -37,9 +37,9 @@ pub(super) struct Progress {
 }
 
 impl LoopHandle {
-    pub(super) fn new(desk: &Arc<Desk>) -> Self {
+    pub(super) fn new(control: &Arc<LoopControl>) -> Self {
         Self {
-            desk: Arc::clone(desk),
+            control: Arc::clone(control),
         }
     }
 
@@ -68,7 +68,7 @@ impl LoopHandle {
     /// # Errors
     /// [`LimitsError`] if `count` is 0; then nothing changes.
     pub fn try_set_concurrency(&self, count: usize) -> Result<(), LimitsError> {
-        self.desk.change(Limits::exactly(count)?);
+        self.control.change(Limits::exactly(count)?);
         Ok(())
     }
 
@@ -90,30 +90,30 @@ impl LoopHandle {
         &self,
         limits: RangeInclusive<usize>,
     ) -> Result<(), LimitsError> {
-        self.desk.change(Limits::between(limits)?);
+        self.control.change(Limits::between(limits)?);
         Ok(())
     }
 
     /// How many items may run at once, as the loop last decided; 0 before it is first polled.
     #[must_use]
     pub fn concurrency(&self) -> usize {
-        lock(&self.desk.0).shown.concurrency
+        lock(&self.control.0).shown.concurrency
     }
 
     /// How many items run, as the loop last knew.
     #[must_use]
     pub fn running(&self) -> usize {
-        lock(&self.desk.0).shown.running
+        lock(&self.control.0).shown.running
     }
 
     /// How many items have begun.
     #[must_use]
     pub fn begun(&self) -> u64 {
-        lock(&self.desk.0).shown.begun
+        lock(&self.control.0).shown.begun
     }
 }
 
-impl Desk {
+impl LoopControl {
     fn change(&self, limits: Limits) {
         let waker = {
             let mut papers = lock(&self.0);

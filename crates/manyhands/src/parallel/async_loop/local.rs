@@ -47,7 +47,7 @@ where
     T: Send + 'a,
     Lending<L, Init, F>: Send + Sync + 'a,
 {
-    let AsyncLoop { mut run, desk } = looping;
+    let AsyncLoop { mut run, control } = looping;
     let run = Box::pin(async move {
         let ended = poll_fn(|context| match catch(|| run.as_mut().poll(context)) {
             Ok(polled) => polled.map(Ok),
@@ -61,7 +61,7 @@ where
         resume_all(panics);
         output.expect("a loop without an output has panicked")
     });
-    AsyncLoop { run, desk }
+    AsyncLoop { run, control }
 }
 
 impl<'a, L, Init, Finish, E> LocalOptions<'a, Init, Finish, E>

@@ -2,7 +2,7 @@
 
 use super::AsyncSource;
 use super::driver::{Driver, Outcome};
-use super::handle::{Desk, LoopHandle};
+use super::handle::{LoopControl, LoopHandle};
 use crate::engine::consumer::Ending;
 use crate::job::{Payload, resume_all};
 use crate::parallel::options::Options;
@@ -18,7 +18,7 @@ use std::task::{Context, Poll};
 #[must_use = "streams do nothing unless polled"]
 pub struct AsyncResults<'a, T> {
     results: Pin<Box<dyn Stream<Item = T> + Send + 'a>>,
-    desk: Arc<Desk>,
+    control: Arc<LoopControl>,
 }
 
 impl<T> AsyncResults<'_, T> {
@@ -44,7 +44,7 @@ impl<T> AsyncResults<'_, T> {
     /// A way to watch the loop, and to change how many items run at once, from anywhere.
     #[must_use]
     pub fn handle(&self) -> LoopHandle {
-        LoopHandle::new(&self.desk)
+        LoopHandle::new(&self.control)
     }
 }
 
@@ -231,7 +231,7 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
         S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
-        let (driver, desk) = self.async_driver(source, body);
+        let (driver, control) = self.async_driver(source, body);
         let results = Box::pin(Results {
             driver: Some(driver),
             order,
@@ -241,6 +241,6 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
             panics: Vec::new(),
             ending: self.ending(),
         });
-        AsyncResults { results, desk }
+        AsyncResults { results, control }
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct Tuner {
     phase: Phase,
     /// The level that is thought best, once there is one.
     settled: Option<Measured>,
-    opening: Opening,
+    warm_up: WarmUp,
     cohort: Cohort,
     /// Tells the items of this cohort from those of earlier ones.
     epoch: u64,
@@ -45,14 +45,14 @@ enum Phase {
     /// Does a higher level do better?
     Up,
     /// The settled level is used, for so many more cohorts.
-    Hold { cohorts: u32, next: Probe },
+    Hold { cohorts: u32, next: Direction },
     /// A little more or less is tried.
-    Probing(Probe),
+    Probing(Direction),
 }
 
 /// Which way to look next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Probe {
+enum Direction {
     Above,
     Below,
 }
@@ -69,7 +69,7 @@ struct Measured {
 
 /// The very first items.
 #[derive(Debug, Default)]
-struct Opening {
+struct WarmUp {
     ended: usize,
     first_taken: Option<Duration>,
     /// The sum of the places of those that ended, in the order in which they were polled.
@@ -97,7 +97,7 @@ struct Cohort {
 
 /// Given to an item when it begins, and back when it ends.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ticket {
+pub(super) struct ItemStart {
     began: Instant,
     /// The cohort that the item belongs to, if any.
     epoch: Option<u64>,
@@ -109,7 +109,7 @@ impl Tuner {
             limits,
             phase: Phase::First,
             settled: None,
-            opening: Opening::default(),
+            warm_up: WarmUp::default(),
             cohort: Cohort::default(),
             epoch: 0,
         };
@@ -130,7 +130,7 @@ impl Tuner {
     }
 
     /// An item begins beside `running` others.
-    pub(super) fn begin(&mut self, now: Instant, running: usize) -> Ticket {
+    pub(super) fn begin(&mut self, now: Instant, running: usize) -> ItemStart {
         let is_full = (running + 1) * 2 > self.cohort.level;
         let is_skipped = self.cohort.to_skip > 0;
         self.cohort.to_skip = self.cohort.to_skip.saturating_sub(1);
@@ -138,26 +138,26 @@ impl Tuner {
         if is_counted {
             self.cohort.begin(now, running + 1);
         }
-        Ticket {
+        ItemStart {
             began: now,
             epoch: is_counted.then_some(self.epoch),
         }
     }
 
     /// An item has ended. `place` says how many were polled before it.
-    pub(super) fn end(&mut self, ticket: Ticket, place: usize, now: Instant) {
+    pub(super) fn end(&mut self, item_start: ItemStart, place: usize, now: Instant) {
         if self.limits.min == self.limits.max {
             return;
         }
-        let taken = now.saturating_duration_since(ticket.began);
+        let taken = now.saturating_duration_since(item_start.began);
         if self.phase == Phase::First && place < self.cohort.level {
-            self.opening.end(place, taken);
-            if self.opening.ends_are_far_apart(taken, self.cohort.level) {
+            self.warm_up.end(place, taken);
+            if self.warm_up.ends_are_far_apart(taken, self.cohort.level) {
                 return self.go_to(self.cohort.level.saturating_mul(LEAP), Phase::Leapt);
             }
         }
-        if ticket.epoch == Some(self.epoch) {
-            self.cohort.end(ticket.began, taken);
+        if item_start.epoch == Some(self.epoch) {
+            self.cohort.end(item_start.began, taken);
             if self.cohort.is_complete() {
                 self.decide(self.cohort.measure(now));
             }
@@ -184,7 +184,7 @@ impl Tuner {
         let rises = high.rate / low.rate;
         let is_worth_it = rises > 1.0 + (high.running / low.running - 1.0) * WORTH;
         match self.phase {
-            Phase::First | Phase::Leapt => self.hold(new, Probe::Above),
+            Phase::First | Phase::Leapt => self.hold(new, Direction::Above),
             Phase::Down { .. } if rises < SAME => self.settle(new, |new| {
                 (new.level / 2, Phase::Down { top_is_known: true })
             }),
@@ -195,15 +195,19 @@ impl Tuner {
                 self.settle(new, |new| (new.level.saturating_mul(2), Phase::Up));
             }
             Phase::Hold { cohorts, next } => self.keep(settled, new, cohorts, next),
-            Phase::Probing(Probe::Above) if is_worth_it => {
-                self.settle(new, |new| (above(new.level), Phase::Probing(Probe::Above)));
+            Phase::Probing(Direction::Above) if is_worth_it => {
+                self.settle(new, |new| {
+                    (above(new.level), Phase::Probing(Direction::Above))
+                });
             }
-            Phase::Probing(Probe::Below) if rises < SAME => {
-                self.settle(new, |new| (below(new.level), Phase::Probing(Probe::Below)));
+            Phase::Probing(Direction::Below) if rises < SAME => {
+                self.settle(new, |new| {
+                    (below(new.level), Phase::Probing(Direction::Below))
+                });
             }
-            Phase::Probing(Probe::Below) => self.hold(settled, Probe::Above),
-            Phase::Down { .. } | Phase::Up | Phase::Probing(Probe::Above) => {
-                self.hold(settled, Probe::Below);
+            Phase::Probing(Direction::Below) => self.hold(settled, Direction::Above),
+            Phase::Down { .. } | Phase::Up | Phase::Probing(Direction::Above) => {
+                self.hold(settled, Direction::Below);
             }
         }
     }
@@ -213,20 +217,20 @@ impl Tuner {
         self.settled = Some(new);
         let (level, phase) = next(new);
         if self.limits.clamp(level) == new.level {
-            self.hold(new, Probe::Above);
+            self.hold(new, Direction::Above);
         } else {
             self.go_to(level, phase);
         }
     }
 
-    fn hold(&mut self, settled: Measured, next: Probe) {
+    fn hold(&mut self, settled: Measured, next: Direction) {
         self.settled = Some(settled);
         let cohorts = HOLD_COHORTS;
         self.go_to(settled.level, Phase::Hold { cohorts, next });
     }
 
     /// Another cohort at the settled level.
-    fn keep(&mut self, before: Measured, now: Measured, cohorts: u32, next: Probe) {
+    fn keep(&mut self, before: Measured, now: Measured, cohorts: u32, next: Direction) {
         self.settled = Some(now);
         if now.rate < before.rate * FALLEN {
             let top_is_known = true;
@@ -237,8 +241,8 @@ impl Tuner {
             return self.go_to(now.level, Phase::Hold { cohorts, next });
         }
         let level = match next {
-            Probe::Above => above(now.level),
-            Probe::Below => below(now.level),
+            Direction::Above => above(now.level),
+            Direction::Below => below(now.level),
         };
         self.go_to(level, Phase::Probing(next));
     }
@@ -298,7 +302,7 @@ impl Cohort {
     }
 }
 
-impl Opening {
+impl WarmUp {
     fn end(&mut self, place: usize, taken: Duration) {
         self.ended += 1;
         self.places += place;
@@ -336,7 +340,7 @@ fn below(level: usize) -> usize {
 const FIRST_LEVEL: usize = 32;
 /// From this times as many items, if the first ones take very different times.
 const LEAP: usize = 4;
-/// See `Opening::ends_are_far_apart`.
+/// See `WarmUp::ends_are_far_apart`.
 const FAR_APART: f64 = 1.5;
 /// Items from which a rate is learnt, at least.
 const COHORT_MIN: usize = 8;
@@ -370,16 +374,16 @@ mod tests {
         let (mut now, mut begun) = (0, 0);
         loop {
             while begun < items && running.len() < tuner.level() {
-                let ticket = tuner.begin(at(now), running.len());
+                let item_start = tuner.begin(at(now), running.len());
                 let end = now + server(begun, running.len() + 1);
-                running.insert((end, begun), ticket);
+                running.insert((end, begun), item_start);
                 begun += 1;
             }
-            let Some(((end, place), ticket)) = running.pop_first() else {
+            let Some(((end, place), item_start)) = running.pop_first() else {
                 return levels;
             };
             now = end;
-            tuner.end(ticket, usize::try_from(place).unwrap(), at(now));
+            tuner.end(item_start, usize::try_from(place).unwrap(), at(now));
             if levels.last() != Some(&tuner.level()) {
                 levels.push(tuner.level());
             }
@@ -428,8 +432,8 @@ mod tests {
         let mut tuner = Tuner::new(Limits::FOUND);
         let start = origin();
         for place in 0..1_000 {
-            let ticket = tuner.begin(start, 3);
-            tuner.end(ticket, place, start + Duration::from_millis(1));
+            let item_start = tuner.begin(start, 3);
+            tuner.end(item_start, place, start + Duration::from_millis(1));
         }
         assert_eq!(tuner.level(), 32);
     }

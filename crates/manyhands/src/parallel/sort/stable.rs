@@ -33,9 +33,9 @@ pub(super) fn sort<T: Send, E: Ending>(
         return;
     }
     let piece_len = (items.len() / (runners * PIECES_PER_RUNNER)).max(PIECE_LEN_MIN);
-    let mut places = Places::new(items);
+    let mut places = MergeBuffers::new(items);
     let mut sorted_len = run_len;
-    while sorted_len < places.len || places.live == Place::Second {
+    while sorted_len < places.len || places.live == LiveBuffer::Second {
         let (from, to) = places.views();
         let merges = merges(from, to, sorted_len, piece_len, compare);
         let written = AtomicUsize::new(0);
@@ -78,12 +78,12 @@ fn merges<'a, T>(
 
 /// Where the items are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum LiveBuffer {
     Slice,
     Second,
 }
 
-impl Place {
+impl LiveBuffer {
     fn other(self) -> Self {
         match self {
             Self::Slice => Self::Second,
@@ -93,21 +93,21 @@ impl Place {
 }
 
 /// The slice and the second place; copies the items back when it is dropped.
-struct Places<'a, T> {
+struct MergeBuffers<'a, T> {
     items: *mut T,
     len: usize,
     second: Vec<MaybeUninit<T>>,
-    live: Place,
+    live: LiveBuffer,
     borrowed: std::marker::PhantomData<&'a mut [T]>,
 }
 
-impl<'a, T> Places<'a, T> {
+impl<'a, T> MergeBuffers<'a, T> {
     fn new(items: &'a mut [T]) -> Self {
         Self {
             len: items.len(),
             items: items.as_mut_ptr(),
             second: Vec::with_capacity(items.len()),
-            live: Place::Slice,
+            live: LiveBuffer::Slice,
             borrowed: std::marker::PhantomData,
         }
     }
@@ -116,8 +116,8 @@ impl<'a, T> Places<'a, T> {
     fn views(&mut self) -> (&mut [T], &mut [MaybeUninit<T>]) {
         let second = self.second.as_mut_ptr().cast::<T>();
         let (from, to) = match self.live {
-            Place::Slice => (self.items, second),
-            Place::Second => (second, self.items),
+            LiveBuffer::Slice => (self.items, second),
+            LiveBuffer::Second => (second, self.items),
         };
         // SAFETY: all `len` items are there, and `self` is borrowed for as long as the view lives.
         let from = unsafe { slice::from_raw_parts_mut(from, self.len) };
@@ -127,9 +127,9 @@ impl<'a, T> Places<'a, T> {
     }
 }
 
-impl<T> Drop for Places<'_, T> {
+impl<T> Drop for MergeBuffers<'_, T> {
     fn drop(&mut self) {
-        if self.live == Place::Second {
+        if self.live == LiveBuffer::Second {
             let second = self.second.as_ptr().cast::<T>();
             // SAFETY: the items are in the second place and nowhere else; the slice has room for them.
             unsafe { ptr::copy_nonoverlapping(second, self.items, self.len) };

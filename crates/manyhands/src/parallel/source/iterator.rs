@@ -9,7 +9,7 @@
 
 use crate::engine::consumer::Consumer;
 use crate::engine::helped::{Helped, HelpedWork, Panics};
-use crate::engine::{BLOCK_NANOS_MAX, Opening, Plan, Rate, Runner};
+use crate::engine::{BLOCK_NANOS_MAX, HelperPolicy, Plan, Rate, Runner};
 use crate::job::{Payload, catch};
 use crate::parallel::source::{Drive, Feed};
 use crate::runtime::fork_join::series::WAKE_PAYS_FROM;
@@ -95,7 +95,7 @@ impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
 
     fn drive<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
         let _entered = plan.runtime.map(|runtime| runtime.enter());
-        let at_once = self.chunk_max == 1 || plan.opening == Opening::AtOnce;
+        let at_once = self.chunk_max == 1 || plan.helpers == HelperPolicy::AtOnce;
         let chunk_max = if at_once { 1 } else { self.chunk_max };
         let mut pull = Pull {
             iterator: Some(self.iterator),
@@ -245,7 +245,7 @@ fn share<I, C>(
             if let Some(place) = place {
                 let runtime = place.slot.runtime();
                 runtime.arm_monitor();
-                if plan.opening == Opening::AtOnce || !runtime.idle.is_anyone_searching() {
+                if plan.helpers == HelperPolicy::AtOnce || !runtime.idle.is_anyone_searching() {
                     runtime.wake_one();
                 }
             }

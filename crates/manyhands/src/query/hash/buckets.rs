@@ -6,8 +6,8 @@
 use crate::engine::consumer::Ending;
 use crate::parallel::options::Options;
 use crate::query::hash::hasher::Secret;
-use crate::query::hash::scatter::{Part, Row, Scattered};
-use crate::query::hash::table::{self, Table};
+use crate::query::hash::scatter::{HashedRow, Part, Scattered};
+use crate::query::hash::table::{GroupEntry, Table};
 use crate::query::hash::{map_parts, part_of};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -37,7 +37,7 @@ pub(crate) struct Many<K, V> {
 
 #[derive(Debug)]
 struct Bucket<K, V> {
-    table: Table<table::Entry<K, Alike<V>>>,
+    table: Table<GroupEntry<K, Alike<V>>>,
     rest: Rest<V>,
 }
 
@@ -91,7 +91,7 @@ impl<K: Hash + Eq, V> Buckets<K, V> {
 
 impl<K: Hash + Eq, V> Few<K, V> {
     fn new(items: Part<(K, V)>, secret: Secret) -> Self {
-        let mut rows = Rows::of(items.len());
+        let mut rows = KeyEstimate::of(items.len());
         let mut table = HashMap::with_capacity_and_hasher(rows.first_capacity(), secret);
         let mut rest = Rest(Vec::new());
         items.for_each(|(key, value)| {
@@ -152,18 +152,18 @@ impl<K: Hash + Eq, V> Many<K, V> {
 }
 
 impl<K: Eq, V> Bucket<K, V> {
-    fn new(items: Part<Row<K, V>>) -> Self {
-        let mut rows = Rows::of(items.len());
-        let mut table = Table::<table::Entry<_, Alike<V>>>::with_capacity(rows.first_capacity());
+    fn new(items: Part<HashedRow<K, V>>) -> Self {
+        let mut rows = KeyEstimate::of(items.len());
+        let mut table = Table::<GroupEntry<_, Alike<V>>>::with_capacity(rows.first_capacity());
         let mut rest = Rest(Vec::new());
-        items.for_each(|Row { key, value, hash }| {
+        items.for_each(|HashedRow { key, value, hash }| {
             if table.is_full() {
                 table.make_room(table.len() + rows.more_keys(table.len()));
             }
             rows.seen += 1;
             match table.find(hash, &key) {
                 Some(number) => rest.push(&mut table.entry_mut(number).group, value),
-                None => table.insert(table::Entry {
+                None => table.insert(GroupEntry {
                     key,
                     group: Alike::one(value),
                     hash,
@@ -177,12 +177,12 @@ impl<K: Eq, V> Bucket<K, V> {
 /// How far a table's rows have been gone through: from how many keys those had, it is guessed how many there
 /// will be. Room for as many keys as rows would be as much memory again where keys repeat.
 #[derive(Debug)]
-struct Rows {
+struct KeyEstimate {
     seen: usize,
     len: usize,
 }
 
-impl Rows {
+impl KeyEstimate {
     fn of(len: usize) -> Self {
         Self { seen: 0, len }
     }
@@ -275,7 +275,7 @@ impl<'a, V> Iterator for Found<'a, V> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{Few, GROWTH_MAX, Rows};
+    use super::{Few, GROWTH_MAX, KeyEstimate};
     use crate::engine::consumer::Consumer;
     use crate::query::hash::hasher::Secret;
     use crate::query::hash::scatter::{Scatter, Scattered};
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn keys_that_are_to_come_are_guessed_from_those_that_came() {
-        let more = |seen, len, keys| Rows { seen, len }.more_keys(keys);
+        let more = |seen, len, keys| KeyEstimate { seen, len }.more_keys(keys);
         assert_eq!(more(1_024, 1_000_000, 1_024), 16_384);
         assert_eq!(more(100_000, 130_000, 100_000), 100_000);
         assert_eq!(more(100_000, 1_000_000, 1_024), 9_216);

@@ -8,8 +8,8 @@ use crate::engine::consumer::Consumer;
 use crate::parallel::one_or_many::OneOrMany;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::local::{Gather, Local, merge_all};
-use crate::query::hash::spread::{Entry, Parts, Row, Spread};
-use crate::query::hash::{Places, ranking};
+use crate::query::hash::spread::{NumberedRow, OrderedGroup, Parts, Spread};
+use crate::query::hash::{ItemNumbering, ranking};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 use std::hash::Hash;
@@ -27,11 +27,11 @@ pub(crate) struct Groups<K, V, F, A: Gather<V>> {
     runners: AtomicUsize,
     /// Tables of runners that have never handed anything out.
     whole: Mutex<OneOrMany<Local<K, A::Group>>>,
-    parts: Mutex<Option<Shared<K, A::Group>>>,
+    parts: Mutex<Option<SharedParts<K, A::Group>>>,
     gathers: PhantomData<fn(V)>,
 }
 
-type Shared<K, G> = Arc<Parts<K, G>>;
+type SharedParts<K, G> = Arc<Parts<K, G>>;
 
 /// What a runner has in hand.
 pub(crate) struct Runner<K, V, G> {
@@ -39,7 +39,7 @@ pub(crate) struct Runner<K, V, G> {
     /// Items that went into the table since it was empty.
     items: usize,
     spread: Option<Spread<K, V, G>>,
-    places: Places,
+    places: ItemNumbering,
     /// How many runners had begun before.
     ordinal: usize,
 }
@@ -72,7 +72,7 @@ impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
         }
         let mut groups = Vec::with_capacity(parts.iter().map(Vec::len).sum());
         let entries = parts.into_iter().flatten();
-        groups.extend(entries.map(Entry::into_group));
+        groups.extend(entries.map(OrderedGroup::into_group));
         groups
     }
 
@@ -142,7 +142,7 @@ where
             local: Local::new(self.secret),
             items: 0,
             spread: None,
-            places: Places::new(),
+            places: ItemNumbering::new(),
             // Relaxed: a hint.
             ordinal: self.runners.fetch_add(1, Ordering::Relaxed),
         }
@@ -178,7 +178,7 @@ where
                 let (run, index) = runner.places.next();
                 if let Some((key, value)) = (self.split)(item) {
                     let hash = self.secret.hash(&key);
-                    let row = Row {
+                    let row = NumberedRow {
                         key,
                         value,
                         hash,

@@ -5,9 +5,9 @@
 
 use crate::parallel::one_or_many::OneOrMany;
 use crate::parallel::runs::Runs;
-use crate::query::hash::Place;
+use crate::query::hash::ItemPosition;
 use crate::query::hash::hasher::Secret;
-use crate::query::hash::table::{Entry, Slots, Table};
+use crate::query::hash::table::{GroupEntry, Slots, Table};
 use std::hash::Hash;
 use std::ops::{ControlFlow, Range};
 
@@ -30,10 +30,10 @@ pub(crate) trait Gather<V>: Sync {
 
 /// Groups by key.
 pub(crate) struct Local<K, G> {
-    table: Table<Entry<K, G>>,
+    table: Table<GroupEntry<K, G>>,
     /// Groups belong to the runs in which they have their first items. The position of a run is the place before
     /// that of the first item of the first of them.
-    runs: Runs<Place>,
+    runs: Runs<ItemPosition>,
     secret: Secret,
 }
 
@@ -52,7 +52,7 @@ impl<K, G> Local<K, G> {
 
     /// With so many groups it takes about as much memory as stays in a processor's own cache.
     pub(crate) fn len_max() -> usize {
-        LOCAL_BYTES_MAX / (size_of::<Entry<K, G>>() + 2 * size_of::<u32>())
+        LOCAL_BYTES_MAX / (size_of::<GroupEntry<K, G>>() + 2 * size_of::<u32>())
     }
 
     /// How many groups were begun in the last run.
@@ -61,7 +61,7 @@ impl<K, G> Local<K, G> {
     }
 
     /// What follows comes after this place.
-    pub(crate) fn enter(&mut self, last: Place) {
+    pub(crate) fn enter(&mut self, last: ItemPosition) {
         let (run, _) = self.runs.last().position;
         if run != last.0 || self.len() == 0 {
             self.runs.begin(last, self.len());
@@ -87,7 +87,7 @@ impl<K, G> Local<K, G> {
     }
 
     /// All groups, in order, with the places of their first items.
-    pub(crate) fn into_entries(self) -> impl Iterator<Item = (Entry<K, G>, Place)> {
+    pub(crate) fn into_entries(self) -> impl Iterator<Item = (GroupEntry<K, G>, ItemPosition)> {
         let ranges = self.runs.into_ranges(self.table.len());
         let firsts = ranges.flat_map(|((run, number), range)| {
             range
@@ -116,7 +116,7 @@ impl<K: Hash + Eq, G> Local<K, G> {
             }
             None => {
                 let group = gather.begin(value, run);
-                self.table.insert(Entry { key, group, hash });
+                self.table.insert(GroupEntry { key, group, hash });
                 if self.table.is_full() {
                     return ControlFlow::Break(());
                 }
@@ -154,7 +154,7 @@ pub(crate) fn merge_all<K: Eq, V, A: Gather<V>>(
 struct Merged<K, G> {
     slots: Slots,
     /// `None` where a group was added to another. There is room for all.
-    entries: Vec<Option<Entry<K, G>>>,
+    entries: Vec<Option<GroupEntry<K, G>>>,
     /// Each run's first position and its groups, in the order of their numbers.
     runs: Vec<(u64, Range<usize>)>,
 }
@@ -173,7 +173,7 @@ impl<K: Eq, G> Merged<K, G> {
     }
 
     /// Runs of further groups.
-    fn append(&mut self, runs: &Runs<Place>, len: usize) {
+    fn append(&mut self, runs: &Runs<ItemPosition>, len: usize) {
         let offset = self.entries.len();
         let ranges = runs.ranges(len);
         self.runs.extend(

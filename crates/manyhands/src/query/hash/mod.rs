@@ -27,18 +27,18 @@ use std::ops::Range;
 
 /// Where in the order an item stands: the first position of the run it came in, and its number there. A run
 /// is a sequence of blocks that follow each other, on one runner.
-pub(crate) type Place = (u64, u32);
+pub(crate) type ItemPosition = (u64, u32);
 
 /// Numbers the items of a runner.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub(crate) struct ItemNumbering {
     run: u64,
     number: u32,
     /// The block being consumed.
     block: Range<u64>,
 }
 
-impl Places {
+impl ItemNumbering {
     pub(crate) fn new() -> Self {
         Self {
             run: 0,
@@ -62,7 +62,7 @@ impl Places {
 
     /// The next item's place.
     #[inline]
-    pub(crate) fn next(&mut self) -> Place {
+    pub(crate) fn next(&mut self) -> ItemPosition {
         if self.number == u32::MAX {
             self.go_on();
         }
@@ -79,7 +79,7 @@ impl Places {
     }
 
     /// The place before the next item's.
-    pub(crate) fn last(&self) -> Place {
+    pub(crate) fn last(&self) -> ItemPosition {
         (self.run, self.number)
     }
 

@@ -2,17 +2,18 @@
 //! rank is how many bits are before. That takes a look or two at each group where sorting takes many.
 
 use crate::parallel::runs::RunStart;
-use crate::query::hash::Place;
-use crate::query::hash::spread::Entry;
+use crate::query::hash::ItemPosition;
+use crate::query::hash::spread::OrderedGroup;
 use std::collections::BTreeMap;
 
 /// The groups of all parts, in the order of their first items.
-pub(crate) fn in_order<K, G>(parts: Vec<Vec<Entry<K, G>>>) -> Vec<(K, G)> {
+pub(crate) fn in_order<K, G>(parts: Vec<Vec<OrderedGroup<K, G>>>) -> Vec<(K, G)> {
     let len = parts.iter().map(Vec::len).sum();
-    let Some(mut ranking) = Ranking::of(parts.iter().flatten().map(Entry::first), len) else {
+    let Some(mut ranking) = Ranking::of(parts.iter().flatten().map(OrderedGroup::first), len)
+    else {
         let mut entries: Vec<_> = parts.into_iter().flatten().collect();
-        entries.sort_unstable_by_key(Entry::first);
-        return entries.into_iter().map(Entry::into_group).collect();
+        entries.sort_unstable_by_key(OrderedGroup::first);
+        return entries.into_iter().map(OrderedGroup::into_group).collect();
     };
     // Each stretch of the order is written to by itself, and stays in a cache meanwhile.
     let stretch_len = usize::div_ceil(len, STRETCHES).max(1);
@@ -54,7 +55,7 @@ struct Word {
 impl Ranking {
     /// `None` where so few of the items are firsts that their bits would take more memory than the groups: then
     /// sorting takes little of the whole time.
-    fn of(places: impl Iterator<Item = Place> + Clone, groups: usize) -> Option<Self> {
+    fn of(places: impl Iterator<Item = ItemPosition> + Clone, groups: usize) -> Option<Self> {
         let mut ranking = Self {
             runs: Vec::new(),
             last: 0,
@@ -79,14 +80,14 @@ impl Ranking {
     }
 
     /// Finds the runs and how long they must be. Returns how long they are together.
-    fn enter_runs(&mut self, places: impl Iterator<Item = Place>) -> usize {
+    fn enter_runs(&mut self, places: impl Iterator<Item = ItemPosition>) -> usize {
         let mut lens: BTreeMap<u64, u32> = BTreeMap::new();
-        let mut enter = |(run, index): Place| {
+        let mut enter = |(run, index): ItemPosition| {
             let len = lens.entry(run).or_default();
             *len = index.max(*len);
         };
         // The last index of a row of places in one run.
-        let mut last: Option<Place> = None;
+        let mut last: Option<ItemPosition> = None;
         for (run, index) in places {
             match &mut last {
                 Some((last_run, max)) if *last_run == run => *max = index.max(*max),
@@ -104,7 +105,7 @@ impl Ranking {
 
     /// An item's number.
     #[inline]
-    fn number(&mut self, (run, index): Place) -> usize {
+    fn number(&mut self, (run, index): ItemPosition) -> usize {
         if self.runs[self.last].position != run {
             let before = |other: &RunStart<u64>| other.position < run;
             self.last = self.runs.partition_point(before);
@@ -114,7 +115,7 @@ impl Ranking {
 
     /// How many of the places come before this one.
     #[inline]
-    fn rank(&mut self, place: Place) -> usize {
+    fn rank(&mut self, place: ItemPosition) -> usize {
         let number = self.number(place);
         let word = &self.words[number / WORD_BITS];
         let earlier = word.bits & ((1 << (number % WORD_BITS)) - 1);
@@ -131,14 +132,14 @@ const WORDS_PER_GROUP_MAX: usize = 4;
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::{Ranking, in_order};
-    use crate::query::hash::Place;
-    use crate::query::hash::spread::Entry;
+    use crate::query::hash::ItemPosition;
+    use crate::query::hash::spread::OrderedGroup;
 
-    impl Entry<u32, Place> {
+    impl OrderedGroup<u32, ItemPosition> {
         /// A group that is its place.
-        fn of(key: u32, first: Place) -> Self {
+        fn of(key: u32, first: ItemPosition) -> Self {
             let hash = key;
-            let entry = crate::query::hash::table::Entry {
+            let entry = crate::query::hash::table::GroupEntry {
                 key,
                 group: first,
                 hash,
@@ -172,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_memory_for_ranks_grows_with_the_groups_and_not_with_the_items() {
-        let words = |places: &[Place]| {
+        let words = |places: &[ItemPosition]| {
             Ranking::of(places.iter().copied(), places.len()).map(|ranking| ranking.words.len())
         };
         assert_eq!(words(&[(0, 0), (0, 511)]), Some(8));
@@ -183,8 +184,12 @@ mod tests {
     #[test]
     fn groups_of_which_few_items_are_firsts_are_in_order_too() {
         let first = |n: u32| (u64::from(n % 3) << 40, n.wrapping_mul(2_654_435_761) >> 1);
-        let parts = (0..5).map(|part| (0..50).map(|n| Entry::of(n, first(n * 5 + part))).collect());
-        let parts: Vec<Vec<Entry<u32, Place>>> = parts.collect();
+        let parts = (0..5).map(|part| {
+            (0..50)
+                .map(|n| OrderedGroup::of(n, first(n * 5 + part)))
+                .collect()
+        });
+        let parts: Vec<Vec<OrderedGroup<u32, ItemPosition>>> = parts.collect();
         let groups = in_order(parts);
         assert_eq!(groups.len(), 250);
         assert!(groups.is_sorted_by_key(|(_, first)| *first));

@@ -34,11 +34,11 @@ pub(crate) struct Runner<K, V> {
 /// What one runner has handed out, in ascending order.
 enum Shares<K, V> {
     Whole(Share<(K, V)>),
-    Parts(Vec<Share<Row<K, V>>>),
+    Parts(Vec<Share<HashedRow<K, V>>>),
 }
 
 /// An item with its key's hash.
-pub(crate) struct Row<K, V> {
+pub(crate) struct HashedRow<K, V> {
     pub(crate) key: K,
     pub(crate) value: V,
     pub(crate) hash: u32,
@@ -54,7 +54,7 @@ struct Share<R> {
 pub(crate) enum Scattered<K, V> {
     Whole(Part<(K, V)>),
     /// As many parts as hashes are divided into.
-    Parts(Vec<Part<Row<K, V>>>),
+    Parts(Vec<Part<HashedRow<K, V>>>),
 }
 
 /// All items of one part.
@@ -170,7 +170,7 @@ impl<K: Hash, V> Shares<K, V> {
 
     /// Divided into all parts.
     #[cold]
-    fn divided(self, secret: Secret) -> Vec<Share<Row<K, V>>> {
+    fn divided(self, secret: Secret) -> Vec<Share<HashedRow<K, V>>> {
         match self {
             Self::Parts(parts) => parts,
             Self::Whole(share) => {
@@ -189,7 +189,7 @@ impl<K: Hash, V> Shares<K, V> {
 /// Adds a row to its part.
 #[inline]
 fn hand_out<K: Hash, V>(
-    parts: &mut [Share<Row<K, V>>],
+    parts: &mut [Share<HashedRow<K, V>>],
     run: u64,
     (key, value): (K, V),
     secret: Secret,
@@ -197,7 +197,7 @@ fn hand_out<K: Hash, V>(
     let hash = secret.hash(&key);
     let part = &mut parts[part_of(hash)];
     part.enter(run);
-    part.rows.push(Row { key, value, hash });
+    part.rows.push(HashedRow { key, value, hash });
 }
 
 impl<R> Share<R> {

@@ -13,18 +13,18 @@
 //! runner only, and then the other's would never come. What such code may do is to run queries of its own.
 
 use crate::query::hash::local::{Gather, Local};
-use crate::query::hash::table::{self, Keyed, Slots, Table};
-use crate::query::hash::{PART_BITS, PARTS, Place, part_of};
+use crate::query::hash::table::{GroupEntry, Keyed, Slots, Table};
+use crate::query::hash::{ItemPosition, PART_BITS, PARTS, part_of};
 use crate::sync::{Mutex, Padded, lock, try_lock};
 use std::sync::Arc;
 
 /// The groups of all parts.
 pub(crate) struct Parts<K, G>(Vec<Part<K, G>>);
 
-type Part<K, G> = Padded<Mutex<Vec<Entry<K, G>>>>;
+type Part<K, G> = Padded<Mutex<Vec<OrderedGroup<K, G>>>>;
 
 /// A key with its group.
-pub(crate) struct Entry<K, G> {
+pub(crate) struct OrderedGroup<K, G> {
     /// The key of the group's first item.
     key: K,
     group: G,
@@ -34,7 +34,7 @@ pub(crate) struct Entry<K, G> {
     hash: u32,
 }
 
-impl<K, G> Keyed for Entry<K, G> {
+impl<K, G> Keyed for OrderedGroup<K, G> {
     type Key = K;
 
     #[inline]
@@ -48,8 +48,8 @@ impl<K, G> Keyed for Entry<K, G> {
     }
 }
 
-impl<K, G> Entry<K, G> {
-    pub(super) fn new(entry: table::Entry<K, G>, (run, index): Place) -> Self {
+impl<K, G> OrderedGroup<K, G> {
+    pub(super) fn new(entry: GroupEntry<K, G>, (run, index): ItemPosition) -> Self {
         Self {
             key: entry.key,
             group: entry.group,
@@ -59,7 +59,7 @@ impl<K, G> Entry<K, G> {
         }
     }
 
-    pub(crate) fn first(&self) -> Place {
+    pub(crate) fn first(&self) -> ItemPosition {
         (self.run, self.index)
     }
 
@@ -69,7 +69,7 @@ impl<K, G> Entry<K, G> {
 }
 
 /// An item on its way to its group.
-pub(crate) struct Row<K, V> {
+pub(crate) struct NumberedRow<K, V> {
     pub(crate) key: K,
     pub(crate) value: V,
     pub(crate) hash: u32,
@@ -82,16 +82,16 @@ pub(crate) struct Spread<K, V, G> {
     parts: Arc<Parts<K, G>>,
     batches: Vec<Batch<K, V>>,
     /// Empty chunks, to be used again.
-    spare: Vec<Vec<Row<K, V>>>,
+    spare: Vec<Vec<NumberedRow<K, V>>>,
     slots: Slots,
 }
 
 /// Items for one part.
 struct Batch<K, V> {
     /// The last chunk, never full.
-    last: Vec<Row<K, V>>,
+    last: Vec<NumberedRow<K, V>>,
     /// Those before.
-    full: Vec<Vec<Row<K, V>>>,
+    full: Vec<Vec<NumberedRow<K, V>>>,
     /// How many rows those have.
     len: usize,
     /// Each run with the number of its first row.
@@ -111,7 +111,7 @@ impl<K, G> Parts<K, G> {
     }
 
     /// All groups, part by part.
-    pub(crate) fn take(&self) -> Vec<Vec<Entry<K, G>>> {
+    pub(crate) fn take(&self) -> Vec<Vec<OrderedGroup<K, G>>> {
         let parts = self.0.iter();
         parts.map(|part| std::mem::take(&mut *lock(part))).collect()
     }
@@ -122,7 +122,7 @@ impl<K: Eq, G> Parts<K, G> {
     pub(crate) fn merge<V, A: Gather<V, Group = G>>(&self, gather: &A, local: Local<K, G>) {
         let mut shares: Vec<_> = (0..PARTS).map(|_| Vec::new()).collect();
         for (entry, first) in local.into_entries() {
-            shares[part_of(entry.hash)].push(Entry::new(entry, first));
+            shares[part_of(entry.hash)].push(OrderedGroup::new(entry, first));
         }
         let mut slots = Slots::new();
         for (share, part) in shares.into_iter().zip(&self.0) {
@@ -139,10 +139,10 @@ impl<K: Eq, G> Parts<K, G> {
     }
 }
 
-impl<K: Eq, G> Table<Entry<K, G>> {
+impl<K: Eq, G> Table<OrderedGroup<K, G>> {
     /// Adds an item of this run.
     #[inline]
-    fn add<V, A: Gather<V, Group = G>>(&mut self, gather: &A, run: u64, row: Row<K, V>) {
+    fn add<V, A: Gather<V, Group = G>>(&mut self, gather: &A, run: u64, row: NumberedRow<K, V>) {
         match self.find(row.hash, &row.key) {
             Some(number) => {
                 let entry = self.entry_mut(number);
@@ -153,7 +153,7 @@ impl<K: Eq, G> Table<Entry<K, G>> {
                     entry.key = row.key;
                 }
             }
-            None => self.insert(Entry {
+            None => self.insert(OrderedGroup {
                 key: row.key,
                 group: gather.begin(row.value, run),
                 run,
@@ -164,7 +164,7 @@ impl<K: Eq, G> Table<Entry<K, G>> {
     }
 
     /// Adds a group.
-    fn merge<V, A: Gather<V, Group = G>>(&mut self, gather: &A, other: Entry<K, G>) {
+    fn merge<V, A: Gather<V, Group = G>>(&mut self, gather: &A, other: OrderedGroup<K, G>) {
         let Some(number) = self.find(other.hash, &other.key) else {
             return self.insert(other);
         };
@@ -190,7 +190,12 @@ impl<K: Eq, V, G> Spread<K, V, G> {
 
     /// Hands out an item of this run.
     #[inline]
-    pub(crate) fn add<A: Gather<V, Group = G>>(&mut self, gather: &A, run: u64, row: Row<K, V>) {
+    pub(crate) fn add<A: Gather<V, Group = G>>(
+        &mut self,
+        gather: &A,
+        run: u64,
+        row: NumberedRow<K, V>,
+    ) {
         let number = part_of(row.hash);
         let batch = &mut self.batches[number];
         batch.push(run, row);
@@ -254,7 +259,7 @@ impl<K: Eq, V> Batch<K, V> {
     }
 
     #[inline]
-    fn push(&mut self, run: u64, row: Row<K, V>) {
+    fn push(&mut self, run: u64, row: NumberedRow<K, V>) {
         if self.run != run {
             self.run = run;
             self.runs.push((run, self.len + self.last.len()));
@@ -263,7 +268,7 @@ impl<K: Eq, V> Batch<K, V> {
     }
 
     /// Goes on with this chunk.
-    fn begin_chunk(&mut self, next: Vec<Row<K, V>>) {
+    fn begin_chunk(&mut self, next: Vec<NumberedRow<K, V>>) {
         self.len += self.last.len();
         self.full.push(std::mem::replace(&mut self.last, next));
     }
@@ -271,7 +276,7 @@ impl<K: Eq, V> Batch<K, V> {
     /// Adds the rows of all full chunks.
     fn add_to<G, A: Gather<V, Group = G>>(
         &mut self,
-        entries: &mut Vec<Entry<K, G>>,
+        entries: &mut Vec<OrderedGroup<K, G>>,
         gather: &A,
         slots: &mut Slots,
     ) {
@@ -300,7 +305,7 @@ impl<K: Eq, V> Batch<K, V> {
 
 /// So many rows are in a chunk once there are some: a page of memory.
 const fn chunk_len_max<K, V>() -> usize {
-    let len = CHUNK_BYTES_MAX / size_of::<Row<K, V>>();
+    let len = CHUNK_BYTES_MAX / size_of::<NumberedRow<K, V>>();
     if len < CHUNK_LEN_MIN {
         CHUNK_LEN_MIN
     } else {

@@ -19,13 +19,13 @@ pub(crate) trait Keyed {
 
 /// A key with its group.
 #[derive(Debug)]
-pub(crate) struct Entry<K, G> {
+pub(crate) struct GroupEntry<K, G> {
     pub(crate) key: K,
     pub(crate) group: G,
     pub(crate) hash: u32,
 }
 
-impl<K, G> Keyed for Entry<K, G> {
+impl<K, G> Keyed for GroupEntry<K, G> {
     type Key = K;
 
     #[inline]

@@ -11,7 +11,7 @@ use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Unordered;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 use crate::query::terminal::collect::gather;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::ops::Range;
@@ -20,12 +20,12 @@ use std::ops::Range;
 #[derive(Debug)]
 pub struct AnyPart<P> {
     base: P,
-    which: Which,
+    which: AnyPartKind,
     left: Left,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Which {
+enum AnyPartKind {
     Take,
     Skip,
 }
@@ -61,7 +61,7 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
         &mut self,
         most: u64,
         consumer: &C,
-        run: &Run<'_, E>,
+        run: &QueryRun<'_, E>,
     ) -> u64 {
         if self.is_over() {
             return 0;
@@ -83,15 +83,19 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
         }
     }
 
-    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn into_positions<E: Control>(
+        self,
+        most: u64,
+        run: &QueryRun<'_, E>,
+    ) -> Items<Self::Positions> {
         gather(self, most, run)
     }
 
     fn explain(&self, explanation: &mut Explanation) {
         self.base.explain(explanation);
         explanation.fused(match self.which {
-            Which::Take => "take_any",
-            Which::Skip => "skip_any",
+            AnyPartKind::Take => "take_any",
+            AnyPartKind::Skip => "skip_any",
         });
     }
 }
@@ -99,12 +103,12 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
 impl<P> AnyPart<P> {
     /// Whether no item is wanted any more.
     fn is_over(&self) -> bool {
-        self.which == Which::Take && self.left.is_none()
+        self.which == AnyPartKind::Take && self.left.is_none()
     }
 }
 
 struct Claiming<'a> {
-    which: Which,
+    which: AnyPartKind,
     left: &'a Left,
     /// The end of the highest block.
     reached: AtomicU64,
@@ -121,7 +125,7 @@ impl<T> AdaptItem<T> for Claiming<'_> {
         mut items: impl Iterator<Item = T>,
     ) {
         match self.which {
-            Which::Take => {
+            AnyPartKind::Take => {
                 // Relaxed: read after every runner has left.
                 self.reached.fetch_max(positions.end, Ordering::Relaxed);
                 let claimed = std::iter::from_fn(|| {
@@ -133,7 +137,7 @@ impl<T> AdaptItem<T> for Claiming<'_> {
                 });
                 consumer.consume(runner, positions, claimed);
             }
-            Which::Skip => {
+            AnyPartKind::Skip => {
                 let rest = items.skip_while(|_| self.left.claim());
                 consumer.consume(runner, positions, rest);
             }
@@ -141,7 +145,7 @@ impl<T> AdaptItem<T> for Claiming<'_> {
     }
 
     fn end(&self, end: u64) -> u64 {
-        if self.which == Which::Take && self.left.is_none() {
+        if self.which == AnyPartKind::Take && self.left.is_none() {
             return 0;
         }
         end
@@ -159,7 +163,7 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Unordered, E> {
     /// ```
     #[doc(alias = "Take")]
     pub fn take_any(self, count: usize) -> Query<'a, AnyPart<P>, Unordered, E> {
-        self.any_part(Which::Take, count)
+        self.any_part(AnyPartKind::Take, count)
     }
 
     /// All but some `count` items, whichever come first.
@@ -171,10 +175,10 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Unordered, E> {
     /// ```
     #[doc(alias = "Skip")]
     pub fn skip_any(self, count: usize) -> Query<'a, AnyPart<P>, Unordered, E> {
-        self.any_part(Which::Skip, count)
+        self.any_part(AnyPartKind::Skip, count)
     }
 
-    fn any_part(self, which: Which, count: usize) -> Query<'a, AnyPart<P>, Unordered, E> {
+    fn any_part(self, which: AnyPartKind, count: usize) -> Query<'a, AnyPart<P>, Unordered, E> {
         self.with(|base| AnyPart {
             base,
             which,

@@ -12,7 +12,7 @@ use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Order;
 use crate::query::pipeline::{Pipeline, Positional};
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 use std::ops::Range;
 
 /// Makes one item of each.
@@ -50,7 +50,7 @@ impl<P: Pipeline, A: Apply<P::Item>> Pipeline for Applied<P, A> {
         &mut self,
         most: u64,
         consumer: &C,
-        run: &Run<'_, E>,
+        run: &QueryRun<'_, E>,
     ) -> u64 {
         let consumer = ConsumerAdapter {
             consumer,
@@ -63,7 +63,11 @@ impl<P: Pipeline, A: Apply<P::Item>> Pipeline for Applied<P, A> {
         self.base.positions_left()
     }
 
-    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn into_positions<E: Control>(
+        self,
+        most: u64,
+        run: &QueryRun<'_, E>,
+    ) -> Items<Self::Positions> {
         let base = self.base.into_positions(most, run).release();
         Items::new(
             Applied {

@@ -10,7 +10,7 @@ use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Order;
 use crate::query::pipeline::{Pipeline, Positional};
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 use crate::query::source::IntoParQuery;
 use std::ops::Range;
 
@@ -36,7 +36,7 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
         &mut self,
         most: u64,
         consumer: &C,
-        run: &Run<'_, E>,
+        run: &QueryRun<'_, E>,
     ) -> u64 {
         let before = self.left.drive(most, consumer, run);
         // An iterator may have ended within a block that was begun with more positions, which now are those of
@@ -53,7 +53,11 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
         before + self.right.drive(most - before, &later, run)
     }
 
-    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn into_positions<E: Control>(
+        self,
+        most: u64,
+        run: &QueryRun<'_, E>,
+    ) -> Items<Self::Positions> {
         let left = self.left.into_positions(most, run);
         let right = self
             .right

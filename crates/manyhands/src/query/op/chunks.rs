@@ -9,7 +9,7 @@ use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::{Order, Ordered};
 use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 use std::slice;
 
 /// Several positions of the base as one; see [`Query::chunks`] and [`Query::step_by`].
@@ -67,7 +67,7 @@ impl<P: Pipeline, K: Kind<P::Item>> Breaker for Grouped<P, K> {
     type Positions = Grouped<P::Positions, K>;
     const IS_POSITIONAL: bool = P::IS_POSITIONAL;
 
-    fn open<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Control>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let needed = most.saturating_mul(self.size);
         let base = self.base.into_positions(needed, run).release();
         Items::new(

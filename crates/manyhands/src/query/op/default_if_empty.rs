@@ -13,7 +13,7 @@ use crate::query::items::Items;
 use crate::query::op::chain::Chain;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use std::ops::Range;
 
@@ -34,7 +34,7 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
         &mut self,
         most: u64,
         consumer: &C,
-        run: &Run<'_, E>,
+        run: &QueryRun<'_, E>,
     ) -> u64 {
         let is_empty = AtomicBool::new(true);
         let noting = ConsumerAdapter {
@@ -59,7 +59,11 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
         count + 1
     }
 
-    fn into_positions<E: Control>(mut self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn into_positions<E: Control>(
+        mut self,
+        most: u64,
+        run: &QueryRun<'_, E>,
+    ) -> Items<Self::Positions> {
         let base = self.base.into_positions(most, run);
         let default = self.default.take().filter(|_| base.len() == 0);
         let default = Items::of_vec(Vec::from_iter(default));

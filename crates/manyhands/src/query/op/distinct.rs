@@ -14,7 +14,7 @@ use crate::query::items::Items;
 use crate::query::op::chain::Chain;
 use crate::query::order::Order;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 use crate::query::source::IntoParQuery;
 use std::hash::Hash;
 
@@ -100,7 +100,7 @@ fn unique<P: Pipeline, L: KeyExtractor<P::Item>, E: Control>(
     likeness: &L,
     is_wanted: impl Fn(&L::Key) -> bool + Sync,
     in_order: bool,
-    run: &Run<'_, E>,
+    run: &QueryRun<'_, E>,
 ) -> Items<OwnedItems<P::Item>> {
     let split = |item| {
         let (key, rest) = likeness.split(item);
@@ -124,7 +124,7 @@ impl<P: Pipeline, L: KeyExtractor<P::Item>> Breaker for Distinct<P, L> {
     type Item = P::Item;
     type Positions = OwnedItems<P::Item>;
 
-    fn open<E: Control>(self, _most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Control>(self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         unique(self.base, &self.likeness, |_| true, self.in_order, run)
     }
 
@@ -160,7 +160,7 @@ where
     type Item = P::Item;
     type Positions = OwnedItems<P::Item>;
 
-    fn open<E: Control>(mut self, _most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Control>(mut self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let secret = Secret::new();
         let scatter = Scatter::new(|key| (key, ()), secret);
         self.other.drive(u64::MAX, &scatter, &run.for_merging());

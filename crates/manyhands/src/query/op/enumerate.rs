@@ -9,7 +9,7 @@ use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 
 /// See [`Query::enumerate`].
 #[derive(Debug)]
@@ -20,7 +20,7 @@ impl<P: Pipeline> Breaker for Enumerate<P> {
     type Positions = Enumerate<P::Positions>;
     const IS_POSITIONAL: bool = P::IS_POSITIONAL;
 
-    fn open<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Control>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let base = self.0.into_positions(most, run).release();
         Items::new(Enumerate(base), "enumerate")
     }

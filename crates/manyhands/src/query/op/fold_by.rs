@@ -8,7 +8,7 @@ use crate::query::hash::local::Gather;
 use crate::query::items::Items;
 use crate::query::order::Order;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 use std::hash::Hash;
 
 /// How a group's value is made of its items.
@@ -147,7 +147,7 @@ where
     type Item = (K, F::Value);
     type Positions = OwnedItems<Self::Item>;
 
-    fn open<E: Control>(mut self, _most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Control>(mut self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let split = |item| {
             let key = (self.key)(&item);
             Some((key, self.fold.keep(item)))

@@ -8,12 +8,12 @@ use crate::query::explain::Explanation;
 use crate::query::hash::groups::Groups;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::local::Gather;
-use crate::query::hash::table::{Entry, Table};
+use crate::query::hash::table::{GroupEntry, Table};
 use crate::query::items::Items;
 use crate::query::op::apply::{Applied, Apply};
 use crate::query::order::Order;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 use std::hash::Hash;
 use std::{iter, slice, vec};
 
@@ -173,7 +173,7 @@ fn grouped<P: Pipeline, K: Hash + Eq + Send, E: Control>(
     mut base: P,
     key: impl Fn(&P::Item) -> K + Sync,
     in_order: bool,
-    run: &Run<'_, E>,
+    run: &QueryRun<'_, E>,
 ) -> impl Iterator<Item = (K, Vec<P::Item>)> {
     let groups = Groups::new(|item| Some((key(&item), item)), KeepAll);
     base.drive(u64::MAX, &groups, &run.for_merging());
@@ -198,7 +198,7 @@ where
     type Item = Group<K, P::Item>;
     type Positions = OwnedItems<Self::Item>;
 
-    fn open<E: Control>(self, _most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Control>(self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let groups = grouped(self.base, self.key, self.in_order, run);
         let groups = groups.map(|(key, items)| Group { key, items });
         Items::of_vec(groups.collect())
@@ -249,7 +249,7 @@ where
 #[doc(alias = "ILookup")]
 #[derive(Debug)]
 pub struct Lookup<K, T> {
-    groups: Table<Entry<K, Vec<T>>>,
+    groups: Table<GroupEntry<K, Vec<T>>>,
     secret: Secret,
 }
 
@@ -260,7 +260,7 @@ impl<K: Hash + Eq, T> Lookup<K, T> {
         let mut groups = Table::with_capacity(all.size_hint().1.unwrap_or_default());
         for (key, group) in all {
             let hash = secret.hash(&key);
-            groups.insert(Entry { key, group, hash });
+            groups.insert(GroupEntry { key, group, hash });
         }
         Self { groups, secret }
     }

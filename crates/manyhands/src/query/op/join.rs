@@ -16,7 +16,7 @@ use crate::query::items::Items;
 use crate::query::op::flat_op::{FlatOp, Sifting};
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 use crate::query::source::IntoParQuery;
 use crate::query::terminal::collect::gather;
 use std::collections::VecDeque;
@@ -51,7 +51,7 @@ where
     U: Send,
 {
     /// The table, after the query was run.
-    fn table<E: Control>(&mut self, run: &Run<'_, E>) -> &Buckets<K, U> {
+    fn table<E: Control>(&mut self, run: &QueryRun<'_, E>) -> &Buckets<K, U> {
         if let Self::Query(..) = self
             && let Self::Query(mut query, key) = std::mem::replace(self, Self::Failed)
         {
@@ -163,13 +163,13 @@ where
 }
 
 /// Finds the partners of each item.
-struct Probe<'a, F, M, K, U> {
+struct JoinProbe<'a, F, M, K, U> {
     key: &'a F,
     matching: &'a M,
     table: &'a Buckets<K, U>,
 }
 
-impl<T, F, M, K, U> FlatOp<T> for Probe<'_, F, M, K, U>
+impl<T, F, M, K, U> FlatOp<T> for JoinProbe<'_, F, M, K, U>
 where
     F: Fn(&T) -> K + Send + Sync,
     M: Matching<T, U>,
@@ -313,9 +313,9 @@ where
         &mut self,
         most: u64,
         consumer: &C,
-        run: &Run<'_, E>,
+        run: &QueryRun<'_, E>,
     ) -> u64 {
-        let probing = Sifting(Probe {
+        let probing = Sifting(JoinProbe {
             key: &self.key,
             matching: &self.matching,
             table: self.other.table(run),
@@ -327,7 +327,11 @@ where
         self.base.drive(most, &consumer, run)
     }
 
-    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn into_positions<E: Control>(
+        self,
+        most: u64,
+        run: &QueryRun<'_, E>,
+    ) -> Items<Self::Positions> {
         gather(self, most, run)
     }
 

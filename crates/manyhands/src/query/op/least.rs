@@ -7,7 +7,7 @@
 use crate::parallel::reduce::Fold;
 use crate::query::op::order_by::Sorting;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 use crate::query::terminal::collect::fold;
 use std::cmp::Ordering;
 
@@ -17,7 +17,7 @@ pub(super) fn least<P: Pipeline, S: Sorting<P::Item>, E: Control>(
     mut pipeline: P,
     sorting: &S,
     most: usize,
-    run: &Run<'_, E>,
+    run: &QueryRun<'_, E>,
 ) -> Vec<(S::Key, P::Item)> {
     if most == 0 {
         return Vec::new();

@@ -12,7 +12,7 @@ use crate::query::op::apply::{Applied, Apply};
 use crate::query::op::least::least;
 use crate::query::order::{Order, Ordered};
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 use crate::query::terminal::collect::into_vec;
 use std::cmp::{Ordering, Reverse};
 
@@ -112,7 +112,7 @@ impl<P: Pipeline, S: Sorting<P::Item>> Breaker for OrderBy<P, S> {
     type Item = P::Item;
     type Positions = OwnedItems<P::Item>;
 
-    fn open<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Control>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let Self { base, sorting } = self;
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let items = if P::IS_POSITIONAL {
@@ -137,7 +137,7 @@ fn first_sorted<P: Pipeline, S: Sorting<P::Item>, E: Control>(
     sorting: &S,
     most: usize,
     are_many: bool,
-    run: &Run<'_, E>,
+    run: &QueryRun<'_, E>,
 ) -> Vec<P::Item> {
     if are_many {
         return without_keys(least(base, sorting, most, run));

@@ -8,25 +8,25 @@ use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 
 /// See [`Query::take`] and its siblings.
 #[derive(Debug)]
 pub struct Part<P> {
     base: P,
-    which: Which,
+    which: PartKind,
     count: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Which {
+enum PartKind {
     Take,
     Skip,
     TakeLast,
     SkipLast,
 }
 
-impl Which {
+impl PartKind {
     fn name(self) -> &'static str {
         match self {
             Self::Take => "take",
@@ -62,10 +62,10 @@ impl<P: Pipeline> Breaker for Part<P> {
     type Positions = PartOf<P::Positions>;
     const IS_POSITIONAL: bool = P::IS_POSITIONAL;
 
-    fn open<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Control>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let needed = self.which.needs(self.count, most);
         let base = self.base.into_positions(needed, run);
-        if matches!(self.which, Which::TakeLast | Which::SkipLast) {
+        if matches!(self.which, PartKind::TakeLast | PartKind::SkipLast) {
             base.assert_has_end();
         }
         let base = base.release();
@@ -157,7 +157,7 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// ```
     #[doc(alias = "Take")]
     pub fn take(self, count: usize) -> Query<'a, Materialized<Part<P>>, Ordered, E> {
-        self.part(Which::Take, count)
+        self.part(PartKind::Take, count)
     }
 
     /// All but the first `count` items.
@@ -169,7 +169,7 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// ```
     #[doc(alias = "Skip")]
     pub fn skip(self, count: usize) -> Query<'a, Materialized<Part<P>>, Ordered, E> {
-        self.part(Which::Skip, count)
+        self.part(PartKind::Skip, count)
     }
 
     /// The last `count` items.
@@ -184,7 +184,7 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// ```
     #[doc(alias = "TakeLast")]
     pub fn take_last(self, count: usize) -> Query<'a, Materialized<Part<P>>, Ordered, E> {
-        self.part(Which::TakeLast, count)
+        self.part(PartKind::TakeLast, count)
     }
 
     /// All but the last `count` items.
@@ -199,10 +199,10 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// ```
     #[doc(alias = "SkipLast")]
     pub fn skip_last(self, count: usize) -> Query<'a, Materialized<Part<P>>, Ordered, E> {
-        self.part(Which::SkipLast, count)
+        self.part(PartKind::SkipLast, count)
     }
 
-    fn part(self, which: Which, count: usize) -> Query<'a, Materialized<Part<P>>, Ordered, E> {
+    fn part(self, which: PartKind, count: usize) -> Query<'a, Materialized<Part<P>>, Ordered, E> {
         self.with(|base| {
             Materialized::Closed(Part {
                 base,

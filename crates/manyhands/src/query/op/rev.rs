@@ -8,7 +8,7 @@ use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 
 /// See [`Query::rev`].
 #[derive(Debug)]
@@ -19,7 +19,7 @@ impl<P: Pipeline> Breaker for Rev<P> {
     type Positions = Rev<P::Positions>;
     const IS_POSITIONAL: bool = P::IS_POSITIONAL;
 
-    fn open<E: Control>(self, _most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Control>(self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let base = self.0.into_positions(u64::MAX, run);
         base.assert_has_end();
         Items::new(Rev(base.release()), "rev")

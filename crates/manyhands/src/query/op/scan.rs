@@ -8,7 +8,7 @@ use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 use crate::query::terminal::collect::first_into_vec;
 
 /// See [`Query::inclusive_scan`] and [`Query::exclusive_scan`].
@@ -28,7 +28,7 @@ where
     type Item = P::Item;
     type Positions = OwnedItems<P::Item>;
 
-    fn open<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Control>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let mut items = first_into_vec(self.base, most, run);
         match self.first {
             None => {

@@ -13,7 +13,7 @@ use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 use crate::query::terminal::collect::{IntoCollection, into_vec};
 use crate::query::terminal::first_items::FirstItems;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -70,7 +70,7 @@ impl<P: Pipeline, F: Test<P::Item>> Breaker for MapWhile<P, F> {
     type Item = F::Output;
     type Positions = OwnedItems<F::Output>;
 
-    fn open<E: Control>(mut self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Control>(mut self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let up_to_end = UpToEnd {
             test: &self.test,
@@ -135,7 +135,7 @@ impl<T, F: Test<T>> Consumer<T> for UpToEnd<'_, F, F::Output> {
 pub(crate) fn count_before<P: Pipeline, E: Control>(
     base: P,
     predicate: impl Fn(P::Item) -> bool + Sync,
-    run: &Run<'_, E>,
+    run: &QueryRun<'_, E>,
 ) -> Option<usize> {
     let is_found = AtomicBool::new(false);
     let test = Mapping(|item| {
@@ -166,7 +166,7 @@ impl<P: Pipeline, F: Fn(&P::Item) -> bool + Send + Sync> Breaker for SkipWhile<P
     type Item = P::Item;
     type Positions = OwnedItems<P::Item>;
 
-    fn open<E: Control>(mut self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Control>(mut self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         if most == u64::MAX {
             let Self { base, predicate } = self;
             let mut items = into_vec(base, run).unwrap_or_default();

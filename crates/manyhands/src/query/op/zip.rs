@@ -8,7 +8,7 @@ use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 use crate::query::source::IntoParQuery;
 
 /// See [`Query::zip`].
@@ -29,7 +29,7 @@ impl<P: Pipeline, Q: Pipeline> Breaker for Zip<P, Q> {
     type Positions = Zip<P::Positions, Q::Positions>;
     const IS_POSITIONAL: bool = P::IS_POSITIONAL && Q::IS_POSITIONAL;
 
-    fn open<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Control>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         // The side that must be gathered second, so that no more of it is than there are partners.
         let (left, right) = if Q::IS_POSITIONAL {
             let right = self.right.into_positions(most, run);

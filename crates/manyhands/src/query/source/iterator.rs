@@ -9,7 +9,7 @@ use crate::query::consumer_adapter::ConsumerAdapter;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{CancelCheck, Control, Run};
+use crate::query::run::{CancelCheck, Control, QueryRun};
 use crate::query::terminal::collect::gather;
 
 /// A query over any iterator that can be sent.
@@ -83,7 +83,7 @@ impl<I: Iterator<Item: Send> + Send> Pipeline for FromIter<I> {
         &mut self,
         most: u64,
         consumer: &C,
-        run: &Run<'_, E>,
+        run: &QueryRun<'_, E>,
     ) -> u64 {
         let mut items = Most {
             iterator: &mut self.iterator,
@@ -101,7 +101,11 @@ impl<I: Iterator<Item: Send> + Send> Pipeline for FromIter<I> {
         most - items.left
     }
 
-    fn into_positions<E: Control>(self, most: u64, run: &Run<'_, E>) -> Items<Self::Positions> {
+    fn into_positions<E: Control>(
+        self,
+        most: u64,
+        run: &QueryRun<'_, E>,
+    ) -> Items<Self::Positions> {
         gather(self, most, run)
     }
 

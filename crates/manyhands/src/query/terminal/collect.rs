@@ -14,7 +14,7 @@ use crate::query::items::Items;
 use crate::query::op::zip::Zip;
 use crate::query::order::Order;
 use crate::query::pipeline::{Breaker, Pipeline, Positional};
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 use crate::query::terminal::first_items::first_items;
 use crate::query::terminal::for_each::ForEach;
 use crate::query::terminal::ordered_collect::OrderedCollect;
@@ -24,7 +24,7 @@ use std::marker::PhantomData;
 /// All items in order; `None` if the query was cancelled.
 pub(crate) fn into_vec<P: Pipeline, E: Control>(
     mut pipeline: P,
-    run: &Run<'_, E>,
+    run: &QueryRun<'_, E>,
 ) -> Option<Vec<P::Item>> {
     if P::IS_GATHERED {
         return match pipeline.into_positions(u64::MAX, run).release().into_vec() {
@@ -44,7 +44,7 @@ pub(crate) fn into_vec<P: Pipeline, E: Control>(
 pub(crate) fn gather<P: Pipeline, E: Control>(
     pipeline: P,
     most: u64,
-    run: &Run<'_, E>,
+    run: &QueryRun<'_, E>,
 ) -> Items<OwnedItems<P::Item>> {
     Items::of_vec(first_into_vec(pipeline, most, run))
 }
@@ -53,7 +53,7 @@ pub(crate) fn gather<P: Pipeline, E: Control>(
 pub(crate) fn first_into_vec<P: Pipeline, E: Control>(
     pipeline: P,
     most: u64,
-    run: &Run<'_, E>,
+    run: &QueryRun<'_, E>,
 ) -> Vec<P::Item> {
     match usize::try_from(most) {
         Ok(most) if most < usize::MAX => first_items(pipeline, most, run),
@@ -63,7 +63,7 @@ pub(crate) fn first_into_vec<P: Pipeline, E: Control>(
 
 fn in_place<S: Positional, E: Control>(
     mut items: Items<S>,
-    run: &Run<'_, E>,
+    run: &QueryRun<'_, E>,
 ) -> Option<Vec<S::Item>> {
     let len =
         usize::try_from(items.len()).expect("a vector of so many items would not fit in memory");
@@ -78,7 +78,7 @@ fn in_place<S: Positional, E: Control>(
 pub(crate) fn fold<P: Pipeline, F: Fold<P::Item>, E: Control>(
     pipeline: &mut P,
     fold: &F,
-    run: &Run<'_, E>,
+    run: &QueryRun<'_, E>,
 ) -> Option<Option<F::Value>> {
     let folding = Folding::new(fold, Uncancellable, E::GROUPING);
     pipeline.drive(u64::MAX, &folding, run);
@@ -122,7 +122,7 @@ pub(crate) trait Join<T>: Default + Extend<T> {
 /// A collection made in parts; `None` if the query was cancelled.
 pub(crate) fn joined<T: Send, C: Join<T> + Send, P: Pipeline<Item = T>, E: Control>(
     mut pipeline: P,
-    run: &Run<'_, E>,
+    run: &QueryRun<'_, E>,
 ) -> Option<C> {
     fold(&mut pipeline, &IntoCollection::new(), run).map(Option::unwrap_or_default)
 }

@@ -11,7 +11,7 @@ use crate::query::Query;
 use crate::query::op::whiles::count_before;
 use crate::query::order::{Order, Ordered};
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 use std::error::Error;
@@ -86,7 +86,7 @@ impl<T, F: Fn(T) -> bool + Sync> Consumer<T> for Testing<F> {
 pub(super) fn test<P: Pipeline, E: Control>(
     mut pipeline: P,
     predicate: impl Fn(P::Item) -> bool + Sync,
-    run: &Run<'_, E>,
+    run: &QueryRun<'_, E>,
 ) -> Option<bool> {
     let testing = Testing {
         predicate,
@@ -101,7 +101,7 @@ fn find<P: Pipeline, R: Send, E: Control>(
     mut pipeline: P,
     mode: FindMode,
     pick: impl Fn(P::Item) -> Option<R> + Sync,
-    run: &Run<'_, E>,
+    run: &QueryRun<'_, E>,
 ) -> Option<Option<R>> {
     let finding = FindByBlock {
         pick,

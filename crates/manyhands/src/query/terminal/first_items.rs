@@ -7,7 +7,7 @@
 
 use crate::engine::consumer::Consumer;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use std::ops::Range;
 pub(super) fn first_items<P: Pipeline, E: Control>(
     mut pipeline: P,
     most: usize,
-    run: &Run<'_, E>,
+    run: &QueryRun<'_, E>,
 ) -> Vec<P::Item> {
     let first = FirstItems::new(most);
     pipeline.drive(u64::MAX, &first, run);

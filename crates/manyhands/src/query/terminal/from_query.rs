@@ -3,7 +3,7 @@
 use crate::parallel::earliest::{Earliest, FindMode};
 use crate::query::fused::Fused;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, Run};
+use crate::query::run::{Control, QueryRun};
 use crate::query::terminal::collect::{Join, into_vec, joined};
 use crate::query::terminal::failing::UpToFailure;
 use std::borrow::Cow;
@@ -19,14 +19,14 @@ pub trait FromQuery<T: Send>: Sized {
     #[doc(hidden)]
     fn from_pipeline<P: Pipeline<Item = T>, E: Control>(
         pipeline: P,
-        run: &Run<'_, E>,
+        run: &QueryRun<'_, E>,
     ) -> Option<Self>;
 }
 
 impl<T: Send> FromQuery<T> for Vec<T> {
     fn from_pipeline<P: Pipeline<Item = T>, E: Control>(
         pipeline: P,
-        run: &Run<'_, E>,
+        run: &QueryRun<'_, E>,
     ) -> Option<Self> {
         into_vec(pipeline, run)
     }
@@ -38,7 +38,7 @@ macro_rules! from_vec {
         impl<T: Send $(+ $bound)?> FromQuery<T> for $collection {
             fn from_pipeline<P: Pipeline<Item = T>, E: Control>(
                 pipeline: P,
-                run: &Run<'_, E>,
+                run: &QueryRun<'_, E>,
             ) -> Option<Self> {
                 into_vec(pipeline, run).map(Self::from)
             }
@@ -88,7 +88,7 @@ macro_rules! from_parts {
         impl<$($generics)*> FromQuery<$item> for $collection {
             fn from_pipeline<P: Pipeline<Item = $item>, E: Control>(
                 pipeline: P,
-                run: &Run<'_, E>,
+                run: &QueryRun<'_, E>,
             ) -> Option<Self> {
                 joined(pipeline, run)
             }
@@ -111,7 +111,7 @@ from_parts! {
 impl<K: Ord + Send, V: Send> FromQuery<(K, V)> for BTreeMap<K, V> {
     fn from_pipeline<P: Pipeline<Item = (K, V)>, E: Control>(
         pipeline: P,
-        run: &Run<'_, E>,
+        run: &QueryRun<'_, E>,
     ) -> Option<Self> {
         sorted(pipeline, |left, right| left.0.cmp(&right.0), run).map(Self::from_iter)
     }
@@ -121,7 +121,7 @@ impl<K: Ord + Send, V: Send> FromQuery<(K, V)> for BTreeMap<K, V> {
 impl<T: Ord + Send> FromQuery<T> for BTreeSet<T> {
     fn from_pipeline<P: Pipeline<Item = T>, E: Control>(
         pipeline: P,
-        run: &Run<'_, E>,
+        run: &QueryRun<'_, E>,
     ) -> Option<Self> {
         sorted(pipeline, T::cmp, run).map(Self::from_iter)
     }
@@ -131,7 +131,7 @@ impl<T: Ord + Send> FromQuery<T> for BTreeSet<T> {
 fn sorted<P: Pipeline, E: Control>(
     pipeline: P,
     compare: impl Fn(&P::Item, &P::Item) -> Ordering + Sync,
-    run: &Run<'_, E>,
+    run: &QueryRun<'_, E>,
 ) -> Option<Vec<P::Item>> {
     let mut items = into_vec(pipeline, run)?;
     run.options().sort_by(&mut items, compare);
@@ -142,7 +142,7 @@ fn sorted<P: Pipeline, E: Control>(
 impl<T: Send, Err: Send, C: FromQuery<T>> FromQuery<Result<T, Err>> for Result<C, Err> {
     fn from_pipeline<P: Pipeline<Item = Result<T, Err>>, E: Control>(
         pipeline: P,
-        run: &Run<'_, E>,
+        run: &QueryRun<'_, E>,
     ) -> Option<Self> {
         let failure = Earliest::new(FindMode::First);
         let succeeding = Fused::new(pipeline, UpToFailure(&failure));
@@ -155,7 +155,7 @@ impl<T: Send, Err: Send, C: FromQuery<T>> FromQuery<Result<T, Err>> for Result<C
 impl<T: Send, C: FromQuery<T>> FromQuery<Option<T>> for Option<C> {
     fn from_pipeline<P: Pipeline<Item = Option<T>>, E: Control>(
         pipeline: P,
-        run: &Run<'_, E>,
+        run: &QueryRun<'_, E>,
     ) -> Option<Self> {
         let failure = Earliest::new(FindMode::First);
         let succeeding = Fused::new(pipeline, UpToFailure(&failure));

@@ -5,7 +5,7 @@
 use crate::cancel::Token;
 use crate::parallel::reduce::Folding;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, Merge, Run};
+use crate::query::run::{Control, Merge, QueryRun};
 use crate::query::terminal::collect::IntoCollection;
 use crate::runtime::current;
 use crate::sync::clock;
@@ -15,7 +15,7 @@ use std::{fmt, mem, vec};
 pub(super) struct Steps<'a, P, E> {
     /// `None` after the last step.
     pipeline: Option<P>,
-    pub(super) run: Run<'a, E>,
+    pub(super) run: QueryRun<'a, E>,
     /// Positions of the next step.
     positions: u64,
     /// How long the last step took.
@@ -23,7 +23,7 @@ pub(super) struct Steps<'a, P, E> {
 }
 
 impl<'a, P: Pipeline, E: Control> Steps<'a, P, E> {
-    pub(super) fn new(pipeline: P, run: Run<'a, E>) -> Self {
+    pub(super) fn new(pipeline: P, run: QueryRun<'a, E>) -> Self {
         let positions = match run.settings.merge {
             Merge::NotBuffered => runners(&run),
             Merge::Auto => STEP_POSITIONS_FIRST,
@@ -50,7 +50,7 @@ impl<'a, P: Pipeline, E: Control> Steps<'a, P, E> {
         self.next_of(&run)
     }
 
-    fn next_of<R: Control>(&mut self, run: &Run<'_, R>) -> Option<Vec<P::Item>> {
+    fn next_of<R: Control>(&mut self, run: &QueryRun<'_, R>) -> Option<Vec<P::Item>> {
         while let Some(items) = self.step(run) {
             if !items.is_empty() {
                 return Some(items);
@@ -60,7 +60,7 @@ impl<'a, P: Pipeline, E: Control> Steps<'a, P, E> {
     }
 
     /// The items of one step, which may have none. `None` after the last, or after a cancellation.
-    fn step<R: Control>(&mut self, run: &Run<'_, R>) -> Option<Vec<P::Item>> {
+    fn step<R: Control>(&mut self, run: &QueryRun<'_, R>) -> Option<Vec<P::Item>> {
         // Taken out, so that one that panics is not asked again.
         let mut pipeline = self.pipeline.take()?;
         let begun = clock::ticks();
@@ -163,7 +163,7 @@ impl<T, E> Given<T, E> {
     }
 }
 
-fn runners<E>(run: &Run<'_, E>) -> u64 {
+fn runners<E>(run: &QueryRun<'_, E>) -> u64 {
     let workers = || match run.settings.runtime {
         Some(runtime) => runtime.workers(),
         None => current::with_runtime(|runtime| runtime.idle.limit()),

@@ -1,7 +1,7 @@
 //! A channel as its ends share it: the state under its lock, and what is done when the lock is given back.
 //!
 //! # Threads
-//! Any thread calls anything. Each operation is quiet, or one or a few [steps](Shared::step): take the lock, and what
+//! Any thread calls anything. Each operation is quiet, or one or a few [steps](ChannelInner::step): take the lock, and what
 //! is in the head, change the state, settle, give both back, and only then wake, drop wakers and hand dropped items to the user.
 //! Under the lock runs no user code but a waker's `clone`, the comparisons of a prioritized channel, and the
 //! closure given to `peek`. Held by `tests/it/channel_lock.rs`.
@@ -18,7 +18,7 @@ use crate::channel::receiver_batch::{ReceiverBatch, ReceiverBatchGuard};
 use crate::channel::state::State;
 use crate::channel::step::{DeferredWakes, Offered, Sending, Taken, Until};
 use crate::channel::thread;
-use crate::channel::wait_list::Ticket;
+use crate::channel::wait_list::WaiterKey;
 use crate::job;
 use crate::sync::{Padded, ShortGuard, ShortLock};
 use std::collections::VecDeque;
@@ -28,7 +28,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// What the ends of a channel share.
-pub(super) struct Shared<T> {
+pub(super) struct ChannelInner<T> {
     state: Padded<ShortLock<State<T>>>,
     /// Filled only by who has the lock of the state.
     head: ReceiverBatch<T>,
@@ -49,7 +49,7 @@ struct Whole<'a, T> {
 /// Called with each item that falls out of a full channel.
 pub(super) type OnDrop<T> = Box<dyn Fn(T) + Send + Sync>;
 
-impl<T> Shared<T> {
+impl<T> ChannelInner<T> {
     pub(super) fn new(
         line: ItemBuffer<T>,
         capacity: usize,
@@ -232,7 +232,7 @@ impl<T> Shared<T> {
     /// Gives a send up; the item if it was not sent.
     #[inline]
     pub(super) fn cancel_send(&self, sending: &mut Sending<T>) -> Option<T> {
-        if sending.ticket.is_none() {
+        if sending.key.is_none() {
             return sending.item.take();
         }
         self.leave_send(sending)
@@ -296,48 +296,48 @@ impl<T> Shared<T> {
     #[inline]
     pub(super) fn poll_recv(
         &self,
-        place: &mut Option<Ticket>,
+        waiter: &mut Option<WaiterKey>,
         cx: &Context<'_>,
     ) -> Poll<Result<T, RecvError>> {
-        if place.is_none()
+        if waiter.is_none()
             && let Some(item) = self.head.take_quietly()
         {
             return Poll::Ready(Ok(item));
         }
         let mut state = self.state.lock_patiently();
-        if place.is_none()
+        if waiter.is_none()
             && let Taken::Item(item) = self.take_quietly(&mut state)
         {
             return Poll::Ready(Ok(item));
         }
-        self.poll_recv_inside(state, place, cx)
+        self.poll_recv_inside(state, waiter, cx)
     }
 
     #[inline(never)]
     fn poll_recv_inside(
         &self,
         mut state: Inside<'_, T>,
-        place: &mut Option<Ticket>,
+        waiter: &mut Option<WaiterKey>,
         cx: &Context<'_>,
     ) -> Poll<Result<T, RecvError>> {
         if self.head.len() > 0 {
             // It takes a whole step.
-        } else if place.is_none() {
-            *place = state.wait_quietly(cx.waker());
-            if place.is_some() {
+        } else if waiter.is_none() {
+            *waiter = state.wait_quietly(cx.waker());
+            if waiter.is_some() {
                 return Poll::Pending;
             }
-        } else if let Some(item) = state.take_as_told(place) {
+        } else if let Some(item) = state.take_as_told(waiter) {
             return Poll::Ready(Ok(item));
         }
         self.step_inside(state, |state, deferred| {
-            state.poll_receive(place, cx.waker(), deferred, State::take)
+            state.poll_receive(waiter, cx.waker(), deferred, State::take)
         })
     }
 
     pub(super) fn poll_recv_many(
         &self,
-        place: &mut Option<Ticket>,
+        waiter: &mut Option<WaiterKey>,
         cx: &Context<'_>,
         items: &mut Vec<T>,
         max: usize,
@@ -347,7 +347,7 @@ impl<T> Shared<T> {
         }
         items.reserve(self.buffered().min(max));
         self.step(|state, deferred| {
-            state.poll_receive(place, cx.waker(), deferred, |state, deferred| {
+            state.poll_receive(waiter, cx.waker(), deferred, |state, deferred| {
                 take_many(state, deferred, items, max)
             })
         })
@@ -355,15 +355,15 @@ impl<T> Shared<T> {
 
     /// Gives a receive up.
     #[inline]
-    pub(super) fn cancel_recv(&self, place: &mut Option<Ticket>) {
-        if place.is_some() {
-            self.leave_receive(place);
+    pub(super) fn cancel_recv(&self, waiter: &mut Option<WaiterKey>) {
+        if waiter.is_some() {
+            self.leave_receive(waiter);
         }
     }
 
     #[cold]
-    fn leave_receive(&self, place: &mut Option<Ticket>) {
-        self.step(|state, deferred| state.leave_receive(place, deferred));
+    fn leave_receive(&self, waiter: &mut Option<WaiterKey>) {
+        self.step(|state, deferred| state.leave_receive(waiter, deferred));
     }
 
     pub(super) fn peek<R>(&self, look: impl FnOnce(&T) -> R) -> Result<R, TryRecvError> {
@@ -377,10 +377,10 @@ impl<T> Shared<T> {
     pub(super) fn poll_until(
         &self,
         until: Until,
-        place: &mut Option<Ticket>,
+        waiter: &mut Option<WaiterKey>,
         cx: &Context<'_>,
     ) -> Poll<Result<(), CloseReason>> {
-        self.step(|state, deferred| state.poll_until(until, place, cx.waker(), deferred))
+        self.step(|state, deferred| state.poll_until(until, waiter, cx.waker(), deferred))
     }
 
     /// Blocks until the end.
@@ -390,9 +390,9 @@ impl<T> Shared<T> {
     }
 
     /// Gives waiting for the end up.
-    pub(super) fn cancel_until(&self, until: Until, place: &mut Option<Ticket>) {
-        if place.is_some() {
-            self.step(|state, deferred| state.leave_until(until, place, deferred));
+    pub(super) fn cancel_until(&self, until: Until, waiter: &mut Option<WaiterKey>) {
+        if waiter.is_some() {
+            self.step(|state, deferred| state.leave_until(until, waiter, deferred));
         }
     }
 
@@ -460,7 +460,7 @@ fn nothing<T>(state: &State<T>) -> TryRecvError {
         .map_or(TryRecvError::Empty, |closed| closed.clone().into())
 }
 
-impl<T> fmt::Debug for Shared<T> {
+impl<T> fmt::Debug for ChannelInner<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Channel")
             .field("len", &self.buffered())
@@ -472,10 +472,10 @@ impl<T> fmt::Debug for Shared<T> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::Shared;
+    use super::ChannelInner;
     use crate::channel::buffer::ItemBuffer;
     use crate::channel::step::Sending;
-    use crate::channel::wait_list::Ticket;
+    use crate::channel::wait_list::WaiterKey;
     use crate::channel::{RecvError, WhenFull};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -499,13 +499,13 @@ mod tests {
         }
     }
 
-    fn channel(capacity: usize) -> Shared<u32> {
-        Shared::new(ItemBuffer::fifo(), capacity, WhenFull::Wait, None)
+    fn channel(capacity: usize) -> ChannelInner<u32> {
+        ChannelInner::new(ItemBuffer::fifo(), capacity, WhenFull::Wait, None)
     }
 
     fn poll_recv(
-        shared: &Shared<u32>,
-        place: &mut Option<Ticket>,
+        shared: &ChannelInner<u32>,
+        place: &mut Option<WaiterKey>,
         waiter: &Arc<Waiter>,
     ) -> Poll<Result<u32, RecvError>> {
         let waker = Waker::from(Arc::clone(waiter));
@@ -528,7 +528,7 @@ mod tests {
     #[test]
     fn a_receive_that_finds_more_sets_the_rest_apart_unless_it_may_fall_out() {
         for (when_full, set_apart) in [(WhenFull::Wait, 3), (WhenFull::DropOldest, 0)] {
-            let shared = Shared::new(ItemBuffer::fifo(), 4, when_full, None);
+            let shared = ChannelInner::new(ItemBuffer::fifo(), 4, when_full, None);
             (0..4).for_each(|n| assert_eq!(shared.try_send(n), Ok(())));
             assert_eq!(shared.try_recv(), Ok(0));
             assert_eq!((shared.head.len(), shared.buffered()), (set_apart, 3));
@@ -556,7 +556,7 @@ mod tests {
         assert_eq!(shared.try_send(1), Ok(()));
         let mut sending = Sending {
             item: Some(2),
-            ticket: None,
+            key: None,
         };
         let waker = Waker::from(Arc::clone(&sender));
         let cx = Context::from_waker(&waker);
