@@ -77,7 +77,7 @@ impl Builder {
     /// Puts tokio around every worker, and around every thread while it has [entered](crate::Runtime::enter) the
     /// runtime or is in [`install`](crate::Runtime::install): its sockets and timers work there as they are.
     ///
-    /// The workers still run everything; [`manyhands::tokio`](crate::integrations::tokio_driver) says what tokio does, and what does
+    /// The workers still run everything; [`tokio_driver`](crate::integrations::tokio_driver) says what tokio does, and what does
     /// not work. Guards of [`enter`](crate::Runtime::enter) must then be dropped in the reverse order of their
     /// making, or tokio panics.
     ///
