@@ -1,4 +1,4 @@
-//! What a loop does with its items: the seam between the engine and each kind of loop.
+//! What a loop does with its items: the interface between the engine and each kind of loop.
 //!
 //! Not here: where the items come from (`source/`) and who runs them (`engine/`).
 
@@ -10,11 +10,11 @@ pub trait Consumer<T>: Sync {
     /// What one runner keeps between its blocks.
     type Runner;
 
-    /// A runner begins: it is about to consume its first block.
+    /// Called before a runner consumes its first block.
     fn start(&self) -> Self::Runner;
 
-    /// Consumes the items of these positions; where a source ends early, those up to its end. May leave the
-    /// rest of them untouched when [`end`](Self::end) says so. Nobody else is given positions between these.
+    /// Consumes the items at these positions, or those up to the end of a source that ends early. It may leave the
+    /// rest untouched when [`end`](Self::end) allows it. No other runner is given positions between these.
     fn consume<I: Iterator<Item = T>>(
         &self,
         runner: &mut Self::Runner,
@@ -22,39 +22,38 @@ pub trait Consumer<T>: Sync {
         items: I,
     );
 
-    /// A runner has consumed its last block, or has panicked.
+    /// Called after a runner's last block, also if the runner has panicked.
     fn finish(&self, runner: Self::Runner);
 
     /// Positions from here on need not be consumed any more. Never rises.
     fn end(&self) -> u64;
 
-    /// What there is at positions below `end` was consumed; those that follow are from `end` on, also if a
-    /// block of a source that ended early was said to reach beyond it.
+    /// The source ended early: all items at positions below `end` were consumed. The positions that follow start at
+    /// `end`, even if a block was said to reach beyond it.
     fn pass(&self, _end: u64) {}
 
     /// A body has panicked on some runner; the engine hands out no more blocks.
     fn note_panic(&self) {}
 }
 
-/// Says how far a loop still has to go: to its end, unless something has cut it short.
+/// How far a loop still has to go: to its end, unless something has cut it short.
 pub trait Watch: Sync {
     /// Positions from here on need not be run.
     fn end(&self) -> u64;
 
-    /// The items up to the end as it stands when each is due.
+    /// The items up to the end, which is read before each item.
     fn limit<I: Iterator>(&self, first: u64, items: I) -> impl Iterator<Item = I::Item>;
 }
 
-/// How the result of a call is handed over: as it is where the call always ends, as a `Result` where it
-/// can be cancelled.
+/// How a call returns its result: plain if the call always completes, as a `Result` if it can be cancelled.
 pub trait Ending: Watch + Copy {
-    /// The type handed over for a result of type `T`.
+    /// The returned type for a result of type `T`.
     type Output<T>;
 
-    /// Hands the result over. `value` is `None` only when the call was cut short.
+    /// Returns the result. `value` is `None` only when the call was cut short.
     fn conclude<T>(&self, value: Option<T>) -> Self::Output<T>;
 
-    /// Hands a value over that was complete before any cancellation.
+    /// Returns a value that was complete before any cancellation.
     fn complete<T>(value: T) -> Self::Output<T>;
 
     /// The token that can cancel the call.
@@ -133,7 +132,7 @@ impl Ending for Cancellable<'_> {
     }
 }
 
-/// Looks at the end before each item.
+/// Checks the end before each item.
 #[inline]
 pub(crate) fn limit_each<W: Watch, I: Iterator>(
     watch: &W,

@@ -1,11 +1,11 @@
-//! A call that helpers can join: how they get to its work, and what becomes of panics.
+//! A call that helpers can join: how they reach its work, and what happens to panics.
 //!
-//! # Who may touch what
-//! The call lives on the owner's stack. Helpers touch it while they hold a guard of the owner's slot; the owner
-//! leaves only when the slot is closed and drained.
+//! # Access
+//! The call lives on the owner's stack. Helpers touch it while they hold a guard of the owner's slot; the owner leaves
+//! only when the slot is closed and drained.
 //!
-//! Not here: what the work is, and who does which part of it: positions in `shared_call.rs`, an iterator's items in
-//! `source/iterator.rs`.
+//! Not here: what the work is, and which thread does which part of it: positions in `shared_call.rs`, an iterator's
+//! items in `source/iterator.rs`.
 //!
 //! Unsafe: helpers reach the call by pointer.
 
@@ -20,7 +20,7 @@ pub(crate) trait HelpedWork: Sync {
     /// A helper's part, on its own thread.
     fn help(&self, slot: &'static WorkerSlot);
 
-    /// Something has panicked: nothing more of the work is begun.
+    /// A body has panicked: no more of the work begins.
     fn note_panic(&self, payload: Payload);
 }
 
@@ -40,8 +40,8 @@ impl<W: HelpedWork> Helped<W> {
         }
     }
 
-    /// Runs the owner's part while helpers may come, if there is a place for the call. Returns when the last of
-    /// them has left. Bodies that panic are to be caught: else the process ends.
+    /// Runs the owner's part while helpers may join, if a helper slot is free. Returns when the last of them has left.
+    /// The bodies' panics must be caught, else the process ends.
     #[inline]
     pub(crate) fn keep_open(&self, place: Option<OpenCall>, own: impl FnOnce(&W)) {
         let call = &raw const *self;
@@ -50,21 +50,21 @@ impl<W: HelpedWork> Helped<W> {
     }
 }
 
-/// Calls the work of a call that a helper has come to.
+/// Runs a helper's part of the call that it has joined.
 ///
 /// # Safety
-/// `open` heads a call of just this type, for which the caller holds a guard.
+/// `open` is the head of a call of exactly this type, for which the caller holds a guard.
 unsafe fn help<W: HelpedWork>(open: *const SharedCall) {
     // SAFETY: the pointer is to the whole call, and the guard keeps it in place.
     let call = unsafe { &*open.cast::<Helped<W>>() };
     let Some(slot) = current::slot() else { return };
-    // What a runner keeps may panic when it is begun or finished.
+    // A runner's state may panic when it is begun or finished.
     if let Err(payload) = catch(|| call.work.help(slot)) {
         call.work.note_panic(payload);
     }
 }
 
-/// The panics of all who take part in a call.
+/// The panics of all runners of a call.
 pub(crate) struct Panics(Mutex<Vec<Payload>>);
 
 impl Panics {
@@ -76,7 +76,7 @@ impl Panics {
         lock(&self.0).push(payload);
     }
 
-    /// Owner, when the call is over: goes on with them, if there are some.
+    /// Owner, when the call is over: resumes the panics, if there are any.
     pub(crate) fn resume(&self) {
         resume_all(mem::take(&mut *lock(&self.0)));
     }

@@ -34,16 +34,16 @@ use crate::sync::{clock, thread};
 /// Items by position.
 ///
 /// # Safety
-/// Implementations give each position's item to whoever asks for it; the engine asks exactly once, by
-/// `block` or by `discard`.
+/// Implementations give each position's item to the engine, which asks for it exactly once, by `block` or by
+/// `discard`.
 pub unsafe trait Indexed: Sync {
-    /// What there is at each position.
+    /// The item at each position.
     type Item;
 
-    /// Positions run from 0 to here.
+    /// The number of positions.
     fn len(&self) -> u64;
 
-    /// The items at `start..end`. Dropping the iterator disposes of those not taken.
+    /// The items at `start..end`. Dropping the iterator drops those not taken.
     ///
     /// # Safety
     /// No position is asked for twice, here or in `discard`, and `end` is at most the length.
@@ -60,7 +60,7 @@ pub unsafe trait Indexed: Sync {
         items.into_iter().rev()
     }
 
-    /// Disposes of the items at `start..end`, which will not be run.
+    /// Drops the items at `start..end`, which no body will run on.
     ///
     /// # Safety
     /// As for `block`.
@@ -70,30 +70,30 @@ pub unsafe trait Indexed: Sync {
 /// How a call is to be run.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan<'a> {
-    /// Most runners at once; `None` as many as there are workers.
+    /// The highest number of runners; `None` means one for each worker.
     pub(crate) degree: Option<usize>,
-    /// The runtime to use, if not the current one.
+    /// The runtime to use instead of the current one.
     pub(crate) runtime: Option<&'a crate::runtime::Runtime>,
-    /// When to let others in.
+    /// When helpers may join.
     pub(crate) helpers: HelperPolicy,
-    /// What takes less than this is not shared; where sharing costs more than the engine knows.
+    /// Work that takes less is not shared; used where sharing costs more than the engine knows.
     pub(crate) share_nanos_min: u64,
 }
 
 impl Plan<'_> {
-    /// Whether nothing was asked for that a short call must heed.
+    /// Whether no option is set that a short call must respect.
     #[inline]
     fn is_plain(&self) -> bool {
         self.runtime.is_none() && self.helpers == HelperPolicy::WhenItPays
     }
 
-    /// Whether the rest, `left` ticks long, is better shared.
+    /// Whether the remaining work, `left` ticks long, is better shared.
     fn pays_to_share(&self, left: u64) -> bool {
         left >= clock::ticks_in(self.share_nanos_min) && pays_to_share(left)
     }
 }
 
-/// When a call lets others in.
+/// When a call lets helpers join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HelperPolicy {
     /// When it pays.
@@ -104,8 +104,8 @@ pub(crate) enum HelperPolicy {
 
 /// Runs every item of `source` through `consumer`.
 ///
-/// When it returns, every position was consumed or, past the consumer's end, discarded. Panics of bodies
-/// go on after all runners have ended.
+/// When it returns, every position was consumed or, past the consumer's end, discarded. Panics of bodies resume after
+/// all runners have ended.
 #[inline]
 pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, plan: &Plan<'_>) {
     let len = source.len();
@@ -123,15 +123,15 @@ pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, 
     }
 }
 
-/// Whether a call of `len` items has always been too short to be shared. The path of such calls is kept
-/// short in memory too: after a pause each cache line of it costs as much as an item.
+/// Whether a call of `len` items has always been too short to be shared. The path of such calls touches little memory
+/// too: after a pause each of its cache lines costs as much as an item.
 #[inline]
 fn is_short(site: &CallSiteProfile, len: u64) -> bool {
     let cost = site.cost();
     cost != 0 && len < SHORT_LEN_MAX && len != 0 && cost.saturating_mul(len) < SHORT_TICKS << 10
 }
 
-/// Corrects what the site says if `len` items took more than twice or less than half of it.
+/// Corrects the site's estimate if `len` items took more than twice or less than half of it.
 #[inline]
 fn learn_short(site: &CallSiteProfile, ticks: u64, len: u64) {
     let (expected, found) = (site.cost().saturating_mul(len), ticks << 10);
@@ -155,12 +155,12 @@ fn drive_long<S: Indexed, C: Consumer<S::Item>>(
         end: source.len(),
     };
     while rest.start < rest.end && rest.start < consumer.end() {
-        let (start, end) = rest.take(STRETCH_MAX);
+        let (start, end) = rest.take(SEGMENT_MAX);
         drive_segment(Rest { source, start, end }, consumer, plan, site);
     }
 }
 
-/// Discards what was not reached, also when a body panics.
+/// Discards the positions that were not reached, also when a body panics.
 struct Rest<'a, S: Indexed> {
     source: &'a S,
     start: u64,
@@ -168,7 +168,7 @@ struct Rest<'a, S: Indexed> {
 }
 
 impl<S: Indexed> Rest<'_, S> {
-    /// Takes up to `max` positions from the front; they are the caller's now.
+    /// Takes up to `max` positions from the front; they belong to the caller then.
     fn take(&mut self, max: u64) -> (u64, u64) {
         let start = self.start;
         self.start = self.end.min(start.saturating_add(max));
@@ -179,7 +179,7 @@ impl<S: Indexed> Rest<'_, S> {
 impl<S: Indexed> Drop for Rest<'_, S> {
     fn drop(&mut self) {
         if self.start < self.end {
-            // SAFETY: positions are taken before they are asked for.
+            // SAFETY: positions are taken before the source is asked for them.
             unsafe { self.source.discard(self.start, self.end) };
         }
     }
@@ -213,7 +213,7 @@ impl<T, C: Consumer<T>> Drop for Runner<'_, T, C> {
             return;
         };
         if thread::panicking() {
-            // A second panic would abort; the first one is what the caller must hear of.
+            // A second panic would abort; the caller must see the first one.
             crate::job::contain(|| self.consumer.finish(state));
         } else {
             self.consumer.finish(state);
@@ -221,7 +221,7 @@ impl<T, C: Consumer<T>> Drop for Runner<'_, T, C> {
     }
 }
 
-/// Runs the positions of `rest`, at most [`STRETCH_MAX`] of them.
+/// Runs the positions of `rest`, at most [`SEGMENT_MAX`] of them.
 fn drive_segment<S: Indexed, C: Consumer<S::Item>>(
     mut rest: Rest<'_, S>,
     consumer: &C,
@@ -236,7 +236,7 @@ fn drive_segment<S: Indexed, C: Consumer<S::Item>>(
     let known = Rate(site.cost());
     let expected = known.ticks_for(rest.end - start);
     let alone = plan.degree == Some(1) || site.is_penalised(rest.end - start);
-    // One item is nothing to share.
+    // A single item cannot be shared.
     let may_share = |items: u64| !alone && items > 1;
     if may_share(rest.end - start) && plan.pays_to_share(expected) {
         return shared_call::share(rest, &mut runner, plan, site, known);
@@ -268,30 +268,30 @@ pub(crate) struct Rate(pub(crate) u64);
 
 impl Rate {
     pub(crate) const UNKNOWN: Self = Self(0);
-    /// As good as nothing: everything fits into one block.
+    /// Almost no time: everything fits into one block.
     const ZERO: Self = Self(1);
 
     pub(crate) fn of(ticks: u64, items: u64) -> Self {
         Self((ticks.saturating_mul(1024) / items.max(1)).max(1))
     }
 
-    /// Ticks for `items` items.
+    /// The ticks that `items` items take.
     pub(crate) fn ticks_for(self, items: u64) -> u64 {
         u64::try_from((u128::from(self.0) * u128::from(items)) >> 10).unwrap_or(u64::MAX)
     }
 
-    /// Items that take about `ticks`, at least one.
+    /// The number of items that take about `ticks`, at least one.
     pub(crate) fn items_in(self, ticks: u64) -> u64 {
         (ticks.saturating_mul(1024) / self.0.max(1)).max(1)
     }
 }
 
-/// The measuring of a caller that runs alone.
+/// The measurements of a caller that runs alone.
 struct RateProbe {
     begun: u64,
     last: u64,
     rate: Rate,
-    /// How many items to run next.
+    /// The number of items to run next.
     block: u64,
 }
 
@@ -310,14 +310,14 @@ impl RateProbe {
         }
     }
 
-    /// `done` items are done and `left` are left; returns how many ticks those will take.
+    /// `done` items are done and `left` are left; returns how many ticks the latter will take.
     fn measure(&mut self, done: u64, left: u64) -> u64 {
         let now = clock::ticks();
         let spent = now.saturating_sub(self.last);
         self.last = now;
         self.rate = Rate::of(spent, done);
         self.block = if spent < clock::ticks_in(PROBE_NANOS) / 2 {
-            // Too short to tell: the reading itself may be most of it.
+            // Too short to measure: reading the counter may be most of it.
             done.saturating_mul(PROBE_GROWTH)
         } else {
             let total = now.saturating_sub(self.begun);
@@ -330,7 +330,7 @@ impl RateProbe {
         self.rate.ticks_for(left)
     }
 
-    /// The rate of the whole run.
+    /// The rate over the whole run.
     fn end(&self, items: u64) -> Rate {
         let now = clock::ticks();
         series::note_end(now);
@@ -338,13 +338,13 @@ impl RateProbe {
     }
 }
 
-/// Whether the rest, `left` ticks long, is better shared.
+/// Whether the remaining work, `left` ticks long, is better shared.
 pub(crate) fn pays_to_share(left: u64) -> bool {
     if left < clock::ticks_in(SHARE_NANOS_MIN) {
         return false;
     }
-    // Where this thread has run no such call of late, nobody is spinning for its next, and a wake has never
-    // been cheap enough for so little: no need to look.
+    // If this thread has run no such call lately, no worker is spinning for its next one, and a wake has never been
+    // cheap enough for so little work: skip the check.
     let recently = series::since_last_end() < clock::ticks_in(SPINNING_NANOS_MAX);
     (recently || left > clock::ticks_in(WAKE_PAYS_NEVER_BELOW_NANOS)) && pays_on_this_runtime(left)
 }
@@ -358,32 +358,32 @@ fn pays_on_this_runtime(left: u64) -> bool {
     })
 }
 
-/// Positions driven in one go: they fit a range's 32 bits, and no sum of two overflows.
-const STRETCH_MAX: u64 = 1 << 31;
-/// A first block this long gives a rate to rely on.
+/// Positions driven in one segment: they fit a range's 32 bits, and no sum of two overflows.
+const SEGMENT_MAX: u64 = 1 << 31;
+/// A first block this long gives a reliable rate.
 const PROBE_NANOS: u64 = 1_000;
 const PROBE_GROWTH: u64 = 8;
-/// A block of this many items gives a rate even when it was short.
+/// A block of this many items gives a reliable rate even if it was short.
 const PROBE_ITEMS_TRUSTED: u64 = 512;
-/// Between two decisions at most this long.
+/// The longest time between two decisions.
 pub(crate) const BLOCK_NANOS_MAX: u64 = 10_000;
-/// Ticks that a call may be expected to take to be run without another thought: 1 to 2.5 microseconds,
-/// depending on the tick. Not calibrated, to spare the look at the calibration.
+/// A call that is expected to take at most this many ticks runs without further checks: 1 to 2.5 microseconds,
+/// depending on the tick. Not calibrated, which saves a read of the calibration.
 const SHORT_TICKS: u64 = if cfg!(all(target_arch = "x86_64", not(miri))) {
     5_000
 } else {
     2_000
 };
-/// More items than this are not taken on trust, however short they were.
+/// More items than this are measured again, however short they were.
 const SHORT_LEN_MAX: u64 = 1 << 20;
-/// A worker that has found nothing to do for so long has stopped spinning.
+/// A worker that has had no work for this long has stopped spinning.
 const SPINNING_NANOS_MAX: u64 = 100_000;
-/// Less than this is faster done than handed over, even to a spinning worker.
+/// Less work than this takes less time than handing it over, even to a spinning worker.
 const SHARE_NANOS_MIN: u64 = 2_500;
-/// Three times the quickest wake that has been seen on any machine.
+/// Three times the quickest wake that was measured on any machine.
 const WAKE_PAYS_NEVER_BELOW_NANOS: u64 = 30_000;
 
-/// What ends the process is tested in a process of its own.
+/// Code that ends the process is tested in a process of its own.
 #[cfg(test)]
 pub(crate) mod ending {
     use std::env;
@@ -391,7 +391,7 @@ pub(crate) mod ending {
 
     const CHILD: &str = "MANYHANDS_TEST_ENDS";
 
-    /// Runs `work` in another process, where it is to end that with `sentence`. `test` is the full name of the
+    /// Runs `work` in another process, which it must end with the message `sentence`. `test` is the full name of the
     /// test that calls this.
     pub(crate) fn assert_ends_process(test: &str, sentence: &str, work: impl FnOnce()) {
         if env::var_os(CHILD).is_some() {

@@ -1,27 +1,26 @@
-//! The positions of a shared loop, dealt out as contiguous ranges.
+//! The positions of a shared loop, divided into contiguous ranges.
 //!
-//! Each runner owns one range and claims blocks from its front; a runner whose range is empty takes the
-//! back half of the longest other one. So claims stay contiguous, and a runner normally touches only its
-//! own cache line.
+//! Each runner owns one range and claims blocks from its front. A runner whose range is empty takes the back half of
+//! the longest other one. So claims stay contiguous, and a runner normally touches only its own cache line.
 //!
-//! A runner that leaves before the end leaves its range, with what is in it, to whoever comes next or
-//! steals. Who is told of that is `sharing.rs`.
+//! A runner that leaves before the end leaves its range, with the positions in it, to the next runner or to a thief.
+//! `sharing.rs` decides which threads are notified of that.
 //!
 //! # States
-//! A range is one word: first position and end, 32 bits each; empty when they are equal; whether it has a
-//! runner; and how many positions its runners have spent.
+//! A range is one word: its first position and its end, 32 bits each. It is empty when they are equal. Beside it are a
+//! flag, whether it has a runner, and the number of positions that its runners have spent.
 //!
-//! A position is in one range, or in one [`Claim`], or spent: given to the source to be run or discarded,
-//! and counted. A claim is a value that cannot be copied, and dropping one ends the process; so there is no
-//! fourth place. Between the two steps of a theft the half is a claim too, which no other runner can see:
-//! a runner that finds all ranges empty does not know that all positions are spent.
+//! A position is in one range, or in one [`Claim`], or spent: given to the source to be run or discarded, and counted.
+//! A claim cannot be copied, and dropping one ends the process; so there is no fourth state. In the middle of a theft
+//! the stolen half is a claim too, which no other runner can see: a runner that sees all ranges empty does not know
+//! that all positions are spent.
 //!
 //! # Ordering
-//! Every change is one exchange on one word, and the word says all there is to know, so a value that comes
-//! back (ABA) means just what it says. A range carries no data, hence Relaxed throughout: what bodies
-//! write is published by the unpinning of their runner. Only a runner may find its own range empty and
-//! then simply store; so who takes over a range must see all that its last runner did: Release and Acquire.
-//! The same pair makes the count of what was spent a plain number of its runner's.
+//! Every change is one exchange on one word, and the word holds the whole state, so a value that comes back (ABA)
+//! means exactly what it says. A range carries no data, hence Relaxed throughout: the guard that a runner drops
+//! publishes what bodies wrote. Only a range's runner may see it empty and then simply store; so a thread that takes
+//! over a range must see all that the last runner did: Release and Acquire. The same pair makes the count of spent
+//! positions a plain number of the runner.
 
 use crate::job::abort;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -35,7 +34,7 @@ pub(crate) struct RangeSet {
     runners: usize,
 }
 
-/// One of them.
+/// One range.
 #[derive(Debug)]
 struct RunnerRange {
     positions: AtomicU64,
@@ -44,7 +43,7 @@ struct RunnerRange {
 }
 
 impl RunnerRange {
-    /// No positions, and nobody to run them.
+    /// No positions, and no runner.
     fn new() -> Padded<Self> {
         Padded(Self {
             positions: AtomicU64::new(0),
@@ -54,7 +53,8 @@ impl RunnerRange {
     }
 }
 
-/// Positions that are in no range: its holder's alone, to be spent or put into a range. At least one.
+/// Positions that are in no range. They belong to the holder, which spends them or puts them into a range. At least
+/// one.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "positions that are dropped would be lost"]
 pub(crate) struct Claim {
@@ -78,7 +78,7 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // A model that has failed drops what it has.
+        // A model that has failed drops its claims.
         if !(cfg!(loom) && thread::panicking()) {
             abort("positions of a parallel loop were neither run nor discarded");
         }
@@ -86,7 +86,7 @@ impl Drop for Claim {
 }
 
 impl RangeSet {
-    /// RangeSet for `runners` runners, all `len` positions in the first, which is the loop's owner's.
+    /// Ranges for `runners` runners; all `len` positions are in the first, the loop owner's.
     pub(crate) fn new(runners: usize, len: u32) -> Self {
         let ranges = Self {
             inline: std::array::from_fn(|_| RunnerRange::new()),
@@ -98,7 +98,7 @@ impl RangeSet {
         ranges
     }
 
-    /// Finds a range for one more runner, if there is one without.
+    /// Gives one more runner a range that has none, if there is one.
     pub(crate) fn attach(&self) -> Option<usize> {
         (1..self.runners).find(|&runner| {
             let taken = &self.range(runner).has_runner;
@@ -115,14 +115,14 @@ impl RangeSet {
             .store(false, Ordering::Release);
     }
 
-    /// Whether one more runner would find a range.
+    /// Whether a range without a runner exists.
     pub(crate) fn has_room(&self) -> bool {
         // Relaxed: a hint.
         (1..self.runners).any(|runner| !self.range(runner).has_runner.load(Ordering::Relaxed))
     }
 
-    /// Claims up to `max` positions from the front of `runner`'s own range, but no more than a quarter of
-    /// it, so that enough is left for others when a runner falls behind.
+    /// Claims up to `max` positions from the front of `runner`'s own range, but at most a quarter of it. The rest is
+    /// left for others in case the runner falls behind.
     pub(crate) fn claim(&self, runner: usize, max: u32) -> Option<Claim> {
         let range = self.of(runner);
         // Relaxed, here and below: see the file's header.
@@ -145,7 +145,7 @@ impl RangeSet {
         }
     }
 
-    /// Takes the back half of the longest range; `None` when all were empty, each when it was looked at.
+    /// Takes the back half of the longest range; `None` if each was empty when it was read.
     pub(crate) fn halve_longest(&self) -> Option<Claim> {
         loop {
             let (longest, word) = self.longest()?;
@@ -165,7 +165,7 @@ impl RangeSet {
         }
     }
 
-    /// Puts `claim` into `runner`'s own range, which its runner, the caller, has found empty.
+    /// Puts `claim` into the own range of `runner`, the caller, which has seen it empty.
     pub(crate) fn put_down(&self, runner: usize, claim: Claim) {
         debug_assert!(!self.has_some(runner), "a range is filled when it is empty");
         // Relaxed: see the file's header.
@@ -197,9 +197,9 @@ impl RangeSet {
         self.all().map(spent).sum()
     }
 
-    /// Whether something is left in `runner`'s range.
+    /// Whether `runner`'s range has positions left.
     pub(crate) fn has_some(&self, runner: usize) -> bool {
-        // Relaxed: what is seen is what the runner put there, or less.
+        // Relaxed: the runner sees what it put there, or less.
         let (start, end) = unpack(self.of(runner).load(Ordering::Relaxed));
         start < end
     }
@@ -261,9 +261,9 @@ fn unpack(word: u64) -> (u32, u32) {
     ((word >> 32) as u32, word as u32)
 }
 
-/// RangeSet kept in the loop's own frame; more are allocated.
+/// Ranges kept in the loop's own frame; more are allocated.
 const INLINE: usize = if cfg!(loom) { 2 } else { 8 };
-/// A claim takes at most one part in this many of what the runner has left.
+/// A claim takes at most this fraction of what the runner has left.
 const LEAVE_BEHIND: u32 = 4;
 
 #[cfg(all(test, not(loom)))]
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(positions(ranges.claim(1, 1)), Some((50, 51)));
     }
 
-    /// Promise 17 of the conformance list: partitions cover the span once, from many threads too.
+    /// Partitions cover the range exactly once, also when many threads claim them.
     #[test]
     fn p17_many_runners_claim_every_position_exactly_once() {
         const LEN: u32 = if cfg!(miri) { 300 } else { 100_000 };

@@ -1,6 +1,6 @@
-//! The rest of a loop, opened to helpers.
+//! A loop's remaining positions, opened to helpers.
 //!
-//! Not here: how helpers come to it (`helped.rs`), and which positions belong to whom, and that none is lost
+//! Not here: how helpers reach it (`helped.rs`), and which positions belong to which runner, and that none is lost
 //! (`sharing.rs`).
 //!
 //! Unsafe: positions are handed to the source, each exactly once.
@@ -19,19 +19,19 @@ use crate::runtime::{OpenCall, YieldCheck, current};
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sync::clock;
 
-/// A loop's rest.
+/// A loop's remaining positions.
 struct SharedRest<'a, S: Indexed, C: Consumer<S::Item>> {
     source: &'a S,
     consumer: &'a C,
-    /// Position of the sharing's 0.
+    /// The source's position of the sharing's 0.
     base: u64,
     sharing: Sharing<'static>,
     runners_max: usize,
-    /// A helper has come.
+    /// A helper has joined.
     is_helped: AtomicBool,
     /// A helper has left because tasks waited.
     is_deserted: AtomicBool,
-    /// Workers still to be woken, by whoever comes next.
+    /// Workers still to be woken, by the runners that join next.
     to_wake: AtomicU32,
     rate: Rate,
     helpers: HelperPolicy,
@@ -53,7 +53,7 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
             run_alone(rest, runner);
             return;
         };
-        // From here on the positions are the sharing's.
+        // From here on the positions belong to the sharing.
         let (base, end) = rest.take(u64::MAX);
         let len = u32::try_from(end - base).expect("a segment fits 32 bits");
         let workers = place.slot.runtime().idle.limit();
@@ -85,7 +85,7 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
     });
 }
 
-/// Nobody can be let in.
+/// The call with no helper slot free.
 fn run_alone<S: Indexed, C: Consumer<S::Item>>(
     mut rest: Rest<'_, S>,
     runner: &mut Runner<'_, S::Item, C>,
@@ -110,7 +110,7 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
         self.sharing.run_to_end(
             || {
                 let now = self.work(slot, OWNER, runner, None);
-                // That of the first time: later ones are for what others have left.
+                // Measured the first time: later segments are what others have left.
                 rate.get_or_insert(now);
             },
             || wait::for_helpers(slot, helper_slot),
@@ -119,7 +119,7 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
             self.discard(OWNER, claim);
         }
         self.sharing.check_all_spent();
-        // Items that got in each other's way seem dearer than they are, never cheaper.
+        // Items that slow each other down seem to cost more than they do, never less.
         if let Some(rate) = rate
             && rate != Rate::UNKNOWN
             && (site.cost() == 0 || rate.0 < site.cost())
@@ -128,7 +128,7 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
         }
     }
 
-    /// Decides how many workers are worth waking for what is left.
+    /// Decides how many workers to wake for what is left.
     fn plan_wakes(&self, slot: &WorkerSlot) {
         let (runtime, rate) = (slot.runtime(), self.rate);
         let left = if rate == Rate::UNKNOWN {
@@ -137,7 +137,7 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
             rate.ticks_for(self.sharing.left())
         };
         if !runtime.idle.has_room() || left <= WAKE_PAYS_FROM * runtime.wake_latency() {
-            // A series of short loops wakes one worker, for all of them.
+            // A series of short loops wakes one worker for all of them.
             let one = u32::from(runtime.idle.has_room() && !runtime.idle.is_anyone_searching());
             // Relaxed: a count of hints.
             self.to_wake
@@ -151,7 +151,7 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
         self.to_wake.store(count, Ordering::Relaxed);
     }
 
-    /// Wakes up to two of those still to be woken; each of them does the same when it comes.
+    /// Wakes up to two of those still to be woken; each of them does the same when it joins.
     fn wake_more(&self, slot: &WorkerSlot) {
         for _ in 0..WAKES_EACH {
             // Relaxed, both: a count of hints.
@@ -164,15 +164,15 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
                 return;
             }
             if !slot.runtime().wake_one() {
-                // Relaxed: nobody is left to be woken.
+                // Relaxed: no worker is left to be woken.
                 self.to_wake.store(0, Ordering::Relaxed);
                 return;
             }
         }
     }
 
-    /// Claims and runs blocks until nothing is left, or until `attention` is wanted elsewhere; returns the
-    /// rate they had in the end.
+    /// Claims and runs blocks until no positions are left, or until `attention` is wanted elsewhere; returns the last
+    /// rate.
     fn work(
         &self,
         slot: &'static WorkerSlot,
@@ -182,7 +182,7 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
     ) -> Rate {
         let block_max = match self.helpers {
             HelperPolicy::WhenItPays => u32::MAX,
-            // A body that waits must not hold others back that it waits for.
+            // A body that waits must not keep back runners that it waits for.
             HelperPolicy::AtOnce => 1,
         };
         let mut rate = self.rate;
@@ -240,7 +240,7 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
         (self.base + u64::from(start), self.base + u64::from(end))
     }
 
-    /// A sign of life, and a look whether thieves want older work of this thread.
+    /// Reports progress, and checks whether thieves want older work of this thread.
     fn between_blocks(&self, slot: &WorkerSlot) {
         slot.counters.finished.bump();
         if slot.deque.is_demand_pending() && slot.deque.has_private(0) {
@@ -253,12 +253,12 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
         // SAFETY: the positions were claimed, and are spent here, so they are asked for once.
         let discarded = catch(|| unsafe { self.source.discard(start, end) });
         if let Err(payload) = discarded {
-            // An item panicked when it was dropped.
+            // An item's drop panicked.
             self.note_panic(payload);
         }
     }
 
-    /// Tells the call site whether sharing paid.
+    /// Reports to the call site whether sharing paid.
     fn learn(&self, site: &CallSiteProfile, elapsed: u64, items: u64) {
         // Relaxed, here and below: all helpers have left.
         let is_telling = self.is_helped.load(Ordering::Relaxed)
@@ -305,7 +305,7 @@ fn block_at(rate: Rate) -> u32 {
     u32::try_from(rate.items_in(clock::ticks_in(BLOCK_NANOS_MAX))).unwrap_or(u32::MAX)
 }
 
-/// Follows a change of the rate, a rise faster than a fall.
+/// Follows a change of the rate; a rise faster than a fall.
 fn smoothed(before: Rate, now: Rate) -> Rate {
     if before == Rate::UNKNOWN || now.0 > before.0 {
         return Rate(before.0 / 2 + now.0 - now.0 / 2);
@@ -313,14 +313,14 @@ fn smoothed(before: Rate, now: Rate) -> Rate {
     Rate(before.0 - before.0 / 4 + now.0 / 4)
 }
 
-/// The owner's number as a runner.
+/// The owner's runner number.
 const OWNER: usize = 0;
-/// Runners beyond the number of workers: those that stand in for blocked ones.
+/// Runners beyond the number of workers: those that compensate for blocked ones.
 const RUNNERS_SPARE: usize = 6;
-/// As above where bodies may wait for one another.
+/// The same, where bodies may wait for one another.
 const RUNNERS_SPARE_AT_ONCE: usize = 126;
 /// One more worker is woken for each of these that is left to do.
 const SHARE_NANOS_WORTH_A_WAKE: u64 = 25_000;
 const WAKES_EACH: u32 = 2;
-/// Shorter shared runs say nothing about whether sharing pays.
+/// Shorter shared runs do not show whether sharing pays.
 const LEARN_NANOS_MIN: u64 = 2_000;

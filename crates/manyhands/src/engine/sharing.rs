@@ -1,30 +1,29 @@
-//! Who runs which positions of a shared loop, and when the loop is over.
+//! Which runner runs which positions of a shared loop, and when the loop is over.
 //!
-//! Runners ask for their `next` positions until there are none. A helper may `leave` with positions in its
-//! range; the owner goes on until nothing is left that anybody could have left behind.
+//! Runners ask for their `next` positions until there are none. A helper may `leave` with positions in its range; the
+//! owner continues until no runner can have left any behind.
 //!
 //! # Nothing is lost
-//! A position is in a range, in one runner's hand (`Claim`, which cannot be dropped), or spent. Helpers
-//! hold a pin, and nobody has positions in hand when it unpins. So when the slot is closed and drained,
-//! every position is in a range or spent, only the owner can change that, and it looks: unless the loop was
-//! stopped, it ends only when all ranges are empty. Nothing else is relied upon, in particular not that
-//! somebody who found nothing has seen all there was: a thief may have had half a range in hand. At the
-//! end what was spent is compared with the loop's length.
-//!
+//! A position is in a range, in one runner's `Claim` (which cannot be dropped), or spent. Helpers hold a guard, and no
+//! runner has a claim when it drops its guard. So when the slot is closed and drained, every position is in a range or
+//! spent, and only the owner can change that. Unless the loop was stopped, the owner ends it only when all ranges are
+//! empty. Nothing depends on whether a runner that saw no positions has seen all there were: a thief may have held
+//! half a range. At the end the number of spent positions is compared with the loop's length.
 //! # Nobody waits beside work
 //! That the owner looks again when the last helper has left would be late: a helper may have left much
-//! behind while another is in the middle of a long item. So
-//! 1. who leaves something behind calls the owner back (`RECALLED` in the slot, see `helper_slot.rs`);
-//! 2. who finds nothing says so (`MISSED`), and a runner that reads this while it has something left calls
-//!    the owner back and invites others. It may read it a block late. This is how a loop gets its runners
-//!    back that looked while a thief had its half in hand;
-//! 3. who finds nothing tells others not to come (`dismiss`), and looks once more after that. A helper that
-//!    leaves invites them. Both change the slot's state, so one is first. If the helper is, who dismisses
-//!    acquires what it left, and its second look finds that, unless somebody has taken it, who is then a
-//!    runner that has something; else the invitation stands.
+//! It would be too late if the owner looked again only when the last helper has left: a helper may leave many
+//! positions behind while another is in the middle of a long item. So
+//! 1. a runner that leaves positions behind recalls the owner (`RECALLED` in the slot, see `helper_slot.rs`);
+//! 2. a runner that sees no positions sets `MISSED`. A runner that reads this flag while it has positions left recalls
+//!    the owner and invites others; it may read it a block late. So a loop gets back the runners that looked while a
+//!    thief held half a range;
+//! 3. a runner that sees no positions dismisses further helpers (`dismiss`) and looks once more after that. A helper
+//!    that leaves positions invites them. Both change the slot's state, so one of them is first. If the invitation is
+//!    first, the dismissing runner acquires what the helper left, and its second look sees it, unless another runner
+//!    has taken it, which then has positions. Otherwise the invitation stands.
 //!
 //! # Ordering
-//! The signals are Relaxed: each only makes somebody look, and what is looked at says what there is.
+//! The signals are Relaxed: each only makes a runner look, and the ranges say what there is.
 
 use crate::engine::ranges::{Claim, RangeSet};
 use crate::job::abort;
@@ -36,7 +35,7 @@ use crate::sync::atomic::{AtomicU32, Ordering};
 #[derive(Debug)]
 pub(crate) struct Sharing<'slot> {
     slot: &'slot HelperSlot,
-    /// Where the owner sleeps.
+    /// The owner's parker.
     owner: &'slot Parker,
     ranges: RangeSet,
     len: u32,
@@ -44,7 +43,7 @@ pub(crate) struct Sharing<'slot> {
 }
 
 impl<'slot> Sharing<'slot> {
-    /// All `len` positions in the hands of the owner, who sleeps at `owner`; for so many runners.
+    /// All `len` positions belong to the owner, which sleeps at `owner`; room for this number of runners.
     pub(crate) fn new(
         slot: &'slot HelperSlot,
         owner: &'slot Parker,
@@ -60,9 +59,9 @@ impl<'slot> Sharing<'slot> {
         }
     }
 
-    /// Owner, with the loop open in its slot: calls `work`, which is to ask for `next` until there is
-    /// nothing, and `wait`, which is to return when [`HelperSlot::is_released`], until the loop is over and
-    /// all helpers have left. The slot is closed then.
+    /// Owner, with the loop open in its slot: calls `work`, which asks for `next` until there is nothing, and `wait`,
+    /// which returns when [`HelperSlot::is_released`], until the loop is over and all helpers have left. The slot is
+    /// closed then.
     pub(crate) fn run_to_end(&self, mut work: impl FnMut(), wait: impl Fn()) {
         loop {
             work();
@@ -75,26 +74,26 @@ impl<'slot> Sharing<'slot> {
         }
     }
 
-    /// Owner, when the loop is over: what was not run, because the loop was stopped.
+    /// Owner, when the loop is over: the positions that were not run, because the loop was stopped.
     pub(crate) fn take_rest(&self) -> Option<Claim> {
         (0..self.ranges.count()).find_map(|range| self.ranges.take_all(range))
     }
 
-    /// Owner, at the very end: every position was spent. It would be memory that nobody has written, or work
-    /// that nobody has done, if this were wrong.
+    /// Owner, at the very end: checks that every position was spent. Otherwise the caller would read memory that no
+    /// runner has written, or miss work that no runner has done.
     pub(crate) fn check_all_spent(&self) {
         if self.ranges.spent() != u64::from(self.len) {
             abort("a parallel loop has lost some of its items");
         }
     }
 
-    /// Helper: takes part as the runner that is returned; `None` if there are enough of them.
+    /// Helper: joins as the returned runner; `None` if there are enough.
     pub(crate) fn attach(&self) -> Option<usize> {
         let me = self.ranges.attach();
         if me.is_none() {
             self.slot.dismiss();
             if self.ranges.has_room() {
-                // Somebody has left meanwhile.
+                // A runner has left meanwhile.
                 self.slot.invite();
             }
         }
@@ -104,7 +103,7 @@ impl<'slot> Sharing<'slot> {
     /// The next positions for `runner`, at most `max`; `None` when the loop is over for it.
     pub(crate) fn next(&self, runner: usize, max: u32) -> Option<Claim> {
         loop {
-            // Relaxed: a signal is heeded a block earlier or later.
+            // Relaxed: a runner acts on a signal a block earlier or later.
             let signals = self.signals.load(Ordering::Relaxed);
             if signals & STOPPED != 0 {
                 self.slot.dismiss();
@@ -127,23 +126,23 @@ impl<'slot> Sharing<'slot> {
         self.ranges.spend(runner, claim)
     }
 
-    /// What is in `runner`'s own range.
+    /// The number of positions in `runner`'s own range.
     pub(crate) fn take_own(&self, runner: usize) -> Option<Claim> {
         self.ranges.take_all(runner)
     }
 
-    /// Helper, with nothing in hand: goes before the loop is over, and leaves its range to others.
+    /// Helper without a claim: leaves before the loop is over, and leaves its range to others.
     pub(crate) fn leave(&self, runner: usize) {
         self.ranges.detach(runner);
         self.call_back();
     }
 
-    /// Helper, whom `next` has given nothing: goes. Should it be called back, there is room for it.
+    /// Helper whose `next` returned `None`: leaves. If it is invited again, its range is free.
     pub(crate) fn finish(&self, runner: usize) {
         self.ranges.detach(runner);
     }
 
-    /// Nothing more is to be run.
+    /// No more positions are to be run.
     pub(crate) fn stop(&self) {
         // Relaxed: see the file's header.
         self.signals.fetch_or(STOPPED, Ordering::Relaxed);
@@ -171,7 +170,7 @@ impl<'slot> Sharing<'slot> {
         true
     }
 
-    /// `runner` has found nothing: says so, and looks once more.
+    /// `runner` has seen no positions: sets the flag, and looks once more.
     fn look_again(&self, runner: usize) -> bool {
         // Relaxed, both: see the file's header.
         if self.signals.load(Ordering::Relaxed) & MISSED == 0 {
@@ -187,7 +186,7 @@ impl<'slot> Sharing<'slot> {
         found
     }
 
-    /// There is something for those who found nothing.
+    /// Invites the runners that have seen no positions: there are some again.
     #[cold]
     fn call_back(&self) {
         // Relaxed: see the file's header.
@@ -198,12 +197,12 @@ impl<'slot> Sharing<'slot> {
     }
 }
 
-/// Nothing more is to be run.
+/// No more positions are to be run.
 const STOPPED: u32 = 1;
-/// A runner has found nothing.
+/// A runner has seen no positions.
 const MISSED: u32 = 2;
 
-/// Stops for tests, at the places where a runner knows less than it seems.
+/// Pauses for tests, at the points where a runner has an incomplete view.
 #[cfg(all(test, not(loom)))]
 mod window {
     use std::cell::RefCell;
@@ -211,9 +210,9 @@ mod window {
 
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(super) enum Point {
-        /// A thief has half a range in hand.
+        /// A thief holds half a range.
         InHand,
-        /// A runner has found nothing, and has said so.
+        /// A runner has seen no positions, and has set the flag.
         Missed,
     }
 
@@ -248,12 +247,12 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
     use std::thread;
 
-    /// What the two threads of a loop have come to.
+    /// How far the two threads of a loop have come.
     #[derive(Default)]
     struct Stage {
-        /// The worker has half of the loop in hand.
+        /// The worker holds half of the loop.
         in_hand: AtomicBool,
-        /// The owner has found nothing.
+        /// The owner has seen no positions.
         missed: AtomicBool,
         /// Items that the owner has run after that.
         run_after: AtomicU64,
@@ -261,7 +260,7 @@ mod tests {
         leaves: bool,
     }
 
-    /// Waits, but not for ever.
+    /// Waits, with a deadline.
     fn wait_for(holds: impl Fn() -> bool) {
         let begun = clock::ticks();
         while !holds() && clock::ticks() - begun < clock::ticks_in(20_000_000_000) {
@@ -275,7 +274,7 @@ mod tests {
             let is_first = point == Point::InHand && !self.in_hand.swap(true, Ordering::SeqCst);
             if is_first {
                 if self.leaves {
-                    // A task of its own makes a helper leave at the end of its next block.
+                    // A task makes a helper leave at the end of its next block.
                     drop(task::spawn_local(async {}));
                 }
                 wait_for(|| self.missed.load(Ordering::SeqCst));
@@ -290,7 +289,7 @@ mod tests {
 
         fn body(&self, index: usize, is_owner: bool) {
             if index == 0 {
-                // Long enough for the rest to be shared.
+                // Long enough for the remaining work to be shared.
                 let begun = clock::ticks();
                 wait_for(|| clock::ticks() - begun > clock::ticks_in(3_000_000));
             } else if is_owner {
@@ -298,19 +297,19 @@ mod tests {
                 let missed = u64::from(self.missed.load(Ordering::SeqCst));
                 self.run_after.fetch_add(missed, Ordering::SeqCst);
             } else if !self.leaves && self.missed.load(Ordering::SeqCst) {
-                // Its second item after that; the first may have been the last of its range but for these.
+                // Its second item after that; the first may have been the last of its range without these.
                 wait_for(|| index < 40 || self.run_after.load(Ordering::SeqCst) > 0);
             }
             self.ran.fetch_add(1, Ordering::SeqCst);
         }
     }
 
-    /// A loop whose only helper has half of it in hand while the owner looks for more in vain.
+    /// A loop whose only helper holds half of it while the owner looks for more and sees none.
     fn run(stage: Stage) -> Arc<Stage> {
         const ITEMS: usize = 64;
         let stage = Arc::new(stage);
         let theirs = Arc::clone(&stage);
-        // The caller takes the place of one of the two.
+        // The caller takes the part of one of the two.
         let runtime = Runtime::builder()
             .workers(2)
             .max_threads(2)

@@ -1,4 +1,4 @@
-//! Programs of channels: each message arrives once, in order, and whoever waits is woken.
+//! Programs of channels: each message arrives once, in order, and each waiting thread or task is woken.
 
 use super::{outside, pool, programs};
 use crate::sync::shuttle::world::compute;
@@ -39,7 +39,7 @@ programs! {
         thread.join().unwrap();
     }
 
-    /// A sender and a receiver meet, on both of which tasks give up.
+    /// Tasks give up on both sides of a channel, which a sender and a receiver still use.
     rendezvous(NotNeeded) {
         let runtime = pool(2, 2);
         let _entered = runtime.enter();
@@ -61,7 +61,7 @@ programs! {
             items.push(item);
         }
         items.sort_unstable();
-        // One may have gone down with the task that had it.
+        // The message may have been dropped with the task that had it.
         assert!(items.len() >= 2 && items.iter().all(|item| *item < 3), "{items:?}");
         sending.join().unwrap();
     }
@@ -93,7 +93,7 @@ programs! {
         }
     }
 
-    /// A receiver that waits for a limited time is woken by what comes, or by the time.
+    /// A receiver with a time limit is woken by a message or by the timer.
     channel_with_limits(Needed) {
         let runtime = pool(2, 2);
         let _entered = runtime.enter();

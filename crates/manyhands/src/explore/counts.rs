@@ -1,5 +1,5 @@
-//! Programs after which nobody may be counted any more who is gone or asleep: threads that leave, wakes in vain,
-//! external threads, and ends of runtimes while all that goes on.
+//! Programs that check the thread counts at their end: threads that leave, unnecessary wakes, external threads, and
+//! ends of runtimes meanwhile.
 
 use super::{Gate, outside, programs};
 use crate::sync::shuttle::world::{below, compute};
@@ -20,7 +20,7 @@ fn hasty_pool(workers: usize, threads_max: usize) -> Runtime {
         .expect("threads can be started")
 }
 
-/// Fails if somebody is counted as running, or something as queued, when all who had anything to do have ended.
+/// Fails if a thread is counted as running, or a job as queued, when all work has ended.
 #[track_caller]
 fn assert_comes_to_rest(runtime: &Runtime) {
     let mut metrics = runtime.metrics();
@@ -45,7 +45,7 @@ fn rest_or_end_at_once(runtime: &Runtime) {
 }
 
 programs! {
-    /// Threads that stood in for blocked ones leave while tasks arrive.
+    /// Threads that compensated for blocked ones leave while tasks arrive.
     threads_that_leave(NotNeeded) {
         let runtime = Arc::new(hasty_pool(1, 3));
         let gate = Gate::default();
@@ -81,7 +81,7 @@ programs! {
         rest_or_end_at_once(&runtime);
     }
 
-    /// Threads that the monitor found blocked, those that stood in for them and leave, and an end meanwhile.
+    /// Threads that the monitor detects as blocked, threads that compensate for them and leave, and an end meanwhile.
     threads_that_leave_after_the_monitor_s(Needed) {
         let runtime = hasty_pool(1, 3);
         let entered = runtime.enter();
@@ -176,7 +176,7 @@ programs! {
         waker.join().unwrap();
     }
 
-    /// Outside threads come and go as external threads, with tasks and forks, until the last of them ends the runtime.
+    /// External threads enter and leave, with tasks and forks, until the last of them ends the runtime.
     guests_until_the_end(NotNeeded) {
         let runtime = Arc::new(hasty_pool(1, 3));
         let external = |number: u64| {
@@ -273,6 +273,6 @@ programs! {
     }
 }
 
-/// Longer than anybody takes to fall asleep, and the monitor to count anew; it makes rounds 10 ms apart.
+/// Longer than any thread takes to fall asleep, and the monitor to count again; its sweeps are 10 ms apart.
 const LOOKS: u32 = 2_000;
 const LOOKS_APART: Duration = Duration::from_micros(20);

@@ -26,7 +26,7 @@ programs! {
         tasks.into_iter().for_each(|task| task.join().unwrap());
     }
 
-    /// A time-out and what it waits for happen at about the same time; one of them counts.
+    /// A time-out and the event that it limits happen at about the same time; one of them counts.
     timeouts(Needed) {
         let runtime = pool(2, 2);
         let _entered = runtime.enter();
@@ -42,7 +42,7 @@ programs! {
         other.join().unwrap();
     }
 
-    /// A runtime ends with tasks queued, waiting and running, and while others come; each is run or dropped.
+    /// A runtime ends with tasks queued, waiting and running, while others arrive; each is run or dropped.
     shutdown_with_work(NotNeeded) {
         let runtime = pool(2, 3);
         let held = Arc::new(());
@@ -106,7 +106,7 @@ programs! {
         assert_eq!(Arc::strong_count(&held), 1);
     }
 
-    /// A runtime's worker uses another runtime, which ends before.
+    /// A worker uses another runtime, which ends before its own.
     runtimes_in_runtimes(NotNeeded) {
         let outer = pool(2, 2);
         let ran = Counts::new(8);
@@ -132,7 +132,7 @@ programs! {
         ran.assert_each_once();
     }
 
-    /// One runtime after the other takes the slots of the last, with work that ends late.
+    /// Each runtime reuses the slots of the one before, with work that ends late.
     runtimes_in_a_row(NotNeeded) {
         for _ in 0..2 {
             let runtime = pool(2, 2);

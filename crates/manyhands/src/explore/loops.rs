@@ -1,4 +1,4 @@
-//! Programs of loops and forks: each body runs once, whoever comes and goes meanwhile.
+//! Programs of loops and forks: each body runs once, while threads join and leave.
 
 use super::{Counts, outside, pool, programs};
 use crate::cancel::Source;
@@ -26,7 +26,7 @@ programs! {
         assert_eq!(other.join().unwrap(), 15);
     }
 
-    /// Helpers leave a loop for tasks, and nothing of it is lost.
+    /// Helpers leave a loop for tasks, and no position is lost.
     loop_with_tasks_arriving(NotNeeded) {
         let runtime = Arc::new(pool(2, 2));
         let inside = Arc::clone(&runtime);
@@ -51,7 +51,7 @@ programs! {
         assert_eq!(tasks.join().unwrap(), 3);
     }
 
-    /// A map hands out what its bodies have written, all of it.
+    /// A map returns everything that its bodies have written.
     map_into_memory(NotNeeded) {
         let runtime = Arc::new(pool(2, 3));
         let inside = Arc::clone(&runtime);
@@ -89,7 +89,7 @@ programs! {
         ran.assert_each_once();
     }
 
-    /// Two threads from outside and a task run loops on one pool.
+    /// Two external threads and a task run loops on one pool.
     loops_of_several_callers(NotNeeded) {
         let runtime = Arc::new(pool(2, 2));
         let ran = Arc::new(Counts::new(18));
@@ -137,7 +137,7 @@ programs! {
         canceller.join().unwrap();
     }
 
-    /// A body panics; the loop ends, what it was given is dropped once, and the panic goes on.
+    /// A body panics; the loop ends, its items are dropped once, and the panic resumes in the caller.
     panics_in_bodies(NotNeeded) {
         let runtime = pool(3, 3);
         let items: Vec<Arc<()>> = (0..10).map(|_| Arc::new(())).collect();
@@ -157,7 +157,7 @@ programs! {
         assert_eq!(holders, [1; 10]);
     }
 
-    /// The first of the items looked for is found.
+    /// The first of the matching items is returned.
     finds(NotNeeded) {
         let runtime = pool(2, 2);
         let found = runtime.install(|| {

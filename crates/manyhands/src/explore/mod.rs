@@ -1,12 +1,12 @@
-//! Explorations: small real programs run on the whole library, pool, monitor, channels, timers and all, under a
-//! scheduler that chooses at random who runs at each access to an atomic and at each lock, thousands of times
-//! with thousands of seeds.
+//! Explorations: small real programs run on the whole library (pool, monitor, channels, timers) under a scheduler that
+//! chooses at random which thread runs at each access to an atomic and at each lock, thousands of times with thousands
+//! of seeds.
 //!
-//! A program goes wrong when it panics, when all its threads are blocked, when only passing time gets it on,
-//! when it does not end, or when threads are left behind. Then the seed is printed that repeats it.
+//! A program fails when it panics, when all its threads are blocked, when it advances only because time passes, when
+//! it does not end, or when threads are left behind. Then the seed that repeats the failure is printed.
 //!
-//! What a schedule is, and what time is in it, is in `sync/shuttle/world.rs`. Not shown: weak memory orders
-//! (loom's models), data races (the sanitizers), sockets, and what the system's calls do.
+//! `sync/shuttle/world.rs` says what a schedule is, and how time passes in it. Not covered: weak memory orders (loom's
+//! models), data races (the sanitizers), sockets, and the system's calls.
 
 mod channels;
 mod counts;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Runs `program` in many schedules, in as many as the environment says.
+/// Runs `program` in many schedules; the environment says in how many.
 fn explore(terms: Terms, program: fn()) {
     let begun = now();
     let plan = Plan {
@@ -70,7 +70,7 @@ fn explore(terms: Terms, program: fn()) {
 struct Plan {
     terms: Terms,
     seeds: std::ops::Range<u64>,
-    /// Until then, whatever the seeds.
+    /// The time limit, whatever the seeds.
     end: Option<Instant>,
     began: u64,
 }
@@ -122,7 +122,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Declares programs as tests of their names.
+/// Declares programs as tests with their names.
 macro_rules! programs {
     ($($(#[doc = $doc:literal])* $name:ident($monitor:ident) $body:block)*) => {$(
         $(#[doc = $doc])*
@@ -140,7 +140,7 @@ macro_rules! programs {
 }
 use programs;
 
-/// A pool with so many workers, and so many threads at most.
+/// A pool with this number of workers and this limit of threads.
 fn pool(workers: usize, threads_max: usize) -> Runtime {
     Runtime::builder()
         .workers(workers)
@@ -149,7 +149,7 @@ fn pool(workers: usize, threads_max: usize) -> Runtime {
         .expect("threads can be started")
 }
 
-/// A thread from outside.
+/// An external thread.
 fn outside<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T> {
     thread::Builder::new()
         .name("outside".to_owned())
@@ -157,7 +157,7 @@ fn outside<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> thread:
         .expect("threads can be started")
 }
 
-/// How often each of some bodies has run.
+/// How often each of several bodies has run.
 struct Counts(Vec<AtomicUsize>);
 
 impl Counts {
@@ -208,7 +208,7 @@ impl Gate {
 
 /// A few programs wait on purpose, for some milliseconds.
 const JUMPS_MAX: Duration = Duration::from_secs(5);
-/// For a run by hand; `cargo xtask` says more.
+/// For a run by hand; see `cargo xtask`.
 const SCHEDULES_DEFAULT: u64 = 1000;
-/// Coroutines' stacks grow no further.
+/// The stacks of coroutines have this fixed size.
 const STACK_SIZE: usize = 256 << 10;

@@ -16,7 +16,7 @@ fn chain<'s>(scope: &Scope<'s>, ran: &'s Counts, left: usize) {
 }
 
 programs! {
-    /// A helper leaves a scope for a task that waits for what the scope's owner holds, and no thread may be
+    /// A helper leaves a scope for a task that waits for something that the scope's owner holds, and no thread may be
     /// added: the owner itself runs the rest.
     scope_with_leaving_helpers(NotNeeded) {
         let runtime = Arc::new(pool(2, 2));
@@ -37,7 +37,7 @@ programs! {
                 (0..100).for_each(|_| compute(1_000));
                 chain(scope, ran, 12);
             });
-            // The other worker has it.
+            // The other worker runs it.
             has_begun.wait();
             let (inside, wanted) = (Arc::clone(&runtime), Arc::clone(&held));
             outside(move || {

@@ -1,4 +1,4 @@
-//! Programs of tasks: each ends, with its result, and whoever waits for it hears of it.
+//! Programs of tasks: each ends with its result, and each waiting thread or task is woken.
 
 use super::{Counts, Gate, outside, pool, programs};
 use crate::sync::shuttle::world::compute;
@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 programs! {
-    /// Tasks come from outside while workers fall asleep.
+    /// External threads spawn tasks while workers fall asleep.
     tasks_from_outside(NotNeeded) {
         let runtime = Arc::new(pool(2, 2));
         let others: Vec<_> = (0..2_u64)
@@ -49,7 +49,7 @@ programs! {
         assert_eq!(sum, 6);
     }
 
-    /// Completions wake tasks and threads that wait for them, whoever comes first.
+    /// Completions wake tasks and threads that wait for them, in either order.
     completions(NotNeeded) {
         let runtime = pool(2, 2);
         let _entered = runtime.enter();
@@ -68,7 +68,7 @@ programs! {
         setter.join().unwrap();
     }
 
-    /// Tasks that block say so, and others run in their place.
+    /// Tasks declare that they block, and others run in their place.
     tasks_that_say_they_block(NotNeeded) {
         let runtime = pool(1, 4);
         let _entered = runtime.enter();
@@ -84,7 +84,7 @@ programs! {
         waiting.into_iter().for_each(|task| task.join().unwrap());
     }
 
-    /// Tasks that block and do not say so are found by the monitor.
+    /// Tasks block without declaring it, and the monitor detects them.
     tasks_that_block(Needed) {
         let runtime = pool(1, 4);
         let _entered = runtime.enter();
@@ -100,7 +100,7 @@ programs! {
         waiting.into_iter().for_each(|task| task.join().unwrap());
     }
 
-    /// A future that must not be sent stays on the thread that has spawned it.
+    /// A future that is not `Send` stays on the thread that spawned it.
     local_tasks(NotNeeded) {
         let runtime = Arc::new(pool(2, 2));
         let _entered = runtime.enter();
@@ -124,7 +124,7 @@ programs! {
         waker.join().unwrap();
     }
 
-    /// A group gives each result once, whatever order they come in.
+    /// A group gives each result once, in whatever order they arrive.
     groups(NotNeeded) {
         let runtime = pool(2, 2);
         let results = runtime.install(|| {
@@ -146,7 +146,7 @@ programs! {
         assert_eq!(results, [0, 1, 2, 3]);
     }
 
-    /// Tasks borrow from the frame of whoever waits for them.
+    /// Tasks borrow from the frame of the thread that waits for them.
     tasks_that_borrow(NotNeeded) {
         let runtime = pool(2, 2);
         let ran = Counts::new(4);

@@ -9,7 +9,7 @@ pub(crate) use ring::Ring;
 use crate::sync::counting::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, lock, try_lock};
 
-/// A number that one thread raises and any thread reads.
+/// A counter that one thread raises and any thread reads.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -28,7 +28,7 @@ impl Counter {
             .store(self.0.load(Ordering::Relaxed) + count, Ordering::Relaxed);
     }
 
-    /// What has been counted, or had been a moment ago.
+    /// The count, as it is now or was a moment ago.
     pub(crate) fn read(&self) -> u64 {
         // Relaxed: a count stands alone.
         self.0.load(Ordering::Relaxed)
@@ -41,7 +41,7 @@ impl Counter {
     }
 }
 
-/// A number that any thread raises: for slow paths only.
+/// A counter that any thread raises: for slow paths only.
 #[derive(Debug, Default)]
 pub(crate) struct SharedCounter(AtomicU64);
 
@@ -53,20 +53,20 @@ impl SharedCounter {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Starts again from 0. Nobody may be counting.
+    /// Starts again from 0. No thread may be counting.
     pub(crate) fn reset(&self) {
         // Relaxed: as in `bump`.
         self.0.store(0, Ordering::Relaxed);
     }
 
-    /// What has been counted, or had been a moment ago.
+    /// The count, as it is now or was a moment ago.
     pub(crate) fn read(&self) -> u64 {
         // Relaxed: a count stands alone.
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// What one slot counts.
+/// The counters of one slot.
 #[derive(Debug, Default)]
 pub(crate) struct SlotCounters {
     /// Jobs, tasks and loop blocks finished.
@@ -75,12 +75,12 @@ pub(crate) struct SlotCounters {
     pub(crate) stolen: Counter,
     /// Times the thread went to sleep.
     pub(crate) parked: Counter,
-    /// Times the thread found a lock taken that has no counter of its own.
+    /// Locks that the thread saw taken, other than those with a counter of their own.
     pub(crate) contended: Counter,
 }
 
 impl SlotCounters {
-    /// Locks `mutex`, and counts if another thread had it.
+    /// Locks `mutex`, and counts if another thread holds it.
     pub(crate) fn lock<'mutex, T>(&self, mutex: &'mutex Mutex<T>) -> MutexGuard<'mutex, T> {
         try_lock(mutex).unwrap_or_else(|| {
             self.contended.bump();
@@ -88,7 +88,7 @@ impl SlotCounters {
         })
     }
 
-    /// A new occupant starts from 0.
+    /// Resets the counters for a new occupant.
     pub(crate) fn reset(&self) {
         self.finished.reset();
         self.stolen.reset();

@@ -1,4 +1,4 @@
-//! The latest of many things, for diagnostics that are read later.
+//! The latest of many entries, for diagnostics that are read later.
 //!
 //! For slow paths only: a lock is taken for each entry.
 
@@ -15,7 +15,7 @@ impl<T: Clone, const KEPT: usize> Ring<T, KEPT> {
         Self(Mutex::new(VecDeque::new()))
     }
 
-    /// Adds an entry, in place of the oldest if there is no more room.
+    /// Adds an entry; replaces the oldest if there is no more room.
     #[cold]
     pub(crate) fn push(&self, entry: T) {
         let mut entries = lock(&self.0);
@@ -25,7 +25,7 @@ impl<T: Clone, const KEPT: usize> Ring<T, KEPT> {
         entries.push_back(entry);
     }
 
-    /// What is kept, the oldest first.
+    /// The kept entries, the oldest first.
     pub(crate) fn to_vec(&self) -> Vec<T> {
         lock(&self.0).iter().cloned().collect()
     }

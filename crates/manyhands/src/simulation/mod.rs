@@ -1,9 +1,9 @@
-//! Running tasks by a virtual clock and in a repeatable order, to test what they do.
+//! Running tasks on a virtual clock and in a repeatable order, to test them.
 //!
-//! A simulation is a runtime with one thread, the caller's. [`task::spawn`](crate::task::spawn),
-//! [`time`](crate::time) and everything else that looks for the current runtime finds it. Which of the tasks
-//! that can run comes next is drawn from a seed. When none can, the clock jumps to the next timer: an hour
-//! of sleep takes no time, and always exactly an hour.
+//! A simulation is a runtime with one thread, the caller's. It is the current runtime of
+//! [`task::spawn`](crate::task::spawn), [`time`](crate::time) and everything else. A seed decides which of the ready
+//! tasks runs next. When none is ready, the clock jumps to the next timer: an hour of sleep takes no time, and always
+//! exactly an hour.
 //!
 //! A run repeats exactly if the same seed is given and the tasks depend on nothing else: no other threads, no
 //! other clock than [`time::now`](crate::time::now), no other source of randomness.
@@ -50,20 +50,21 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// One with this seed. Different seeds give different orders of what could happen at the same time.
+    /// Creates a simulation with this seed. Different seeds order what could happen at the same time differently.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { seed }
     }
 
-    /// Runs `future` to its end on the calling thread, together with the tasks that it spawns. What has not
-    /// finished then is dropped.
+    /// Runs `future` to its end on the calling thread, together with the tasks that it spawns. Tasks that have not
+    /// finished then are dropped.
     ///
     /// # Errors
     /// [`Deadlock`] when nothing can run and no timer is set.
     ///
     /// # Panics
-    /// If the future does, or blocks the thread, which nobody could end. A panic of a task goes to its handle.
+    /// If the future does, or if it blocks the thread, because no other thread could wake it. A panic of a task goes
+    /// to its handle.
     ///
     /// # Examples
     /// ```
@@ -105,10 +106,10 @@ impl Simulation {
     }
 }
 
-/// The future that the simulation is about.
+/// The main future.
 #[derive(Debug)]
 struct Main {
-    /// Raised when it is to be polled.
+    /// Set when the main future is to be polled.
     signal: Signal,
 }
 
@@ -118,7 +119,7 @@ impl Wake for Main {
     }
 }
 
-/// A simulation came to a point where all wait for each other: nothing can run, and no timer is set.
+/// All tasks of a simulation wait for each other: none is ready, and no timer is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deadlock {
     seed: u64,
@@ -139,7 +140,7 @@ impl Deadlock {
         self.waiting
     }
 
-    /// The seed with which it can be seen again.
+    /// The seed that repeats it.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.seed

@@ -5,12 +5,12 @@
 
 mod hostile;
 mod metrics;
+mod poller;
 mod refused;
 mod server;
 mod sink;
 mod spawner;
 mod support;
-mod surroundings;
 mod timer;
+mod tokio_context;
 mod tracing;
-mod watching;
