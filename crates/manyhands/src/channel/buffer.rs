@@ -90,7 +90,7 @@ impl<T> fmt::Debug for ItemBuffer<T> {
     }
 }
 
-/// A sorted line; behind a pointer, so that only its maker has to know that items can be compared.
+/// A sorted buffer; a trait object, so that only the constructor needs `T: Ord`.
 pub(super) trait Sorted<T> {
     fn len(&self) -> usize;
     fn push(&mut self, item: T);
@@ -100,7 +100,7 @@ pub(super) trait Sorted<T> {
     fn take(&mut self) -> Box<dyn Sorted<T> + Send>;
 }
 
-/// Unlike a heap it knows both of its ends.
+/// A `BTreeSet` and not a heap, because items are taken from both ends.
 struct Set<T> {
     items: BTreeSet<Numbered<T>>,
     next_number: u64,
@@ -137,7 +137,7 @@ impl<T: Ord + Send + 'static> Sorted<T> for Set<T> {
     }
 }
 
-/// An item with its place among equals.
+/// An item, and its rank among equal items.
 struct Numbered<T> {
     item: T,
     number: u64,
@@ -194,35 +194,35 @@ mod tests {
 
     impl Eq for Job {}
 
-    fn filled(mut line: ItemBuffer<Job>) -> ItemBuffer<Job> {
+    fn filled(mut buffer: ItemBuffer<Job>) -> ItemBuffer<Job> {
         for job in [Job(2, 'a'), Job(1, 'b'), Job(2, 'c'), Job(1, 'd')] {
-            line.push(job);
+            buffer.push(job);
         }
-        line
+        buffer
     }
 
-    fn names(mut line: ItemBuffer<Job>) -> String {
-        std::iter::from_fn(|| line.pop_first().map(|job| job.1)).collect()
+    fn names(mut buffer: ItemBuffer<Job>) -> String {
+        std::iter::from_fn(|| buffer.pop_first().map(|job| job.1)).collect()
     }
 
     #[test]
-    fn a_sorted_line_gives_the_smallest_first_and_the_older_of_equals_first() {
+    fn a_sorted_buffer_gives_the_smallest_first_and_the_older_of_equals_first() {
         assert_eq!(names(filled(ItemBuffer::sorted())), "bdac");
         assert_eq!(names(filled(ItemBuffer::fifo())), "abcd");
     }
 
     #[test]
     fn both_ends_can_be_taken() {
-        for (line, first, last) in [
+        for (buffer, first, last) in [
             (ItemBuffer::sorted(), 'b', 'c'),
             (ItemBuffer::fifo(), 'a', 'd'),
         ] {
-            let mut line = filled(line);
-            assert_eq!(line.first().map(|job| job.1), Some(first));
-            assert_eq!(line.pop_first().map(|job| job.1), Some(first));
-            assert_eq!(line.pop_last().map(|job| job.1), Some(last));
-            assert_eq!(line.take().len(), 2);
-            assert_eq!(line.len(), 0);
+            let mut buffer = filled(buffer);
+            assert_eq!(buffer.first().map(|job| job.1), Some(first));
+            assert_eq!(buffer.pop_first().map(|job| job.1), Some(first));
+            assert_eq!(buffer.pop_last().map(|job| job.1), Some(last));
+            assert_eq!(buffer.take().len(), 2);
+            assert_eq!(buffer.len(), 0);
         }
     }
 }

@@ -1,17 +1,17 @@
-//! What sending and receiving can fail with. Send errors give the item back; receive errors say why the
-//! channel was closed, if a reason was given.
+//! The errors of sending and receiving. Send errors return the item; receive errors have the reason of the close, if
+//! one was given.
 
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-/// The reason given to `close_with`, shared by everybody who sees the channel closed.
+/// The reason given to `close_with`, shared by all ends of the channel.
 pub type CloseReason = Arc<dyn Error + Send + Sync>;
 
 /// The channel is closed, and no item is left to receive.
 ///
-/// [`Error::source`] is what was given to `close_with`, if that is how the channel was closed. Two of these
-/// are equal if they have the same reason, by address, or none.
+/// [`Error::source`] is the reason given to `close_with`, if there was one. Two errors are equal if they have the same
+/// reason, by address, or none.
 ///
 /// # Examples
 /// ```
@@ -36,7 +36,7 @@ impl RecvError {
         }
     }
 
-    /// What was given to `close_with`, if that is how the channel was closed.
+    /// The reason given to `close_with`, if there was one.
     ///
     /// # Examples
     /// ```
@@ -78,7 +78,7 @@ impl Error for RecvError {
     }
 }
 
-/// Nothing was received without waiting.
+/// Nothing could be received without waiting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TryRecvError {
     /// There is no item now.
@@ -144,7 +144,7 @@ impl From<RecvError> for RecvTimeoutError {
     }
 }
 
-/// The channel is closed; here is the item.
+/// The channel is closed; the error returns the item.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<T>(pub T);
 
@@ -176,7 +176,7 @@ impl<T> fmt::Display for SendError<T> {
 
 impl<T> Error for SendError<T> {}
 
-/// The item was not sent without waiting; here it is.
+/// The item could not be sent without waiting; the error returns it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum TrySendError<T> {
     /// There is no room now.
@@ -230,7 +230,7 @@ impl<T> From<SendError<T>> for TrySendError<T> {
     }
 }
 
-/// The item was not sent in time; here it is.
+/// The item could not be sent in time; the error returns it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum SendTimeoutError<T> {
     /// The time is over.

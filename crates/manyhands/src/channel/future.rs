@@ -1,9 +1,10 @@
-//! The futures of a channel's ends. Each is one look at the channel for each poll, and gives its place back
-//! when dropped; none is pinned in memory.
+//! The futures of a channel's ends. Each poll is one attempt; dropping a future gives its wait-list entry back. All
+//! futures are `Unpin`.
 
 use crate::channel::error::{CloseReason, RecvError, SendError, TrySendError};
 use crate::channel::inner::ChannelInner;
 use crate::channel::step::{Sending, Until};
+use crate::channel::thread;
 use crate::channel::wait_list::WaiterKey;
 use crate::task::budget;
 use futures_core::future::FusedFuture;
@@ -21,7 +22,7 @@ pub struct SendFuture<'a, T> {
 }
 
 impl<'a, T> SendFuture<'a, T> {
-    /// There is an item; it is an option because callers that have tried before hold it in one.
+    /// `item` is `Some`; it is an option because callers that have tried before have it in one.
     pub(super) fn new(shared: &'a ChannelInner<T>, item: Option<T>) -> Self {
         Self {
             shared,
@@ -30,7 +31,7 @@ impl<'a, T> SendFuture<'a, T> {
         }
     }
 
-    /// Gives up; the item if it was not sent.
+    /// Gives up; returns the item if it was not sent.
     #[inline]
     pub(super) fn cancel(&mut self) -> Option<T> {
         self.shared.cancel_send(&mut self.sending)
@@ -250,6 +251,11 @@ impl<'a, T> EndFuture<'a, T> {
             waiter: None,
             is_over: false,
         }
+    }
+
+    /// Blocks the thread until ready.
+    pub(super) fn wait(mut self) -> Result<(), CloseReason> {
+        thread::wait(|cx| Pin::new(&mut self).poll(cx))
     }
 }
 

@@ -1,49 +1,46 @@
-//! A channel as its ends share it: the state under its lock, and what is done when the lock is given back.
+//! What the ends of a channel share: the state under its lock, and the work that follows once the lock is released.
 //!
 //! # Threads
-//! Any thread calls anything. Each operation is quiet, or one or a few [steps](ChannelInner::step): take the lock, and what
-//! is in the head, change the state, settle, give both back, and only then wake, drop wakers and hand dropped items to the user.
-//! Under the lock runs no user code but a waker's `clone`, the comparisons of a prioritized channel, and the
-//! closure given to `peek`. Held by `tests/it/channel_lock.rs`.
+//! Any thread may call anything. An operation takes a fast path, or one or a few [full steps](ChannelInner::step). A full
+//! step locks the state and the receiver batch, changes the state, settles, and releases both locks. Only then it wakes
+//! threads, drops wakers and passes dropped items to the user. No user code runs under the lock but a waker's `clone`,
+//! the comparisons of a prioritized channel, and the closure given to `peek`. Held by `tests/it/channel_lock.rs`.
 //!
 //! # Ordering
-//! All state is behind the lock, but for the items set apart in the head, which has a lock of its own. Who wants both
-//! takes the state's first. A receive that takes from the head has only that one.
+//! The lock guards all state but the receiver batch, which has a lock of its own. A thread that takes both locks takes
+//! the state's first. A receive from the batch takes only the batch's lock.
 
-use crate::channel::WhenFull;
 use crate::channel::buffer::ItemBuffer;
 use crate::channel::error::{CloseReason, RecvError, SendError, TryRecvError, TrySendError};
-use crate::channel::future::EndFuture;
 use crate::channel::receiver_batch::{ReceiverBatch, ReceiverBatchGuard};
 use crate::channel::state::State;
 use crate::channel::step::{DeferredWakes, Offered, Sending, Taken, Until};
-use crate::channel::thread;
 use crate::channel::wait_list::WaiterKey;
+use crate::channel::when_full::WhenFull;
 use crate::job;
 use crate::sync::{Padded, ShortGuard, ShortLock};
 use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
-use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// What the ends of a channel share.
 pub(super) struct ChannelInner<T> {
     state: Padded<ShortLock<State<T>>>,
-    /// Filled only by who has the lock of the state.
-    head: ReceiverBatch<T>,
+    /// Only a holder of the state's lock fills it.
+    batch: ReceiverBatch<T>,
     capacity: usize,
     on_drop: Option<OnDrop<T>>,
 }
 
-/// Having the lock.
-type Inside<'a, T> = ShortGuard<'a, State<T>>;
+/// The state, locked.
+type StateGuard<'a, T> = ShortGuard<'a, State<T>>;
 
-/// Having the lock, and the state what is in the head.
-struct Whole<'a, T> {
-    state: Inside<'a, T>,
-    /// None if it is empty, and stays so.
-    head: Option<ReceiverBatchGuard<'a, T>>,
+/// The state, locked, with the items of the batch.
+struct FullGuard<'a, T> {
+    state: StateGuard<'a, T>,
+    /// `None` if the batch is empty, and stays so.
+    batch: Option<ReceiverBatchGuard<'a, T>>,
 }
 
 /// Called with each item that falls out of a full channel.
@@ -51,22 +48,22 @@ pub(super) type OnDrop<T> = Box<dyn Fn(T) + Send + Sync>;
 
 impl<T> ChannelInner<T> {
     pub(super) fn new(
-        line: ItemBuffer<T>,
+        buffer: ItemBuffer<T>,
         capacity: usize,
         when_full: WhenFull,
         on_drop: Option<OnDrop<T>>,
     ) -> Self {
-        let state = State::new(line, capacity, when_full);
+        let state = State::new(buffer, capacity, when_full);
         Self {
-            // Half of what fits goes in or out before the other side looks again.
+            // A side that finds the lock taken retries after the other has moved about half the capacity.
             state: Padded(ShortLock::with_patience(state, capacity / 2)),
-            head: ReceiverBatch::new(capacity / 2),
+            batch: ReceiverBatch::new(capacity / 2),
             capacity,
             on_drop,
         }
     }
 
-    /// Whether items only go from hand to hand.
+    /// Whether the capacity is 0: items pass from a sender to a waiting receiver.
     pub(super) fn is_rendezvous(&self) -> bool {
         self.capacity == 0
     }
@@ -76,50 +73,50 @@ impl<T> ChannelInner<T> {
         (self.capacity != usize::MAX).then_some(self.capacity)
     }
 
-    /// One step of the protocol.
+    /// One full step of the protocol.
     #[inline]
     fn step<R>(&self, change: impl FnOnce(&mut State<T>, &mut DeferredWakes<T>) -> R) -> R {
-        self.step_inside(self.state.lock(), change)
+        self.step_locked(self.state.lock(), change)
     }
 
-    /// One step of the protocol, of somebody who has the lock already.
+    /// One full step of a caller that has locked the state already.
     #[inline]
-    fn step_inside<R>(
+    fn step_locked<R>(
         &self,
-        state: Inside<'_, T>,
+        state: StateGuard<'_, T>,
         change: impl FnOnce(&mut State<T>, &mut DeferredWakes<T>) -> R,
     ) -> R {
-        // Declared before the guard, so that an unwinding `change` drops them after it.
+        // Declared before the guard, so that an unwinding `change` drops the wakers after it.
         let mut deferred = DeferredWakes::none();
-        let mut whole = self.whole(state);
-        let result = change(&mut whole.state, &mut deferred);
-        whole.state.settle(&mut deferred);
-        drop(whole);
-        deferred.pay(|item| match &self.on_drop {
+        let mut full = self.lock_batch(state);
+        let result = change(&mut full.state, &mut deferred);
+        full.state.settle(&mut deferred);
+        drop(full);
+        deferred.run(|item| match &self.on_drop {
             Some(on_drop) => on_drop(item),
             None => drop(item),
         });
         result
     }
 
-    /// Adds what is in the head to the state.
-    fn whole<'a>(&'a self, state: Inside<'a, T>) -> Whole<'a, T> {
-        let mut whole = Whole { state, head: None };
-        if self.head.len() > 0 {
-            let mut head = self.head.lock();
-            head.swap(whole.state.ahead_mut());
-            whole.head = Some(head);
+    /// Locks the batch as well, and moves its items into the state.
+    fn lock_batch<'a>(&'a self, state: StateGuard<'a, T>) -> FullGuard<'a, T> {
+        let mut full = FullGuard { state, batch: None };
+        if self.batch.len() > 0 {
+            let mut batch = self.batch.lock();
+            batch.swap(full.state.batch_items_mut());
+            full.batch = Some(batch);
         }
-        whole
+        full
     }
 
     #[inline]
     pub(super) fn try_send(&self, item: T) -> Result<(), TrySendError<T>> {
-        self.try_send_by(item, |state, item| state.offer_quietly(item, &self.head))
+        self.try_send_by(item, |state, item| state.offer_fast(item, &self.batch))
     }
 
-    /// As [`try_send`](Self::try_send), and may find the channel full although receivers have just made room. Who can
-    /// wait does not look at what they are at before there is something to be gained.
+    /// As [`try_send`](Self::try_send), but may report a full channel although receivers have just made room: it does
+    /// not read the batch's length, which receivers write.
     #[inline]
     pub(super) fn try_send_to_known_room(&self, item: T) -> Result<(), TrySendError<T>> {
         self.try_send_by(item, State::offer_to_known_room)
@@ -135,28 +132,28 @@ impl<T> ChannelInner<T> {
         match offer(&mut state, item) {
             Offered::In => Ok(()),
             Offered::Full(item) => Err(TrySendError::Full(item)),
-            Offered::NeedsSlowPath(item) => self.try_send_inside(state, item),
+            Offered::NeedsSlowPath(item) => self.try_send_locked(state, item),
         }
     }
 
     #[inline(never)]
-    fn try_send_inside(&self, state: Inside<'_, T>, item: T) -> Result<(), TrySendError<T>> {
+    fn try_send_locked(&self, state: StateGuard<'_, T>, item: T) -> Result<(), TrySendError<T>> {
         match self.offer_to_waiting(state, item) {
             Ok(()) => Ok(()),
             Err((state, item)) => {
-                self.step_inside(state, |state, deferred| state.offer(item, deferred))
+                self.step_locked(state, |state, deferred| state.offer(item, deferred))
             }
         }
     }
 
-    /// Puts an item in where all that follows is that one receiver is told, and wakes it outside the lock.
+    /// Puts an item in if exactly one receiver has to be notified, and wakes it after releasing the lock.
     #[inline]
     fn offer_to_waiting<'a>(
         &self,
-        mut state: Inside<'a, T>,
+        mut state: StateGuard<'a, T>,
         item: T,
-    ) -> Result<(), (Inside<'a, T>, T)> {
-        match state.offer_to_waiting(item, &self.head) {
+    ) -> Result<(), (StateGuard<'a, T>, T)> {
+        match state.offer_to_waiting(item, &self.batch) {
             Ok(receiver) => {
                 drop(state);
                 job::wake(receiver);
@@ -166,7 +163,7 @@ impl<T> ChannelInner<T> {
         }
     }
 
-    /// Sends as many as there is room for, from the front.
+    /// Sends from the front as many items as there is room for.
     pub(super) fn try_send_many(&self, items: &mut VecDeque<T>) -> Result<(), TrySendError<()>> {
         loop {
             let sent = self.step(|state, deferred| {
@@ -200,36 +197,36 @@ impl<T> ChannelInner<T> {
         let item = sending.item.take();
         let mut state = self.state.lock_patiently();
         if let Some(item) = item {
-            match state.offer_quietly(item, &self.head) {
+            match state.offer_fast(item, &self.batch) {
                 Offered::In => return Poll::Ready(Ok(())),
                 Offered::Full(item) | Offered::NeedsSlowPath(item) => sending.item = Some(item),
             }
         }
-        self.poll_send_inside(state, sending, cx)
+        self.poll_send_locked(state, sending, cx)
     }
 
     #[inline(never)]
-    fn poll_send_inside(
+    fn poll_send_locked(
         &self,
-        mut state: Inside<'_, T>,
+        mut state: StateGuard<'_, T>,
         sending: &mut Sending<T>,
         cx: &Context<'_>,
     ) -> Poll<Result<(), SendError<T>>> {
         if let Some(item) = sending.item.take() {
             match self.offer_to_waiting(state, item) {
                 Ok(()) => return Poll::Ready(Ok(())),
-                Err((inside, item)) => {
-                    state = inside;
+                Err((guard, item)) => {
+                    state = guard;
                     sending.item = Some(item);
                 }
             }
         }
-        self.step_inside(state, |state, deferred| {
+        self.step_locked(state, |state, deferred| {
             state.poll_send(sending, cx.waker(), deferred)
         })
     }
 
-    /// Gives a send up; the item if it was not sent.
+    /// Gives a send up; returns the item if no receiver has taken it.
     #[inline]
     pub(super) fn cancel_send(&self, sending: &mut Sending<T>) -> Option<T> {
         if sending.key.is_none() {
@@ -245,39 +242,39 @@ impl<T> ChannelInner<T> {
 
     #[inline]
     pub(super) fn try_recv(&self) -> Result<T, TryRecvError> {
-        if let Some(item) = self.head.take_quietly() {
+        if let Some(item) = self.batch.take_fast() {
             return Ok(item);
         }
         let mut state = self.state.lock();
-        match self.take_quietly(&mut state) {
+        match self.take_fast(&mut state) {
             Taken::Item(item) => Ok(item),
             Taken::Empty => Err(TryRecvError::Empty),
-            Taken::NeedsSlowPath => self.try_recv_inside(state),
+            Taken::NeedsSlowPath => self.try_recv_locked(state),
         }
     }
 
-    /// Takes an item from the line, and sets apart what is behind it, if the head is empty and nothing else is to
-    /// be done.
+    /// Takes an item from the buffer and moves the rest into the batch, if the batch is empty and no full step is
+    /// needed.
     #[inline]
-    fn take_quietly(&self, state: &mut State<T>) -> Taken<T> {
-        if self.head.len() > 0 {
+    fn take_fast(&self, state: &mut State<T>) -> Taken<T> {
+        if self.batch.len() > 0 {
             return Taken::NeedsSlowPath;
         }
-        let taken = state.take_quietly();
+        let taken = state.take_fast();
         if let Taken::Item(_) = taken {
-            state.fill(&self.head);
+            state.fill(&self.batch);
         }
         taken
     }
 
     #[inline(never)]
-    fn try_recv_inside(&self, state: Inside<'_, T>) -> Result<T, TryRecvError> {
-        self.step_inside(state, |state, deferred| {
+    fn try_recv_locked(&self, state: StateGuard<'_, T>) -> Result<T, TryRecvError> {
+        self.step_locked(state, |state, deferred| {
             state.take(deferred).ok_or_else(|| nothing(state))
         })
     }
 
-    /// Receives what there is, up to `max` items.
+    /// Receives the available items, up to `max`.
     pub(super) fn try_recv_many(
         &self,
         items: &mut Vec<T>,
@@ -300,37 +297,37 @@ impl<T> ChannelInner<T> {
         cx: &Context<'_>,
     ) -> Poll<Result<T, RecvError>> {
         if waiter.is_none()
-            && let Some(item) = self.head.take_quietly()
+            && let Some(item) = self.batch.take_fast()
         {
             return Poll::Ready(Ok(item));
         }
         let mut state = self.state.lock_patiently();
         if waiter.is_none()
-            && let Taken::Item(item) = self.take_quietly(&mut state)
+            && let Taken::Item(item) = self.take_fast(&mut state)
         {
             return Poll::Ready(Ok(item));
         }
-        self.poll_recv_inside(state, waiter, cx)
+        self.poll_recv_locked(state, waiter, cx)
     }
 
     #[inline(never)]
-    fn poll_recv_inside(
+    fn poll_recv_locked(
         &self,
-        mut state: Inside<'_, T>,
+        mut state: StateGuard<'_, T>,
         waiter: &mut Option<WaiterKey>,
         cx: &Context<'_>,
     ) -> Poll<Result<T, RecvError>> {
-        if self.head.len() > 0 {
-            // It takes a whole step.
+        if self.batch.len() > 0 {
+            // A full step is needed.
         } else if waiter.is_none() {
-            *waiter = state.wait_quietly(cx.waker());
+            *waiter = state.wait_fast(cx.waker());
             if waiter.is_some() {
                 return Poll::Pending;
             }
-        } else if let Some(item) = state.take_as_told(waiter) {
+        } else if let Some(item) = state.take_as_notified(waiter) {
             return Poll::Ready(Ok(item));
         }
-        self.step_inside(state, |state, deferred| {
+        self.step_locked(state, |state, deferred| {
             state.poll_receive(waiter, cx.waker(), deferred, State::take)
         })
     }
@@ -367,10 +364,10 @@ impl<T> ChannelInner<T> {
     }
 
     pub(super) fn peek<R>(&self, look: impl FnOnce(&T) -> R) -> Result<R, TryRecvError> {
-        let whole = self.whole(self.state.lock());
-        match whole.state.first() {
+        let full = self.lock_batch(self.state.lock());
+        match full.state.first() {
             Some(item) => Ok(look(item)),
-            None => Err(nothing(&whole.state)),
+            None => Err(nothing(&full.state)),
         }
     }
 
@@ -383,13 +380,7 @@ impl<T> ChannelInner<T> {
         self.step(|state, deferred| state.poll_until(until, waiter, cx.waker(), deferred))
     }
 
-    /// Blocks until the end.
-    pub(super) fn wait_until(&self, until: Until) -> Result<(), CloseReason> {
-        let mut future = EndFuture::new(self, until);
-        thread::wait(|cx| Pin::new(&mut future).poll(cx))
-    }
-
-    /// Gives waiting for the end up.
+    /// Gives up waiting for the close or the drain.
     pub(super) fn cancel_until(&self, until: Until, waiter: &mut Option<WaiterKey>) {
         if waiter.is_some() {
             self.step(|state, deferred| state.leave_until(until, waiter, deferred));
@@ -410,7 +401,7 @@ impl<T> ChannelInner<T> {
 
     pub(super) fn buffered(&self) -> usize {
         let state = self.state.lock();
-        self.head.len() + state.buffered()
+        self.batch.len() + state.buffered()
     }
 
     pub(super) fn add_sender(&self) {
@@ -426,16 +417,16 @@ impl<T> ChannelInner<T> {
     }
 
     pub(super) fn remove_receiver(&self) {
-        // What nobody will receive is dropped here, where no lock is held.
+        // The items that are left are dropped here, where no lock is held.
         drop(self.step(State::remove_receiver));
     }
 }
 
-impl<T> Drop for Whole<'_, T> {
+impl<T> Drop for FullGuard<'_, T> {
     fn drop(&mut self) {
-        if let Some(mut head) = self.head.take() {
-            head.swap(self.state.ahead_mut());
-            head.leave(self.state.head_is_quiet_above());
+        if let Some(mut batch) = self.batch.take() {
+            batch.swap(self.state.batch_items_mut());
+            batch.leave(self.state.batch_fast_recv_above());
         }
     }
 }
@@ -481,7 +472,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::{Context, Poll, Wake, Waker};
 
-    /// Somebody who waits, and how often it was woken.
+    /// A waker that counts how often it was woken.
     #[derive(Default)]
     struct Waiter {
         wakes: AtomicUsize,
@@ -505,42 +496,42 @@ mod tests {
 
     fn poll_recv(
         shared: &ChannelInner<u32>,
-        place: &mut Option<WaiterKey>,
+        key: &mut Option<WaiterKey>,
         waiter: &Arc<Waiter>,
     ) -> Poll<Result<u32, RecvError>> {
         let waker = Waker::from(Arc::clone(waiter));
-        shared.poll_recv(place, &Context::from_waker(&waker))
+        shared.poll_recv(key, &Context::from_waker(&waker))
     }
 
     #[test]
-    fn who_waits_again_is_told_again() {
+    fn a_receiver_that_waits_again_is_notified_again() {
         let (shared, waiter) = (channel(4), Arc::default());
         for n in 1..4 {
-            let mut place = None;
-            assert!(poll_recv(&shared, &mut place, &waiter).is_pending());
+            let mut key = None;
+            assert!(poll_recv(&shared, &mut key, &waiter).is_pending());
             assert_eq!(shared.try_send(7), Ok(()));
             assert_eq!(waiter.wakes(), n);
-            assert_eq!(poll_recv(&shared, &mut place, &waiter), Poll::Ready(Ok(7)));
-            assert!(place.is_none());
+            assert_eq!(poll_recv(&shared, &mut key, &waiter), Poll::Ready(Ok(7)));
+            assert!(key.is_none());
         }
     }
 
     #[test]
-    fn a_receive_that_finds_more_sets_the_rest_apart_unless_it_may_fall_out() {
-        for (when_full, set_apart) in [(WhenFull::Wait, 3), (WhenFull::DropOldest, 0)] {
+    fn a_receive_moves_the_rest_into_the_batch_unless_items_may_fall_out() {
+        for (when_full, moved) in [(WhenFull::Wait, 3), (WhenFull::DropOldest, 0)] {
             let shared = ChannelInner::new(ItemBuffer::fifo(), 4, when_full, None);
             (0..4).for_each(|n| assert_eq!(shared.try_send(n), Ok(())));
             assert_eq!(shared.try_recv(), Ok(0));
-            assert_eq!((shared.head.len(), shared.buffered()), (set_apart, 3));
+            assert_eq!((shared.batch.len(), shared.buffered()), (moved, 3));
         }
     }
 
     #[test]
-    fn each_item_tells_one_of_those_who_wait() {
+    fn each_item_notifies_one_waiting_receiver() {
         let (shared, waiters) = (channel(4), <[Arc<Waiter>; 3]>::default());
-        let mut places = [None, None, None];
-        for (waiter, place) in waiters.iter().zip(&mut places) {
-            assert!(poll_recv(&shared, place, waiter).is_pending());
+        let mut keys = [None, None, None];
+        for (waiter, key) in waiters.iter().zip(&mut keys) {
+            assert!(poll_recv(&shared, key, waiter).is_pending());
         }
         for wakes in [[1, 0, 0], [1, 1, 0], [1, 1, 1], [1, 1, 1]] {
             assert_eq!(shared.try_send(7), Ok(()));
@@ -549,10 +540,10 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_was_told_tells_the_sender_that_waits_for_its_room() {
+    fn a_notified_receiver_notifies_the_sender_that_waits_for_its_room() {
         let (shared, receiver, sender) = (channel(1), Arc::default(), Arc::<Waiter>::default());
-        let mut place = None;
-        assert!(poll_recv(&shared, &mut place, &receiver).is_pending());
+        let mut key = None;
+        assert!(poll_recv(&shared, &mut key, &receiver).is_pending());
         assert_eq!(shared.try_send(1), Ok(()));
         let mut sending = Sending {
             item: Some(2),
@@ -561,10 +552,7 @@ mod tests {
         let waker = Waker::from(Arc::clone(&sender));
         let cx = Context::from_waker(&waker);
         assert!(shared.poll_send(&mut sending, &cx).is_pending());
-        assert_eq!(
-            poll_recv(&shared, &mut place, &receiver),
-            Poll::Ready(Ok(1))
-        );
+        assert_eq!(poll_recv(&shared, &mut key, &receiver), Poll::Ready(Ok(1)));
         assert_eq!(sender.wakes(), 1);
         assert_eq!(shared.poll_send(&mut sending, &cx), Poll::Ready(Ok(())));
         assert_eq!(shared.try_recv(), Ok(2));

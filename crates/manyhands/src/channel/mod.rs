@@ -1,4 +1,4 @@
-//! Channels between threads and async code, each of whose ends does both.
+//! Channels between threads and async code: each end has blocking and async operations.
 //!
 //! | | |
 //! |---|---|
@@ -11,18 +11,19 @@
 //! | [`watch()`] | has one value, and shows the latest |
 //!
 //! Both ends can be cloned. In all but the last two each item is received once, and the items of one sender in
-//! the order in which it sent them, unless they are sorted. `send` and `recv` block the thread; `send_async` and `recv_async` make
-//! futures for any executor, which can be dropped at any time: a receive that is given up has taken nothing.
+//! the order in which it sent them, unless they are sorted. `send` and `recv` block the thread. `send_async` and
+//! `recv_async` make futures for any executor; they can be dropped at any time, and a dropped receive has taken no
+//! item.
 //!
 //! # Closing
-//! A channel is closed by [`Sender::close`] or [`Receiver::close`], with a reason or without, and when the
-//! last end of one kind is dropped. What is inside can still be received; then receivers get the reason.
+//! [`Sender::close`] and [`Receiver::close`] close a channel, with a reason or without; so does dropping the last end
+//! of one kind. Items inside can still be received; then receivers get the reason.
 //!
 //! # Fairness
 //! Waiting receivers and senders are notified in the order in which they began to wait, but a newcomer may
-//! take the item or the place first. That keeps items moving while the notified thread wakes up, which takes
-//! far longer. A notified future should be polled or dropped soon: until then it keeps one item, or one place,
-//! from the others that wait.
+//! take the item or the room first. That keeps items moving while the notified thread wakes up, which takes
+//! far longer. A notified future should be polled or dropped soon: until then it keeps one item, or room for one,
+//! from other waiters.
 //!
 //! # Examples
 //! ```
@@ -71,25 +72,27 @@ mod subscribers;
 mod thread;
 mod wait_list;
 pub mod watch;
+mod when_full;
 
 pub use error::{
     CloseReason, RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError,
     TrySendError,
 };
 pub use future::{EndFuture, RecvFuture, RecvManyFuture, SendFuture, SendManyFuture};
-pub use options::{Options, WhenFull, options};
+pub use options::{Options, options};
 pub use receiver::Receiver;
 pub use sender::Sender;
 #[cfg(feature = "sink")]
 pub use sink::SendSink;
 pub use stream::{IntoIter, Iter, RecvStream};
+pub use when_full::WhenFull;
 
 /// A channel that takes any number of items; sending never waits.
 ///
 /// # Cost
-/// The items lie in two rings that grow by doubling and change places: one that is sent into, and one that is
-/// received from. A ring of more than 16 KiB gives memory back when as many items as it has room for have been
-/// received while it was less than an eighth full; so a channel that nobody uses any more keeps what it has.
+/// The items lie in two rings, one for senders and one for receivers, which grow by doubling and are swapped. A ring of
+/// more than 16 KiB gives memory back when as many items as it has room for have been received while it was less than
+/// an eighth full; so a channel that is not used any more keeps its memory.
 ///
 /// # Examples
 /// ```
@@ -128,7 +131,7 @@ pub fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     options().capacity(capacity).fifo()
 }
 
-/// A channel that holds no items: a send ends when somebody receives, or waits to receive.
+/// A channel that holds no items: a send completes when a receiver takes the item, or waits for one.
 ///
 /// # Examples
 /// ```
@@ -166,8 +169,8 @@ pub fn prioritized<T: Ord + Send + 'static>() -> (Sender<T>, Receiver<T>) {
     options().prioritized()
 }
 
-/// A channel that gives every item to every receiver, and keeps the newest `capacity` for those who are
-/// behind. See [`broadcast`](mod@broadcast).
+/// A channel that gives every item to every receiver, and keeps the newest `capacity` items for receivers that lag. See
+/// [`broadcast`](mod@broadcast).
 ///
 /// # Panics
 /// If `capacity` is 0.

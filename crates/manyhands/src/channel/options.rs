@@ -1,32 +1,14 @@
-//! What kind of channel it is to be.
+//! Options of a channel, before it is made.
 
 use crate::channel::buffer::ItemBuffer;
 use crate::channel::inner::{ChannelInner, OnDrop};
+use crate::channel::when_full::WhenFull;
 use crate::channel::{Receiver, Sender};
 use std::fmt;
 use std::sync::Arc;
 
-/// What a send does when the channel is full.
-///
-/// A rendezvous channel is full when nobody waits to receive, and has nothing else to drop than the item
-/// that is sent.
-#[doc(alias = "BoundedChannelFullMode")]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum WhenFull {
-    /// It waits for room.
-    #[default]
-    Wait,
-    /// It drops the item that would be received last, to make room.
-    DropNewest,
-    /// It drops the item that would be received next, to make room.
-    DropOldest,
-    /// It drops the item that it was to send.
-    #[doc(alias = "DropWrite")]
-    DropThis,
-}
-
-/// Options of a channel; made by [`options`], turned into one by [`fifo`](Self::fifo) or
-/// [`prioritized`](Self::prioritized).
+/// Options of a channel. [`options`] makes them; [`fifo`](Self::fifo) and [`prioritized`](Self::prioritized) make the
+/// channel.
 ///
 /// # Examples
 /// ```
@@ -56,7 +38,7 @@ pub struct Options<T> {
     on_drop: Option<OnDrop<T>>,
 }
 
-/// Options to begin with: no limit, and waiting when full.
+/// Default options: no limit, and sends wait when the channel is full.
 ///
 /// # Examples
 /// ```
@@ -75,7 +57,7 @@ pub fn options<T>() -> Options<T> {
 }
 
 impl<T> Options<T> {
-    /// At most `count` items wait to be received. With 0 an item goes from hand to hand, as in
+    /// At most `count` items wait to be received. With 0 a sender passes its item to a waiting receiver, as in
     /// [`rendezvous`](super::rendezvous).
     #[doc(alias = "BoundedCapacity")]
     pub fn capacity(self, count: usize) -> Self {
@@ -99,11 +81,11 @@ impl<T> Options<T> {
         Self { when_full, ..self }
     }
 
-    /// Calls `callback` once with each item that a full channel drops, on the thread that sends, outside
-    /// any lock. Without a callback such items are just dropped.
+    /// Calls `callback` once with each item that a full channel drops, on the sending thread and outside any lock.
+    /// Without a callback such items are dropped.
     ///
-    /// Not called with what is left when the last receiver is dropped. A panic of the callback goes on in the
-    /// send, which has been done by then; what is left of a batch stays unsent.
+    /// Items that are left when the last receiver is dropped do not reach the callback. A panic of the callback
+    /// propagates from the send, which has taken effect by then; the rest of a `send_many` stays unsent.
     #[doc(alias = "itemDropped")]
     pub fn on_drop(self, callback: impl Fn(T) + Send + Sync + 'static) -> Self {
         Self {
@@ -112,16 +94,16 @@ impl<T> Options<T> {
         }
     }
 
-    /// A channel from which items are received in the order in which they were sent.
+    /// Makes a channel from which items are received in the order in which they were sent.
     #[must_use]
     pub fn fifo(self) -> (Sender<T>, Receiver<T>) {
         self.make(ItemBuffer::fifo())
     }
 
-    /// A channel from which the smallest item is received first, and the older one of equals.
+    /// Makes a channel from which the smallest item is received first, and the older one of equals.
     ///
-    /// Items are compared under the channel's lock: comparing must not use the channel. It may panic, and
-    /// the item that was being sent is lost then.
+    /// Items are compared under the channel's lock: a comparison must not use the channel. If it panics, the item
+    /// that was being sent is lost.
     ///
     /// # Examples
     /// ```
@@ -138,8 +120,8 @@ impl<T> Options<T> {
         self.make(ItemBuffer::sorted())
     }
 
-    fn make(self, line: ItemBuffer<T>) -> (Sender<T>, Receiver<T>) {
-        let shared = ChannelInner::new(line, self.capacity, self.when_full, self.on_drop);
+    fn make(self, buffer: ItemBuffer<T>) -> (Sender<T>, Receiver<T>) {
+        let shared = ChannelInner::new(buffer, self.capacity, self.when_full, self.on_drop);
         let shared = Arc::new(shared);
         (Sender::new(Arc::clone(&shared)), Receiver::new(shared))
     }

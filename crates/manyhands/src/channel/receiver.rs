@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Receives from a channel, in threads and in async code. Clones share the items: each item is received
-/// once. Dropping the last one closes the channel and drops what is inside.
+/// once. Dropping the last one closes the channel and drops the items inside.
 ///
 /// # Examples
 /// ```
@@ -42,11 +42,10 @@ impl<T> Receiver<T> {
     /// Receives the next item, and waits for one if there is none.
     ///
     /// # Cost
-    /// One short lock, and one wake if somebody waits to send.
+    /// One short lock, and one wake if a sender waits.
     ///
     /// # Blocking
-    /// While the channel is empty. A pool's worker that waits runs nothing meanwhile; the pool lets another
-    /// worker run in its place.
+    /// While the channel is empty. The runtime lets another worker run while one waits here.
     ///
     /// # Errors
     /// [`RecvError`] when the channel is closed and every item has been received.
@@ -72,9 +71,9 @@ impl<T> Receiver<T> {
 
     #[cold]
     fn recv_later(&self) -> Result<T, RecvError> {
-        // Where items go from hand to hand, somebody has to stand there and wait.
+        // In a rendezvous channel retrying does not help: the item passes only while one side waits.
         if !self.shared.is_rendezvous() {
-            let received = thread::insist(|| match self.shared.try_recv() {
+            let received = thread::retry(|| match self.shared.try_recv() {
                 Ok(item) => Some(Ok(item)),
                 Err(TryRecvError::Closed(closed)) => Some(Err(closed)),
                 Err(TryRecvError::Empty) => None,
@@ -110,7 +109,7 @@ impl<T> Receiver<T> {
     /// Receives the next item if there is one now.
     ///
     /// # Errors
-    /// [`TryRecvError`] when the channel is empty; it says whether it is closed.
+    /// [`TryRecvError`] when the channel is empty; it says whether the channel is closed.
     ///
     /// # Examples
     /// ```
@@ -127,7 +126,7 @@ impl<T> Receiver<T> {
         self.shared.try_recv()
     }
 
-    /// As [`recv`](Self::recv), and gives up when it has waited for about `limit`.
+    /// As [`recv`](Self::recv), but gives up after about `limit`.
     ///
     /// # Errors
     /// [`RecvTimeoutError`] when the time is over, or the channel is closed and empty.
@@ -149,7 +148,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Waits for at least one item, then appends to `items` what there is, at most `max`. Returns how many.
+    /// Waits for at least one item, then appends the available items to `items`, at most `max`. Returns how many.
     ///
     /// With a `max` of 0 it returns at once.
     ///
@@ -202,7 +201,7 @@ impl<T> Receiver<T> {
         RecvManyFuture::new(&self.shared, items, max)
     }
 
-    /// Appends to `items` what there is now, at most `max`. Returns how many.
+    /// Appends the available items to `items`, at most `max`. Returns how many.
     ///
     /// # Errors
     /// [`TryRecvError`] when there is none, unless `max` is 0.
@@ -221,10 +220,9 @@ impl<T> Receiver<T> {
         self.shared.try_recv_many(items, max)
     }
 
-    /// Looks at the item that is to be received next, without taking it. `look` may be `T::clone`.
+    /// Passes the next item to `look`, without taking it. `look` may be `T::clone`.
     ///
-    /// The channel stands still while `look` runs, so it must be short and must not use the channel: it
-    /// would wait for itself.
+    /// `look` runs under the channel's lock. It must be short and must not use the channel, or it deadlocks.
     ///
     /// # Errors
     /// [`TryRecvError`] when there is no item.
@@ -298,7 +296,7 @@ impl<T> Receiver<T> {
     }
 
     /// Closes the channel from this end: no more items go in, those inside can still be received. Returns
-    /// whether it was open until now.
+    /// whether the channel was open.
     ///
     /// # Examples
     /// ```
@@ -313,7 +311,7 @@ impl<T> Receiver<T> {
         self.shared.close()
     }
 
-    /// As [`close`](Self::close), with a reason that everybody sees who finds the channel closed and
+    /// As [`close`](Self::close), with a reason, which every later operation gets that finds the channel closed and
     /// drained. The first reason stays.
     ///
     /// # Examples
@@ -390,7 +388,7 @@ impl<T> Receiver<T> {
     /// assert!(receiver.wait_drained().is_ok());
     /// ```
     pub fn wait_drained(&self) -> Result<(), CloseReason> {
-        self.shared.wait_until(Until::Drained)
+        EndFuture::new(&self.shared, Until::Drained).wait()
     }
 }
 

@@ -1,22 +1,23 @@
-//! The first items of a channel, set apart for its receivers.
+//! The first items of a channel, moved aside for its receivers.
 //!
-//! A receiver that comes to the channel's lock for one item and finds more takes all of them to the head, so that
-//! the receives that follow need not touch what senders write. While the head has items they are what is received
-//! next; and all who receive take from it.
+//! A receive that takes the channel's lock for one item and finds more moves them all into the batch. The receives that
+//! follow take from the batch, and do not touch what senders write. While the batch has items, all receives take from
+//! it, since its items come first.
 //!
 //! # Threads
-//! Anyone takes an item, under the head's own lock. Filling it, and taking one of the last that somebody waits
-//! for, is done by those who hold the channel's lock; who wants both locks takes the channel's first.
+//! Any thread may take an item, under the batch's own lock. Only a holder of the channel's lock fills the batch, or
+//! takes one of the last items, which waiters have to be notified about. A thread that takes both locks takes the
+//! channel's first.
 //!
 //! # Ordering
-//! The items are behind the lock. Their number is also told without it: it grows only under the channel's lock, so
-//! who holds that reads it no lower than it is, and a 0 stays one. It publishes nothing, and is Relaxed.
+//! The items are behind the lock. Their number can be read without it. It grows only under the channel's lock: a holder
+//! of that lock reads it no lower than it is, and a 0 stays 0. It publishes nothing, and is Relaxed.
 
 use crate::channel::ring::Ring;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Padded, ShortGuard, ShortLock};
 
-/// What is set apart.
+/// The receiver batch of a channel.
 #[derive(Debug)]
 pub(super) struct ReceiverBatch<T>(Padded<Parts<T>>);
 
@@ -30,22 +31,22 @@ struct Parts<T> {
 #[derive(Debug)]
 struct Items<T> {
     items: Ring<T>,
-    /// Nothing follows from an item that is taken while there are more than these.
-    quiet_above: usize,
+    /// A receive needs no full step while there are more items than this.
+    fast_above: usize,
 }
 
-/// Having the lock of the head.
+/// The batch, locked.
 pub(super) struct ReceiverBatchGuard<'a, T> {
     len: &'a AtomicUsize,
-    inside: ShortGuard<'a, Items<T>>,
+    items: ShortGuard<'a, Items<T>>,
 }
 
 impl<T> ReceiverBatch<T> {
-    /// Nothing is set apart. Who finds the lock taken again leaves it to others for about so many operations.
+    /// An empty batch. A thread that finds its lock taken retries after about `patience` operations of others.
     pub(super) fn new(patience: usize) -> Self {
         let items = Items {
             items: Ring::new(),
-            quiet_above: 0,
+            fast_above: 0,
         };
         Self(Padded(Parts {
             len: AtomicUsize::new(0),
@@ -53,49 +54,50 @@ impl<T> ReceiverBatch<T> {
         }))
     }
 
-    /// How many there are; to who holds the channel's lock, or were a moment ago.
+    /// How many items there are, or were a moment ago; never fewer than there are if the caller holds the channel's
+    /// lock.
     #[inline]
     pub(super) fn len(&self) -> usize {
         // Relaxed: see above.
         self.0.len.load(Ordering::Relaxed)
     }
 
-    /// Takes the first, where nothing else is to be done.
+    /// Takes the first item, if no full step is needed.
     #[inline]
-    pub(super) fn take_quietly(&self) -> Option<T> {
+    pub(super) fn take_fast(&self) -> Option<T> {
         if self.len() == 0 {
             return None;
         }
-        let mut inside = self.0.items.lock();
-        if inside.items.len() <= inside.quiet_above {
+        let mut guard = self.0.items.lock();
+        if guard.items.len() <= guard.fast_above {
             return None;
         }
-        let item = inside.items.pop_front();
+        let item = guard.items.pop_front();
         // Relaxed: see above.
-        self.0.len.store(inside.items.len(), Ordering::Relaxed);
+        self.0.len.store(guard.items.len(), Ordering::Relaxed);
         item
     }
 
-    /// Takes the lock; the caller has the channel's.
+    /// Takes the lock; the caller holds the channel's.
     pub(super) fn lock(&self) -> ReceiverBatchGuard<'_, T> {
         ReceiverBatchGuard {
             len: &self.0.len,
-            inside: self.0.items.lock(),
+            items: self.0.items.lock(),
         }
     }
 }
 
 impl<T> ReceiverBatchGuard<'_, T> {
-    /// Exchanges what is set apart for `items`.
+    /// Exchanges the batch's items for `items`.
     pub(super) fn swap(&mut self, items: &mut Ring<T>) {
-        std::mem::swap(&mut self.inside.items, items);
+        std::mem::swap(&mut self.items.items, items);
     }
 
-    /// Leaves what is there, of which all but so many may be taken quietly.
-    pub(super) fn leave(mut self, quiet_above: usize) {
-        self.inside.quiet_above = quiet_above;
+    /// Releases the lock; receives that leave `fast_above` items or more need no full step.
+    pub(super) fn leave(mut self, fast_above: usize) {
+        self.items.fast_above = fast_above;
         // Relaxed: see above.
-        self.len.store(self.inside.items.len(), Ordering::Relaxed);
+        self.len.store(self.items.items.len(), Ordering::Relaxed);
     }
 }
 
@@ -105,8 +107,8 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Arc;
 
-    /// Of four items the first has been received, which has set the others apart.
-    fn with_head() -> (Sender<u32>, Receiver<u32>) {
+    /// A channel from which the first of four items has been received; the others are in the batch.
+    fn with_batch() -> (Sender<u32>, Receiver<u32>) {
         let (sender, receiver) = bounded(4);
         (0..4).for_each(|n| assert_eq!(sender.try_send(n), Ok(())));
         assert_eq!(receiver.try_recv(), Ok(0));
@@ -114,8 +116,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_apart_belongs_to_the_channel() {
-        let (sender, receiver) = with_head();
+    fn the_batch_counts_as_items_of_the_channel() {
+        let (sender, receiver) = with_batch();
         assert_eq!((receiver.len(), receiver.peek(|n| *n)), (3, Ok(1)));
         assert_eq!(sender.try_send(4), Ok(()));
         assert_eq!(sender.try_send(5), Err(TrySendError::Full(5)));
@@ -128,8 +130,8 @@ mod tests {
     }
 
     #[test]
-    fn a_step_leaves_no_more_room_than_there_is_beside_what_is_set_apart() {
-        let (sender, receiver) = with_head();
+    fn a_full_step_leaves_no_more_room_than_the_batch_allows() {
+        let (sender, receiver) = with_batch();
         let mut items = Vec::new();
         assert_eq!(receiver.recv_many(&mut items, 1), Ok(1));
         let sent = (4..9).filter(|n| sender.try_send(*n).is_ok());
@@ -137,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_apart_is_dropped_with_the_last_receiver() {
+    fn the_batch_is_dropped_with_the_last_receiver() {
         let ((sender, receiver), item) = (bounded(4), Arc::new(()));
         for _ in 0..4 {
             assert!(sender.try_send(Arc::clone(&item)).is_ok());
@@ -149,8 +151,8 @@ mod tests {
     }
 
     #[test]
-    fn a_closure_that_panics_leaves_what_is_set_apart() {
-        let (_sender, receiver) = with_head();
+    fn a_closure_that_panics_leaves_the_batch() {
+        let (_sender, receiver) = with_batch();
         let look = || receiver.peek(|_| -> u32 { panic!("a look") });
         assert!(catch_unwind(AssertUnwindSafe(look)).is_err());
         assert_eq!((receiver.try_recv(), receiver.try_recv()), (Ok(1), Ok(2)));

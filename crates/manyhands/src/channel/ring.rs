@@ -1,8 +1,8 @@
-//! The items of a channel that is first in, first out, in a ring that gives memory back.
+//! A first-in-first-out queue of items that gives memory back.
 //!
 //! A ring grows by doubling. It shrinks when as many items as it has room for have been taken in a row while it was
-//! nearly empty: so what shrinking and growing again cost is spread over at least as many operations, and a ring
-//! that is filled now and then keeps its room.
+//! nearly empty. So the cost of shrinking and growing again is spread over at least as many operations, and a ring that
+//! is filled now and then keeps its memory.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 pub(super) struct Ring<T> {
     items: VecDeque<T>,
     /// Items that were taken in a row while the ring was nearly empty.
-    taken_in_vain: usize,
+    taken_while_sparse: usize,
 }
 
 impl<T> Ring<T> {
@@ -19,7 +19,7 @@ impl<T> Ring<T> {
     pub(super) const fn new() -> Self {
         Self {
             items: VecDeque::new(),
-            taken_in_vain: 0,
+            taken_while_sparse: 0,
         }
     }
 
@@ -42,7 +42,7 @@ impl<T> Ring<T> {
     pub(super) fn pop_front(&mut self) -> Option<T> {
         let item = self.items.pop_front();
         if self.items.capacity() > Self::ROOM_KEPT {
-            self.look_at_room();
+            self.consider_shrinking();
         }
         item
     }
@@ -55,16 +55,16 @@ impl<T> Ring<T> {
         self.items.front()
     }
 
-    /// An item was taken from a large ring.
-    fn look_at_room(&mut self) {
+    /// Shrinks a large ring that has been nearly empty for long; called after each item taken from it.
+    fn consider_shrinking(&mut self) {
         let room = self.items.capacity();
         if self.items.len() >= room / NEARLY_EMPTY {
-            self.taken_in_vain = 0;
+            self.taken_while_sparse = 0;
             return;
         }
-        self.taken_in_vain += 1;
-        if self.taken_in_vain >= room {
-            self.taken_in_vain = 0;
+        self.taken_while_sparse += 1;
+        if self.taken_while_sparse >= room {
+            self.taken_while_sparse = 0;
             self.items
                 .shrink_to(Self::ROOM_KEPT.max(room / NEARLY_EMPTY));
         }
@@ -82,7 +82,7 @@ impl<T> Ring<T> {
     };
 }
 
-/// A ring with fewer items than such a part of its room is nearly empty.
+/// A ring is nearly empty when it uses less than this part of its room.
 const NEARLY_EMPTY: usize = 8;
 
 #[cfg(all(test, not(loom)))]

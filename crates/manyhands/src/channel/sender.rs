@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[cfg(not(loom))]
 use std::time::Duration;
 
-/// Sends into a channel, from threads and from async code. Clones are equal; dropping the last one closes
+/// Sends into a channel, from threads and from async code. All clones are equal; dropping the last one closes
 /// the channel.
 ///
 /// # Examples
@@ -51,11 +51,10 @@ impl<T> Sender<T> {
     /// Sends, and waits for room if there is none.
     ///
     /// # Cost
-    /// One short lock, and one wake if somebody waits to receive.
+    /// One short lock, and one wake if a receiver waits.
     ///
     /// # Blocking
-    /// While the channel is full. A pool's worker that waits runs nothing meanwhile; the pool lets another
-    /// worker run in its place.
+    /// While the channel is full. The runtime lets another worker run while one waits here.
     ///
     /// # Errors
     /// [`SendError`] with the item when the channel is closed, before or while this waits.
@@ -82,9 +81,9 @@ impl<T> Sender<T> {
     #[cold]
     fn send_later(&self, item: T) -> Result<(), SendError<T>> {
         let mut item = Some(item);
-        // Where items go from hand to hand, somebody has to stand there and wait.
+        // In a rendezvous channel retrying does not help: the item passes only while one side waits.
         if !self.shared.is_rendezvous() {
-            let sent = thread::insist(|| match self.shared.try_send(item.take()?) {
+            let sent = thread::retry(|| match self.shared.try_send(item.take()?) {
                 Ok(()) => Some(Ok(())),
                 Err(TrySendError::Closed(item)) => Some(Err(SendError(item))),
                 Err(TrySendError::Full(back)) => {
@@ -103,8 +102,8 @@ impl<T> Sender<T> {
     /// Sends; the future waits for room if there is none.
     ///
     /// # Cancellation
-    /// Dropping the future before it is ready takes the item back: it is dropped with it. Only from a
-    /// rendezvous channel it may have been received by then.
+    /// Dropping the future before it is ready drops the item. In a rendezvous channel a receiver may have taken it by
+    /// then.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -128,7 +127,7 @@ impl<T> Sender<T> {
     /// Sends if there is room now.
     ///
     /// A rendezvous channel has room while more receivers wait than items are on their way to them. If such
-    /// a receiver gives up before it has looked, the item waits for the next one.
+    /// a receiver gives up before it has taken its item, the item waits for the next one.
     ///
     /// # Errors
     /// The item, when the channel is full or closed.
@@ -146,7 +145,7 @@ impl<T> Sender<T> {
         self.shared.try_send(item)
     }
 
-    /// As [`send`](Self::send), and gives up when it has waited for about `limit`.
+    /// As [`send`](Self::send), but gives up after about `limit`.
     ///
     /// # Errors
     /// The item, when the time is over or the channel is closed.
@@ -164,7 +163,7 @@ impl<T> Sender<T> {
         let mut future = self.send_async(item);
         match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
             Some(result) => Ok(result?),
-            // Without the item it has been received at the last moment.
+            // `None`: a receiver took the item at the last moment.
             None => match future.cancel() {
                 Some(item) => Err(SendTimeoutError::Timeout(item)),
                 None => Ok(()),
@@ -172,7 +171,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Sends all `items` from the front, and waits for room as often as needed. What is sent leaves the queue.
+    /// Sends all `items` from the front, and waits for room as often as needed. Sent items leave the queue.
     ///
     /// # Cost
     /// One short lock for as many items as there is room for.
@@ -181,7 +180,7 @@ impl<T> Sender<T> {
     /// As [`send`](Self::send).
     ///
     /// # Errors
-    /// [`SendError`] when the channel is closed; `items` has what was not sent.
+    /// [`SendError`] when the channel is closed; unsent items stay in `items`.
     ///
     /// # Examples
     /// ```
@@ -204,7 +203,7 @@ impl<T> Sender<T> {
     /// Sends all `items` from the front; the future waits for room as often as needed.
     ///
     /// # Cancellation
-    /// Dropping the future leaves in `items` what was not sent.
+    /// Dropping the future leaves unsent items in `items`.
     ///
     /// # Errors
     /// As [`send_many`](Self::send_many).
@@ -249,8 +248,8 @@ impl<T> Sender<T> {
         super::SendSink::new(self.clone())
     }
 
-    /// Closes the channel: no more items go in, those inside can still be received. Senders that wait get
-    /// their items back. Returns whether it was open until now.
+    /// Closes the channel: no more items go in, those inside can still be received. Waiting senders get
+    /// their items back. Returns whether the channel was open.
     ///
     /// # Examples
     /// ```
@@ -267,7 +266,7 @@ impl<T> Sender<T> {
         self.shared.close()
     }
 
-    /// As [`close`](Self::close), with a reason that everybody sees who finds the channel closed and
+    /// As [`close`](Self::close), with a reason, which every later operation gets that finds the channel closed and
     /// drained. The first reason stays.
     ///
     /// # Examples
@@ -296,8 +295,8 @@ impl<T> Sender<T> {
         self.shared.is_closed()
     }
 
-    /// How many items wait to be received. In a rendezvous channel none do; there it counts those on their
-    /// way to a receiver that waits.
+    /// How many items wait to be received. In a rendezvous channel it counts the items on their way to a waiting
+    /// receiver.
     ///
     /// # Examples
     /// ```
@@ -338,7 +337,7 @@ impl<T> Sender<T> {
     }
 
     /// Waits until the channel is closed, and returns the reason as an error if there is one. So a producer
-    /// learns that nobody wants its items any more.
+    /// learns that its items are not wanted any more.
     ///
     /// # Errors
     /// The reason given to [`close_with`](Self::close_with).
@@ -366,11 +365,11 @@ impl<T> Sender<T> {
     /// assert!(sender.wait_closed().is_ok());
     /// ```
     pub fn wait_closed(&self) -> Result<(), CloseReason> {
-        self.shared.wait_until(Until::Closed)
+        EndFuture::new(&self.shared, Until::Closed).wait()
     }
 
-    /// Waits until the channel is closed and every item has been received, and returns the reason of the
-    /// closing as an error if there is one.
+    /// Waits until the channel is closed and every item has been received. Returns the reason of the close as an error
+    /// if there is one.
     ///
     /// # Errors
     /// The reason given to [`close_with`](Self::close_with).
@@ -401,7 +400,7 @@ impl<T> Sender<T> {
     /// assert_eq!(sender.wait_drained().unwrap_err().to_string(), "enough");
     /// ```
     pub fn wait_drained(&self) -> Result<(), CloseReason> {
-        self.shared.wait_until(Until::Drained)
+        EndFuture::new(&self.shared, Until::Drained).wait()
     }
 }
 

@@ -10,8 +10,8 @@ use std::task::{Context, Poll, ready};
 
 /// A sender as a [`Sink`]; made by [`Sender::sink`] and [`Sender::into_sink`].
 ///
-/// It is a sender of its own. It holds one item that waits for room, if any; closing it sends that one, and
-/// then closes the channel for this sender only: the channel stays open as long as there are others.
+/// It is a sender of its own. It holds at most one item, which waits for room. Closing it sends that item, and then
+/// drops this sender: the channel stays open as long as there are others.
 #[doc(alias = "PollSender")]
 #[must_use = "sinks do nothing unless polled"]
 pub struct SendSink<T> {

@@ -1,77 +1,68 @@
-//! What a channel is, between two operations: plain data, to be kept under a lock.
+//! The state of a channel between two operations: plain data, to be kept under a lock.
 //!
-//! # Protocol
-//! An item moves in the very step in which its operation ends: a receive takes it when it returns it, a send
-//! puts it in when it says so. Those who wait are only told that it is worth looking. So a receive that is
-//! given up never holds an item, and a send that is given up leaves none behind; both only have to give
-//! their place back.
+//! The README of this folder has the protocol with its invariants C1 to C7. In short:
 //!
-//! A channel without room, for a rendezvous, has nothing to put an item into. There a waiting sender leaves
-//! its item at its place, and a receive takes it from there and tells the sender so; and a send succeeds at
-//! once while more receivers wait than items are on their way to them.
+//! # States
+//! - *Open, neither full nor empty*: a send puts its item into the buffer; a receive takes the next item.
+//! - *Full*: a send waits, with its item in its wait-list entry, or an item falls out ([`WhenFull`]).
+//! - *Empty*: a receive waits.
+//! - *Closed*: a send fails; a receive takes what is left, then fails with the reason.
 //!
-//! After each step [`State::settle`] restores: *as many waiting receivers have been told as there are items,
-//! or all of them; while there is room at least one waiting sender, and if nothing else is in the channel as
-//! many as there is room, or all of them.* One that was told and finds nothing, because a newcomer was
-//! faster, waits again as the first; one that was told and gives up leaves its place, as does one that was
-//! served, and `settle` tells the next. So nobody sleeps beside an item, and beside room only while another
-//! one is on its way to it.
+//! # Who notifies whom
+//! [`State::settle`] ends each full step and notifies as C1 to C3 demand:
+//! - a step that puts an item in notifies a waiting receiver;
+//! - a step that takes an item notifies a waiting sender, or those that wait for the drain of a closed channel;
+//! - a waiter that leaves lets `settle` notify the next one in its stead.
 //!
-//! A step that cannot break this is quiet and settles nothing: `settle` leaves behind whether an item that goes
-//! in is one, and down to how many items one that is taken is. Both only depend on who waits, who was told and
-//! whether the channel is open, and none of these changes without a `settle`, but for what the next sentences
-//! say. A step that finds an open channel full or empty and changes nothing is quiet too. Three steps of those who
-//! wait know without `settle` what follows. Who comes to receive and finds an open channel empty takes a place:
-//! from now on offers are not quiet. An item that goes in where as many were told as there are items, and more
-//! wait, tells one of these. A receiver that was told takes an item and leaves: one fewer was told, and there is
-//! one item fewer.
+//! Closing notifies all waiters. In a rendezvous channel, a receive that takes the item of a waiting sender notifies
+//! that sender.
 //!
-//! # The head
-//! A receive that comes quietly and finds more than it takes sets the rest apart in the [`ReceiverBatch`], from which receives
-//! take without this state's lock. What is there comes before what is in the line, and it counts as items in all of
-//! the above. A step has it here, as `ahead`, and leaves behind down to how many items a take from the head is quiet;
-//! so whoever waits for what happens in the head is told by a step, as it is told of the line. A quiet step does not
-//! have it, and knows only how many items the head had a moment ago. Since only a holder of this state's lock fills
-//! the head, that is no less than there are, and none if it was none. So an offer may find less room than there is
-//! where a take has just made it, and never more; who then waits for room does so in a step. An offer may tell one
-//! receiver too many, never one too few. And whoever takes from the line, or takes a place to receive, does it only
-//! where the head is empty.
+//! # Fast paths
+//! A fast path does not end in `settle`, and must keep C1 to C3 (that is C4):
+//! - [`State::offer_fast`] puts an item in while `fast_send`: the channel is open and no receiver waits.
+//! - [`State::take_fast`] takes an item while more than `fast_recv_above` are left: no waiter needs to hear of it.
+//! - [`State::wait_fast`] lets a receiver wait in an open, empty channel, and clears `fast_send`.
+//! - [`State::offer_to_waiting`] notifies exactly one receiver: as many have been notified as there are items.
+//! - [`State::take_as_notified`] takes an item for a notified receiver: one item and one notified receiver fewer.
+//! - [`State::fill`] moves the buffer into the empty receiver batch while `fast_recv_above` is 0.
 //!
-//! Items that may fall out of the full channel, or that are sorted, are never set apart, nor is the only item of a
-//! channel for one, nor what is there while somebody waits whom a take may have to tell.
+//! # The receiver batch
+//! A full step has the batch's items in `batch_items`. A fast path has not, and reads only the batch's length, which
+//! may be higher than the true one but never lower (C5). So a fast send may see less room than there is, and may notify
+//! one receiver too many. A receive takes from the buffer, or begins to wait, only while the batch is empty (C6).
 //!
-//! Not here: the lock, and the waking itself, which happens after it is given back (`inner.rs`).
+//! Not here: the lock, and the waking, which happens after the lock is released (`inner.rs`).
 
-use crate::channel::WhenFull;
 use crate::channel::buffer::ItemBuffer;
 use crate::channel::error::{CloseReason, RecvError, SendError, TrySendError};
 use crate::channel::receiver_batch::ReceiverBatch;
 use crate::channel::ring::Ring;
 use crate::channel::step::{DeferredWakes, Offered, Sending, Taken, Until};
 use crate::channel::wait_list::{WaitList, WaiterKey};
+use crate::channel::when_full::WhenFull;
 use std::task::{Poll, Waker};
 
-/// The state of a channel. What a quiet step touches comes first, and with the lock fills one cache line.
+/// The state of a channel. The fields that fast paths use come first; with the lock they fill one cache line.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct State<T> {
-    /// Nothing follows from an item that goes in: nobody waits to receive, and the channel is open.
-    offers_are_quiet: bool,
+    /// A send needs no full step: no receiver waits, and the channel is open.
+    fast_send: bool,
     when_full: WhenFull,
-    /// Nothing follows from an item that is taken while there are more than these: nobody who waits to send,
-    /// or for the drain, is to be told.
-    takes_are_quiet_above: usize,
-    /// So many items fit in the line beside the head, as far as is known; it may be more.
-    room_of_line: usize,
-    line: ItemBuffer<T>,
-    /// What is in the head, during a step; it comes before what is in the line.
-    ahead: Ring<T>,
+    /// A receive needs no full step while there are more items than this: no waiting sender has to be notified, and
+    /// nobody who waits for the drain.
+    fast_recv_above: usize,
+    /// How many items the buffer may have beside the batch, as far as is known; it may be more.
+    known_room: usize,
+    buffer: ItemBuffer<T>,
+    /// The items of the receiver batch, during a full step. They come before those of the buffer.
+    batch_items: Ring<T>,
     /// 0 for a rendezvous, `usize::MAX` for no limit.
     capacity: usize,
     /// Set once; the reason is that of `close_with`.
     closed: Option<RecvError>,
     receivers: WaitList<()>,
-    /// With the items of those who wait.
+    /// With the items of the waiting senders.
     senders: WaitList<T>,
     until_closed: WaitList<()>,
     until_drained: WaitList<()>,
@@ -81,19 +72,19 @@ pub(super) struct State<T> {
 
 impl<T> State<T> {
     /// An open channel with one end of each kind.
-    pub(super) fn new(line: ItemBuffer<T>, capacity: usize, when_full: WhenFull) -> Self {
+    pub(super) fn new(buffer: ItemBuffer<T>, capacity: usize, when_full: WhenFull) -> Self {
         let when_full = match when_full {
-            // What is in a rendezvous is on its way to a receiver, and has been sent.
+            // An item in a rendezvous channel has been sent: it is on its way to a receiver.
             WhenFull::DropNewest | WhenFull::DropOldest if capacity == 0 => WhenFull::DropThis,
             when_full => when_full,
         };
         Self {
-            offers_are_quiet: true,
+            fast_send: true,
             when_full,
-            takes_are_quiet_above: 0,
-            room_of_line: capacity,
-            line,
-            ahead: Ring::new(),
+            fast_recv_above: 0,
+            known_room: capacity,
+            buffer,
+            batch_items: Ring::new(),
             capacity,
             closed: None,
             receivers: WaitList::new(),
@@ -108,55 +99,54 @@ impl<T> State<T> {
     /// How many items may be received without waiting for another send.
     pub(super) fn len(&self) -> usize {
         if self.capacity == 0 {
-            self.line.len() + self.senders.waiting()
+            self.buffer.len() + self.senders.waiting()
         } else {
             self.buffered()
         }
     }
 
-    /// Items in the line; a rendezvous channel has some only on their way to receivers that wait.
+    /// Items in the batch and the buffer. A rendezvous channel has some only on their way to waiting receivers.
     pub(super) fn buffered(&self) -> usize {
-        self.ahead.len() + self.line.len()
+        self.batch_items.len() + self.buffer.len()
     }
 
-    /// What is in the head, which only a step has here.
-    pub(super) fn ahead_mut(&mut self) -> &mut Ring<T> {
-        &mut self.ahead
+    /// The items of the batch, which only a full step has here.
+    pub(super) fn batch_items_mut(&mut self) -> &mut Ring<T> {
+        &mut self.batch_items
     }
 
-    /// How many items may stay in the head.
-    pub(super) fn head_is_quiet_above(&self) -> usize {
-        self.takes_are_quiet_above.saturating_sub(self.line.len())
+    /// How many items must stay in the batch for a fast receive.
+    pub(super) fn batch_fast_recv_above(&self) -> usize {
+        self.fast_recv_above.saturating_sub(self.buffer.len())
     }
 
-    /// The end of the channel's life, once it has begun.
+    /// What receivers get after the last item, if the channel is closed.
     pub(super) fn closed(&self) -> Option<&RecvError> {
         self.closed.as_ref()
     }
 
     /// The item that is to be received next.
     pub(super) fn first(&self) -> Option<&T> {
-        let first = self.ahead.front().or_else(|| self.line.first());
+        let first = self.batch_items.front().or_else(|| self.buffer.first());
         first.or_else(|| self.senders.first_data())
     }
 
-    /// As [`offer`](Self::offer), only where nothing else is to be done: nobody waits to receive, and the item
-    /// goes in or comes back.
+    /// As [`offer`](Self::offer), but only if no receiver waits, and the item goes in or comes back.
     #[inline]
-    pub(super) fn offer_quietly(&mut self, item: T, head: &ReceiverBatch<T>) -> Offered<T> {
-        if self.line.len() >= self.room_of_line {
-            self.room_of_line = self.capacity.saturating_sub(head.len());
+    pub(super) fn offer_fast(&mut self, item: T, batch: &ReceiverBatch<T>) -> Offered<T> {
+        if self.buffer.len() >= self.known_room {
+            self.known_room = self.capacity.saturating_sub(batch.len());
         }
         self.offer_to_known_room(item)
     }
 
-    /// As [`offer_quietly`](Self::offer_quietly), but does not look whether receivers have taken items from the head.
+    /// As [`offer_fast`](Self::offer_fast), but does not check whether receivers have taken items from the batch.
     #[inline]
     pub(super) fn offer_to_known_room(&mut self, item: T) -> Offered<T> {
-        if !self.offers_are_quiet {
+        if !self.fast_send {
             Offered::NeedsSlowPath(item)
-        } else if self.line.len() < self.room_of_line {
-            self.line.push(item);
+        } else if self.buffer.len() < self.known_room {
+            self.buffer.push(item);
             Offered::In
         } else if self.when_full == WhenFull::Wait && self.capacity > 0 {
             Offered::Full(item)
@@ -165,75 +155,75 @@ impl<T> State<T> {
         }
     }
 
-    /// As [`take`](Self::take), only where nothing else is to be done: there is an item, and nobody who waits
-    /// is to be told that it is gone; or there is none, in an open channel.
+    /// As [`take`](Self::take), but only if there is an item whose removal nobody has to be notified of, or if the
+    /// channel is open and empty.
     #[inline]
-    pub(super) fn take_quietly(&mut self) -> Taken<T> {
-        if self.line.len() > self.takes_are_quiet_above {
-            self.line
+    pub(super) fn take_fast(&mut self) -> Taken<T> {
+        if self.buffer.len() > self.fast_recv_above {
+            self.buffer
                 .pop_first()
                 .map_or(Taken::NeedsSlowPath, Taken::Item)
-        } else if self.line.len() == 0 && self.offers_are_quiet && self.capacity > 0 {
+        } else if self.buffer.len() == 0 && self.fast_send && self.capacity > 0 {
             Taken::Empty
         } else {
             Taken::NeedsSlowPath
         }
     }
 
-    /// Sets what is in the line apart for receivers, into the empty head, if they may take all of it quietly.
+    /// Moves the buffer's items into the empty batch, if receivers may take all of them by fast receives.
     #[inline]
-    pub(super) fn fill(&mut self, head: &ReceiverBatch<T>) {
+    pub(super) fn fill(&mut self, batch: &ReceiverBatch<T>) {
         if self.capacity > 1
             && matches!(self.when_full, WhenFull::Wait | WhenFull::DropThis)
-            && let ItemBuffer::Fifo(items) = &mut self.line
-            && self.takes_are_quiet_above == 0
+            && let ItemBuffer::Fifo(items) = &mut self.buffer
+            && self.fast_recv_above == 0
             && !items.is_empty()
         {
-            self.room_of_line = self.capacity - items.len();
-            let mut guard = head.lock();
+            self.known_room = self.capacity - items.len();
+            let mut guard = batch.lock();
             guard.swap(items);
             guard.leave(0);
         }
     }
 
-    /// As [`offer`](Self::offer), only where all that follows is that one receiver is told, who is to be woken.
+    /// As [`offer`](Self::offer), but only if exactly one receiver has to be notified; returns its waker.
     pub(super) fn offer_to_waiting(
         &mut self,
         item: T,
-        head: &ReceiverBatch<T>,
+        batch: &ReceiverBatch<T>,
     ) -> Result<Waker, T> {
-        let len = head.len() + self.line.len();
+        let len = batch.len() + self.buffer.len();
         let is_full = len >= self.capacity;
         let is_expected = len < self.receivers.notified();
         if self.closed.is_some() || is_full || is_expected || self.receivers.waiting() == 0 {
             return Err(item);
         }
-        self.line.push(item);
+        self.buffer.push(item);
         let receiver = self.receivers.notify_first();
-        self.offers_are_quiet = self.receivers.waiting() == 0;
-        Ok(receiver.expect("somebody waits"))
+        self.fast_send = self.receivers.waiting() == 0;
+        Ok(receiver.expect("a receiver waits"))
     }
 
-    /// Takes a place to receive, if the channel is open and empty; nothing follows from that for others.
-    pub(super) fn wait_quietly(&mut self, waker: &Waker) -> Option<WaiterKey> {
-        if self.closed.is_some() || self.line.len() > 0 || self.capacity == 0 {
+    /// Enters the wait list of receivers, if the channel is open and empty. Nobody else has to be notified of that.
+    pub(super) fn wait_fast(&mut self, waker: &Waker) -> Option<WaiterKey> {
+        if self.closed.is_some() || self.buffer.len() > 0 || self.capacity == 0 {
             return None;
         }
         let key = self.receivers.join(waker.clone(), None);
-        self.offers_are_quiet = false;
+        self.fast_send = false;
         Some(key)
     }
 
-    /// As [`take`](Self::take), and leaves the place, only for a receiver that was told, and where nobody who
-    /// waits is to be told.
-    pub(super) fn take_as_told(&mut self, waiter: &mut Option<WaiterKey>) -> Option<T> {
-        let was_told = waiter
+    /// As [`take`](Self::take), and leaves the wait list; only for a notified receiver, and only if no other waiter has
+    /// to be notified.
+    pub(super) fn take_as_notified(&mut self, waiter: &mut Option<WaiterKey>) -> Option<T> {
+        let was_notified = waiter
             .as_ref()
             .is_some_and(|key| self.receivers.is_notified(key));
-        if !was_told || self.line.len() <= self.takes_are_quiet_above {
+        if !was_notified || self.buffer.len() <= self.fast_recv_above {
             return None;
         }
-        let item = self.line.pop_first();
+        let item = self.buffer.pop_first();
         self.receivers.give_up(waiter);
         item
     }
@@ -251,8 +241,8 @@ impl<T> State<T> {
         if !self.has_room() {
             match self.when_full {
                 WhenFull::Wait => return Err(TrySendError::Full(item)),
-                WhenFull::DropNewest => deferred.dropped = self.line.pop_last(),
-                WhenFull::DropOldest => deferred.dropped = self.line.pop_first(),
+                WhenFull::DropNewest => deferred.dropped = self.buffer.pop_last(),
+                WhenFull::DropOldest => deferred.dropped = self.buffer.pop_first(),
                 WhenFull::DropThis => {}
             }
             if deferred.dropped.is_none() {
@@ -260,14 +250,14 @@ impl<T> State<T> {
                 return Ok(());
             }
         }
-        self.line.push(item);
+        self.buffer.push(item);
         Ok(())
     }
 
     fn has_room(&self) -> bool {
         if self.capacity == 0 {
             let expecting = self.receivers.waiting() + self.receivers.notified();
-            self.senders.waiting() == 0 && self.line.len() < expecting
+            self.senders.waiting() == 0 && self.buffer.len() < expecting
         } else {
             self.buffered() < self.capacity
         }
@@ -276,7 +266,10 @@ impl<T> State<T> {
     /// Takes the next item.
     #[inline]
     pub(super) fn take(&mut self, deferred: &mut DeferredWakes<T>) -> Option<T> {
-        let item = self.ahead.pop_front().or_else(|| self.line.pop_first());
+        let item = self
+            .batch_items
+            .pop_front()
+            .or_else(|| self.buffer.pop_first());
         if item.is_none() && self.capacity == 0 {
             let (sender, item) = self.senders.notify_first_with_data();
             if let Some(sender) = sender {
@@ -287,7 +280,7 @@ impl<T> State<T> {
         item
     }
 
-    /// One look of a send: its item goes in, comes back, or waits at a place.
+    /// One attempt of a send: its item goes in, comes back, or waits in a wait-list entry.
     pub(super) fn poll_send(
         &mut self,
         sending: &mut Sending<T>,
@@ -298,7 +291,7 @@ impl<T> State<T> {
             None => sending.item.take(),
             Some(key) => self.senders.data_mut(key).take(),
         };
-        // A place without its item: a receiver has taken it.
+        // An entry without its item: a receiver has taken it.
         let result = item.map_or(Ok(()), |item| self.offer(item, deferred));
         match result {
             Ok(()) => {
@@ -312,7 +305,7 @@ impl<T> State<T> {
             Err(TrySendError::Full(item)) => {
                 match &sending.key {
                     None => {
-                        // The waker's clone may panic: the item is the future's meanwhile.
+                        // The waker's clone may panic: until then the future keeps the item.
                         sending.item = Some(item);
                         let waker = waker.clone();
                         sending.key = Some(self.senders.join(waker, sending.item.take()));
@@ -327,7 +320,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Gives up the place of a send, and takes back the item that nobody took.
+    /// Removes a send from the wait list, and returns its item if no receiver took it.
     pub(super) fn leave_send(
         &mut self,
         sending: &mut Sending<T>,
@@ -339,7 +332,7 @@ impl<T> State<T> {
         item
     }
 
-    /// One look of a receive, which takes what it wants with `take`.
+    /// One attempt of a receive, which takes its items with `take`.
     pub(super) fn poll_receive<R>(
         &mut self,
         waiter: &mut Option<WaiterKey>,
@@ -361,7 +354,7 @@ impl<T> State<T> {
         Poll::Ready(result)
     }
 
-    /// Gives up the place of a receive.
+    /// Removes a receive from the wait list.
     pub(super) fn leave_receive(
         &mut self,
         waiter: &mut Option<WaiterKey>,
@@ -370,7 +363,7 @@ impl<T> State<T> {
         deferred.stale = self.receivers.give_up(waiter);
     }
 
-    /// One look of somebody who only waits for the end.
+    /// One attempt of a waiter for the close or the drain.
     pub(super) fn poll_until(
         &mut self,
         until: Until,
@@ -395,7 +388,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Gives up the place of somebody who waits for the end.
+    /// Removes a waiter for the close or the drain.
     pub(super) fn leave_until(
         &mut self,
         until: Until,
@@ -412,7 +405,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Closes; whether this was the first time.
+    /// Closes the channel; returns whether this was the first time.
     pub(super) fn close(
         &mut self,
         reason: Option<CloseReason>,
@@ -432,7 +425,7 @@ impl<T> State<T> {
         self.sender_count += 1;
     }
 
-    /// The last one closes.
+    /// Removing the last sender closes the channel.
     pub(super) fn remove_sender(&mut self, deferred: &mut DeferredWakes<T>) {
         self.sender_count -= 1;
         if self.sender_count == 0 {
@@ -444,7 +437,7 @@ impl<T> State<T> {
         self.receiver_count += 1;
     }
 
-    /// The last one closes, and returns what nobody will receive.
+    /// Removing the last receiver closes the channel, and returns the items that are left.
     pub(super) fn remove_receiver(
         &mut self,
         deferred: &mut DeferredWakes<T>,
@@ -453,35 +446,35 @@ impl<T> State<T> {
         (self.receiver_count == 0).then(|| {
             self.close(None, deferred);
             (
-                std::mem::replace(&mut self.ahead, Ring::new()),
-                self.line.take(),
+                std::mem::replace(&mut self.batch_items, Ring::new()),
+                self.buffer.take(),
             )
         })
     }
 
-    /// Tells those for whom there is something now. The last thing under the lock.
+    /// Notifies the waiters that can make progress now (C1, C2). The last action under the lock.
     #[inline]
     pub(super) fn settle(&mut self, deferred: &mut DeferredWakes<T>) {
         if self.receivers.waiting() > 0 {
-            self.tell_receivers(deferred);
+            self.notify_receivers(deferred);
         }
         if self.senders.waiting() > 0 {
-            self.tell_senders(deferred);
+            self.notify_senders(deferred);
         }
         let is_open = self.closed.is_none();
-        self.offers_are_quiet = is_open && self.receivers.waiting() == 0;
-        self.takes_are_quiet_above = if self.senders.waiting() > 0 {
-            self.next_sender_is_told_below()
+        self.fast_send = is_open && self.receivers.waiting() == 0;
+        self.fast_recv_above = if self.senders.waiting() > 0 {
+            self.next_sender_notified_below()
         } else {
             0
         };
-        self.room_of_line = self.capacity - self.ahead.len();
+        self.known_room = self.capacity - self.batch_items.len();
         if !is_open {
             self.settle_drain(deferred);
         }
     }
 
-    fn tell_receivers(&mut self, deferred: &mut DeferredWakes<T>) {
+    fn notify_receivers(&mut self, deferred: &mut DeferredWakes<T>) {
         while self.receivers.notified() < self.len() {
             let Some(waker) = self.receivers.notify_first() else {
                 break;
@@ -490,8 +483,8 @@ impl<T> State<T> {
         }
     }
 
-    fn tell_senders(&mut self, deferred: &mut DeferredWakes<T>) {
-        while self.buffered() < self.next_sender_is_told_below() {
+    fn notify_senders(&mut self, deferred: &mut DeferredWakes<T>) {
+        while self.buffered() < self.next_sender_notified_below() {
             let Some(waker) = self.senders.notify_first() else {
                 break;
             };
@@ -499,28 +492,27 @@ impl<T> State<T> {
         }
     }
 
-    /// With how many items left one more sender is to be on its way, besides those that are. While there are
-    /// items left they are told bit by bit: who sends at the time is likely to fill the room before they come,
-    /// and being woken for nothing is dear.
-    fn next_sender_is_told_below(&self) -> usize {
-        let told = self.senders.notified();
-        if told >= self.capacity {
+    /// The number of items below which one more sender is notified. While there are items left, senders are notified
+    /// gradually: running senders are likely to fill the room first, and waking a sender for nothing is expensive.
+    fn next_sender_notified_below(&self) -> usize {
+        let notified = self.senders.notified();
+        if notified >= self.capacity {
             return 0;
         }
         let part = (self.capacity / NOTIFIED_SENDERS_MAX).max(1);
-        self.capacity.saturating_sub(told * part).max(1)
+        self.capacity.saturating_sub(notified * part).max(1)
     }
 
-    /// The channel is closed: tells those who wait for the drain when it is there.
+    /// The channel is closed: notifies those that wait for the drain once it is empty.
     #[cold]
     fn settle_drain(&mut self, deferred: &mut DeferredWakes<T>) {
         if self.len() == 0 {
             self.until_drained.notify_all(&mut deferred.wake_too);
         } else if self.until_drained.waiting() > 0 {
-            self.takes_are_quiet_above = self.takes_are_quiet_above.max(1);
+            self.fast_recv_above = self.fast_recv_above.max(1);
         }
     }
 }
 
-/// Of a channel that is not empty so many parts of room call for a sender each.
+/// A channel that is not empty notifies one sender for each such part of its capacity.
 const NOTIFIED_SENDERS_MAX: usize = 8;

@@ -1,5 +1,5 @@
-//! What a step of a channel is given and what becomes of it: a send on its way, the outcomes of the fast paths,
-//! and the wakes that follow once the lock is released.
+//! What a step of a channel takes and returns: a send in progress, the outcomes of the fast paths, and the wakes that
+//! are deferred until the lock is released.
 //!
 //! Not here: the steps themselves (`state.rs`).
 
@@ -7,46 +7,46 @@ use crate::channel::wait_list::WaiterKey;
 use crate::job;
 use std::task::Waker;
 
-/// What is owed after a step, to be paid where no lock is held.
+/// What a step leaves to do once no lock is held.
 #[derive(Debug)]
 pub(super) struct DeferredWakes<T> {
     pub(super) wake: Option<Waker>,
     pub(super) wake_too: Vec<Waker>,
-    /// A waker that nobody needs; dropping it may drop a task, and with it an end of this channel.
+    /// A waker that is not needed any more; dropping it may drop a task, and with it an end of this channel.
     pub(super) stale: Option<Waker>,
     /// An item that fell out of the full channel.
     pub(super) dropped: Option<T>,
 }
 
-/// What became of a quiet offer.
+/// The outcome of a send's fast path.
 #[derive(Debug)]
 pub(super) enum Offered<T> {
     In,
-    /// There is no room, and nobody to tell.
+    /// There is no room, and nobody has to be notified.
     Full(T),
-    /// It takes a whole step.
+    /// A full step is needed.
     NeedsSlowPath(T),
 }
 
-/// What became of a quiet look for an item.
+/// The outcome of a receive's fast path.
 #[derive(Debug)]
 pub(super) enum Taken<T> {
     Item(T),
-    /// There is none yet, and nobody to tell.
+    /// There is no item yet, and nobody has to be notified.
     Empty,
-    /// It takes a whole step.
+    /// A full step is needed.
     NeedsSlowPath,
 }
 
-/// A send on its way.
+/// A send in progress.
 #[derive(Debug)]
 pub(super) struct Sending<T> {
-    /// The item, until it is sent or left at the place.
+    /// The item, until it is sent or left in a wait-list entry.
     pub(super) item: Option<T>,
     pub(super) key: Option<WaiterKey>,
 }
 
-/// For what one may wait without sending or receiving.
+/// What a caller waits for that neither sends nor receives.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Until {
     Closed,
@@ -54,7 +54,7 @@ pub(super) enum Until {
 }
 
 impl<T> Sending<T> {
-    /// Nothing to be sent.
+    /// Nothing to send.
     pub(super) const fn none() -> Self {
         Self {
             item: None,
@@ -62,7 +62,7 @@ impl<T> Sending<T> {
         }
     }
 
-    /// Whether something has not been sent yet.
+    /// Whether a send is in progress.
     pub(super) fn is_some(&self) -> bool {
         self.item.is_some() || self.key.is_some()
     }
@@ -78,7 +78,7 @@ impl<T> DeferredWakes<T> {
         }
     }
 
-    /// Whether an item has fallen out.
+    /// Whether an item fell out.
     pub(super) fn has_dropped(&self) -> bool {
         self.dropped.is_some()
     }
@@ -90,9 +90,9 @@ impl<T> DeferredWakes<T> {
         }
     }
 
-    /// Pays; the item that fell out goes to `on_drop`.
+    /// Wakes and drops; passes the item that fell out to `on_drop`.
     #[inline]
-    pub(super) fn pay(self, on_drop: impl FnOnce(T)) {
+    pub(super) fn run(self, on_drop: impl FnOnce(T)) {
         self.wake.into_iter().for_each(job::wake);
         self.wake_too.into_iter().for_each(job::wake);
         job::discard(self.stale);

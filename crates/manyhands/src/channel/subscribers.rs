@@ -1,8 +1,8 @@
-//! What broadcast and watch channels have in common: receivers who all wait for the same thing, the next
-//! value or the end, and are all told at once.
+//! What broadcast and watch channels have in common: all receivers wait for the same event, the next value or the end,
+//! and are notified together.
 //!
-//! Plain data, to be kept under a lock. A place is taken by a look that found nothing and given back by the
-//! look that finds something, or by giving up; being told promises nothing, so nothing is lost either way.
+//! Plain data, to be kept under a lock. A receiver joins the wait list when it finds nothing, and leaves when it finds
+//! something or gives up. A notification is only a hint to try again, so a receiver that gives up loses nothing.
 
 use crate::channel::error::{CloseReason, RecvError};
 use crate::channel::wait_list::{WaitList, WaiterKey};
@@ -12,7 +12,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// Those who listen, and whether anybody still speaks.
+/// The waiting receivers, and how many ends there are.
 #[derive(Debug)]
 pub(super) struct Subscribers {
     waiting: WaitList<()>,
@@ -22,43 +22,43 @@ pub(super) struct Subscribers {
     receiver_count: usize,
 }
 
-/// The state of a channel that has an audience.
-pub(super) trait Stage {
-    fn audience(&mut self) -> &mut Subscribers;
+/// The state of a channel whose receivers are subscribers.
+pub(super) trait HasSubscribers {
+    fn subscribers(&mut self) -> &mut Subscribers;
 }
 
-/// A sender, apart from what it sends: a share in the channel that counts as one of its senders.
+/// What both kinds of sender share: a reference to the channel that counts as one of its senders.
 #[derive(Debug)]
-pub(super) struct SenderCore<S: Stage>(Arc<ShortLock<S>>);
+pub(super) struct SenderCore<S: HasSubscribers>(Arc<ShortLock<S>>);
 
-impl<S: Stage> SenderCore<S> {
-    /// The channel's first.
+impl<S: HasSubscribers> SenderCore<S> {
+    /// The first sender of a channel.
     pub(super) fn new(shared: Arc<ShortLock<S>>) -> Self {
         Self(shared)
     }
 
-    /// For a receiver's share.
+    /// The reference for a new receiver.
     pub(super) fn share(&self) -> Arc<ShortLock<S>> {
         Arc::clone(&self.0)
     }
 
     pub(super) fn receiver_count(&self) -> usize {
-        self.lock().audience().receiver_count
+        self.lock().subscribers().receiver_count
     }
 
-    /// Closes; whether this was the first time.
+    /// Closes; returns whether this was the first time.
     pub(super) fn close(&self, reason: Option<CloseReason>) -> bool {
-        let (is_first, told) = self.lock().audience().close(reason);
-        told.wake();
+        let (is_first, wakers) = self.lock().subscribers().close(reason);
+        wakers.wake();
         is_first
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.lock().audience().closed().is_some()
+        self.lock().subscribers().closed().is_some()
     }
 }
 
-impl<S: Stage> Deref for SenderCore<S> {
+impl<S: HasSubscribers> Deref for SenderCore<S> {
     type Target = ShortLock<S>;
 
     fn deref(&self) -> &ShortLock<S> {
@@ -66,22 +66,22 @@ impl<S: Stage> Deref for SenderCore<S> {
     }
 }
 
-impl<S: Stage> Clone for SenderCore<S> {
+impl<S: HasSubscribers> Clone for SenderCore<S> {
     fn clone(&self) -> Self {
-        self.lock().audience().sender_count += 1;
+        self.lock().subscribers().sender_count += 1;
         Self(Arc::clone(&self.0))
     }
 }
 
-/// The last one closes.
-impl<S: Stage> Drop for SenderCore<S> {
+/// Dropping the last sender closes the channel.
+impl<S: HasSubscribers> Drop for SenderCore<S> {
     fn drop(&mut self) {
-        let told = self.lock().audience().remove_sender();
-        told.wake();
+        let wakers = self.lock().subscribers().remove_sender();
+        wakers.wake();
     }
 }
 
-/// Wakers to be used, or dropped, where no lock is held.
+/// Wakers to wake or to drop where no lock is held.
 #[derive(Debug, Default)]
 #[must_use]
 pub(super) struct TakenWakers {
@@ -108,14 +108,14 @@ impl Subscribers {
         self.receiver_count
     }
 
-    /// There is something new.
-    pub(super) fn tell_all(&mut self) -> TakenWakers {
-        let mut told = TakenWakers::default();
-        self.waiting.notify_all(&mut told.wake);
-        told
+    /// There is something new: notifies all receivers.
+    pub(super) fn notify_all(&mut self) -> TakenWakers {
+        let mut wakers = TakenWakers::default();
+        self.waiting.notify_all(&mut wakers.wake);
+        wakers
     }
 
-    /// Nothing was found: waits.
+    /// Waits, after the receiver found nothing.
     pub(super) fn wait(&mut self, waiter: &mut Option<WaiterKey>, waker: &Waker) -> TakenWakers {
         let stale = self.waiting.wait(waiter, waker);
         TakenWakers {
@@ -124,7 +124,7 @@ impl Subscribers {
         }
     }
 
-    /// Something was found, or is not wanted any more.
+    /// Leaves the wait list.
     pub(super) fn leave(&mut self, waiter: &mut Option<WaiterKey>) -> TakenWakers {
         let stale = self.waiting.give_up(waiter);
         TakenWakers {
@@ -133,16 +133,16 @@ impl Subscribers {
         }
     }
 
-    /// Closes; whether this was the first time.
+    /// Closes; returns whether this was the first time.
     fn close(&mut self, reason: Option<CloseReason>) -> (bool, TakenWakers) {
         if self.closed.is_some() {
             return (false, TakenWakers::default());
         }
         self.closed = Some(RecvError::new(reason));
-        (true, self.tell_all())
+        (true, self.notify_all())
     }
 
-    /// The last one closes.
+    /// Removing the last sender closes the channel.
     fn remove_sender(&mut self) -> TakenWakers {
         self.sender_count -= 1;
         if self.sender_count == 0 {
@@ -162,7 +162,7 @@ impl Subscribers {
 }
 
 impl TakenWakers {
-    /// Outside the lock: wakes, and drops what nobody needs.
+    /// Wakes, and drops the waker that is not needed any more; to be called outside the lock.
     pub(super) fn wake(self) {
         self.wake.into_iter().for_each(job::wake);
         job::discard(self.stale);

@@ -1,13 +1,11 @@
-//! Waiting as a thread: the same futures, driven by the thread that asks.
+//! Blocking operations: the calling thread drives the same futures.
 //!
-//! Being woken takes tens of microseconds, and what a thread waits for often comes in one. So a thread that
-//! finds a channel full or empty first tries again a few times, and lets other threads run in between, so that
-//! the other side gets on and not only one item passes for each attempt. Only then it takes a place among
-//! those who wait, tells the pool that it is blocked, and sleeps.
+//! Waking a thread takes tens of microseconds, and an item or room often comes within one. So a thread that finds a
+//! channel full or empty first retries a few times. It yields in between, so that the other side can move more than one
+//! item per attempt. Only then it joins the wait list, declares that it blocks, and sleeps.
 //!
-//! Not an executor: it polls one future of this module's. A task that waits like this in its poll has nobody to make
-//! room for before its item has come, so its budget does not count here: a future that was put off would be polled
-//! again at once, for ever.
+//! Not an executor: it polls one future of this module. It ignores the cooperative budget of a task that blocks like
+//! this in its poll: an exhausted budget would make the future pending and wake it at once, without end.
 
 use crate::runtime::sleep::blocking;
 #[cfg(not(loom))]
@@ -19,15 +17,15 @@ use std::task::{Context, Poll, Wake, Waker};
 #[cfg(not(loom))]
 use {crate::sync::clock, std::time::Duration, std::time::Instant};
 
-/// Tries until there is a result; `None` when it is time to wait properly.
-pub(super) fn insist<R>(mut attempt: impl FnMut() -> Option<R>) -> Option<R> {
+/// Retries until there is a result; `None` when the caller should wait.
+pub(super) fn retry<R>(mut attempt: impl FnMut() -> Option<R>) -> Option<R> {
     (0..SPINS).for_each(|_| spin_loop());
     for _ in 0..ATTEMPTS {
         let result = attempt();
         if result.is_some() {
             return result;
         }
-        // Perhaps the other side needs this processor.
+        // The other side may need this processor.
         thread::yield_now();
     }
     None
@@ -42,7 +40,7 @@ pub(super) fn wait<R>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> R {
         if let Poll::Ready(result) = budget::unlimited(|| poll(&mut cx)) {
             return result;
         }
-        if !comes_soon(&signal) {
+        if !spin_for_wake(&signal) {
             blocking(|| park(&signal, None));
         }
     }
@@ -63,7 +61,7 @@ pub(super) fn wait_for<R>(
         if let Poll::Ready(result) = budget::unlimited(|| poll(&mut cx)) {
             return Some(result);
         }
-        if comes_soon(&signal) {
+        if spin_for_wake(&signal) {
             continue;
         }
         match end.map(|end| end.saturating_duration_since(clock::now())) {
@@ -78,8 +76,8 @@ fn park(parker: &Parker, _: Option<std::time::Duration>) {
     parker.park();
 }
 
-/// Spins for a while; whether a wake has come.
-fn comes_soon(signal: &Parker) -> bool {
+/// Spins for a while; returns whether a wake has come.
+fn spin_for_wake(signal: &Parker) -> bool {
     for _ in 0..LOOKS {
         if signal.has_wake() {
             return true;
@@ -89,7 +87,7 @@ fn comes_soon(signal: &Parker) -> bool {
     false
 }
 
-/// Wakes the thread that waits.
+/// Wakes the waiting thread.
 impl Wake for Parker {
     fn wake(self: Arc<Self>) {
         self.unpark();
@@ -100,9 +98,10 @@ impl Wake for Parker {
     }
 }
 
-/// Spins before a look; in a model each would let the others run first, and hide what happens if they do not.
+/// Spins before each check; none in a model, where each spin would let the other threads run first and hide what
+/// happens if they do not.
 const SPINS: u32 = if cfg!(loom) { 0 } else { 16 };
-/// Attempts before taking a place; other threads may run after each.
+/// Attempts before joining the wait list; other threads may run after each.
 const ATTEMPTS: u32 = if cfg!(loom) { 0 } else { 16 };
-/// Looks for a wake before sleeping.
+/// Checks for a wake before sleeping.
 const LOOKS: u32 = if cfg!(loom) { 0 } else { 2 };

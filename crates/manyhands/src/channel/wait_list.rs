@@ -1,23 +1,23 @@
-//! Who waits for something, in order, with what each left behind.
+//! The waiters for one event, in order, each with the data that it left.
 //!
-//! A list in a slab: joining, being notified and leaving are O(1), and its places are used again. Plain
-//! data, to be kept under a lock.
+//! A linked list in a slab: joining, notifying and leaving are O(1), and entries are reused. Plain data, to be kept
+//! under a lock.
 //!
-//! # States of a place
-//! `Free` nobody's · `Waiting` in the list, with a waker · `Notified` out of the list, its waker handed out;
-//! it has not looked since.
+//! # States of an entry
+//! - `Free`: nobody uses it.
+//! - `Waiting`: it is in the list, with a waker.
+//! - `Notified`: it is out of the list, and its waker was handed out; the waiter has not tried again since.
 //!
-//! Being notified promises nothing but that something may have come: the notified one looks for itself, and
-//! either leaves, or waits again as the first of the list, whose age it keeps.
+//! A notified waiter may find nothing: it tries again, and either leaves, or waits again as the first of the list.
 
 use std::num::NonZeroU32;
 use std::task::Waker;
 
-/// The places of those who wait, each with data of type `D`.
+/// The entries of the waiters, each with data of type `D`.
 #[derive(Debug)]
 pub(super) struct WaitList<D> {
     waiters: Vec<Waiter<D>>,
-    /// The first free place, by `next`.
+    /// The first free entry; its `next` leads to the next one.
     free: usize,
     front: usize,
     back: usize,
@@ -25,14 +25,14 @@ pub(super) struct WaitList<D> {
     notified: usize,
 }
 
-/// The number of a place that somebody holds, counted from one: so a future that may hold one stays small.
+/// The number of a waiter's entry, counted from one: so an `Option<WaiterKey>` in a future stays small.
 #[derive(Debug)]
 pub(super) struct WaiterKey(NonZeroU32);
 
 impl WaiterKey {
-    fn of(waiter: usize) -> Self {
-        let number = u32::try_from(waiter + 1).ok().and_then(NonZeroU32::new);
-        Self(number.expect("fewer than 2^32 wait for one channel"))
+    fn of(index: usize) -> Self {
+        let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
+        Self(number.expect("a channel has fewer than 2^32 waiters"))
     }
 
     fn index(&self) -> usize {
@@ -57,7 +57,7 @@ enum WaiterState {
 }
 
 impl<D> WaitList<D> {
-    /// Nobody waits.
+    /// An empty list.
     pub(super) const fn new() -> Self {
         Self {
             waiters: Vec::new(),
@@ -69,12 +69,12 @@ impl<D> WaitList<D> {
         }
     }
 
-    /// How many are in the list.
+    /// How many waiters are in the list.
     pub(super) fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// How many have been notified and have not looked since.
+    /// How many waiters have been notified and have not tried again since.
     pub(super) fn notified(&self) -> usize {
         self.notified
     }
@@ -106,8 +106,8 @@ impl<D> WaitList<D> {
         WaiterKey::of(number)
     }
 
-    /// Waits again, with this waker; returns a waker that is not needed any more, to be dropped where no
-    /// lock is held.
+    /// Waits again, with this waker. Returns a waker that is not needed any more; the caller drops it where no lock is
+    /// held.
     pub(super) fn wait_again(&mut self, key: &WaiterKey, waker: &Waker) -> Option<Waker> {
         let front = self.front;
         let number = key.index();
@@ -135,7 +135,7 @@ impl<D> WaitList<D> {
         old
     }
 
-    /// Takes a place, or keeps the one there is; returns a waker to be dropped where no lock is held.
+    /// Joins, or waits again; returns a waker to be dropped where no lock is held.
     pub(super) fn wait(&mut self, waiter: &mut Option<WaiterKey>, waker: &Waker) -> Option<Waker> {
         match waiter {
             Some(key) => self.wait_again(key, waker),
@@ -146,23 +146,23 @@ impl<D> WaitList<D> {
         }
     }
 
-    /// Gives the place back, if there is one; returns a waker to be dropped where no lock is held.
+    /// Leaves, if there is a key; returns a waker to be dropped where no lock is held.
     pub(super) fn give_up(&mut self, waiter: &mut Option<WaiterKey>) -> Option<Waker> {
         let key = waiter.take()?;
         self.leave(&key).0
     }
 
-    /// Whether the holder of the ticket has been notified and has not looked since.
+    /// Whether the holder of the key has been notified and has not tried again since.
     pub(super) fn is_notified(&self, key: &WaiterKey) -> bool {
         self.waiters[key.index()].state == WaiterState::Notified
     }
 
-    /// What the holder of the ticket left here.
+    /// The data that the holder of the key left.
     pub(super) fn data_mut(&mut self, key: &WaiterKey) -> &mut Option<D> {
         &mut self.waiters[key.index()].data
     }
 
-    /// Takes the first out of the list; it must be woken. What it left stays.
+    /// Takes the first waiter out of the list and returns its waker, for the caller to wake. Its data stays.
     #[inline]
     pub(super) fn notify_first(&mut self) -> Option<Waker> {
         let number = self.front;
@@ -176,7 +176,7 @@ impl<D> WaitList<D> {
         waiter.waker.take()
     }
 
-    /// As [`notify_first`](Self::notify_first), and takes what it left.
+    /// As [`notify_first`](Self::notify_first), and takes the data.
     pub(super) fn notify_first_with_data(&mut self) -> (Option<Waker>, Option<D>) {
         let front = self.front;
         let waker = self.notify_first();
@@ -187,19 +187,19 @@ impl<D> WaitList<D> {
         (waker, data)
     }
 
-    /// What the first of the list left.
+    /// The data of the first waiter in the list.
     pub(super) fn first_data(&self) -> Option<&D> {
         self.waiters.get(self.front)?.data.as_ref()
     }
 
-    /// Takes everybody out of the list; all must be woken.
+    /// Takes all waiters out of the list and appends their wakers, for the caller to wake.
     pub(super) fn notify_all(&mut self, wakers: &mut Vec<Waker>) {
         while let Some(waker) = self.notify_first() {
             wakers.push(waker);
         }
     }
 
-    /// Gives a place back; returns what was there, to be dropped where no lock is held.
+    /// Frees an entry; returns what it held, to be dropped where no lock is held.
     pub(super) fn leave(&mut self, key: &WaiterKey) -> (Option<Waker>, Option<D>) {
         let number = key.index();
         if self.waiters[number].state == WaiterState::Waiting {
@@ -228,7 +228,7 @@ impl<D> WaitList<D> {
     }
 }
 
-/// No place has this number.
+/// No entry has this index.
 const NONE: usize = usize::MAX;
 
 #[cfg(all(test, not(loom)))]
@@ -247,25 +247,25 @@ mod tests {
     #[test]
     fn the_first_to_join_is_the_first_to_be_notified() {
         let mut list = list();
-        let _tickets = [1, 2, 3].map(|n| list.join(Waker::noop().clone(), Some(n)));
+        let _keys = [1, 2, 3].map(|n| list.join(Waker::noop().clone(), Some(n)));
         assert_eq!((list.waiting(), list.notified()), (3, 0));
         assert_eq!(order(&mut list), [1, 2, 3]);
         assert_eq!((list.waiting(), list.notified()), (0, 3));
     }
 
     #[test]
-    fn whoever_leaves_is_skipped_wherever_it_stood() {
+    fn a_waiter_that_leaves_is_skipped_at_any_position() {
         for left in 0..3 {
             let mut list = list();
-            let tickets = [0, 1, 2].map(|n| list.join(Waker::noop().clone(), Some(n)));
-            assert_eq!(list.leave(&tickets[left as usize]).1, Some(left));
+            let keys = [0, 1, 2].map(|n| list.join(Waker::noop().clone(), Some(n)));
+            assert_eq!(list.leave(&keys[left as usize]).1, Some(left));
             let rest: Vec<u32> = (0..3).filter(|n| *n != left).collect();
             assert_eq!(order(&mut list), rest);
         }
     }
 
     #[test]
-    fn a_notified_one_that_waits_again_is_first() {
+    fn a_notified_waiter_that_waits_again_is_first() {
         let mut list = list();
         let first = list.join(Waker::noop().clone(), Some(1));
         let _second = list.join(Waker::noop().clone(), Some(2));
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_used_again() {
+    fn entries_are_reused() {
         let mut list = list();
         for n in 0..100 {
             let key = list.join(Waker::noop().clone(), Some(n));
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_notified_one_may_leave() {
+    fn a_notified_waiter_may_leave() {
         let mut list = list();
         let key = list.join(Waker::noop().clone(), None);
         assert!(list.notify_first().is_some());

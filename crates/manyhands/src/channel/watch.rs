@@ -1,12 +1,11 @@
 //! A channel of one value, whose receivers see the latest.
 //!
-//! Made by [`watch`](super::watch()). Sending replaces the value and never waits; a receiver that waits for a
-//! change sees the newest value, not each one in between. Values are shared by pointer: nobody holds a lock
-//! while looking at one.
+//! [`watch`](super::watch()) makes it. Sending replaces the value and never waits. A receiver that waits for a change
+//! sees the newest value, not each one in between. Values are in an `Arc`: no lock is held while a value is read.
 //!
 //! # Protocol
-//! The value has a version, which rises with each send; each receiver knows the version it has seen. That
-//! rises in the very look that returns the value, so a wait that is given up has missed nothing.
+//! The value has a version, which rises with each send. Each receiver knows the version that it has seen, and updates
+//! it in the very step that returns the value: a wait that is given up has missed nothing.
 //!
 //! # Examples
 //! ```
@@ -21,7 +20,7 @@
 //! ```
 
 use crate::channel::error::{RecvError, SendError};
-use crate::channel::subscribers::{SenderCore, Stage, Subscribers, TakenWakers};
+use crate::channel::subscribers::{HasSubscribers, SenderCore, Subscribers, TakenWakers};
 use crate::channel::thread;
 use crate::channel::wait_list::WaiterKey;
 use crate::sync::ShortLock;
@@ -37,16 +36,16 @@ use std::task::{Context, Poll, Waker, ready};
 #[cfg(not(loom))]
 use {crate::channel::RecvTimeoutError, std::time::Duration};
 
-/// What the ends share.
+/// The state of a channel between two operations.
 #[derive(Debug)]
 struct State<T> {
     value: Arc<T>,
     version: u64,
-    audience: Subscribers,
+    subscribers: Subscribers,
 }
 
 impl<T> State<T> {
-    /// One look of a receiver that has seen the version `seen`.
+    /// One attempt of a receiver that has seen the version `seen`.
     fn poll(
         &mut self,
         seen: &mut u64,
@@ -56,18 +55,18 @@ impl<T> State<T> {
         let result = if *seen != self.version {
             *seen = self.version;
             Ok(Arc::clone(&self.value))
-        } else if let Some(closed) = self.audience.closed() {
+        } else if let Some(closed) = self.subscribers.closed() {
             Err(closed.clone())
         } else {
-            return (Poll::Pending, self.audience.wait(waiter, waker));
+            return (Poll::Pending, self.subscribers.wait(waiter, waker));
         };
-        (Poll::Ready(result), self.audience.leave(waiter))
+        (Poll::Ready(result), self.subscribers.leave(waiter))
     }
 }
 
-impl<T> Stage for State<T> {
-    fn audience(&mut self) -> &mut Subscribers {
-        &mut self.audience
+impl<T> HasSubscribers for State<T> {
+    fn subscribers(&mut self) -> &mut Subscribers {
+        &mut self.subscribers
     }
 }
 
@@ -76,21 +75,21 @@ pub(super) fn channel<T>(initial: T) -> (Sender<T>, Receiver<T>) {
     let shared = Arc::new(ShortLock::new(State {
         value: Arc::new(initial),
         version: 0,
-        audience: Subscribers::new(),
+        subscribers: Subscribers::new(),
     }));
     let sender = Sender {
-        speaker: SenderCore::new(Arc::clone(&shared)),
+        core: SenderCore::new(Arc::clone(&shared)),
     };
     (sender, Receiver { shared, seen: 0 })
 }
 
 /// Replaces the value. Clones are equal; dropping the last one closes the channel.
 pub struct Sender<T> {
-    speaker: SenderCore<State<T>>,
+    core: SenderCore<State<T>>,
 }
 
 impl<T> Sender<T> {
-    /// Replaces the value, also when nobody looks.
+    /// Replaces the value, even if there is no receiver.
     ///
     /// # Cost
     /// One allocation, one short lock, and a wake for each receiver that waits.
@@ -107,27 +106,27 @@ impl<T> Sender<T> {
     /// ```
     #[expect(
         clippy::missing_panics_doc,
-        reason = "the pointer has just been made and is nobody else's"
+        reason = "the pointer has just been made and is not shared"
     )]
     #[doc(alias = "send_replace")]
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
         let value = Arc::new(value);
-        let mut state = self.speaker.lock();
-        if state.audience.closed().is_some() {
+        let mut state = self.core.lock();
+        if state.subscribers.closed().is_some() {
             drop(state);
             let value = Arc::into_inner(value).expect("the value was not shared yet");
             return Err(SendError(value));
         }
         let old = mem::replace(&mut state.value, value);
         state.version += 1;
-        let told = state.audience.tell_all();
+        let wakers = state.subscribers.notify_all();
         drop(state);
-        told.wake();
+        wakers.wake();
         drop(old);
         Ok(())
     }
 
-    /// The value now.
+    /// The current value.
     ///
     /// # Examples
     /// ```
@@ -138,10 +137,10 @@ impl<T> Sender<T> {
     /// ```
     #[must_use]
     pub fn latest(&self) -> Arc<T> {
-        Arc::clone(&self.speaker.lock().value)
+        Arc::clone(&self.core.lock().value)
     }
 
-    /// A receiver that has seen the value of now.
+    /// A receiver that has seen the current value.
     ///
     /// # Examples
     /// ```
@@ -151,12 +150,12 @@ impl<T> Sender<T> {
     /// ```
     #[must_use]
     pub fn subscribe(&self) -> Receiver<T> {
-        let mut state = self.speaker.lock();
-        state.audience.add_receiver();
+        let mut state = self.core.lock();
+        state.subscribers.add_receiver();
         let seen = state.version;
         drop(state);
         Receiver {
-            shared: self.speaker.share(),
+            shared: self.core.share(),
             seen,
         }
     }
@@ -164,11 +163,10 @@ impl<T> Sender<T> {
     /// How many receivers there are.
     #[must_use]
     pub fn receiver_count(&self) -> usize {
-        self.speaker.receiver_count()
+        self.core.receiver_count()
     }
 
-    /// Closes the channel: receivers see the last value, then hear of it. Returns whether it was open until
-    /// now.
+    /// Closes the channel: receivers see the last value, then the end. Returns whether the channel was open.
     ///
     /// # Examples
     /// ```
@@ -178,25 +176,25 @@ impl<T> Sender<T> {
     /// assert_eq!(*receiver.latest(), 1);
     /// ```
     pub fn close(&self) -> bool {
-        self.speaker.close(None)
+        self.core.close(None)
     }
 
     /// As [`close`](Self::close), with a reason that every receiver gets. The first reason stays.
     pub fn close_with(&self, reason: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
-        self.speaker.close(Some(Arc::from(reason.into())))
+        self.core.close(Some(Arc::from(reason.into())))
     }
 
     /// Whether the channel is closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.speaker.is_closed()
+        self.core.is_closed()
     }
 }
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
         Self {
-            speaker: self.speaker.clone(),
+            core: self.core.clone(),
         }
     }
 }
@@ -216,14 +214,14 @@ pub struct Receiver<T> {
 }
 
 impl<T> Receiver<T> {
-    /// The value now. It does not count as seen.
+    /// The current value. It does not count as seen.
     ///
     /// # Examples
     /// ```
     /// let (sender, receiver) = manyhands::channel::watch("dark");
     /// sender.send("light").unwrap();
     /// assert_eq!(*receiver.latest(), "light");
-    /// assert!(receiver.has_changed());                             // looked at, not counted as seen
+    /// assert!(receiver.has_changed());                             // read, but not counted as seen
     /// ```
     #[doc(alias = "borrow")]
     #[must_use]
@@ -249,7 +247,7 @@ impl<T> Receiver<T> {
     /// Waits for a value that this receiver has not seen, and returns the newest.
     ///
     /// # Blocking
-    /// A pool's worker that waits runs nothing meanwhile; the pool lets another worker run in its place.
+    /// While there is no new value. The runtime lets another worker run while one waits here.
     ///
     /// # Errors
     /// [`RecvError`] when the channel is closed and its last value has been seen.
@@ -270,7 +268,7 @@ impl<T> Receiver<T> {
     /// As [`changed`](Self::changed); the future waits.
     ///
     /// # Cancellation
-    /// Dropping the future before it is ready sees nothing.
+    /// Dropping the future before it is ready marks no value as seen.
     ///
     /// # Errors
     /// As [`changed`](Self::changed).
@@ -310,8 +308,8 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// The values that this receiver has not seen, each time the newest, as a [`Stream`], which ends when the
-    /// channel is closed and the last value has been seen. It is a receiver of its own.
+    /// The values that this receiver has not seen, each time the newest, as a [`Stream`]. It ends when the channel is
+    /// closed and the last value has been seen. It is a receiver of its own.
     ///
     /// # Examples
     /// ```
@@ -342,31 +340,31 @@ impl<T> Receiver<T> {
         cx: &mut Context<'_>,
     ) -> Poll<Result<Arc<T>, RecvError>> {
         let permit = ready!(budget::poll_proceed(cx));
-        let (polled, told) = self.shared.lock().poll(&mut self.seen, waiter, cx.waker());
-        told.wake();
+        let (polled, wakers) = self.shared.lock().poll(&mut self.seen, waiter, cx.waker());
+        wakers.wake();
         let result = ready!(polled);
         permit.charge();
         Poll::Ready(result)
     }
 
-    /// Does not wait any more.
+    /// Gives a wait up.
     fn cancel_changed(&self, waiter: &mut Option<WaiterKey>) {
         if waiter.is_some() {
-            let told = self.shared.lock().audience.leave(waiter);
-            told.wake();
+            let wakers = self.shared.lock().subscribers.leave(waiter);
+            wakers.wake();
         }
     }
 
     /// Whether the channel is closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.shared.lock().audience.closed().is_some()
+        self.shared.lock().subscribers.closed().is_some()
     }
 }
 
 impl<T> Clone for Receiver<T> {
     fn clone(&self) -> Self {
-        self.shared.lock().audience.add_receiver();
+        self.shared.lock().subscribers.add_receiver();
         Self {
             shared: Arc::clone(&self.shared),
             seen: self.seen,
@@ -376,7 +374,7 @@ impl<T> Clone for Receiver<T> {
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
-        self.shared.lock().audience.remove_receiver();
+        self.shared.lock().subscribers.remove_receiver();
     }
 }
 
@@ -432,7 +430,7 @@ impl<T> fmt::Debug for ChangedFuture<'_, T> {
     }
 }
 
-/// Each change, as long as the channel is open; made by [`Receiver::stream`] and [`Receiver::into_stream`].
+/// Each change, until the channel is closed; [`Receiver::stream`] and [`Receiver::into_stream`] make it.
 #[derive(Debug)]
 #[must_use = "streams do nothing unless polled"]
 pub struct ChangedStream<T> {

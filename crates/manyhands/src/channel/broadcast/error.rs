@@ -7,13 +7,13 @@ use std::fmt;
 /// The next item was not received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecvError {
-    /// This receiver was too far behind: so many items are lost to it. The next receive goes on.
+    /// This receiver lagged and lost this number of items. The next receive returns the oldest item that is left.
     Lagged(u64),
-    /// The channel is closed, and this receiver has got every item.
+    /// The channel is closed, and this receiver has received every item.
     Closed(Closed),
 }
 
-/// A stream's receiver was too far behind: so many items are lost to it. The stream goes on.
+/// A stream's receiver lagged and lost this number of items. The stream goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lagged(pub u64);
 

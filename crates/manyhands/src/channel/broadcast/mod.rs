@@ -1,10 +1,10 @@
 //! A channel each of whose receivers gets every item.
 //!
-//! Made by [`broadcast`](super::broadcast()). The channel keeps the newest items, as many as its capacity; a
-//! receiver that is further behind has lost some, and is told how many before it goes on with the oldest one
-//! that is left. Senders never wait.
+//! [`broadcast`](super::broadcast()) makes it. The channel keeps the newest items, as many as its capacity. A receiver
+//! that lags further behind loses items: its next receive reports how many, and the one after that returns the oldest
+//! item that is left. Senders never wait.
 //!
-//! An item is dropped when every receiver has got it, or when it is pushed out.
+//! An item is dropped when every receiver has received it, or when a newer one pushes it out.
 //!
 //! # Examples
 //! ```

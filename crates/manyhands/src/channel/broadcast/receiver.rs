@@ -14,10 +14,10 @@ use std::task::{Context, Poll, Waker, ready};
 #[cfg(not(loom))]
 use std::time::Duration;
 
-/// Receives every item that is sent while it exists. A clone goes on from where this one is.
+/// Receives every item that is sent while it exists. A clone continues at this receiver's position.
 pub struct Receiver<T> {
     shared: Arc<ShortLock<State<T>>>,
-    /// The number of the item it wants next.
+    /// The number of the next item to receive.
     next: u64,
 }
 
@@ -29,10 +29,10 @@ impl<T> Receiver<T> {
     /// Receives the next item, and waits for it if there is none.
     ///
     /// # Blocking
-    /// A pool's worker that waits runs nothing meanwhile; the pool lets another worker run in its place.
+    /// While the channel is empty. The runtime lets another worker run while one waits here.
     ///
     /// # Errors
-    /// [`RecvError`] when items were lost to this receiver, or the channel is closed and it has got all.
+    /// [`RecvError`] when this receiver lost items, or the channel is closed and it has received every item.
     ///
     /// # Examples
     /// ```
@@ -79,7 +79,7 @@ impl<T> Receiver<T> {
     /// Receives the next item if there is one now.
     ///
     /// # Errors
-    /// [`TryRecvError`]: none now, none any more, or some were lost.
+    /// [`TryRecvError`]: no item now, no item any more, or this receiver lost items.
     ///
     /// # Examples
     /// ```
@@ -122,9 +122,9 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// The items as a [`Stream`](futures_core::Stream), which says how many were lost as
-    /// [`Lagged`](super::Lagged), and ends when the channel is closed and it has got every item. It is a
-    /// receiver of its own, which goes on from where this one is.
+    /// The items as a [`Stream`](futures_core::Stream), which reports lost items as [`Lagged`](super::Lagged) and ends
+    /// when the channel is closed and every item was received. It is a receiver of its own, and starts at this one's
+    /// position.
     ///
     /// # Examples
     /// ```
@@ -149,7 +149,7 @@ impl<T> Receiver<T> {
     /// Whether the channel is closed. There may still be items for this receiver.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.shared.lock().audience.closed().is_some()
+        self.shared.lock().subscribers.closed().is_some()
     }
 
     fn poll_recv(
@@ -160,12 +160,12 @@ impl<T> Receiver<T> {
     where
         T: Clone,
     {
-        let (polled, told) = self.shared.lock().poll(&mut self.next, waiter, waker);
-        told.wake();
+        let (polled, wakers) = self.shared.lock().poll(&mut self.next, waiter, waker);
+        wakers.wake();
         polled.map(|result| result.map(Arc::unwrap_or_clone))
     }
 
-    /// As [`poll_recv`](Self::poll_recv), of a task, which makes room for others after some.
+    /// As [`poll_recv`](Self::poll_recv), for a task: counts against the task's budget.
     pub(super) fn poll_recv_async(
         &mut self,
         waiter: &mut Option<WaiterKey>,
@@ -180,11 +180,11 @@ impl<T> Receiver<T> {
         Poll::Ready(result)
     }
 
-    /// Does not wait any more.
+    /// Gives a receive up.
     pub(super) fn cancel_recv(&self, waiter: &mut Option<WaiterKey>) {
         if waiter.is_some() {
-            let told = self.shared.lock().audience.leave(waiter);
-            told.wake();
+            let wakers = self.shared.lock().subscribers.leave(waiter);
+            wakers.wake();
         }
     }
 }
@@ -198,7 +198,7 @@ impl<T> Clone for Receiver<T> {
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
-        // What nobody wants any more is dropped here, where no lock is held.
+        // Items that no receiver wants any more are dropped here, where no lock is held.
         let unwanted = self.shared.lock().remove_receiver(self.next);
         drop(unwanted);
     }

@@ -11,17 +11,17 @@ use std::sync::Arc;
 
 /// Sends to every receiver. Clones are equal; dropping the last one closes the channel.
 pub struct Sender<T> {
-    speaker: SenderCore<State<T>>,
+    core: SenderCore<State<T>>,
 }
 
 impl<T> Sender<T> {
     pub(super) fn new(shared: Arc<ShortLock<State<T>>>) -> Self {
         Self {
-            speaker: SenderCore::new(shared),
+            core: SenderCore::new(shared),
         }
     }
 
-    /// Sends to the receivers there are now, and returns how many. Without any the item is dropped.
+    /// Sends to all current receivers, and returns how many there are. Without any the item is dropped.
     ///
     /// # Cost
     /// One allocation, one short lock, and a wake for each receiver that waits.
@@ -38,26 +38,26 @@ impl<T> Sender<T> {
     /// ```
     #[expect(
         clippy::missing_panics_doc,
-        reason = "the pointer has just been made and is nobody else's"
+        reason = "the pointer has just been made and is not shared"
     )]
     pub fn send(&self, item: T) -> Result<usize, SendError<T>> {
         let item = Arc::new(item);
-        let mut state = self.speaker.lock();
-        if state.audience.closed().is_some() {
+        let mut state = self.core.lock();
+        if state.subscribers.closed().is_some() {
             drop(state);
             let item = Arc::into_inner(item).expect("the item was not shared yet");
             return Err(SendError(item));
         }
         let unwanted = state.push(item);
-        let count = state.audience.receiver_count();
-        let told = state.audience.tell_all();
+        let count = state.subscribers.receiver_count();
+        let wakers = state.subscribers.notify_all();
         drop(state);
-        told.wake();
+        wakers.wake();
         drop(unwanted);
         Ok(count)
     }
 
-    /// A receiver of what is sent from now on.
+    /// A receiver of all items sent from now on.
     ///
     /// # Examples
     /// ```
@@ -70,11 +70,11 @@ impl<T> Sender<T> {
     /// ```
     #[must_use]
     pub fn subscribe(&self) -> Receiver<T> {
-        let mut state = self.speaker.lock();
+        let mut state = self.core.lock();
         let next = state.end();
         state.add_receiver(next);
         drop(state);
-        Receiver::new(self.speaker.share(), next)
+        Receiver::new(self.core.share(), next)
     }
 
     /// How many receivers there are.
@@ -88,23 +88,22 @@ impl<T> Sender<T> {
     /// ```
     #[must_use]
     pub fn receiver_count(&self) -> usize {
-        self.speaker.receiver_count()
+        self.core.receiver_count()
     }
 
-    /// How many items some receiver has still to get.
+    /// How many items have not been received by every receiver.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.speaker.lock().len()
+        self.core.lock().len()
     }
 
-    /// Whether every receiver has got every item.
+    /// Whether every receiver has received every item.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Closes the channel: receivers get what they have not got yet, then hear of it. Returns whether it was
-    /// open until now.
+    /// Closes the channel: receivers get the remaining items, then the end. Returns whether the channel was open.
     ///
     /// # Examples
     /// ```
@@ -116,25 +115,25 @@ impl<T> Sender<T> {
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     pub fn close(&self) -> bool {
-        self.speaker.close(None)
+        self.core.close(None)
     }
 
     /// As [`close`](Self::close), with a reason that every receiver gets. The first reason stays.
     pub fn close_with(&self, reason: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
-        self.speaker.close(Some(Arc::from(reason.into())))
+        self.core.close(Some(Arc::from(reason.into())))
     }
 
     /// Whether the channel is closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.speaker.is_closed()
+        self.core.is_closed()
     }
 }
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
         Self {
-            speaker: self.speaker.clone(),
+            core: self.core.clone(),
         }
     }
 }

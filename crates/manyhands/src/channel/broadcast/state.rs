@@ -1,15 +1,15 @@
-//! What a broadcast channel is, between two operations: plain data, to be kept under a lock.
+//! The state of a broadcast channel between two operations: plain data, to be kept under a lock.
 //!
 //! # Protocol
-//! Items are numbered from 0. Each receiver knows the number of the item it wants next, and each slot how
-//! many receivers want it still; so the slots at the front are wanted by the fewest, and one that nobody
-//! wants is at the front and goes. A receiver's number rises in the very look that returns the item, so a
-//! receive that is given up has skipped none.
+//! Items are numbered from 0. Each receiver knows the number of the item that it receives next. Each slot counts the
+//! receivers that have yet to receive its item. That count never falls from the front to the back, so a slot whose
+//! count reaches 0 is the front one, and is removed. A receiver's number rises in the very step that returns the item:
+//! a receive that is given up has skipped none.
 //!
-//! Items are shared by pointer, so that cloning one, which is the user's code, happens outside the lock.
+//! Items are in an `Arc`: cloning one is the user's code, and happens outside the lock.
 
 use crate::channel::broadcast::RecvError;
-use crate::channel::subscribers::{Stage, Subscribers, TakenWakers};
+use crate::channel::subscribers::{HasSubscribers, Subscribers, TakenWakers};
 use crate::channel::wait_list::WaiterKey;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,13 +22,13 @@ pub(super) struct State<T> {
     /// The number of the first slot's item, or of the next item if there is none.
     first: u64,
     capacity: usize,
-    pub(super) audience: Subscribers,
+    pub(super) subscribers: Subscribers,
 }
 
 #[derive(Debug)]
 struct Slot<T> {
     item: Arc<T>,
-    /// How many receivers will still get it. Never 0.
+    /// How many receivers have yet to receive it. Never 0.
     wanted: usize,
 }
 
@@ -38,7 +38,7 @@ impl<T> State<T> {
             slots: VecDeque::new(),
             first: 0,
             capacity,
-            audience: Subscribers::new(),
+            subscribers: Subscribers::new(),
         }
     }
 
@@ -51,10 +51,10 @@ impl<T> State<T> {
         self.first + self.slots.len() as u64
     }
 
-    /// Adds an item for every receiver; returns what is not wanted any more, to be dropped where no lock is
-    /// held: the item that was pushed out, or this one if nobody listens.
+    /// Adds an item for every receiver. Returns an item to be dropped where no lock is held: the one that was pushed
+    /// out, or this one if there is no receiver.
     pub(super) fn push(&mut self, item: Arc<T>) -> Option<Arc<T>> {
-        let wanted = self.audience.receiver_count();
+        let wanted = self.subscribers.receiver_count();
         if wanted == 0 {
             return Some(item);
         }
@@ -67,7 +67,7 @@ impl<T> State<T> {
         pushed_out
     }
 
-    /// One look of a receiver that wants the item number `next`.
+    /// One attempt of a receiver whose next item is number `next`.
     pub(super) fn poll(
         &mut self,
         next: &mut u64,
@@ -76,13 +76,15 @@ impl<T> State<T> {
     ) -> (Poll<Result<Arc<T>, RecvError>>, TakenWakers) {
         let result = match self.take(next) {
             Some(result) => result,
-            None => match (self.audience.closed(), waker) {
+            None => match (self.subscribers.closed(), waker) {
                 (Some(closed), _) => Err(RecvError::Closed(closed.clone())),
-                (None, Some(waker)) => return (Poll::Pending, self.audience.wait(waiter, waker)),
+                (None, Some(waker)) => {
+                    return (Poll::Pending, self.subscribers.wait(waiter, waker));
+                }
                 (None, None) => return (Poll::Pending, TakenWakers::default()),
             },
         };
-        (Poll::Ready(result), self.audience.leave(waiter))
+        (Poll::Ready(result), self.subscribers.leave(waiter))
     }
 
     fn take(&mut self, next: &mut u64) -> Option<Result<Arc<T>, RecvError>> {
@@ -107,18 +109,18 @@ impl<T> State<T> {
         Some(slot.item)
     }
 
-    /// One more receiver, which wants what one that is at `next` wants.
+    /// Adds a receiver whose next item is number `next`.
     pub(super) fn add_receiver(&mut self, next: u64) {
-        self.audience.add_receiver();
+        self.subscribers.add_receiver();
         let from = self.index_of(next);
         for slot in self.slots.iter_mut().skip(from) {
             slot.wanted += 1;
         }
     }
 
-    /// One receiver less; returns what nobody wants any more, to be dropped where no lock is held.
+    /// Removes a receiver; returns the items that no receiver wants any more, to be dropped where no lock is held.
     pub(super) fn remove_receiver(&mut self, next: u64) -> Vec<Arc<T>> {
-        self.audience.remove_receiver();
+        self.subscribers.remove_receiver();
         let from = self.index_of(next);
         for slot in self.slots.iter_mut().skip(from) {
             slot.wanted -= 1;
@@ -128,15 +130,15 @@ impl<T> State<T> {
         (0..unwanted).filter_map(|_| self.pop()).collect()
     }
 
-    /// The place of the item, or of the first one if it has been pushed out.
+    /// The index of the item's slot, or 0 if the item has been pushed out.
     fn index_of(&self, number: u64) -> usize {
         usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX)
     }
 }
 
-impl<T> Stage for State<T> {
-    fn audience(&mut self) -> &mut Subscribers {
-        &mut self.audience
+impl<T> HasSubscribers for State<T> {
+    fn subscribers(&mut self) -> &mut Subscribers {
+        &mut self.subscribers
     }
 }
 
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_goes_when_every_receiver_has_got_it() {
+    fn an_item_is_dropped_when_every_receiver_has_received_it() {
         let mut state = filled(8, 0);
         state.add_receiver(0);
         drop(state.push(Arc::new(7)));
@@ -166,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_behind_is_told_how_much_and_goes_on_with_the_oldest() {
+    fn a_receiver_that_lags_learns_how_many_it_lost_and_continues_with_the_oldest() {
         let mut state = filled(3, 10);
         let mut next = 0;
         assert_eq!(state.take(&mut next), Some(Err(RecvError::Lagged(7))));
@@ -174,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_goes_takes_its_wishes_along() {
+    fn a_dropped_receiver_wants_no_item_any_more() {
         let mut state = filled(8, 4);
         state.add_receiver(2);
         assert_eq!(state.remove_receiver(0).len(), 2);

@@ -6,10 +6,10 @@ use futures_core::stream::{FusedStream, Stream};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// The items of a broadcast channel as a stream, which ends when the channel is closed and it has got every
-/// item; made by [`Receiver::stream`] and [`Receiver::into_stream`].
+/// The items of a broadcast channel as a stream, which ends when the channel is closed and every item was received.
+/// [`Receiver::stream`] and [`Receiver::into_stream`] make it.
 ///
-/// It is a receiver of its own: what is sent while it exists it gets, or hears that it is lost.
+/// It is a receiver of its own: it yields every item sent while it exists, or reports that items were lost.
 #[derive(Debug)]
 #[must_use = "streams do nothing unless polled"]
 pub struct RecvStream<T> {
