@@ -1,12 +1,12 @@
 //! Cooperative cancellation: a source that cancels, and tokens that observe it.
 //!
-//! Only the holder of the [`Source`] can cancel. A [`Token`] is cheap to copy; it says whether the source was
+//! Only the holder of the [`Source`] can cancel. A [`Token`] is cheap to copy. It says whether the source was
 //! cancelled, runs callbacks when that happens, and can be awaited. Nothing is stopped by force: loops check their
 //! token between items, and a body that runs long checks it itself.
 //!
 //! # Waits
-//! [`Token::run_until_cancelled`] ends every wait of this library that is a future, and its place is given back
-//! as when the future is dropped: a receive has taken nothing. For a wait that blocks, run the future by
+//! [`Token::run_until_cancelled`] ends every wait of this library that is a future, as if the future were dropped: a
+//! cancelled receive has taken no item. For a wait that blocks, run the future by
 //! [`task::block_on`](crate::task::block_on):
 //! ```
 //! use manyhands::{cancel, channel, task};
@@ -47,7 +47,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// Can cancel. Dropping it does not.
+/// Cancels its tokens, when [`cancel`](Self::cancel) is called. Dropping it does not cancel.
 #[doc(alias = "CancellationTokenSource")]
 #[derive(Debug)]
 pub struct Source {
@@ -56,7 +56,7 @@ pub struct Source {
     links: Vec<Registration>,
 }
 
-/// Tells whether its source was cancelled. Copies are equal to each other.
+/// Says whether its source was cancelled. Copies are equal to each other.
 #[doc(alias = "CancellationToken")]
 #[derive(Debug, Clone)]
 pub struct Token {
@@ -79,7 +79,7 @@ impl Source {
         }
     }
 
-    /// A source that is cancelled when any of `parents` is, or by itself; never the other way round.
+    /// A source that is cancelled when any of `parents` is, or by itself. Cancelling it does not cancel the parents.
     ///
     /// # Cost
     /// A registration with each parent.
@@ -123,14 +123,14 @@ impl Source {
         }
     }
 
-    /// Cancels, runs the callbacks on this thread, and wakes the futures that wait, the newest first. Later
+    /// Cancels: runs the callbacks on this thread, and wakes the waiting futures, the newest first. Later
     /// calls do nothing.
     ///
     /// # Blocking
     /// As long as the callbacks take.
     ///
     /// # Panics
-    /// When callbacks panic: every callback is run, then the panics go on together.
+    /// When callbacks panic: `cancel` runs every callback, then resumes the panics together.
     ///
     /// # Examples
     /// ```
@@ -143,7 +143,7 @@ impl Source {
         self.callbacks.cancel();
     }
 
-    /// What cancels this source, if it or a token of it is still there.
+    /// A function that cancels this source, if the source or a token of it still exists.
     pub(crate) fn canceller(&self) -> impl Fn() + Send + 'static {
         let callbacks = Arc::downgrade(&self.callbacks);
         move || {
@@ -153,7 +153,7 @@ impl Source {
         }
     }
 
-    /// Keeps `guard` until this is called again or the source and all its tokens are gone.
+    /// Keeps `guard` until the next call, or until the source and all its tokens are dropped.
     pub(crate) fn keep(&self, guard: Box<dyn Send>) {
         self.callbacks.keep(guard);
     }
@@ -228,17 +228,17 @@ impl Token {
         }
     }
 
-    /// Runs `callback` when the source is cancelled, on the thread that cancels; at once, on this thread,
-    /// if it already is.
+    /// Runs `callback` when the source is cancelled, on the cancelling thread; at once, on this thread,
+    /// if the source is cancelled already.
     ///
-    /// Dropping the registration takes the callback back. If it is running on another thread just then,
-    /// dropping waits for it, so that what it uses may be freed afterwards.
+    /// Dropping the registration unregisters the callback. If the callback is running on another thread, the drop
+    /// waits for its end, so that what it uses may be freed afterwards.
     ///
     /// # Cost
-    /// An allocation, and a short lock to register and to go away again.
+    /// An allocation, and a short lock to register and to unregister.
     ///
     /// # Panics
-    /// If the source is cancelled already and `callback` panics. A panic of a callback that runs later goes on in
+    /// If the source is cancelled already and `callback` panics. A panic of a callback that runs later propagates from
     /// [`Source::cancel`].
     ///
     /// # Examples

@@ -1,12 +1,12 @@
 //! The callbacks of one source, and the wakers of the futures that wait for it.
 //!
 //! # Threads
-//! Any thread registers, unregisters and cancels. Callbacks run outside the lock, one at a time, on the
-//! thread that cancels, and so do wakes.
+//! Any thread registers, unregisters and cancels. The cancelling thread runs callbacks and wakes, one at a time and
+//! outside the lock.
 //!
 //! # Cost
-//! Entries are in a slab and linked in the order of their registration, so that each comes and goes in
-//! constant time however many there are.
+//! Entries are in a slab, and linked in the order of their registration. Adding and removing one takes constant time,
+//! however many there are.
 
 use crate::job::{catch, resume_all, wake};
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 
-/// A callback's place; dropping it takes the callback back. See [`Token::register`](super::Token::register).
+/// A registered callback; dropping it unregisters the callback. See [`Token::register`](super::Token::register).
 #[doc(alias = "CancellationTokenRegistration")]
 #[derive(Debug)]
 #[must_use = "dropping a registration takes the callback back"]
@@ -31,17 +31,17 @@ pub(super) struct Callbacks {
     cancelled: AtomicBool,
     list: Mutex<List>,
     finished: Condvar,
-    /// Dropped with this: what is of no use without.
+    /// A guard that is dropped with this.
     kept: Mutex<Option<Box<dyn Send>>>,
 }
 
-/// What is done when the source is cancelled.
+/// What happens when the source is cancelled.
 enum Reaction {
     Call(Callback),
     Wake(Waker),
 }
 
-/// Names an entry. Never given twice, because a place that is used again has another generation.
+/// Names an entry. No two entries have the same key: an index that is used again has another generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Key {
     index: usize,
@@ -54,15 +54,15 @@ struct List {
     first_free: Option<usize>,
     newest: Option<usize>,
     generation: u64,
-    /// The callback that runs now, and where.
+    /// The callback that runs now, and its thread.
     running: Option<(Key, thread::ThreadId)>,
 }
 
 struct Entry {
     generation: u64,
-    /// `None` in a place that is free.
+    /// `None` in a free entry.
     reaction: Option<Reaction>,
-    /// Also the next free place.
+    /// In a free entry, the next free one.
     older: Option<usize>,
     newer: Option<usize>,
 }
@@ -79,13 +79,13 @@ impl Callbacks {
 
     #[inline]
     pub(super) fn is_cancelled(&self) -> bool {
-        // Acquire: what the canceller did before is visible to who sees it. A plain load on x86-64.
+        // Acquire: a thread that sees the mark also sees what the canceller did before. A plain load on x86-64.
         self.cancelled.load(Ordering::Acquire)
     }
 
-    /// Cancels and runs every callback, the newest first; the panics of callbacks go on at the end.
+    /// Cancels and runs every callback, the newest first; resumes the callbacks' panics at the end.
     pub(super) fn cancel(&self) {
-        // AcqRel: Release pairs with `is_cancelled`; the first caller alone goes on.
+        // AcqRel: Release pairs with `is_cancelled`; only the first caller continues.
         if self.cancelled.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -101,7 +101,7 @@ impl Callbacks {
         resume_all(panics);
     }
 
-    /// Keeps `guard` in place of what was kept before.
+    /// Keeps `guard` instead of the previous one.
     pub(super) fn keep(&self, guard: Box<dyn Send>) {
         let before = lock(&self.kept).replace(guard);
         drop(before);
@@ -121,7 +121,7 @@ impl Callbacks {
         reaction
     }
 
-    /// Adds a reaction; gives it back when the source is already cancelled, to be done by the caller.
+    /// Adds a reaction; returns it if the source is already cancelled, for the caller to run.
     fn add(&self, reaction: Reaction) -> Result<Key, Reaction> {
         let mut list = lock(&self.list);
         // Under the lock: either the canceller takes it from the list, or we see its mark.
@@ -131,7 +131,7 @@ impl Callbacks {
         Ok(list.add(reaction))
     }
 
-    /// Registers a waker, in the place of an earlier one of the same waiter; `None` when the source is
+    /// Registers a waker, in the entry of an earlier one of the same waiter; `None` when the source is
     /// cancelled.
     pub(super) fn add_waker(&self, waker: &Waker, earlier: Option<Key>) -> Option<Key> {
         let waker = Reaction::Wake(waker.clone());
@@ -139,23 +139,23 @@ impl Callbacks {
             None => self.add(waker).ok(),
             Some(key) => {
                 let earlier = lock(&self.list).replace(key, waker);
-                // An earlier waker that is not there any more was woken.
+                // The canceller has taken an earlier waker that is missing, and wakes it.
                 earlier.is_some().then_some(key)
             }
         }
     }
 
-    /// Takes a waker back; one that is being woken just now does no harm.
+    /// Removes a waker, unless the canceller has taken it; an extra wake does no harm.
     pub(super) fn remove_waker(&self, key: Key) {
         let waker = lock(&self.list).take(key);
         drop(waker);
     }
 
-    /// Takes a callback back; waits for it if it runs on another thread.
+    /// Removes a callback; waits for it if it runs on another thread.
     fn remove(&self, key: Key) {
         let mut list = lock(&self.list);
         if let Some(callback) = list.take(key) {
-            // What the callback owns may itself unregister when dropped.
+            // Dropping what the callback owns may unregister other callbacks.
             drop(list);
             drop(callback);
             return;
@@ -205,7 +205,7 @@ impl List {
         (entry.generation == key.generation && entry.reaction.is_some()).then_some(entry)
     }
 
-    /// Puts another reaction into the place of one that is still there, and returns that.
+    /// Replaces the reaction of an entry that still exists, and returns the old one.
     fn replace(&mut self, key: Key, reaction: Reaction) -> Option<Reaction> {
         self.entry(key)?.reaction.replace(reaction)
     }

@@ -19,7 +19,7 @@ impl Token {
     /// Waits until the source is cancelled.
     ///
     /// # Cost
-    /// To register and to go away again takes the same short time however many others wait.
+    /// Registering and unregistering take the same short time however many futures wait.
     ///
     /// # Examples
     /// ```
@@ -38,8 +38,8 @@ impl Token {
         }
     }
 
-    /// Runs `future` until it is ready or the source is cancelled, whichever comes first; a source that is
-    /// cancelled already wins. A cancelled future is dropped.
+    /// Runs `future` until it is ready or the source is cancelled, whichever comes first. If the source is
+    /// cancelled already, `future` is not polled. A cancelled future is dropped.
     ///
     /// # Errors
     /// [`Cancelled`] with this token.
@@ -82,12 +82,12 @@ impl Future for UntilCancelled {
 }
 
 impl UntilCancelled {
-    /// As `poll`, whatever the task may still do: for who polls a future beside it, which may be always busy.
+    /// As `poll`, but ignores the task's budget, which a future polled beside this one may use up each time.
     pub(crate) fn poll_cancelled(&mut self, context: &Context<'_>) -> Poll<()> {
         if !self.token.is_cancelled() {
             self.key = self.token.callbacks.add_waker(context.waker(), self.key);
         }
-        // Where it could not register, the source has just been cancelled.
+        // If it could not register, the source has just been cancelled.
         if self.token.is_cancelled() {
             Poll::Ready(())
         } else {

@@ -1,4 +1,4 @@
-//! Spawning by way of `futures`; only with the feature `spawn`.
+//! The runtime as a spawner of `futures`; only with the feature `spawn`.
 
 use crate::runtime::current;
 use crate::task;
@@ -6,7 +6,7 @@ use futures_task::{FutureObj, LocalFutureObj, LocalSpawn, Spawn, SpawnError};
 
 /// Spawns on the current runtime, for libraries that take a spawner of `futures`.
 ///
-/// As a [`LocalSpawn`] it works on workers only; elsewhere it says that it is shut down.
+/// As a [`LocalSpawn`] it works on workers only; on other threads it reports that it is shut down.
 ///
 /// # Examples
 /// ```

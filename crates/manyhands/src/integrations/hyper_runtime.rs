@@ -1,9 +1,9 @@
-//! The pool's tasks and timers for hyper; only with the feature `hyper`.
+//! The runtime's tasks and timers for hyper; only with the feature `hyper`.
 //!
-//! Sockets are not here: they come from tokio, with the feature `tokio`, or from elsewhere.
+//! Not here: sockets, which come from tokio with the feature `tokio`, or from elsewhere.
 //!
 //! # Examples
-//! A server asks for a timer where it is to limit how long a client may take:
+//! A server needs a timer to limit how long a client may take:
 //! ```
 //! use manyhands::integrations::hyper_runtime::Timer;
 //! use std::time::Duration;
@@ -17,7 +17,7 @@ use hyper::rt;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-/// Runs what hyper spawns as tasks of the runtime that is current then.
+/// An executor for hyper: spawns tasks on the current runtime.
 ///
 /// # Examples
 /// ```
@@ -43,7 +43,7 @@ where
     }
 }
 
-/// Lets hyper wait by this library's timers.
+/// A timer for hyper: this library's timers.
 #[doc(alias = "TokioTimer")]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Timer;

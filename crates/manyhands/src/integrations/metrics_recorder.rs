@@ -1,9 +1,9 @@
-//! A runtime's numbers for the recorder of the crate `metrics`; only with the feature `metrics`.
+//! A runtime's metrics for the recorder of the crate `metrics`; only with the feature `metrics`.
 //!
-//! [`record`] gives the recorder all numbers of a runtime, once: call it before the recorder is read out, as in the
-//! handler of a scrape. Where what reads it cannot be hooked into, [`record_every`] does that again and again.
+//! [`record`] passes all metrics of a runtime to the recorder, once: call it before the recorder is read, as in the
+//! handler of a scrape. If the reader offers no such hook, [`record_every`] records periodically.
 //!
-//! Each number carries the label `runtime`, with the [name](crate::Builder::name) of the runtime. The fields
+//! Each metric has the label `runtime`, with the [name](crate::Builder::name) of the runtime. The fields
 //! of [`Metrics`] say what they mean.
 //!
 //! | name | kind | further label |
@@ -11,7 +11,7 @@
 //! | `manyhands_workers` | gauge | |
 //! | `manyhands_threads` | gauge | |
 //! | `manyhands_threads_working`, `_searching`, `_asleep` | gauges | |
-//! | `manyhands_threads_blocked` | gauge | `known`: `told`, `found` |
+//! | `manyhands_threads_blocked` | gauge | `known`: `declared`, `detected` |
 //! | `manyhands_queued` | gauge | `queue`: `outside`, `workers` |
 //! | `manyhands_timer_lateness_max_seconds` | gauge | |
 //! | `manyhands_completed_total` | counter | |
@@ -22,7 +22,7 @@
 //! | `manyhands_timers_fired_total` | counter | |
 //! | `manyhands_timer_lateness_milliseconds_total` | counter | |
 //!
-//! Two runtimes that live at once need different names, or they overwrite each other's numbers.
+//! Two runtimes that exist at once need different names, or they overwrite each other's metrics.
 
 use crate::runtime::{Metrics, Runtime, RuntimeInner, current};
 use crate::task::{self, JoinHandle};
@@ -30,10 +30,10 @@ use crate::time;
 use metrics::{Label, Unit};
 use std::time::Duration;
 
-/// Describes the numbers of `runtime` to the recorder and sets all of them.
+/// Describes the metrics of `runtime` to the recorder and sets all of them.
 ///
 /// # Cost
-/// That of [`Runtime::metrics`], and some 20 look-ups in the recorder. Without a recorder next to nothing.
+/// That of [`Runtime::metrics`], and some 20 look-ups in the recorder. Without a recorder almost nothing.
 ///
 /// # Examples
 /// ```
@@ -55,7 +55,7 @@ pub fn record(runtime: &Runtime) {
     record_shared(runtime.shared());
 }
 
-/// As [`record`], of the current runtime: that of the thread this is called on, else the default one.
+/// As [`record`], for the current runtime: that of the calling thread, else the default one.
 ///
 /// # Examples
 /// ```
@@ -65,11 +65,11 @@ pub fn record_current() {
     current::with_runtime(record_shared);
 }
 
-/// Starts a task of the current runtime that records its numbers now and then every `period`, until it is
+/// Starts a task of the current runtime that records its metrics now and after each `period`, until it is
 /// [cancelled](JoinHandle::cancel) or the runtime is shut down.
 ///
-/// It waits for a worker like any task. While all threads are blocked or kept nothing is recorded; a thread of the
-/// program's own that calls [`record`] sees that too.
+/// Like any task it waits for a worker. While all threads are blocked or run long jobs, it records nothing. To see that
+/// state as well, call [`record`] on a thread of the program's own.
 ///
 /// # Panics
 /// If the period is zero.
@@ -104,7 +104,7 @@ fn record_shared(shared: &RuntimeInner) {
     }
 }
 
-/// One number, and how it is read.
+/// One metric, and the function that reads it.
 struct Number<T> {
     name: &'static str,
     label: Option<(&'static str, &'static str)>,
@@ -151,7 +151,7 @@ const GAUGES: &[Number<f64>] = &[
     Number::new(
         "manyhands_threads",
         Unit::Count,
-        "worker threads alive",
+        "worker threads that exist",
         |metrics| metrics.threads as f64,
     ),
     Number::new(
@@ -169,23 +169,23 @@ const GAUGES: &[Number<f64>] = &[
     Number::new(
         "manyhands_threads_asleep",
         Unit::Count,
-        "workers asleep for want of work",
+        "workers asleep because there is no work",
         |metrics| metrics.asleep as f64,
     ),
     Number::new(
         "manyhands_threads_blocked",
         Unit::Count,
-        "threads that wait inside a job, and have said so or were found",
+        "threads that wait inside a job, declared or detected as blocked",
         |metrics| metrics.blocked as f64,
     )
-    .labelled("known", "told"),
+    .labelled("known", "declared"),
     Number::new(
         "manyhands_threads_blocked",
         Unit::Count,
-        "threads that wait inside a job, and have said so or were found",
+        "threads that wait inside a job, declared or detected as blocked",
         |metrics| metrics.detected_blocked as f64,
     )
-    .labelled("known", "found"),
+    .labelled("known", "detected"),
     Number::new(
         "manyhands_queued",
         Unit::Count,
@@ -218,7 +218,7 @@ const COUNTERS: &[Number<u64>] = &[
     Number::new(
         "manyhands_steals_total",
         Unit::Count,
-        "times that something was taken from another thread",
+        "times that a thread took work from another thread",
         |metrics| metrics.steals,
     ),
     Number::new(
@@ -230,7 +230,7 @@ const COUNTERS: &[Number<u64>] = &[
     Number::new(
         "manyhands_contentions_total",
         Unit::Count,
-        "times that one of the runtime's locks was found taken",
+        "times that a thread found a lock of the runtime taken",
         |metrics| metrics.contentions,
     ),
     Number::new(
@@ -264,7 +264,7 @@ const COUNTERS: &[Number<u64>] = &[
     Number::new(
         "manyhands_threads_ended_total",
         Unit::Count,
-        "worker threads that were not needed any more",
+        "worker threads that ended because they were not needed",
         |metrics| metrics.threads_ended,
     ),
     Number::new(
@@ -276,7 +276,7 @@ const COUNTERS: &[Number<u64>] = &[
     Number::new(
         "manyhands_timers_fired_total",
         Unit::Count,
-        "timers that have rung",
+        "timers that have fired",
         |metrics| metrics.timers_fired,
     ),
     Number::new(
@@ -287,11 +287,11 @@ const COUNTERS: &[Number<u64>] = &[
     ),
 ];
 
-/// Those started because there was work, and fewer threads than may run.
+/// Threads started because there was work, and fewer threads than may run.
 fn started_for_warmup(metrics: &Metrics) -> u64 {
     let others =
         metrics.started_for_declared + metrics.started_for_detected + metrics.started_for_starved;
-    // Threads are counted a moment before their reason.
+    // A thread is counted a moment before its reason.
     metrics.threads_started.saturating_sub(others)
 }
 

@@ -1,10 +1,10 @@
-//! What ties the pool to other crates, each behind a feature: tokio, hyper, `futures`, `metrics`, `tracing`.
+//! Integrations with other crates, each behind a feature: tokio, hyper, `futures`, `metrics`, `tracing`.
 //!
-//! - `tokio_driver` (feature `tokio`): tokio's sockets and timers in tasks of the pool.
+//! - `tokio_driver` (feature `tokio`): tokio's sockets and timers in tasks of this library.
 //! - `hyper_runtime` (feature `hyper`): an executor and a timer for hyper.
-//! - `Spawner` (feature `spawn`): the pool as a spawner of `futures`.
-//! - `metrics_recorder` (feature `metrics`): a runtime's numbers for the recorder of the crate `metrics`.
-//! - `tracing_events` (feature `tracing`): what happens to a pool, as events and spans of the crate `tracing`.
+//! - `Spawner` (feature `spawn`): the runtime as a spawner of `futures`.
+//! - `metrics_recorder` (feature `metrics`): a runtime's metrics for the recorder of the crate `metrics`.
+//! - `tracing_events` (feature `tracing`): a runtime's events and spans for subscribers of the crate `tracing`.
 //!
 //! Not here: a channel's sender as a sink of `futures`, which is a part of the [channel](crate::channel).
 

@@ -1,6 +1,6 @@
-//! Cancellation at a time.
+//! Cancellation at a deadline.
 //!
-//! Not here: cancellation itself (`cancel`), which knows no timers.
+//! Not here: cancellation itself (`cancel`), which does not depend on timers.
 
 use crate::cancel::Source;
 use crate::runtime::sleep::timers;
@@ -10,10 +10,10 @@ use crate::timer::Moment;
 use std::time::{Duration, Instant};
 
 impl Source {
-    /// A source that cancels itself at `deadline`, on the runtime that is current now.
+    /// A source that cancels itself at `deadline`, on the current runtime.
     ///
-    /// It does so as long as there is a token of it, even if the source itself is dropped. If the deadline has
-    /// passed, it is cancelled already.
+    /// It cancels as long as a token of it exists, even if the source itself is dropped. If the deadline has
+    /// passed, the source is cancelled already.
     ///
     /// # Cost
     /// A small task, which ends when the source and all its tokens are dropped.
@@ -39,9 +39,9 @@ impl Source {
         source
     }
 
-    /// Cancels by itself when `duration` has passed, unless this is called again before. See
-    /// [`with_deadline`](Self::with_deadline). No callback runs on this thread, not even if the duration is
-    /// zero: then it cancels itself soon.
+    /// Cancels when `duration` has passed, unless this is called again before. See
+    /// [`with_deadline`](Self::with_deadline). No callback runs on this thread: with a duration of zero a worker
+    /// cancels soon.
     ///
     /// # Examples
     /// ```
@@ -70,7 +70,7 @@ impl Source {
     }
 }
 
-/// The task that waits for the deadline, which is of no use without the source.
+/// The task that waits for the deadline; it ends with the source.
 #[derive(Debug)]
 struct CancelOnDrop(JoinHandle<()>);
 

@@ -1,4 +1,4 @@
-//! Ticks that come again and again.
+//! Periodic ticks.
 
 use crate::runtime::sleep::timers;
 use crate::task::budget;
@@ -33,8 +33,8 @@ pub fn interval(period: Duration) -> Interval {
 
 /// Ticks at `start`, and then every `period`. See [`interval`].
 ///
-/// If `start` has passed, the first tick comes at once, and what was missed since then is dealt with as set
-/// by [`MissedTickBehavior`].
+/// If `start` has passed, the first tick comes at once; [`MissedTickBehavior`] decides about the ticks missed since
+/// then.
 ///
 /// # Panics
 /// If the period is zero.
@@ -54,23 +54,23 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
     Interval::new(Moment::of(start), period)
 }
 
-/// What an [`Interval`] does about ticks that nobody has waited for in time.
+/// What an [`Interval`] does about ticks that were not awaited in time.
 ///
 /// A tick counts as taken in time within 5 ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum MissedTickBehavior {
-    /// Makes up for them: they come one right after the other, until the schedule is met again.
+    /// Catches up: missed ticks come one right after the other, until the schedule is met again.
     #[default]
     Burst,
-    /// Goes on from when the late tick was taken: the next one comes a period after that.
+    /// Continues from the time when the late tick was awaited: the next one comes a period after that.
     Delay,
-    /// Leaves them out: the next one is the next on schedule.
+    /// Leaves missed ticks out: the next tick is the next one on schedule.
     Skip,
 }
 
 impl MissedTickBehavior {
-    /// The tick that follows the one that was due at `due` and is taken `now`.
+    /// The tick after the one that was due at `due` and was awaited at `now`.
     fn next(self, due: Moment, now: Moment, period: Duration) -> Moment {
         let late = now.since(due);
         if late <= LATE_MIN {
@@ -129,7 +129,7 @@ impl Interval {
         future::poll_fn(|context| self.poll_tick(context)).await
     }
 
-    /// Asks for the next tick; if it has not come, the task is woken when it does.
+    /// Polls for the next tick; registers the task's waker if it has not come.
     pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Instant> {
         let permit = ready!(budget::poll_proceed(context));
         let due = self.sleep.moment();
@@ -163,7 +163,7 @@ impl Interval {
         self.period
     }
 
-    /// Ticks every `period` from now on: the next tick comes a new period from now, also for a task that
+    /// Ticks every `period` from now on. The next tick comes a new period from now, also for a task that
     /// waits already.
     ///
     /// # Panics
@@ -186,13 +186,13 @@ impl Interval {
         self.reset();
     }
 
-    /// What it does about ticks that were missed.
+    /// What this interval does about missed ticks.
     #[must_use]
     pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
         self.behavior
     }
 
-    /// Sets what it does about ticks that were missed.
+    /// Sets what this interval does about missed ticks.
     ///
     /// # Examples
     /// ```
@@ -230,5 +230,5 @@ fn refuse_zero(period: Duration) {
     );
 }
 
-/// A timer may be this late without anybody being to blame.
+/// A tick that is later than this counts as missed; less is normal for a timer.
 const LATE_MIN: Duration = Duration::from_millis(5);

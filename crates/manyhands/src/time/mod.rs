@@ -1,16 +1,16 @@
-//! Waiting for a time: sleeping, limits, intervals, deadlines.
+//! Waiting for a time: sleeps, timeouts, intervals, deadlines.
 //!
 //! Time is the system's monotonic clock, or, in a [simulation](crate::simulation), the simulated one.
-//! [`now`] tells the one that counts.
+//! [`now`] reads whichever is in use.
 //!
 //! # Precision
-//! Timers fire at whole milliseconds, never before their time. How much later the task runs depends on how
-//! soon a worker is free: on an idle machine a fraction of a millisecond. A timer whose worker runs something
-//! long is fired by another thread a few milliseconds late.
+//! Timers fire at whole milliseconds, never before their deadline. How much later the task runs depends on how
+//! soon a worker is free: on an idle machine a fraction of a millisecond. When a worker runs a long job, another thread
+//! fires its timers, a few milliseconds late.
 //!
 //! # Cost
-//! A timer lives inside its future: none allocates, and setting one or taking it back takes constant time,
-//! under a lock that belongs to the worker. Nothing runs while nothing is due.
+//! A timer is part of its future and allocates nothing. Setting and cancelling it take constant time,
+//! under a lock that belongs to the worker. While no timer is due, no code runs.
 //!
 //! # Examples
 //! ```
@@ -30,8 +30,8 @@
 //! ```
 //!
 //! # Runtimes
-//! A timer belongs to the runtime that is current where its future is first polled: a worker's own, else the
-//! one that was entered, else the default one. On threads of other libraries that works too.
+//! A timer belongs to the runtime that is current at the first poll of its future: a worker's own, else the
+//! entered one, else the default one. This also works on threads of other libraries.
 
 mod deadline;
 mod interval;
@@ -46,7 +46,7 @@ use crate::runtime::sleep::timers;
 use crate::task;
 use std::time::{Duration, Instant};
 
-/// The present: by the system's clock, or, in a simulation, the simulated one.
+/// The current time: by the system's clock, or, in a simulation, the simulated one.
 ///
 /// # Examples
 /// ```
@@ -70,11 +70,12 @@ pub fn now() -> Instant {
 /// Blocks the calling thread for at least `duration`.
 ///
 /// # Blocking
-/// On a thread of the pool the call declares itself as blocking, and another worker runs in its place. In a future, await
+/// On a thread of the pool the call declares itself as blocking, and another worker runs in its place. In a future,
+/// await
 /// [`sleep`] instead.
 ///
 /// # Panics
-/// In a simulation, where nothing would happen meanwhile.
+/// In a simulation, where time would not pass meanwhile.
 ///
 /// # Examples
 /// ```

@@ -1,10 +1,10 @@
-//! The future that is ready at a time.
+//! The future that is ready at a deadline.
 //!
 //! Unsafe: the timer is reached through the pinned future.
 
 use crate::runtime::sleep::timers;
 use crate::task::budget;
-use crate::timer::{Entry, Moment, Standing};
+use crate::timer::{Entry, EntryState, Moment};
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 
 /// Waits until `duration` has passed from now.
 ///
-/// A time so long that no clock reaches it never ends. One that has passed already lets other tasks go
-/// first, once, and is ready then.
+/// A duration beyond the clock's range never ends. A deadline that has passed already yields to other tasks
+/// once, and is ready then.
 ///
 /// # Cost
-/// No allocation. Making, setting and taking back a timer took 90 ns, most of it for reading the clock twice, on
+/// No allocation. Making, setting and cancelling a timer took 90 ns, most of it for reading the clock twice, on
 /// the machine of the tables in `peers/RESULTS.md`.
 ///
 /// # Cancellation
-/// Dropping it takes the timer back, in constant time, from any thread.
+/// Dropping it cancels the timer, in constant time, from any thread.
 ///
 /// # Examples
 /// ```
@@ -85,8 +85,8 @@ impl Sleep {
         self.entry.is_fired() || self.moment() <= timers::now()
     }
 
-    /// Sets another deadline, whether the old one has passed or not. Whoever awaits this is woken at the new
-    /// one instead.
+    /// Sets another deadline, whether the old one has passed or not. A task that awaits this is woken at the new
+    /// deadline instead.
     ///
     /// # Examples
     /// ```
@@ -114,13 +114,13 @@ impl Sleep {
         self.entry.deadline()
     }
 
-    /// As `poll`, however much the task has done already.
+    /// As `poll`, but ignores the task's budget.
     pub(super) fn poll_elapsed(self: Pin<&mut Self>, context: &Context<'_>) -> Poll<()> {
         let mut entry = self.entry();
         match entry.as_mut().poll(context.waker()) {
-            Standing::Fired => return Poll::Ready(()),
-            Standing::Waiting => return Poll::Pending,
-            Standing::Idle => {}
+            EntryState::Fired => return Poll::Ready(()),
+            EntryState::Waiting => return Poll::Pending,
+            EntryState::Idle => {}
         }
         let now = timers::now();
         if entry.deadline() <= now {

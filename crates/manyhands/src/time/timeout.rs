@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 /// Waits for `future`, but for no longer than `duration` from now.
 ///
-/// When the time is over the future is not polled any more; it is dropped with the [`Timeout`]. A future that
-/// is ready at its last poll wins.
+/// When the time is over the future is not polled any more; it is dropped with the [`Timeout`]. If the future
+/// is ready at its last poll, its output is returned.
 ///
 /// # Errors
 /// [`Elapsed`] when the time is over.
@@ -37,7 +37,7 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
 
 /// Waits for `future`, but no longer than until `deadline`. See [`timeout`].
 ///
-/// If the deadline has passed, the future is polled all the same, and wins if it is ready then.
+/// If the deadline has passed, the future is still polled once, and its output is returned if it is ready.
 ///
 /// # Errors
 /// [`Elapsed`] when the time is over.
@@ -94,7 +94,7 @@ impl<F: Future> Future for Timeout<F> {
         if let Poll::Ready(value) = future.poll(context) {
             return Poll::Ready(Ok(value));
         }
-        // Not by the task's budget, which a future that is always busy would leave nothing of.
+        // Without the task's budget: a future that is always busy would use it up.
         sleep.poll_elapsed(context).map(|()| Err(Elapsed(())))
     }
 }

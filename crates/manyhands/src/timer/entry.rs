@@ -1,24 +1,25 @@
-//! A timer: a node of a wheel, and who is to be woken.
+//! A timer: a node of a wheel, and the waker of its task.
 //!
-//! It lives where it is waited for, inside a pinned future, and so needs no memory of its own.
+//! It is a part of the future that waits for it, which is pinned; so it needs no memory of its own.
 //!
 //! # States
-//! `IDLE` in no wheel, wakes nobody · `LINKED(timers)` in their wheel, holds a waker · `FIRED` final until
-//! reset: it was due, and its waker was taken.
+//! - `IDLE`: in no wheel, no waker.
+//! - `LINKED(timers)`: in their wheel, with a waker.
+//! - `FIRED`: final until reset; it was due, and its waker was taken.
 //!
 //! # Who may touch what
-//! The *owner* is whoever has the entry by `Pin<&mut _>`: one thread at a time. In `IDLE` and `FIRED` the
-//! entry is the owner's alone. In `LINKED(timers)` node and waker belong to whoever holds the lock of those
-//! timers; that may be the owner, who then finds out whether the entry is still linked, or the thread that
-//! turns the wheel. The deadline is set only in `IDLE`, by the owner, so the owner may always read it.
+//! The *owner* is the thread that has the entry by `Pin<&mut _>`: one thread at a time. In `IDLE` and `FIRED` only the
+//! owner touches the entry. In `LINKED(timers)` node and waker belong to the holder of the lock of those timers. That
+//! may be the owner, who then checks whether the entry is still linked, or the thread that advances the wheel. Only the
+//! owner sets the deadline, and only in `IDLE`, so the owner may always read it.
 //!
 //! # Ordering
-//! Only the owner leaves `IDLE` and `FIRED`. `LINKED` is left under the lock. The turner's last access to
-//! an entry is the Release store that ends `LINKED`; an owner that finds the new state with Acquire has it
-//! for itself and may free it, with or without the lock. An owner that still finds `LINKED` takes the lock
-//! and looks again: then either nothing has happened, or all.
+//! Only the owner leaves `IDLE` and `FIRED`. `LINKED` is left under the lock. The last access of the advancing thread
+//! to an entry is the Release store that ends `LINKED`. An owner that reads the new state with Acquire has exclusive
+//! access and may free the entry, with or without the lock. An owner that still reads `LINKED` takes the lock and reads
+//! again: then the other thread has done either nothing or everything.
 //!
-//! Wakers are the user's code: they are cloned, woken and dropped outside the lock.
+//! Wakers are user code: they are cloned, woken and dropped outside the lock.
 //!
 //! Unsafe: wheels and timers are reached by pointer, and pointers are shared by the rules above.
 
@@ -37,7 +38,7 @@ use std::task::Waker;
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Entry {
-    /// First, so that a pointer to it is one to the entry.
+    /// First, so that a pointer to the node is a pointer to the entry.
     node: std::cell::UnsafeCell<Node>,
     waker: UnsafeCell<Option<Waker>>,
     state: AtomicPtr<Timers>,
@@ -47,15 +48,15 @@ pub(crate) struct Entry {
 
 // SAFETY: the node's pointers and the cells forbid it; see the rules above. A waker may be sent.
 unsafe impl Send for Entry {}
-// SAFETY: as above; through a shared reference one can only ask.
+// SAFETY: as above; a shared reference only reads atomics and the deadline.
 unsafe impl Sync for Entry {}
 
-/// What an entry does.
+/// The state of an entry, as its owner sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum EntryState {
     /// Is in no wheel.
     Idle,
-    /// Will wake the waker it was given last.
+    /// Will wake the waker that it was given last.
     Waiting,
     /// Was due.
     Fired,
@@ -74,7 +75,7 @@ impl Entry {
 
     /// When it is due.
     pub(crate) fn deadline(&self) -> Moment {
-        // SAFETY: alive; a deadline is set only through `Pin<&mut Self>`.
+        // SAFETY: valid; a deadline is set only through `Pin<&mut Self>`.
         unsafe { Node::deadline(self.node()) }
     }
 
@@ -84,8 +85,8 @@ impl Entry {
         self.state.load(Ordering::Acquire) == FIRED
     }
 
-    /// What it does; if it waits, it will wake `waker`.
-    pub(crate) fn poll(self: Pin<&mut Self>, waker: &Waker) -> Standing {
+    /// The entry's state; if it waits, it will wake `waker`.
+    pub(crate) fn poll(self: Pin<&mut Self>, waker: &Waker) -> EntryState {
         let entry = self.into_ref().get_ref();
         let is_current = entry.with_linked(|_| {
             let own = entry.waker.get_mut();
@@ -103,13 +104,13 @@ impl Entry {
         }
         // Acquire: as in `is_fired`.
         match entry.state.load(Ordering::Acquire) {
-            IDLE => Standing::Idle,
-            FIRED => Standing::Fired,
-            _ => Standing::Waiting,
+            IDLE => EntryState::Idle,
+            FIRED => EntryState::Fired,
+            _ => EntryState::Waiting,
         }
     }
 
-    /// Makes an idle entry wait in the wheel of `timers`, where it is tick `now`. Tells whether it is the
+    /// Links an idle entry into the wheel of `timers`, whose current tick is `now`. Returns whether it is the
     /// earliest there.
     ///
     /// # Errors
@@ -132,12 +133,12 @@ impl Entry {
             drop(slots);
             return Err((Closed, waker));
         };
-        // SAFETY: 1. idle, so the owner's alone.
+        // SAFETY: 1. idle, so only the owner reaches it.
         unsafe { *entry.waker.get_mut().deref() = Some(waker) };
         // SAFETY: idle, so in no wheel; it is pinned, and unlinked when it is dropped.
         unsafe { wheel.insert(now, entry.node()) };
         let linked = ptr::from_ref(timers).cast_mut();
-        // Release: for an owner elsewhere that looks before it takes the lock.
+        // Release: for an owner on another thread that reads the state before it takes the lock.
         entry.state.store(linked, Ordering::Release);
         Ok(timers.note_inserted(&slots, entry.deadline().tick_due()))
     }
@@ -146,12 +147,12 @@ impl Entry {
     pub(crate) fn cancel(self: Pin<&mut Self>) -> Option<Waker> {
         let entry = self.into_ref().get_ref();
         let waker = entry.with_linked(|slots| {
-            // SAFETY: alive, and linked in this very wheel.
+            // SAFETY: valid, and linked in this very wheel.
             unsafe { slots.remove(entry.node()) };
-            // SAFETY: 1. unlinked, so the owner's alone.
+            // SAFETY: 1. unlinked, so only the owner reaches it.
             unsafe { entry.waker.get_mut().deref().take() }
         });
-        // Relaxed: linked nowhere, so the owner's alone.
+        // Relaxed: not linked, so only the owner reads it.
         entry.state.store(IDLE, Ordering::Relaxed);
         waker.flatten()
     }
@@ -165,29 +166,30 @@ impl Entry {
             IDLE,
             "a timer that waits has its deadline"
         );
-        // SAFETY: idle, so the owner's alone.
+        // SAFETY: idle, so only the owner reaches it.
         unsafe { Node::set_deadline(entry.node(), deadline) };
     }
 
-    /// Says that the deadline of an idle entry has passed.
+    /// Marks an idle entry as fired: its deadline has passed.
     pub(crate) fn set_fired(self: Pin<&mut Self>) {
-        // Relaxed: idle, so the owner's alone.
+        // Relaxed: idle, so only the owner reads it.
         self.state.store(FIRED, Ordering::Relaxed);
     }
 
-    /// Turner: ends the wait of a node that it has just taken out of the wheel, and returns whom to wake.
-    /// `is_due` is false where the wheel is given up.
+    /// Advancing thread: ends the wait of a node that it has just taken out of the wheel, and returns the waker to
+    /// wake.
+    /// `is_due` is false when the wheel is closed.
     ///
     /// # Safety
     /// The lock of the entry's timers is held, and `node` was taken out under it.
     pub(super) unsafe fn fire(node: NonNull<Node>, is_due: bool) -> Option<Waker> {
-        // SAFETY: every node in a wheel is the first field of an entry, which is alive while it is linked. Held by
+        // SAFETY: every node in a wheel is the first field of an entry, which is valid while it is linked. Held by
         // `models/timer.rs`.
         let entry = unsafe { node.cast::<Self>().as_ref() };
         // SAFETY: 1. linked, and the lock is held.
         let waker = unsafe { entry.waker.get_mut().deref().take() };
         let state = if is_due { FIRED } else { IDLE };
-        // Release: the owner may free the entry as soon as it finds this.
+        // Release: the owner may free the entry as soon as it reads this.
         entry.state.store(state, Ordering::Release);
         waker
     }
@@ -199,7 +201,7 @@ impl Entry {
         if linked == IDLE || linked == FIRED {
             return None;
         }
-        // SAFETY: stored by `link`, from a reference that is valid for ever.
+        // SAFETY: stored by `link`, from a `'static` reference.
         let timers: &'static Timers = unsafe { &*linked };
         let mut slots = timers.lock();
         // Relaxed: the lock orders it.
@@ -208,7 +210,7 @@ impl Entry {
     }
 
     fn node(&self) -> NonNull<Node> {
-        // With the whole entry's provenance: `fire` goes the way back.
+        // With the whole entry's provenance: `fire` casts back.
         NonNull::from(self).cast()
     }
 }
@@ -219,7 +221,7 @@ impl Drop for Entry {
         let waker = unsafe { Pin::new_unchecked(&mut *self) }.cancel();
         drop(waker);
         debug_assert!(
-            // SAFETY: 1. idle, so the owner's alone.
+            // SAFETY: 1. idle, so only the owner reaches it.
             unsafe { self.waker.get_mut().deref().is_none() },
             "an idle timer has nobody to wake"
         );

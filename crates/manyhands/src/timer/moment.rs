@@ -1,8 +1,8 @@
 //! Moments and ticks: how timers count time.
 //!
-//! A moment is a number of nanoseconds since the process first asked for the time, or, in a simulation,
-//! since that began. A tick is a millisecond. A deadline is due at the first tick that is not before it, and
-//! a tick has come when it has passed altogether; so nothing is ever early.
+//! A moment is a number of nanoseconds since the process first read the clock, or, in a simulation, since its start. A
+//! tick is a millisecond. A deadline is due at the first tick that is not before it, and a tick has come when it has
+//! passed altogether; so no timer fires early.
 //!
 //! Not here: the system's clock itself (`sync/clock.rs`).
 
@@ -12,21 +12,21 @@ use std::time::Duration;
 #[cfg(not(loom))]
 use std::time::Instant;
 
-/// A point in time, to the nanosecond. The last one, some 584 years ahead, stands for all that are later.
+/// A point in time, to the nanosecond. The last one, some 584 years ahead, stands for all later ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(u64);
 
 impl Moment {
-    /// When the first moment was.
+    /// The first moment.
     pub(crate) const ZERO: Self = Self(0);
 
-    /// The present, by the system's clock.
+    /// The current moment, by the system's clock.
     #[cfg(not(loom))]
     pub(crate) fn now() -> Self {
         Self::of(clock::now())
     }
 
-    /// The moment of an instant; the first one if that was before.
+    /// The moment of an instant; the first moment if the instant was before.
     #[cfg(not(loom))]
     pub(crate) fn of(instant: Instant) -> Self {
         Self::ZERO.after(instant.saturating_duration_since(clock::first()))
@@ -40,7 +40,7 @@ impl Moment {
             .expect("the system's clock goes on for some centuries")
     }
 
-    /// So much later.
+    /// The moment that is later by `duration`.
     pub(crate) fn after(self, duration: Duration) -> Self {
         let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         Self(self.0.saturating_add(nanos))
@@ -66,7 +66,7 @@ impl Moment {
         self.0.div_ceil(NANOS_PER_TICK)
     }
 
-    /// As a number, to be kept in an atomic.
+    /// The moment as a number, for an atomic.
     pub(crate) fn to_nanos(self) -> u64 {
         self.0
     }

@@ -1,12 +1,12 @@
 //! A wheel behind a lock, with its next tick outside.
 //!
 //! # Threads
-//! Any thread may call anything. A worker's timers are filled by that worker only; they are turned by it
-//! or, when it does not come to it, by the monitor.
+//! Any thread may call anything. Only the worker adds entries to its own timers. The worker advances them, or the
+//! monitor if the worker is late.
 //!
 //! # Ordering
-//! `next_due` is written under the lock only. It is a hint: whoever turns the wheel too early finds nothing
-//! due, and whoever must not turn it too late is told by the one who makes it earlier (see
+//! `next_due` is written under the lock only. It is a hint: a thread that advances the wheel too early finds nothing
+//! due, and the thread that makes the next tick earlier notifies the thread that must not be late (see
 //! `runtime/sleep/timers.rs`).
 //!
 //! Unsafe: entries are reached through their nodes.
@@ -21,7 +21,7 @@ use crate::timer::wheel::{Node, Step, Wheel};
 use std::ptr::NonNull;
 use std::task::Waker;
 
-/// A wheel that may be shared.
+/// A wheel that threads may share.
 #[derive(Debug)]
 pub(crate) struct Timers {
     /// A tick before which nothing is due, or [`NEVER`].
@@ -41,7 +41,7 @@ pub(super) struct Slots {
 /// How late timers were.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Lateness {
-    /// Timers that have rung.
+    /// Timers that have fired.
     pub(crate) fired: u64,
     pub(crate) total_millis: u64,
     pub(crate) max_millis: u64,
@@ -51,18 +51,18 @@ pub(crate) struct Lateness {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Earlier {
-    /// Something is due before what was expected next.
+    /// The new entry is due before all others.
     Yes,
-    /// Not before that.
+    /// It is not.
     No,
 }
 
-/// These timers take nothing any more.
+/// These timers accept no more entries.
 #[derive(Debug)]
 pub(crate) struct Closed;
 
 impl Timers {
-    /// Timers without memory, until the first entry.
+    /// Timers that allocate nothing until the first entry.
     pub(crate) fn new() -> Self {
         Self {
             next_due: AtomicU64::new(NEVER),
@@ -81,17 +81,17 @@ impl Timers {
         self.next_due.load(Ordering::Relaxed)
     }
 
-    /// Whether anything waits.
+    /// Whether any entry waits.
     #[cfg(not(loom))]
     pub(crate) fn has_any(&self) -> bool {
         self.next_due() != NEVER
     }
 
-    /// Wakes whoever waits for a tick up to `now`, in the order of the ticks. Returns whether there was
-    /// anybody.
+    /// Wakes the waiters of all ticks up to `now`, in the order of the ticks. Returns whether there was
+    /// one.
     ///
     /// # Blocking
-    /// The lock is never held for more than a batch, and not while anybody is woken.
+    /// The lock is never held for more than a batch, and never while a waker runs.
     pub(crate) fn fire(&self, now: u64) -> bool {
         let mut has_fired = false;
         loop {
@@ -103,7 +103,7 @@ impl Timers {
         }
     }
 
-    /// Fires as of `now` if the next timer is due by tick `due_by`. Returns the tick of the next one then.
+    /// Fires as of `now` if the next timer is due by tick `due_by`. Returns the next tick then.
     pub(crate) fn fire_by(&self, now: u64, due_by: u64) -> u64 {
         if self.next_due() <= due_by {
             self.fire(now);
@@ -111,7 +111,7 @@ impl Timers {
         self.next_due()
     }
 
-    /// Gives up: wakes everybody, so that they go elsewhere, frees the wheel, and takes nothing more.
+    /// Closes: wakes all waiters, so that they register elsewhere, frees the wheel, and accepts nothing more.
     pub(crate) fn close(&self) {
         loop {
             let batch = self.take_any();
@@ -121,20 +121,20 @@ impl Timers {
         }
     }
 
-    /// Takes entries again, and counts from 0.
+    /// Accepts entries again, and counts from 0.
     pub(crate) fn open(&self) {
         let mut slots = lock(&self.slots);
         slots.closed = false;
         slots.lateness = Lateness::default();
     }
 
-    /// How late timers were since these were opened.
+    /// How late timers were since the last [`open`](Self::open).
     #[cfg(not(loom))]
     pub(crate) fn lateness(&self) -> Lateness {
         lock(&self.slots).lateness
     }
 
-    /// Timers that live for ever, for a runtime.
+    /// Timers that are never freed, for a runtime.
     #[cfg(not(loom))]
     pub(crate) fn take() -> &'static Self {
         let unused = lock(&UNUSED).pop();
@@ -153,7 +153,7 @@ impl Timers {
         lock(&self.slots)
     }
 
-    /// Under the lock: something was inserted that is due at `tick`.
+    /// Under the lock: an entry was inserted that is due at `tick`.
     pub(super) fn note_inserted(&self, _locked: &MutexGuard<'_, Slots>, tick: u64) -> Earlier {
         if tick >= self.next_due() {
             return Earlier::No;
@@ -163,7 +163,7 @@ impl Timers {
         Earlier::Yes
     }
 
-    /// Takes out some of what is due, and says whether that is all.
+    /// Takes out some of the due entries; returns whether these are all.
     fn take_due(&self, now: u64) -> (Batch, bool) {
         let mut batch = Batch::new();
         let mut slots = lock(&self.slots);
@@ -177,7 +177,7 @@ impl Timers {
         for _ in 0..BATCH {
             match wheel.step(now) {
                 Step::Due(node) => {
-                    // SAFETY: the node was taken out just now, so it is alive and ours.
+                    // SAFETY: the node was taken out just now, so it is valid and no other thread reaches it.
                     lateness.add(now.saturating_sub(unsafe { node.as_ref() }.tick_due()));
                     // SAFETY: the lock is held, and the node was taken out just now.
                     batch.add(unsafe { Entry::fire(node, true) });
@@ -195,7 +195,7 @@ impl Timers {
         (batch, is_last)
     }
 
-    /// Takes out some entries, due or not; when there are none, closes.
+    /// Takes out some entries, due or not; closes when there are none.
     fn take_any(&self) -> Batch {
         let mut batch = Batch::new();
         let mut slots = lock(&self.slots);
@@ -235,10 +235,10 @@ impl Slots {
     /// Takes a node out.
     ///
     /// # Safety
-    /// The node is alive and linked in this wheel.
+    /// The node is valid and linked in this wheel.
     pub(super) unsafe fn remove(&mut self, node: NonNull<Node>) {
         if let Some(wheel) = &mut self.wheel {
-            // SAFETY: as promised.
+            // SAFETY: by the caller's promise.
             unsafe { wheel.remove(node) };
         }
     }
@@ -269,7 +269,7 @@ impl Batch {
         self.len += 1;
     }
 
-    /// Returns whether there was anybody.
+    /// Returns whether there was any.
     fn wake(self) -> bool {
         let wakers = self.wakers.into_iter().take(self.len);
         wakers.flatten().for_each(wake);
@@ -279,12 +279,12 @@ impl Batch {
 
 #[cfg(not(loom))]
 global! {
-    /// Timers that no runtime holds. They are not freed, because an owner that is late may still look at them.
+    /// Timers that no runtime uses. They are not freed, because a late owner may still read them.
     static UNUSED: Mutex<Vec<&'static Timers>> = Mutex::new(Vec::new());
 }
 
-/// In place of a tick: nothing waits.
+/// Instead of a tick: no entry waits.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// Most that is woken for one taking of the lock.
+/// The most wakers taken in one critical section.
 const BATCH: usize = if cfg!(loom) { 1 } else { 64 };

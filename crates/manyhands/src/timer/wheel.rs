@@ -8,13 +8,13 @@
 //! After G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987,
 //! <https://doi.org/10.1145/41457.37504>.
 //!
-//! Not here: time itself, locks, wakers. The wheel is told what tick it is, and its owner locks it.
+//! Not here: the clock, locks, wakers. The caller passes the current tick, and locks the wheel.
 //!
 //! # Who may touch what
-//! A node's links and place are the wheel's, which reads and writes them only while its owner has locked it.
-//! Its deadline is written by whoever owns the node while it is in no wheel, and never while it is in one;
-//! so both may read it. Whoever inserted a node keeps it alive and in its place until it is removed or
-//! fired. References to nodes are never made, since two threads may look at different fields of one.
+//! Only the wheel reads and writes a node's links and slot, while the wheel's owner has locked it. The node's owner
+//! writes the deadline while the node is in no wheel, and never while it is in one; so both may read it. The thread
+//! that inserted a node keeps it valid and does not move it until it is removed or fired. The code makes no reference
+//! to a whole node, since two threads may access different fields of one.
 //!
 //! Unsafe: nodes are linked by pointer.
 
@@ -29,7 +29,7 @@ pub(crate) struct Node {
     /// It is due at the first tick that is not before this.
     deadline: Moment,
     /// Where it is linked: level × 64 + slot, or `UNLINKED`.
-    place: usize,
+    slot_index: usize,
 }
 
 impl Node {
@@ -44,35 +44,35 @@ impl Node {
             before: None,
             after: None,
             deadline,
-            place: UNLINKED,
+            slot_index: UNLINKED,
         }
     }
 
-    /// When it is due.
+    /// Its deadline.
     ///
     /// # Safety
-    /// The node is alive, and nobody sets its deadline meanwhile.
+    /// The node is valid, and no thread sets its deadline meanwhile.
     pub(crate) unsafe fn deadline(node: NonNull<Self>) -> Moment {
-        // SAFETY: as promised.
+        // SAFETY: by the caller's promise.
         unsafe { (*node.as_ptr()).deadline }
     }
 
-    /// Sets when it is due.
+    /// Sets its deadline.
     ///
     /// # Safety
-    /// The node is alive, in no wheel, and the caller's alone.
+    /// The node is valid, in no wheel, and only the caller reaches it.
     pub(crate) unsafe fn set_deadline(node: NonNull<Self>, deadline: Moment) {
-        // SAFETY: as promised.
+        // SAFETY: by the caller's promise.
         unsafe { (*node.as_ptr()).deadline = deadline };
     }
 }
 
-/// What a step of the wheel came to.
+/// The result of one step of the wheel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     /// This node is due, and in no list any more.
     Due(NonNull<Node>),
-    /// Some nodes were moved to finer levels; the next step goes on.
+    /// Some nodes were moved to finer levels; call again.
     Moved,
     /// Nothing more is due.
     Done,
@@ -81,15 +81,15 @@ pub(crate) enum Step {
 /// Timers by the tick at which they are due.
 #[derive(Debug)]
 pub(crate) struct Wheel {
-    /// All that is due up to this tick has fired.
+    /// All timers due up to this tick have fired.
     now: u64,
-    /// Per level one bit per slot that holds something.
+    /// For each level one bit per slot: whether it has nodes.
     occupied: [u64; LEVELS],
     slots: Box<[List]>,
 }
 
-// SAFETY: the wheel is used through `&mut` only, and the nodes it links belong to it as long as they are
-// linked; which thread that is does not matter to it.
+// SAFETY: the wheel is used through `&mut` only, and owns the nodes while they are linked. It does not depend on
+// which thread that is.
 unsafe impl Send for Wheel {}
 
 impl Wheel {
@@ -102,16 +102,16 @@ impl Wheel {
         }
     }
 
-    /// Links a node at tick `now` or later. What is due already is due at the next step.
+    /// Links a node at tick `now` or later. A node that is due already fires at the next step.
     ///
     /// # Safety
-    /// The node is in no wheel, and it stays alive and in its place until it is removed or fired.
+    /// The node is in no wheel. It stays valid and is not moved until it is removed or fired.
     pub(crate) unsafe fn insert(&mut self, now: u64, node: NonNull<Node>) {
         if self.is_empty() {
-            // Nothing would be passed over, and from nearby it need be moved less often.
+            // The wheel is empty, so the current tick can jump; a node with a close deadline is moved down less often.
             self.now = self.now.max(now);
         }
-        // SAFETY: passed on.
+        // SAFETY: by the caller's promise.
         unsafe { self.link(node) };
     }
 
@@ -122,21 +122,21 @@ impl Wheel {
     /// Takes a node out. Nothing happens if it is not linked.
     ///
     /// # Safety
-    /// The node was inserted into this wheel or is in none, and is alive.
+    /// The node was inserted into this wheel or is in none, and is valid.
     pub(crate) unsafe fn remove(&mut self, node: NonNull<Node>) {
-        // SAFETY: alive by contract; the wheel is the caller's alone.
-        let place = unsafe { (*node.as_ptr()).place };
-        if place == UNLINKED {
+        // SAFETY: valid by the caller's promise; the caller has the wheel by `&mut`.
+        let slot_index = unsafe { (*node.as_ptr()).slot_index };
+        if slot_index == UNLINKED {
             return;
         }
-        // SAFETY: it is linked in the list of its place.
-        unsafe { self.slots[place].unlink(node) };
-        if self.slots[place].is_empty() {
-            self.occupied[place / SLOTS] &= !(1 << (place % SLOTS));
+        // SAFETY: it is linked in the list of its slot.
+        unsafe { self.slots[slot_index].unlink(node) };
+        if self.slots[slot_index].is_empty() {
+            self.occupied[slot_index / SLOTS] &= !(1 << (slot_index % SLOTS));
         }
     }
 
-    /// Takes out one node that is due by tick `to`, the earliest first. When it is done, the wheel's time is
+    /// Takes out one node that is due by tick `to`, the earliest first. When none is left, the wheel's current tick is
     /// `to`. Each step is short, however many nodes there are.
     pub(crate) fn step(&mut self, to: u64) -> Step {
         let Some((level, slot, start)) = self.next_slot().filter(|(_, _, start)| *start <= to)
@@ -145,12 +145,12 @@ impl Wheel {
             return Step::Done;
         };
         self.now = self.now.max(start);
-        let place = level * SLOTS + slot;
+        let slot_index = level * SLOTS + slot;
         if level > 0 {
-            self.spread(place);
+            self.spread(slot_index);
             return Step::Moved;
         }
-        let node = self.slots[place]
+        let node = self.slots[slot_index]
             .first
             .expect("an occupied slot has a first node");
         // SAFETY: the first node of a list is linked in it.
@@ -166,21 +166,21 @@ impl Wheel {
         Some(node)
     }
 
-    /// A tick before which nothing is due; `None` if the wheel is empty. Looking again then finds out more.
+    /// A tick before which nothing is due; `None` if the wheel is empty. A later call may return a later tick.
     pub(crate) fn next_due(&self) -> Option<u64> {
         self.next_slot().map(|(_, _, start)| start)
     }
 
-    /// Moves some of what is in a slot whose time has begun to finer levels. Until the slot is empty, it
-    /// remains the one that begins next.
-    fn spread(&mut self, place: usize) {
+    /// Moves some nodes of a slot whose time has begun to finer levels. Until the slot is empty, it
+    /// remains the next one.
+    fn spread(&mut self, slot_index: usize) {
         for _ in 0..MOVED_IN_A_STEP {
-            let Some(node) = self.slots[place].first else {
+            let Some(node) = self.slots[slot_index].first else {
                 return;
             };
             // SAFETY: the first node of a list is linked in it.
             unsafe { self.remove(node) };
-            // SAFETY: it was linked a moment ago, so it is alive, and it is in no list now.
+            // SAFETY: it was linked a moment ago, so it is valid, and it is in no list now.
             unsafe { self.link(node) };
         }
     }
@@ -190,17 +190,17 @@ impl Wheel {
     /// # Safety
     /// As for [`insert`](Self::insert).
     unsafe fn link(&mut self, node: NonNull<Node>) {
-        // SAFETY: alive by contract; deadlines do not change while a node is inserted.
+        // SAFETY: valid by the caller's promise; deadlines do not change while a node is inserted.
         let deadline = unsafe { Node::deadline(node) };
-        let place = place_of(deadline.tick_due(), self.now);
-        self.occupied[place / SLOTS] |= 1 << (place % SLOTS);
-        // SAFETY: alive by contract, and in no list.
-        unsafe { (*node.as_ptr()).place = place };
+        let slot_index = slot_index_of(deadline.tick_due(), self.now);
+        self.occupied[slot_index / SLOTS] |= 1 << (slot_index % SLOTS);
+        // SAFETY: valid by the caller's promise, and in no list.
+        unsafe { (*node.as_ptr()).slot_index = slot_index };
         // SAFETY: it is in no list.
-        unsafe { self.slots[place].push(node) };
+        unsafe { self.slots[slot_index].push(node) };
     }
 
-    /// The slot that begins next: level, slot, first tick. On each level slots come in the order of time
+    /// The slot that begins next: level, slot, first tick. On each level the slots follow each other in time,
     /// from the current one on, and a finer level's slots come before a coarser one's.
     fn next_slot(&self) -> Option<(usize, usize, u64)> {
         let of_level = |level: usize| {
@@ -212,7 +212,7 @@ impl Wheel {
             let ahead = occupied.rotate_right(current).trailing_zeros();
             let start_of_current = self.now & !(width_of(level) - 1);
             let start = start_of_current + u64::from(ahead) * width_of(level);
-            // The current slot has begun already; what it still holds is being moved to finer levels.
+            // The current slot has begun already; its remaining nodes are being moved to finer levels.
             let start = self.now.max(start);
             Some((level, (current + ahead) as usize % SLOTS, start))
         };
@@ -222,8 +222,8 @@ impl Wheel {
     }
 }
 
-/// Where a deadline belongs when it is `now`.
-fn place_of(deadline: u64, now: u64) -> usize {
+/// The slot of a deadline when the current tick is `now`: level × 64 + slot.
+fn slot_index_of(deadline: u64, now: u64) -> usize {
     let latest = now.saturating_add(SPAN - width_of(LEVELS - 1));
     let deadline = deadline.clamp(now, latest);
     let differing = (deadline ^ now).checked_ilog2().unwrap_or(0);
@@ -257,15 +257,15 @@ impl List {
     /// Links a node at the end.
     ///
     /// # Safety
-    /// The node is alive and in no list.
+    /// The node is valid and in no list.
     unsafe fn push(&mut self, node: NonNull<Node>) {
-        // SAFETY: alive by contract.
+        // SAFETY: valid by the caller's promise.
         unsafe { (*node.as_ptr()).before = self.last };
         // SAFETY: as above.
         unsafe { (*node.as_ptr()).after = None };
         match self.last {
             None => self.first = Some(node),
-            // SAFETY: a linked node is alive.
+            // SAFETY: a linked node is valid.
             Some(last) => unsafe { (*last.as_ptr()).after = Some(node) },
         }
         self.last = Some(node);
@@ -276,20 +276,20 @@ impl List {
     /// # Safety
     /// The node is linked in this list.
     unsafe fn unlink(&mut self, node: NonNull<Node>) {
-        // SAFETY: linked, so alive.
+        // SAFETY: linked, so valid.
         let before = unsafe { (*node.as_ptr()).before };
         // SAFETY: as above.
         let after = unsafe { (*node.as_ptr()).after };
         // SAFETY: as above.
-        unsafe { (*node.as_ptr()).place = UNLINKED };
+        unsafe { (*node.as_ptr()).slot_index = UNLINKED };
         match before {
             None => self.first = after,
-            // SAFETY: a linked node is alive.
+            // SAFETY: a linked node is valid.
             Some(before) => unsafe { (*before.as_ptr()).after = after },
         }
         match after {
             None => self.last = before,
-            // SAFETY: a linked node is alive.
+            // SAFETY: a linked node is valid.
             Some(after) => unsafe { (*after.as_ptr()).before = before },
         }
     }
@@ -312,7 +312,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::ptr::NonNull;
 
-    /// Timers that live as long as their wheel.
+    /// Timers that are freed with their wheel.
     struct Timers {
         wheel: Wheel,
         nodes: Vec<NonNull<Node>>,
@@ -337,7 +337,7 @@ mod tests {
         }
 
         fn remove(&mut self, number: usize) {
-            // SAFETY: it was inserted here, and it is alive.
+            // SAFETY: it was inserted here, and it is valid.
             unsafe { self.wheel.remove(self.nodes[number]) };
         }
 
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_due_already_fires_at_the_next_step() {
+    fn a_timer_that_is_due_already_fires_at_the_next_step() {
         let mut timers = Timers::new(10);
         let (now, past) = (timers.insert(10), timers.insert(0));
         assert_eq!(timers.wheel.next_due(), Some(10));
@@ -391,7 +391,7 @@ mod tests {
         let deadline = 70_000;
         let all: Vec<_> = (0..count).map(|_| timers.insert(deadline)).collect();
         assert_eq!(timers.wheel.step(deadline - 1), Step::Moved);
-        // In the middle of that: what comes in between fires in its turn.
+        // Between two steps: a timer inserted now fires at its tick.
         let early = timers.insert(deadline - 1);
         assert_eq!(timers.advance(deadline - 1), [early]);
         assert_eq!(timers.advance(deadline), all);
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn looking_only_when_told_to_finds_every_timer_at_its_tick() {
+    fn advancing_only_at_next_due_fires_every_timer_at_its_tick() {
         let mut timers = Timers::new(0);
         let deadlines = [3, 70, 71, 5_000, 5_000, 262_144, 262_145];
         for deadline in deadlines {

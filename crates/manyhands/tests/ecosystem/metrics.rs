@@ -54,8 +54,8 @@ fn a_new_runtime_has_every_number_and_all_are_zero() {
         "manyhands_steals_total",
         "manyhands_threads",
         "manyhands_threads_asleep",
-        "manyhands_threads_blocked found",
-        "manyhands_threads_blocked told",
+        "manyhands_threads_blocked detected",
+        "manyhands_threads_blocked declared",
         "manyhands_threads_ended_total",
         "manyhands_threads_searching",
         "manyhands_threads_started_total detected_blocked",
@@ -100,8 +100,8 @@ fn what_is_recorded_is_what_has_happened() {
         task::run(|| ()).join().unwrap();
         let values = recorded(&runtime);
         assert_eq!(values["manyhands_threads"], 2.0);
-        assert_eq!(values["manyhands_threads_blocked told"], 1.0);
-        assert_eq!(values["manyhands_threads_blocked found"], 0.0);
+        assert_eq!(values["manyhands_threads_blocked declared"], 1.0);
+        assert_eq!(values["manyhands_threads_blocked detected"], 0.0);
         assert_eq!(values["manyhands_threads_started_total warmup"], 1.0);
         assert_eq!(
             values["manyhands_threads_started_total declared_blocked"],

@@ -1,18 +1,18 @@
-//! A future with tokio around it.
+//! A future that is polled in the tokio context.
 
 use crate::integrations::tokio_driver::handle;
 use std::future::poll_fn;
 use std::pin::pin;
 
-/// Runs `future` with tokio around it, on any thread and any runtime.
+/// Runs `future` in the tokio context, on any thread and any runtime.
 ///
-/// Only its polls are inside: what it spawns is not, nor its drop when it is given up.
+/// Only its polls are inside: tasks that it spawns are not, nor is its drop when it is cancelled.
 ///
 /// # Cost
 /// No allocation; some 20 ns for each poll.
 ///
 /// # Panics
-/// If tokio's runtime cannot be started, as [`handle`] says, or the future does.
+/// If tokio's runtime cannot be started, see [`handle`], or if the future panics.
 ///
 /// # Examples
 /// ```

@@ -1,25 +1,24 @@
-//! Tokio's runtime for the process, and who waits in it for its sockets and timers.
+//! Tokio's runtime for the process, and the thread or worker that polls its I/O driver.
 //!
-//! One for the process, for ever: sockets outlive the runtimes that opened them. Tokio lets one thread at a
-//! time wait for events, inside `block_on`; here that is a worker that has nothing else to do, so that what a
-//! socket wakes runs where it was woken, and nobody else has to be. A thread of its own stands in where no
-//! worker comes.
+//! There is one for the process, and it never ends: sockets outlive the runtimes that opened them. Tokio lets one
+//! thread at a time wait for events, inside `block_on`. Here that poller is an idle worker, so the tasks that a socket
+//! wakes run where they are woken, and no other thread has to wake up. A thread of its own polls while no worker does.
 //!
-//! # Who watches
-//! A worker that falls asleep takes the place if it is free, and leaves it to run something. While it runs, its
-//! runtime's monitor is on, and calls the thread (`attend`) when nobody has watched for a millisecond; a worker
-//! with much to do has a look now and then, so that this is rare. A worker that will not come again calls the
-//! thread itself (`leave`). So somebody watches, or a worker is awake and watched.
-//! The thread stays until a worker asks for the place, and wakes that worker when it has left. The steps of this are
-//! in `sync/poller.rs`, with whose alarm is kept by whom.
+//! # Who polls
+//! A worker that falls asleep becomes the poller if there is none, and stops polling to run a task. While it runs, its
+//! runtime's monitor is active, and calls the thread (`attend`) when there was no poller for a millisecond; a busy
+//! worker polls once in a while, so that this is rare. A worker that will not poll again calls the thread itself
+//! (`leave`). So there is a poller, or a worker is awake and the monitor watches it.
+//! The thread polls until a worker asks to take over, and wakes that worker when it has stopped. The transitions are in
+//! `sync/poller.rs`, which also says which thread keeps the poller's alarm.
 //!
-//! What was spawned with `tokio::spawn` is for the thread: while there is any, no worker watches. A worker may
-//! run a first step of it that comes just when it falls asleep.
+//! Tasks of `tokio::spawn` run on the thread: while there are any, no worker polls. A worker may run the first poll of
+//! such a task that arrives just when the worker falls asleep.
 //!
 //! # No wake is lost
-//! A sleeper polls its parker each time tokio polls the future it waits for, first of all when it has come: so a
-//! wake before that is found, and a later one goes through the waker, which makes tokio poll again. It never waits
-//! for the thread inside of tokio, because it comes in only where nobody is.
+//! A sleeping worker polls its parker each time tokio polls the future it waits for, and first of all when it enters
+//! tokio. That sees each earlier wake; a later one goes through the waker, which makes tokio poll again. A worker never
+//! waits for the thread inside tokio, because it enters only while there is no poller.
 
 use crate::job::AbortOnUnwind;
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -38,8 +37,7 @@ use tokio::runtime::{Builder, EnterGuard, Handle, Runtime, RuntimeMetrics};
 /// Tokio's runtime for this process; the first call starts its thread.
 ///
 /// # Errors
-/// What the system says when it refuses the thread, or what it takes to wait for sockets. A later call tries
-/// again.
+/// The system's error if it refuses the thread or the resources to wait for sockets. A later call tries again.
 ///
 /// # Examples
 /// ```
@@ -55,17 +53,17 @@ pub fn handle() -> io::Result<Handle> {
     Ok(driver()?.tokio.handle().clone())
 }
 
-/// What [`handle`] is the handle of.
+/// The runtime behind [`handle`].
 pub(crate) fn driver() -> io::Result<&'static Driver> {
     let mut known = lock(&DRIVER);
     if let Some(driver) = *known {
         return Ok(driver);
     }
-    // The thread first: nothing else has to be given back if the system refuses it. It ends if what follows fails.
+    // The thread first: if the system refuses it, there is nothing to free. It ends if a later step fails.
     let (sender, receiver) = mpsc::channel::<&'static Driver>();
     thread::Builder::new()
         .name("manyhands-tokio".to_owned())
-        .spawn(move || receiver.recv().map(Driver::stand_by))?;
+        .spawn(move || receiver.recv().map(Driver::run_thread))?;
     let driver: &'static Driver = Box::leak(Box::new(Driver::new()?));
     // The thread waits for it.
     let _ = sender.send(driver);
@@ -76,21 +74,21 @@ pub(crate) fn driver() -> io::Result<&'static Driver> {
 static DRIVER: Mutex<Option<&'static Driver>> = Mutex::new(None);
 
 crate::sync::thread_local! {
-    /// The worker that watches on this thread.
-    static WATCHER: Cell<Option<(&'static dyn Sleeper, &'static Driver)>> = const { Cell::new(None) };
+    /// The worker that polls on this thread.
+    static POLLING_WORKER: Cell<Option<(&'static dyn Sleeper, &'static Driver)>> = const { Cell::new(None) };
 }
 
-/// Tokio's runtime, and who watches.
+/// Tokio's runtime, and the state of its poller.
 #[derive(Debug)]
 pub(crate) struct Driver {
     tokio: Runtime,
     metrics: RuntimeMetrics,
-    place: Poller,
-    /// Wakes the thread that stands in, where it is not in the place.
+    poller: Poller,
+    /// Wakes the thread while it is not the poller.
     thread: Parker,
-    /// The worker that watched last. Never followed.
+    /// The address of the worker that polled last. Never dereferenced.
     last: AtomicPtr<()>,
-    /// When that one left, in ticks.
+    /// When that worker stopped polling, in ticks.
     left_at: AtomicU64,
 }
 
@@ -99,35 +97,35 @@ impl Driver {
         let tokio = Builder::new_current_thread()
             .thread_name("manyhands-tokio-blocking")
             .enable_all()
-            .on_thread_unpark(after_turn)
+            .on_thread_unpark(after_tokio_turn)
             .build()?;
         Ok(Self {
             metrics: tokio.metrics(),
             tokio,
-            place: Poller::new(),
+            poller: Poller::new(),
             thread: Parker::new(),
             last: AtomicPtr::new(ptr::null_mut()),
             left_at: AtomicU64::new(0),
         })
     }
 
-    /// Puts tokio around the calling thread.
+    /// Enters the tokio context on the calling thread.
     pub(crate) fn enter(&self) -> EnterGuard<'_> {
         self.tokio.enter()
     }
 
-    /// The life of the thread.
-    fn stand_by(&self) {
+    /// The main loop of the thread.
+    fn run_thread(&self) {
         thread_state::wake_on_time();
         loop {
-            if self.place.answer() {
-                self.turn(poll_fn(|context| {
-                    self.place.poll_leave(context, || self.has_tasks())
+            if self.poller.answer() {
+                self.block_on(poll_fn(|context| {
+                    self.poller.poll_leave(context, || self.has_tasks())
                 }));
-                self.place.thread_leaves();
+                self.poller.thread_leaves();
             }
             let now = nanos_now();
-            match self.place.nap(now) {
+            match self.poller.nap(now) {
                 PollerSleep::No => {}
                 PollerSleep::Until(alarm) => {
                     self.thread.park_timeout(Duration::from_nanos(alarm - now));
@@ -139,10 +137,10 @@ impl Driver {
 
     /// Waits for events in tokio until `future` is ready.
     ///
-    /// Tokio wakes whoever waits for an event from in there. Most wakers are tasks', which do not panic; but anybody
-    /// may poll a socket with one of his own. Tokio takes its driver out while it waits, and a panic drops that:
-    /// no socket of this process would ever be ready again, so the process ends.
-    fn turn(&self, future: impl Future<Output = ()>) {
+    /// Tokio calls wakers from there. Most wakers are tasks', which do not panic, but any code may poll a socket with a
+    /// waker of its own. Tokio takes its driver out while it waits, and a panic drops the driver: no socket of this
+    /// process would ever be ready again. So a panic ends the process.
+    fn block_on(&self, future: impl Future<Output = ()>) {
         let waiting = AbortOnUnwind::new(
             "a waker has panicked where tokio waits for events, and tokio cannot wait any more",
         );
@@ -150,32 +148,32 @@ impl Driver {
         waiting.disarm();
     }
 
-    /// Calls the thread.
+    /// Asks the thread to poll.
     fn call(&self) {
-        self.place.call();
+        self.poller.call();
         self.thread.unpark();
     }
 
-    /// Whether there are tasks of tokio's own.
+    /// Whether tokio has tasks of its own.
     fn has_tasks(&self) -> bool {
         self.metrics.num_alive_tasks() > 0
     }
 
-    /// Worker in the place: waits for events in tokio until `future` is ready, and leaves.
-    fn watch(&'static self, sleeper: &'static dyn Sleeper, future: impl Future<Output = ()>) {
-        WATCHER.set(Some((sleeper, self)));
-        self.turn(future);
-        WATCHER.set(None);
+    /// Worker that became the poller: waits for events in tokio until `future` is ready, and stops polling.
+    fn poll_until(&'static self, sleeper: &'static dyn Sleeper, future: impl Future<Output = ()>) {
+        POLLING_WORKER.set(Some((sleeper, self)));
+        self.block_on(future);
+        POLLING_WORKER.set(None);
         // Relaxed, both: advice.
         self.last.store(address_of(sleeper), Ordering::Relaxed);
         self.left_at.store(clock::ticks(), Ordering::Relaxed);
-        self.place.leave();
+        self.poller.leave();
         if self.has_tasks() {
             self.call();
         }
     }
 
-    /// For how long nobody has watched, in ticks.
+    /// For how long there has been no poller, in ticks.
     fn ticks_left(&self) -> u64 {
         // Relaxed: advice.
         clock::ticks().saturating_sub(self.left_at.load(Ordering::Relaxed))
@@ -187,7 +185,7 @@ impl Reactor for Driver {
         if self.has_tasks() {
             return PollerState::None;
         }
-        if self.place.is_workers() {
+        if self.poller.is_workers() {
             return PollerState::Taken;
         }
         // Relaxed: advice.
@@ -201,35 +199,35 @@ impl Reactor for Driver {
 
     fn sleep(&'static self, sleeper: &'static dyn Sleeper, limit: Option<Duration>) -> bool {
         if self.has_tasks() {
-            if self.place.is_vacant() {
+            if self.poller.is_vacant() {
                 self.call();
             }
             return false;
         }
-        if !self.place.come(sleeper) {
+        if !self.poller.come(sleeper) {
             return false;
         }
         if let Some(limit) = limit {
             let limit = u64::try_from(limit.as_nanos()).unwrap_or(NEVER);
             let alarm = nanos_now().saturating_add(limit);
-            self.place
+            self.poller
                 .set_alarm(sleeper, alarm, || self.thread.unpark());
         }
         let woken = poll_fn(|context| {
-            // Tokio has had a turn that it did not tell of, if it polls for another reason.
-            after_turn();
+            // Tokio may poll for another reason, after a turn that `after_tokio_turn` did not see.
+            after_tokio_turn();
             sleeper.poll_wake(context)
         });
-        self.watch(sleeper, woken);
+        self.poll_until(sleeper, woken);
         true
     }
 
     fn look(&'static self, sleeper: &'static dyn Sleeper) {
-        if self.place.is_threads() {
+        if self.poller.is_threads() {
             if !self.has_tasks() {
-                self.place.ask(sleeper);
+                self.poller.ask(sleeper);
             }
-        } else if self.place.come(sleeper) {
+        } else if self.poller.come(sleeper) {
             let mut is_first = true;
             let once = poll_fn(|context: &mut Context<'_>| {
                 if !is_first {
@@ -240,7 +238,7 @@ impl Reactor for Driver {
                 context.waker().wake_by_ref();
                 Poll::Pending
             });
-            self.watch(sleeper, once);
+            self.poll_until(sleeper, once);
         }
     }
 
@@ -249,15 +247,15 @@ impl Reactor for Driver {
     }
 
     fn attend(&'static self) {
-        if self.place.is_vacant() && self.ticks_left() > clock::ticks_in(ABSENCE_NANOS) {
+        if self.poller.is_vacant() && self.ticks_left() > clock::ticks_in(ABSENCE_NANOS) {
             self.call();
         }
     }
 }
 
-/// Tokio calls this on the thread that watches after each of its turns, before it runs any of its tasks.
-fn after_turn() {
-    if let Some((sleeper, driver)) = WATCHER.get()
+/// Tokio calls this on the polling thread after each of its turns, before it runs any of its tasks.
+fn after_tokio_turn() {
+    if let Some((sleeper, driver)) = POLLING_WORKER.get()
         && (sleeper.has_work() || driver.has_tasks())
     {
         sleeper.wake();
@@ -273,8 +271,8 @@ fn nanos_now() -> u64 {
     u64::try_from(passed.as_nanos()).unwrap_or(NEVER)
 }
 
-/// So long a worker that has left to run what sockets have woken keeps the place from others: two that take
-/// turns would wake each other at every message.
+/// For this time, a worker that stopped polling to run woken tasks is preferred over other workers: two that
+/// alternate would wake each other at every message.
 const RETURN_NANOS: u64 = 50_000;
-/// So long nobody watches before the thread is called.
+/// How long there may be no poller before the thread is called.
 const ABSENCE_NANOS: u64 = 1_000_000;

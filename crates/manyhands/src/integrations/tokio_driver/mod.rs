@@ -1,15 +1,15 @@
 //! Tokio's sockets and timers in tasks of this library; only with the feature `tokio`.
 //!
-//! What tokio offers asks for a tokio runtime around it, which watches sockets and the clock for it. Two ways
+//! Tokio's types need a tokio runtime around them, which polls sockets and timers. Two ways
 //! to have one:
 //!
-//! - [`Builder::tokio`](crate::Builder::tokio): all tasks of a runtime have it around them.
-//! - [`compat`]: one future has it around it, whichever thread polls it.
+//! - [`Builder::tokio`](crate::Builder::tokio): all tasks of a runtime run in the tokio context.
+//! - [`compat`]: one future runs in it, on whichever thread polls it.
 //!
-//! Tasks are still polled by this library's workers; tokio only tells them when to go on. A worker of a runtime
-//! built with `tokio` that has nothing to do waits for sockets itself. Where none does, one thread of the process
-//! stands in, [`handle`]'s. It starts when it is first asked for, and sleeps while it is not needed; when all
-//! workers compute, it may take a millisecond, at most about ten, until it is there.
+//! This library's workers poll the tasks; tokio only wakes them. An idle worker of a runtime
+//! built with `tokio` polls the sockets itself. While no worker polls, one thread of the process does,
+//! [`handle`]'s. It starts when it is first needed, and sleeps while it is not; when all
+//! workers compute, it takes over after a millisecond, at most about ten.
 //!
 //! # Examples
 //! ```
@@ -35,17 +35,17 @@
 //!
 //! Which parts of tokio there are, such as `net` and `time`, is up to the program's own dependency on it.
 //!
-//! # What goes elsewhere
-//! - `tokio::spawn` spawns on tokio's one thread, not on the pool. Use [`task::spawn`](crate::task::spawn), and
-//!   keep long work away from there: all sockets wait for it. While there are such tasks, that thread waits for
+//! # What differs
+//! - `tokio::spawn` spawns on tokio's one thread, not on the workers. Use [`task::spawn`](crate::task::spawn), and
+//!   run no long work there: it delays all sockets. While there are such tasks, that thread polls the
 //!   sockets, and the workers do not.
 //! - `tokio::task::spawn_blocking`, and what is built on it, such as `tokio::fs` and the lookup of names, uses
 //!   tokio's own pool of threads. [`task::run`](crate::task::run) uses this one.
 //! - `tokio::task::spawn_local` and `block_in_place` panic, because no task here is one of tokio's.
-//! - A task that reads from a socket that always has more is not made to pause: tokio does that only for its
-//!   own tasks. [`task::yield_now`](crate::task::yield_now) does.
-//! - In a [simulation](crate::simulation) sockets and tokio's timers go by the real clock, and their wakes may
-//!   come when the simulation has already ended for want of anything to do.
+//! - Tokio's cooperative budget covers its own tasks only: a task of this library that reads from a socket which always
+//!   has data does not yield by itself. Call [`task::yield_now`](crate::task::yield_now).
+//! - In a [simulation](crate::simulation) sockets and tokio's timers use the real clock, and their wakes may
+//!   come when the simulation has already ended because it had nothing to do.
 
 mod compat;
 mod driver;

@@ -1,4 +1,4 @@
-//! Without the feature: nothing is told. Same functions as in `enabled.rs`.
+//! Without the feature: events go nowhere. Same functions as in `enabled.rs`.
 
 use std::fmt::{Debug, Display};
 use std::panic::Location;

@@ -1,6 +1,6 @@
-//! With the feature: tells the subscriber. Same functions as in `disabled.rs`.
+//! With the feature: events and spans for the subscriber. Same functions as in `disabled.rs`.
 //!
-//! Not here: when there is something to tell.
+//! Not here: when there is an event to report.
 
 use std::fmt::{Debug, Display};
 use std::mem::ManuallyDrop;
@@ -57,12 +57,12 @@ pub(crate) fn task_span<'name>(
     name: impl FnOnce() -> Option<&'name str>,
     spawned_at: &Location<'_>,
 ) -> TaskSpan {
-    // Asked first, so that a task costs this and no more where nobody wants its span.
+    // Checked first, so that a task costs only this when no subscriber wants spans.
     if tracing::level_filters::LevelFilter::current() < tracing::Level::TRACE {
         return TaskSpan(None);
     }
     let enter = || {
-        // Before the name is asked for.
+        // Before the name is computed.
         if !tracing::span_enabled!(target: "manyhands::task", tracing::Level::TRACE) {
             return None;
         }
@@ -82,12 +82,12 @@ impl Drop for TaskSpan {
     }
 }
 
-/// Calls the subscriber, which must not unwind into the pool. `None` if it panicked.
+/// Calls the subscriber; its panic must not unwind into the runtime. `None` if it panicked.
 fn guarded<T>(tell: impl FnOnce() -> T) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(tell)) {
         Ok(told) => Some(told),
         Err(payload) => {
-            // What panics when it is dropped has thrown something else, which is leaked.
+            // Dropping the payload has panicked with another payload, which is leaked.
             let dropped = catch_unwind(AssertUnwindSafe(|| drop(payload)));
             let _ = dropped.map_err(ManuallyDrop::new);
             None

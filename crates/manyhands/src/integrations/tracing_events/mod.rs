@@ -1,6 +1,6 @@
-//! What happens to a pool, as events and spans of the crate `tracing`; only with the feature `tracing`.
+//! A runtime's events and spans for the crate `tracing`; only with the feature `tracing`.
 //!
-//! Nothing has to be called: every subscriber gets them.
+//! No setup is needed: every subscriber gets them.
 //!
 //! | what | level | target | fields |
 //! |---|---|---|---|
@@ -10,17 +10,17 @@
 //! | event: a panic that nobody takes | `WARN` | `manyhands::panic` | `panic` (the message), `spawned_at` if it is the result of a task |
 //! | span `task`: one run of a task's closure, or one poll of its future | `TRACE` | `manyhands::task` | `id` (a [`TaskId`](crate::task::TaskId)), `name` if it has one, `spawned_at` |
 //!
-//! Panics that nobody takes are those of a task whose handle is dropped, of [`run_detached`](crate::task::run_detached),
-//! of hooks, of wakers, and of what panics when it is dropped by the pool. The panic hook has reported each of them
+//! Ignored panics are those of a task whose handle is dropped, of [`run_detached`](crate::task::run_detached),
+//! of hooks, of wakers, and of values that the runtime drops. The panic hook has reported each of them
 //! before.
 //!
-//! Closures of a scope, halves of a join and blocks of loops are no tasks and have no span.
+//! Closures of a scope, halves of a join and blocks of loops are not tasks and have no span.
 //!
-//! A subscriber is called on the thread where it happens, also on the monitor's, and must not block. Its panics are
-//! ignored.
+//! A subscriber is called on the thread that causes the event, which may be the monitor, and must not block. Its panics
+//! are ignored.
 //!
 //! # Cost
-//! Without the feature nothing. With it, where nobody subscribes to `TRACE`, one load and one comparison for each
+//! Without the feature nothing. With it, if no subscriber enables `TRACE`, one load and one comparison for each
 //! run or poll of a task.
 //!
 //! # Examples
