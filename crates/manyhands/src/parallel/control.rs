@@ -1,9 +1,9 @@
-//! What a body may ask of its loop, and how a loop that could be cut short has ended.
+//! What a body can ask of its loop, and how a loop ended that could be cut short.
 //!
 //! # Ordering
-//! The flags and the lowest break are advice to runners about what they need not start; what bodies write
-//! is published when their runner leaves. So they are Relaxed throughout; exactness of "everything below
-//! the lowest break runs" comes from `fetch_min`: the end never rises.
+//! The flags and the lowest break only say what runners need not start; what bodies write is published when their
+//! runner leaves. So they are Relaxed throughout. `fetch_min` makes "everything below the lowest break runs" exact:
+//! the end never rises.
 
 use crate::cancel::Token;
 use crate::engine::consumer::{Watch, limit_each};
@@ -40,10 +40,10 @@ pub struct Outcome<I> {
 }
 
 impl<I: Integer> Control<'_, I> {
-    /// Nothing above this index need be run any more. Everything below still is.
+    /// Nothing above this index needs to run any more. Everything below still runs.
     ///
     /// # Panics
-    /// If the loop was stopped: the first of the two calls rules.
+    /// If the loop was stopped: the first of the two calls applies.
     ///
     /// # Examples
     /// ```
@@ -61,10 +61,10 @@ impl<I: Integer> Control<'_, I> {
         self.state.cut_at(self.position + 1);
     }
 
-    /// Nothing more need be run, anywhere.
+    /// Nothing more needs to run, at any index.
     ///
     /// # Panics
-    /// If the loop was broken: the first of the two calls rules.
+    /// If the loop was broken: the first of the two calls applies.
     ///
     /// # Examples
     /// ```
@@ -88,8 +88,8 @@ impl<I: Integer> Control<'_, I> {
         self.state.note_failure();
     }
 
-    /// Whether this body's work has become needless, because the loop was stopped, broken below, or
-    /// cancelled, or another body failed. Bodies that run long ask this now and then.
+    /// Whether this body's work is no longer needed, because the loop was stopped, broken below, or cancelled, or
+    /// another body failed. Long bodies should check this regularly.
     ///
     /// # Examples
     /// ```
@@ -135,7 +135,7 @@ impl<I: Integer> Control<'_, I> {
 }
 
 impl<I: Copy> Outcome<I> {
-    /// Whether every body was run: the loop was neither broken nor stopped.
+    /// Whether every body ran: the loop was neither broken nor stopped.
     #[doc(alias = "IsCompleted")]
     #[must_use]
     pub fn is_completed(&self) -> bool {
@@ -148,7 +148,7 @@ impl<I: Copy> Outcome<I> {
         self.stopped
     }
 
-    /// The lowest index at which the loop was broken. Every body below it was run.
+    /// The lowest index at which the loop was broken. Every body below it has run.
     #[doc(alias = "LowestBreakIteration")]
     #[must_use]
     pub fn lowest_break(&self) -> Option<I> {

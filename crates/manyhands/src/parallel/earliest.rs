@@ -1,25 +1,24 @@
-//! The earliest of several finds or failures, by position, and where runners may stop for it.
+//! The earliest of several matches or failures, by position, and where runners may stop because of it.
 //!
-//! Not here: what counts as a find (`find.rs`, and the query's `terminal/find.rs` and `terminal/failing.rs`).
+//! Not here: what counts as a match (`find.rs`, and the query's `terminal/find.rs` and `terminal/failing.rs`).
 //!
 //! # Ordering
-//! The end is advice to runners about what they need not start, hence Relaxed; what is kept is handed over
-//! under the lock.
+//! The end only says what runners need not start, hence Relaxed; the lock publishes what is kept.
 
 use crate::engine::consumer::{Watch, limit_each};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 
-/// Which of several finds is wanted.
+/// Which of several matches is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FindMode {
     /// The one with the lowest position.
     First,
-    /// Whichever comes first in time: nothing more is needed after it.
+    /// The first in time: nothing more is needed after it.
     Any,
 }
 
-/// The find with the lowest position so far.
+/// The match with the lowest position so far.
 #[derive(Debug)]
 pub(crate) struct Earliest<T> {
     mode: FindMode,
@@ -36,8 +35,8 @@ impl<T> Earliest<T> {
         }
     }
 
-    /// Keeps what was found at `position`, unless something with a lower position is kept. If the first find is
-    /// wanted, nothing is needed from `end` on.
+    /// Keeps the match at `position`, unless one with a lower position is kept. If the first match is wanted, nothing
+    /// is needed from `end` on.
     pub(crate) fn keep(&self, position: u64, found: T, end: u64) {
         let mut kept = lock(&self.kept);
         let is_lower = kept.as_ref().is_none_or(|(lowest, _)| position < *lowest);
@@ -53,11 +52,11 @@ impl<T> Earliest<T> {
         };
         // Relaxed: see the file's header.
         self.end.fetch_min(end, Ordering::Relaxed);
-        // Dropped after the lock: its destructor is the caller's code, and may wait for other finds.
+        // Dropped after the lock: its destructor is the caller's code, and may wait for other matches.
         drop(loser);
     }
 
-    /// What was kept, if anything was found.
+    /// The kept match, if there was one.
     pub(crate) fn into_found(self) -> Option<T> {
         into_inner(self.kept).map(|(_, found)| found)
     }
@@ -97,7 +96,7 @@ mod tests {
         assert_eq!((earliest.end(), earliest.into_found()), (0, Some(())));
     }
 
-    /// Says that it is being dropped, and waits until it may.
+    /// Reports that it is being dropped, and waits until it may.
     struct Item {
         is_dropped: Sender<()>,
         may_drop: Option<Receiver<()>>,

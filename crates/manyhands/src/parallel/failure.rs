@@ -1,4 +1,4 @@
-//! Everything that went wrong in one call whose bodies can fail.
+//! All failures of one call whose bodies can fail.
 
 use crate::cancel::Cancelled;
 use crate::job::{PanicPayload, Payload};
@@ -8,8 +8,8 @@ use std::fmt;
 
 /// All failures of a call, by position; at least one, or a cancellation.
 ///
-/// After the first failure no new bodies are started; those that run are not interrupted, and if they fail
-/// too, that is in here as well.
+/// After the first failure no new bodies start. Those that run are not interrupted, and if they fail too, their
+/// failures are included.
 ///
 /// # Examples
 /// ```
@@ -81,14 +81,14 @@ impl<E> Failures<E> {
         })
     }
 
-    /// Each failure, to be kept.
+    /// Each failure, by value.
     #[doc(alias = "Flatten")]
     #[must_use]
     pub fn into_vec(self) -> Vec<(u64, Failure<E>)> {
         self.failures
     }
 
-    /// The cancellation, if the call was cancelled, too or only.
+    /// The cancellation, if the call was cancelled, alone or beside failures.
     ///
     /// # Examples
     /// ```
@@ -106,7 +106,7 @@ impl<E> Failures<E> {
     }
 }
 
-/// Failures while they are gathered.
+/// Collects failures.
 #[derive(Debug)]
 pub(crate) struct Gathered<E>(Mutex<Vec<(u64, Failure<E>)>>);
 
@@ -115,7 +115,7 @@ impl<E> Gathered<E> {
         Self(Mutex::new(Vec::new()))
     }
 
-    /// Notes what became of the body at `position`; returns its value if it has one.
+    /// Records the outcome of the body at `position`; returns its value if it has one.
     pub(crate) fn sort_out<T>(
         &self,
         position: u64,
@@ -130,7 +130,7 @@ impl<E> Gathered<E> {
         None
     }
 
-    /// `value` if nothing went wrong.
+    /// `value` if nothing failed.
     pub(crate) fn conclude<T>(
         self,
         value: Option<T>,

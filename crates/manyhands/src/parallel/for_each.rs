@@ -102,8 +102,8 @@ impl<E: Ending> Options<'_, E> {
         ending.conclude(Some(()))
     }
 
-    /// A loop over a few long items, for which others are let in before the first. Says whether it was
-    /// completed, not cancelled.
+    /// A loop over a few long items, which helpers may join before the first. Returns whether it was completed, not
+    /// cancelled.
     pub(super) fn for_each_at_once<S: Source>(
         &self,
         source: S,

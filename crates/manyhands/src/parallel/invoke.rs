@@ -41,7 +41,7 @@ impl<R, F: FnOnce() -> R> Invocation<F, R> {
     }
 }
 
-/// Runs the places by number. A closure's panic does not keep the others from being run.
+/// Runs the closures by number. When one panics, the others still run.
 struct Invoking<F, E> {
     run: F,
     ending: E,
@@ -73,7 +73,7 @@ impl<F: Fn(usize) + Sync, E: Ending> Consumer<usize> for Invoking<F, E> {
     }
 }
 
-/// Runs `run` for each of `0..count`, others let in before the first: closures may wait for one another.
+/// Runs `run` for each of `0..count`. Helpers may join before the first: closures may wait for one another.
 fn run_all<E: Ending>(count: usize, options: &Options<'_, E>, run: impl Fn(usize) + Sync) {
     let invoking = Invoking {
         run,

@@ -1,12 +1,12 @@
-//! How many bodies may run at once, as the user says it, and what is wrong with what he says.
+//! How many bodies may run at once, as the user sets it, and errors in that.
 //!
-//! Not here: how many it is best to run between the limits (`async_loop/tuner.rs`).
+//! Not here: which number is best between the limits (`async_loop/tuner.rs`).
 
 use std::error::Error;
 use std::fmt;
 use std::ops::RangeInclusive;
 
-/// How many may run at once, at least and at most.
+/// The lowest and highest number that may run at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Limits {
     pub(super) min: usize,
@@ -14,18 +14,18 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// What is found while running lies between these.
-    pub(super) const FOUND: Self = Self {
+    /// The tuner chooses between these.
+    pub(super) const ADAPTIVE: Self = Self {
         min: 1,
-        max: FOUND_MAX,
+        max: ADAPTIVE_MAX,
     };
 
-    /// Exactly so many.
+    /// Exactly this number.
     pub(super) fn exactly(count: usize) -> Result<Self, LimitsError> {
         Self::between(count..=count)
     }
 
-    /// As many as turn out best, within these limits.
+    /// The best number that the tuner detects within these limits.
     pub(super) fn between(limits: RangeInclusive<usize>) -> Result<Self, LimitsError> {
         let (min, max) = limits.into_inner();
         if min == 0 {
@@ -43,7 +43,7 @@ impl Limits {
     }
 }
 
-/// Why a degree of parallelism, or limits of it, cannot be.
+/// Why a degree of parallelism, or limits of it, are invalid.
 ///
 /// # Examples
 /// ```
@@ -90,7 +90,7 @@ impl fmt::Display for LimitsError {
 
 impl Error for LimitsError {}
 
-/// For the forms that promise to panic.
+/// For the forms that are documented to panic.
 #[track_caller]
 pub(super) fn or_panic<T>(checked: Result<T, LimitsError>) -> T {
     match checked {
@@ -99,5 +99,5 @@ pub(super) fn or_panic<T>(checked: Result<T, LimitsError>) -> T {
     }
 }
 
-/// More is never found by itself: sockets and memory are not endless.
-const FOUND_MAX: usize = 1024;
+/// The tuner never goes above this by itself: sockets and memory are finite.
+const ADAPTIVE_MAX: usize = 1024;

@@ -1,6 +1,6 @@
 //! Loops for their results, in order.
 //!
-//! Unsafe: results are written into place from several threads.
+//! Unsafe: several threads write results in place.
 
 use crate::engine::consumer::{Consumer, Ending, Watch};
 use crate::job::{abort, catch};
@@ -13,22 +13,22 @@ use crate::sync::{Mutex, lock};
 use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
 use std::ops::Range;
 
-/// Writes each item's result to its place in a vector of known length.
+/// Writes each item's result to its entry in a vector of known length.
 pub(crate) struct IntoPlaces<'a, R, F, W> {
-    /// Gives `None` when there is no result and none need follow in this block.
+    /// Returns `None` when there is no result and none need follow in this block.
     body: F,
     watch: W,
     places: OutputPtr<R>,
-    /// Which places hold a result, kept only for results that need dropping.
+    /// Which entries hold a result, kept only for results that need dropping.
     written: &'a Mutex<Vec<Range<usize>>>,
-    /// How many places were written, by those runners that have finished.
+    /// How many entries were written, by those runners that have finished.
     count: &'a AtomicUsize,
 }
 
-/// The first of the places.
+/// The first entry.
 struct OutputPtr<R>(*mut R);
 
-// SAFETY: sharing it lets several threads write disjoint places, which is sending them results.
+// SAFETY: sharing it lets several threads write disjoint entries, which is sending them results.
 unsafe impl<R: Send> Sync for OutputPtr<R> {}
 
 impl<T, R, F, W> Consumer<T> for IntoPlaces<'_, R, F, W>
@@ -37,7 +37,7 @@ where
     F: Fn(u64, T) -> Option<R> + Sync,
     W: Watch,
 {
-    /// How many places it has written, in blocks that have not panicked.
+    /// How many entries it has written, in blocks that have not panicked.
     type Runner = usize;
 
     #[inline]
@@ -60,7 +60,7 @@ where
             };
             // SAFETY: the engine gives each position once, and positions are below the vector's capacity.
             let place = unsafe { self.places.0.add(block.end) };
-            // SAFETY: as above; nobody else touches this place now.
+            // SAFETY: as above; no other thread touches this entry now.
             unsafe { place.write(result) };
             block.end += 1;
         }
@@ -78,7 +78,7 @@ where
     }
 }
 
-/// Notes which places were written, also when a body panics.
+/// Records which entries were written, also when a body panics.
 struct Block<'a> {
     written: &'a Mutex<Vec<Range<usize>>>,
     start: usize,
@@ -94,7 +94,7 @@ impl Drop for Block<'_> {
     }
 }
 
-/// A vector in the making. Drops the results written so far unless it is finished.
+/// An unfinished vector. Drops the results written so far unless it is finished.
 pub(crate) struct Filling<R> {
     results: Vec<MaybeUninit<R>>,
     written: Mutex<Vec<Range<usize>>>,
@@ -110,7 +110,7 @@ impl<R> Filling<R> {
         }
     }
 
-    /// Writes what `body` gives for each position to its place.
+    /// Writes what `body` returns for each position to its entry.
     pub(crate) fn writer<F, W>(&mut self, body: F, watch: W) -> IntoPlaces<'_, R, F, W> {
         IntoPlaces {
             body,
@@ -121,7 +121,7 @@ impl<R> Filling<R> {
         }
     }
 
-    /// The finished vector. Ends the process unless as many places were written.
+    /// The finished vector. Ends the process unless all `len` entries were written.
     ///
     /// # Safety
     /// The writer was driven over the positions up to `len`, each at most once.
@@ -133,8 +133,8 @@ impl<R> Filling<R> {
             lock(&self.written).clear();
         }
         let (start, capacity) = (results.as_mut_ptr().cast::<R>(), results.capacity());
-        // SAFETY: the vector's own parts, its memory no longer owned by `results`; `MaybeUninit<R>` has
-        // the layout of `R`; `len` places hold results, and by the caller's promise those are the first.
+        // SAFETY: the vector's own parts, its memory no longer owned by `results`; `MaybeUninit<R>` has the layout of
+        // `R`; `len` entries hold results, and by the caller's promise those are the first.
         unsafe { Vec::from_raw_parts(start, len, capacity) }
     }
 }
@@ -156,8 +156,8 @@ impl<R> Drop for Filling<R> {
     }
 }
 
-/// Ends the process unless so many items were written: whoever hands out their memory calls this before. It
-/// holds whatever else may be wrong: a loop that has lost an item must not give out what nobody wrote.
+/// Ends the process unless this number of items was written. A function that hands out their memory calls this first:
+/// even if a loop has lost an item through another fault, no caller reads memory that was not written.
 #[inline]
 pub(crate) fn check_written(written: usize, expected: usize) {
     if written != expected {
@@ -178,7 +178,7 @@ where
     F: Fn(u64, T) -> Option<R> + Sync,
     W: Watch,
 {
-    /// Blocks that follow each other are kept together.
+    /// Adjacent blocks are kept together.
     type Runner = Vec<(u64, Vec<R>)>;
 
     fn start(&self) -> Self::Runner {
@@ -290,7 +290,7 @@ mod tests {
     use crate::engine::consumer::{Consumer, Uncancellable};
     use crate::engine::ending::assert_ends_process;
 
-    /// A vector of three places, of which so many are written.
+    /// A vector of three entries, of which this number are written.
     fn filled(places: u64) -> Vec<u64> {
         let mut filling = Filling::new(3);
         let writer = filling.writer(|_, item| Some(item), Uncancellable);

@@ -1,11 +1,11 @@
 //! Parallel loops: short ones stay on the calling thread, long ones are shared with idle workers.
 //!
-//! The caller begins alone. It opens the loop to other workers, and wakes sleeping ones, when the work that is
-//! left is long enough to pay for that; there is no grain size to choose. Loops nest, borrow freely, and combine
-//! results in order.
+//! The caller begins alone. It opens the loop to other workers, and wakes sleeping ones, when the remaining work is
+//! long enough to pay for that; there is no grain size to choose. Loops nest, borrow freely, and combine results in
+//! order.
 //!
-//! [`options`] sets the degree of parallelism, a cancellation token, a runtime, state for each runner, and
-//! reductions that repeat bit for bit.
+//! [`options`] sets the degree of parallelism, a cancellation token, a runtime, state for each runner, and reductions
+//! that repeat bit for bit.
 //!
 //! # Examples
 //! ```
@@ -45,18 +45,17 @@
 //! # Ok::<(), cancel::Cancelled>(())
 //! ```
 //!
-//! Bodies that are futures run in async loops: [`for_each_async`], [`map_async`], [`stream_async`] and their
-//! like, which find out how many to run at once.
+//! Bodies that are futures run in async loops: [`for_each_async`], [`map_async`], [`stream_async`] and similar, which
+//! adapt how many run at once.
 //!
 //! # Failures
-//! A panic in a body does not kill a worker: no new bodies are started, those that run end, and then the
-//! panic goes on in the caller. If several bodies panicked, an
-//! [`AggregatePanic`](crate::AggregatePanic) with all of them does. The `try_` forms take bodies that return a `Result`
-//! and report every error and every panic with its position.
+//! A panic in a body does not end a worker: no new bodies start, the running ones end, and then the panic resumes in
+//! the caller. If several bodies panicked, an [`AggregatePanic`](crate::AggregatePanic) with all of them does. The
+//! `try_` forms take bodies that return a `Result` and report every error and every panic with its position.
 //!
 //! # Blocking
-//! A loop returns when all its bodies have. While the caller waits for the last ones, it runs only what
-//! those have forked themselves, so a lock may be held across a loop.
+//! A loop returns when all its bodies have. While the caller waits for the last ones, it runs only work that those
+//! have forked, so a lock may be held across a loop.
 
 #![expect(
     unnameable_types,
@@ -104,10 +103,10 @@ use std::iter::Sum;
 /// empty, as in the standard library.
 ///
 /// # Blocking
-/// Bodies must not wait for one another. The caller runs the first ones alone, to see whether the loop is
-/// worth sharing, and may run all of them, one after the other; a body that waits for what a later one does
-/// would wait for ever. Use [`invoke()`] with a vector of closures, or
-/// [`from_iter`]`(range).`[`unbuffered`](FromIter::unbuffered)`()`, which let others in before the first body.
+/// Bodies must not wait for one another. The caller runs the first ones alone, to measure whether the loop is worth
+/// sharing, and may run all of them, one after the other; a body that waits for a later one would wait for ever. Use
+/// [`invoke()`] with a vector of closures, or [`from_iter`]`(range).`[`unbuffered`](FromIter::unbuffered)`()`, which
+/// helpers may join before the first body.
 ///
 /// # Cost
 /// For a loop too short to share: two readings of a tick counter, about 20 ns. Nothing is allocated unless
@@ -205,7 +204,7 @@ pub fn try_for_each<S: Source, E: Send>(
 /// Bodies must not wait for one another, as in [`for_range`].
 ///
 /// # Panics
-/// If bodies do; see [the module](self). Results already made are dropped.
+/// If bodies do; see [the module](self). Finished results are dropped.
 ///
 /// # Examples
 /// ```
@@ -227,8 +226,8 @@ pub fn map<S: Source, R: Send>(source: S, body: impl Fn(S::Item) -> R + Sync) ->
 /// Bodies must not wait for one another, as in [`for_range`].
 ///
 /// # Errors
-/// Every error that a body returned and every panic, by position. After the first one no new bodies are
-/// started, and results already made are dropped.
+/// Every error that a body returned and every panic, by position. After the first one no new bodies are started, and
+/// finished results are dropped.
 ///
 /// # Examples
 /// ```
@@ -332,7 +331,7 @@ pub fn max<S: Source<Item: Ord + Send>>(source: S) -> Option<S::Item> {
     options().max(source)
 }
 
-/// Some item that satisfies the predicate. Stops looking when one is found.
+/// Some item that satisfies the predicate. Stops at the first match.
 ///
 /// # Blocking
 /// Bodies must not wait for one another, as in [`for_range`].
@@ -353,8 +352,7 @@ pub fn find_any<S: Source<Item: Send>>(
     options().find_any(source, predicate)
 }
 
-/// The first item, in the source's order, that satisfies the predicate. Items after the lowest found so far
-/// are not looked at.
+/// The first item, in the source's order, that satisfies the predicate. Blocks above the lowest match are not started.
 ///
 /// # Blocking
 /// Bodies must not wait for one another, as in [`for_range`].
@@ -385,8 +383,7 @@ pub fn find_first<S: Source<Item: Send>>(
 /// Until all closures have ended. While the caller waits it runs nothing unrelated.
 ///
 /// # Panics
-/// If closures do: a single panic goes on as it was, several as an
-/// [`AggregatePanic`](crate::AggregatePanic).
+/// If closures do: a single panic resumes unchanged, several as an [`AggregatePanic`](crate::AggregatePanic).
 ///
 /// # Examples
 /// ```

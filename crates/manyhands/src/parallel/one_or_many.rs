@@ -1,6 +1,6 @@
-//! What the runners of one loop have made, until it is put together. How that is done is the loop's own matter.
+//! The partial results of one loop's runners, until they are combined. How, is up to the loop.
 
-/// What runners have made, in no particular order. One value alone is kept without a vector.
+/// What runners have made, in no particular order. A single value needs no vector.
 pub(crate) struct OneOrMany<T> {
     first: Option<T>,
     more: Vec<T>,
@@ -45,7 +45,7 @@ impl<T> OneOrMany<T> {
         all
     }
 
-    /// What becomes of each.
+    /// Applies a function to each.
     pub(crate) fn filter_map<R>(self, map: impl Fn(T) -> Option<R>) -> OneOrMany<R> {
         OneOrMany {
             first: self.first.and_then(&map),

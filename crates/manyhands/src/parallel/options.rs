@@ -1,4 +1,4 @@
-//! How a call is to be run: degree of parallelism, cancellation, runtime, state for each runner, grouping.
+//! How a call is run: degree of parallelism, cancellation, runtime, state for each runner, grouping.
 
 use crate::cancel::Token;
 use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
@@ -7,7 +7,7 @@ use crate::parallel::limits::{Limits, LimitsError, or_panic};
 use crate::runtime::Runtime;
 use std::ops::RangeInclusive;
 
-/// Options of a parallel call; made by [`options`], passed on by calling the loop on them.
+/// Options of a parallel call; made by [`options`]. The loops are methods of them.
 ///
 /// With a [`cancellation`](Self::cancellation) token every call returns a `Result`; without one it returns
 /// the plain value.
@@ -41,7 +41,7 @@ pub struct LocalOptions<'a, Init, Finish, E = Uncancellable> {
 /// How values are grouped before they are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grouping {
-    /// As it happens.
+    /// By the blocks that runners happen to claim.
     Any,
     /// By the source's length alone.
     Fixed,
@@ -61,13 +61,13 @@ pub fn options() -> Options<'static> {
         degree: None,
         runtime: None,
         grouping: Grouping::Any,
-        found: Limits::FOUND,
+        found: Limits::ADAPTIVE,
         ending: Uncancellable,
     }
 }
 
 impl<'a, E> Options<'a, E> {
-    /// Options of something that is run as part of another call.
+    /// Options of an operation that runs as part of another call.
     pub(crate) fn planned(degree: Option<usize>, runtime: Option<&'a Runtime>, ending: E) -> Self {
         Self {
             degree: degree.map(|count| Limits {
@@ -76,18 +76,18 @@ impl<'a, E> Options<'a, E> {
             }),
             runtime,
             grouping: Grouping::Any,
-            found: Limits::FOUND,
+            found: Limits::ADAPTIVE,
             ending,
         }
     }
 
     /// At most `count` bodies run at once. With 1 they run one after the other, in order, on the caller.
     ///
-    /// In an async loop exactly so many items run at once as long as there are so many; with 1, one after
+    /// In an async loop exactly this number of items run at once as long as the source has as many; with 1, one after
     /// the other, in order.
     ///
     /// # Panics
-    /// If `count` is 0. [`try_degree_of_parallelism`](Self::try_degree_of_parallelism) says so instead.
+    /// If `count` is 0. [`try_degree_of_parallelism`](Self::try_degree_of_parallelism) returns an error instead.
     ///
     /// # Examples
     /// ```
@@ -112,12 +112,11 @@ impl<'a, E> Options<'a, E> {
         Ok(Self { degree, ..self })
     }
 
-    /// In an async loop, the number of items that run at once is found between these limits. Other loops
-    /// ignore it.
+    /// An async loop chooses the number of items that run at once between these limits. Other loops ignore it.
     ///
     /// # Panics
-    /// If the lower limit is 0 or above the higher one.
-    /// [`try_concurrency_between`](Self::try_concurrency_between) says so instead.
+    /// If the lower limit is 0 or above the higher one. [`try_concurrency_between`](Self::try_concurrency_between)
+    /// returns an error instead.
     ///
     /// # Examples
     /// ```
@@ -143,9 +142,8 @@ impl<'a, E> Options<'a, E> {
         Ok(Self { found, ..self })
     }
 
-    /// Ends the call early when the token is cancelled; it then returns
-    /// [`Cancelled`](crate::cancel::Cancelled). Bodies that run are not interrupted, but items of async
-    /// loops are dropped at their next suspension.
+    /// Ends the call early when the token is cancelled; it then returns [`Cancelled`](crate::cancel::Cancelled).
+    /// Running bodies are not interrupted, but items of async loops are dropped at their next suspension.
     ///
     /// # Examples
     /// ```
@@ -197,8 +195,7 @@ impl<'a, E> Options<'a, E> {
     /// Makes reductions group their values by the source's length alone, so that floating-point results
     /// repeat bit for bit, whatever the number of workers.
     ///
-    /// # Cost
-    /// At most 1,024 partial results, and none of the loop's usual block sizes; a few percent.
+    /// At most 1,024 partial results, and fixed blocks instead of the loop's usual ones; a few percent.
     ///
     /// # Examples
     /// ```
@@ -216,8 +213,8 @@ impl<'a, E> Options<'a, E> {
         }
     }
 
-    /// Gives each runner a state of its own: `init` makes it before the runner's first body, `finish` gets
-    /// it after its last, also when a body panicked.
+    /// Gives each runner a state of its own: `init` makes it before the runner's first body, `finish` receives it
+    /// after the last, also when a body panicked.
     ///
     /// # Examples
     /// ```
@@ -273,7 +270,7 @@ impl<'a, E> Options<'a, E> {
         self.degree.is_none_or(|exactly| exactly.max > 1)
     }
 
-    /// The number of runners to divide work among, where there are so many workers.
+    /// The number of runners to divide work among: at most the number of workers.
     pub(super) fn runners(&self, workers: usize) -> usize {
         self.degree
             .map_or(workers, |exactly| exactly.max.min(workers))

@@ -1,4 +1,4 @@
-//! Loops that combine their results: in the source's order, though not with a fixed grouping unless asked.
+//! Loops that combine their results: in the source's order, with a fixed grouping only on request.
 
 use crate::engine::consumer::{Consumer, Ending, Watch};
 use crate::parallel::one_or_many::OneOrMany;
@@ -10,22 +10,22 @@ use std::iter::Sum;
 use std::ops::ControlFlow::Continue;
 use std::ops::Range;
 
-/// How items become a value, and values one value.
+/// How items become a value, and how values are combined.
 pub(crate) trait Fold<T>: Sync {
     type Value: Send;
 
-    /// Goes on from `value`, if there is one, with more items.
+    /// Continues from `value`, if there is one, with more items.
     fn fold<I: Iterator<Item = T>>(
         &self,
         value: Option<Self::Value>,
         items: I,
     ) -> Option<Self::Value>;
 
-    /// Combines the values of two runs that follow each other.
+    /// Combines the values of two adjacent runs.
     fn combine(&self, left: Self::Value, right: Self::Value) -> Self::Value;
 }
 
-/// Folds runs of items that follow each other, and keeps each run's value with its first position.
+/// Folds runs of adjacent items, and keeps each run's value with its first position.
 pub(crate) struct Folding<'a, F, V, W> {
     fold: &'a F,
     watch: W,
@@ -60,9 +60,9 @@ impl<'a, F, V, W> Folding<'a, F, V, W> {
     }
 }
 
-/// What a runner has in hand.
+/// What a runner has so far.
 pub(crate) struct PartialFold<V> {
-    /// The last run, as far as it goes.
+    /// The last run, so far.
     run: Range<u64>,
     value: Option<V>,
     /// The values of the runs before.
@@ -140,8 +140,8 @@ where
             Some(value) => value,
             None => (self.map)(items.next()?),
         };
-        // Not `fold`: for slices that counts, and then compilers make vectors of 64-bit items, also where
-        // the processor cannot compare such vectors and they take four times as long.
+        // Not `fold`: for slices that counts, and then compilers make vectors of 64-bit items, also where the
+        // processor cannot compare such vectors and they take four times as long.
         let reduced = items.try_fold(value, |value, item| {
             Continue::<Infallible, V>((self.reduce)(value, (self.map)(item)))
         });

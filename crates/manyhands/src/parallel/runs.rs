@@ -1,9 +1,9 @@
-//! Runs: parts of what one runner makes, each of blocks of positions that follow each other.
+//! Runs: the items that one runner makes, divided into sequences of adjacent blocks.
 //!
-//! A runner numbers what it makes from 0 on, and lists where its runs begin. With the runs of all runners in the
-//! order of their positions, all that was made is in order.
+//! A runner numbers its items from 0 on, and records where its runs begin. The runs of all runners, sorted by
+//! position, contain all items in order.
 //!
-//! Not here: what is made, and how it is put together (`query/terminal/ordered_collect.rs`, `query/hash/`).
+//! Not here: what the items are, and how they are merged (`query/terminal/ordered_collect.rs`, `query/hash/`).
 
 use std::iter;
 use std::ops::Range;
@@ -11,13 +11,13 @@ use std::ops::Range;
 /// Where a run begins.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RunStart<P> {
-    /// In the order of all that is made.
+    /// The position in the source.
     pub(crate) position: P,
-    /// In what the runner makes: the number of the first.
+    /// The number of the runner's first item of the run.
     pub(crate) number: usize,
 }
 
-/// The runs of one runner. Most runners have one, for which nothing is allocated.
+/// The runs of one runner. Most runners have one, which needs no allocation.
 #[derive(Debug)]
 pub(crate) struct Runs<P> {
     last: RunStart<P>,
@@ -40,7 +40,7 @@ impl<P: Copy + Default> Runs<P> {
         self.last
     }
 
-    /// What is made from `number` on belongs to another run. An empty run is forgotten.
+    /// The items from `number` on belong to another run. An empty run is dropped.
     pub(crate) fn begin(&mut self, position: P, number: usize) {
         if self.last.number < number {
             self.earlier.push(self.last);
@@ -60,7 +60,7 @@ impl<P: Copy + Default> Runs<P> {
         starts.map(|(start, end)| (start.position, start.number..end))
     }
 
-    /// As [`ranges`](Self::ranges), to be kept.
+    /// As [`ranges`](Self::ranges), by value.
     pub(crate) fn into_ranges(self, len: usize) -> impl Iterator<Item = (P, Range<usize>)> {
         let mut starts = self.earlier.into_iter().chain([self.last]).peekable();
         iter::from_fn(move || {

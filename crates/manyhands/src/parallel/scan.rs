@@ -1,8 +1,8 @@
 //! Prefix sums, in place, with any associative operation.
 //!
-//! The slice is divided into one stretch more than there are runners. Together they scan the first one and
-//! sum up the others but the last; then they scan those others, each from the sum of all before it. So only
-//! the stretches in the middle are gone through twice.
+//! The slice is divided into one segment more than there are runners. Together they scan the first one and sum up the
+//! others but the last; then they scan those others, each from the sum of all before it. So only the segments in the
+//! middle are read twice.
 
 use crate::engine::consumer::Ending;
 use crate::engine::pays_to_share;
@@ -16,8 +16,7 @@ use std::mem;
 /// `add` must be associative; it need not be commutative. How items are grouped may differ from call to
 /// call, so floating-point sums may differ in their last digits.
 ///
-/// # Cost
-/// About two calls of `add` for each item; short slices, one. Nothing is copied but a few items.
+/// About two calls of `add` for each item; short slices, one. Only a few items are copied.
 ///
 /// # Panics
 /// If `add` does; items not yet reached keep their values.
@@ -64,8 +63,8 @@ impl<E: Ending> Options<'_, E> {
         add: impl Fn(&T, &T) -> T + Sync,
     ) -> E::Output<()> {
         if let Some((first, rest)) = items.split_first_mut() {
-            let scan = |stretch: &mut [T], sum: T| {
-                stretch.iter_mut().fold(sum, |sum, item| {
+            let scan = |segment: &mut [T], sum: T| {
+                segment.iter_mut().fold(sum, |sum, item| {
                     *item = add(&sum, item);
                     item.clone()
                 })
@@ -82,8 +81,8 @@ impl<E: Ending> Options<'_, E> {
         first: T,
         add: impl Fn(&T, &T) -> T + Sync,
     ) -> E::Output<T> {
-        let scan = |stretch: &mut [T], mut sum: T| {
-            for item in stretch {
+        let scan = |segment: &mut [T], mut sum: T| {
+            for item in segment {
                 let next = add(&sum, item);
                 *item = mem::replace(&mut sum, next);
             }
@@ -94,8 +93,8 @@ impl<E: Ending> Options<'_, E> {
     }
 }
 
-/// Scans all items from `first`, and returns the sum of all; `None` when the call was cancelled. `scan`
-/// does so for a stretch alone.
+/// Scans all items from `first`, and returns the sum of all; `None` when the call was cancelled. `scan` scans one
+/// segment.
 fn scan_all<T: Clone + Send, E: Ending>(
     items: &mut [T],
     first: T,
@@ -113,18 +112,18 @@ fn scan_all<T: Clone + Send, E: Ending>(
     if runners == 1 {
         return Some(scan(rest, first));
     }
-    let mut stretches: Vec<_> = rest.chunks_mut(rest.len().div_ceil(runners + 1)).collect();
-    let mut before = sums_before(&mut stretches, first, scan, add, options)?;
+    let mut segments: Vec<_> = rest.chunks_mut(rest.len().div_ceil(runners + 1)).collect();
+    let mut before = sums_before(&mut segments, first, scan, add, options)?;
     let last = before.len() - 1;
     let total = Mutex::new(None);
-    let stretches: Vec<_> = stretches
+    let segments: Vec<_> = segments
         .into_iter()
         .skip(1)
         .zip(before.drain(..))
         .enumerate()
         .collect();
-    let complete = options.for_each_at_once(stretches, |(number, (stretch, before))| {
-        let sum = scan(stretch, before);
+    let complete = options.for_each_at_once(segments, |(number, (segment, before))| {
+        let sum = scan(segment, before);
         if number == last {
             *lock(&total) = Some(sum);
         }
@@ -132,28 +131,28 @@ fn scan_all<T: Clone + Send, E: Ending>(
     into_inner(total).filter(|_| complete)
 }
 
-/// Scans the first stretch, and returns for each other one the sum of all before it.
+/// Scans the first segment, and returns for each other one the sum of all before it.
 fn sums_before<T: Clone + Send, E: Ending>(
-    stretches: &mut [&mut [T]],
+    segments: &mut [&mut [T]],
     first: T,
     scan: &(impl Fn(&mut [T], T) -> T + Sync),
     add: &(impl Fn(&T, &T) -> T + Sync),
     options: &Options<'_, E>,
 ) -> Option<Vec<T>> {
-    let (_, others) = stretches.split_last_mut()?;
+    let (_, others) = segments.split_last_mut()?;
     let sums = Mutex::new(vec![None; others.len()]);
     let first = Mutex::new(Some(first));
     let complete = options.for_each_at_once(
         others.iter_mut().enumerate().collect::<Vec<_>>(),
-        |(number, stretch)| {
+        |(number, segment)| {
             let begin = if number == 0 {
                 lock(&first).take()
             } else {
                 None
             };
             let sum = match begin {
-                Some(begin) => scan(stretch, begin),
-                None => sum(stretch, add),
+                Some(begin) => scan(segment, begin),
+                None => sum(segment, add),
             };
             lock(&sums)[number] = Some(sum);
         },
@@ -165,13 +164,13 @@ fn sums_before<T: Clone + Send, E: Ending>(
     complete.then_some(before)
 }
 
-/// The sum of a stretch, which is not empty.
-fn sum<T: Clone>(stretch: &[T], add: &impl Fn(&T, &T) -> T) -> T {
-    let (first, rest) = stretch.split_first().expect("no stretch is empty");
+/// The sum of a segment, which is not empty.
+fn sum<T: Clone>(segment: &[T], add: &impl Fn(&T, &T) -> T) -> T {
+    let (first, rest) = segment.split_first().expect("no segment is empty");
     rest.iter().fold(first.clone(), |sum, item| add(&sum, item))
 }
 
-/// Items scanned alone to see how long one takes.
+/// Items that the caller scans alone to measure how long one takes.
 const PROBE_LEN: usize = 1_024;
-/// A shorter scan gains less than its second round takes.
+/// A shorter scan gains less than its second pass takes.
 const SHARED_NANOS_MIN: u64 = 100_000;

@@ -1,5 +1,5 @@
-//! A panic or a cancellation at every item of small inputs: each item is dropped exactly once (promises 37
-//! and 38, for each operator).
+//! A panic or a cancellation at every item of small inputs: each item is dropped exactly once, for each
+//! operator.
 
 use crate::setting::Setting;
 use crate::support::{Counted, Ledger, blow, few_settings, panics, wait_until, within_limit};

@@ -1,11 +1,11 @@
 //! Runs the items of an async loop as tasks, as many at once as the tuner says.
 //!
-//! It is polled by the loop's future or stream, begins items while there is room, and hands on what became
-//! of each. Nothing here knows what is done with results.
+//! The loop's future or stream polls it. It begins items while there is room, and passes on the outcome of each. It
+//! does not know what happens with the results.
 //!
 //! # Ends
-//! After a stop (a failure, a cancellation) no item begins, the source is dropped, and the items that run
-//! are cancelled; each is dropped where tasks run. The driver says that it has ended only when all have.
+//! After a stop (a failure, a cancellation) no item begins, the source is dropped, and the running items are
+//! cancelled; each is dropped where tasks run. The driver reports its end only when all have ended.
 
 use super::handle::{LoopControl, Progress};
 use super::source::sealed::{PollItem, Pull};
@@ -33,22 +33,22 @@ pub(super) struct Driver<'a, S: Pull, F, R> {
     control: Arc<LoopControl>,
     begun: u64,
     is_stopped: bool,
-    /// There is room, but the source has taken its time.
+    /// There is room, but the source has used up its time.
     is_behind: bool,
-    /// Of its drop, when the loop was stopped before its end.
+    /// The panic of the source's drop, when the loop was stopped before its end.
     source_panic: Option<Payload>,
 }
 
-/// How and where items are to be run, and until when.
+/// How, where and until when items run.
 pub(super) struct Conditions<'a> {
     pub(super) limits: Limits,
     pub(super) runtime: Option<&'a Runtime>,
     pub(super) until_cancelled: Option<UntilCancelled>,
 }
 
-/// Where items come from.
+/// The source of the items.
 enum Supply<S: Pull> {
-    /// Nobody has asked yet.
+    /// The loop was not polled yet.
     Untouched(S),
     Open(S::Items),
     Exhausted,
@@ -61,7 +61,7 @@ struct Body<F> {
     polled: AtomicUsize,
 }
 
-/// What an item's task says.
+/// What an item's task reports.
 struct Ended<R> {
     value: R,
     item_start: ItemStart,
@@ -70,7 +70,7 @@ struct Ended<R> {
     at: Instant,
 }
 
-/// What became of an item: its position, and its value or its panic.
+/// The outcome of an item: its position, and its value or its panic.
 pub(super) type Outcome<R> = (u64, Result<R, Payload>);
 
 impl<'a, S, F, Fut> Driver<'a, S, F, Fut::Output>
@@ -103,7 +103,7 @@ where
         }
     }
 
-    /// What became of the next item that ended; `None` when there are no more.
+    /// The outcome of the next item that ended; `None` when there are no more.
     pub(super) async fn next(&mut self) -> Option<Outcome<Fut::Output>> {
         poll_fn(|context| self.poll_next(context, usize::MAX)).await
     }
@@ -145,7 +145,7 @@ where
         polled
     }
 
-    /// Begins no more items, and cancels those that run.
+    /// Begins no more items, and cancels the running ones.
     pub(super) fn stop(&mut self) {
         if !self.is_stopped {
             self.is_stopped = true;
@@ -172,13 +172,13 @@ where
         }
     }
 
-    /// Whether items could have begun at the last poll, but the source has taken its time. The task that polls
-    /// was woken then.
+    /// Whether items could have begun at the last poll, but the source has used up its time. That poll woke its own
+    /// task.
     pub(super) fn is_behind(&self) -> bool {
         self.is_behind
     }
 
-    /// Takes and begins items while there is room for them. A slow source is interrupted, as others may have
+    /// Takes and begins items while there is room for them. A slow source is interrupted, because other items may have
     /// ended meanwhile.
     fn begin_items(&mut self, context: &mut Context<'_>, room_max: usize) {
         self.is_behind = false;
@@ -213,7 +213,7 @@ where
         let body = Arc::clone(&self.body);
         let item_start = self.tuner.begin(time::now(), self.tasks.len());
         self.tasks.spawn(async move {
-            // Relaxed: only a number is drawn.
+            // Relaxed: the counter only gives out numbers.
             let place = body.polled.fetch_add(1, Ordering::Relaxed);
             let value = (body.make)(item).await;
             let at = time::now();
@@ -227,7 +227,7 @@ where
         self.begun += 1;
     }
 
-    /// What became of an item; `None` if it was cancelled because the loop was stopped.
+    /// The outcome of an item; `None` if it was cancelled because the loop was stopped.
     fn sort_out(
         &mut self,
         result: Result<Ended<Fut::Output>, JoinError>,
@@ -247,7 +247,7 @@ where
     }
 }
 
-/// In one poll, items are taken for so long.
+/// One poll takes items for at most this long.
 const FILLING_MAX: Duration = Duration::from_millis(1);
-/// An item that was dropped although nobody had stopped its loop.
+/// An item that was dropped although its loop was not stopped.
 const SHUT_DOWN: &str = "the runtime was shut down while an async loop ran on it";

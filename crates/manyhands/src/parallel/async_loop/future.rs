@@ -13,7 +13,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// An async loop. It runs while it is awaited, and its items also between polls.
+/// An async loop. It begins items while it is awaited; they also run between polls.
 ///
 /// To block a thread until it has ended, pass it to [`task::block_on`](crate::task::block_on).
 #[must_use = "an async loop does nothing unless awaited"]
@@ -23,7 +23,7 @@ pub struct AsyncLoop<'a, T> {
 }
 
 impl<T> AsyncLoop<'_, T> {
-    /// A way to watch the loop, and to change how many items run at once, from anywhere.
+    /// A handle that observes the loop, and changes how many items run at once, from any thread.
     ///
     /// # Examples
     /// ```
@@ -167,7 +167,7 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
     }
 }
 
-/// Runs all items, unless the loop is cancelled. Panics go on.
+/// Runs all items, unless the loop is cancelled. Panics resume.
 async fn gather<S, F, Fut>(
     mut driver: Driver<'_, S, F, Fut::Output>,
     mut keep: impl FnMut(u64, Fut::Output),

@@ -1,4 +1,4 @@
-//! A view of an async loop while it runs, and the way to change its limits.
+//! A handle to an async loop while it runs, which can change its limits.
 
 use crate::job::wake;
 use crate::parallel::limits::{Limits, LimitsError, or_panic};
@@ -7,10 +7,10 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// Tells how an async loop gets on, and changes how many of its items may run at once.
+/// Reports the progress of an async loop, and changes how many of its items may run at once.
 ///
-/// Made by [`AsyncLoop::handle`](super::AsyncLoop::handle) and
-/// [`AsyncResults::handle`](super::AsyncResults::handle); copies are of the same loop.
+/// Made by [`AsyncLoop::handle`](super::AsyncLoop::handle) and [`AsyncResults::handle`](super::AsyncResults::handle);
+/// copies belong to the same loop.
 #[derive(Debug, Clone)]
 pub struct LoopHandle {
     control: Arc<LoopControl>,
@@ -22,13 +22,13 @@ pub(super) struct LoopControl(Mutex<LoopControlState>);
 
 #[derive(Debug, Default)]
 struct LoopControlState {
-    /// To be taken over by the loop.
+    /// New limits that the loop has not taken over yet.
     new_limits: Option<Limits>,
     waker: Option<Waker>,
     shown: Progress,
 }
 
-/// What a loop shows of itself.
+/// The numbers that a loop shows.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Progress {
     pub(super) concurrency: usize,
@@ -43,11 +43,11 @@ impl LoopHandle {
         }
     }
 
-    /// From now on exactly so many items run at once, if there are so many. Above that, no new ones begin;
-    /// those that run go on.
+    /// From now on exactly `count` items run at once, if the source has as many. If more are running, they continue,
+    /// and no new ones begin.
     ///
     /// # Panics
-    /// If `count` is 0. [`try_set_concurrency`](Self::try_set_concurrency) says so instead.
+    /// If `count` is 0. [`try_set_concurrency`](Self::try_set_concurrency) returns an error instead.
     ///
     /// # Examples
     /// ```
@@ -72,11 +72,11 @@ impl LoopHandle {
         Ok(())
     }
 
-    /// From now on the number of items that run at once is found between these limits.
+    /// From now on the loop chooses the number of items that run at once between these limits.
     ///
     /// # Panics
     /// If the lower one is 0 or above the higher one.
-    /// [`try_set_concurrency_between`](Self::try_set_concurrency_between) says so instead.
+    /// [`try_set_concurrency_between`](Self::try_set_concurrency_between) returns an error instead.
     #[track_caller]
     pub fn set_concurrency_between(&self, limits: RangeInclusive<usize>) {
         or_panic(self.try_set_concurrency_between(limits));
@@ -94,13 +94,13 @@ impl LoopHandle {
         Ok(())
     }
 
-    /// How many items may run at once, as the loop last decided; 0 before it is first polled.
+    /// How many items may run at once, by the loop's last decision; 0 before it is first polled.
     #[must_use]
     pub fn concurrency(&self) -> usize {
         lock(&self.control.0).shown.concurrency
     }
 
-    /// How many items run, as the loop last knew.
+    /// How many items were running when the loop last counted.
     #[must_use]
     pub fn running(&self) -> usize {
         lock(&self.control.0).shown.running
@@ -125,7 +125,7 @@ impl LoopControl {
         }
     }
 
-    /// The loop's look at what was changed; `waker` is told of the next change.
+    /// The loop takes over new limits; the next change wakes `waker`.
     pub(super) fn take_limits(&self, waker: &Waker) -> Option<Limits> {
         let mut papers = lock(&self.0);
         let limits = papers.new_limits.take();

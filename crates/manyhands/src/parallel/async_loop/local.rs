@@ -1,6 +1,6 @@
-//! Async loops whose items are lent a state each.
+//! Async loops that lend a state to each item.
 //!
-//! Not here: how items run; these are loops like any other, with a body that takes a state and gives it back.
+//! Not here: how items run. These are ordinary loops whose body takes a state and gives it back.
 
 use super::{AsyncLoop, AsyncSource};
 use crate::engine::consumer::Ending;
@@ -13,8 +13,7 @@ use std::mem;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// What the items of a loop share: the states that none of them has at the moment, how to make more, and
-/// the body.
+/// What the items of a loop share: the states that no item uses at the moment, how to make more, and the body.
 struct Lending<L, Init, F> {
     idle: Mutex<Vec<L>>,
     init: Init,
@@ -37,7 +36,7 @@ impl<L, Init: Fn() -> L, F> Lending<L, Init, F> {
     }
 }
 
-/// The loop, with the finish of its states at the end.
+/// The loop, which finishes its states at the end.
 fn finishing<'a, T, L, Init, F>(
     looping: AsyncLoop<'a, T>,
     lending: Arc<Lending<L, Init, F>>,
@@ -71,15 +70,14 @@ where
     Finish: Fn(L) + Send + Sync + 'static,
     E: Ending<Output<()>: Send> + Send + 'a,
 {
-    /// As [`for_each_async`](crate::parallel::for_each_async), with a state for each item that runs, such as
-    /// a connection: the body takes one and gives it back for the next. There are never more states than
-    /// items run at once; those that are there when the loop has ended are finished.
+    /// As [`for_each_async`](crate::parallel::for_each_async), with a state for each item that runs, such as a
+    /// connection: the body takes one and gives it back for the next. There are never more states than items run at
+    /// once. The loop finishes them at its end.
     ///
     /// A state whose item panics, or is cancelled, is dropped with it and not finished.
     ///
     /// # Panics
-    /// As [`for_each_async`](crate::parallel::for_each_async), also if the making of a state or its finish
-    /// does.
+    /// As [`for_each_async`](crate::parallel::for_each_async), also if making or finishing a state panics.
     ///
     /// # Examples
     /// ```
@@ -123,7 +121,7 @@ where
     /// When it is awaited: every error that a body returned and every panic, by position; a cancellation.
     ///
     /// # Panics
-    /// If the finish of a state does.
+    /// If finishing a state does.
     ///
     /// # Examples
     /// ```
@@ -159,10 +157,10 @@ where
     }
 
     /// As [`map_async`](crate::parallel::map_async), with a state for each item that runs, as in
-    /// [`for_each_async`](Self::for_each_async): the body gives its result and the state.
+    /// [`for_each_async`](Self::for_each_async): the body returns its result and the state.
     ///
     /// # Panics
-    /// As [`for_each_async`](Self::for_each_async). Results already made are dropped.
+    /// As [`for_each_async`](Self::for_each_async). Finished results are dropped.
     ///
     /// # Examples
     /// ```
@@ -200,13 +198,13 @@ where
     }
 
     /// As [`try_map_async`](crate::parallel::try_map_async), with a state for each item that runs, as in
-    /// [`try_for_each_async`](Self::try_for_each_async): the body gives its result and the state.
+    /// [`try_for_each_async`](Self::try_for_each_async): the body returns its result and the state.
     ///
     /// # Errors
-    /// As [`try_for_each_async`](Self::try_for_each_async). Results already made are dropped.
+    /// As [`try_for_each_async`](Self::try_for_each_async). Finished results are dropped.
     ///
     /// # Panics
-    /// If the finish of a state does.
+    /// If finishing a state does.
     pub fn try_map_async<S, Fut, R, Err>(
         self,
         source: S,

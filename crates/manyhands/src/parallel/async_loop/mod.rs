@@ -1,25 +1,25 @@
-//! Loops whose bodies are futures: as many at once as the other side takes.
+//! Loops whose bodies are futures; the number of items that run at once adapts to the throughput.
 //!
-//! A loop is itself a future, and does nothing until it is awaited, or run to its end by
-//! [`task::block_on`](crate::task::block_on). Each item is a task of its own, so that bodies use every
-//! worker. Nothing is read ahead: an item is taken from its source when it begins.
+//! A loop is itself a future, and does nothing until it is awaited, or until [`task::block_on`](crate::task::block_on)
+//! runs it. Each item is a task of its own, so that bodies use every worker. Nothing is read ahead: the loop takes an
+//! item from its source when it can begin.
 //!
 //! # Concurrency
-//! Without options the number of items that run at once adapts while the loop runs: it begins with 32, grows as
-//! long as more items at once raise the throughput, and shrinks to the smallest number that keeps it. [`degree_of_parallelism`](super::Options::degree_of_parallelism) sets it,
-//! [`concurrency_between`](super::Options::concurrency_between) limits it, and a [`LoopHandle`] changes
-//! either while the loop runs.
+//! Without options the number of items that run at once adapts while the loop runs. It begins with 32, grows as long
+//! as more items at once raise the throughput, and shrinks to the smallest number that keeps it.
+//! [`degree_of_parallelism`](super::Options::degree_of_parallelism) sets it,
+//! [`concurrency_between`](super::Options::concurrency_between) limits it, and a [`LoopHandle`] changes either while
+//! the loop runs.
 //!
 //! # Failures
-//! After the first failure no item begins, those that run are dropped at their next suspension, and the
-//! loop ends when all are gone. Every panic that happened until then is reported, and by the `try_` forms
-//! every error, with its position. A panic of the source, also of its drop, is reported with the position of
-//! the item that it did not give. A cancellation does the same; results of items that ended before it are
-//! dropped.
+//! After the first failure no item begins, running items are dropped at their next suspension, and the loop ends when
+//! all are gone. It reports every panic that happened until then, and in the `try_` forms every error, with its
+//! position. A panic of the source, also of its drop, is reported with the position of the item that it did not give.
+//! A cancellation does the same; results of items that ended before it are dropped.
 //!
 //! # Dropping
-//! A loop that is dropped cancels its items: each is dropped where tasks run, at its next suspension at the
-//! latest, and not polled after that.
+//! Dropping a loop cancels its items: each is dropped where tasks run, at its next suspension at the latest, and not
+//! polled after that.
 
 mod driver;
 mod future;
@@ -37,13 +37,13 @@ pub use stream::AsyncResults;
 use crate::parallel::{Failures, options};
 use std::ops::Range;
 
-/// Runs `body`'s future for each item of a source, as many at once as get the most done.
+/// Runs `body`'s future for each item of a source, as many at once as give the highest throughput.
 ///
 /// # Cost
 /// A task for each item, with two more small allocations to wait for it.
 ///
 /// # Panics
-/// When it is awaited, if items or the source panicked: a single panic goes on as it was, several as an
+/// When it is awaited, if items or the source panicked: a single panic resumes unchanged, several as an
 /// [`AggregatePanic`](crate::AggregatePanic).
 ///
 /// # Cancellation
@@ -130,10 +130,10 @@ where
     options().try_for_each_async(source, body)
 }
 
-/// Collects what the bodies give, in the order of the source. See [`for_each_async`].
+/// Collects what the bodies return, in the order of the source. See [`for_each_async`].
 ///
 /// # Panics
-/// As [`for_each_async`]. Results already made are dropped.
+/// As [`for_each_async`]. Finished results are dropped.
 ///
 /// # Examples
 /// ```
@@ -157,7 +157,7 @@ where
 /// Like [`map_async`], with bodies that can fail.
 ///
 /// # Errors
-/// As [`try_for_each_async`]. Results already made are dropped.
+/// As [`try_for_each_async`]. Finished results are dropped.
 ///
 /// # Examples
 /// ```
@@ -179,15 +179,14 @@ where
     options().try_map_async(source, body)
 }
 
-/// A stream of what the bodies give, in the order of the source.
+/// A stream of what the bodies return, in the order of the source.
 ///
-/// Results that wait for an earlier one, or for somebody to take them, are kept; there are never more than
-/// twice as many items begun and not given as may run at once. Errors that bodies return are values like
-/// any other and end nothing.
+/// The stream keeps results that wait for an earlier one or for the consumer. At most twice as many items as may run
+/// at once have begun without being given out. Errors that bodies return are ordinary values and end nothing.
 ///
 /// # Panics
-/// When it is polled, after items or the source panicked: then the other items are cancelled, and results
-/// already made are dropped.
+/// When it is polled, after items or the source panicked: then the other items are cancelled, and finished results are
+/// dropped.
 ///
 /// # Cancellation
 /// Dropping the stream cancels its items.
@@ -214,7 +213,7 @@ where
     options().stream_async(source, body)
 }
 
-/// A stream of what the bodies give, as they end. Otherwise as [`stream_async`].
+/// A stream of what the bodies return, in the order in which they end. Otherwise as [`stream_async`].
 ///
 /// # Panics
 /// As [`stream_async`].

@@ -1,15 +1,14 @@
-//! What an async loop can run over: iterators, and streams by [`from_stream`].
+//! The sources of async loops: iterators, and streams by [`from_stream`].
 
 use futures_core::Stream;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Something an async loop can run over: whatever can be iterated over, and [`from_stream`]. Sealed.
+/// A source of an async loop: anything iterable, and [`from_stream`]. Sealed.
 ///
-/// An item is taken only when it can begin at once. An iterator is advanced where the loop's future is
-/// polled, which does not return before it has: while it blocks, no result is given. A source that waits is a
-/// stream.
+/// The loop takes an item only when it can begin at once. It advances an iterator inside its own poll: while the
+/// iterator blocks, the loop gives no result. Use a stream for a source that waits.
 pub trait AsyncSource: sealed::Pull {}
 
 impl<S: sealed::Pull> AsyncSource for S {}
@@ -17,7 +16,7 @@ impl<S: sealed::Pull> AsyncSource for S {}
 /// A stream as a source; made by [`from_stream`].
 pub struct FromStream<S>(S);
 
-/// Loops over a stream's items as they come.
+/// Loops over a stream's items as they arrive.
 ///
 /// # Cost
 /// An allocation.
@@ -49,18 +48,18 @@ pub(super) mod sealed {
 
     /// A source.
     pub trait Pull: Sized {
-        /// What the body is given.
+        /// What the body receives.
         type Item;
         /// What gives the items.
         type Items: PollItem<Item = Self::Item>;
 
-        /// Gets ready.
+        /// Prepares the source.
         fn into_items(self) -> Self::Items;
     }
 
     /// Gives items one by one.
     pub trait PollItem {
-        /// What the body is given.
+        /// What the body receives.
         type Item;
 
         /// The next item.

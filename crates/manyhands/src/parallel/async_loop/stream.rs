@@ -41,7 +41,7 @@ impl<T> AsyncResults<'_, T> {
         poll_fn(|context| self.results.as_mut().poll_next(context)).await
     }
 
-    /// A way to watch the loop, and to change how many items run at once, from anywhere.
+    /// A handle that observes the loop, and changes how many items run at once, from any thread.
     #[must_use]
     pub fn handle(&self) -> LoopHandle {
         LoopHandle::new(&self.control)
@@ -66,7 +66,7 @@ impl<T> fmt::Debug for AsyncResults<'_, T> {
     }
 }
 
-/// In which order results are given.
+/// The order in which results are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
     OfSource,
@@ -77,7 +77,8 @@ enum Order {
 struct Results<D, R, E> {
     driver: Option<D>,
     order: Order,
-    /// Ended and not given yet. By position, or, if the source's order does not matter, by end.
+    /// Results that have ended and were not given yet: by position, or in order of their ends if the source's order
+    /// does not matter.
     ended: BTreeMap<u64, R>,
     /// Results that have been given.
     given: u64,
@@ -128,7 +129,7 @@ where
 }
 
 impl<D: Drive, E: Ending> Results<D, D::Value, E> {
-    /// Takes everything that has ended, and lets new items begin. Ready when all have.
+    /// Takes all results that have ended, and lets new items begin. Ready when all have ended.
     fn poll_driver(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while let Some(driver) = &mut self.driver {
             let room = driver
@@ -156,7 +157,7 @@ impl<D: Drive, E: Ending> Results<D, D::Value, E> {
         Poll::Ready(())
     }
 
-    /// The next result to give, if it is there.
+    /// The next result to give, if it is ready.
     fn take_next(&mut self) -> Option<D::Value> {
         let value = self.ended.remove(&self.given)?;
         self.given += 1;

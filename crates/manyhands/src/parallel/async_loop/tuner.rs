@@ -1,21 +1,21 @@
-//! How many items of an async loop run at once: found while it runs, from what the items take.
+//! How many items of an async loop run at once: chosen while it runs, from the time that items take.
 //!
-//! A pure state machine: it is told when items begin and end, and says how many may run. It does no waiting
-//! and reads no clock.
+//! A pure state machine: the driver reports when items begin and end, and asks how many may run. It does not wait and
+//! reads no clock.
 //!
 //! # Method
-//! Items that begin at a level of `n` while more than half of `n` run are its *cohort*. When most of them have
-//! ended, Little's law (J. D. C. Little, "A proof for the queuing formula L = λW", 1961) gives the rate of
-//! that level: how many ran, divided by the mean time that the items took. A loop that runs short of items
-//! learns nothing. Whether a level is worth it is decided by comparing the rate with what it would be if items
-//! did not disturb each other, as TCP Vegas does (L. Brakmo, S. O'Malley and L. Peterson, 1994), and levels
-//! grow by doubling, as in slow start (V. Jacobson, "Congestion avoidance and control", 1988). Where the rate
-//! does not grow, the lowest level that has it is looked for.
+//! Items that begin at a level of `n` while more than half of `n` run are its *cohort*. When most of them have ended,
+//! Little's law (J. D. C. Little, "A proof for the queuing formula L = λW", 1961) gives the rate of that level: how
+//! many ran, divided by the mean time that the items took. A loop that runs short of items learns nothing. To decide
+//! whether a level pays, the tuner compares its rate with the rate that it would have if items did not disturb each
+//! other, as TCP Vegas does (L. Brakmo, S. O'Malley and L. Peterson, 1994). Levels grow by doubling, as in slow start
+//! (V. Jacobson, "Congestion avoidance and control", 1988). Where the rate stops growing, the tuner searches for the
+//! lowest level that has it.
 //!
-//! One rule is our own. The first level is low, because the other side may be small; but where items take
-//! very different times, waiting for most of them would take too long. A server that is saturated delays
-//! all items alike, or the later ones more: so if the earliest ends are far apart, and not those of the
-//! items that began first, four times as many are let in at once.
+//! One rule is our own. The first level is low, because the other side may be small; but where items take very
+//! different times, waiting for most of them would take too long. A saturated server delays all items alike, or the
+//! later ones more. So if the earliest ends are far apart, and are not those of the items that began first, four times
+//! as many items may run at once.
 
 use crate::parallel::limits::Limits;
 use std::time::{Duration, Instant};
@@ -25,45 +25,45 @@ use std::time::{Duration, Instant};
 pub(super) struct Tuner {
     limits: Limits,
     phase: Phase,
-    /// The level that is thought best, once there is one.
+    /// The level that is considered best, once there is one.
     settled: Option<Measured>,
     warm_up: WarmUp,
     cohort: Cohort,
-    /// Tells the items of this cohort from those of earlier ones.
+    /// Distinguishes the items of this cohort from those of earlier ones.
     epoch: u64,
 }
 
 /// What the present cohort is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Nothing is known.
+    /// Nothing is known yet.
     First,
-    /// Nothing is known, but that items take very different times.
+    /// Only that items take very different times is known.
     Leapt,
-    /// Does a lower level do as well? What is above has been tried if the flag says so.
+    /// Does a lower level do as well? The flag says whether higher levels have been tried.
     Down { top_is_known: bool },
     /// Does a higher level do better?
     Up,
-    /// The settled level is used, for so many more cohorts.
+    /// The settled level is used for this number of further cohorts.
     Hold { cohorts: u32, next: Direction },
-    /// A little more or less is tried.
+    /// A slightly higher or lower level is tried.
     Probing(Direction),
 }
 
-/// Which way to look next.
+/// The direction of the next trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Direction {
     Above,
     Below,
 }
 
-/// What a level achieves.
+/// The rate of a level.
 #[derive(Debug, Clone, Copy)]
 struct Measured {
     level: usize,
-    /// How many really ran when the items began, on average.
+    /// How many ran when the items began, on average.
     running: f64,
-    /// Items in a second.
+    /// Items per second.
     rate: f64,
 }
 
@@ -72,30 +72,30 @@ struct Measured {
 struct WarmUp {
     ended: usize,
     first_taken: Option<Duration>,
-    /// The sum of the places of those that ended, in the order in which they were polled.
+    /// The sum of the poll positions of those that ended.
     places: usize,
 }
 
-/// The items from whose times the rate of a level is learnt.
+/// The items from whose times the tuner learns the rate of a level.
 #[derive(Debug, Default)]
 struct Cohort {
     level: usize,
-    /// So many items are let in all at once before the cohort begins: what those take says little about
-    /// items that begin one by one.
+    /// This number of items begin all at once before the cohort: what those take says little about items that begin
+    /// one by one.
     to_skip: usize,
     size: usize,
     begun: usize,
-    /// How many ran when they began, in sum.
+    /// How many were running when they began, in sum.
     running: usize,
     ended: usize,
-    /// What the ended ones took.
+    /// The time of the ended ones, in sum.
     taken: Duration,
-    /// When those that run began, counted from `origin`, in sum.
+    /// The begin times of the running ones, counted from `origin`, in sum.
     running_since: Duration,
     origin: Option<Instant>,
 }
 
-/// Given to an item when it begins, and back when it ends.
+/// The driver gets it when an item begins, and gives it back when the item ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ItemStart {
     began: Instant,
@@ -122,14 +122,14 @@ impl Tuner {
         self.cohort.level
     }
 
-    /// Changes the limits; what was found is looked for again if it may now be different.
+    /// Changes the limits; the tuner searches again if the best level may now be different.
     pub(super) fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
         self.settled = None;
         self.go_to(self.cohort.level, Phase::Leapt);
     }
 
-    /// An item begins beside `running` others.
+    /// An item begins while `running` others run.
     pub(super) fn begin(&mut self, now: Instant, running: usize) -> ItemStart {
         let is_full = (running + 1) * 2 > self.cohort.level;
         let is_skipped = self.cohort.to_skip > 0;
@@ -144,7 +144,7 @@ impl Tuner {
         }
     }
 
-    /// An item has ended. `place` says how many were polled before it.
+    /// An item has ended. `place` items were polled before it.
     pub(super) fn end(&mut self, item_start: ItemStart, place: usize, now: Instant) {
         if self.limits.min == self.limits.max {
             return;
@@ -175,7 +175,7 @@ impl Tuner {
                 )
             });
         };
-        // How much of what the higher level has above the lower one shows in the rates.
+        // What fraction of the higher level's advantage over the lower one shows in the rates.
         let (low, high) = if new.level < settled.level {
             (new, settled)
         } else {
@@ -212,7 +212,7 @@ impl Tuner {
         }
     }
 
-    /// Takes `new` for the best level so far, and goes on to what `next` says; holds it if that is no other.
+    /// Makes `new` the best level so far, and continues with `next`; holds it if that is the same level.
     fn settle(&mut self, new: Measured, next: impl FnOnce(Measured) -> (usize, Phase)) {
         self.settled = Some(new);
         let (level, phase) = next(new);
@@ -278,13 +278,12 @@ impl Cohort {
         self.taken += taken;
     }
 
-    /// Waiting for the last ones could take for ever.
+    /// Waiting for the last ones could take too long.
     fn is_complete(&self) -> bool {
         self.ended >= self.size - self.size / 8
     }
 
-    /// What runs still is counted like those that have ended, or with what it has taken so far, if that is
-    /// more.
+    /// The running items count like those that have ended, or with the time they have taken so far, if that is more.
     fn measure(&self, now: Instant) -> Measured {
         let age = self.origin.map_or(Duration::ZERO, |origin| {
             now.saturating_duration_since(origin)
@@ -309,9 +308,9 @@ impl WarmUp {
         self.first_taken.get_or_insert(taken);
     }
 
-    /// Whether the first ends are so far apart that the times of all must be very different: at this pace
-    /// the last one would take more than two and a half times as long as the first. A queue lets items out
-    /// like that too, but in the order in which they came.
+    /// Whether the first ends are so far apart that the times of all must be very different: at this pace the last one
+    /// would take more than two and a half times as long as the first. A queue lets items out like that too, but in
+    /// the order in which they arrived.
     fn ends_are_far_apart(&self, taken: Duration, level: usize) -> bool {
         let Some(first) = self.first_taken else {
             return false;
@@ -336,23 +335,23 @@ fn below(level: usize) -> usize {
     level - level.div_ceil(4)
 }
 
-/// Few enough for a server that takes 16 at once, many enough to learn from.
+/// Few enough for a server that handles 16 at once, many enough to learn from.
 const FIRST_LEVEL: usize = 32;
-/// From this times as many items, if the first ones take very different times.
+/// After the first items have taken very different times, this many times as many.
 const LEAP: usize = 4;
 /// See `WarmUp::ends_are_far_apart`.
 const FAR_APART: f64 = 1.5;
-/// Items from which a rate is learnt, at least.
+/// A rate is learnt from at least this many items.
 const COHORT_MIN: usize = 8;
 /// Half the level is enough where that is more than this.
 const COHORT_ENOUGH: usize = 32;
-/// The part of what more items at once could bring that makes them worth it.
+/// More items at once pay if they bring at least this part of the possible gain.
 const WORTH: f64 = 0.6;
 /// Rates this near to each other are the same.
 const SAME: f64 = 1.15;
-/// A rate that has fallen to this part of what it was: the other side has changed.
+/// A rate that has fallen to this part of its former value: the other side has changed.
 const FALLEN: f64 = 0.7;
-/// Cohorts at the settled level between two looks beside it.
+/// Cohorts at the settled level between two trials of another level.
 const HOLD_COHORTS: u32 = 8;
 /// Keeps rates finite.
 const SHORTEST_SECS: f64 = 1e-9;
@@ -363,8 +362,8 @@ mod tests {
     use std::collections::BTreeMap;
     use std::time::{Duration, Instant};
 
-    /// Runs so many items against a server that says how many microseconds an item takes, given its number
-    /// and how many run; returns the levels, as they change.
+    /// Runs this number of items against a simulated server, which takes an item's number and how many run and returns
+    /// how many microseconds the item takes; returns the levels, as they change.
     fn levels(limits: Limits, items: u64, server: impl Fn(u64, usize) -> u64) -> Vec<usize> {
         let origin = origin();
         let at = |micros| origin + Duration::from_micros(micros);
@@ -397,13 +396,13 @@ mod tests {
 
     #[test]
     fn what_does_not_interfere_doubles_up_to_the_limit() {
-        let found = levels(Limits::FOUND, 20_000, |_, _| 1_000);
+        let found = levels(Limits::ADAPTIVE, 20_000, |_, _| 1_000);
         assert_eq!(found[..7], [32, 16, 64, 128, 256, 512, 1_024]);
     }
 
     #[test]
     fn a_saturated_server_is_brought_down_to_what_it_takes() {
-        let found = levels(Limits::FOUND, 2_000, |_, running| {
+        let found = levels(Limits::ADAPTIVE, 2_000, |_, running| {
             running.max(16) as u64 * 100
         });
         assert_eq!(found[..4], [32, 16, 8, 16]);
@@ -415,7 +414,7 @@ mod tests {
 
     #[test]
     fn very_different_times_make_it_leap() {
-        let found = levels(Limits::FOUND, 100, |item, _| {
+        let found = levels(Limits::ADAPTIVE, 100, |item, _| {
             10_000 + item * 7_919 % 41 * 1_000
         });
         assert_eq!(found, [32, 128]);
@@ -423,13 +422,13 @@ mod tests {
 
     #[test]
     fn a_queue_does_not_make_it_leap() {
-        let found = levels(Limits::FOUND, 60, |_, running| running as u64 * 1_000);
+        let found = levels(Limits::ADAPTIVE, 60, |_, running| running as u64 * 1_000);
         assert!(found.iter().all(|level| *level <= 32), "{found:?}");
     }
 
     #[test]
     fn a_loop_that_runs_short_learns_nothing() {
-        let mut tuner = Tuner::new(Limits::FOUND);
+        let mut tuner = Tuner::new(Limits::ADAPTIVE);
         let start = origin();
         for place in 0..1_000 {
             let item_start = tuner.begin(start, 3);

@@ -1,4 +1,4 @@
-//! Whether a slice is worth sorting with others: a few comparisons are made and timed.
+//! Whether a slice is worth sorting in parallel: a few comparisons are made and timed.
 
 use crate::engine::pays_to_share;
 use crate::runtime::current;
@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 /// Whether a sort is expected to be faster when it is shared.
 ///
-/// Slices that look sorted, forwards or backwards, are not: one pass by one thread is all they take.
+/// Slices that look sorted, forwards or backwards, are not: one thread sorts them in one pass.
 pub(super) fn sorting_pays<T>(items: &[T], compare: &impl Fn(&T, &T) -> Ordering) -> bool {
     let Some(look) = Look::at(items, compare) else {
         return false;
@@ -16,12 +16,12 @@ pub(super) fn sorting_pays<T>(items: &[T], compare: &impl Fn(&T, &T) -> Ordering
     !sorted && look.pays(items.len() as u64 * u64::from(items.len().ilog2()))
 }
 
-/// Whether looking for an item by its rank is expected to be faster when it is shared.
+/// Whether selecting an item by its rank is expected to be faster when it is shared.
 pub(super) fn selecting_pays<T>(items: &[T], compare: &impl Fn(&T, &T) -> Ordering) -> bool {
     Look::at(items, compare).is_some_and(|look| look.pays(items.len() as u64 * 2))
 }
 
-/// What a few comparisons of neighbours have shown.
+/// The result of a few comparisons of neighbours.
 struct Look {
     /// Pairs out of order.
     falling: usize,
@@ -53,11 +53,11 @@ pub(in crate::parallel) fn workers() -> usize {
     current::with_runtime(|runtime| runtime.idle.limit())
 }
 
-/// Shorter slices are sorted before anyone else has come.
+/// Shorter slices are sorted before a helper has joined.
 const LEN_MIN: usize = 256;
-/// Neighbours compared to see what a comparison costs.
+/// Neighbours compared to measure what a comparison costs.
 const COMPARISONS: usize = 32;
-/// Of those, so many are out of order, and so many in order, unless the slice looks sorted.
+/// At least this many of those are out of order, and as many in order, unless the slice looks sorted.
 const UNSORTED_MIN: usize = 2;
 /// A shorter sort gains less than its extra passes take.
 const SHARED_NANOS_MIN: u64 = 60_000;

@@ -1,8 +1,8 @@
 //! Merging two sorted runs, in pieces that do not depend on each other.
 //!
-//! Where a piece ends is found by binary search along the output (Odeh, Green et al., *Merge Path*, 2012).
-//! All searching is done before the first item is moved: a comparison may change what it looks at through a
-//! cell, and an item already copied must not change any more.
+//! The ends of a piece are determined by binary search along the output (Odeh, Green et al., *Merge Path*, 2012). All
+//! searches come before the first move: a comparison may change its items through a cell, and an item already copied
+//! must not change any more.
 //!
 //! Unsafe: items are copied as bits, by pointers.
 
@@ -14,7 +14,7 @@ use std::ptr;
 pub(super) struct Merge<'a, T> {
     pub(super) left: &'a mut [T],
     pub(super) right: &'a mut [T],
-    /// As long as both together.
+    /// The length of both together.
     pub(super) out: &'a mut [MaybeUninit<T>],
 }
 
@@ -102,7 +102,7 @@ mod tests {
     use super::{Merge, split};
     use std::mem::MaybeUninit;
 
-    /// Merges, in pieces, and returns all items with the run they came from.
+    /// Merges in pieces, and returns all items with the run they came from.
     fn merged(left: &[u8], right: &[u8], piece_len: usize) -> Vec<(u8, char)> {
         let mut left: Vec<_> = left.iter().map(|&item| (item, 'l')).collect();
         let mut right: Vec<_> = right.iter().map(|&item| (item, 'r')).collect();
@@ -118,7 +118,7 @@ mod tests {
         for piece in pieces {
             piece.perform(&compare);
         }
-        // SAFETY: every place was initialized at the beginning.
+        // SAFETY: every entry was initialized at the beginning.
         out.into_iter()
             .map(|item| unsafe { item.assume_init() })
             .collect()

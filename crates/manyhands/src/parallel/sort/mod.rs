@@ -1,8 +1,7 @@
-//! Sorting slices, and finding an item by its rank.
+//! Sorting slices, and selecting an item by its rank.
 //!
-//! Short slices, and those that look sorted, are left to the standard library; how short, is decided by
-//! what a comparison costs and how far the workers are. A comparison that panics leaves the slice in some
-//! order, with every item in it.
+//! The standard library sorts short slices and those that look sorted. What counts as short depends on the cost of a
+//! comparison and of a wake. A comparison that panics leaves the slice in some order, with every item in it.
 
 mod estimate;
 mod merge;
@@ -19,7 +18,7 @@ use crate::parallel::options::{Options, options};
 use crate::parallel::source::to_usize;
 use std::cmp::Ordering;
 
-/// What [`select_nth_unstable`] finds: smaller items, the item of the given rank, larger ones.
+/// The result of [`select_nth_unstable`]: smaller items, the item of the given rank, larger ones.
 pub type Selected<'a, T> = (&'a mut [T], &'a mut T, &'a mut [T]);
 
 /// Sorts a slice; equal items keep their order.
@@ -79,7 +78,7 @@ pub fn sort_by_key<T: Send, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K + Syn
 /// As [`sort`], and memory for the keys.
 ///
 /// # Panics
-/// If `key` or a comparison does; the slice is then as it was.
+/// If `key` or a comparison does; the slice is then unchanged.
 ///
 /// # Examples
 /// ```
@@ -95,7 +94,7 @@ pub fn sort_by_cached_key<T: Send, K: Ord + Send>(items: &mut [T], key: impl Fn(
 /// Sorts a slice in place; equal items may change their order.
 ///
 /// # Cost
-/// O(n log n) comparisons, no memory to speak of.
+/// O(n log n) comparisons, almost no memory.
 ///
 /// # Panics
 /// If a comparison does; the slice is then in some order, with every item in it.
@@ -145,10 +144,10 @@ pub fn sort_unstable_by_key<T: Send, K: Ord>(items: &mut [T], key: impl Fn(&T) -
     options().sort_unstable_by_key(items, key);
 }
 
-/// Brings the item of rank `index` to its place, none larger before it and none smaller after it.
+/// Moves the item of rank `index` to that index, none larger before it and none smaller after it.
 ///
 /// # Cost
-/// O(n) comparisons, no memory to speak of.
+/// O(n) comparisons, almost no memory.
 ///
 /// # Panics
 /// If `index` is not below the length, or if a comparison does.
@@ -223,7 +222,7 @@ impl<E: Ending> Options<'_, E> {
         let Some(mut keys) = keys else {
             return self.ending().conclude(None);
         };
-        // The number settles ties, so that an unstable sort will do.
+        // The number breaks ties, so that an unstable sort suffices.
         self.sort_unstable(&mut keys);
         if self.ending().cancelled().is_none() {
             permute(items, keys.into_iter().map(|(_, from)| from).collect());
@@ -290,11 +289,11 @@ impl<E: Ending> Options<'_, E> {
     }
 }
 
-/// Moves to each place the item that was at the place `from` says.
+/// Moves to each index the item that was at the index that `from` gives.
 fn permute<T>(items: &mut [T], mut from: Vec<usize>) {
     for place in 0..items.len() {
         let mut source = from[place];
-        // What was there before has been swapped on.
+        // The item that was here before has been swapped further.
         while source < place {
             source = from[source];
         }

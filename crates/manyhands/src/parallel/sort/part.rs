@@ -1,9 +1,9 @@
-//! Parting a slice around a pivot, by swapping: what panics on the way loses nothing.
+//! Partitioning a slice around a pivot by swaps: a panic loses no item.
 
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, RandomState};
 
-/// Moves the items that satisfy `is_left` before the others, and returns how many they are.
+/// Moves the items that satisfy `is_left` before the others, and returns their number.
 pub(super) fn part<T>(items: &mut [T], is_left: impl Fn(&T) -> bool) -> usize {
     if size_of::<T>() > SWAPPED_ALWAYS_SIZE_MAX {
         return part_large(items, is_left);
@@ -18,7 +18,7 @@ pub(super) fn part<T>(items: &mut [T], is_left: impl Fn(&T) -> bool) -> usize {
     left
 }
 
-/// [`part`] with as few swaps as can be (Hoare's scheme).
+/// [`part`] with as few swaps as possible (Hoare's scheme).
 fn part_large<T>(items: &mut [T], is_left: impl Fn(&T) -> bool) -> usize {
     let (mut left, mut right) = (0, items.len());
     loop {
@@ -36,7 +36,7 @@ fn part_large<T>(items: &mut [T], is_left: impl Fn(&T) -> bool) -> usize {
     }
 }
 
-/// Brings to the front the item of this rank in a random sample of [`SAMPLE_LEN`]. There must be so many.
+/// Moves to the front the item of this rank in a random sample of [`SAMPLE_LEN`], which the slice must have.
 pub(super) fn pivot_to_front<T>(
     items: &mut [T],
     sample_rank: usize,
@@ -50,8 +50,7 @@ pub(super) fn pivot_to_front<T>(
     items.swap(0, sample_rank);
 }
 
-/// Marsaglia's xorshift. Where it begins cannot be known before, so that nobody can prepare a slice whose
-/// samples are bad.
+/// Marsaglia's xorshift. Its start is unpredictable, so that no attacker can prepare a slice whose samples are bad.
 struct Random(u64);
 
 impl Random {
@@ -67,9 +66,9 @@ impl Random {
     }
 }
 
-/// Items looked at for a pivot: its rank is then off by three in a hundred.
+/// Items sampled for a pivot: its rank is then off by three in a hundred.
 pub(super) const SAMPLE_LEN: usize = 255;
-/// Larger items are dearer to swap than a branch is to mispredict.
+/// Larger items cost more to swap than a branch to mispredict.
 const SWAPPED_ALWAYS_SIZE_MAX: usize = 32;
 
 #[cfg(all(test, not(loom)))]

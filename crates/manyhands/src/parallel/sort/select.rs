@@ -1,11 +1,10 @@
-//! The item of a given rank: the slice is parted around pivots close to that rank, by all runners together.
+//! The item of a given rank: all runners together partition the slice around pivots close to that rank.
 //!
 //! The pivots lie a little to either side of the rank (Floyd and Rivest, *Algorithm 489*, 1975), so that
 //! two passes leave a small part of the slice.
 //!
-//! A round compares each item of what is left of the slice twice at most. When all rounds together have gone
-//! over [`ROUNDS_WORTH`] slices, the standard library takes over, whose selection is linear whatever the
-//! comparison does; so this one is too.
+//! A round compares each remaining item at most twice. When all rounds together have passed over [`ROUNDS_WORTH`]
+//! slices, the standard library takes over. Its selection is linear for every comparison; so this one is too.
 
 use crate::engine::consumer::Ending;
 use crate::parallel::options::Options;
@@ -14,8 +13,8 @@ use crate::parallel::sort::part::{SAMPLE_LEN, part, pivot_to_front};
 use crate::sync::{Mutex, into_inner, lock};
 use std::cmp::Ordering;
 
-/// Brings the item of rank `index` to its place, smaller ones before and larger ones after it. Returns
-/// early, with the items in some order, when the call is cancelled.
+/// Moves the item of rank `index` to that index, smaller ones before and larger ones after it. Returns early, with the
+/// items in some order, when the call is cancelled.
 pub(super) fn select<T: Send + Sync, E: Ending>(
     mut items: &mut [T],
     mut index: usize,
@@ -72,21 +71,21 @@ fn rank_beside(index: usize, len: usize) -> usize {
     }
 }
 
-/// Moves the items that satisfy `is_left` before the others, and returns how many they are; `None` when the
-/// call was cancelled.
+/// Moves the items that satisfy `is_left` before the others, and returns their number; `None` when the call was
+/// cancelled.
 ///
-/// Every runner parts a stretch of the slice; then what lies on the wrong side is swapped.
+/// Every runner partitions a segment of the slice; then the items on the wrong side are swapped.
 fn part_shared<T: Send, E: Ending>(
     items: &mut [T],
     is_left: &(impl Fn(&T) -> bool + Sync),
     options: &Options<'_, E>,
 ) -> Option<usize> {
     let runners = options.runners(estimate::workers());
-    let stretch_len = items.len().div_ceil(runners * STRETCHES_PER_RUNNER).max(1);
-    let stretches: Vec<_> = items.chunks_mut(stretch_len).enumerate().collect();
-    let lefts = Mutex::new(vec![0; stretches.len()]);
-    let complete = options.for_each_at_once(stretches, |(number, stretch)| {
-        let left = part(stretch, is_left);
+    let segment_len = items.len().div_ceil(runners * SEGMENTS_PER_RUNNER).max(1);
+    let segments: Vec<_> = items.chunks_mut(segment_len).enumerate().collect();
+    let lefts = Mutex::new(vec![0; segments.len()]);
+    let complete = options.for_each_at_once(segments, |(number, segment)| {
+        let left = part(segment, is_left);
         lock(&lefts)[number] = left;
     });
     if !complete {
@@ -94,27 +93,26 @@ fn part_shared<T: Send, E: Ending>(
     }
     let lefts = into_inner(lefts);
     let left = lefts.iter().sum();
-    let swaps = swaps(items, left, stretch_len, &lefts);
+    let swaps = swaps(items, left, segment_len, &lefts);
     options
         .for_each_at_once(swaps, |(ours, theirs)| ours.swap_with_slice(theirs))
         .then_some(left)
 }
 
-/// Pairs of equally long parts to be swapped, given how many items belong to the left in each stretch and
-/// in all.
+/// Pairs of equally long parts to be swapped, given how many items belong to the left in each segment and in all.
 fn swaps<'a, T>(
     items: &'a mut [T],
     left: usize,
-    stretch_len: usize,
+    segment_len: usize,
     lefts: &[usize],
 ) -> Vec<(&'a mut [T], &'a mut [T])> {
     let len = items.len();
     let (left_side, right_side) = items.split_at_mut(left);
     let bounds = lefts.iter().enumerate().map(|(number, count)| {
-        let start = number * stretch_len;
-        (start, start + count, len.min(start + stretch_len))
+        let start = number * segment_len;
+        (start, start + count, len.min(start + segment_len))
     });
-    // On the left side what belongs to the right, on the right side what belongs to the left.
+    // On the left side the items that belong to the right, on the right side the items that belong to the left.
     let wrong_left = bounds
         .clone()
         .map(|(_, middle, end)| (middle.min(left), end.min(left)));
@@ -138,7 +136,7 @@ fn swaps<'a, T>(
     swaps
 }
 
-/// The non-empty ones of these rising ranges.
+/// The non-empty ones of these ascending ranges.
 fn carve<T>(mut items: &mut [T], ranges: impl Iterator<Item = (usize, usize)>) -> Vec<&mut [T]> {
     let mut from = 0;
     let mut parts = Vec::new();
@@ -150,13 +148,13 @@ fn carve<T>(mut items: &mut [T], ranges: impl Iterator<Item = (usize, usize)>) -
     parts
 }
 
-/// So that a runner that falls behind leaves something to others.
-const STRETCHES_PER_RUNNER: usize = 4;
+/// So that a runner that falls behind leaves work to others.
+const SEGMENTS_PER_RUNNER: usize = 4;
 /// Good pivots, taken from the middle, need less than two slices' worth of items in all.
 const ROUNDS_WORTH: usize = 4;
-/// Sorting a sample takes as long as going over about so many items.
+/// Sorting a sample takes as long as one pass over about this many items.
 const ROUND_COST: usize = 1_024;
-/// How far, in a sample, a rank may be off.
+/// The possible error of a rank in a sample.
 const SAMPLE_ERROR: usize = 10;
 /// A part smaller than one in this many is a sign of many equal items.
 const UNEVEN_PART: usize = 16;

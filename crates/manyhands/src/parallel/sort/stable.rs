@@ -1,11 +1,11 @@
-//! Merge sort: runs sorted by the standard library, merged in passes from the slice to a second place of its
-//! length and back.
+//! Merge sort: the standard library sorts runs, and passes merge them from the slice to a second buffer of its length
+//! and back.
 //!
-//! In each pass the place read from holds every item, until the pass is complete; then the other one does.
-//! So a comparison that panics, or a cancellation, loses nothing: at the end what is in the second place is
-//! copied back.
+//! In each pass the source buffer holds every item until the pass is complete; then the other one does. So a
+//! comparison that panics, or a cancellation, loses nothing: at the end the items in the second buffer are copied
+//! back.
 //!
-//! Unsafe: items are moved between the two places as bits.
+//! Unsafe: items are moved between the two buffers as bits.
 
 use crate::engine::consumer::Ending;
 use crate::parallel::map::check_written;
@@ -48,7 +48,7 @@ pub(super) fn sort<T: Send, E: Ending>(
         if !complete {
             return;
         }
-        // Before the other place is taken to hold the items.
+        // Before the other buffer counts as holding the items.
         check_written(written.into_inner(), places.len);
         places.live = places.live.other();
         sorted_len = sorted_len.saturating_mul(2);
@@ -76,7 +76,7 @@ fn merges<'a, T>(
     merges
 }
 
-/// Where the items are.
+/// Which buffer holds the items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LiveBuffer {
     Slice,
@@ -92,7 +92,7 @@ impl LiveBuffer {
     }
 }
 
-/// The slice and the second place; copies the items back when it is dropped.
+/// The slice and the second buffer; copies the items back when it is dropped.
 struct MergeBuffers<'a, T> {
     items: *mut T,
     len: usize,
@@ -112,7 +112,7 @@ impl<'a, T> MergeBuffers<'a, T> {
         }
     }
 
-    /// The place that holds the items, and the other one.
+    /// The buffer that holds the items, and the other one.
     fn views(&mut self) -> (&mut [T], &mut [MaybeUninit<T>]) {
         let second = self.second.as_mut_ptr().cast::<T>();
         let (from, to) = match self.live {
@@ -131,13 +131,13 @@ impl<T> Drop for MergeBuffers<'_, T> {
     fn drop(&mut self) {
         if self.live == LiveBuffer::Second {
             let second = self.second.as_ptr().cast::<T>();
-            // SAFETY: the items are in the second place and nowhere else; the slice has room for them.
+            // SAFETY: the items are in the second buffer and nowhere else; the slice has room for them.
             unsafe { ptr::copy_nonoverlapping(second, self.items, self.len) };
         }
     }
 }
 
-/// So that runners that fall behind leave something to others.
+/// So that runners that fall behind leave work to others.
 const PIECES_PER_RUNNER: usize = 8;
-/// Shorter pieces take less than handing them out.
+/// Shorter pieces take less time than handing them out.
 const PIECE_LEN_MIN: usize = 2_048;

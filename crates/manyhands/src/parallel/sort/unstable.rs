@@ -1,7 +1,7 @@
-//! Quicksort down to segments for which the standard library takes over; in place.
+//! In-place quicksort, down to segments that the standard library sorts.
 //!
-//! The slice is parted around good pivots, in rounds, until there are a few segments for each runner. Items
-//! move by swapping, so a comparison that panics loses none.
+//! The slice is partitioned around good pivots, in rounds, until there are a few segments for each runner. Items move
+//! by swapping, so a comparison that panics loses none.
 
 use crate::engine::consumer::Ending;
 use crate::parallel::options::Options;
@@ -33,20 +33,20 @@ pub(super) fn sort<T: Send, E: Ending>(
         }
         (long, segments) = sort_out(into_inner(parted), segments, len_max);
     }
-    // The longest first: the last ones even out who ends when.
+    // The longest first: the short ones at the end balance the load.
     segments.sort_by_key(|segment| Reverse(segment.len()));
     options.for_each_at_once(segments, |segment| segment.sort_unstable_by(compare));
 }
 
-/// A segment on its way.
+/// A segment that is not sorted yet.
 enum Parted<'a, T> {
-    /// To be looked at again.
+    /// To be partitioned again.
     Even(&'a mut [T]),
-    /// No good pivot was found; the standard library knows what to do.
+    /// No good pivot was detected; the standard library copes with that.
     Uneven(&'a mut [T]),
 }
 
-/// Adds to `segments` what needs no more parting, and returns what does.
+/// Adds to `segments` those that need no more partitioning, and returns those that do.
 fn sort_out<'a, T>(
     parted: Vec<Parted<'a, T>>,
     mut segments: Vec<&'a mut [T]>,
@@ -62,7 +62,7 @@ fn sort_out<'a, T>(
     (long, segments)
 }
 
-/// Parts a segment in two; items equal to the pivot, if there are many, are in their place already.
+/// Partitions a segment in two; items equal to the pivot, if there are many, are already where they belong.
 fn part_around_middle<'a, T>(
     segment: &'a mut [T],
     compare: &impl Fn(&T, &T) -> Ordering,
@@ -88,7 +88,7 @@ fn part_around_middle<'a, T>(
     })
 }
 
-/// So that the last segments even out who ends when.
+/// So that the last segments balance the load.
 const SEGMENTS_PER_RUNNER: usize = 4;
 /// A part smaller than one in this many is a sign of many equal items, or of a bad pivot.
 const UNEVEN_PART: usize = 8;

@@ -1,10 +1,10 @@
 //! Any iterator that can be sent, pulled in chunks.
 //!
-//! Runners take turns at the iterator: each pulls a chunk under a lock, lets go, and only then runs the
-//! bodies. Chunks grow from one item while bodies and pulls are quick. The caller begins alone, straight
-//! from the iterator, and lets others in when it has become worth it.
+//! Runners take turns at the iterator: each pulls a chunk under a lock, releases the lock, and only then runs the
+//! bodies. Chunks grow from one item while bodies and pulls are quick. The caller begins alone, straight from the
+//! iterator, and opens the call to helpers when that pays.
 //!
-//! Not here: sources that know their length (`slice.rs`, `owned.rs`, `range.rs`), and how helpers come to a call
+//! Not here: sources that know their length (`slice.rs`, `owned.rs`, `range.rs`), and how helpers reach a call
 //! (`engine/helped.rs`).
 
 use crate::engine::consumer::Consumer;
@@ -33,10 +33,10 @@ pub struct FromIter<I> {
 /// returns, also when a body or the iterator itself panics.
 ///
 /// # Blocking
-/// A chunk is pulled to its end before any of its items is run, and up to 1,024 items may be pulled. So an
-/// iterator that waits for the effect of an item it has given, or a channel whose sender waits for it, may
-/// wait for ever; and an item is run only when the ones behind it have come. With
-/// [`unbuffered`](FromIter::unbuffered) each item is run as soon as it is pulled.
+/// A chunk is pulled to its end before any of its items is run, and up to 1,024 items may be pulled. So an iterator
+/// that waits for the effect of an item it has given, or a channel whose sender waits for it, may wait for ever; and
+/// an item runs only when the ones behind it have arrived. With [`unbuffered`](FromIter::unbuffered) each item runs as
+/// soon as it is pulled.
 ///
 /// # Cost
 /// The iterator's own, one lock for each chunk, and one move of each item.
@@ -61,8 +61,8 @@ where
 }
 
 impl<I> FromIter<I> {
-    /// Pulls exactly one item at a time, and lets others in before the first one is run: an item's body
-    /// may then wait for what the next item's body does.
+    /// Pulls exactly one item at a time, and lets helpers join before the first one runs: an item's body may then wait
+    /// for what the next item's body does.
     ///
     /// # Examples
     /// Two bodies that meet, whatever the first one waits for:
@@ -124,24 +124,24 @@ impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
     }
 }
 
-/// The iterator and how far it has come.
+/// The iterator and its position.
 struct Pull<I> {
     /// `None` when it has ended, or panicked.
     iterator: Option<I>,
     next: u64,
 }
 
-/// What became of a caller that ran alone.
+/// The outcome for a caller that ran alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum After {
-    /// Nothing is left to do.
+    /// No items are left.
     Done,
-    /// It has run for so long that the rest is better shared.
+    /// It has run for long enough that the rest is better shared.
     Worthwhile,
 }
 
 impl<I: Iterator> Pull<I> {
-    /// Runs items straight from the iterator until it ends, or has been at it long enough.
+    /// Runs items straight from the iterator until it ends, or until sharing pays.
     fn run_alone<C: Consumer<I::Item>>(
         &mut self,
         consumer: &C,
@@ -186,7 +186,7 @@ impl<I: Iterator> Pull<I> {
         };
         self.iterator = catch(|| {
             chunk.extend(iterator.by_ref().take(max));
-            // One that has ended is dropped here, where its destructor may panic.
+            // An iterator that has ended is dropped here, where its destructor may panic.
             (chunk.len() == max).then_some(iterator)
         })?;
         self.next += chunk.len() as u64;
@@ -194,8 +194,8 @@ impl<I: Iterator> Pull<I> {
     }
 }
 
-/// Whether a caller that has spent so many ticks should let others in. Nothing is known of what is to
-/// come, so it is taken to be as much again.
+/// Whether a caller that has spent this number of ticks should let helpers join. The remaining work is unknown, so it
+/// is assumed to be as much again.
 fn is_worthwhile(spent: u64) -> bool {
     spent > clock::ticks_in(PROBE_NANOS * 5)
         && current::with_runtime(|runtime| {
@@ -203,22 +203,22 @@ fn is_worthwhile(spent: u64) -> bool {
         })
 }
 
-/// What an iterator still gives.
+/// The remaining items of an iterator.
 struct SharedPull<'a, I: Iterator, C: Consumer<I::Item>> {
     consumer: &'a C,
-    /// Where helpers find the call; `None` when the owner has too many open already.
+    /// Where helpers find the call; `None` when all helper slots of the owner are in use.
     helper_slot: Option<&'static HelperSlot>,
     pull: Mutex<Pull<I>>,
     /// First and largest number of items pulled at once.
     chunk: (usize, usize),
-    /// Runners inside, the owner included.
+    /// Current runners, the owner included.
     runners: AtomicUsize,
     runners_max: usize,
     stopped: AtomicBool,
     panics: Panics,
 }
 
-/// Runs what the iterator still gives, with helpers.
+/// Runs the remaining items of the iterator, with helpers.
 fn share<I, C>(
     pull: Pull<I>,
     runner: &mut Runner<'_, I::Item, C>,
@@ -272,7 +272,7 @@ impl<I: Iterator<Item: Send> + Send, C: Consumer<I::Item>> SharedPull<'_, I, C> 
                 Some(slot) => slot.counters.lock(&self.pull),
                 None => lock(&self.pull),
             };
-            // Beyond the end nothing is pulled: the iterator may wait for what nobody will send any more.
+            // Beyond the end nothing is pulled: the iterator may wait for an item that will never be sent.
             let filled = if pull.next < self.consumer.end() {
                 pull.fill(&mut chunk, size)
             } else {
@@ -319,14 +319,14 @@ impl<I: Iterator<Item: Send> + Send, C: Consumer<I::Item>> SharedPull<'_, I, C> 
         self.dismiss_helpers();
     }
 
-    /// Disposes of items that are not run. Their drops are the caller's code, and may panic.
+    /// Drops items that are not run. Their drops are the caller's code, and may panic.
     fn discard(&self, items: Vec<I::Item>) {
         if let Err(payload) = catch(|| drop(items)) {
             self.note_panic(payload);
         }
     }
 
-    /// Helper: goes before the loop is over. All that it has pulled was run.
+    /// Helper: leaves before the loop is over. All that it has pulled was run.
     fn leave(&self) {
         // Relaxed: only the number matters.
         self.runners.fetch_sub(1, Ordering::Relaxed);
@@ -353,12 +353,12 @@ impl<I: Iterator<Item: Send> + Send, C: Consumer<I::Item>> HelpedWork for Shared
             self.dismiss_helpers();
             // Relaxed: as above.
             if self.runners.fetch_sub(1, Ordering::Relaxed) <= self.runners_max {
-                // Somebody has left meanwhile.
+                // A runner has left meanwhile.
                 self.invite_helpers();
             }
             return;
         }
-        // Others may be of use too, and the caller may be in the middle of a long item.
+        // Other helpers may be of use too, and the caller may be in the middle of a long item.
         slot.runtime().wake_if_nobody_searches();
         let mut attention = YieldCheck::of(slot);
         let mut runner = Runner::new(self.consumer);
@@ -379,5 +379,5 @@ const CHUNK_MAX: usize = 1024;
 /// Items in each leaf of a deterministic reduction.
 const LEAF_LEN: usize = 256;
 const PROBE_NANOS: u64 = 1_000;
-/// Runners beyond the number of workers: those that stand in for blocked ones.
+/// Runners beyond the number of workers: those that compensate for blocked ones.
 const RUNNERS_SPARE: usize = 126;

@@ -1,6 +1,6 @@
 //! Leaves: blocks of a source whose borders depend on its length alone.
 //!
-//! Not here: what is done with them; a deterministic reduction folds each and combines them in order.
+//! Not here: how they are used; a deterministic reduction folds each and combines them in order.
 //!
 //! Unsafe: passes positions on to the source, each once, or discards them.
 
@@ -67,8 +67,8 @@ unsafe impl<S: Indexed> Indexed for Leaves<'_, S> {
     }
 }
 
-/// The numbers of some leaves. The items of those that nobody asks for, because a leaf before them has
-/// panicked, are discarded.
+/// The numbers of some leaves. Leaves that are never asked for, because a leaf before them has panicked, are
+/// discarded.
 struct Given<'a, S: Indexed> {
     leaves: &'a Leaves<'a, S>,
     numbers: Range<u64>,
@@ -85,7 +85,7 @@ impl<S: Indexed> Iterator for Given<'_, S> {
 impl<S: Indexed> Drop for Given<'_, S> {
     fn drop(&mut self) {
         if !self.numbers.is_empty() {
-            // SAFETY: these leaves were promised to whoever asked for the block, who was not given them.
+            // SAFETY: these leaves were promised to the caller of `block`, which did not receive them.
             unsafe { self.leaves.discard(self.numbers.start, self.numbers.end) };
         }
     }

@@ -1,4 +1,4 @@
-//! What a loop can run over.
+//! The sources of loops.
 //!
 //! Slices, vectors and arrays, by reference, by mutable reference or by value; ranges of every integer
 //! type; and, through [`from_iter`], any iterator that can be sent. The trait is sealed for now.
@@ -16,7 +16,7 @@ pub(super) use slice::to_usize;
 use crate::engine::consumer::Consumer;
 use crate::engine::{Indexed, Plan, drive};
 
-/// Something a loop can run over.
+/// A source of a loop.
 ///
 /// # Examples
 /// ```
@@ -28,7 +28,7 @@ use crate::engine::{Indexed, Plan, drive};
 /// assert_eq!(parallel::map(parallel::from_iter("a b".split(' ')), str::len), [1, 1]);
 /// ```
 ///
-/// What cannot be shared cannot be looped over:
+/// A type that cannot be sent or shared is refused:
 /// ```compile_fail,E0277
 /// let cells = [std::cell::Cell::new(1)];
 /// manyhands::parallel::for_each(&cells, |cell| cell.set(2));
@@ -46,32 +46,32 @@ impl<S: Drive> Source for S {}
 
 /// The sealed part of [`Source`].
 pub trait Drive: Sized {
-    /// What the body is given.
+    /// What the body receives.
     type Item;
     /// What feeds the loop.
     type Feed: Feed<Item = Self::Item>;
 
-    /// Gets ready to feed.
+    /// Prepares the items.
     fn into_feed(self) -> Self::Feed;
 }
 
-/// Feeds a loop its items.
+/// Gives a loop its items.
 pub trait Feed: Sized {
-    /// What the body is given.
+    /// What the body receives.
     type Item;
 
     /// Runs all items through `consumer`.
     fn drive<C: Consumer<Self::Item>>(self, consumer: &C, plan: &Plan<'_>);
 
-    /// Like [`drive`](Self::drive), in blocks that depend on the source alone, one to each `consume`. For
-    /// reductions that must not depend on who ran what.
+    /// Like [`drive`](Self::drive), in blocks that depend on the source alone, one to each `consume`. For reductions
+    /// that must not depend on which runner ran which items.
     fn drive_leaves<C: Consumer<Self::Item>>(self, consumer: &C, plan: &Plan<'_>);
 
     /// The number of items, where it is known.
     fn len_hint(&self) -> Option<usize>;
 }
 
-/// Feeds items by position.
+/// Gives items by position.
 #[derive(Debug)]
 pub struct ByPosition<S>(pub(crate) S);
 

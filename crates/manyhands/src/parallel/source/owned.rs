@@ -1,6 +1,6 @@
 //! Vectors and arrays by value.
 //!
-//! Unsafe: items are moved out of their places, each once; those never run are dropped in place.
+//! Unsafe: items are moved out of the vector, each once; those never run are dropped in place.
 
 use crate::engine::Indexed;
 use crate::parallel::source::slice::to_usize;
@@ -8,7 +8,7 @@ use crate::parallel::source::{ByPosition, Drive};
 use std::mem::ManuallyDrop;
 use std::ptr;
 
-/// Items moved out of a vector. The vector's memory is freed with this, its items by whoever gets them.
+/// Items moved out of a vector. This value frees the vector's memory; each item is freed by the code that receives it.
 #[derive(Debug)]
 pub struct OwnedItems<T> {
     items: ManuallyDrop<Vec<T>>,
@@ -24,7 +24,7 @@ impl<T> OwnedItems<T> {
         }
     }
 
-    /// The vector again, of whose items none was asked for.
+    /// The vector again, if no item was asked for.
     pub(crate) fn into_items(mut self) -> Vec<T> {
         std::mem::take(&mut *self.items)
     }
@@ -40,7 +40,7 @@ impl<T> OwnedItems<T> {
     }
 }
 
-// SAFETY: each place is read, or dropped in place, when it is asked for, which is once.
+// SAFETY: each item is read, or dropped in place, when it is asked for, which is once.
 unsafe impl<T: Send> Indexed for OwnedItems<T> {
     type Item = T;
 

@@ -35,14 +35,14 @@ mod sealed {
 
 /// Indices `start`, `start + 1`, …
 ///
-/// A range of more than 2^64 indices is cut there: nobody will get so far.
+/// A range of more than 2^64 indices is cut there.
 #[derive(Debug)]
 pub struct Indices<T> {
     start: T,
     len: u64,
 }
 
-// SAFETY: a position's index is a value, made for each question.
+// SAFETY: a position's index is a value, made at each request.
 unsafe impl<T: Integer> Indexed for Indices<T>
 where
     Range<T>: DoubleEndedIterator<Item = T>,
@@ -67,8 +67,8 @@ where
 }
 
 impl<T: Integer> Indices<T> {
-    /// The indices at `start..end`. A plain range is what the compiler vectorises. It cannot hold the
-    /// type's highest value, so that comes apart from it.
+    /// The indices at `start..end`. Compilers vectorise a plain range. It cannot hold the type's highest value, so
+    /// that comes separately.
     fn part(&self, start: u64, end: u64) -> (Range<T>, Option<T>) {
         let (first, last) = (self.start.plus(start), self.start.plus(end));
         let wraps = last <= first && start < end;
@@ -109,7 +109,7 @@ where
     type Feed = ByPosition<Indices<T>>;
 
     fn into_feed(self) -> Self::Feed {
-        // One that was iterated to its end is empty, though its bounds do not say so.
+        // An inclusive range that was iterated to its end is empty, though its bounds do not show it.
         let is_empty = self.is_empty();
         let (start, end) = self.into_inner();
         let len = if is_empty {

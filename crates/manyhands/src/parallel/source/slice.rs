@@ -28,10 +28,10 @@ pub struct MutableItems<'a, T> {
 
 // SAFETY: sharing it lets several threads take disjoint `&mut T`, which is sending them; that needs `T: Send`.
 unsafe impl<T: Send> Sync for MutableItems<'_, T> {}
-// SAFETY: as good as the `&mut [T]` it was made of.
+// SAFETY: equivalent to the `&mut [T]` it was made of.
 unsafe impl<T: Send> Send for MutableItems<'_, T> {}
 
-// SAFETY: shared references may be given out as often as one likes.
+// SAFETY: shared references may be given out any number of times.
 unsafe impl<'a, T: Sync> Indexed for SharedItems<'a, T> {
     type Item = &'a T;
 
@@ -148,7 +148,7 @@ impl<'a, T: Send, const N: usize> Drive for &'a mut [T; N] {
     }
 }
 
-/// Positions of things in memory fit.
+/// Positions in memory fit.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "positions are below a length that was a usize"

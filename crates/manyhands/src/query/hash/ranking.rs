@@ -15,19 +15,19 @@ pub(crate) fn in_order<K, G>(parts: Vec<Vec<OrderedGroup<K, G>>>) -> Vec<(K, G)>
         entries.sort_unstable_by_key(OrderedGroup::first);
         return entries.into_iter().map(OrderedGroup::into_group).collect();
     };
-    // Each stretch of the order is written to by itself, and stays in a cache meanwhile.
-    let stretch_len = usize::div_ceil(len, STRETCHES).max(1);
-    let stretches = (0..STRETCHES).map(|_| Vec::with_capacity(stretch_len));
-    let mut stretches: Vec<_> = stretches.collect();
+    // Each segment of the order is written to by itself, and stays in a cache meanwhile.
+    let segment_len = usize::div_ceil(len, SEGMENTS).max(1);
+    let segments = (0..SEGMENTS).map(|_| Vec::with_capacity(segment_len));
+    let mut segments: Vec<_> = segments.collect();
     for entry in parts.into_iter().flatten() {
         let rank = ranking.rank(entry.first());
-        stretches[rank / stretch_len].push((rank % stretch_len, entry.into_group()));
+        segments[rank / segment_len].push((rank % segment_len, entry.into_group()));
     }
     let mut groups = Vec::with_capacity(len);
     let mut in_order = Vec::new();
-    for stretch in stretches {
-        in_order.resize_with(stretch_len, || None);
-        for (rank, group) in stretch {
+    for segment in segments {
+        in_order.resize_with(segment_len, || None);
+        for (rank, group) in segment {
             in_order[rank] = Some(group);
         }
         groups.extend(in_order.drain(..).flatten());
@@ -123,8 +123,8 @@ impl Ranking {
     }
 }
 
-/// So many stretches are written to by turns without waiting for memory.
-const STRETCHES: usize = 256;
+/// So many segments are written to by turns without waiting for memory.
+const SEGMENTS: usize = 256;
 const WORD_BITS: usize = u64::BITS as usize;
 /// As much memory as a small group takes.
 const WORDS_PER_GROUP_MAX: usize = 4;
