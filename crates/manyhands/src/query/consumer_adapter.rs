@@ -1,20 +1,19 @@
-//! A consumer in front of another one, that changes what the other is given: most of what stands between a
-//! source and the end of a query.
+//! A consumer in front of another one that changes the items: most operators between a source and the end of a query.
 //!
-//! Not here: consumers that keep what they are given (`terminal/`, and the operators that gather).
+//! Not here: consumers that keep their items (`terminal/`, and the operators that gather).
 
 use crate::engine::consumer::Consumer;
 use std::ops::Range;
 
-/// How items are changed on their way.
+/// How items are changed on their way to a consumer.
 pub trait AdaptItem<T>: Sync {
-    /// What they become.
+    /// The changed items.
     type Output;
 
     /// Its operator's name, for the explanation; `None` where it is part of how a query ends.
     const NAME: Option<&'static str> = None;
 
-    /// Gives `consumer` what becomes of these items.
+    /// Changes these items and passes them to `consumer`.
     fn alter<C: Consumer<Self::Output>>(
         &self,
         consumer: &C,
@@ -23,13 +22,13 @@ pub trait AdaptItem<T>: Sync {
         items: impl Iterator<Item = T>,
     );
 
-    /// Where to end, if whoever is given the items ends at `end`.
+    /// Where to end, if the consumer behind ends at `end`.
     #[inline]
     fn end(&self, end: u64) -> u64 {
         end
     }
 
-    /// Where whoever is given the items is when all before `end` were.
+    /// The consumer's position when all positions before `end` were consumed.
     #[inline]
     fn pass(&self, end: u64) -> u64 {
         end
@@ -61,7 +60,7 @@ impl<T, A: AdaptItem<T>> AdaptItem<T> for &A {
     }
 }
 
-/// Changes items, and leaves all else to `consumer`.
+/// Changes items, and leaves everything else to `consumer`.
 pub(crate) struct ConsumerAdapter<'a, C, A> {
     pub(crate) consumer: &'a C,
     pub(crate) alter: A,

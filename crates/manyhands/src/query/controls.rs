@@ -1,4 +1,4 @@
-//! What can be set for a whole query, and the explanation of what that comes to.
+//! The settings of a whole query, and the explanation of their effect.
 
 use crate::cancel::Token;
 use crate::engine::consumer::{Cancellable, Uncancellable};
@@ -10,8 +10,8 @@ use crate::query::run::{Control, ExecutionMode, Fixed, Merge, Settings};
 use crate::runtime::{Runtime, current};
 use std::marker::PhantomData;
 
-/// Settings hold for the whole query, wherever in the chain they are made. Of two of the same kind the
-/// later one holds; a second token, or a second `deterministic`, is a type error.
+/// Settings apply to the whole query, wherever in the chain they are made. Of two of the same kind the later one
+/// applies; a second token, or a second `deterministic`, is a type error.
 impl<'a, P, O, E> Query<'a, P, O, E> {
     /// Keeps the source's order from here on, which is the default.
     #[doc(alias = "AsOrdered")]
@@ -19,10 +19,10 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
         self.with_order()
     }
 
-    /// Gives up the source's order from here on: items are given as they are made, and operators that need
-    /// an order are gone.
+    /// Gives up the source's order from here on: items are given as they are made, and operators that need an order
+    /// are not available.
     ///
-    /// What has been gathered on the way still has the order it had.
+    /// Items that were gathered before keep the order they had.
     ///
     /// # Examples
     /// An unordered query has no first items:
@@ -61,7 +61,7 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
         self
     }
 
-    /// When other workers are let in.
+    /// When other workers may join.
     ///
     /// # Examples
     /// ```
@@ -141,7 +141,7 @@ impl<'a, P, O> Query<'a, P, O, Uncancellable> {
     /// Ends the query early when the token is cancelled. Every result then is a `Result`, and
     /// [`Cancelled`](crate::cancel::Cancelled) after a cancellation.
     ///
-    /// Closures that run are not interrupted; the token is looked at before each item of the source.
+    /// Running closures are not interrupted; the token is checked before each item of the source.
     ///
     /// # Examples
     /// ```
@@ -168,12 +168,13 @@ impl<'a, P, O, E: Plain> Query<'a, P, O, E> {
     /// Makes reductions group their values by the source alone, so that floating-point results repeat bit
     /// for bit, whatever the number of workers.
     ///
-    /// That is of what ends a query: `reduce`, `fold`, `sum`, `average`. Scans still group as it happens, and
-    /// so does [`fold_by`](Self::fold_by), in whose place [`aggregate_by`](Self::aggregate_by) folds each
-    /// group in order; items that an unordered query has gathered come in any order.
+    /// This applies to the operators that end a query: `reduce`, `fold`, `sum`, `average`. Scans still group by the
+    /// blocks that runners claim, and so does [`fold_by`](Self::fold_by), in whose place
+    /// [`aggregate_by`](Self::aggregate_by) folds each group in order. Items that an unordered query has gathered come
+    /// in any order.
     ///
     /// # Cost
-    /// At most 1,024 partial results, and none of the query's usual block sizes; a few percent.
+    /// At most 1,024 partial results, and fixed blocks instead of the query's usual ones; a few percent.
     ///
     /// # Examples
     /// ```
@@ -194,7 +195,7 @@ impl Plain for Uncancellable {}
 impl Plain for Cancellable<'_> {}
 
 impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
-    /// What the query will do, and why, in words.
+    /// What the query will do, and why, as text.
     ///
     /// # Examples
     /// ```

@@ -1,4 +1,4 @@
-//! What a query will do, in words: whether it may run in parallel, and where it gathers items on the way.
+//! What a query will do, as text: whether it may run in parallel, and where it gathers items.
 
 use std::fmt;
 
@@ -38,7 +38,7 @@ impl Explanation {
         }
     }
 
-    /// Whether it is already clear that the query runs on the calling thread alone.
+    /// Whether it is already certain that the query runs on the calling thread alone.
     #[must_use]
     pub fn is_sequential(&self) -> bool {
         matches!(self.decision, Decision::Sequential(_))
@@ -58,13 +58,13 @@ impl Explanation {
         self.text.push_str(name);
     }
 
-    /// An operator that runs in one loop with what is before it.
+    /// An operator that runs in one loop with the operators before it.
     pub(crate) fn fused(&mut self, name: &str) {
         self.text.push_str(", ");
         self.text.push_str(name);
     }
 
-    /// All items so far are put into memory before the next operator sees the first.
+    /// All items so far are stored in memory before the next operator receives the first.
     pub(crate) fn gathered(&mut self) {
         self.text.push_str("; gathered; ");
     }

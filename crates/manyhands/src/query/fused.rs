@@ -1,4 +1,4 @@
-//! A pipeline whose items are changed in the loop that makes them, after which positions are not known any more.
+//! A pipeline whose items are changed in the loop that makes them, after which positions are unknown.
 //!
 //! Not here: what changes them (`op/flat_op.rs`, `terminal/try_forms.rs`, `terminal/failing.rs`), and changes that
 //! keep positions (`op/apply.rs`).

@@ -44,7 +44,7 @@ impl<S: Indexed> Items<S> {
             .map_or(0, |source| source.len() - self.next)
     }
 
-    /// That there is an end to count from.
+    /// Checks that there is an end to count from.
     ///
     /// # Panics
     /// If there are `u64::MAX` positions, where longer sources are cut.
@@ -55,7 +55,7 @@ impl<S: Indexed> Items<S> {
         );
     }
 
-    /// The source, none of whose positions was asked for. Whoever takes it must ask for all of them.
+    /// The source, none of whose positions was asked for. The caller must ask for all of them.
     pub(crate) fn release(mut self) -> S {
         assert!(
             self.next == 0,

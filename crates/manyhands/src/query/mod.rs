@@ -47,10 +47,10 @@
 //! exist on [`Ordered`] queries only; unordered ones have `take_any` and its like.
 //!
 //! # Operators
-//! All are lazy. *Fused* ones run in one loop with their neighbours and cost nothing of their own. Those *by
-//! place* are fused too where places are known: over slices, vectors, arrays and ranges, as long as nothing
-//! before them adds or removes items. Elsewhere what is before them is gathered in memory first, in
-//! parallel. [`explain`](Query::explain) says where that happens.
+//! All are lazy. *Fused* ones run in one loop with their neighbours and add no cost. Those *by place* are fused too
+//! where positions are known: over slices, vectors, arrays and ranges, as long as no operator before them adds or
+//! removes items. Elsewhere the items before them are gathered in memory first, in parallel.
+//! [`explain`](Query::explain) says where that happens.
 //!
 //! | operator | LINQ | order | how |
 //! |---|---|---|---|
@@ -90,22 +90,20 @@
 //! | `map_async` | – | in order, or as they end if unordered | when dropped |
 //!
 //! # Failures
-//! A panic in an operator's closure does not kill a worker: no further blocks are started, those that run
-//! end, and then the panic goes on in the caller, with all others as an
-//! [`AggregatePanic`](crate::AggregatePanic) if there were several. Every item is dropped exactly once. A
-//! query with a [`cancellation`](Query::cancellation) token gives a `Result`.
+//! A panic in an operator's closure does not end a worker: no further blocks start, the running ones end, and then the
+//! panic resumes in the caller, with all others as an [`AggregatePanic`](crate::AggregatePanic) if there were several.
+//! Every item is dropped exactly once. A query with a [`cancellation`](Query::cancellation) token gives a `Result`.
 //!
 //! # Adding an operator
-//! - One that makes one item of each implements `Apply` (`op/apply.rs`), one that makes any number of each
-//!   `FlatOp` (`op/flat_op.rs`): an iterator adapter, and a method.
-//! - One that needs the items' places implements `Breaker` (`pipeline.rs`; `op/rev.rs` is the shortest).
-//!   Its `open` asks what is below for `into_positions`, and wraps them in a `Positional` of its own.
-//! - One that needs its whole input, a sort or an aggregation, is a `Breaker` too. Its `open` takes the
-//!   input either as one vector in order, by `gather`, or by the block, by `drive` with a `Consumer` of its
-//!   own: runners consume blocks at the same time, each with a state of its own, and
-//!   `positions.start` says where in the order a block belongs. What it makes it gives back as
-//!   `Items::of_vec`, or as a `Positional` of its own in `Items::new`: a new source. It asks
-//!   `run.is_cancelled()` whether its input was complete. `run.plan()` is how to run loops of its own, with
+//! - One that makes one item of each implements `Apply` (`op/apply.rs`), one that makes any number of each `FlatOp`
+//!   (`op/flat_op.rs`): an iterator adapter, and a method.
+//! - One that needs the items' positions implements `Breaker` (`pipeline.rs`; `op/rev.rs` is the shortest). Its `open`
+//!   calls `into_positions` on the pipeline below, and wraps them in a `Positional` of its own.
+//! - One that needs its whole input, a sort or an aggregation, is a `Breaker` too. Its `open` takes the input either
+//!   as one vector in order, by `gather`, or by the block, by `drive` with a `Consumer` of its own: runners consume
+//!   blocks at the same time, each with a state of its own, and `positions.start` says where in the order a block
+//!   belongs. It returns its result as `Items::of_vec`, or as a `Positional` of its own in `Items::new`: a new source.
+//!   It asks `run.is_cancelled()` whether its input was complete. `run.plan()` is how to run loops of its own, with
 //!   `engine::drive`.
 //! - One that ends a query is a method of [`Query`] in `terminal/`, mostly a `Fold` over the items.
 
@@ -176,7 +174,7 @@ impl<P: Pipeline> Query<'static, P> {
 }
 
 impl<'a, P, O, E> Query<'a, P, O, E> {
-    /// The same query over what `f` makes of its pipeline.
+    /// The same query with `f` applied to its pipeline.
     pub(crate) fn with<Q>(self, f: impl FnOnce(P) -> Q) -> Query<'a, Q, O, E> {
         Query {
             pipeline: f(self.pipeline),
@@ -208,7 +206,7 @@ impl<P: Pipeline> IntoParQuery for Query<'_, P> {
     type Item = P::Item;
     type Pipeline = P;
 
-    /// The query itself, as an operand of another. The other's settings hold for both.
+    /// The query itself, as an operand of another. The other's settings apply to both.
     fn into_par_query(self) -> Query<'static, P> {
         Query::new(self.pipeline)
     }

@@ -1,13 +1,13 @@
 //! What a query is made of: a source, and operators around it.
 //!
-//! A [`Pipeline`] is driven by the block: whoever claims a block of its source's positions takes the block's
-//! items through all operators in one loop, into the consumer at the end. Where an operator must know the
-//! items' places (`enumerate`, `zip`, `rev`, `take` …) it asks for [`Positional`] items instead, which cost
-//! nothing as long as nothing below has removed or added items.
+//! A [`Pipeline`] is driven by the block: the thread that claims a block of its source's positions takes the block's
+//! items through all operators in one loop, into the consumer at the end. Where an operator must know the items'
+//! positions (`enumerate`, `zip`, `rev`, `take` …) it asks for [`Positional`] items instead, which cost nothing as
+//! long as no operator below has removed or added items.
 //!
 //! An operator that needs all of its input first is a [`Breaker`]; [`Materialized`] makes a pipeline of it.
 //!
-//! Unsafe: a promise about positions that results are written in place by.
+//! Unsafe: a promise about positions on which writing results in place depends.
 
 use crate::engine::Indexed;
 use crate::engine::consumer::Consumer;
@@ -15,9 +15,9 @@ use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::run::{Control, QueryRun};
 
-/// A query up to some point: what gives items to whatever follows. Sealed.
+/// A query up to some point, which gives items to the operator behind it. Sealed.
 pub trait Pipeline: Sized + Send {
-    /// What it gives.
+    /// The items.
     type Item: Send;
 
     /// Its items by position.
@@ -49,8 +49,8 @@ pub trait Pipeline: Sized + Send {
         None
     }
 
-    /// The items by position, of a pipeline that was not driven yet. More than the first `most` of them
-    /// may be missing, and all of them after a cancellation.
+    /// The items by position, of a pipeline that was not driven yet. Items after the first `most` may be missing, and
+    /// all of them after a cancellation.
     #[doc(hidden)]
     fn into_positions<E: Control>(self, most: u64, run: &QueryRun<'_, E>)
     -> Items<Self::Positions>;
@@ -66,7 +66,7 @@ pub trait Pipeline: Sized + Send {
 /// [`block`](Indexed::block) and [`block_backwards`](Indexed::block_backwards) give `end - start` items,
 /// those of these positions, in order and in reverse order.
 pub unsafe trait Positional: Indexed<Item: Send> + Send {
-    /// All items, none of which was asked for, if they are in a vector as they are.
+    /// All items, none of which was asked for, if they already are in a vector.
     #[doc(hidden)]
     fn into_vec(self) -> Result<Vec<Self::Item>, Self>
     where
@@ -78,17 +78,17 @@ pub unsafe trait Positional: Indexed<Item: Send> + Send {
 
 /// An operator that needs its input, or a number of positions, before it gives its first item.
 pub trait Breaker: Sized + Send {
-    /// What it gives.
+    /// The items.
     type Item: Send;
 
-    /// What it gives, by position.
+    /// The items by position.
     type Positions: Positional<Item = Self::Item>;
 
     /// Whether [`open`](Self::open) costs nothing.
     const IS_POSITIONAL: bool = false;
 
-    /// Runs the input; only the first `most` of what it gives are needed. After a cancellation it does not
-    /// matter what that is.
+    /// Runs the input; only the first `most` items of the result are needed. After a cancellation the result is not
+    /// used.
     fn open<E: Control>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions>;
 
     /// As [`Pipeline::explain`].
@@ -107,7 +107,7 @@ pub enum Materialized<B: Breaker> {
 }
 
 impl<B: Breaker> Materialized<B> {
-    /// Another breaker in its place, made of this one before it was run.
+    /// Replaces the breaker by another one, made of this one before it was run.
     pub(crate) fn replaced<R: Breaker>(self, make: impl FnOnce(B) -> R) -> Materialized<R> {
         match self {
             Self::Closed(breaker) => Materialized::Closed(make(breaker)),

@@ -1,7 +1,6 @@
-//! How a query is to be run: what its user has set, as values and as types.
+//! How a query is run: its user's settings, as values and as types.
 //!
-//! A token and fixed grouping are types, so that queries without them carry nothing of either. The rest are
-//! values.
+//! A token and fixed grouping are types, so that queries without them carry no data for either. The rest are values.
 
 use crate::cancel::{Cancelled, Token};
 use crate::engine::consumer::{Cancellable, Consumer, Ending, Uncancellable, Watch};
@@ -11,11 +10,11 @@ use crate::query::consumer_adapter::AdaptItem;
 use crate::runtime::Runtime;
 use std::ops::Range;
 
-/// When a query lets other workers in.
+/// When a query lets other workers join.
 #[doc(alias = "ParallelExecutionMode")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ExecutionMode {
-    /// When that makes it faster, as found while it runs.
+    /// When that makes it faster, as measured while it runs.
     #[default]
     Auto,
     /// Before its first item, one item at a time: bodies may wait for one another.
@@ -29,7 +28,7 @@ pub enum ExecutionMode {
 #[doc(alias = "ParallelMergeOptions")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Merge {
-    /// As few as possible: each is given as soon as it is there.
+    /// As few as possible: each is given as soon as it is made.
     NotBuffered,
     /// As many as take little memory and keep the workers busy.
     #[default]
@@ -38,18 +37,18 @@ pub enum Merge {
     FullyBuffered,
 }
 
-/// What a query's user has set, but for what is in its type.
+/// The user's settings, except for those in the type.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Settings<'a> {
     pub(crate) degree: Option<usize>,
     pub(crate) runtime: Option<&'a Runtime>,
     pub(crate) mode: ExecutionMode,
     pub(crate) merge: Merge,
-    /// A loop that takes less is not worth sharing; 0 where nothing is to be said about that.
+    /// A loop that takes less is not worth sharing; 0 if there is no such limit.
     pub(crate) share_nanos_min: u64,
 }
 
-/// Merging what runners have made may take as long as making it: shorter loops are faster alone.
+/// Merging the runners' results may take as long as making them: shorter loops are faster alone.
 const MERGE_NANOS_MIN: u64 = 400_000;
 
 /// One run of a query.
@@ -92,7 +91,7 @@ impl<'a, E: Control> QueryRun<'a, E> {
         }
     }
 
-    /// How loops and sorts of its own are to be run.
+    /// How the query's own loops and sorts are run.
     pub(crate) fn options(&self) -> Options<'_, E> {
         let plan = self.plan();
         Options::planned(plan.degree, plan.runtime, self.ending)
@@ -104,7 +103,7 @@ impl<'a, E: Control> QueryRun<'a, E> {
     }
 }
 
-/// What a query's type says of how it ends. Sealed.
+/// The part of a query's type that says how it ends. Sealed.
 pub trait Control: Ending + Send + Sync {
     /// How reductions group their values.
     #[doc(hidden)]
@@ -157,8 +156,8 @@ impl<E: Control> Control for Fixed<E> {
     const GROUPING: Grouping = Grouping::Fixed;
 }
 
-/// Ends also when nobody wants the items any more: looked at before each item of the source, and by all that
-/// is gathered on the way.
+/// Ends also when the items are not wanted any more: checked before each item of the source, and by all operators that
+/// gather.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WhileWanted<'t, E> {
     ending: E,
@@ -204,7 +203,7 @@ impl<E: Control> Control for WhileWanted<'_, E> {
     const GROUPING: Grouping = E::GROUPING;
 }
 
-/// What a source's items go through first: a look at the token before each of them.
+/// The first adapter of a source's items: checks the token before each of them.
 pub(crate) struct CancelCheck<E>(pub(crate) E);
 
 impl<T, E: Control> AdaptItem<T> for CancelCheck<E> {

@@ -1,7 +1,8 @@
-//! Items looked up by key.
+//! Items by key, for look-ups.
 //!
-//! Items are in one plain hash table, which is looked through faster than anything else that was tried. Very many
-//! are in parts, which several threads make at the same time, each a table whose look-ups can be begun ahead.
+//! Items are in one plain hash table, which had the fastest look-ups of all that were tried. A very large number of
+//! items is divided into parts, which several threads build at the same time, each a table whose look-ups can be
+//! prefetched.
 
 use crate::engine::consumer::Ending;
 use crate::parallel::options::Options;
@@ -53,7 +54,7 @@ struct Alike<V> {
 #[derive(Debug)]
 struct Rest<V>(Vec<Vec<V>>);
 
-/// The items found for a key, in order.
+/// The items with a key, in order.
 #[derive(Debug)]
 pub(crate) struct Found<'a, V> {
     first: Option<&'a V>,
@@ -122,7 +123,7 @@ impl<K: Hash + Eq, V> Many<K, V> {
         self.secret.hash(key)
     }
 
-    /// Begins to look for a key with this hash.
+    /// Begins the look-up of a key with this hash.
     #[inline]
     pub(crate) fn seek(&self, hash: u32) {
         if let Some(part) = self.parts.get(part_of(hash)) {
@@ -130,7 +131,7 @@ impl<K: Hash + Eq, V> Many<K, V> {
         }
     }
 
-    /// Goes on to look for it.
+    /// Continues that look-up.
     #[inline]
     pub(crate) fn approach(&self, hash: u32) {
         if let Some(part) = self.parts.get(part_of(hash)) {
@@ -174,8 +175,8 @@ impl<K: Eq, V> Bucket<K, V> {
     }
 }
 
-/// How far a table's rows have been gone through: from how many keys those had, it is guessed how many there
-/// will be. Room for as many keys as rows would be as much memory again where keys repeat.
+/// How many of a table's rows were processed: the number of their keys predicts the number of all keys. Room for as
+/// many keys as rows would need as much memory again where keys repeat.
 #[derive(Debug)]
 struct KeyEstimate {
     seen: usize,
@@ -191,8 +192,8 @@ impl KeyEstimate {
         self.len.min(KEYS_FIRST)
     }
 
-    /// How many more keys to make room for, after those rows had so many: as many, or as the rest will have if it
-    /// goes on like this, but not many times more than there are.
+    /// How many more keys to make room for, after those rows had `keys`: as many again, or as the rest will have at
+    /// this rate, but not many times more than there are.
     fn more_keys(&self, keys: usize) -> usize {
         let left = self.len - self.seen;
         let alike = left as u128 * keys as u128 / self.seen.max(1) as u128;
@@ -202,11 +203,11 @@ impl KeyEstimate {
     }
 }
 
-/// Room for so many keys is made before the first row.
+/// Room for this number of keys is made before the first row.
 const KEYS_FIRST: usize = 1_024;
-/// Room for so many times the keys is made at once, at most,
+/// Room is made for at most this many times the keys at once,
 const GROWTH_MAX: usize = 16;
-/// and for so many.
+/// and for at most this number of keys.
 const KEYS_MORE_MAX: usize = 1 << 28;
 
 impl<V> Alike<V> {
@@ -280,7 +281,7 @@ mod tests {
     use crate::query::hash::hasher::Secret;
     use crate::query::hash::scatter::{Scatter, Scattered};
 
-    /// The table of so many rows with so many keys.
+    /// The table of this number of rows with this number of keys.
     fn table(rows: usize, keys: usize) -> Few<usize, usize> {
         let secret = Secret::new();
         let scatter = Scatter::new(|row: usize| (row % keys, row), secret);

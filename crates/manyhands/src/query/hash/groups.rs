@@ -1,7 +1,7 @@
 //! Groups of the items with equal keys: lists, counts, sums, sets.
 //!
-//! Each runner begins with a table of its own ([`local`](crate::query::hash::local)). When that is full, or
-//! hardly makes its items fewer, and the runner is not alone, it hands its items out by hash instead
+//! Each runner begins with a table of its own ([`local`](crate::query::hash::local)). When that is full, or hardly
+//! reduces the number of items, and the runner is not alone, it distributes its items by hash instead
 //! ([`spread`](crate::query::hash::spread)).
 
 use crate::engine::consumer::Consumer;
@@ -17,15 +17,15 @@ use std::marker::PhantomData;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-/// Groups items, from several runners at once. `split` takes an item apart into its key and what is
-/// gathered of it, or drops it.
+/// Groups items, from several runners at once. `split` divides an item into its key and the value that is gathered, or
+/// drops it.
 pub(crate) struct Groups<K, V, F, A: Gather<V>> {
     split: F,
     gather: A,
     secret: Secret,
     /// How many runners have begun.
     runners: AtomicUsize,
-    /// Tables of runners that have never handed anything out.
+    /// Tables of runners that have never distributed items.
     whole: Mutex<OneOrMany<Local<K, A::Group>>>,
     parts: Mutex<Option<SharedParts<K, A::Group>>>,
     gathers: PhantomData<fn(V)>,
@@ -33,10 +33,10 @@ pub(crate) struct Groups<K, V, F, A: Gather<V>> {
 
 type SharedParts<K, G> = Arc<Parts<K, G>>;
 
-/// What a runner has in hand.
+/// What a runner has so far.
 pub(crate) struct Runner<K, V, G> {
     local: Local<K, G>,
-    /// Items that went into the table since it was empty.
+    /// Items that were added to the table since it was empty.
     items: usize,
     spread: Option<Spread<K, V, G>>,
     places: ItemNumbering,
@@ -76,11 +76,11 @@ impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
         groups
     }
 
-    /// Goes on at these positions.
+    /// Continues at these positions.
     #[inline]
     fn enter(&self, runner: &mut Runner<K, V, A::Group>, positions: Range<u64>) {
         if positions.start < runner.places.run() && runner.spread.is_none() {
-            // It has taken over positions that lie before those it had.
+            // It has taken over positions that lie before its earlier ones.
             let local = std::mem::replace(&mut runner.local, Local::new(self.secret));
             runner.items = 0;
             lock(&self.whole).push(local);
@@ -119,8 +119,8 @@ impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
 }
 
 impl<K, V, G> Runner<K, V, G> {
-    /// Whether there seem to be more keys than a table of its own is good for: of so many keys, drawn alike,
-    /// more items would have repeated one by now.
+    /// Whether there seem to be too many keys for a table of its own: of this number of equally likely keys, more
+    /// items would have repeated one by now.
     fn has_many_keys(&self) -> bool {
         let len = self.local.len();
         let repeats = self.items - len;
@@ -204,7 +204,7 @@ where
 
 /// A runner that is alone keeps a table with fewer groups to itself; their numbers stay far below 2³².
 const ALONE_LEN_MAX: usize = 1 << 28;
-/// A table that gathers fewer items than this in each group is not worth having first.
+/// A table that gathers fewer items than this in each group does not pay.
 const ITEMS_PER_GROUP_MIN: usize = 4;
-/// With fewer groups a runner does not begin to hand out: there may be few items more.
+/// With fewer groups a runner does not begin to distribute: few items may remain.
 const SPREAD_LEN_MIN: usize = 8_192;

@@ -1,14 +1,14 @@
 //! A fast hash function with a secret of its own for each query.
 //!
-//! Each word is multiplied to twice its width with the secret, and the halves are folded together (Yi,
-//! *wyhash*, 2019). It spreads keys well, and who does not know the secret cannot easily choose keys that
-//! collide; but it is no cryptographic hash, and promises nothing against someone who can measure.
+//! Each word is multiplied to twice its width with the secret, and the halves are folded together (Yi, *wyhash*,
+//! 2019). It spreads keys well, and an attacker who does not know the secret cannot easily choose keys that collide.
+//! It is no cryptographic hash, and no defence against an attacker who can measure times.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
 crate::sync::thread_local! {
-    /// What the next secret of this thread is made of; 0 before the first.
+    /// The next secret of this thread is made of this; 0 before the first.
     static NEXT: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -35,8 +35,8 @@ impl Secret {
         }
     }
 
-    /// A hash whose bits may be used apart from each other: the highest ones for the parts, the lowest for the
-    /// tables. Taken from the middle, where numbers that follow each other are spread best.
+    /// A hash whose bits are used separately: the highest ones for the parts, the lowest for the tables. Taken from
+    /// the middle, where consecutive numbers are spread best.
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,
@@ -59,7 +59,7 @@ impl BuildHasher for Secret {
     }
 }
 
-/// The hash of a key in the making.
+/// The hash of a key, so far.
 pub(crate) struct Folding {
     state: u64,
     factor: u64,
@@ -93,8 +93,8 @@ const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 impl Hasher for Folding {
     #[inline]
     fn finish(&self) -> u64 {
-        // There are secrets that spread some series of keys badly; a factor that is known to be good does
-        // not, and a key of one word goes through that one only.
+        // Some secrets spread some series of keys badly. A factor that is known to be good does not, and a key of one
+        // word is multiplied by that one only.
         fold(self.state, GOLDEN)
     }
 
@@ -142,8 +142,8 @@ mod tests {
     use std::collections::HashSet;
     use std::hash::{BuildHasher, Hash};
 
-    /// Ten thousand keys have about as many hashes, and use every part and every low bit alike. The
-    /// standard library's maps find room for them by the low bits of theirs.
+    /// Ten thousand keys have about as many hashes, and use every part and every low bit evenly. The standard
+    /// library's maps choose their slots by the low bits.
     fn check_once<K: Hash>(keys: impl Iterator<Item = K>) {
         let secret = Secret::new();
         let keys: Vec<K> = keys.take(10_000).collect();

@@ -1,7 +1,7 @@
 //! One runner's groups, in the order of their first items.
 //!
-//! Items come in ascending order, so an item that finds its group is never the group's first: nothing is kept
-//! or compared to know their order but where each run begins.
+//! Items come in ascending order, so an item whose group exists is never the group's first. Only where each run begins
+//! is stored to know their order.
 
 use crate::parallel::one_or_many::OneOrMany;
 use crate::parallel::runs::Runs;
@@ -13,26 +13,26 @@ use std::ops::{ControlFlow, Range};
 
 /// How items become groups.
 pub(crate) trait Gather<V>: Sync {
-    /// What becomes of the items with equal keys.
+    /// The value of a group.
     type Group: Send;
 
     /// A group of one item, of this run.
     fn begin(&self, value: V, run: u64) -> Self::Group;
 
-    /// Adds an item of this run; those of a run come in order. `earlier` says that it stands before all
-    /// others of the group.
+    /// Adds an item of this run; those of a run come in order. `earlier` means that it precedes all others of the
+    /// group.
     fn add(&self, group: &mut Self::Group, value: V, run: u64, earlier: bool);
 
-    /// Adds a group with an equal key; what the two have of one run, the first one has the earlier part of.
-    /// `earlier` says that the other begins before the first.
+    /// Adds a group with an equal key. Of a run that both have, the first one has the earlier part. `earlier` means
+    /// that the other begins before the first.
     fn merge(&self, group: &mut Self::Group, other: Self::Group, earlier: bool);
 }
 
 /// Groups by key.
 pub(crate) struct Local<K, G> {
     table: Table<GroupEntry<K, G>>,
-    /// Groups belong to the runs in which they have their first items. The position of a run is the place before
-    /// that of the first item of the first of them.
+    /// Groups belong to the runs in which they have their first items. The position of a run is the place before that
+    /// of the first item of its first group.
     runs: Runs<ItemPosition>,
     secret: Secret,
 }
@@ -50,7 +50,7 @@ impl<K, G> Local<K, G> {
         self.table.len()
     }
 
-    /// With so many groups it takes about as much memory as stays in a processor's own cache.
+    /// With this number of groups it takes about as much memory as a processor's own cache has.
     pub(crate) fn len_max() -> usize {
         LOCAL_BYTES_MAX / (size_of::<GroupEntry<K, G>>() + 2 * size_of::<u32>())
     }
@@ -60,7 +60,7 @@ impl<K, G> Local<K, G> {
         number_of(self.len() - self.runs.last().number)
     }
 
-    /// What follows comes after this place.
+    /// The items that follow come after this place.
     pub(crate) fn enter(&mut self, last: ItemPosition) {
         let (run, _) = self.runs.last().position;
         if run != last.0 || self.len() == 0 {
@@ -68,7 +68,7 @@ impl<K, G> Local<K, G> {
         }
     }
 
-    /// There will be so many items.
+    /// This number of items will be added.
     pub(crate) fn expect(&mut self, items: usize) {
         if self.len() == 0 && self.table.is_full() {
             self.table = Table::with_capacity(items.min(LEN_EXPECTED_MAX));
@@ -150,7 +150,7 @@ pub(crate) fn merge_all<K: Eq, V, A: Gather<V>>(
     merged.into_groups()
 }
 
-/// Tables whose groups are put together. Numbers go on from one table to the next.
+/// Tables whose groups are merged. Numbers continue from one table to the next.
 struct Merged<K, G> {
     slots: Slots,
     /// `None` where a group was added to another. There is room for all.
@@ -238,7 +238,7 @@ fn number_of(len: usize) -> u32 {
 
 /// A table of this size stays in a processor's own cache, or nearly.
 const LOCAL_BYTES_MAX: usize = 2 << 20;
-/// A full table makes room for so many times its groups.
+/// A full table makes room for this many times its groups.
 const GROWTH: usize = 4;
-/// So many groups are made room for before the first.
+/// Room for this number of groups is made before the first.
 const LEN_EXPECTED_MAX: usize = 128;

@@ -1,15 +1,15 @@
 //! Items by key: groups, sets and joins, by hashing.
 //!
-//! - [`groups`] is for what items become together (groups, counts, sums, sets): each runner gathers by itself
-//!   ([`local`]) as long as there are few keys, and hands its items out by hash else ([`spread`]).
-//! - [`scatter`] is for what is looked up (the inner side of a join): each runner only lists its items, or
-//!   hands them out by hash, and [`buckets`] are made of them at the end.
+//! - [`groups`] is for values of groups (lists, counts, sums, sets): each runner gathers by itself ([`local`]) as long
+//!   as there are few keys, and distributes its items by hash otherwise ([`spread`]).
+//! - [`scatter`] is for look-ups (the inner side of a join): each runner only lists its items, or distributes them by
+//!   hash, and [`buckets`] are made of them at the end.
 //!
-//! Few items or keys, on one runner, are gathered and looked up as a loop by hand would: in one table, with
-//! nothing else to do for each item.
+//! Few items or keys on one runner are gathered and looked up as in a loop written by hand: in one table, with no
+//! other work for each item.
 //!
-//! In both, a part of the keys is looked after by one thread at a time, whoever that is: no step needs
-//! several runners at once. Hashes are 32 bits; the highest eight say which part a key belongs to.
+//! In both, one thread at a time handles a part of the keys, and it may be any thread: nothing needs several runners
+//! at once. Hashes are 32 bits; the highest eight say which part a key belongs to.
 
 pub(crate) mod buckets;
 pub(crate) mod groups;
@@ -25,8 +25,8 @@ use crate::parallel::map::collect;
 use crate::parallel::options::Options;
 use std::ops::Range;
 
-/// Where in the order an item stands: the first position of the run it came in, and its number there. A run
-/// is a sequence of blocks that follow each other, on one runner.
+/// An item's place in the order: the first position of the run it came in, and its number there. A run is a sequence
+/// of adjacent blocks on one runner.
 pub(crate) type ItemPosition = (u64, u32);
 
 /// Numbers the items of a runner.
@@ -47,7 +47,7 @@ impl ItemNumbering {
         }
     }
 
-    /// Goes on with the items of this block.
+    /// Continues with the items of this block.
     pub(crate) fn enter(&mut self, block: Range<u64>) {
         if block.start != self.block.end || self.number > RUN_LEN_MAX {
             (self.run, self.number) = (block.start, 0);
@@ -70,7 +70,7 @@ impl ItemNumbering {
         (self.run, self.number)
     }
 
-    /// The next so many places were given to others.
+    /// The next `count` places were given to others.
     pub(crate) fn skip(&mut self, count: u32) {
         self.number += count;
         if self.number > RUN_LEN_MAX {
@@ -83,8 +83,8 @@ impl ItemNumbering {
         (self.run, self.number)
     }
 
-    /// More items than a run has numbers for: goes on under the number of the block's next position, which is
-    /// nobody else's.
+    /// The run has more items than numbers: continues under the number of the block's next position, which no other
+    /// run uses.
     #[cold]
     fn go_on(&mut self) {
         self.run = self.run.max(self.block.start) + 1;
@@ -96,12 +96,12 @@ impl ItemNumbering {
     }
 }
 
-/// The part of a spread that a hash belongs to.
+/// The part that a hash belongs to.
 fn part_of(hash: u32) -> usize {
     (hash >> (u32::BITS - PART_BITS)) as usize
 }
 
-/// What becomes of each part, in their order. After a cancellation some may be missing.
+/// Processes each part, in order. After a cancellation some may be missing.
 pub(crate) fn map_parts<P: Send, R: Send, E: Ending>(
     parts: Vec<P>,
     options: &Options<'_, E>,
@@ -113,7 +113,7 @@ pub(crate) fn map_parts<P: Send, R: Send, E: Ending>(
     collect(parts, options, options.ending(), |_, part| Some(map(part))).unwrap_or_default()
 }
 
-/// After so many items a new run is begun with the next block.
+/// After this number of items a new run is begun with the next block.
 const RUN_LEN_MAX: u32 = 1 << 31;
 const PART_BITS: u32 = 8;
 /// Enough for each part of a million groups to stay in a processor's own cache.

@@ -1,5 +1,5 @@
-//! Puts groups in the order of their first items by counting: each first item is a bit at its number, and its
-//! rank is how many bits are before. That takes a look or two at each group where sorting takes many.
+//! Puts groups in the order of their first items by counting: each first item is a bit at its number, and its rank is
+//! the number of bits before it. That reads each group once or twice where sorting reads it many times.
 
 use crate::parallel::runs::RunStart;
 use crate::query::hash::ItemPosition;
@@ -15,7 +15,7 @@ pub(crate) fn in_order<K, G>(parts: Vec<Vec<OrderedGroup<K, G>>>) -> Vec<(K, G)>
         entries.sort_unstable_by_key(OrderedGroup::first);
         return entries.into_iter().map(OrderedGroup::into_group).collect();
     };
-    // Each segment of the order is written to by itself, and stays in a cache meanwhile.
+    // Each segment of the order is written by itself, and stays in a cache meanwhile.
     let segment_len = usize::div_ceil(len, SEGMENTS).max(1);
     let segments = (0..SEGMENTS).map(|_| Vec::with_capacity(segment_len));
     let mut segments: Vec<_> = segments.collect();
@@ -39,12 +39,12 @@ pub(crate) fn in_order<K, G>(parts: Vec<Vec<OrderedGroup<K, G>>>) -> Vec<(K, G)>
 struct Ranking {
     /// In order, and numbered as if all runs were as long as they must be.
     runs: Vec<RunStart<u64>>,
-    /// The number of the run that was asked for last, which often is asked for again.
+    /// The number of the run of the last request, which is often requested again.
     last: usize,
     words: Vec<Word>,
 }
 
-/// One bit for each of so many items.
+/// One bit for each of this number of items.
 #[derive(Clone, Default)]
 struct Word {
     bits: u64,
@@ -53,8 +53,8 @@ struct Word {
 }
 
 impl Ranking {
-    /// `None` where so few of the items are firsts that their bits would take more memory than the groups: then
-    /// sorting takes little of the whole time.
+    /// `None` where so few of the items are firsts that their bits would take more memory than the groups: sorting
+    /// then takes a small part of the whole time.
     fn of(places: impl Iterator<Item = ItemPosition> + Clone, groups: usize) -> Option<Self> {
         let mut ranking = Self {
             runs: Vec::new(),
@@ -79,14 +79,14 @@ impl Ranking {
         Some(ranking)
     }
 
-    /// Finds the runs and how long they must be. Returns how long they are together.
+    /// Determines the runs and how long they must be. Returns their total length.
     fn enter_runs(&mut self, places: impl Iterator<Item = ItemPosition>) -> usize {
         let mut lens: BTreeMap<u64, u32> = BTreeMap::new();
         let mut enter = |(run, index): ItemPosition| {
             let len = lens.entry(run).or_default();
             *len = index.max(*len);
         };
-        // The last index of a row of places in one run.
+        // The last index of a sequence of places in one run.
         let mut last: Option<ItemPosition> = None;
         for (run, index) in places {
             match &mut last {
@@ -123,7 +123,7 @@ impl Ranking {
     }
 }
 
-/// So many segments are written to by turns without waiting for memory.
+/// Memory keeps up with writes that alternate between this number of segments.
 const SEGMENTS: usize = 256;
 const WORD_BITS: usize = u64::BITS as usize;
 /// As much memory as a small group takes.
@@ -136,7 +136,7 @@ mod tests {
     use crate::query::hash::spread::OrderedGroup;
 
     impl OrderedGroup<u32, ItemPosition> {
-        /// A group that is its place.
+        /// A group that is its own place.
         fn of(key: u32, first: ItemPosition) -> Self {
             let hash = key;
             let entry = crate::query::hash::table::GroupEntry {

@@ -1,8 +1,8 @@
-//! Items brought together to be looked up by key, all of them kept, in order.
+//! Items gathered for look-ups by key, all of them kept, in order.
 //!
-//! A runner only lists its items. Where there are very many it hands them out by hash, each to one of many
-//! parts. At the end the runners' shares of a part are merged, by the runs in which the items came. If no
-//! runner has handed out any, there is only one part.
+//! A runner only lists its items. Where there are very many it distributes them by hash, each to one of many parts. At
+//! the end the runners' shares of a part are merged, by the runs in which the items came. If no runner has distributed
+//! any, there is only one part.
 
 use crate::engine::consumer::Consumer;
 use crate::parallel::one_or_many::OneOrMany;
@@ -15,7 +15,7 @@ use std::hash::Hash;
 use std::ops::Range;
 use std::vec;
 
-/// Hands items out, from several runners at once. `split` takes an item apart into its key and the rest.
+/// Distributes items, from several runners at once. `split` divides an item into its key and the rest.
 pub(crate) struct Scatter<K, V, F> {
     split: F,
     secret: Secret,
@@ -24,14 +24,14 @@ pub(crate) struct Scatter<K, V, F> {
     done: Mutex<OneOrMany<Shares<K, V>>>,
 }
 
-/// What a runner has in hand.
+/// What a runner has so far.
 pub(crate) struct Runner<K, V> {
     shares: Shares<K, V>,
     /// The first position of the run, and the end of its last block.
     run: Range<u64>,
 }
 
-/// What one runner has handed out, in ascending order.
+/// What one runner has distributed, in ascending order.
 enum Shares<K, V> {
     Whole(Share<(K, V)>),
     Parts(Vec<Share<HashedRow<K, V>>>),
@@ -50,7 +50,7 @@ struct Share<R> {
     runs: Runs<u64>,
 }
 
-/// All items that were handed out.
+/// All items that were distributed.
 pub(crate) enum Scattered<K, V> {
     Whole(Part<(K, V)>),
     /// As many parts as hashes are divided into.
@@ -112,7 +112,7 @@ where
     ) {
         if positions.start != runner.run.end {
             if positions.start < runner.run.start {
-                // It has taken over positions that lie before those it had.
+                // It has taken over positions that lie before its earlier ones.
                 let shares = std::mem::replace(&mut runner.shares, Shares::new());
                 lock(&self.done).push(shares);
             }
@@ -150,7 +150,7 @@ impl<K: Hash, V> Shares<K, V> {
         }
     }
 
-    /// Divides them if there are too many for one table, where so many runners have as many each.
+    /// Divides them if there are too many for one table, where this number of runners have as many each.
     #[inline]
     fn divide_if_many(&mut self, runners: usize, secret: Secret) {
         if let Self::Whole(share) = self
@@ -208,7 +208,7 @@ impl<R> Share<R> {
         }
     }
 
-    /// What follows is of this run.
+    /// The rows that follow belong to this run.
     #[inline]
     fn enter(&mut self, run: u64) {
         if self.runs.last().position != run {
@@ -255,8 +255,7 @@ impl<R> Part<R> {
     }
 }
 
-/// Fewer items are kept together: one table that all look into is faster than many, though it is made by one
-/// thread alone.
+/// Fewer items are kept together: one table for all look-ups is faster than many, though one thread alone builds it.
 const fn whole_len_max<K, V>() -> usize {
     WHOLE_BYTES_MAX / (size_of::<(K, V)>() + 1)
 }

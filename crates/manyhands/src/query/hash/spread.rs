@@ -1,16 +1,15 @@
-//! Groups of very many keys: items are handed out by hash, each to one of many parts.
+//! Groups of very many keys: items are distributed by hash, each to one of many parts.
 //!
-//! A runner writes its items into chunks, a series of them for each part. Once a part's items are worth it,
-//! the runner takes hold of the part's groups, finds its way among them by slots of its own, which it uses for
-//! all parts in turn, and adds the items. The groups of one part and the slots stay in a processor's own cache
-//! meanwhile, and chunks are used again at once: they are hardly ever new memory. What waits in chunks is at
-//! most a few times what the groups take.
+//! A runner writes its items into chunks, a series of them for each part. When a part has enough items, the runner
+//! locks the part's groups, looks its keys up through slots of its own, which it uses for all parts in turn, and adds
+//! the items. The groups of one part and the slots stay in a processor's own cache meanwhile, and chunks are reused at
+//! once: they are rarely new memory. The items in chunks take at most a few times the memory of the groups.
 //!
 //! # Threads
-//! A part's groups are behind a lock, held while items are added; keys are compared and dropped and items
-//! gathered under it. Who holds it waits for nobody, unless a key's comparison or destructor, or a closure that
-//! gathers, waits for that of another item, which the operators exclude in their documentation: there may be one
-//! runner only, and then the other's would never come. What such code may do is to run queries of its own.
+//! A part's groups are behind a lock, held while items are added; keys are compared and dropped and items gathered
+//! under it. The holder does not wait, unless a key's comparison or destructor, or a closure that gathers, waits for
+//! that of another item. The documentation of the operators excludes that: there may be one runner only, and then the
+//! other's would never come. Such code may run queries of its own.
 
 use crate::query::hash::local::{Gather, Local};
 use crate::query::hash::table::{GroupEntry, Keyed, Slots, Table};
@@ -28,7 +27,7 @@ pub(crate) struct OrderedGroup<K, G> {
     /// The key of the group's first item.
     key: K,
     group: G,
-    /// Where the group's first item stands.
+    /// The place of the group's first item.
     run: u64,
     index: u32,
     hash: u32,
@@ -68,20 +67,20 @@ impl<K, G> OrderedGroup<K, G> {
     }
 }
 
-/// An item on its way to its group.
+/// An item that is not in its group yet.
 pub(crate) struct NumberedRow<K, V> {
     pub(crate) key: K,
     pub(crate) value: V,
     pub(crate) hash: u32,
-    /// Number within its run.
+    /// The number within its run.
     pub(crate) index: u32,
 }
 
-/// What a runner hands out.
+/// What a runner distributes.
 pub(crate) struct Spread<K, V, G> {
     parts: Arc<Parts<K, G>>,
     batches: Vec<Batch<K, V>>,
-    /// Empty chunks, to be used again.
+    /// Empty chunks, to be reused.
     spare: Vec<Vec<NumberedRow<K, V>>>,
     slots: Slots,
 }
@@ -90,17 +89,17 @@ pub(crate) struct Spread<K, V, G> {
 struct Batch<K, V> {
     /// The last chunk, never full.
     last: Vec<NumberedRow<K, V>>,
-    /// Those before.
+    /// The earlier ones.
     full: Vec<Vec<NumberedRow<K, V>>>,
-    /// How many rows those have.
+    /// The number of rows in those.
     len: usize,
     /// Each run with the number of its first row.
     runs: Vec<(u64, usize)>,
     /// The run of the last row.
     run: u64,
-    /// So many rows are worth adding,
+    /// This number of rows is worth adding,
     len_worth: usize,
-    /// and so many are added even if another runner must be waited for.
+    /// and this number is added even if the runner must wait for another.
     len_max: usize,
 }
 
@@ -188,7 +187,7 @@ impl<K: Eq, V, G> Spread<K, V, G> {
         }
     }
 
-    /// Hands out an item of this run.
+    /// Distributes an item of this run.
     #[inline]
     pub(crate) fn add<A: Gather<V, Group = G>>(
         &mut self,
@@ -204,8 +203,8 @@ impl<K: Eq, V, G> Spread<K, V, G> {
         }
     }
 
-    /// Begins another chunk of a part. Adds the part's rows to its groups, if that is worth it and nobody else
-    /// is at it.
+    /// Begins another chunk of a part. Adds the part's rows to its groups, if that pays and no other runner holds
+    /// them.
     #[cold]
     fn next_chunk<A: Gather<V, Group = G>>(&mut self, number: usize, gather: &A) {
         let batch = &mut self.batches[number];
@@ -267,7 +266,7 @@ impl<K: Eq, V> Batch<K, V> {
         self.last.push(row);
     }
 
-    /// Goes on with this chunk.
+    /// Continues with this chunk.
     fn begin_chunk(&mut self, next: Vec<NumberedRow<K, V>>) {
         self.len += self.last.len();
         self.full.push(std::mem::replace(&mut self.last, next));
@@ -303,7 +302,7 @@ impl<K: Eq, V> Batch<K, V> {
     }
 }
 
-/// So many rows are in a chunk once there are some: a page of memory.
+/// The number of rows in a chunk once there are some: a page of memory.
 const fn chunk_len_max<K, V>() -> usize {
     let len = CHUNK_BYTES_MAX / size_of::<NumberedRow<K, V>>();
     if len < CHUNK_LEN_MIN {
@@ -314,13 +313,13 @@ const fn chunk_len_max<K, V>() -> usize {
 }
 
 const CHUNK_BYTES_MAX: usize = 4 << 10;
-/// So many rows are in a part's first chunk,
+/// The number of rows in a part's first chunk,
 const CHUNK_LEN_MIN: usize = 16;
-/// and so many times as many in each that follows.
+/// and the factor by which each following one is larger.
 const CHUNK_GROWTH: usize = 4;
-/// A batch has at least so many rows,
+/// A batch has at least this number of rows,
 const BATCH_LEN_MIN: usize = 1_024;
-/// and so many for each group of its part: adding them makes up for fetching the groups.
+/// and this number for each group of its part: adding them makes up for fetching the groups.
 const ROWS_PER_GROUP: usize = 2;
-/// While another runner has the groups, a batch grows to so many times what is worth adding.
+/// While another runner holds the groups, a batch grows to this many times what is worth adding.
 const PATIENCE: usize = 2;

@@ -1,14 +1,14 @@
-//! A hash table for many groups: entries in a vector, found through slots that hold their numbers.
+//! A hash table for many groups: entries in a vector, and slots that hold their numbers.
 //!
-//! Linear probing, at most half full. The bits of a slot above those that a number needs say what the hash
-//! is there: most keys that are missing are missed without a look at an entry. What is asked for can be
-//! fetched ahead of its use, which the standard library's tables do not offer.
+//! Linear probing, at most half full. The bits of a slot above those that a number needs hold part of the hash: most
+//! look-ups of missing keys read no entry. Slots and entries can be prefetched, which the standard library's tables do
+//! not offer.
 
 use crate::sync::prefetch_for_reading;
 
 /// Something with a key.
 pub(crate) trait Keyed {
-    /// What it is found by.
+    /// Its key.
     type Key;
 
     fn key(&self) -> &Self::Key;
@@ -42,8 +42,8 @@ impl<K, G> Keyed for GroupEntry<K, G> {
 /// Numbers of entries, by their keys' hashes.
 #[derive(Debug, Default)]
 pub(crate) struct Slots {
-    /// 0 where nothing is; else one more than an entry's number in the low bits, and the hash's high bits.
-    /// A power of two of them, or none.
+    /// 0 in an empty slot; else one more than an entry's number in the low bits, and the hash's high bits. A power of
+    /// two of them, or none.
     slots: Vec<u32>,
 }
 
@@ -52,12 +52,12 @@ impl Slots {
         Self { slots: Vec::new() }
     }
 
-    /// So many entries have room.
+    /// Room for this number of entries.
     pub(crate) fn capacity(&self) -> usize {
         self.slots.len() / SLOTS_PER_ENTRY
     }
 
-    /// Makes room for so many entries. There are those of these hashes, in the order of their numbers.
+    /// Makes room for this number of entries. The existing ones have these hashes, in the order of their numbers.
     #[cold]
     pub(crate) fn rebuild(&mut self, len: usize, hashes: impl Iterator<Item = u32>) {
         let slots = (len * SLOTS_PER_ENTRY).next_power_of_two().max(SLOTS_MIN);
@@ -144,20 +144,20 @@ impl<E: Keyed> Table<E> {
         }
     }
 
-    /// With room for so many entries.
+    /// With room for this number of entries.
     pub(crate) fn with_capacity(len: usize) -> Self {
         Self::of(Vec::with_capacity(len), Slots::new(), len)
     }
 
-    /// A table of these entries, with room for so many in all. Takes slots of another table, to use their
-    /// memory again.
+    /// A table of these entries, with room for this number in all. Takes slots of another table, to reuse their
+    /// memory.
     pub(crate) fn of(entries: Vec<E>, slots: Slots, len: usize) -> Self {
         let mut table = Self { entries, slots };
         table.make_room(len);
         table
     }
 
-    /// Makes room for so many entries in all.
+    /// Makes room for this number of entries in all.
     pub(crate) fn make_room(&mut self, len: usize) {
         let hashes = self.entries.iter().map(Keyed::hash);
         self.slots.rebuild(len, hashes);
@@ -190,7 +190,7 @@ impl<E: Keyed> Table<E> {
         (self.entries, self.slots)
     }
 
-    /// Begins to fetch the slot where a hash is looked for first.
+    /// Begins to fetch the first slot of a hash.
     #[inline]
     pub(crate) fn prefetch_slot(&self, hash: u32) {
         if let Some(slot) = self.slots.slots.get(hash as usize & self.slots.mask()) {
@@ -216,7 +216,7 @@ impl<E: Keyed> Table<E> {
         self.entries.get(number.wrapping_sub(1))
     }
 
-    /// Adds an entry, whose key was not found.
+    /// Adds an entry, whose key is missing.
     #[inline]
     pub(crate) fn insert(&mut self, entry: E) {
         if self.is_full() {

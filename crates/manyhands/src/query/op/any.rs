@@ -1,4 +1,4 @@
-//! Some of the items, whichever come: `take_any`, `skip_any`. For queries without an order.
+//! Some of the items, in no defined choice: `take_any`, `skip_any`. For queries without an order.
 //!
 //! # Ordering
 //! The count carries no data, hence Relaxed; the exchange gives each of its steps to one item.
@@ -76,7 +76,7 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
         };
         let count = self.base.drive(most, &claiming, run);
         if self.is_over() {
-            // The positions after these were not run, and are no reason not to run what follows.
+            // The positions after these were not run, but the positions that follow must still run.
             count.min(claiming.alter.reached.into_inner())
         } else {
             count
@@ -101,7 +101,7 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
 }
 
 impl<P> AnyPart<P> {
-    /// Whether no item is wanted any more.
+    /// Whether no more items are wanted.
     fn is_over(&self) -> bool {
         self.which == AnyPartKind::Take && self.left.is_none()
     }
@@ -129,7 +129,7 @@ impl<T> AdaptItem<T> for Claiming<'_> {
                 // Relaxed: read after every runner has left.
                 self.reached.fetch_max(positions.end, Ordering::Relaxed);
                 let claimed = std::iter::from_fn(|| {
-                    // Looked at first, so that nothing is made in vain.
+                    // Checked first, so that no unneeded item is made.
                     if self.left.is_none() {
                         return None;
                     }
@@ -153,7 +153,7 @@ impl<T> AdaptItem<T> for Claiming<'_> {
 }
 
 impl<'a, P: Pipeline, E: Control> Query<'a, P, Unordered, E> {
-    /// Some `count` items, whichever come first; all if there are fewer.
+    /// Some `count` items, in no defined choice; all if there are fewer.
     ///
     /// # Examples
     /// ```
@@ -166,7 +166,7 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Unordered, E> {
         self.any_part(AnyPartKind::Take, count)
     }
 
-    /// All but some `count` items, whichever come first.
+    /// All but some `count` items, in no defined choice.
     ///
     /// # Examples
     /// ```

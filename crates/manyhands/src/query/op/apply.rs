@@ -17,7 +17,7 @@ use std::ops::Range;
 
 /// Makes one item of each.
 pub trait Apply<T>: Send + Sync {
-    /// What it makes.
+    /// The new item.
     type Output: Send;
 
     /// For the explanation.
@@ -27,7 +27,7 @@ pub trait Apply<T>: Send + Sync {
     fn apply(&self, item: T) -> Self::Output;
 }
 
-/// A pipeline with `A` applied to each item; also positional items, and what a consumer is given.
+/// A pipeline with `A` applied to each item; also positional items, and a consumer's input.
 #[derive(Debug)]
 pub struct Applied<P, A> {
     base: P,

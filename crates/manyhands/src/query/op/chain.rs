@@ -39,11 +39,11 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
         run: &QueryRun<'_, E>,
     ) -> u64 {
         let before = self.left.drive(most, consumer, run);
-        // An iterator may have ended within a block that was begun with more positions, which now are those of
-        // the right side.
+        // An iterator may have ended within a block that began with more positions, which now belong to the right
+        // side.
         consumer.pass(before);
         if before == most || consumer.end() <= before {
-            // Nobody asks the right side, which may be long in beginning.
+            // The right side, which may take long to begin, is not asked.
             return before;
         }
         let later = ConsumerAdapter {
@@ -72,7 +72,7 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
     }
 }
 
-/// Counts positions on from those of what came before.
+/// Continues the positions where the left side's end.
 struct Later(u64);
 
 impl<T> AdaptItem<T> for Later {

@@ -23,13 +23,13 @@ pub struct Grouped<P, K> {
 
 /// What is made of the items of a group.
 pub trait Kind<T>: Send + Sync {
-    /// What is made.
+    /// The new item.
     type Output: Send;
 
     /// For the explanation.
     const NAME: &'static str;
 
-    /// What is made of items, the last group of which may be short.
+    /// The results for items, the last group of which may be short.
     fn group<I: Iterator<Item = T>>(items: I, size: usize) -> impl Iterator<Item = Self::Output>;
 }
 
@@ -124,7 +124,7 @@ pub struct Windows<'a, T> {
     size: usize,
 }
 
-// SAFETY: shared references may be given out as often as one likes.
+// SAFETY: shared references may be given out any number of times.
 unsafe impl<'a, T: Sync> Indexed for Windows<'a, T> {
     type Item = &'a [T];
 

@@ -21,7 +21,7 @@ use std::ops::Range;
 #[derive(Debug)]
 pub struct DefaultIfEmpty<P, T> {
     base: P,
-    /// Gone when it was given, or when there were other items.
+    /// `None` when it was given, or when there were other items.
     default: Option<T>,
 }
 
@@ -79,7 +79,7 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
     }
 }
 
-/// Notes whether there was an item.
+/// Records whether there was an item.
 struct Noting<'a> {
     is_empty: &'a AtomicBool,
 }

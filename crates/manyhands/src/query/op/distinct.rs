@@ -1,6 +1,6 @@
 //! Each item once, and sets: `distinct`, `union`, `intersect`, `except`, by whole items or by a key.
 //!
-//! Of equal items the first is kept, of an ordered query; of an unordered one, some.
+//! An ordered query keeps the first of equal items, an unordered one any.
 
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
@@ -23,13 +23,13 @@ pub trait KeyExtractor<T>: Send + Sync {
     /// What is compared.
     type Key: Hash + Eq + Send;
 
-    /// What else there is to an item.
+    /// The rest of an item.
     type Rest: Send;
 
-    /// Takes an item apart.
+    /// Divides an item.
     fn split(&self, item: T) -> (Self::Key, Self::Rest);
 
-    /// The item again.
+    /// Restores the item.
     fn join(key: Self::Key, rest: Self::Rest) -> T;
 }
 
@@ -180,13 +180,13 @@ where
     }
 }
 
-/// Sets. Of equal items of an ordered query the first is kept, in its place; keys are compared as
-/// [`HashSet`](std::collections::HashSet) does. Comparisons and destructors of keys must not wait for those of
-/// other items.
+/// Sets. An ordered query keeps the first of equal items, at its position; keys are compared as
+/// [`HashSet`](std::collections::HashSet) does. Comparisons and destructors of keys must not wait for those of other
+/// items.
 ///
 /// # Cost
-/// Memory for all different items. The source is gone through to its end before the first is given. Hashing is fast, and keyed anew for each query, but no defence against
-/// someone who can measure how long keys take.
+/// Memory for all different items. The source is run to its end before the first is given. Hashing is fast and uses a
+/// new key for each query, but is no defence against an attacker who can measure how long keys take.
 impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     /// Each item once.
     ///

@@ -1,6 +1,6 @@
 //! Operators that make any number of items of each: `filter`, `filter_map`, `flat_map`, `flatten`.
 //!
-//! What follows them knows no positions any more; see [`Pipeline`].
+//! Operators behind them do not know positions; see [`Pipeline`].
 
 use crate::engine::consumer::Consumer;
 use crate::query::Query;
@@ -13,21 +13,21 @@ use std::ops::Range;
 
 /// Makes any number of items of each.
 pub trait FlatOp<T>: Send + Sync {
-    /// What it makes.
+    /// The new items.
     type Output: Send;
 
     /// For the explanation.
     const NAME: &'static str;
 
-    /// What becomes of some items, in order.
-    fn sift<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = Self::Output>;
+    /// The new items of some items, in order.
+    fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = Self::Output>;
 }
 
-/// `G` as a change of the items on their way.
+/// `G` between the items and a consumer.
 #[derive(Debug)]
-pub struct Sifting<G>(pub(super) G);
+pub struct FlatAdapter<G>(pub(super) G);
 
-impl<T, G: FlatOp<T>> AdaptItem<T> for Sifting<G> {
+impl<T, G: FlatOp<T>> AdaptItem<T> for FlatAdapter<G> {
     type Output = G::Output;
     const NAME: Option<&'static str> = Some(G::NAME);
 
@@ -39,12 +39,12 @@ impl<T, G: FlatOp<T>> AdaptItem<T> for Sifting<G> {
         positions: Range<u64>,
         items: impl Iterator<Item = T>,
     ) {
-        consumer.consume(runner, positions, self.0.sift(items));
+        consumer.consume(runner, positions, self.0.expand(items));
     }
 }
 
-/// A pipeline through which `G` sifts.
-pub(super) type Flattened<P, G> = Fused<P, Sifting<G>>;
+/// A pipeline with `G` applied to its items.
+pub(super) type Flattened<P, G> = Fused<P, FlatAdapter<G>>;
 
 /// See [`Query::filter`].
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl<T: Send, F: Fn(&T) -> bool + Send + Sync> FlatOp<T> for Filter<F> {
     const NAME: &'static str = "filter";
 
     #[inline]
-    fn sift<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = T> {
+    fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = T> {
         items.filter(&self.0)
     }
 }
@@ -69,7 +69,7 @@ impl<T, R: Send, F: Fn(T) -> Option<R> + Send + Sync> FlatOp<T> for FilterMap<F>
     const NAME: &'static str = "filter_map";
 
     #[inline]
-    fn sift<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = R> {
+    fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = R> {
         items.filter_map(&self.0)
     }
 }
@@ -83,7 +83,7 @@ impl<T, R: IntoIterator<Item: Send>, F: Fn(T) -> R + Send + Sync> FlatOp<T> for 
     const NAME: &'static str = "flat_map";
 
     #[inline]
-    fn sift<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = R::Item> {
+    fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = R::Item> {
         items.flat_map(&self.0)
     }
 }
@@ -97,7 +97,7 @@ impl<T: IntoIterator<Item: Send>> FlatOp<T> for Flatten {
     const NAME: &'static str = "flatten";
 
     #[inline]
-    fn sift<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = T::Item> {
+    fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = T::Item> {
         items.flatten()
     }
 }
@@ -116,7 +116,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
         self,
         predicate: F,
     ) -> Query<'a, Flattened<P, Filter<F>>, O, E> {
-        self.sift(Filter(predicate))
+        self.flat(Filter(predicate))
     }
 
     /// Makes a new item of each, or none.
@@ -132,10 +132,10 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
         self,
         map: F,
     ) -> Query<'a, Flattened<P, FilterMap<F>>, O, E> {
-        self.sift(FilterMap(map))
+        self.flat(FilterMap(map))
     }
 
-    /// Makes any number of new items of each. Those of one item are made by one runner.
+    /// Makes any number of new items of each. One runner makes all items of one item.
     ///
     /// # Examples
     /// ```
@@ -149,7 +149,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
         self,
         map: F,
     ) -> Query<'a, Flattened<P, FlatMap<F>>, O, E> {
-        self.sift(FlatMap(map))
+        self.flat(FlatMap(map))
     }
 
     /// Gives the items of each item.
@@ -163,10 +163,10 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     where
         P::Item: IntoIterator<Item: Send>,
     {
-        self.sift(Flatten)
+        self.flat(Flatten)
     }
 
-    fn sift<G: FlatOp<P::Item>>(self, sift: G) -> Query<'a, Flattened<P, G>, O, E> {
-        self.with(|base| Fused::new(base, Sifting(sift)))
+    fn flat<G: FlatOp<P::Item>>(self, op: G) -> Query<'a, Flattened<P, G>, O, E> {
+        self.with(|base| Fused::new(base, FlatAdapter(op)))
     }
 }

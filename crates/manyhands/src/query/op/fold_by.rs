@@ -13,16 +13,16 @@ use std::hash::Hash;
 
 /// How a group's value is made of its items.
 pub trait GroupFold<T>: Send + Sync {
-    /// What is kept of an item until it is folded.
+    /// The part of an item that is kept until it is folded.
     type Kept: Send;
 
-    /// What is made.
+    /// The group's value.
     type Value: Send;
 
     /// For the explanation.
     const NAME: &'static str;
 
-    /// What is kept of an item.
+    /// The part of an item that is kept.
     fn keep(&self, item: T) -> Self::Kept;
 
     /// A value of no items.
@@ -104,7 +104,7 @@ where
     }
 }
 
-/// A [`GroupFold`] of what was kept of the items of type `T`.
+/// A [`GroupFold`] over the kept parts of items of type `T`.
 struct Folding<'a, F, T>(&'a F, std::marker::PhantomData<fn(T)>);
 
 impl<T, F: GroupFold<T>> Gather<F::Kept> for Folding<'_, F, T> {
@@ -193,9 +193,9 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
 
     /// Folds the items with equal keys into one value, beginning with a seed, in any order.
     ///
-    /// Values of parts of the items are combined, so it must not matter how the items are ordered and
-    /// grouped; where it does, take [`aggregate_by`](Self::aggregate_by). The keys of an ordered query come
-    /// in the order of their first items. Closures and comparisons of keys must not wait for those of other items.
+    /// Values of parts of the items are combined, so the order and grouping of the items must not matter; where they
+    /// do, use [`aggregate_by`](Self::aggregate_by). The keys of an ordered query come in the order of their first
+    /// items. Closures and comparisons of keys must not wait for those of other items.
     ///
     /// # Cost
     /// As [`count_by`](Self::count_by).

@@ -100,7 +100,7 @@ struct Listed<T> {
 }
 
 impl<T> Listed<T> {
-    /// Adds what came later.
+    /// Adds later items.
     fn append(&mut self, mut other: Self) {
         let start = self.items.len();
         let runs = other.more_runs.into_iter();
@@ -123,7 +123,7 @@ impl<T> Listed<T> {
             runs.push((run, self.items.split_off(start)));
         }
         runs.push((self.first_run, self.items));
-        // What came earlier of a run stands earlier in it.
+        // The earlier part of a run stands earlier in it.
         runs.reverse();
         runs.sort_by_key(|(run, _)| *run);
         let mut in_order = Vec::with_capacity(len);
@@ -161,7 +161,7 @@ impl<V: Send> Gather<V> for KeepAll {
 
     fn merge(&self, group: &mut Listed<V>, mut other: Listed<V>, earlier: bool) {
         if earlier {
-            // Mostly all of it, and then nothing need be sorted in the end.
+            // Usually all of it, and then nothing need be sorted in the end.
             std::mem::swap(group, &mut other);
         }
         group.append(other);
@@ -303,13 +303,13 @@ impl<K: Hash + Eq, T> Lookup<K, T> {
 }
 
 impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
-    /// Puts items with equal keys together.
+    /// Groups the items with equal keys.
     ///
     /// The items of a group are in order. The groups of an ordered query come in the order of their first
     /// items.
     ///
     /// # Cost
-    /// Memory for all items. No step needs more than one thread to go on.
+    /// Memory for all items. The query completes with any number of threads.
     ///
     /// # Panics
     /// When the query is run, if `key` does, or the keys' comparison.

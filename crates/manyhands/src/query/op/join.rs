@@ -1,8 +1,7 @@
 //! Pairs of items with equal keys: `join`, `left_join`, `group_join`.
 //!
-//! The other query is run first, into a table; then each item of this one finds its partners there, in one
-//! loop with whatever else is done with it. So an ordered query gives pairs in its own order, and those of
-//! one item in the other's.
+//! The other query runs first, into a table; then each item of this one looks its partners up, in one loop with its
+//! other operators. So an ordered query gives pairs in its own order, and those of one item in the other's.
 
 use crate::engine::consumer::Consumer;
 use crate::parallel::source::owned::OwnedItems;
@@ -13,7 +12,7 @@ use crate::query::hash::buckets::{Buckets, Found, Many};
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::scatter::Scatter;
 use crate::query::items::Items;
-use crate::query::op::flat_op::{FlatOp, Sifting};
+use crate::query::op::flat_op::{FlatAdapter, FlatOp};
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{Control, QueryRun};
@@ -69,9 +68,9 @@ where
     }
 }
 
-/// What is made of an item and its partners.
+/// How an item and its partners are combined.
 pub trait Matching<T, U>: Send + Sync {
-    /// What it makes.
+    /// The new item.
     type Output: Send;
 
     /// For the explanation.
@@ -162,7 +161,7 @@ where
     }
 }
 
-/// Finds the partners of each item.
+/// Looks up the partners of each item.
 struct JoinProbe<'a, F, M, K, U> {
     key: &'a F,
     matching: &'a M,
@@ -180,7 +179,7 @@ where
     const NAME: &'static str = M::NAME;
 
     #[inline]
-    fn sift<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = M::Output> {
+    fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = M::Output> {
         let lookups = Lookups {
             items,
             key: self.key,
@@ -192,8 +191,8 @@ where
     }
 }
 
-/// Items with their partners. Where there are many to look among, several are looked for at the same time,
-/// so that memory is waited for once for all of them.
+/// Items with their partners. In a large table several look-ups run at the same time, so that their memory latencies
+/// overlap.
 struct Lookups<'a, I: Iterator, F, K, U> {
     items: I,
     key: &'a F,
@@ -203,7 +202,7 @@ struct Lookups<'a, I: Iterator, F, K, U> {
     found: VecDeque<(I::Item, Matches<'a, U>)>,
 }
 
-/// An item whose partners are looked for.
+/// An item whose look-up has begun.
 struct Sought<T, K> {
     item: T,
     key: K,
@@ -216,7 +215,7 @@ where
     F: Fn(&I::Item) -> K,
     K: Hash + Eq,
 {
-    /// Looks for the partners of some more items.
+    /// Begins the look-ups of some more items.
     fn seek_some(&mut self, many: &Many<K, U>) {
         for item in self.items.by_ref().take(LOOKUPS_AT_ONCE) {
             let key = (self.key)(&item);
@@ -265,7 +264,7 @@ where
         }
     }
 
-    /// Looks once at how the table is made.
+    /// Decides once how the table is searched.
     #[inline]
     fn fold<A, G: FnMut(A, Self::Item) -> A>(mut self, mut value: A, mut fold: G) -> A {
         match self.table {
@@ -292,7 +291,7 @@ where
     }
 }
 
-/// Enough to hide the time until memory answers.
+/// Enough look-ups to hide the latency of memory.
 const LOOKUPS_AT_ONCE: usize = 32;
 
 impl<P, Q, F, G, M, K, U> Pipeline for Joined<P, Q, F, G, M, K, U>
@@ -315,7 +314,7 @@ where
         consumer: &C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
-        let probing = Sifting(JoinProbe {
+        let probing = FlatAdapter(JoinProbe {
             key: &self.key,
             matching: &self.matching,
             table: self.other.table(run),
@@ -347,7 +346,7 @@ where
 /// Joins. The other query runs first, and all its items are kept. Keys are compared as
 /// [`HashMap`](std::collections::HashMap) does.
 impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
-    /// What `result` makes of each item and each of the other query's items with an equal key.
+    /// Applies `result` to each item and each of the other query's items with an equal key.
     ///
     /// In this query's order if it is ordered, and for each item in the other's order.
     ///
@@ -415,7 +414,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
         self.joined(other, key, other_key, Left(result))
     }
 
-    /// What `result` makes of each item and all of the other query's items with an equal key.
+    /// Applies `result` to each item and all of the other query's items with an equal key.
     ///
     /// # Examples
     /// ```

@@ -1,8 +1,7 @@
-//! The first few items of a sort, without sorting the others: what `take` asks of an `order_by`.
+//! The first few items of a sort, without sorting the others: for `take` behind an `order_by`.
 //!
-//! Each runner keeps as many candidates as are wanted, and some more, in the query's order; when these have
-//! become twice as many, the later half is dropped, and from then on whatever does not come before the last
-//! candidate is dropped at once.
+//! Each runner keeps as many candidates as are wanted, and some more, in the query's order. When it has twice as many,
+//! it drops the later half, and from then on it drops at once each item that does not come before the last candidate.
 
 use crate::parallel::reduce::Fold;
 use crate::query::op::order_by::Sorting;
@@ -11,8 +10,8 @@ use crate::query::run::{Control, QueryRun};
 use crate::query::terminal::collect::fold;
 use std::cmp::Ordering;
 
-/// The first `most` items of a pipeline as `sorting` has them, in that order, with their keys. Of equal items
-/// the first ones come first.
+/// The first `most` items of a pipeline in the order of `sorting`, with their keys. Of equal items the first ones come
+/// first.
 pub(super) fn least<P: Pipeline, S: Sorting<P::Item>, E: Control>(
     mut pipeline: P,
     sorting: &S,
@@ -41,12 +40,11 @@ struct Least<'a, S> {
     most: usize,
 }
 
-/// What is left of the items of a run.
+/// The remaining items of a run.
 struct Found<K, T> {
     /// In the query's order.
     candidates: Vec<(K, T)>,
-    /// Which candidate comes last, once there are as many as are wanted: what does not come before it is not
-    /// wanted.
+    /// The last candidate, once there are as many as are wanted: an item that does not come before it is not wanted.
     last: Option<usize>,
 }
 
@@ -80,12 +78,12 @@ impl<T: Send, S: Sorting<T>> Fold<T> for Least<'_, S> {
 }
 
 impl<S> Least<'_, S> {
-    /// So many candidates are trimmed.
+    /// This number of candidates is trimmed.
     fn most_kept(&self) -> usize {
         self.most.saturating_mul(2).max(CANDIDATES_MIN)
     }
 
-    /// Keeps what comes after all other candidates in the query's order, if it may be wanted.
+    /// Keeps an item that comes after all other candidates in the query's order, if it may be wanted.
     #[inline]
     fn offer<T>(&self, found: &mut Found<S::Key, T>, candidate: (S::Key, T))
     where
@@ -126,5 +124,5 @@ impl<S> Least<'_, S> {
     }
 }
 
-/// So that looking for the last candidate is spread over some items, however few are wanted.
+/// So that the cost of determining the last candidate is spread over some items, however few are wanted.
 const CANDIDATES_MIN: usize = 64;

@@ -1,8 +1,8 @@
 //! Sorting in the chain: `order_by`, `then_by` and their like.
 //!
-//! A key is computed once for each item, before the sort: what it gives may change from call to call, and the
-//! sort still has an order to go by. Further keys extend the comparison of the same sort, which the type
-//! remembers: `then_by` exists only right behind an `order_by`.
+//! A key is computed once for each item, before the sort: the key function may return something else at each call, and
+//! the sort still has a consistent order. Further keys extend the comparison of the same sort, which the type
+//! remembers: `then_by` exists only directly behind an `order_by`.
 
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
@@ -25,10 +25,10 @@ pub struct OrderBy<P, S> {
 
 /// What items are sorted by.
 pub trait Sorting<T>: Send + Sync {
-    /// What is computed once for each item.
+    /// The key that is computed once for each item.
     type Key: Send;
 
-    /// Whether nothing is computed.
+    /// Whether there is no such key.
     const IS_KEYLESS: bool;
 
     /// Computes it.
@@ -131,7 +131,7 @@ impl<P: Pipeline, S: Sorting<P::Item>> Breaker for OrderBy<P, S> {
     }
 }
 
-/// The first `most` items as `sorting` has them, and others behind them, unless the items `are_many`.
+/// The first `most` items in the order of `sorting`, and others behind them, unless the items `are_many`.
 fn first_sorted<P: Pipeline, S: Sorting<P::Item>, E: Control>(
     base: P,
     sorting: &S,
@@ -173,13 +173,12 @@ type OrderedBy<'a, P, S, E> = Query<'a, Materialized<OrderBy<P, S>>, Ordered, E>
 impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     /// Sorts the items by a key, the smallest first; items with equal keys keep their order.
     ///
-    /// What follows is ordered, also if the query was not before.
+    /// The result is ordered, also if the query was not before.
     ///
     /// # Cost
-    /// `key` is called once for each item. Memory for all items with their keys, and twice that if the sort is
-    /// shared. With
-    /// [`take`](Query::take) behind it, only what is taken is sorted, unless that is half of the items or more,
-    /// and twice as many items are kept by each worker.
+    /// `key` is called once for each item. Memory for all items with their keys, and twice that if the sort is shared.
+    /// With [`take`](Query::take) behind it, only the taken items are sorted, unless that is half of the items or
+    /// more, and each worker keeps twice as many items as are taken.
     ///
     /// # Examples
     /// ```

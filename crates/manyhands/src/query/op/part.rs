@@ -70,7 +70,7 @@ impl<P: Pipeline> Breaker for Part<P> {
         }
         let base = base.release();
         let (start, len) = self.which.of(self.count, base.len());
-        // From here on the part's drop and the engine see to its positions; the others go now.
+        // From here on the part's drop and the engine handle its positions; the others are discarded now.
         let items = Items::new(PartOf { base, start, len }, self.which.name());
         items.discard_outside();
         items

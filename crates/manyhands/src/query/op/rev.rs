@@ -1,4 +1,4 @@
-//! Items the other way round: `rev`.
+//! Items in reverse: `rev`.
 //!
 //! Unsafe: passes positions on.
 
@@ -38,7 +38,7 @@ impl<S: Indexed> Rev<S> {
     }
 }
 
-// SAFETY: positions are turned round, and passed on one to one.
+// SAFETY: positions are reversed, and passed on one to one.
 unsafe impl<S: Indexed> Indexed for Rev<S> {
     type Item = S::Item;
 

@@ -1,6 +1,6 @@
 //! Prefix sums in the chain, with any associative operation: `inclusive_scan`, `exclusive_scan`.
 //!
-//! The items are gathered, and scanned where they are (`parallel/scan.rs`).
+//! The items are gathered, and scanned in place (`parallel/scan.rs`).
 
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
@@ -15,7 +15,7 @@ use crate::query::terminal::collect::first_into_vec;
 #[derive(Debug)]
 pub struct Scan<P, T, F> {
     base: P,
-    /// What sums begin with, where an item is not part of its own.
+    /// The initial sum, where an item is not part of its own.
     first: Option<T>,
     add: F,
 }

@@ -1,8 +1,7 @@
 //! Items up to or from the first that fails a test: `take_while`, `map_while`, `skip_while`.
 //!
 //! # Ordering
-//! The end is advice to runners about what they need not start, hence Relaxed; items are handed over by
-//! [`FirstItems`].
+//! The end only says what runners need not start, hence Relaxed; [`FirstItems`] publishes the items.
 
 use crate::engine::consumer::{Consumer, Uncancellable};
 use crate::parallel::reduce::Folding;
@@ -26,9 +25,9 @@ pub struct MapWhile<P, F> {
     test: F,
 }
 
-/// What is made of an item, as long as something is.
+/// What is made of an item, until the first `None`.
 pub trait Test<T>: Send + Sync {
-    /// What is made.
+    /// The new item.
     type Output: Send;
 
     /// For the explanation.
@@ -89,8 +88,8 @@ impl<P: Pipeline, F: Test<P::Item>> Breaker for MapWhile<P, F> {
     }
 }
 
-/// Keeps what a test makes of each block's items, as many as are wanted, and cuts at the lowest block with an
-/// item that fails.
+/// Keeps the results of each block's items, as many as are wanted, and cuts at the lowest block with an item that
+/// fails.
 struct UpToEnd<'a, F, R> {
     test: &'a F,
     end: AtomicU64,
@@ -173,7 +172,7 @@ impl<P: Pipeline, F: Fn(&P::Item) -> bool + Send + Sync> Breaker for SkipWhile<P
             items.drain(..skipped(&items, &predicate));
             return Items::of_vec(items);
         }
-        // The source may have no end: it is asked for more and more, until there are items enough.
+        // The source may have no end: it is run in parts until there are enough items.
         let mut positions = POSITIONS_FIRST;
         let (mut kept, mut is_skipping) = (Vec::new(), true);
         loop {
@@ -208,9 +207,9 @@ impl<P: Pipeline, F: Fn(&P::Item) -> bool + Send + Sync> Breaker for SkipWhile<P
     }
 }
 
-/// Positions of the source that are looked through first, where only some of the items are wanted.
+/// Positions of the source that are tested first, where only some of the items are wanted.
 const POSITIONS_FIRST: u64 = 256;
-/// Positions of the source that are looked through at once then.
+/// The most positions of the source that are tested at once then.
 const POSITIONS_MAX: u64 = 1 << 20;
 
 impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
@@ -233,7 +232,7 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
         self.with(|base| Materialized::Closed(MapWhile { base, test }))
     }
 
-    /// What `map` makes of the items before the first of which it makes nothing.
+    /// The results of `map` for the items before the first `None`.
     ///
     /// # Examples
     /// ```
@@ -253,8 +252,8 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// The items from the first that does not satisfy the predicate. Items after it are not tested.
     ///
     /// # Cost
-    /// All items are gathered, or, where only some are asked for, as many as those need; those that are skipped
-    /// are tested by the caller.
+    /// All items are gathered, or as many as are needed if only some are wanted; the caller tests those that are
+    /// skipped.
     ///
     /// # Examples
     /// ```

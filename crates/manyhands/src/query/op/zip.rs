@@ -30,7 +30,7 @@ impl<P: Pipeline, Q: Pipeline> Breaker for Zip<P, Q> {
     const IS_POSITIONAL: bool = P::IS_POSITIONAL && Q::IS_POSITIONAL;
 
     fn open<E: Control>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
-        // The side that must be gathered second, so that no more of it is than there are partners.
+        // The side that must be gathered second, and no more of it than there are partners.
         let (left, right) = if Q::IS_POSITIONAL {
             let right = self.right.into_positions(most, run);
             let left = self.left.into_positions(most.min(right.len()), run);
@@ -53,7 +53,7 @@ impl<P: Pipeline, Q: Pipeline> Breaker for Zip<P, Q> {
 }
 
 impl<S: Positional, R: Positional> Items<Zip<S, R>> {
-    /// Discards what the longer side has too much.
+    /// Discards the surplus of the longer side.
     fn discard_unpaired(&self) {
         let Some(zip) = self.source() else { return };
         let len = zip.len();

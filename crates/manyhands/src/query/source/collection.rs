@@ -8,8 +8,8 @@ use std::collections::{
     btree_set, hash_map, hash_set, linked_list, vec_deque,
 };
 
-/// Collections whose iterators are pulled in chunks. Moving an item out, or a reference to one, is quick, so
-/// that one runner at a time does so costs little.
+/// Collections whose iterators are pulled in chunks. Moving an item out, or a reference to one, is quick, so it costs
+/// little that only one runner at a time does so.
 macro_rules! collections {
     ($([$($generics:tt)*] $collection:ty, $iterator:ty;)*) => {$(
         impl<$($generics)*> IntoParQuery for $collection {

@@ -17,9 +17,8 @@ use crate::query::terminal::collect::gather;
 /// Items are pulled in order, by one runner at a time, in chunks of a few microseconds. The iterator is
 /// dropped before the query returns.
 ///
-/// An iterator that waits until its last item was worked on, such as a channel whose sender waits for an
-/// answer, needs [`ExecutionMode::Parallel`](crate::query::ExecutionMode::Parallel), which pulls one item at
-/// a time.
+/// An iterator that waits until its last item was processed, such as a channel whose sender waits for an answer, needs
+/// [`ExecutionMode::Parallel`](crate::query::ExecutionMode::Parallel), which pulls one item at a time.
 ///
 /// # Cost
 /// The iterator's own, one lock for each chunk, and one move of each item.
@@ -50,7 +49,7 @@ pub struct FromIter<I> {
     name: &'static str,
 }
 
-/// Up to so many items of an iterator.
+/// Up to this number of items of an iterator.
 struct Most<'a, I> {
     iterator: &'a mut Option<I>,
     left: u64,

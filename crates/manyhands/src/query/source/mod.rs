@@ -1,4 +1,4 @@
-//! What can be queried: everything a loop can run over, and more.
+//! The sources of queries: everything a loop can run over, and more.
 
 mod collection;
 mod indexed;
@@ -15,10 +15,10 @@ pub use text::ParText;
 use crate::query::Query;
 use crate::query::pipeline::Pipeline;
 
-/// Something a query can be made of.
+/// A type of which a query can be made.
 ///
-/// Vectors, boxed slices, arrays, options, collections and ranges of every integer type by value, and
-/// references to those that have items. Of anything else that is iterated over, [`from_iter`] makes one.
+/// Vectors, boxed slices, arrays, options, collections and ranges of every integer type by value, and references to
+/// those that have items. For any other iterator, use [`from_iter`].
 #[doc(alias = "AsParallel")]
 #[doc(alias = "IntoParallelIterator")]
 #[doc(alias = "Range")]

@@ -1,4 +1,4 @@
-//! A user's own source, shared out by position.
+//! A user's own source, divided by position.
 //!
 //! Unsafe: implements the engine's trait for positions.
 
@@ -70,7 +70,7 @@ pub fn from_partitioned<S: Partitioned>(source: S) -> Query<'static, Pieces<ByPa
 #[derive(Debug)]
 pub struct ByPartition<S>(S);
 
-// SAFETY: whatever the source gives is passed on; nothing rests on its being asked once.
+// SAFETY: the source's items are passed on; no safety depends on its being asked once.
 unsafe impl<S: Partitioned> Indexed for ByPartition<S> {
     type Item = S::Item;
 

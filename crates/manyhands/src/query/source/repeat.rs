@@ -1,4 +1,4 @@
-//! Sources out of nothing: `empty`, `once`, `repeat_n`.
+//! Sources without data: `empty`, `once`, `repeat_n`.
 //!
 //! Unsafe: implements the engine's trait for positions.
 
@@ -55,7 +55,7 @@ pub struct RepeatN<T> {
     count: u64,
 }
 
-// SAFETY: a position's item is a clone, made for each question.
+// SAFETY: a position's item is a clone, made at each request.
 unsafe impl<T: Clone + Send + Sync> Indexed for RepeatN<T> {
     type Item = T;
 

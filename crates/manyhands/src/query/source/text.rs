@@ -1,7 +1,7 @@
 //! Pieces of a text: characters, lines, words, fields.
 //!
-//! A text is shared out by its bytes; a piece belongs to the block in which it begins. So nobody looks for
-//! the ends of lines ahead of the others.
+//! A text is divided by its bytes; a piece belongs to the block in which it begins. So no thread searches for the ends
+//! of lines ahead of the others.
 
 use crate::query::Query;
 use crate::query::items::Pieces;
@@ -151,7 +151,7 @@ impl<'a> Partitioned for Words<'a> {
     fn items(&self, positions: Range<usize>) -> impl Iterator<Item = &'a str> {
         let text = self.0;
         let start = text.ceil_char_boundary(positions.start);
-        // Beginnings are looked for up to here only, or long pieces would be looked through by every block.
+        // Beginnings are searched only up to here, or every block would search through long pieces.
         let end = text.ceil_char_boundary(positions.end);
         let mut next = if text[..start].ends_with(char::is_whitespace) || start == 0 {
             Some(start)
@@ -176,7 +176,7 @@ impl<'a> Partitioned for Words<'a> {
     }
 }
 
-/// The characters that begin at these bytes, with where they do.
+/// The characters that begin at these bytes, with their positions.
 fn characters(text: &str, bytes: Range<usize>) -> impl Iterator<Item = (usize, char)> {
     let start = text.ceil_char_boundary(bytes.start);
     let end = text.ceil_char_boundary(bytes.end);
@@ -186,11 +186,11 @@ fn characters(text: &str, bytes: Range<usize>) -> impl Iterator<Item = (usize, c
 /// The pieces between separators that begin at these bytes, with where they do.
 fn pieces(text: &str, bytes: Range<usize>, separator: char) -> impl Iterator<Item = (usize, &str)> {
     let start = text.ceil_char_boundary(bytes.start);
-    // One that begins just here follows a separator, or the text's beginning.
+    // One that begins exactly here follows a separator, or the text's beginning.
     let mut next = if start == 0 || text[..start].ends_with(separator) {
         Some(start)
     } else {
-        // Only as far as one may begin, or long pieces would be looked through by every block.
+        // Only as far as one may begin, or every block would search through long pieces.
         let tail = &text[start..text.ceil_char_boundary(bytes.end)];
         examined(tail, tail.find(separator)).map(|at| start + at + separator.len_utf8())
     };
@@ -203,7 +203,7 @@ fn pieces(text: &str, bytes: Range<usize>, separator: char) -> impl Iterator<Ite
     })
 }
 
-/// What was found in a part of the text; tests count how much of it was looked at.
+/// A match in a part of the text; tests count how much of it was searched.
 #[inline]
 fn examined(part: &str, found: Option<usize>) -> Option<usize> {
     #[cfg(test)]
@@ -227,7 +227,7 @@ mod tests {
         mixed.into_iter().chain(long).collect()
     }
 
-    /// The pieces of blocks of these lengths, and how many bytes were looked at for all of them.
+    /// The pieces of blocks of these lengths, and how many bytes were searched for all of them.
     fn pieces<'a, S: Partitioned<Item = &'a str>>(
         source: &S,
         block: usize,

@@ -1,8 +1,8 @@
 //! Queries as collections.
 //!
-//! Items whose positions are known are written to their places in a vector of the right size. Others become
-//! a vector by `ordered_collect.rs`; ordered collections are made of a sorted vector; others in one part for each run of
-//! blocks that follow each other on one runner, in the end joined.
+//! Items whose positions are known are written in place to a vector of the right size. Others become a vector by
+//! `ordered_collect.rs`. Ordered collections are made of a sorted vector; others in one part for each run of adjacent
+//! blocks on one runner, joined at the end.
 //!
 //! Unsafe: finishes a vector that was written in place.
 
@@ -35,9 +35,9 @@ pub(crate) fn into_vec<P: Pipeline, E: Control>(
     if P::IS_POSITIONAL {
         return in_place(pipeline.into_positions(u64::MAX, run), run);
     }
-    let weaving = OrderedCollect::new();
-    pipeline.drive(u64::MAX, &weaving, run);
-    (!run.is_cancelled()).then(|| weaving.into_vec())
+    let collecting = OrderedCollect::new();
+    pipeline.drive(u64::MAX, &collecting, run);
+    (!run.is_cancelled()).then(|| collecting.into_vec())
 }
 
 /// As many of the first items, in memory, as are needed.
@@ -113,9 +113,9 @@ impl<T, C: Join<T> + Send> Fold<T> for IntoCollection<C> {
     }
 }
 
-/// A collection that is made in parts, by several runners, and put together in order.
+/// A collection that several runners make in parts, which are merged in order.
 pub(crate) trait Join<T>: Default + Extend<T> {
-    /// Adds what comes later in the order.
+    /// Adds items that come later in the order.
     fn join(&mut self, later: Self);
 }
 
@@ -141,12 +141,12 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// All items in a collection: a vector, a string, a map, a set; or in one of these within a `Result` or
     /// an `Option`, with the first failure instead if there is one.
     ///
-    /// Of equal items and keys the same stay as with iterators: in a map the last value.
+    /// Of equal items and keys the same remain as with iterators: in a map the last value.
     ///
     /// # Cost
-    /// Vectors are written in place where positions are known. Ordered collections are built of all items, once
-    /// these are sorted. Other collections are made in parts, one for each run of blocks that follow each other on
-    /// one runner, and put together by the caller.
+    /// Vectors are written in place where positions are known. Ordered collections are built of all items, once these
+    /// are sorted. Other collections are made in parts, one for each run of adjacent blocks on one runner, and merged
+    /// by the caller.
     ///
     /// # Panics
     /// If operators do; see [the module](crate::query).
@@ -186,10 +186,10 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
         self.collect()
     }
 
-    /// Writes the items to the places of a slice, which drops what was there.
+    /// Writes the items to the entries of a slice, which drops the old ones.
     ///
     /// # Panics
-    /// If the slice has not just as many places as there are items, before it is written to; if operators
+    /// If the slice does not have exactly as many entries as there are items, before it is written to; if operators
     /// do.
     ///
     /// # Examples

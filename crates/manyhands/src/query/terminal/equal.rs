@@ -9,8 +9,8 @@ use crate::query::source::IntoParQuery;
 use crate::query::terminal::find::test;
 
 impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
-    /// Whether both have equal items in the same order. Stops at the first difference, or at once if they
-    /// are not as many.
+    /// Whether both have equal items in the same order. Stops at the first difference, or at once if their numbers
+    /// differ.
     ///
     /// # Cost
     /// A side that does not know its positions is gathered before anything is compared.

@@ -86,7 +86,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
         })
     }
 
-    /// The item with the smallest key, the first one of equals. Each item's key is asked for once.
+    /// The item with the smallest key, the first one of equals. Each item's key is computed once.
     ///
     /// # Panics
     /// If closures of the query do; see [the module](crate::query).
@@ -104,7 +104,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
         self.by_key(key, |left, right| right < left)
     }
 
-    /// The item with the largest key, the last one of equals. Each item's key is asked for once.
+    /// The item with the largest key, the last one of equals. Each item's key is computed once.
     ///
     /// # Panics
     /// If closures of the query do; see [the module](crate::query).
@@ -122,7 +122,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
         self.by_key(key, |left, right| right >= left)
     }
 
-    /// Of two items, `takes_right` says by their keys whether the right one is kept.
+    /// Of two items, `takes_right` decides by their keys whether the right one is kept.
     fn by_key<K: Send>(
         self,
         key: impl Fn(&P::Item) -> K + Sync,

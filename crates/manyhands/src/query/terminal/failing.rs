@@ -7,9 +7,9 @@ use std::ops::Range;
 
 /// A `Result` or an `Option`.
 pub(super) trait Attempt: Send {
-    /// What there is after a success.
+    /// The value of a success.
     type Value: Send;
-    /// What there is after a failure.
+    /// The value of a failure.
     type Failure: Send;
 
     /// Which of the two it is.
@@ -36,7 +36,7 @@ impl<T: Send> Attempt for Option<T> {
     }
 }
 
-/// Gives the values of items, as long as there is no failure, and keeps the first failure.
+/// Gives the values of items until the first failure, and keeps that.
 #[derive(Debug)]
 pub(super) struct UpToFailure<'a, F>(pub(super) &'a Earliest<F>);
 

@@ -1,9 +1,7 @@
-//! Queries that look for an item, and stop when it is found: blocks below the lowest find still run, blocks
-//! above stop.
+//! Queries that search for an item, and stop at a match: blocks below the lowest match still run, blocks above stop.
 //!
 //! # Ordering
-//! The end is advice to runners about what they need not start, hence Relaxed; what was found is handed over
-//! under the lock.
+//! The end only says what runners need not start, hence Relaxed; the lock publishes the match.
 
 use crate::engine::consumer::{Consumer, Watch};
 use crate::parallel::earliest::{Earliest, FindMode};
@@ -18,7 +16,7 @@ use std::error::Error;
 use std::fmt;
 use std::ops::Range;
 
-/// Keeps what `pick` makes of an item; the first of its block, with the start of the block.
+/// Keeps the result of `pick` for an item; the first of its block, with the start of the block.
 struct FindByBlock<R, F> {
     pick: F,
     earliest: Earliest<R>,
@@ -96,7 +94,7 @@ pub(super) fn test<P: Pipeline, E: Control>(
     (!run.is_cancelled()).then(|| testing.end() == 0)
 }
 
-/// What `pick` makes of an item that it makes something of; `None` if the query was cancelled.
+/// The result of `pick` for some item that has one; `None` if the query was cancelled.
 fn find<P: Pipeline, R: Send, E: Control>(
     mut pipeline: P,
     mode: FindMode,
@@ -169,7 +167,7 @@ impl<T: Send> Consumer<T> for TwoItems<T> {
 }
 
 impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
-    /// Whether an item satisfies the predicate. Stops when one is found.
+    /// Whether an item satisfies the predicate. Stops at the first match.
     ///
     /// # Panics
     /// If closures of the query do; see [the module](crate::query).
@@ -203,7 +201,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
             .conclude(test(pipeline, fails, &run).map(|fails| !fails))
     }
 
-    /// Whether an item equals `value`. Stops when one is found.
+    /// Whether an item equals `value`. Stops at the first match.
     ///
     /// # Panics
     /// If closures of the query do; see [the module](crate::query).
@@ -221,7 +219,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
         self.any(|item| item == *value)
     }
 
-    /// Some item that satisfies the predicate. Stops when one is found.
+    /// Some item that satisfies the predicate. Stops at the first match.
     ///
     /// # Panics
     /// If closures of the query do; see [the module](crate::query).
@@ -278,7 +276,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
 }
 
 impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
-    /// The first item that satisfies the predicate. Blocks above the lowest find are not started.
+    /// The first item that satisfies the predicate. Blocks above the lowest match are not started.
     ///
     /// # Panics
     /// If closures of the query do; see [the module](crate::query).
@@ -295,7 +293,7 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
         self.find_map(|item| predicate(&item).then_some(item))
     }
 
-    /// What `map` makes of the first item that it makes something of.
+    /// The result of `map` for the first item that has one.
     ///
     /// # Panics
     /// If closures of the query do; see [the module](crate::query).
@@ -317,8 +315,8 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
             .conclude(find(pipeline, FindMode::First, map, &run))
     }
 
-    /// The first item. What is gathered before it is gathered as for [`take(1)`](Self::take), so that the
-    /// first of a sort needs no sort.
+    /// The first item. Operators before it gather as for [`take(1)`](Self::take), so that the first of a sort needs no
+    /// sort.
     ///
     /// # Panics
     /// If closures of the query do; see [the module](crate::query).

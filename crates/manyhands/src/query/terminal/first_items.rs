@@ -2,8 +2,7 @@
 //! blocks above stop.
 //!
 //! # Ordering
-//! The end is advice to runners about what they need not start, hence Relaxed; items are handed over under
-//! the lock.
+//! The end only says what runners need not start, hence Relaxed; the lock publishes the items.
 
 use crate::engine::consumer::Consumer;
 use crate::query::pipeline::Pipeline;
@@ -24,7 +23,7 @@ pub(super) fn first_items<P: Pipeline, E: Control>(
     first.into_vec(u64::MAX)
 }
 
-/// Keeps blocks until those without a gap before them have items enough.
+/// Keeps blocks until those without a gap before them have enough items.
 pub(crate) struct FirstItems<T> {
     most: usize,
     end: AtomicU64,
@@ -46,7 +45,7 @@ impl<T> Blocks<T> {
         self.cover();
     }
 
-    /// How many of a block's items may be needed: nothing is asked of a source that nobody wants.
+    /// How many of a block's items may be needed: no unneeded item is taken from the source.
     fn most_of(&self, positions: &Range<u64>, most: usize) -> usize {
         if positions.start == self.covered {
             most.saturating_sub(self.count)
@@ -55,7 +54,7 @@ impl<T> Blocks<T> {
         }
     }
 
-    /// Positions below `end` are done with, whether or not there were blocks.
+    /// Positions below `end` are complete, with or without blocks.
     fn pass(&mut self, end: u64) {
         // Blocks from there on have no items: the source ended within or before them.
         let beyond = self.items.split_off(&end);

@@ -32,7 +32,7 @@ impl<T: Send> FromQuery<T> for Vec<T> {
     }
 }
 
-/// What a vector turns into.
+/// A collection that is made from a vector.
 macro_rules! from_vec {
     ($($collection:ty $(where $bound:ident)?;)*) => {$(
         impl<T: Send $(+ $bound)?> FromQuery<T> for $collection {
@@ -107,7 +107,7 @@ from_parts! {
     ['a] Cow<'a, str> => String;
 }
 
-/// Sorted by all, and built once, as the standard library does: the last of equal keys stays, with its value.
+/// Sorted as a whole, and built once, as the standard library does: the last of equal keys remains, with its value.
 impl<K: Ord + Send, V: Send> FromQuery<(K, V)> for BTreeMap<K, V> {
     fn from_pipeline<P: Pipeline<Item = (K, V)>, E: Control>(
         pipeline: P,
@@ -117,7 +117,7 @@ impl<K: Ord + Send, V: Send> FromQuery<(K, V)> for BTreeMap<K, V> {
     }
 }
 
-/// As a map's keys: the last of equal items stays.
+/// As a map's keys: the last of equal items remains.
 impl<T: Ord + Send> FromQuery<T> for BTreeSet<T> {
     fn from_pipeline<P: Pipeline<Item = T>, E: Control>(
         pipeline: P,

@@ -1,9 +1,9 @@
 //! Queries as iterators and streams: made in steps, each by all workers, so that only a few items are in
 //! memory at once.
 //!
-//! An [`Iter`] makes a step when it has no items left, so it may borrow, and may be leaked. A [`Stream`]
-//! makes its steps in a task while the items of the last one are taken. What may borrow and runs ahead is
-//! in `prefetch.rs`.
+//! An [`Iter`] makes a step when it has no items left, so it may borrow, and may be leaked. A [`Stream`] makes its
+//! steps in a task while the items of the last one are taken. `prefetch.rs` has the form that may borrow and runs
+//! ahead.
 
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
@@ -47,10 +47,10 @@ impl<'a, P: Pipeline, O: Order, E: Control> IntoIterator for Query<'a, P, O, E> 
     type Item = E::Output<P::Item>;
     type IntoIter = Iter<'a, P, E>;
 
-    /// The items on the calling thread, in order. Workers make them in steps of up to some thousand, when
-    /// there are none left; see [`Merge`](crate::query::Merge). A step takes whole items of the source, with
-    /// all that `flat_map` makes of them. Where workers are to go on while items are worked on, use
-    /// [`with_iter`](Query::with_iter), or [`stream`](Query::stream) if nothing is borrowed.
+    /// The items on the calling thread, in order. Workers make them in steps of up to some thousand, when there are
+    /// none left; see [`Merge`](crate::query::Merge). A step takes whole items of the source, with all that `flat_map`
+    /// makes of them. For workers that continue while the caller processes items, use [`with_iter`](Query::with_iter),
+    /// or [`stream`](Query::stream) if nothing is borrowed.
     ///
     /// # Panics
     /// The iterator does when operators do.
@@ -73,11 +73,10 @@ impl<'a, P: Pipeline, O: Order, E: Control> IntoIterator for Query<'a, P, O, E> 
     }
 }
 
-/// A query's items, made ahead by a task; made by [`Query::stream`]. For async code a stream,
-/// for threads something to iterate over.
+/// A query's items, made ahead by a task; made by [`Query::stream`]. A stream for async code, an iterator for threads.
 ///
 /// At most three steps' items are in memory at once. When it is dropped, the task ends after the source's items that
-/// are being worked on.
+/// are in progress.
 #[must_use = "streams do nothing unless polled"]
 pub struct Stream<T> {
     steps: channel::RecvStream<Vec<T>>,
@@ -87,7 +86,7 @@ pub struct Stream<T> {
     _unwanted: Unwanted,
 }
 
-/// Says so to the producer when it is dropped.
+/// Cancels the producer when it is dropped.
 struct Unwanted(cancel::Source);
 
 impl Drop for Unwanted {
@@ -227,7 +226,7 @@ where
 }
 
 impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
-    /// Goes on as an iterator on the calling thread; what is before it still runs in parallel, in steps.
+    /// Continues as an iterator on the calling thread; the operators before it still run in parallel, in steps.
     ///
     /// # Cost
     /// Items are moved through a vector: a few nanoseconds each.
@@ -248,7 +247,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     }
 }
 
-/// Iterators that go on as queries.
+/// Iterators that continue as queries.
 pub trait Parallel: Iterator<Item: Send> + Send + Sized {
     /// A query over what the iterator gives; the same as [`from_iter`].
     ///

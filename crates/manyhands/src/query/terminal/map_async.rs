@@ -14,12 +14,13 @@ impl<'a, P: Pipeline<Item: 'static> + 'a, O: Order> Query<'a, P, O, Uncancellabl
     /// Runs `body`'s future for each item and gives the results as a stream: in order, or, of an unordered
     /// query, as they end.
     ///
-    /// As many items run at once as get the most done, found while they run, or
-    /// [`degree_of_parallelism`](Self::degree_of_parallelism). The query's own items are made in steps, one
-    /// for each time the stream is polled, there and by workers; so the source should not block. See [`parallel::stream_async`](crate::parallel::stream_async) for failures.
+    /// As many items run at once as give the highest throughput, adapted while they run, or
+    /// [`degree_of_parallelism`](Self::degree_of_parallelism). Each poll of the stream makes one step of the query's
+    /// own items, there and on workers; so the source should not block. See
+    /// [`parallel::stream_async`](crate::parallel::stream_async) for failures.
     ///
     /// # Cancellation
-    /// Dropping the stream cancels what runs.
+    /// Dropping the stream cancels the running items.
     ///
     /// # Examples
     /// ```
@@ -59,8 +60,7 @@ impl<'a, P: Pipeline<Item: 'static> + 'a, O: Order> Query<'a, P, O, Uncancellabl
     }
 }
 
-/// A query's items. A poll makes at most one step, so that results are not kept waiting by a source of which
-/// few items pass.
+/// A query's items. A poll makes at most one step, so that a source of which few items pass does not delay results.
 struct Stepwise<'a, P: Pipeline> {
     steps: Steps<'a, P, Uncancellable>,
     ready: vec::IntoIter<P::Item>,

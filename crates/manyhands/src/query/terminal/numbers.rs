@@ -1,4 +1,4 @@
-//! Averages, and sums that do not overflow unseen.
+//! Averages, and sums that detect overflow.
 //!
 //! Integers of up to 64 bits are added up in 128, where 2^63 of them fit; so neither result depends on how
 //! the items were grouped.
@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 
 /// A primitive number, or a reference to one. Sealed.
 pub trait Number: Send + sealed::Sealed {
-    /// What sums are added up in.
+    /// The type in which sums are added up.
     #[doc(hidden)]
     type Total: Send;
 
@@ -39,7 +39,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Integers by what they are added up in; `as` to a float is what is meant.
+/// Integers by the type in which they are added up; `as` to a float is intended.
 macro_rules! integers {
     ($($total:ty: $($type:ty)*;)*) => {$($(
         impl sealed::Sealed for $type {}

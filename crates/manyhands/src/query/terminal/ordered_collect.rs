@@ -1,8 +1,8 @@
-//! A vector of items whose places are not known before. Each runner gathers its items in one buffer, and the
-//! longest buffer becomes the vector: the others' items are put between its own.
+//! A vector of items whose positions are not known before. Each runner gathers its items in one buffer, and the
+//! longest buffer becomes the vector: the others' items are moved between its own.
 //!
-//! So no memory is asked for but what the vector and the other buffers need: pages that are new to the process
-//! cost more than the items in them.
+//! So no more memory is allocated than the vector and the other buffers need: pages that are new to the process cost
+//! more than the items in them.
 //!
 //! Unsafe: moves items within a vector and between vectors.
 
@@ -19,7 +19,7 @@ pub(super) struct OrderedCollect<T> {
     buffers: Mutex<OneOrMany<Buffer<T>>>,
 }
 
-/// What a runner has gathered.
+/// The items that a runner has gathered.
 pub(super) struct Buffer<T> {
     items: Vec<T>,
     runs: Runs<u64>,
@@ -142,17 +142,17 @@ fn ordered_collect<T>(mut buffers: Vec<Buffer<T>>) -> Vec<T> {
     for piece in pieces.into_iter().rev() {
         end -= piece.items.len();
         let (from, to) = (piece.items.cast::<T>(), base.wrapping_add(end));
-        // SAFETY: there is room for `len` items. The last pieces are moved first, and those of the whole
-        // itself are in order, so that none lies behind its place, and none is written over before.
+        // SAFETY: there is room for `len` items. The last pieces are moved first, and those of the whole itself are in
+        // order, so that none lies behind its destination, and none is overwritten before.
         unsafe { ptr::copy(from, to, piece.items.len()) };
     }
     check_written(len - end, len);
-    // SAFETY: all pieces together have `len` items, as was checked, and fill the places from 0 on.
+    // SAFETY: all pieces together have `len` items, as was checked, and fill the vector from 0 on.
     unsafe { items.set_len(len) };
     items
 }
 
-/// A buffer begins with no more than this: to grow from nothing takes as long as to filter a hundred items.
+/// A buffer begins with no more than this: growing from nothing takes as long as filtering a hundred items.
 const FIRST_BYTES: usize = 1_024;
 
 #[cfg(test)]
@@ -162,27 +162,27 @@ mod tests {
     use std::ops::Range;
 
     /// The numbers as texts, each given by the runner that has its block; some blocks give nothing.
-    fn woven(runners: &[&[Range<u64>]]) -> Vec<String> {
-        let weaving = OrderedCollect::new();
+    fn collected(runners: &[&[Range<u64>]]) -> Vec<String> {
+        let collecting = OrderedCollect::new();
         for blocks in runners {
-            let mut buffer = weaving.start();
+            let mut buffer = collecting.start();
             for block in *blocks {
                 let kept = block.clone().filter(|number| number % 10 != 9);
-                weaving.consume(&mut buffer, block.clone(), kept.map(|n| n.to_string()));
+                collecting.consume(&mut buffer, block.clone(), kept.map(|n| n.to_string()));
             }
-            weaving.finish(buffer);
+            collecting.finish(buffer);
         }
-        weaving.into_vec()
+        collecting.into_vec()
     }
 
     fn check(runners: &[&[Range<u64>]], len: u64) {
         let kept = (0..len).filter(|number| number % 10 != 9);
         let expected: Vec<_> = kept.map(|number| number.to_string()).collect();
-        assert_eq!(woven(runners), expected, "{runners:?}");
+        assert_eq!(collected(runners), expected, "{runners:?}");
     }
 
     #[test]
-    fn items_are_in_order_whoever_has_gathered_them() {
+    fn items_are_in_order_for_every_division_among_runners() {
         check(&[], 0);
         check(&[&[0..5, 5..9, 9..10, 10..30]], 30);
         check(&[&[0..20, 60..80], &[20..60, 80..90]], 90);

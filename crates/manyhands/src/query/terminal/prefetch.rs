@@ -1,13 +1,13 @@
-//! Queries as iterators that run ahead: while the caller works on the items of a step, workers make those of
-//! the next one.
+//! Queries as iterators that run ahead: while the caller processes the items of a step, workers make those of the next
+//! one.
 //!
-//! What is borrowed must outlive the workers' part. So the iterator lives within a call, [`Query::with_iter`],
-//! which returns when nobody works for it any more; one that could be leaked would not do.
+//! Borrowed data must outlive the workers' part. So the iterator lives within a call, [`Query::with_iter`], which
+//! returns when no worker uses it any more; an iterator that could be leaked would be unsound.
 //!
 //! # Threads
-//! Whoever holds the [`Steps`] makes the next one. The caller offers them to workers; if none has begun when
-//! the caller needs items, it takes them back, so one worker is enough. Otherwise it waits for them, with the
-//! items, in a channel.
+//! The thread that holds the [`Steps`] makes the next one. The caller offers them to workers; if none has begun when
+//! the caller needs items, it takes them back, so one worker is enough. Otherwise it waits for them, with the items,
+//! in a channel.
 
 use crate::cancel::Source;
 use crate::channel::{self, Receiver, Sender};
@@ -25,8 +25,8 @@ use std::mem;
 use std::panic::resume_unwind;
 
 impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
-    /// Hands `body` an iterator over the items, in order. While it works on some, workers make the next ones,
-    /// in steps of up to some thousand; see [`Merge`](crate::query::Merge).
+    /// Passes `body` an iterator over the items, in order. While it processes some, workers make the next ones, in
+    /// steps of up to some thousand; see [`Merge`](crate::query::Merge).
     ///
     /// At most two steps' items are in memory at once. Of a query that can be cancelled the iterator gives
     /// results, the last of which is the error.
@@ -37,11 +37,11 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// caller, when it needs them.
     ///
     /// # Blocking
-    /// While the next item is being made by others; the pool lets another worker run in the place of one that
-    /// waits. At its end the call waits for blocks that have begun; no others are started.
+    /// While other threads make the next item; the pool lets another worker compensate for one that waits. At its end
+    /// the call waits for blocks that have begun; no others are started.
     ///
     /// # Panics
-    /// The iterator does when operators do, unless what they panic for is never asked for.
+    /// The iterator does when operators do, unless the item at which they panic is never needed.
     ///
     /// # Examples
     /// ```
@@ -60,7 +60,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
         let mut steps = Steps::new(pipeline, run);
         let given = Given::new(run.ending);
         if steps.is_one_step() {
-            // There is nothing to be made ahead.
+            // There is nothing to make ahead.
             let more = &mut || steps.next();
             return body(Prefetch { given, more });
         }
@@ -82,7 +82,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     }
 }
 
-/// A query's items, made ahead by workers; handed out by [`Query::with_iter`].
+/// A query's items, made ahead by workers; passed to the body by [`Query::with_iter`].
 #[must_use = "iterators are lazy"]
 pub struct Prefetch<'a, T, E> {
     given: Given<T, E>,
@@ -109,7 +109,7 @@ impl<T, E> fmt::Debug for Prefetch<'_, T, E> {
 struct Taker<'s, 'scope, 'a, P: Pipeline, E> {
     scope: &'s Scope<'scope>,
     exchange: &'scope Exchange<'a, P, E>,
-    /// Where workers send what they make; `None` before the first offer.
+    /// Where workers send items; `None` before the first offer.
     made: Option<Channel<MadeOrPanicked<'a, P, E>>>,
     steps: Whereabouts<Steps<'a, P, E>>,
 }
@@ -127,7 +127,7 @@ enum Whereabouts<S> {
 
 impl<'scope, 'a: 'scope, P: Pipeline + 'scope, E: Control + 'scope> Taker<'_, 'scope, 'a, P, E> {
     fn next_step(&mut self) -> Option<Vec<P::Item>> {
-        // Gone also when a step panics.
+        // `None` also when a step panics.
         let (steps, items) = match mem::replace(&mut self.steps, Whereabouts::Gone) {
             Whereabouts::Here(steps) => self.exchange.make(steps),
             Whereabouts::Offered => self.take_back(),
@@ -139,7 +139,7 @@ impl<'scope, 'a: 'scope, P: Pipeline + 'scope, E: Control + 'scope> Taker<'_, 's
         items
     }
 
-    /// Offers to make the next step, if that is worth it.
+    /// Offers to make the next step, if that pays.
     fn offer(&mut self, steps: Steps<'a, P, E>) -> Whereabouts<Steps<'a, P, E>> {
         if !steps.is_worth_handing_over() {
             return Whereabouts::Here(steps);
@@ -153,7 +153,7 @@ impl<'scope, 'a: 'scope, P: Pipeline + 'scope, E: Control + 'scope> Taker<'_, 's
         Whereabouts::Offered
     }
 
-    /// Makes the step that is offered, or waits for who makes it.
+    /// Makes the step that is offered, or waits for the worker that makes it.
     fn take_back(&self) -> Made<'a, P, E> {
         let offered = lock(&self.exchange.offered).take();
         if let Some(steps) = offered {
@@ -171,7 +171,7 @@ impl<'scope, 'a: 'scope, P: Pipeline + 'scope, E: Control + 'scope> Taker<'_, 's
 /// What the caller and the workers share.
 struct Exchange<'a, P: Pipeline, E> {
     offered: Mutex<Option<Steps<'a, P, E>>>,
-    /// Cancelled when nobody wants more items.
+    /// Cancelled when no more items are wanted.
     unwanted: Source,
 }
 
@@ -201,12 +201,12 @@ impl<'a, P: Pipeline, E: Control> Exchange<'a, P, E> {
             return;
         }
         let made = catch(|| self.make(steps));
-        // An error says that the iterator is gone, and nobody wants it.
+        // An error means that the iterator was dropped, and the items are not wanted.
         contain(|| drop(sender.send(made)));
     }
 }
 
-/// Says so when it is dropped.
+/// Cancels the steps when it is dropped.
 struct Unwanted<'a>(&'a Source);
 
 impl Drop for Unwanted<'_> {

@@ -1,6 +1,6 @@
 //! A query's items step by step, so that only a few are in memory at once.
 //!
-//! Not here: who asks for a step, and when (`iterate.rs`, `prefetch.rs`).
+//! Not here: when a step is requested (`iterate.rs`, `prefetch.rs`).
 
 use crate::cancel::Token;
 use crate::parallel::reduce::Folding;
@@ -43,8 +43,7 @@ impl<'a, P: Pipeline, E: Control> Steps<'a, P, E> {
         self.next_of(&run)
     }
 
-    /// As [`next`](Self::next), until `unwanted` is cancelled: then what is being made ends before its end, and
-    /// was the last.
+    /// As [`next`](Self::next), until `unwanted` is cancelled: then the current step ends early, and is the last.
     pub(super) fn next_while_wanted(&mut self, unwanted: &Token) -> Option<Vec<P::Item>> {
         let run = self.run.while_wanted(unwanted);
         self.next_of(&run)
@@ -61,7 +60,7 @@ impl<'a, P: Pipeline, E: Control> Steps<'a, P, E> {
 
     /// The items of one step, which may have none. `None` after the last, or after a cancellation.
     fn step<R: Control>(&mut self, run: &QueryRun<'_, R>) -> Option<Vec<P::Item>> {
-        // Taken out, so that one that panics is not asked again.
+        // Taken out, so that one that panics is not used again.
         let mut pipeline = self.pipeline.take()?;
         let begun = clock::ticks();
         let collecting = IntoCollection::new();
@@ -99,8 +98,7 @@ impl<'a, P: Pipeline, E: Control> Steps<'a, P, E> {
         left.is_some_and(|left| left <= self.positions)
     }
 
-    /// Whether there is another step, a worker may make it, and it is expected to take longer than handing
-    /// it to one.
+    /// Whether there is another step, a worker may make it, and it is expected to take longer than handing it over.
     pub(super) fn is_worth_handing_over(&self) -> bool {
         self.pipeline.is_some()
             && self.run.plan().degree != Some(1)
@@ -154,7 +152,7 @@ impl<T, E: Control> Given<T, E> {
 }
 
 impl<T, E> Given<T, E> {
-    /// As fields of who has it.
+    /// As fields of the structure that holds it.
     pub(super) fn debug(&self, fields: &mut fmt::DebugStruct<'_, '_>) -> fmt::Result {
         fields
             .field("ready", &self.ready.len())
@@ -177,5 +175,5 @@ const STEP_POSITIONS_MAX: u64 = 1 << 16;
 const STEP_NANOS: u64 = 2_000_000;
 /// Most memory for the items of a step, if each position gives one.
 const STEP_BYTES_MAX: usize = 4 << 20;
-/// A shorter step is made sooner by who needs it than by a worker that is told.
+/// A shorter step is made sooner by the thread that needs it than by a worker that must be woken.
 const HANDED_OVER_NANOS_MIN: u64 = 50_000;

@@ -15,7 +15,7 @@ use crate::query::terminal::collect::into_vec;
 use crate::query::terminal::for_each::ForEach;
 use std::ops::Range;
 
-/// Gives what a body that can fail makes of items, up to the first failure.
+/// Gives the results of a body that can fail, up to the first failure.
 struct Attempting<'a, F, Err> {
     body: F,
     gathered: &'a Gathered<Err>,
@@ -58,7 +58,7 @@ where
 impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// Calls a body that can fail for each item.
     ///
-    /// Panics of the body are gathered too; those of operators before it go on as they are.
+    /// Panics of the body are collected too; those of operators before it resume unchanged.
     ///
     /// # Errors
     /// Every error that a body returned and every panic, and a cancellation. Positions are those of the
@@ -81,10 +81,10 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
         gathered.conclude(Some(()), run.ending.cancelled())
     }
 
-    /// Collects what a body that can fail makes of each item, in order.
+    /// Collects the results of a body that can fail for each item, in order.
     ///
     /// # Errors
-    /// As [`try_for_each`](Self::try_for_each); results already made are dropped.
+    /// As [`try_for_each`](Self::try_for_each); finished results are dropped.
     ///
     /// # Examples
     /// ```
