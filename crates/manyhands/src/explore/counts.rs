@@ -177,7 +177,7 @@ programs! {
     }
 
     /// External threads enter and leave, with tasks and forks, until the last of them ends the runtime.
-    guests_until_the_end(NotNeeded) {
+    external_threads_until_the_end(NotNeeded) {
         let runtime = Arc::new(hasty_pool(1, 3));
         let external = |number: u64| {
             let runtime = Arc::clone(&runtime);

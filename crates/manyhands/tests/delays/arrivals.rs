@@ -1,4 +1,4 @@
-//! Tasks that arrive from outside all the time, each of which is counted.
+//! Tasks that arrive from outside continuously, each of which is counted.
 
 use super::random::Random;
 use manyhands::{Runtime, task};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
-/// While it lives, a thread outside of the pool sends it tasks.
+/// While this value exists, a thread outside of the pool spawns tasks.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
     counts: Arc<Counts>,
@@ -37,10 +37,10 @@ impl Arrivals {
         }
     }
 
-    /// Sends no more, and waits until all that were sent have run. Returns how many.
+    /// Spawns no more, and waits until all spawned tasks have run. Returns their number.
     ///
     /// # Panics
-    /// When one has run twice. One that is lost is waited for for ever: a watchdog must see that.
+    /// If one has run twice. It waits for ever for a task that is lost: a watchdog must detect that.
     pub(crate) fn end(self) -> u64 {
         self.is_over.store(true, Ordering::Relaxed);
         let sent = self.thread.join().expect("it only spawns tasks");
@@ -91,5 +91,5 @@ fn spin(iterations: u64) {
     (0..iterations).for_each(|_| spin_loop());
 }
 
-/// More do not help: workers have enough to run to.
+/// More do not help: workers are busy with these.
 const WAITING_MAX: u64 = 200;

@@ -1,11 +1,11 @@
-//! Threads that only burn processor time, so that others are preempted anywhere.
+//! Threads that only use processor time, so that others are preempted at any point.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-/// While it lives, so many threads burn processor time.
+/// While this value exists, this number of threads use processor time.
 #[derive(Debug)]
 pub(crate) struct Hogs {
     is_over: Arc<AtomicBool>,

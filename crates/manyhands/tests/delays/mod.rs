@@ -1,8 +1,8 @@
-//! Delays for tests: threads that are stalled by signals at random instants, threads that burn processor time,
-//! tasks that arrive from outside all the time, and fewer processors.
+//! Delays for tests: threads that are stalled by signals at random instants, threads that use processor time, tasks
+//! that arrive from outside continuously, and fewer processors.
 //!
-//! None of it is anything a scheduler may not do by itself; here it happens often. Elsewhere than on Linux nothing
-//! is stalled and the processors stay as they are.
+//! A scheduler may do all of this by itself; here it happens often. On systems other than Linux nothing is stalled and
+//! the processors stay as they are.
 
 pub(crate) mod arrivals;
 pub(crate) mod hogs;

@@ -1,11 +1,11 @@
 //! Which processors a thread, and those it starts, may use.
 
-/// While it lives, the calling thread and the threads that it starts use one processor.
+/// While this value exists, the calling thread and the threads that it starts use one processor.
 #[derive(Debug)]
 pub(crate) struct OneProcessor(Option<system::Mask>);
 
 impl OneProcessor {
-    /// Does nothing where the system does not let us.
+    /// Does nothing where the system does not allow it.
     pub(crate) fn begin() -> Self {
         Self(system::restrict())
     }
@@ -49,7 +49,7 @@ mod system {
     }
 
     pub(super) fn set(mask: &Mask) {
-        // SAFETY: the mask has that size; 0 is the calling thread. If it is refused all stays as it is.
+        // SAFETY: the mask has that size; 0 is the calling thread. If the system refuses, nothing changes.
         unsafe { libc::sched_setaffinity(0, size_of::<Mask>(), mask) };
     }
 }

@@ -1,4 +1,4 @@
-//! Threads of this process are stalled at random instants: a signal's handler sleeps on them.
+//! Stalls threads of this process at random instants: a signal handler sleeps on them.
 
 use super::random::Random;
 use std::fmt;
@@ -16,7 +16,7 @@ pub(crate) enum Strength {
     Heavy,
 }
 
-/// While it lives, threads of this process are stalled.
+/// While this value exists, threads of this process are stalled.
 pub(crate) struct Stalls {
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -77,7 +77,8 @@ fn stall_others(is_over: &AtomicBool, mut random: Random, (longest, pause): (u64
         for _ in 0..if random.is_one_in(4) { 2 } else { 1 } {
             stall_one(&threads, &mut random);
         }
-        // Signals of a thread queue up, so no new ones before the last are over: else it would do nothing else.
+        // Signals of a thread queue up, so none is sent before the last are over: else the thread would do nothing
+        // else.
         thread::sleep(Duration::from_micros(micros + random.below(pause)));
     }
 }
@@ -90,7 +91,7 @@ fn length(random: &mut Random, longest: u64) -> u64 {
 
 fn stall_one(threads: &[i32], random: &mut Random) {
     if !threads.is_empty() {
-        // Rather one that runs: most threads of a large pool sleep.
+        // Prefers a running thread: most threads of a large pool sleep.
         let candidates = [(); 3].map(|()| random.pick(threads));
         let running = candidates.into_iter().find(|&it| system::is_running(it));
         system::signal(running.unwrap_or(candidates[0]));
@@ -99,7 +100,7 @@ fn stall_one(threads: &[i32], random: &mut Random) {
 }
 
 static STALLS: AtomicU64 = AtomicU64::new(0);
-/// How long the stalls are that begin now.
+/// The longest stall that begins now.
 static NANOS: AtomicU64 = AtomicU64::new(0);
 
 #[cfg(all(target_os = "linux", not(miri)))]
@@ -136,7 +137,7 @@ mod system {
         };
         // SAFETY: the address of this thread's own number, which is always there.
         let errno = unsafe { libc::__errno_location() };
-        // SAFETY: as above; nobody else has a reference to it.
+        // SAFETY: as above; no other code has a reference to it.
         let before = unsafe { errno.read() };
         // SAFETY: async-signal-safe; the time is less than a second.
         unsafe { libc::nanosleep(&raw const pause, ptr::null_mut()) };

@@ -1,5 +1,5 @@
-//! User code that panics, or does not clean up, where other libraries call it: what can be survived is, and what
-//! cannot ends the process with a sentence. Each of the latter runs in a process of its own.
+//! User code that panics, or does not clean up, where other libraries call it: the process survives where it can, and
+//! otherwise ends with a message. Each test of the latter runs in a process of its own.
 
 use crate::support::in_time;
 use manyhands::{Runtime, task};
@@ -13,7 +13,7 @@ use std::task::{Context, Wake, Waker};
 use std::thread;
 use tokio::net::UdpSocket;
 
-/// Runs one ignored test of this program in a process of its own; whether it has ended well, and what it has said.
+/// Runs one ignored test of this program in a process of its own; returns whether it has succeeded, and its output.
 fn run_alone(test: &str) -> (bool, String) {
     let name = format!("hostile::{test}");
     let arguments = ["--exact", "--ignored", "--nocapture", &name];
@@ -40,7 +40,7 @@ impl Wake for Grenade {
     }
 }
 
-/// Has a waker that panics woken by whoever waits for sockets, and waits for ever.
+/// Lets the poller wake a waker that panics, and waits for ever.
 fn throw_in_the_driver() -> ! {
     let _entered = manyhands::integrations::tokio_driver::handle()
         .unwrap()
@@ -50,7 +50,7 @@ fn throw_in_the_driver() -> ! {
     let socket = UdpSocket::from_std(socket).unwrap();
     let waker = Waker::from(Arc::new(Grenade));
     let mut context = Context::from_waker(&waker);
-    // The first look forgets that a new socket may be readable.
+    // The first poll clears the readiness of a new socket.
     while socket.poll_recv_ready(&mut context).is_ready() {
         let _nothing = socket.try_recv(&mut [0]);
     }

@@ -1,5 +1,5 @@
-//! What other libraries do on the pool: tokio's sockets and timers, hyper's servers and clients, spawners and
-//! sinks of `futures`; and what `metrics` and `tracing` are told of it. Every wait has a deadline.
+//! Other libraries on the pool: tokio's sockets and timers, hyper's servers and clients, spawners and sinks of
+//! `futures`; and what the runtime reports to `metrics` and `tracing`. Every wait has a deadline.
 
 #![expect(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
 

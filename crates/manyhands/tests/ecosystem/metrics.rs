@@ -1,4 +1,4 @@
-//! What the recorder of `metrics` is given: every number, once, under the runtime's name.
+//! The values that the recorder of `metrics` receives: every number, once, under the runtime's name.
 
 use crate::support::in_time;
 use manyhands::integrations::metrics_recorder;
@@ -96,7 +96,7 @@ fn what_is_recorded_is_what_has_happened() {
             });
         });
         has_begun.recv().unwrap();
-        // Another thread takes the place of the one that blocks.
+        // Another thread compensates for the one that blocks.
         task::run(|| ()).join().unwrap();
         let values = recorded(&runtime);
         assert_eq!(values["manyhands_threads"], 2.0);

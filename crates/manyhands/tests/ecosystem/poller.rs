@@ -1,4 +1,4 @@
-//! Who watches sockets: a worker that has nothing to do, else a thread of its own.
+//! Which thread polls sockets: a worker that has no work, else a thread of its own.
 
 use crate::support::in_time;
 use futures::future::join;
@@ -44,7 +44,7 @@ fn runtime_of(workers: usize) -> Runtime {
     Runtime::builder().workers(workers).tokio().build().unwrap()
 }
 
-/// Leaves the workers of `runtime` where sockets are watched.
+/// Makes the workers of `runtime` leave the poller's role.
 fn watch(runtime: &Runtime) {
     let talked = runtime.install(|| task::spawn(messages())).join();
     assert_eq!(talked.unwrap().unwrap(), MESSAGES);
@@ -170,7 +170,7 @@ fn what_tokio_spawns_goes_on_while_workers_watch() {
     });
 }
 
-/// A waker that says on which thread it is woken, and holds that thread until it is let go.
+/// A waker that reports on which thread it is woken, and holds that thread until it is released.
 struct Hold {
     thread: Mutex<mpsc::Sender<Option<String>>>,
     end: Mutex<mpsc::Receiver<()>>,
@@ -179,12 +179,12 @@ struct Hold {
 impl Wake for Hold {
     fn wake(self: Arc<Self>) {
         let name = thread::current().name().map(str::to_owned);
-        let _told = self.thread.lock().unwrap().send(name);
+        let _sent = self.thread.lock().unwrap().send(name);
         let _ended = self.end.lock().unwrap().recv();
     }
 }
 
-/// Holds the thread that watches sockets, until something is sent.
+/// Holds the thread that polls sockets, until a message is sent.
 fn hold_who_watches() -> (Option<String>, mpsc::Sender<()>) {
     let _entered = manyhands::integrations::tokio_driver::handle()
         .unwrap()
@@ -198,7 +198,7 @@ fn hold_who_watches() -> (Option<String>, mpsc::Sender<()>) {
         thread: Mutex::new(thread),
         end: Mutex::new(ended),
     }));
-    // The first look forgets that a new socket may be readable.
+    // The first poll clears the readiness of a new socket.
     while socket
         .poll_recv_ready(&mut Context::from_waker(&waker))
         .is_ready()
@@ -217,9 +217,9 @@ fn a_timer_rings_although_tokio_gets_a_task_while_its_thread_makes_room() {
         let (begin, begun) = mpsc::channel::<()>();
         let slept = runtime.install(|| {
             task::spawn(async move {
-                // The only worker has no time for sockets.
+                // The only worker is too busy to poll sockets.
                 begun.recv().unwrap();
-                // Longer than the monitor makes rounds where nothing happens.
+                // Longer than the interval of the monitor's sweeps on an idle runtime.
                 time::sleep(Duration::from_millis(500)).await;
             })
         });
@@ -229,8 +229,8 @@ fn a_timer_rings_although_tokio_gets_a_task_while_its_thread_makes_room() {
         while runtime.metrics().asleep == 0 {
             thread::yield_now();
         }
-        // The worker is about to ask for the place. Where it has not yet, it finds a task of tokio's there, and all
-        // is well as well.
+        // The worker is about to become the poller. If it has not yet, it sees a task of tokio's there, and the test
+        // passes as well.
         (0..10_000).for_each(|_| thread::yield_now());
         let spawned = manyhands::integrations::tokio_driver::handle()
             .unwrap()

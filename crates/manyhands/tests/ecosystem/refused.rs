@@ -1,5 +1,5 @@
-//! What happens where the system refuses what a runtime with tokio takes. Each test is also run in a process of its
-//! own, with limits, because the limits and what tokio takes are the process's.
+//! A runtime with tokio where the system refuses a resource. Each test also runs in a process of its own, with limits,
+//! because the limits and tokio's resources belong to the process.
 
 use manyhands::{BuildError, Runtime, task};
 use std::env;
@@ -9,10 +9,10 @@ use std::io;
 use std::iter::from_fn;
 use std::process::Command;
 
-/// Says to a process that it is the one with limits.
+/// Marks the process that has limits.
 const LIMITED: &str = "MANYHANDS_LIMITED";
 
-/// Whether this process has limits. Otherwise runs `test` in one that has set its limits by `limit`.
+/// Whether this process has limits. Otherwise runs `test` in a process whose limits are set by `limit`.
 fn is_limited(test: &str, limit: &str) -> bool {
     if env::var_os(LIMITED).is_some() {
         return true;
@@ -54,7 +54,7 @@ fn refused_descriptors_are_the_source_of_the_error_and_later_there_may_be_some()
     ) {
         return;
     }
-    // One is left for looking how many there are, which is not enough.
+    // One is left for counting them, which is not enough.
     let mut files: Vec<File> = from_fn(|| File::open("/dev/null").ok()).collect();
     files.truncate(files.len() - 1);
     let before = descriptors();

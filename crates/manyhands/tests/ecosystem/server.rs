@@ -26,7 +26,7 @@ type Anything = Box<dyn Error + Send + Sync>;
 const CLIENTS: usize = 8;
 const REQUESTS_OF_EACH: usize = 50;
 
-/// Answers `/n` with the sum of all numbers below `n`, by a parallel loop; `/wait` when it is let go.
+/// Answers `/n` with the sum of all numbers below `n`, by a parallel loop; `/wait` when it is released.
 #[derive(Debug, Default)]
 struct Sums {
     served: AtomicUsize,
@@ -140,7 +140,7 @@ fn a_graceful_shutdown_answers_the_requests_it_has() {
             task::yield_now().await;
         }
         stop.cancel();
-        // Nobody new comes in, but those inside are answered.
+        // New requests are refused, but those in progress are answered.
         while TcpStream::connect(address).await.is_ok() {
             task::yield_now().await;
         }

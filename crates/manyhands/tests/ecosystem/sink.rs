@@ -63,7 +63,7 @@ fn a_sink_that_is_dropped_takes_the_item_that_waits_with_it() {
         let mut sink = sender.into_sink();
         task::block_on(sink.feed(1)).unwrap();
         task::block_on(sink.feed(2)).unwrap();
-        // The second one has no room.
+        // The second one does not fit.
         assert!(sink.flush().now_or_never().is_none());
         drop(sink);
         assert_eq!(receiver.iter().collect::<Vec<_>>(), [1]);

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// A sleep that is none of ours, and never ends.
+/// A sleep of another library, which never ends.
 struct Foreign(Pending<()>);
 
 impl Future for Foreign {

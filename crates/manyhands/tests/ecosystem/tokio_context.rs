@@ -1,4 +1,4 @@
-//! Where tokio is around a thread, and where it is not.
+//! Which threads have the tokio context, and which do not.
 
 use crate::support::{as_task, in_time};
 use manyhands::integrations::tokio_driver::{compat, handle};

@@ -1,4 +1,4 @@
-//! What a subscriber of `tracing` is told.
+//! What a subscriber of `tracing` receives.
 
 use crate::support::in_time;
 use manyhands::{Runtime, task};
@@ -14,7 +14,7 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 /// An event, or the beginning of a span.
 #[derive(Debug, Clone)]
-struct Told {
+struct Received {
     target: &'static str,
     level: Level,
     fields: BTreeMap<&'static str, String>,
@@ -36,22 +36,22 @@ impl Visit for Fields {
     }
 }
 
-/// How much has been told.
-static TOLD_COUNT: AtomicUsize = AtomicUsize::new(0);
+/// How many events and spans were received.
+static RECEIVED_COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// On threads whose names begin so the subscriber panics when it is asked what it wants to know.
+/// On threads whose names begin with this the subscriber panics when it is asked whether it is interested.
 const ASKED_IN_VAIN: &str = "asked in vain";
 /// How often it has.
 static ASKED_COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Keeps everything that is told.
-struct Keeper(Arc<Mutex<Vec<Told>>>);
+/// Keeps all events and spans.
+struct Keeper(Arc<Mutex<Vec<Received>>>);
 
 impl<S> Layer<S> for Keeper
 where
     S: Subscriber + for<'lookup> tracing_subscriber::registry::LookupSpan<'lookup>,
 {
-    /// So that `enabled` is asked each time.
+    /// So that `enabled` is called each time.
     fn register_callsite(&self, _: &'static tracing::Metadata<'static>) -> Interest {
         Interest::sometimes()
     }
@@ -96,41 +96,42 @@ where
 
 impl Keeper {
     fn keep(&self, metadata: &tracing::Metadata<'static>, fields: Fields, within: Option<String>) {
-        self.0.lock().unwrap().push(Told {
+        self.0.lock().unwrap().push(Received {
             target: metadata.target(),
             level: *metadata.level(),
             fields: fields.0,
             within,
         });
-        TOLD_COUNT.fetch_add(1, Ordering::SeqCst);
+        RECEIVED_COUNT.fetch_add(1, Ordering::SeqCst);
     }
 }
 
-/// What has been told to the subscriber of this process and has this field.
-fn told_with(field: &str, value: &str) -> Vec<Told> {
-    static TOLD: OnceLock<Arc<Mutex<Vec<Told>>>> = OnceLock::new();
-    let told = TOLD.get_or_init(|| {
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let subscriber = tracing_subscriber::registry().with(Keeper(Arc::clone(&told)));
+/// The events and spans that the subscriber of this process has received with this field.
+fn received_with(field: &str, value: &str) -> Vec<Received> {
+    static RECEIVED: OnceLock<Arc<Mutex<Vec<Received>>>> = OnceLock::new();
+    let received = RECEIVED.get_or_init(|| {
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let subscriber = tracing_subscriber::registry().with(Keeper(Arc::clone(&received)));
         tracing::subscriber::set_global_default(subscriber).unwrap();
-        told
+        received
     });
-    let told = told.lock().unwrap();
-    let has_field = |told: &&Told| told.fields.get(field).is_some_and(|own| own == value);
-    told.iter().filter(has_field).cloned().collect()
+    let received = received.lock().unwrap();
+    let has_field =
+        |received: &&Received| received.fields.get(field).is_some_and(|own| own == value);
+    received.iter().filter(has_field).cloned().collect()
 }
 
 /// Subscribes, if no test has yet.
 fn subscribe() {
-    told_with("", "");
+    received_with("", "");
 }
 
-/// Waits until as many have been told with this field.
-fn wait_for(count: usize, field: &str, value: &str) -> Vec<Told> {
+/// Waits until this number was received with this field.
+fn wait_for(count: usize, field: &str, value: &str) -> Vec<Received> {
     loop {
-        let told = told_with(field, value);
-        if told.len() >= count {
-            return told;
+        let received = received_with(field, value);
+        if received.len() >= count {
+            return received;
         }
         std::thread::yield_now();
     }
@@ -143,15 +144,15 @@ fn runtime(name: &str) -> Runtime {
 }
 
 #[test]
-fn threads_that_start_are_told_with_the_reason() {
+fn threads_that_start_are_reported_with_the_reason() {
     in_time(|| {
         let runtime = runtime("changes");
         let _entered = runtime.enter();
         task::run(|| ()).join().unwrap();
         drop(_entered);
         drop(runtime);
-        let told = told_with("runtime", "changes");
-        let first = &told[0];
+        let received = received_with("runtime", "changes");
+        let first = &received[0];
         assert_eq!(
             (first.target, first.level),
             ("manyhands::threads", Level::DEBUG)
@@ -170,10 +171,13 @@ fn a_stall_is_an_error_that_says_who_waits() {
             .map(|_| mpsc::channel::<()>())
             .map(|(go_on, may_go_on)| (go_on, task::run(move || may_go_on.recv().unwrap())))
             .collect();
-        // Two threads block, and the third task waits: both told as a change that could not be and as a stall.
-        let is_stall = |told: &Told| told.target == "manyhands::stall";
+        // Two threads block, and the third task waits: reported both as a refused change and as a stall.
+        let is_stall = |received: &Received| received.target == "manyhands::stall";
         let stall = loop {
-            if let Some(stall) = told_with("runtime", "stalled").into_iter().find(is_stall) {
+            if let Some(stall) = received_with("runtime", "stalled")
+                .into_iter()
+                .find(is_stall)
+            {
                 break stall;
             }
             std::thread::yield_now();
@@ -188,38 +192,38 @@ fn a_stall_is_an_error_that_says_who_waits() {
             go_on.send(()).unwrap();
             task.join().unwrap();
         }
-        let told = told_with("runtime", "stalled");
-        let mut reasons: Vec<_> = told
+        let received = received_with("runtime", "stalled");
+        let mut reasons: Vec<_> = received
             .iter()
-            .filter_map(|told| told.fields.get("reason"))
+            .filter_map(|received| received.fields.get("reason"))
             .collect();
-        // A thread that is kept from running may look, for a moment, as if it went on.
+        // A preempted thread may seem, for a moment, to continue.
         reasons.dedup();
         assert_eq!(reasons, ["Warmup", "BlockingDetected", "LimitReached"]);
     });
 }
 
 #[test]
-fn a_long_computation_is_told_while_other_work_waits() {
+fn a_long_computation_is_reported_while_other_work_waits() {
     in_time(|| {
         let runtime = runtime("long");
         let _entered = runtime.enter();
         let find = || {
-            let mut told = told_with("runtime", "long").into_iter();
-            told.find(|told| told.target == "manyhands::long_job")
+            let mut received = received_with("runtime", "long").into_iter();
+            received.find(|received| received.target == "manyhands::long_job")
         };
         let computing = task::run(move || {
-            // Looks only when more has been told: while it waited for the lock of what is told, another thread
-            // could take its place, and then no work would wait.
+            // Checks only when more was received: while it waited for the lock, another thread
+            // could compensate for it, and then no work would wait.
             let mut looked_at = 0;
             loop {
-                let told = TOLD_COUNT.load(Ordering::SeqCst);
-                if told != looked_at
+                let received = RECEIVED_COUNT.load(Ordering::SeqCst);
+                if received != looked_at
                     && let Some(long) = find()
                 {
                     break long;
                 }
-                looked_at = told;
+                looked_at = received;
             }
         });
         let spawned_at = computing.location().to_string();
@@ -248,15 +252,15 @@ fn panics_that_nobody_takes_are_warnings() {
             ("of a future whose handle is dropped", true),
             ("of a detached closure", false),
         ] {
-            let told = wait_for(1, "panic", message);
-            assert_eq!(told.len(), 1, "{message}");
+            let received = wait_for(1, "panic", message);
+            assert_eq!(received.len(), 1, "{message}");
             assert_eq!(
-                (told[0].target, told[0].level),
+                (received[0].target, received[0].level),
                 ("manyhands::panic", Level::WARN)
             );
-            assert_eq!(told[0].fields.contains_key("spawned_at"), is_of_task);
+            assert_eq!(received[0].fields.contains_key("spawned_at"), is_of_task);
         }
-        assert!(told_with("panic", "taken").is_empty());
+        assert!(received_with("panic", "taken").is_empty());
     });
 }
 
@@ -282,10 +286,10 @@ fn what_a_task_tells_is_within_its_span() {
             ("in the second poll", "two polls"),
             ("in the run", "one run"),
         ] {
-            let told = told_with("said", said);
-            assert_eq!(told[0].within.as_deref(), Some(name), "{said}");
+            let received = received_with("said", said);
+            assert_eq!(received[0].within.as_deref(), Some(name), "{said}");
         }
-        let polls = told_with("name", "two polls");
+        let polls = received_with("name", "two polls");
         assert_eq!(polls.len(), 2);
         for poll in polls {
             assert_eq!((poll.target, poll.level), ("manyhands::task", Level::TRACE));

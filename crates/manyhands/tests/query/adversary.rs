@@ -1,5 +1,5 @@
-//! Data prepared by somebody who knows the code: sorts, selections and keys take no more comparisons than a small
-//! multiple of what they take of other data. Counted, not timed.
+//! Data prepared by an attacker who knows the code: sorts, selections and keys take at most a small multiple of the
+//! comparisons that they take on other data. Counted, not timed.
 
 use crate::support::{few_settings, within_limit};
 use manyhands::parallel::{self, Uncancellable};
@@ -13,8 +13,8 @@ use std::sync::{LazyLock, Mutex};
 
 const LEN: usize = 20_000;
 
-/// Decides what is smaller only when it is asked, so that whatever is compared with many others turns out to be
-/// smaller than nearly all (McIlroy, *A Killer Adversary for Quicksort*, 1999).
+/// Decides which value is smaller only when it is asked, so that a value that is compared with many others turns out
+/// to be smaller than nearly all (McIlroy, *A Killer Adversary for Quicksort*, 1999).
 struct Adversary(Mutex<Decided>);
 
 struct Decided {
@@ -67,7 +67,7 @@ impl Adversary {
     }
 }
 
-/// A pool on which dear comparisons are shared.
+/// A pool on which expensive comparisons are shared.
 static POOL: LazyLock<Runtime> =
     LazyLock::new(|| Runtime::builder().workers(2).build().expect("starts"));
 
@@ -78,7 +78,7 @@ fn options() -> Options<'static, Uncancellable> {
 /// Sorts or selects among these numbers, by a comparison.
 type Work<'a> = &'a (dyn Fn(&mut Vec<usize>, &(dyn Fn(usize, usize) -> Order + Sync)) + Sync);
 
-/// At most so many comparisons for each item, also of the data that the adversary has decided on.
+/// At most this number of comparisons for each item, also on the data that the adversary has decided on.
 fn check(what: &str, work: Work<'_>, most_per_item: usize) {
     let adversary = Adversary::new(LEN);
     let mut items: Vec<usize> = (0..LEN).collect();
@@ -168,7 +168,7 @@ impl<T: Hash> Hash for Key<T> {
     }
 }
 
-/// Runs all operators that look keys up; `LEN` keys that all differ are told apart with few comparisons.
+/// Runs all operators that look keys up; few comparisons distinguish `LEN` different keys.
 fn check_keys<T: Hash + Eq + Ord + Copy + Send + Sync + 'static>(what: &str, keys: &[T]) {
     let distinct: HashSet<T> = keys.iter().copied().collect();
     assert_eq!(distinct.len(), LEN, "{what}");

@@ -1,4 +1,4 @@
-//! What is set for a whole query: degree, runtime, execution mode, order, grouping.
+//! The settings of a whole query: degree, runtime, execution mode, order, grouping.
 
 use crate::setting::Setting;
 use crate::support::{settings, wait_until, within_limit};
@@ -172,7 +172,7 @@ fn a_query_in_a_query_in_a_loop_in_a_full_pool() {
     });
 }
 
-/// One after the other, what needed all its partitions run at once: `Distinct` (dotnet/coreclr #20060),
+/// Runs in sequence the operators that elsewhere needed all partitions at once: `Distinct` (dotnet/coreclr #20060),
 /// `AsOrdered` (dotnet/docfx #6989), `Zip` of 32 partitions, and the sorts and groups.
 fn with_every_breaker(n: usize) -> usize {
     let numbers = || {

@@ -140,7 +140,7 @@ fn p38_a_panic_at_any_item_surfaces_and_drops_each_item_once() {
                 });
                 let what = format!("{name}, item {at}, {setting:?}");
                 ledger.assert_settled(&what);
-                // Those that stop early or skip need not come to the item.
+                // Those that stop early or skip need not reach the item.
                 let reaches_all = !matches!(
                     name,
                     "take"

@@ -1,4 +1,4 @@
-//! Sources without an end, under every operator that need not see all of it, and everything that ends early.
+//! Endless sources, under every operator that does not need all items, and every terminal that ends early.
 #![expect(clippy::cognitive_complexity, reason = "tables of assertions")]
 
 use crate::setting::Setting;
@@ -9,10 +9,10 @@ use manyhands::{Runtime, cancel, task};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Far more than any of these needs: who takes so many would have gone on for ever.
+/// Far more than any of these needs: an operator that takes this many would have continued for ever.
 const FAR: u64 = 20_000_000;
 
-/// Numbers without an end; fails instead of using all memory.
+/// Endless numbers; fails instead of using all memory.
 #[derive(Debug, Clone)]
 struct Endless(u64);
 
@@ -30,7 +30,7 @@ fn endless(setting: Setting) -> Query<'static, FromIter<Endless>> {
     setting.set(query::from_iter(Endless(0)))
 }
 
-/// All that ends early, over a query of numbers that rise and have no end.
+/// All operators and terminals that end early, over an endless query of ascending numbers.
 macro_rules! ends_early {
     ($what:expr, $query:expr) => {{
         let what = $what;
@@ -217,7 +217,7 @@ fn sources_longer_than_anybody_can_wait_for_end_early() {
     });
 }
 
-/// How an iterator's last block is cut depends on time, so many lengths are tried.
+/// Where an iterator's last block is cut depends on time, so the test tries many lengths.
 #[test]
 fn what_follows_an_iterator_is_taken_from_its_beginning_and_no_further() {
     within_limit(|| {
@@ -303,7 +303,7 @@ fn a_dropped_stream_ends_although_nothing_more_would_pass() {
 
 #[test]
 fn what_is_gathered_for_a_stream_ends_when_it_is_dropped() {
-    /// Without end, and without items that would need memory.
+    /// Endless, with items that need no memory.
     fn nothing(alive: &Arc<()>) -> Query<'static, impl query::Pipeline<Item = u64> + use<>> {
         let none = holding(alive, |_| None);
         (0..u64::MAX).into_par_query().filter_map(none)

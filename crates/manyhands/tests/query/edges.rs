@@ -1,4 +1,4 @@
-//! Sources without an end, with less than one item for an operator, or with more items than can be counted.
+//! Endless sources, sources with less than one item for an operator, and sources with more items than can be counted.
 
 use crate::support::{few_settings, panics, settings, wait_until, within_limit};
 use manyhands::Runtime;
@@ -208,7 +208,7 @@ fn p36_without_a_buffer_no_more_is_made_at_once_than_there_are_workers() {
     }
 }
 
-/// A find that is dropped because another one came before it.
+/// A match that is dropped because another one came before it.
 struct Find<'a> {
     number: usize,
     events: &'a Events,
@@ -254,7 +254,7 @@ fn a_find_that_is_not_wanted_is_dropped_where_it_keeps_nobody_waiting() {
                     _ => {
                         events.begun.store(1, Ordering::SeqCst);
                         wait_until("the middle find", || happened(&events.is_returned));
-                        // Mostly, the middle one is kept before this one is.
+                        // Usually, the middle one is kept before this one.
                         (0..1_000).for_each(|_| thread::yield_now());
                     }
                 }

@@ -1,5 +1,5 @@
-//! Sorts, sets, groups and joins against their sequential twins. Items carry their number, so that it shows
-//! which of equal ones was kept, and in which order.
+//! Sorts, sets, groups and joins against their sequential twins. Items carry their number, which shows which of equal
+//! ones was kept, and in which order.
 
 use crate::setting::{Setting, any_setting};
 use crate::support::{few_settings, within_limit};
@@ -274,7 +274,7 @@ proptest! {
     }
 }
 
-/// Enough items for every way in which they are handed out, with few and with many keys.
+/// Enough items for every way of distributing them, with few and with many keys.
 #[test]
 fn p50_p51_many_items_with_few_and_many_keys_keep_every_promise() {
     const LEN: u64 = 150_000;
@@ -382,7 +382,7 @@ fn a_key_that_takes_long_is_not_computed_for_each_comparison() {
             };
             let sorted = (0..len).into_par_query().rev().order_by(key).to_vec();
             assert!(sorted.into_iter().eq(0..len));
-            // Some are computed to see what they take.
+            // Some are computed to measure their cost.
             let (calls, len) = (calls.into_inner(), usize::try_from(len).unwrap());
             assert!(calls <= len + len.min(32), "{calls} keys of {len} items");
         }
@@ -403,7 +403,7 @@ fn an_operator_that_needs_all_items_is_explained() {
     );
 }
 
-/// Matches are kept in one table, very many in parts; nobody can tell. They are large here, so that some
+/// A few matches are kept in one table, very many in parts, with the same result. They are large here, so that some
 /// thousands are very many.
 #[test]
 fn p51_few_and_many_partners_are_found_in_the_same_order() {

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const LEN: i32 = 9;
 
-/// Blows at one of all calls.
+/// Panics at one of all calls.
 struct Fuse {
     left: AtomicUsize,
 }
@@ -134,7 +134,7 @@ fn p38_a_panic_at_any_call_of_any_closure_surfaces_and_drops_each_item_once() {
     });
 }
 
-/// Counts many keys, each of them three times, so that runners hand their items out.
+/// Counts many keys, each of them three times, so that runners distribute their items.
 fn count_handed_out(ledger: &Arc<Ledger>, fuse: &Fuse) {
     const KEYS: i32 = 200_000;
     let setting = Setting {

@@ -149,7 +149,7 @@ fn workers_run_ahead_while_the_caller_works_on_items() {
             });
             query.with_iter(|mut items| {
                 assert_eq!(items.next(), Some(0));
-                // Nobody asks for more meanwhile.
+                // No item is requested meanwhile.
                 let made = || made.load(Ordering::SeqCst);
                 wait_until("items made ahead", || made() > first_step);
                 assert!(items.by_ref().take(99).eq(1..100));
@@ -223,7 +223,7 @@ fn p36_a_panic_comes_through_to_who_iterates_when_it_gets_there() {
         });
         let first = query().with_iter(|mut items| items.next());
         assert_eq!(first, Some(0));
-        // Few items are made in one step, when the first is asked for.
+        // One step makes few items, when the first is requested.
         for len in [1, 63, 64, 65_usize] {
             let asked = AtomicUsize::new(0);
             let numbers = (0..len).into_par_query().map(|n| {

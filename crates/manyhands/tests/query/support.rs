@@ -41,7 +41,7 @@ pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// Every way to run a query that tests try.
+/// Every way to run a query that the tests try.
 pub(crate) fn settings() -> impl Iterator<Item = Setting> {
     let modes = [ExecutionMode::Auto, ExecutionMode::Parallel];
     (0..3).flat_map(move |pool| {
@@ -53,7 +53,7 @@ pub(crate) fn settings() -> impl Iterator<Item = Setting> {
     })
 }
 
-/// A few ways, for tests that try many things.
+/// A few ways, for tests with many cases.
 pub(crate) fn few_settings() -> [Setting; 3] {
     [
         Setting {
@@ -84,7 +84,7 @@ pub(crate) fn panics(work: impl FnOnce()) -> bool {
     catch_unwind(AssertUnwindSafe(work)).is_err()
 }
 
-/// How many things there are, and how often each was dropped.
+/// Counts values, and how often each was dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     made: AtomicUsize,

@@ -1,4 +1,4 @@
-//! What queries give: collections, single values, failures; empty inputs and the ends of types.
+//! The results of queries: collections, single values, failures; empty inputs and the limits of types.
 
 use crate::support::{blow, few_settings, settings, wait_until, within_limit};
 use manyhands::Runtime;

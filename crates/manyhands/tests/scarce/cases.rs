@@ -1,4 +1,4 @@
-//! The cases: what a program does first while threads are refused, and then.
+//! The cases: what a program does while threads are refused, and after that.
 
 use crate::child::ask;
 use manyhands::{Runtime, ThreadChangeReason, channel, join, parallel, scope, task, time};
@@ -14,11 +14,11 @@ use std::time::Duration;
 pub(crate) enum Refusal {
     /// From before the pool is made until the end.
     Always,
-    /// Only while the case begins.
+    /// Only in the first part of the case.
     AtFirst,
 }
 
-/// What a case does while threads are refused whatever happens, and what it does then.
+/// The part of a case that runs while threads are refused, and the part that follows.
 type Case = fn(Refusal);
 
 pub(crate) const CASES: &[(&str, Case)] = &[
@@ -31,7 +31,7 @@ pub(crate) const CASES: &[(&str, Case)] = &[
     ("loop", loops),
     ("joins", joins),
     ("blocking", blocking),
-    ("untold", untold),
+    ("undeclared", undeclared),
     ("timer", timer),
     ("stall", stall),
     ("shutdown", shutdown),
@@ -41,7 +41,7 @@ pub(crate) const CASES: &[(&str, Case)] = &[
     ("address space", address_space),
 ];
 
-/// So many of these, the first ones, are run with threads refused.
+/// This number of the jobs, the first ones, run while threads are refused.
 pub(crate) const WITH_THREADS_REFUSED: usize = 14;
 
 impl Refusal {
@@ -79,8 +79,8 @@ fn closure(refusal: Refusal) {
     assert_eq!(handle.join().unwrap(), 5);
 }
 
-/// A task that nobody runs is told as a stall where threads are refused for good; a future is never run by who
-/// waits for it.
+/// A task that no thread runs is reported as a stall where threads are refused for good; a waiting thread never runs a
+/// future.
 fn future(refusal: Refusal) {
     if refusal == Refusal::Always {
         return;
@@ -154,7 +154,7 @@ fn joins(refusal: Refusal) {
     assert_eq!(runtime.install(|| sum(&numbers)), expected);
 }
 
-/// Each task waits for the next: threads are added for those that say so.
+/// Each task waits for the next: threads are added for those that declare it.
 fn blocking(refusal: Refusal) {
     if refusal == Refusal::Always {
         return;
@@ -169,8 +169,8 @@ fn blocking(refusal: Refusal) {
     sends.join().unwrap();
 }
 
-/// The same, but nobody says that it blocks: the monitor finds it.
-fn untold(refusal: Refusal) {
+/// The same, but no task declares that it blocks: the monitor detects it.
+fn undeclared(refusal: Refusal) {
     if refusal == Refusal::Always {
         return;
     }
@@ -190,20 +190,20 @@ fn timer(refusal: Refusal) {
     let runtime = runtime(1);
     let _entered = runtime.enter();
     let mut sleep = Box::pin(time::sleep(Duration::from_millis(5)));
-    // The first poll puts it into the outside's wheel, which the monitor turns.
+    // The first poll puts it into the wheel of external threads, which the monitor advances.
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     assert!(sleep.as_mut().poll(&mut context).is_pending());
     refusal.goes_on();
     task::block_on(sleep);
 }
 
-/// Threads refused for good, and only futures to be run: that is told.
+/// Threads refused for good, and only futures to be run: the runtime reports a stall.
 fn stall(refusal: Refusal) {
     ask("REFUSE");
-    let (told, stalled) = mpsc::channel();
+    let (report, stalled) = mpsc::channel();
     let builder = Runtime::builder()
         .workers(1)
-        .on_stall(move |stall| told.send(stall.to_string()).unwrap());
+        .on_stall(move |stall| report.send(stall.to_string()).unwrap());
     let runtime = builder.build().unwrap();
     let _entered = runtime.enter();
     let future = task::spawn(async { 5 });
@@ -214,8 +214,8 @@ fn stall(refusal: Refusal) {
     }
     let waited = task::block_on(time::timeout(Duration::from_secs(3), future));
     assert!(waited.is_err(), "nobody runs it");
-    let told = stalled.try_recv().unwrap();
-    assert!(told.contains("the system starts no more"), "{told}");
+    let reported = stalled.try_recv().unwrap();
+    assert!(reported.contains("the system starts no more"), "{reported}");
 }
 
 fn shutdown(refusal: Refusal) {
@@ -228,7 +228,7 @@ fn shutdown(refusal: Refusal) {
     runtime.shutdown();
 }
 
-/// Nobody reads what the child writes there.
+/// The output of the child is not read.
 fn broken_error_stream(_: Refusal) {
     let builder = Runtime::builder().workers(1).max_threads(1);
     let runtime = builder.build().unwrap();
@@ -236,13 +236,13 @@ fn broken_error_stream(_: Refusal) {
     let (release, released) = mpsc::channel();
     let blocks = task::run(move || released.recv().unwrap());
     let waits = task::run(|| ());
-    let is_told = || {
+    let is_reported = || {
         let changes = runtime.thread_changes();
         changes
             .iter()
             .any(|change| change.reason == ThreadChangeReason::LimitReached)
     };
-    while !is_told() {
+    while !is_reported() {
         thread::yield_now();
     }
     for _ in 0..3 {
@@ -267,20 +267,21 @@ fn descriptors(_: Refusal) {
     runtime.metrics();
 }
 
-/// Who already sleeps when a thread is refused, and is not from the pool, asks for it again: all others wait in
-/// something else than the library.
+/// A thread that already sleeps when a thread is refused, and does not belong to the pool, requests it again: all
+/// others wait outside of the library.
 fn sleeping_receiver(refusal: Refusal) {
     if refusal == Refusal::Always {
         return;
     }
     let (sender, receiver) = channel::bounded(1);
-    let (tell, told) = mpsc::channel();
+    let (send_id, id) = mpsc::channel();
     let receives = thread::spawn(move || {
-        tell.send(fs::read_link("/proc/thread-self").unwrap())
+        send_id
+            .send(fs::read_link("/proc/thread-self").unwrap())
             .unwrap();
         receiver.recv().unwrap()
     });
-    let stat = Path::new("/proc").join(told.recv().unwrap()).join("stat");
+    let stat = Path::new("/proc").join(id.recv().unwrap()).join("stat");
     while !fs::read_to_string(&stat).unwrap().contains(") S ") {
         thread::yield_now();
     }
@@ -291,7 +292,7 @@ fn sleeping_receiver(refusal: Refusal) {
     assert_eq!(receives.join().unwrap(), 5);
 }
 
-/// No address space for the stack of a worker: that is a thread refused, not the end.
+/// No address space for the stack of a worker: the thread is refused, and the process continues.
 fn address_space(refusal: Refusal) {
     let builder = Runtime::builder().workers(2).stack_size(STACK);
     let runtime = builder.build().unwrap();
@@ -310,5 +311,5 @@ fn address_space(refusal: Refusal) {
     }
 }
 
-/// Far more than all else takes.
+/// Far more than everything else takes.
 pub(crate) const STACK: usize = 1 << 30;

@@ -10,8 +10,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// Whether the parent can have threads refused to a child; says so if not, also where the output of tests is kept
-/// back.
+/// Whether the parent can refuse threads to a child; reports if not, also where the output of tests is captured.
 pub(crate) fn can_be_refused() -> bool {
     let is_root = Command::new("id").arg("-u").output();
     let is_root = is_root.is_ok_and(|output| output.stdout == b"0\n");
@@ -27,7 +26,7 @@ pub(crate) fn can_be_refused() -> bool {
     false
 }
 
-/// Runs a case in a child; what went wrong.
+/// Runs a case in a child; returns what went wrong.
 pub(crate) fn run(name: &str, refusal: Refusal) -> Result<(), String> {
     let mut child = Command::new(env::current_exe().unwrap())
         .args(["--exact", "child", "--nocapture", "--test-threads=1"])
@@ -59,7 +58,7 @@ pub(crate) fn run(name: &str, refusal: Refusal) -> Result<(), String> {
     result.map_err(|what| format!("{what}\n{}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// Does what the child asks for until it says how it has ended.
+/// Does what the child requests until it reports its end.
 fn converse(child: &mut Child, heard: &mpsc::Receiver<String>) -> Result<(), String> {
     loop {
         let line = heard
@@ -93,7 +92,7 @@ fn memory_of(child: &Child) -> usize {
     kilobytes.unwrap().parse::<usize>().unwrap() * 1024
 }
 
-/// Child: has the parent do something.
+/// Child: requests something of the parent.
 pub(crate) fn ask(what: &str) {
     say(what);
     let mut line = String::new();
@@ -124,7 +123,7 @@ pub(crate) fn play() {
 
 const CASE: &str = "MANYHANDS_SCARCE_CASE";
 const REFUSAL: &str = "MANYHANDS_SCARCE_REFUSAL";
-/// Enough for all but the stack of a worker of [`STACK`](crate::cases::STACK) bytes.
+/// Enough for everything but the stack of a worker of [`STACK`](crate::cases::STACK) bytes.
 const MEMORY_LEFT: usize = 64 << 20;
 const NOBODY: u32 = 65_534;
 const LIMIT: Duration = Duration::from_secs(30);

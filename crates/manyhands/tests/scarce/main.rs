@@ -1,5 +1,5 @@
-//! What happens when the system refuses what a pool needs: each case runs in a process of its own, which must end
-//! well within a time limit.
+//! The system refuses resources that a pool needs: each case runs in a process of its own, which must end well within
+//! a time limit.
 //!
 //! Threads are refused by the limit of processes of a user that is not root; the parent sets it while the child
 //! waits, so the child runs nothing but the library. Where that cannot be done (no `prlimit`, or an ordinary user
@@ -32,7 +32,7 @@ fn what_is_refused_makes_nothing_hang() {
 }
 
 #[test]
-fn a_stall_told_on_a_broken_error_stream_leaves_the_timers_going() {
+fn a_stall_reported_on_a_broken_error_stream_leaves_the_timers_running() {
     if child::can_be_refused() {
         child::run("broken error stream", Refusal::AtFirst).unwrap();
     }

@@ -162,7 +162,7 @@ fn try_map(random: &mut Random, _: &World) {
     wait_until_dropped(&tally);
 }
 
-/// What is cancelled is dropped where tasks run.
+/// Cancelled items are dropped where tasks run.
 fn wait_until_dropped(tally: &Tally) {
     task::blocking(|| {
         while tally.left() > 0 {

@@ -1,4 +1,4 @@
-//! Bodies that block, told and untold, on the pool's threads.
+//! Bodies that block on the pool's threads, declared and undeclared.
 #![expect(
     clippy::disallowed_methods,
     reason = "sleeping is one of the ways to block; nothing is synchronised by it"
@@ -15,20 +15,20 @@ use std::time::Duration;
 
 pub(crate) const KINDS: Area = &[
     Kind {
-        name: "told",
-        step: told,
+        name: "declared",
+        step: declared,
     },
     Kind {
-        name: "untold",
-        step: untold,
+        name: "undeclared",
+        step: undeclared,
     },
     Kind {
-        name: "bodies that wait for each other, told",
-        step: barrier_told,
+        name: "bodies that wait for each other, declared",
+        step: barrier_declared,
     },
     Kind {
-        name: "tasks that wait for each other, untold",
-        step: barrier_untold,
+        name: "tasks that wait for each other, undeclared",
+        step: barrier_undeclared,
     },
     Kind {
         name: "in loops, joins and scopes",
@@ -40,7 +40,7 @@ fn micros(random: &mut Random) -> Duration {
     Duration::from_micros(random.below(1_500))
 }
 
-fn told(random: &mut Random, _: &World) {
+fn declared(random: &mut Random, _: &World) {
     let tasks: Vec<_> = (0..random.below(12))
         .map(|number| {
             let pause = micros(random);
@@ -57,7 +57,7 @@ fn told(random: &mut Random, _: &World) {
     }
 }
 
-fn untold(random: &mut Random, _: &World) {
+fn undeclared(random: &mut Random, _: &World) {
     let tasks: Vec<_> = (0..random.below(12))
         .map(|number| {
             let pause = micros(random);
@@ -72,7 +72,7 @@ fn untold(random: &mut Random, _: &World) {
     }
 }
 
-fn barrier_told(random: &mut Random, _: &World) {
+fn barrier_declared(random: &mut Random, _: &World) {
     let count = 1 + random.length(8);
     let barrier = Arc::new(Barrier::new(count));
     let tasks: Vec<_> = (0..count)
@@ -88,7 +88,7 @@ fn barrier_told(random: &mut Random, _: &World) {
     assert_eq!(leaders.filter(|&is_leader| is_leader).count(), 1);
 }
 
-fn barrier_untold(random: &mut Random, _: &World) {
+fn barrier_undeclared(random: &mut Random, _: &World) {
     let count = 1 + random.length(6);
     let barrier = Arc::new(Barrier::new(count));
     let tasks: Vec<_> = (0..count)

@@ -1,4 +1,4 @@
-//! Channels whose receivers each see everything, or the latest.
+//! Channels whose receivers each receive every item, or the latest.
 
 use crate::counted::{Tally, Thing};
 use crate::delays::random::Random;
@@ -32,7 +32,7 @@ pub(crate) const KINDS: Area = &[
     },
 ];
 
-/// What a receiver got: numbers in order, and how many it lost, which are those it did not get.
+/// What a receiver received: numbers in order, and how many it lost, which are the missing ones.
 #[derive(Debug, Default)]
 struct Got {
     next: u64,
@@ -220,7 +220,7 @@ fn watch_streams(random: &mut Random, _: &World) {
             for number in 1..=len {
                 let _ = sender.send(tally.make(number));
             }
-            // With it the channel is closed.
+            // Dropping it closes the channel.
             drop(sender);
         }
     };

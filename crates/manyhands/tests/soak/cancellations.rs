@@ -116,7 +116,7 @@ fn deadlines(random: &mut Random, _: &World) {
     };
     let token = source.token();
     if random.is_one_in(4) {
-        // Nobody's any more, and the timer goes with it; or it has been cancelled.
+        // It has no owner any more, and the timer is dropped with it; or it has been cancelled.
         drop(source);
         return;
     }

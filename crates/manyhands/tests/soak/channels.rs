@@ -1,4 +1,4 @@
-//! Channels: bounded, unbounded, from hand to hand, prioritised, and those that drop, between threads and tasks.
+//! Channels between threads and tasks: bounded, unbounded, rendezvous, prioritised, and those that drop.
 
 use crate::counted::{Tally, Thing, Visits};
 use crate::delays::random::Random;
@@ -148,7 +148,7 @@ async fn send_all_async(
     }
 }
 
-/// Notes what was received, and that each sender's items came in order.
+/// Records what was received, and checks that each sender's items came in order.
 struct Log {
     visits: Arc<Visits>,
     each: u64,

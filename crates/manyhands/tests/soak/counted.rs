@@ -1,4 +1,4 @@
-//! Things that are counted: bodies by their index, items when they are made and dropped.
+//! Counted values: bodies by their index, items when they are made and dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
@@ -49,7 +49,7 @@ impl Visits {
     }
 }
 
-/// How many things there are that were made and not dropped.
+/// The number of values that were made and not dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Tally(AtomicI64);
 
@@ -70,7 +70,7 @@ impl Tally {
     /// Everything was dropped once.
     #[track_caller]
     pub(crate) fn assert_none_left(&self) {
-        // Acquire: after all that was done before the things were dropped.
+        // Acquire: after everything that was done before the values were dropped.
         assert_eq!(
             self.0.load(Ordering::Acquire),
             0,
@@ -83,7 +83,7 @@ impl Tally {
     }
 }
 
-/// A numbered thing that knows whether it was ever written.
+/// A numbered value that knows whether it was ever written.
 #[derive(Debug)]
 pub(crate) struct Thing {
     number: u64,

@@ -1,4 +1,4 @@
-//! Reductions, sums, extremes, finds and scans.
+//! Reductions, sums, extremes, searches and scans.
 
 use crate::counted::{Tally, Thing};
 use crate::delays::random::{Random, mix};
@@ -56,7 +56,7 @@ pub(crate) const KINDS: Area = &[
 fn map_reduce(random: &mut Random, _: &World) {
     let load = Load::random(random);
     let len = len(random, load);
-    // Runs of neighbours: combining them in another order is seen.
+    // Runs of neighbours: combining them in another order is detected.
     let map = |index: u64| {
         load.work(index);
         (index, index + 1)

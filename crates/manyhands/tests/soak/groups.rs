@@ -53,7 +53,7 @@ pub(crate) const KINDS: Area = &[
     },
 ];
 
-/// A task of some kind that gives its thing back.
+/// A task of some kind that returns its value.
 fn spawn_some(random: &mut Random, thing: Thing, load: Load) -> JoinHandle<Thing> {
     let number = thing.number();
     match random.below(3) {
@@ -152,7 +152,7 @@ fn try_wait(random: &mut Random, _: &World) {
     task::blocking(|| wait_until_dropped(&tally));
 }
 
-/// What is cancelled is dropped where tasks run.
+/// Cancelled tasks are dropped where tasks run.
 fn wait_until_dropped(tally: &Tally) {
     while tally.left() > 0 {
         thread::yield_now();

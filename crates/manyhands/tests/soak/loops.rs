@@ -488,7 +488,7 @@ fn cancelled_map(random: &mut Random, _: &World) {
             .map(0..len, cancel_at)
     };
     let result = if random.is_one_in(3) {
-        // By somebody else, at any time.
+        // By another thread, at any time.
         join(map, || source.cancel()).0
     } else {
         map()

@@ -32,16 +32,16 @@ pub(crate) struct Program {
     steps: u64,
 }
 
-/// From where a caller calls.
+/// The kind of thread that a caller uses.
 #[derive(Debug, Clone, Copy)]
 enum From {
-    /// From a thread outside, for which the runtime is the current one.
+    /// An external thread, for which the runtime is the current one.
     Entered,
-    /// From a thread outside that is installed.
+    /// An external thread that is installed.
     Installed,
-    /// From a task.
+    /// A task.
     Task,
-    /// From the other pool.
+    /// The other pool.
     OtherPool,
 }
 
@@ -49,7 +49,7 @@ impl Program {
     pub(crate) fn of_seed(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let workers = random.pick(&[1, 1, 2, 2, 2, 3, 4, 8, 64]);
-        // Waiting takes threads: with no more than workers some programs would rightly stall.
+        // Waiting takes threads: with no more than workers some programs would stall, correctly.
         let threads_max = workers + random.pick(&[40, 256]);
         let callers = 1 + random.below(3);
         let from = [
@@ -195,7 +195,7 @@ impl From {
     }
 }
 
-/// Returns when every thread has nothing to do. Nobody is counted as working who does not work, or this never returns.
+/// Returns when every thread is idle. If an idle thread is counted as running, this never returns.
 fn wait_until_idle(runtime: &Runtime) {
     loop {
         let now = runtime.metrics();
@@ -213,7 +213,7 @@ fn wait_until_idle(runtime: &Runtime) {
     }
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn text(payload: &(dyn Any + Send)) -> String {
     if let Some(planned) = payload.downcast_ref::<Planned>() {
         return format!("{planned:?} came out");

@@ -87,7 +87,7 @@ pub(crate) fn set<'a, P, O, E>(
     }
 }
 
-/// So many things.
+/// This number of values.
 pub(crate) fn things(tally: &Arc<Tally>, len: u64) -> Vec<Thing> {
     (0..len).map(|number| tally.make(number)).collect()
 }

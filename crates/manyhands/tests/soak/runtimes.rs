@@ -1,4 +1,4 @@
-//! Runtimes made and dropped with work in flight, callers that come and go, and simulations.
+//! Runtimes made and dropped with work in flight, callers that start and end, and simulations.
 
 use crate::counted::{Tally, Visits};
 use crate::delays::random::Random;
@@ -49,7 +49,7 @@ fn new_runtime(random: &mut Random) -> Runtime {
     builder.build().expect("the number is right")
 }
 
-/// Spawns tasks that end by themselves, and some that never do; each holds a thing.
+/// Spawns tasks that end by themselves, and some that never do; each holds a value.
 fn spawn_some(random: &mut Random, tally: &Arc<Tally>, load: Load) -> Vec<task::JoinHandle<u64>> {
     let len = random.below(30);
     let spawn = |number: u64| {
@@ -87,7 +87,7 @@ fn dropped(random: &mut Random, _: &World) {
     let runtime = new_runtime(random);
     let tasks = runtime.install(|| spawn_some(random, &tally, load));
     drop(runtime);
-    // Dropping a runtime waits for what runs, and drops the rest.
+    // Dropping a runtime waits for running tasks, and drops the rest.
     tally.assert_none_left();
     for (number, task) in (0..).zip(tasks) {
         match task.join() {

@@ -60,7 +60,7 @@ fn keys(random: &mut Random) -> Vec<u64> {
     }
 }
 
-/// With their places, which tell equal keys apart.
+/// With their positions, which distinguish equal keys.
 fn placed(keys: &[u64]) -> Vec<(u64, usize)> {
     keys.iter()
         .copied()
@@ -165,7 +165,7 @@ fn inconsistent(random: &mut Random, _: &World) {
     tally.assert_none_left();
 }
 
-/// Sorting says by a panic that an order is none, which is not worth a message.
+/// A sort reports an inconsistent order by a panic, which needs no message.
 pub(crate) fn silence_planned_panics() {
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {

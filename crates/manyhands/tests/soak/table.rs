@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// One kind of operation: panics when it does not do what it should.
+/// One kind of operation: panics when its result is wrong.
 #[derive(Clone, Copy)]
 pub(crate) struct Kind {
     pub(crate) name: &'static str,

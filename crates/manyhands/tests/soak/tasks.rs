@@ -107,7 +107,7 @@ fn spawn(random: &mut Random, _: &World) {
     tally.assert_none_left();
 }
 
-/// Waits for things that tasks drop; the watchdog objects when it takes too long.
+/// Waits for values that tasks drop; the watchdog aborts when it takes too long.
 fn wait_for(what: &Arc<Tally>) {
     while what.left() > 0 {
         thread::yield_now();
@@ -152,7 +152,7 @@ fn dropped_handles(random: &mut Random, _: &World) {
 
 fn local(random: &mut Random, _: &World) {
     let (load, len) = (Load::random(random), random.below(20));
-    // A future runs on a worker, whoever joins it.
+    // A future runs on a worker, whichever thread joins it.
     let spawning = task::spawn(async move { spawn_local(load, len) });
     let tasks = spawning.join().expect("it does not panic");
     let mut last = 0;
@@ -162,7 +162,7 @@ fn local(random: &mut Random, _: &World) {
     assert_eq!(last, len, "all have counted");
 }
 
-/// Tasks that count together what cannot be shared among threads.
+/// Tasks on one thread that count together in a value that is not `Sync`.
 fn spawn_local(load: Load, len: u64) -> Vec<task::JoinHandle<u64>> {
     let here = thread::current().id();
     let count = Rc::new(Cell::new(0_u64));
@@ -315,7 +315,7 @@ fn cancelled(random: &mut Random, _: &World) {
             Err(error) => assert!(error.is_cancelled()),
         }
     }
-    // A closure or future that was cancelled may be dropped a moment after its handle knows.
+    // A cancelled closure or future may be dropped a moment after its handle reports it.
     task::blocking(|| wait_for(&tally));
 }
 

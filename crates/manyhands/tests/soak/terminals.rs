@@ -1,4 +1,4 @@
-//! What ends a query: finds, values, collections, bodies that can fail.
+//! The ends of queries: searches, values, collections, bodies that can fail.
 
 use crate::counted::{Tally, Thing, Visits};
 use crate::delays::random::{Random, mix};

@@ -1,4 +1,4 @@
-//! What every thread of this process does: names, states, and stacks, which each thread is made to print by a signal.
+//! The state of every thread of this process: names, states, and stacks, which a signal makes each thread print.
 //!
 //! Only for a process that is about to abort: taking a stack trace in a signal's handler may go wrong. A thread that
 //! does not answer is left out.
@@ -91,7 +91,7 @@ mod system {
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
 mod system {
-    //! Nothing is known here.
+    //! Not available on this system.
 
     pub(super) fn print_all() {}
 }

@@ -1,4 +1,4 @@
-//! Aborts the process, and says what every thread does, when no operation has ended for a minute.
+//! Aborts the process, and prints the state of every thread, when no operation has ended for a minute.
 
 use crate::threads;
 use manyhands::Runtime;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Watches one program after the other.
+/// Watches programs, one after the other.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     watched: Arc<Watched>,
@@ -19,7 +19,7 @@ pub(crate) struct Watchdog {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a caller of a program does.
+/// The operation that a caller of a program runs.
 #[derive(Debug, Default)]
 pub(crate) struct Caller {
     begun: AtomicU64,
@@ -149,7 +149,7 @@ impl Watched {
             }
             for runtime in &running.runtimes {
                 let state = runtime.upgrade().map(|runtime| {
-                    // Never dropped here: that would hang, too.
+                    // Never dropped here: the drop would hang, too.
                     let text = format!("{runtime:#?}");
                     drop(thread::Builder::new().spawn(move || drop(runtime)));
                     text

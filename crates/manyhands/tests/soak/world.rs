@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) runtime: Arc<Runtime>,
-    /// Another pool, to go to and fro.
+    /// Another pool, called from this one and back.
     pub(crate) other: Arc<Runtime>,
     /// Held across loops, joins and scopes.
     lock: Mutex<u64>,
@@ -45,7 +45,7 @@ impl Load {
         self.work(number);
     }
 
-    /// Computes for a while, and returns what it was given.
+    /// Computes for a while, and returns its argument.
     pub(crate) fn same(self, number: u64) -> u64 {
         self.work(number);
         number
@@ -87,12 +87,12 @@ pub(crate) fn count(random: &mut Random) -> usize {
     usize::try_from(len).expect("below 40,001")
 }
 
-/// So many numbers below a limit.
+/// This number of numbers below a limit.
 pub(crate) fn numbers(random: &mut Random, count: usize, limit: u64) -> Vec<u64> {
     (0..count).map(|_| random.below(limit)).collect()
 }
 
-/// A panic that is meant: nothing is printed.
+/// An intended panic: nothing is printed.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub(crate) struct Planned(pub(crate) u64);
 
@@ -117,7 +117,7 @@ pub(crate) fn planned_panics<T>(work: impl FnOnce() -> T) -> Vec<u64> {
     numbers
 }
 
-/// The number of a planned panic; another goes on.
+/// The number of a planned panic; another resumes.
 pub(crate) fn planned(payload: Box<dyn Any + Send>) -> u64 {
     match payload.downcast::<Planned>() {
         Ok(planned) => planned.0,

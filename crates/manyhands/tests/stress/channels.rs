@@ -1,5 +1,5 @@
-//! Channels under a storm of cancellations: senders and receivers that block, that wait as futures, and that
-//! give up after one poll. Every item counts itself when it is made and when it is dropped.
+//! Channels under very many cancellations: senders and receivers that block, that wait as futures, and that give up
+//! after one poll. Every item counts itself when it is made and when it is dropped.
 
 use crate::watchdog::Watchdog;
 use manyhands::Runtime;
@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Items alive, and what was done with them.
+/// Items that exist, and what was done with them.
 #[derive(Debug, Default)]
 struct Ledger {
     alive: AtomicI64,
@@ -141,7 +141,7 @@ fn storm(seed: u64) {
     );
 }
 
-/// Sends in every way; counts what a send said was sent.
+/// Sends in every way; counts the items that a send reported as sent.
 fn produce(sender: &Sender<Item>, ledger: &Arc<Ledger>, id: usize, mut dice: Dice) {
     let sent = |count| ledger.sent.fetch_add(count, Ordering::Relaxed);
     for number in 0..300 {

@@ -1,5 +1,5 @@
-//! Bodies that block in all sorts of ways, told and untold, on pools of 1 to 64 workers: everything ends, no
-//! more threads are added than are needed, and they end again.
+//! Bodies that block in many ways, declared and undeclared, on pools of 1 to 64 workers: everything ends, no more
+//! threads are added than are needed, and the added ones end again.
 #![expect(
     clippy::disallowed_methods,
     reason = "sleeping is one of the ways to block; nothing is synchronised by it"
@@ -47,8 +47,8 @@ pub(crate) fn bodies_that_block_all_end_and_leave_a_pool_of_its_size() {
         }
         drop(entered);
         assert_eq!(shared.ended.load(Ordering::SeqCst), 2 * pairs);
-        // All may have been blocked at once, each with all it has started, beside as many others as may run,
-        // and two that were ahead.
+        // All may have been blocked at once, each with all threads that it has started, beside as many others as may
+        // run, and two that were added ahead.
         let most = runtime
             .thread_changes()
             .iter()
@@ -90,7 +90,7 @@ fn pools_made_and_dropped_leave_no_threads() {
         }
     }
     while count_threads(LEAK_NAME) > 0 {
-        // The system takes a moment to forget a thread that has ended; the watchdog objects to more.
+        // The system takes a moment to forget a thread that has ended; the watchdog aborts if it takes longer.
         thread::yield_now();
     }
 }
@@ -149,7 +149,7 @@ fn block_somehow(shared: &Shared, random: &mut Random) {
     }
 }
 
-/// Threads of this process whose names begin so.
+/// Threads of this process whose names begin with this.
 fn count_threads(prefix: &str) -> usize {
     let Ok(threads) = std::fs::read_dir("/proc/self/task") else {
         return 0;

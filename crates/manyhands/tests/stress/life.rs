@@ -1,5 +1,4 @@
-//! Runtimes that come and go with work in flight, and tasks whose handles are joined, dropped or sent
-//! away.
+//! Runtimes that start and end with work in flight, and tasks whose handles are joined, dropped or sent away.
 
 use crate::rounds::{Random, Rounds, command};
 use crate::watchdog::Watchdog;
@@ -99,8 +98,8 @@ fn futures_side_by_side_are_dropped_once_whether_they_end_or_not() {
     });
 }
 
-/// Plays the rounds of a test, each on a runtime of its own; a round gets that, a ledger that must be its own
-/// in the end, what is drawn from its seed, and the command that repeats it.
+/// Runs the rounds of a test, each on a runtime of its own. A round gets the runtime, a ledger whose only owner it
+/// must be at the end, a generator from its seed, and the command that repeats it.
 fn for_each_round(name: &str, round: impl Fn(Arc<Runtime>, &Arc<Ledger>, Random, &str)) {
     let watchdog = Watchdog::new();
     for seed in Rounds::of(1) {
@@ -114,7 +113,7 @@ fn for_each_round(name: &str, round: impl Fn(Arc<Runtime>, &Arc<Ledger>, Random,
     }
 }
 
-/// What tasks have done; its own count of owners tells when the last closure is gone.
+/// What tasks have done; its owner count shows when the last closure is gone.
 #[derive(Debug, Default)]
 struct Ledger {
     run: AtomicUsize,
@@ -135,7 +134,7 @@ impl Ledger {
         self.run.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns when no closure holds the ledger any more; the watchdog objects if that never happens.
+    /// Returns when no closure holds the ledger any more; the watchdog aborts if that never happens.
     fn wait_until_alone(self: Arc<Self>) {
         while Arc::strong_count(&self) > 1 {
             thread::yield_now();
@@ -149,7 +148,7 @@ fn new_runtime(random: &mut Random) -> Arc<Runtime> {
     Arc::new(runtime.expect("the number is right"))
 }
 
-/// Ends a runtime in one of several ways. Returns how many tasks were dropped, if that was told.
+/// Ends a runtime in one of several ways. Returns how many tasks were dropped, if the runtime reports it.
 fn end(runtime: Arc<Runtime>, inside: bool) -> Option<usize> {
     if inside {
         // The runtime's own worker may be the last to hold it.
@@ -172,7 +171,7 @@ fn is_cancelled(handle: JoinHandle<()>) -> bool {
     })
 }
 
-/// A task of some kind that notes itself once.
+/// A task of some kind that records itself once.
 fn spawn_something(ledger: &Arc<Ledger>, random: &mut Random) -> JoinHandle<()> {
     let ledger = Arc::clone(ledger);
     let (kind, size) = (random.below(5), random.below(50));
@@ -217,7 +216,7 @@ fn spawn_something(ledger: &Arc<Ledger>, random: &mut Random) -> JoinHandle<()> 
     })
 }
 
-/// A future of some kind that notes itself when it is dropped.
+/// A future of some kind that records when it is dropped.
 fn plain_future(ledger: &Arc<Ledger>, random: &mut Random) -> impl Future<Output = ()> + use<> {
     let (kind, size) = (random.below(4), random.below(5));
     let noted = NotedOnDrop(Arc::clone(ledger), size);
@@ -249,7 +248,7 @@ impl Drop for NotedOnDrop {
     }
 }
 
-/// A task that spawns at least one more, for as long as the runtime lives.
+/// A task that spawns at least one more, as long as the runtime runs.
 fn breed(ledger: &Arc<Ledger>, mut random: Random) {
     ledger.note(1);
     for _ in 0..1 + u64::from(random.is_one_in(16)) {
@@ -265,7 +264,7 @@ fn breed(ledger: &Arc<Ledger>, mut random: Random) {
     }
 }
 
-/// Spawns tasks and gets rid of their handles in several ways. Returns how many there are.
+/// Spawns tasks and disposes of their handles in several ways. Returns how many there are.
 fn spawn_many(runtime: &Runtime, ledger: &Arc<Ledger>, mut random: Random) -> usize {
     let _entered = runtime.enter();
     let count = random.length(TASKS);

@@ -1,4 +1,4 @@
-//! Thousands of tiny loops from several outside threads at once.
+//! Thousands of tiny loops from several external threads at once.
 
 use crate::rounds::{Random, Rounds, command};
 use crate::watchdog::Watchdog;

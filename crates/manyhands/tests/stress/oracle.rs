@@ -1,4 +1,4 @@
-//! What a tree must come to: the same program run in sequence, without the library.
+//! The expected result of a tree: the same program run in sequence, without the library.
 
 use crate::rounds::mix;
 use crate::tree::Tree;
@@ -28,7 +28,7 @@ pub(crate) struct Panics {
 pub(crate) struct Planned(pub(crate) u64);
 
 impl Tree {
-    /// What it comes to.
+    /// Its value.
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
             Self::Leaf { id, work } => Outcome::Value(leaf(*id, *work)),
@@ -107,7 +107,7 @@ impl Panics {
 }
 
 impl Outcome {
-    /// Compares with what was seen.
+    /// Compares with the actual result.
     pub(crate) fn check(&self, seen: Result<u64, Box<dyn Any + Send>>) -> Result<(), String> {
         match (self, seen) {
             (Self::Value(expected), Ok(value)) if value == *expected => Ok(()),

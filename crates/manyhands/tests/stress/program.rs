@@ -1,4 +1,4 @@
-//! Loops that check themselves: each has one result, however it is shared out.
+//! Loops that check themselves: each has one result, however it is divided.
 
 use crate::rounds::{LOOP_MAX, Random, mix};
 use manyhands::{cancel, parallel};
@@ -158,7 +158,7 @@ fn wrapping(sum: Option<u64>) -> u64 {
     sum.unwrap_or(0)
 }
 
-/// A number that changes when two values change places.
+/// A number that changes when two values are swapped.
 fn digest(values: &[u64]) -> u64 {
     values.iter().fold(0, |digest, &value| mix(digest ^ value))
 }

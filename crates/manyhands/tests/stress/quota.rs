@@ -1,8 +1,8 @@
-//! A pool in a cgroup of its own with less than one processor: it takes the quota for its size, and what blocks while
-//! the group is held back still ends.
+//! A pool in a cgroup of its own with less than one processor: it uses the quota for its size, and blocked work still
+//! ends while the group is throttled.
 //!
-//! Where no such group can be made, which takes the rights of the machine's owner, the test says so and passes; reading
-//! the files of a quota is tested beside that code.
+//! Where no such group can be made, which takes the rights of the machine's owner, the test reports it and passes;
+//! reading the files of a quota is tested beside that code.
 
 use crate::chaos;
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ impl Drop for Group {
     }
 }
 
-/// Where the group of this process is that limits processors.
+/// The group of this process that limits processors.
 fn own_group(membership: &str) -> Option<PathBuf> {
     membership.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);

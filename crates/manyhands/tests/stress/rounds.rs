@@ -1,4 +1,4 @@
-//! How often, how large, from which seed.
+//! The number and size of the rounds, and their seeds.
 #![expect(clippy::disallowed_methods, reason = "a stress test ends by the clock")]
 
 pub(crate) use crate::delays::random::{Random, mix};
@@ -56,7 +56,7 @@ impl Iterator for Rounds {
     }
 }
 
-/// How to see round `seed` of test `name` again, first of all.
+/// The command that runs round `seed` of test `name` first of all.
 pub(crate) fn command(name: &str, seed: u64) -> String {
     let release = if cfg!(debug_assertions) {
         ""

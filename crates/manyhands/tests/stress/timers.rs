@@ -1,5 +1,5 @@
-//! Timers set, awaited, reset, passed on and dropped at random, on workers that are busy, blocked or asleep,
-//! and by threads outside; some runtimes end in the middle of it.
+//! Timers set, awaited, reset, passed on and dropped at random, on workers that are busy, blocked or asleep, and by
+//! external threads; some runtimes end meanwhile.
 
 use crate::rounds::{Random, Rounds, command};
 use crate::watchdog::Watchdog;
@@ -64,13 +64,13 @@ fn timers(name: &str, workers: usize) {
         }
         drop(entered);
         drop(runtime);
-        // What is left was told to go elsewhere; here that is the default runtime.
+        // The remaining sleeps must move to another runtime; here that is the default one.
         let left = std::mem::take(&mut *bag.0.lock().expect("nobody panics under the lock"));
         left.into_iter().for_each(task::block_on);
     }
 }
 
-/// Sleeps that one task has begun and another goes on with.
+/// Sleeps that one task has begun and another continues.
 #[derive(Debug, Default)]
 struct Bag(Mutex<Vec<Pin<Box<time::Sleep>>>>);
 
@@ -87,7 +87,7 @@ impl Bag {
     }
 }
 
-/// One task's life.
+/// The program of one task.
 async fn live(bag: Arc<Bag>, mut random: Random) {
     for _ in 0..random.below(12) {
         let duration = Duration::from_micros(random.below(6_000));

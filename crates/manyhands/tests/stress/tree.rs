@@ -5,7 +5,7 @@ use crate::program::Loop;
 use crate::rounds::{NODES_MAX, Random, WORK_MAX};
 use std::sync::Arc;
 
-/// One node. What it comes to does not depend on who runs it when.
+/// One node. Its value does not depend on which thread runs it when.
 #[derive(Debug)]
 pub(crate) enum Tree {
     Leaf {
@@ -38,7 +38,7 @@ pub(crate) enum Tree {
     Loop(Loop),
 }
 
-/// Who spawns the closures of a scope.
+/// Where the closures of a scope are spawned.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Spawning {
     /// The body spawns all.

@@ -1,4 +1,4 @@
-//! Aborts the process, and says what every worker does, when nothing has moved for a while.
+//! Aborts the process, and prints the state of every worker, when nothing has progressed for a while.
 
 use manyhands::Runtime;
 use std::io::{Write, stderr};
