@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_runner_that_leaves_makes_room_for_another_who_finds_what_it_left() {
+    fn a_runner_that_leaves_makes_room_for_another_that_takes_the_rest() {
         let ranges = RangeSet::new(3, 100);
         assert_eq!((ranges.attach(), ranges.attach()), (Some(1), Some(2)));
         assert!(steal(&ranges, 1));

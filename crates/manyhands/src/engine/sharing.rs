@@ -9,7 +9,7 @@
 //! spent, and only the owner can change that. Unless the loop was stopped, the owner ends it only when all ranges are
 //! empty. Nothing depends on whether a runner that saw no positions has seen all there were: a thief may have held
 //! half a range. At the end the number of spent positions is compared with the loop's length.
-//! # Nobody waits beside work
+//! # No runner waits while positions are left
 //! That the owner looks again when the last helper has left would be late: a helper may have left much
 //! It would be too late if the owner looked again only when the last helper has left: a helper may leave many
 //! positions behind while another is in the middle of a long item. So
@@ -115,7 +115,7 @@ impl<'slot> Sharing<'slot> {
                 }
                 return Some(claim);
             }
-            if !self.steal(runner) && !self.look_again(runner) {
+            if !self.steal(runner) && !self.recheck(runner) {
                 return None;
             }
         }
@@ -171,7 +171,7 @@ impl<'slot> Sharing<'slot> {
     }
 
     /// `runner` has seen no positions: sets the flag, and looks once more.
-    fn look_again(&self, runner: usize) -> bool {
+    fn recheck(&self, runner: usize) -> bool {
         // Relaxed, both: see the file's header.
         if self.signals.load(Ordering::Relaxed) & MISSED == 0 {
             self.signals.fetch_or(MISSED, Ordering::Relaxed);
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_helper_leaves_that_nobody_could_see_is_run() {
+    fn positions_that_a_helper_leaves_unseen_are_run() {
         let stage = run(Stage {
             leaves: true,
             ..Stage::default()
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_that_missed_what_a_thief_had_in_hand_is_called_back() {
+    fn an_owner_that_missed_stolen_positions_is_called_back() {
         let stage = run(Stage::default());
         assert!(stage.run_after.load(Ordering::SeqCst) > 0);
     }

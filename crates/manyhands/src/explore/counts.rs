@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A pool whose threads leave as soon as there are more than may run.
-fn hasty_pool(workers: usize, threads_max: usize) -> Runtime {
+fn pool_of_leaving_threads(workers: usize, threads_max: usize) -> Runtime {
     Runtime::builder()
         .workers(workers)
         .max_threads(threads_max)
@@ -24,13 +24,13 @@ fn hasty_pool(workers: usize, threads_max: usize) -> Runtime {
 #[track_caller]
 fn assert_comes_to_rest(runtime: &Runtime) {
     let mut metrics = runtime.metrics();
-    for _ in 0..LOOKS {
+    for _ in 0..POLLS {
         let running =
             metrics.working + metrics.searching + metrics.blocked + metrics.detected_blocked;
         if running + metrics.queued + metrics.queued_outside == 0 {
             return;
         }
-        thread::sleep(LOOKS_APART);
+        thread::sleep(POLL_INTERVAL);
         metrics = runtime.metrics();
     }
     panic!("still counted: {metrics:?}");
@@ -47,7 +47,7 @@ fn rest_or_end_at_once(runtime: &Runtime) {
 programs! {
     /// Threads that compensated for blocked ones leave while tasks arrive.
     threads_that_leave(NotNeeded) {
-        let runtime = Arc::new(hasty_pool(1, 3));
+        let runtime = Arc::new(pool_of_leaving_threads(1, 3));
         let gate = Gate::default();
         let spawner = outside({
             let runtime = Arc::clone(&runtime);
@@ -82,8 +82,8 @@ programs! {
     }
 
     /// Threads that the monitor detects as blocked, threads that compensate for them and leave, and an end meanwhile.
-    threads_that_leave_after_the_monitor_s(Needed) {
-        let runtime = hasty_pool(1, 3);
+    threads_that_leave_after_detected_blocking(Needed) {
+        let runtime = pool_of_leaving_threads(1, 3);
         let entered = runtime.enter();
         let gate = Gate::default();
         let its = gate.clone();
@@ -104,7 +104,7 @@ programs! {
     /// A task that only one worker may run is woken from outside while that worker runs, falls asleep and ends,
     /// and other tasks arrive.
     local_tasks_woken_from_outside(NotNeeded) {
-        let runtime = Arc::new(hasty_pool(1, 1));
+        let runtime = Arc::new(pool_of_leaving_threads(1, 1));
         let entered = runtime.enter();
         let (sender, receiver) = channel::bounded::<u32>(1);
         let hosting = task::run(move || {
@@ -149,7 +149,7 @@ programs! {
 
     /// A task that only one worker may run waits, is woken and dropped, all while the runtime ends.
     local_tasks_at_the_end(NotNeeded) {
-        let runtime = hasty_pool(1, 2);
+        let runtime = pool_of_leaving_threads(1, 2);
         let entered = runtime.enter();
         let (completer, completion) = completion::<u32>();
         let gate = Gate::default();
@@ -178,7 +178,7 @@ programs! {
 
     /// External threads enter and leave, with tasks and forks, until the last of them ends the runtime.
     external_threads_until_the_end(NotNeeded) {
-        let runtime = Arc::new(hasty_pool(1, 3));
+        let runtime = Arc::new(pool_of_leaving_threads(1, 3));
         let external = |number: u64| {
             let runtime = Arc::clone(&runtime);
             outside(move || {
@@ -223,7 +223,7 @@ programs! {
 
     /// Tasks of two runtimes wake each other; one runtime ends before the other.
     runtimes_that_wake_each_other(NotNeeded) {
-        let (one, other) = (hasty_pool(1, 3), hasty_pool(1, 2));
+        let (one, other) = (pool_of_leaving_threads(1, 3), pool_of_leaving_threads(1, 2));
         let (ping, pings) = channel::bounded::<u32>(1);
         let (pong, pongs) = channel::bounded::<u32>(1);
         let server = one.install(|| {
@@ -274,5 +274,5 @@ programs! {
 }
 
 /// Longer than any thread takes to fall asleep, and the monitor to count again; its sweeps are 10 ms apart.
-const LOOKS: u32 = 2_000;
-const LOOKS_APART: Duration = Duration::from_micros(20);
+const POLLS: u32 = 2_000;
+const POLL_INTERVAL: Duration = Duration::from_micros(20);

@@ -74,7 +74,7 @@ programs! {
     }
 
     /// Tasks are spawned from outside, and woken, while the runtime ends.
-    shutdown_while_tasks_come(NotNeeded) {
+    shutdown_while_tasks_arrive(NotNeeded) {
         let runtime = Arc::new(pool(2, 2));
         let held = Arc::new(());
         let (completer, completion) = completion::<()>();

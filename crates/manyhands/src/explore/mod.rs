@@ -28,7 +28,7 @@ fn explore(terms: Terms, program: fn()) {
     let begun = now();
     let plan = Plan {
         terms,
-        seeds: Plan::seeds_asked_for(),
+        seeds: Plan::requested_seeds(),
         end: number_of("EXPLORE_SECONDS").map(|seconds| begun + Duration::from_secs(seconds)),
         began: 0,
     };
@@ -76,7 +76,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn seeds_asked_for() -> std::ops::Range<u64> {
+    fn requested_seeds() -> std::ops::Range<u64> {
         if let Some(seed) = number_of("EXPLORE_SEED") {
             return seed..seed + 1;
         }

@@ -69,7 +69,7 @@ programs! {
     }
 
     /// Tasks declare that they block, and others run in their place.
-    tasks_that_say_they_block(NotNeeded) {
+    tasks_that_declare_blocking(NotNeeded) {
         let runtime = pool(1, 4);
         let _entered = runtime.enter();
         let gate = Gate::default();

@@ -302,14 +302,14 @@ mod tests {
     }
 
     #[test]
-    fn a_vector_is_handed_out_when_all_places_were_written() {
+    fn a_vector_is_returned_when_all_entries_were_written() {
         assert_eq!(filled(3), [0, 1, 2]);
     }
 
     #[test]
-    fn a_vector_with_a_place_that_nobody_wrote_ends_the_process() {
+    fn a_vector_with_an_entry_that_was_not_written_ends_the_process() {
         assert_ends_process(
-            "parallel::map::tests::a_vector_with_a_place_that_nobody_wrote_ends_the_process",
+            "parallel::map::tests::a_vector_with_an_entry_that_was_not_written_ends_the_process",
             "memory that it has not written",
             || drop(filled(2)),
         );

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_without_items_are_forgotten_but_for_the_last() {
+    fn runs_without_items_are_dropped_except_the_last() {
         check(&[], 0, &[(0, 0, 0)]);
         check(&[], 3, &[(0, 0, 3)]);
         check(&[(7, 0)], 3, &[(7, 0, 3)]);

@@ -47,23 +47,23 @@
 //! exist on [`Ordered`] queries only; unordered ones have `take_any` and its like.
 //!
 //! # Operators
-//! All are lazy. *Fused* ones run in one loop with their neighbours and add no cost. Those *by place* are fused too
+//! All are lazy. *Fused* ones run in one loop with their neighbours and add no cost. *Positional* ones are fused too
 //! where positions are known: over slices, vectors, arrays and ranges, as long as no operator before them adds or
 //! removes items. Elsewhere the items before them are gathered in memory first, in parallel.
 //! [`explain`](Query::explain) says where that happens.
 //!
 //! | operator | LINQ | order | how |
 //! |---|---|---|---|
-//! | `map`, `inspect`, `copied`, `cloned` | Select, Cast | kept; places too | fused |
+//! | `map`, `inspect`, `copied`, `cloned` | Select, Cast | kept; positions too | fused |
 //! | `filter`, `filter_map`, `flat_map`, `flatten` | Where, OfType, SelectMany | kept | fused |
-//! | `chain` | Concat, Append | left, then right; places too | fused |
-//! | `default_if_empty` | DefaultIfEmpty | kept; places too | fused |
-//! | `enumerate`, `zip`, `rev`, `step_by`, `chunks` | Index, Zip, Reverse, –, Chunk | ordered only | by place |
-//! | `take`, `skip`, `take_last`, `skip_last` | Take, Skip, TakeLast, SkipLast | ordered only | by place; elsewhere `take` gathers no block above the last it needs |
+//! | `chain` | Concat, Append | left, then right; positions too | fused |
+//! | `default_if_empty` | DefaultIfEmpty | kept; positions too | fused |
+//! | `enumerate`, `zip`, `rev`, `step_by`, `chunks` | Index, Zip, Reverse, –, Chunk | ordered only | positional |
+//! | `take`, `skip`, `take_last`, `skip_last` | Take, Skip, TakeLast, SkipLast | ordered only | positional; elsewhere `take` gathers no block above the last it needs |
 //! | `take_while`, `map_while` | TakeWhile | ordered only | gathers up to the first failure; starts no block above it |
 //! | `skip_while` | SkipWhile | ordered only | gathers; the caller tests what is skipped |
 //! | `inclusive_scan`, `exclusive_scan` | – | ordered only | gathers |
-//! | `windows` | – | kept; places too | fused, over slices |
+//! | `windows` | – | kept; positions too | fused, over slices |
 //! | `take_any`, `skip_any` | Take, Skip | unordered only | fused; a shared count |
 //! | `order_by`, `order_with`, `order`, `then_by` …, `…_descending` | OrderBy, ThenBy, Order | begins an order; stable | gathers, with keys that take long; sorts once; with `take` behind it, only what is taken |
 //! | `distinct`, `union`, `intersect`, `except`, `…_by` | Distinct, Union, Intersect, Except | kept; the first of equal items | gathers the different ones |
@@ -81,11 +81,11 @@
 //! | `count`, `sum`, `checked_sum`, `average` | Count, Sum, Average | values of blocks in order | |
 //! | `reduce`, `fold` | Aggregate | in order, grouped as it happens or, `deterministic`, by the source | |
 //! | `min`, `max`, `…_by`, `…_by_key` | Min, Max, MinBy, MaxBy | the first of equal smallest, the last of equal largest | |
-//! | `any`, `all`, `contains`, `find_any` | Any, All, Contains, First | any | at the first find |
-//! | `first`, `find`, `find_map`, `position`, `element_at` | First, ElementAt | ordered only: the first | starts no block above the lowest find |
-//! | `last` | Last | ordered only | by place: makes one item; elsewhere all |
+//! | `any`, `all`, `contains`, `find_any` | Any, All, Contains, First | any | at the first match |
+//! | `first`, `find`, `find_map`, `position`, `element_at` | First, ElementAt | ordered only: the first | starts no block above the lowest match |
+//! | `last` | Last | ordered only | positional: makes one item; elsewhere all |
 //! | `single` | Single | | at the second item |
-//! | `sequence_equal` | SequenceEqual | ordered only | at the first difference; gathers what has no places |
+//! | `sequence_equal` | SequenceEqual | ordered only | at the first difference; gathers what has no positions |
 //! | `into_iter`, `with_iter`, `stream` | GetEnumerator | in order | when dropped |
 //! | `map_async` | – | in order, or as they end if unordered | when dropped |
 //!

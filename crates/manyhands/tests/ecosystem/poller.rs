@@ -155,7 +155,7 @@ fn tasks_that_never_pause_leave_sockets_their_turn() {
 }
 
 #[test]
-fn what_tokio_spawns_goes_on_while_workers_watch() {
+fn tasks_of_tokio_run_while_workers_poll() {
     in_time(|| {
         let runtime = runtime_of(2);
         watch(&runtime);
@@ -185,7 +185,7 @@ impl Wake for Hold {
 }
 
 /// Holds the thread that polls sockets, until a message is sent.
-fn hold_who_watches() -> (Option<String>, mpsc::Sender<()>) {
+fn hold_the_poller() -> (Option<String>, mpsc::Sender<()>) {
     let _entered = manyhands::integrations::tokio_driver::handle()
         .unwrap()
         .enter();
@@ -223,7 +223,7 @@ fn a_timer_rings_although_tokio_gets_a_task_while_its_thread_makes_room() {
                 time::sleep(Duration::from_millis(500)).await;
             })
         });
-        let (name, end) = hold_who_watches();
+        let (name, end) = hold_the_poller();
         assert_eq!(name.as_deref(), Some("manyhands-tokio"));
         begin.send(()).unwrap();
         while runtime.metrics().asleep == 0 {

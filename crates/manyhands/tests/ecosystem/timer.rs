@@ -60,6 +60,6 @@ fn a_sleep_that_is_reset_ends_at_the_new_time() {
 }
 
 #[test]
-fn a_sleep_of_somebody_else_is_replaced() {
+fn a_sleep_of_another_library_is_replaced() {
     assert_eq!(waited_when_reset(|| Box::pin(Foreign(pending()))), 2 * HOUR);
 }

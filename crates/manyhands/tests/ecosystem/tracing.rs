@@ -163,7 +163,7 @@ fn threads_that_start_are_reported_with_the_reason() {
 }
 
 #[test]
-fn a_stall_is_an_error_that_says_who_waits() {
+fn a_stall_is_an_error_that_names_the_waiting_tasks() {
     in_time(|| {
         let runtime = runtime("stalled");
         let _entered = runtime.enter();
@@ -236,7 +236,7 @@ fn a_long_computation_is_reported_while_other_work_waits() {
 }
 
 #[test]
-fn panics_that_nobody_takes_are_warnings() {
+fn panics_that_are_not_taken_are_warnings() {
     in_time(|| {
         let runtime = runtime("panics");
         let _entered = runtime.enter();

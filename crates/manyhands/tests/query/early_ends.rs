@@ -249,7 +249,7 @@ fn what_follows_any_of_a_very_long_query_is_run() {
 }
 
 #[test]
-fn nothing_beyond_the_last_item_needed_is_read_by_who_is_alone() {
+fn a_lone_runner_reads_nothing_beyond_the_last_item_needed() {
     within_limit(|| {
         for mode in [ExecutionMode::Auto, ExecutionMode::Parallel] {
             for most in [1, 2, 3, 10, 100_usize] {

@@ -240,7 +240,7 @@ impl Drop for Find<'_> {
 }
 
 #[test]
-fn a_find_that_is_not_wanted_is_dropped_where_it_keeps_nobody_waiting() {
+fn an_unwanted_match_is_dropped_where_it_blocks_no_other_runner() {
     within_limit(|| {
         let runtime = Runtime::builder().workers(4).build().unwrap();
         let events = Events::default();

@@ -171,7 +171,7 @@ fn the_first_of_several_errors_is_given() {
 }
 
 #[test]
-fn what_comes_first_wins_though_it_is_found_last() {
+fn the_first_item_wins_though_it_is_detected_last() {
     within_limit(|| {
         let runtime = Runtime::builder().workers(2).build().expect("starts");
         let last_is_found = AtomicUsize::new(0);

@@ -117,7 +117,7 @@ where
         if let Some(limits) = self.control.take_limits(context.waker()) {
             self.tuner.set_limits(limits);
         }
-        self.look_for_cancellation(context);
+        self.check_cancellation(context);
         let polled = loop {
             if let Err(payload) = catch(|| self.begin_items(context, room_max)) {
                 self.stop();
@@ -164,7 +164,7 @@ where
         !matches!(self.source, Supply::Exhausted)
     }
 
-    fn look_for_cancellation(&mut self, context: &mut Context<'_>) {
+    fn check_cancellation(&mut self, context: &mut Context<'_>) {
         let cancelled = self.until_cancelled.as_mut();
         if cancelled.is_some_and(|cancelled| cancelled.poll_cancelled(context).is_ready()) {
             self.until_cancelled = None;

@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn very_different_times_make_it_leap() {
+    fn very_different_times_skip_levels() {
         let found = levels(Limits::ADAPTIVE, 100, |item, _| {
             10_000 + item * 7_919 % 41 * 1_000
         });
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_does_not_make_it_leap() {
+    fn a_queue_does_not_skip_levels() {
         let found = levels(Limits::ADAPTIVE, 60, |_, running| running as u64 * 1_000);
         assert!(found.iter().all(|level| *level <= 32), "{found:?}");
     }
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_hold_whatever_is_found() {
+    fn limits_hold_at_every_level() {
         let found = levels(Limits::between(5..=40).unwrap(), 5_000, |_, _| 1_000);
         assert!(
             found.iter().all(|level| (5..=40).contains(level)),

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_to_come_are_guessed_from_those_that_came() {
+    fn the_number_of_keys_is_estimated_from_the_first_rows() {
         let more = |seen, len, keys| KeyEstimate { seen, len }.more_keys(keys);
         assert_eq!(more(1_024, 1_000_000, 1_024), 16_384);
         assert_eq!(more(100_000, 130_000, 100_000), 100_000);

@@ -31,7 +31,7 @@ pub(crate) trait Gather<V>: Sync {
 /// Groups by key.
 pub(crate) struct Local<K, G> {
     table: Table<GroupEntry<K, G>>,
-    /// Groups belong to the runs in which they have their first items. The position of a run is the place before that
+    /// Groups belong to the runs in which they have their first items. The position of a run is the item position before that
     /// of the first item of its first group.
     runs: Runs<ItemPosition>,
     secret: Secret,
@@ -60,7 +60,7 @@ impl<K, G> Local<K, G> {
         number_of(self.len() - self.runs.last().number)
     }
 
-    /// The items that follow come after this place.
+    /// The items that follow come after this item position.
     pub(crate) fn enter(&mut self, last: ItemPosition) {
         let (run, _) = self.runs.last().position;
         if run != last.0 || self.len() == 0 {
@@ -86,7 +86,7 @@ impl<K, G> Local<K, G> {
         entries.map(|entry| (entry.key, entry.group))
     }
 
-    /// All groups, in order, with the places of their first items.
+    /// All groups, in order, with the positions of their first items.
     pub(crate) fn into_entries(self) -> impl Iterator<Item = (GroupEntry<K, G>, ItemPosition)> {
         let ranges = self.runs.into_ranges(self.table.len());
         let firsts = ranges.flat_map(|((run, number), range)| {

@@ -25,7 +25,7 @@ use crate::parallel::map::collect;
 use crate::parallel::options::Options;
 use std::ops::Range;
 
-/// An item's place in the order: the first position of the run it came in, and its number there. A run is a sequence
+/// An item's position in the order: the first position of the run it came in, and its number there. A run is a sequence
 /// of adjacent blocks on one runner.
 pub(crate) type ItemPosition = (u64, u32);
 
@@ -60,25 +60,25 @@ impl ItemNumbering {
         self.run
     }
 
-    /// The next item's place.
+    /// The position of the next item.
     #[inline]
     pub(crate) fn next(&mut self) -> ItemPosition {
         if self.number == u32::MAX {
-            self.go_on();
+            self.begin_next_run();
         }
         self.number += 1;
         (self.run, self.number)
     }
 
-    /// The next `count` places were given to others.
+    /// The next `count` item positions are used elsewhere.
     pub(crate) fn skip(&mut self, count: u32) {
         self.number += count;
         if self.number > RUN_LEN_MAX {
-            self.go_on();
+            self.begin_next_run();
         }
     }
 
-    /// The place before the next item's.
+    /// The position before the next item's.
     pub(crate) fn last(&self) -> ItemPosition {
         (self.run, self.number)
     }
@@ -86,7 +86,7 @@ impl ItemNumbering {
     /// The run has more items than numbers: continues under the number of the block's next position, which no other
     /// run uses.
     #[cold]
-    fn go_on(&mut self) {
+    fn begin_next_run(&mut self) {
         self.run = self.run.max(self.block.start) + 1;
         self.number = 0;
         assert!(

@@ -35,7 +35,7 @@ pub(crate) fn in_order<K, G>(parts: Vec<Vec<OrderedGroup<K, G>>>) -> Vec<(K, G)>
     groups
 }
 
-/// Which places come before which.
+/// The order of item positions.
 struct Ranking {
     /// In order, and numbered as if all runs were as long as they must be.
     runs: Vec<RunStart<u64>>,
@@ -86,7 +86,7 @@ impl Ranking {
             let len = lens.entry(run).or_default();
             *len = index.max(*len);
         };
-        // The last index of a sequence of places in one run.
+        // The last index of a sequence of item positions in one run.
         let mut last: Option<ItemPosition> = None;
         for (run, index) in places {
             match &mut last {
@@ -113,7 +113,7 @@ impl Ranking {
         self.runs[self.last].number + index as usize
     }
 
-    /// How many of the places come before this one.
+    /// How many item positions come before this one.
     #[inline]
     fn rank(&mut self, place: ItemPosition) -> usize {
         let number = self.number(place);
@@ -136,7 +136,7 @@ mod tests {
     use crate::query::hash::spread::OrderedGroup;
 
     impl OrderedGroup<u32, ItemPosition> {
-        /// A group that is its own place.
+        /// A group that is its own item position.
         fn of(key: u32, first: ItemPosition) -> Self {
             let hash = key;
             let entry = crate::query::hash::table::GroupEntry {

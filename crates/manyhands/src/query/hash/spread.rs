@@ -27,7 +27,7 @@ pub(crate) struct OrderedGroup<K, G> {
     /// The key of the group's first item.
     key: K,
     group: G,
-    /// The place of the group's first item.
+    /// The position of the group's first item.
     run: u64,
     index: u32,
     hash: u32,

@@ -1,4 +1,4 @@
-//! Items in groups, or some of them, by their places: `chunks`, `step_by`, `windows`.
+//! Items in groups, or some of them, by position: `chunks`, `step_by`, `windows`.
 //!
 //! Unsafe: passes positions on.
 

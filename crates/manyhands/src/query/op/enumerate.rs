@@ -1,4 +1,4 @@
-//! Items with their places: `enumerate`.
+//! Items with their indices: `enumerate`.
 //!
 //! Unsafe: passes positions on.
 

@@ -1,4 +1,4 @@
-//! Part of the items, by their places: `take`, `skip`, `take_last`, `skip_last`.
+//! Part of the items, by position: `take`, `skip`, `take_last`, `skip_last`.
 //!
 //! Unsafe: passes positions on; those left out are discarded when the query begins.
 

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_is_looked_at_more_than_a_few_times_however_long_its_pieces_are() {
+    fn no_text_is_searched_more_than_a_few_times_however_long_its_pieces_are() {
         let len = 20_000;
         for text in texts(len) {
             let separators = [',', 'é', 'x'];
