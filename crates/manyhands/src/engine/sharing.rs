@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn a_loop_that_has_spent_too_little_ends_the_process() {
         assert_ends_process(
-            "parallel::engine::sharing::tests::a_loop_that_has_spent_too_little_ends_the_process",
+            "engine::sharing::tests::a_loop_that_has_spent_too_little_ends_the_process",
             "has lost some of its items",
             || {
                 let (slot, parker) = (HelperSlot::new(), Parker::new());
@@ -364,7 +364,7 @@ mod tests {
     #[test]
     fn positions_that_are_dropped_end_the_process() {
         assert_ends_process(
-            "parallel::engine::sharing::tests::positions_that_are_dropped_end_the_process",
+            "engine::sharing::tests::positions_that_are_dropped_end_the_process",
             "neither run nor discarded",
             || {
                 let (slot, parker) = (HelperSlot::new(), Parker::new());

@@ -1,16 +1,16 @@
 //! Memory for small cells that one thread allocates and another frees, millions of times a second.
 //!
 //! Blocks of three sizes, a quarter of a cache line to a whole one, move between threads in magazines of
-//! one size: a thread allocates from its own magazine and frees into it, and exchanges a full or an empty
-//! one for another with all threads once in [`MAGAZINE_LEN`] operations. A magazine lists addresses, so that
-//! taking a block does not touch it, and the one after next can be fetched ahead of its use.
+//! one size. A thread allocates from its own magazine and frees into it. Once in [`MAGAZINE_LEN`] operations it
+//! exchanges a full or an empty one at the depot, which all threads share. A magazine lists addresses, so that
+//! taking a block does not touch it, and a later block can be prefetched.
 //!
 //! Not a general allocator: three sizes; blocks are kept for reuse and never returned to the system.
 //!
 //! After Bonwick and Adams, "Magazines and Vmem", USENIX 2001.
 //!
 //! # Threads
-//! Each thread has a magazine of each size; the depots are behind locks.
+//! Each thread has a magazine of each size; locks guard the depots.
 //!
 //! Unsafe: hands out raw memory.
 
@@ -22,13 +22,13 @@ use std::ptr::NonNull;
 /// Sizes of blocks, which are their alignments too.
 const SIZES: [usize; 3] = [16, 32, 64];
 
-/// Which of [`SIZES`].
+/// An index into [`SIZES`].
 type Class = usize;
 
 /// The smallest blocks that a `T` fits in, if any.
 const fn class_of<T>() -> Option<Class> {
     if cfg!(shuttle) {
-        // What one schedule frees another must not use, and what it leaks is found.
+        // A block that one schedule freed must not be used by another one, and a leak must show.
         return None;
     }
     let mut class = 0;
@@ -47,12 +47,12 @@ pub(crate) fn allocate<T>(value: T) -> NonNull<T> {
         return NonNull::from(Box::leak(Box::new(value)));
     };
     let place = take_block(class).cast::<T>();
-    // SAFETY: a block is large and aligned enough for `T`, and nobody else has it.
+    // SAFETY: a block is large and aligned enough for `T`, and no other thread has it.
     unsafe { place.write(value) };
     place
 }
 
-/// Moves the value back out and frees its memory.
+/// Moves the value out and frees its memory.
 ///
 /// # Safety
 /// `place` came from [`allocate`], and is not used again.
@@ -83,7 +83,7 @@ pub(crate) unsafe fn dispose<T>(place: NonNull<T>) {
     unsafe { place.drop_in_place() };
 }
 
-/// Gives a block back when dropped.
+/// Frees a block when dropped.
 struct GiveBlock(Class, NonNull<u8>);
 
 impl Drop for GiveBlock {
@@ -98,7 +98,7 @@ struct Magazine {
     blocks: [NonNull<u8>; MAGAZINE_LEN],
 }
 
-// SAFETY: the pointers forbid it; a free block belongs to whoever has its magazine.
+// SAFETY: the pointers forbid it; a free block belongs to the thread that has its magazine.
 unsafe impl Send for Magazine {}
 
 /// A thread's magazines, by class; they go to the depots when the thread ends.
@@ -116,7 +116,7 @@ static DEPOTS: [Mutex<Depot>; SIZES.len()] = [const { Mutex::new(Depot::new()) }
     reason = "a magazine is moved by its address, not by its kilobyte"
 )]
 struct Depot {
-    /// Not empty, that is.
+    /// Each has at least one block.
     full: Vec<Box<Magazine>>,
     empty: Vec<Box<Magazine>>,
 }
@@ -154,7 +154,7 @@ fn give_block(class: Class, block: NonNull<u8>) {
     keep(class, magazine);
 }
 
-/// Makes the magazine this thread's own again; a thread that is ending leaves it to the depot.
+/// Stores the magazine as this thread's own; a thread that is ending leaves it to the depot.
 fn keep(class: Class, magazine: Box<Magazine>) {
     let mut magazine = Some(magazine);
     let _ = OWN.try_with(|own| own.0[class].set(magazine.take()));
@@ -209,7 +209,7 @@ fn fill(class: Class, magazine: &mut Magazine) {
     let Some(start) = NonNull::new(start) else {
         std::alloc::handle_alloc_error(layout)
     };
-    // Taken from the back, so the lowest address comes last.
+    // Blocks are taken from the back, so the lowest address comes last.
     for (index, block) in magazine.blocks.iter_mut().rev().enumerate() {
         // SAFETY: within the allocation of MAGAZINE_LEN blocks.
         *block = unsafe { start.add(index * size) };
@@ -227,9 +227,9 @@ impl Drop for Own {
     }
 }
 
-/// Blocks in a magazine: a lock shared by so many operations costs next to nothing.
+/// Blocks in a magazine: the cost of a lock is spread over this number of operations.
 const MAGAZINE_LEN: usize = 128;
-/// How many allocations ahead a block is fetched: a line comes from another core in about 50 ns.
+/// How many allocations ahead a block is prefetched: a line comes from another core in about 50 ns.
 const FETCHED_AHEAD: usize = 4;
 
 #[cfg(test)]

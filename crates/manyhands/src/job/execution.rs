@@ -1,22 +1,22 @@
-//! The name of one execution of a stolen piece of work, by which waiters find what they may help with.
+//! The id of one execution of a stolen piece of work, by which waiters find what they may help with.
 //!
 //! Pure value; the records behind it are in `runtime/worker/slot.rs`.
 
 use std::num::NonZeroU64;
 
-/// Which slot runs it, at which nesting level of that slot, and the how-manieth it is there.
+/// The slot that runs it, its nesting level on that slot, and its sequence number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ExecutionId(Option<NonZeroU64>);
 
 impl ExecutionId {
-    /// An execution nobody can find: nested too deeply to be recorded.
+    /// An execution without an id: nested too deeply to be recorded.
     pub(crate) const UNKNOWN: Self = Self(None);
     /// Nesting levels that are recorded on each slot.
     pub(crate) const LEVELS: usize = 16;
     /// Bits that [`to_bits`](Self::to_bits) uses, counted from the lowest.
     pub(crate) const BITS: u32 = 62;
 
-    /// Names execution number `sequence` of `level` on slot `slot`.
+    /// The id of execution number `sequence` of `level` on slot `slot`.
     pub(crate) fn new(slot: u16, level: usize, sequence: u64) -> Self {
         debug_assert!(level < Self::LEVELS, "level {level} is not recorded");
         let sequence = sequence & SEQUENCE_MASK;
@@ -30,7 +30,7 @@ impl ExecutionId {
         self.0.map(|bits| (bits.get() & 0xFFFF) as u16)
     }
 
-    /// Its nesting level there.
+    /// Its nesting level on that slot.
     pub(crate) fn level(self) -> usize {
         self.0.map_or(0, |bits| (bits.get() >> 16 & 0xF) as usize)
     }

@@ -1,20 +1,24 @@
-//! Set once, by whoever finishes a piece of work; waited for by at most one slot.
+//! A latch: set once, by the thread that finishes a piece of work; at most one slot waits for it.
 //!
-//! The word also says who runs the work, so that the waiter can help with just that.
+//! The word also names the execution that runs the work, so that the waiter can help with just that.
 //!
 //! # States
-//! `WAITING` not started · `RUNNING(execution)` started, waiter awake · `ASLEEP(slot)` waiter parked or
-//! about to · `SET` final, the work is done · `RETURNED` final, the taker gave the work back undone.
+//! - `WAITING`: not started.
+//! - `RUNNING(execution)`: started, the waiter is awake.
+//! - `ASLEEP(slot)`: the waiter is parked or about to park.
+//! - `SET`: final, the work is done.
+//! - `RETURNED`: final, the thread that took the work gave it back undone.
+//!
 //! `ASLEEP` may follow both first ones; a start that comes after it is not recorded. `WAITING` follows `ASLEEP`
-//! when the waiter is to look again although the work is not done.
+//! when the waiter is to check again although the work is not done.
 //!
 //! # Threads
-//! The runner calls `start` and then `set`, or `give_back`; `rouse` is for anyone who knows that the latch is
-//! valid; the waiter calls the rest.
+//! The runner calls `start` and then `set`, or `give_back`; any thread that knows that the latch is valid may call
+//! `rouse`; the waiter calls the rest.
 //!
 //! # Ordering
-//! Falling asleep and the look of `rouse` are SeqCst: a waiter that looks for something to do after it fell
-//! asleep, and who makes something for it before the look, do not miss each other (S1, see
+//! Falling asleep and the load of `rouse` are SeqCst. A waiter that looks for work after it fell asleep, and a thread
+//! that makes work for it before it calls `rouse`, do not miss each other (S1, see
 //! `runtime/fork_join/scope_closures.rs`).
 //!
 //! Unsafe: the latch may be freed as soon as it is final, so the last step takes a pointer.
@@ -43,28 +47,28 @@ impl Latch {
         self.0.load(Ordering::Acquire) & KIND_MASK == FINAL
     }
 
-    /// Whether the work was given back undone. Asked after [`is_final`](Self::is_final).
+    /// Whether the work was given back undone. Call it after [`is_final`](Self::is_final).
     pub(crate) fn is_returned(&self) -> bool {
         // Relaxed: `is_final` has acquired.
         self.0.load(Ordering::Relaxed) == RETURNED
     }
 
-    /// Says who runs the work. Skipped when the waiter already sleeps.
+    /// Records the execution that runs the work. Skipped when the waiter already sleeps.
     pub(crate) fn start(&self, execution: ExecutionId) {
         let running = execution.to_bits() << KIND_BITS | RUNNING;
-        // Release: who reads the id finds the record it names. Relaxed on failure: nothing is read.
+        // Release: a thread that reads the id sees the record it names. Relaxed on failure: nothing is read.
         let _ = self
             .0
             .compare_exchange(WAITING, running, Ordering::Release, Ordering::Relaxed);
     }
 
-    /// The work is done. The latch may be gone when this returns. The caller must wake the returned slot.
+    /// The work is done. The latch may be freed when this returns. The caller must wake the returned slot.
     ///
     /// # Safety
     /// `latch` is valid until the exchange.
     #[must_use]
     pub(crate) unsafe fn set(latch: *const Self) -> Option<SlotNumber> {
-        // SAFETY: as promised by the caller.
+        // SAFETY: by the caller's promise.
         unsafe { Self::finish(latch, SET) }
     }
 
@@ -74,7 +78,7 @@ impl Latch {
     /// `latch` is valid until the exchange.
     #[must_use]
     pub(crate) unsafe fn give_back(latch: *const Self) -> Option<SlotNumber> {
-        // SAFETY: as promised by the caller.
+        // SAFETY: by the caller's promise.
         unsafe { Self::finish(latch, RETURNED) }
     }
 
@@ -84,18 +88,18 @@ impl Latch {
         // SAFETY: valid until the exchange by the caller's promise.
         let word = unsafe { &(*latch).0 };
         // Release: publishes the work's writes; pairs with the Acquire in `is_final` and `fall_asleep`.
-        // If we are first, the waiter's exchange fails and it never parks;
-        // if the waiter is first, we read ASLEEP and must wake it.
+        // If this comes first, the waiter's exchange fails and it never parks;
+        // if the waiter comes first, this reads ASLEEP and the caller must wake it.
         let before = word.swap(final_word, Ordering::Release);
         (before & KIND_MASK == ASLEEP).then(|| Self::sleeper(before))
     }
 
-    /// The slot in the word of one who sleeps.
+    /// The slot in the word of a sleeping waiter.
     fn sleeper(word: u64) -> SlotNumber {
         SlotNumber::try_from(word >> KIND_BITS).expect("a sleeper's word holds its slot")
     }
 
-    /// Who runs the work, if that is known.
+    /// The execution that runs the work, if that is known.
     pub(crate) fn runner(&self) -> ExecutionId {
         // Acquire: pairs with the Release in `start`.
         let word = self.0.load(Ordering::Acquire);
@@ -125,13 +129,13 @@ impl Latch {
         !self.is_final()
     }
 
-    /// Waiter, after it fell asleep: whether the latch is not final and nobody has roused it.
+    /// Waiter, after it fell asleep: whether the latch is not final and no thread has roused it.
     pub(crate) fn is_asleep(&self) -> bool {
-        // Acquire: as in `is_final`; who rouses publishes nothing here.
+        // Acquire: as in `is_final`; a thread that rouses publishes nothing here.
         self.0.load(Ordering::Acquire) & KIND_MASK == ASLEEP
     }
 
-    /// Has a waiter that sleeps look again. The caller must wake the returned slot.
+    /// Makes a sleeping waiter check again. The caller must wake the returned slot.
     #[must_use]
     pub(crate) fn rouse(&self) -> Option<SlotNumber> {
         // SeqCst: S1.
@@ -139,7 +143,7 @@ impl Latch {
         if word & KIND_MASK != ASLEEP {
             return None;
         }
-        // Relaxed, both: carries no data. Where it fails, somebody else wakes the waiter.
+        // Relaxed, both: carries no data. If it fails, another thread wakes the waiter.
         self.0
             .compare_exchange(word, WAITING, Ordering::Relaxed, Ordering::Relaxed)
             .ok()

@@ -1,7 +1,7 @@
-//! Erased work: a pointer to something that can be run once, and the words its waiters sleep on.
+//! Erased work: a pointer to something that can be run once, and the words on which its waiters sleep.
 //!
-//! Not here: who runs it (`runtime`), and what it is (a stack job in `runtime/fork_join/join.rs`, a scope's or a
-//! task's cell on the heap).
+//! Not here: which thread runs it (`runtime`), and what it is (a stack job in `runtime/fork_join/join.rs`, a scope's or
+//! a task's cell on the heap).
 //!
 //! Unsafe: a job is reached by pointer and run through a function pointer.
 
@@ -27,29 +27,29 @@ use crate::queue::Linked;
 use crate::sync::atomic::AtomicPtr;
 use std::ptr;
 
-/// The head of every piece of work. Comes first in the cell, so that a pointer to it is one to the cell.
+/// The header of every piece of work. It comes first in the cell, so that a pointer to it is a pointer to the cell.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Job {
     kind: *const JobKind,
-    /// Written by the queue that the job is pushed to; jobs in a deque have no use for it. A task that is
-    /// in no queue may keep something else here.
+    /// Written by the queue that the job is pushed to; a deque does not use it. A task that is
+    /// in no queue may keep another pointer here.
     link: AtomicPtr<Self>,
 }
 
-/// What can be done with the jobs of one type.
+/// The operations on jobs of one type.
 #[derive(Debug)]
 pub(crate) struct JobKind {
     perform: unsafe fn(*mut Job, Action<'_>) -> bool,
     cancel: unsafe fn(*mut Job),
 }
 
-/// What to do with a job. Each job in a queue or deque is given exactly one action when it is taken out.
+/// What to do with a job. A job that was taken out of a queue or deque gets exactly one action.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Action<'registry> {
     /// Run it, as this execution.
     Run(ExecutionId),
-    /// It was taken by mistake: it goes back to its owner, undone.
+    /// Taken by mistake: it goes back to its owner, undone.
     GiveBack,
     /// Do not run it: the runtime of this registry ends. A task is dropped.
     Drop(&'registry TaskRegistry),
@@ -58,7 +58,7 @@ pub(crate) enum Action<'registry> {
 impl JobKind {
     /// Jobs that are performed by `perform` and cannot be cancelled.
     ///
-    /// `perform` is given a pointer to the job and must not unwind. It returns false when somebody else has
+    /// `perform` gets a pointer to the job and must not unwind. It returns false if another thread has
     /// run the job before.
     pub(crate) const fn new(perform: unsafe fn(*mut Job, Action<'_>) -> bool) -> Self {
         Self::cancellable(perform, |_| {})
@@ -89,7 +89,7 @@ impl Job {
         self.kind
     }
 
-    /// Performs the job. Returns false when there was nothing left to do, because whoever waits for the
+    /// Performs the job. Returns false if there was nothing left to do, because the thread that waits for the
     /// job has run it in place.
     ///
     /// # Safety
@@ -116,10 +116,10 @@ impl Job {
         unsafe { cancel(job) };
     }
 
-    /// What a job that is in no queue keeps instead of a link.
+    /// The pointer that a job in no queue keeps instead of a link.
     ///
     /// # Safety
-    /// `job` is valid, in no queue, and the caller's to queue or to keep.
+    /// `job` is valid, in no queue, and only the caller may queue it.
     pub(crate) unsafe fn spare_word<'a>(job: *mut Self) -> &'a AtomicPtr<Self> {
         // SAFETY: valid by the caller's promise.
         unsafe { &(*job).link }

@@ -1,4 +1,4 @@
-//! What a panic carried, as part of errors that threads share.
+//! The payload of a panic, as part of errors that threads share.
 //!
 //! Not here: catching and resuming (`unwind.rs`), where a payload is still the plain box.
 //!
@@ -8,10 +8,10 @@ use crate::job::unwind::Payload;
 use std::any::Any;
 use std::fmt;
 
-/// What a panic carried.
+/// The payload of a panic.
 ///
-/// A panic's payload can be sent but perhaps not shared. Errors are shared, so this gives the payload itself
-/// out by value only, and a reference to it only as a type that can be shared.
+/// A panic's payload is `Send` but perhaps not `Sync`. Errors are shared, so this returns the payload itself
+/// by value only, and a reference to it only as a type that is `Sync`.
 ///
 /// # Examples
 /// ```
@@ -25,8 +25,8 @@ use std::fmt;
 /// ```
 pub struct PanicPayload(Payload);
 
-// SAFETY: the payload forbids it. Through a shared reference only the methods below reach it, and they give
-// out nothing but references to types that can be shared.
+// SAFETY: the payload forbids it. Through a shared reference only the methods below reach it, and they return
+// only references to types that are `Sync`.
 unsafe impl Sync for PanicPayload {}
 
 impl PanicPayload {
@@ -34,7 +34,7 @@ impl PanicPayload {
         Self(payload)
     }
 
-    /// The message, if the panic carried one, as `panic!` does.
+    /// The message, if the payload is one, as `panic!` makes it.
     ///
     /// # Examples
     /// ```

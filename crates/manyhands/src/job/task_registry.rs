@@ -1,18 +1,17 @@
-//! Where the waiting tasks of one runtime are registered, and where whoever wakes one from outside meets
-//! the runtime.
+//! The registry of one runtime's waiting tasks; a wake from outside reaches the runtime through it.
 //!
-//! A task that waits is known only to those who will wake it. So that a runtime can drop its waiting tasks
-//! when it ends, each registers here the first time it has to wait, and takes itself out when it is done.
-//! And since a task holds nothing that keeps its runtime alive, a wake from outside *visits* the registry
-//! before it touches the runtime. Homes are never freed: one whose runtime has ended waits for the next.
+//! Only its wakers know a waiting task. So that a runtime can drop its waiting tasks when it ends, each task registers
+//! here before it waits for the first time, and unregisters when it is done. A task holds nothing that keeps its
+//! runtime alive. So a wake from outside takes a [`KeepAlive`] guard from the registry before it touches the runtime.
+//! Registries are never freed: one whose runtime has ended is reused.
 //!
 //! # Threads
 //! Any thread may call anything.
 //!
-//! # Why a visitor finds the runtime
-//! Only who has the right to queue a registered task visits. The runtime ends (`is_deserted`) only when no
-//! task is registered and nobody visits: a task that is about to be queued is still registered, and when it
-//! has been queued, so that it can be dropped and taken out, its visitor is still counted.
+//! # Why the runtime is valid for a guard's holder
+//! Only a thread that has the right to queue a registered task takes a guard. The runtime ends (`is_deserted`) only
+//! when no task is registered and there is no guard. A task that is about to be queued is still registered. Once it has
+//! been queued, so that it can be dropped and unregistered, the guard is still counted.
 //!
 //! Not here: what is done with the tasks.
 //!
@@ -33,11 +32,11 @@ pub(crate) struct TaskRegistry {
     shards: [Padded<Shard>; SHARDS],
 }
 
-/// Where in its registry a task is registered.
+/// The key of a registered task in its registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TaskKey(NonZeroU32);
 
-/// A visit from outside: the runtime does not end before it does.
+/// A guard of a wake from outside: the runtime does not end before it is dropped.
 #[derive(Debug)]
 struct KeepAlive<'registry> {
     registry: &'registry TaskRegistry,
@@ -46,7 +45,7 @@ struct KeepAlive<'registry> {
 
 #[derive(Debug)]
 struct Shard {
-    visitors: AtomicUsize,
+    guards: AtomicUsize,
     slots: Mutex<Slots>,
 }
 
@@ -68,15 +67,16 @@ enum Refused {
     Full,
 }
 
-/// A registered task, or, as an odd address, the next free slot. One word, because every waiting task has one.
+/// A registered task, or, as an odd address, the index of the next free slot. One word, because every waiting task has
+/// one.
 #[derive(Debug, Clone, Copy)]
 struct Slot(*mut Job);
 
-// SAFETY: the pointer forbids it; it is only handed back, to those who may use it.
+// SAFETY: the pointer forbids it; the registry only returns it, to threads that may use it.
 unsafe impl Send for Slot {}
 
 impl Slot {
-    /// A free slot before the free slot `next`.
+    /// A free slot, followed by the free slot `next`.
     fn free(next: Option<u32>) -> Self {
         let next = next.map_or(0, |next| next as usize + 1);
         Self(ptr::without_provenance_mut(next << 1 | 1))
@@ -95,13 +95,13 @@ impl Slot {
 }
 
 impl TaskRegistry {
-    /// A registry of no runtime.
+    /// A registry without a runtime.
     pub(crate) fn new() -> Self {
         Self {
             runtime: AtomicPtr::new(ptr::null_mut()),
             shards: std::array::from_fn(|_| {
                 Padded(Shard {
-                    visitors: AtomicUsize::new(0),
+                    guards: AtomicUsize::new(0),
                     slots: Mutex::new(Slots::new()),
                 })
             }),
@@ -116,21 +116,21 @@ impl TaskRegistry {
         for shard in &registry.shards {
             *lock(&shard.slots) = Slots::new();
         }
-        // Relaxed: whoever reads it was given the registry by the runtime's threads.
+        // Relaxed: the runtime's threads have passed the registry to every thread that reads it.
         registry
             .runtime
             .store(runtime.cast_mut(), Ordering::Relaxed);
         registry
     }
 
-    /// Gives the registry back. It must be deserted.
+    /// Returns the registry for reuse. It must be deserted.
     #[cfg(not(loom))]
     pub(crate) fn give_back(&'static self) {
         debug_assert!(self.is_deserted(), "a runtime's tasks end before it does");
         lock(&UNUSED).push(self);
     }
 
-    /// Registers a task, which must take itself out before it is freed. `None` when the registry is closed: then
+    /// Registers a task, which must unregister before it is freed. `None` when the registry is closed: then
     /// the task must not wait. `spread` chooses the shard.
     pub(crate) fn register(&self, job: *mut Job, spread: usize) -> Option<TaskKey> {
         for step in 0..SHARDS {
@@ -138,38 +138,38 @@ impl TaskRegistry {
             match lock(&self.shards[shard].slots).take(job) {
                 Ok(slot) => return Some(TaskKey::new(slot, shard)),
                 Err(Refused::Closed) => return None,
-                // The next one is as good.
+                // Any other shard will do.
                 Err(Refused::Full) => {}
             }
         }
         abort("4,294,967,264 tasks of one runtime wait, and one more is to")
     }
 
-    /// Takes a task out.
-    pub(crate) fn take_out(&self, place: TaskKey) {
-        lock(&self.shard(place).slots).give_back(place.slot());
+    /// Unregisters a task.
+    pub(crate) fn take_out(&self, key: TaskKey) {
+        lock(&self.shard(key).slots).give_back(key.slot());
     }
 
     /// Calls `call` with the runtime's address, which is valid meanwhile. The caller has the right to queue a
     /// registered task. `spread` chooses the shard.
     #[inline]
-    pub(crate) fn during_visit<R>(&self, spread: usize, call: impl FnOnce(*const ()) -> R) -> R {
-        let visit = self.visit(spread);
-        call(visit.runtime())
+    pub(crate) fn with_runtime<R>(&self, spread: usize, call: impl FnOnce(*const ()) -> R) -> R {
+        let guard = self.keep_alive(spread);
+        call(guard.runtime())
     }
 
-    /// Begins a visit. The caller has the right to queue a registered task. `spread` chooses the shard.
-    fn visit(&self, spread: usize) -> KeepAlive<'_> {
+    /// Takes a guard. The caller has the right to queue a registered task. `spread` chooses the shard.
+    fn keep_alive(&self, spread: usize) -> KeepAlive<'_> {
         let shard = &self.shards[spread % SHARDS];
         // SeqCst: comes before the push of the task; see `is_deserted`.
-        shard.visitors.fetch_add(1, Ordering::SeqCst);
+        shard.guards.fetch_add(1, Ordering::SeqCst);
         KeepAlive {
             registry: self,
             shard,
         }
     }
 
-    /// Lets no more tasks register, and calls `cancel` for each that is registered now.
+    /// Closes the registry for new tasks, and calls `cancel` for each registered one.
     pub(crate) fn close(&self, mut cancel: impl FnMut(*mut Job)) {
         for shard in &self.shards {
             let mut slots = lock(&shard.slots);
@@ -185,41 +185,41 @@ impl TaskRegistry {
         self.shards.iter().map(taken).sum()
     }
 
-    /// Whether no task is registered. Once true of a closed registry, true for ever.
+    /// Whether no task is registered. Once true of a closed registry, it stays true.
     pub(crate) fn is_empty(&self) -> bool {
         let mut shards = self.shards.iter();
         shards.all(|shard| lock(&shard.slots).taken == 0)
     }
 
-    /// Whether no task is registered and nobody visits. Once true of a closed registry, true for ever.
+    /// Whether no task is registered and there is no guard. Once true of a closed registry, it stays true.
     pub(crate) fn is_deserted(&self) -> bool {
-        // SeqCst: a visitor counted itself before it pushed the task whose end made the registry empty.
+        // SeqCst: a guard was counted before its holder pushed the task whose end made the registry empty.
         self.is_empty()
             && self
                 .shards
                 .iter()
-                .all(|shard| shard.visitors.load(Ordering::SeqCst) == 0)
+                .all(|shard| shard.guards.load(Ordering::SeqCst) == 0)
     }
 
-    /// Calls `discard`, which drops what is queued, until no task is registered and nobody visits. The registry is
+    /// Calls `discard`, which drops queued tasks, until no task is registered and there is no guard. The registry is
     /// closed, and no worker runs any more.
     pub(crate) fn until_deserted(&self, mut discard: impl FnMut()) {
         discard();
         let mut backoff = Backoff::default();
         while !self.is_deserted() {
-            // Somebody outside is about to queue a task that it has woken.
+            // A thread outside is about to queue a task that it has woken.
             backoff.wait();
             discard();
         }
     }
 
-    fn shard(&self, place: TaskKey) -> &Shard {
-        &self.shards[place.shard()]
+    fn shard(&self, key: TaskKey) -> &Shard {
+        &self.shards[key.shard()]
     }
 }
 
 impl KeepAlive<'_> {
-    /// The runtime's address. Valid while the visit lasts.
+    /// The runtime's address. Valid while the guard exists.
     fn runtime(&self) -> *const () {
         // Relaxed: written before the first task was registered.
         self.registry.runtime.load(Ordering::Relaxed)
@@ -228,8 +228,8 @@ impl KeepAlive<'_> {
 
 impl Drop for KeepAlive<'_> {
     fn drop(&mut self) {
-        // SeqCst: what the visitor did comes before the runtime's end; pairs with `is_deserted`.
-        self.shard.visitors.fetch_sub(1, Ordering::SeqCst);
+        // SeqCst: what the guard's holder did comes before the runtime's end; pairs with `is_deserted`.
+        self.shard.guards.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -254,7 +254,7 @@ impl TaskKey {
         (self.0.get() >> SHARD_BITS) - 1
     }
 
-    /// The shard, for a visit.
+    /// The shard, for a guard.
     pub(crate) fn shard(self) -> usize {
         (self.0.get() as usize) % SHARDS
     }
@@ -285,9 +285,9 @@ impl Slots {
                 new
             }
         };
-        let place = &mut self.slots[slot as usize];
-        self.first_free = place.next_free();
-        *place = Slot(job);
+        let key = &mut self.slots[slot as usize];
+        self.first_free = key.next_free();
+        *key = Slot(job);
         self.taken += 1;
         Ok(slot)
     }
@@ -301,12 +301,12 @@ impl Slots {
 
 #[cfg(not(loom))]
 global! {
-    /// Homes that no runtime has.
+    /// Registries that no runtime uses.
     static UNUSED: Mutex<Vec<&'static TaskRegistry>> = Mutex::new(Vec::new());
 }
 
 const SHARD_BITS: u32 = if cfg!(loom) { 0 } else { 4 };
-/// So many threads can let tasks wait, or wake some from outside, without meeting at one lock.
+/// This number of threads can register tasks, or wake some from outside, without contention for one lock.
 const SHARDS: usize = 1 << SHARD_BITS;
 /// Tasks that can wait in one shard. Few in unit tests, so that they can fill it.
 const SLOTS_MAX: u32 = if cfg!(all(test, not(loom))) {
@@ -321,22 +321,20 @@ mod tests {
     use std::ptr;
 
     #[test]
-    fn places_survive_the_packing_and_are_used_again() {
+    fn keys_survive_the_packing_and_slots_are_reused() {
         let registry = TaskRegistry::take(ptr::null());
         let job = ptr::without_provenance_mut(64);
         let places: Vec<_> = (0..100)
             .map(|i| registry.register(job, i).unwrap())
             .collect();
-        for (i, place) in places.iter().enumerate() {
-            assert_eq!((place.shard(), place.slot() as usize), (i % 16, i / 16));
-            assert_eq!(TaskKey::from_bits(place.to_bits()), Some(*place));
+        for (i, key) in places.iter().enumerate() {
+            assert_eq!((key.shard(), key.slot() as usize), (i % 16, i / 16));
+            assert_eq!(TaskKey::from_bits(key.to_bits()), Some(*key));
         }
         assert!(!registry.is_deserted());
         registry.take_out(places[20]);
         assert_eq!(registry.register(job, 4), Some(places[20]));
-        places
-            .into_iter()
-            .for_each(|place| registry.take_out(place));
+        places.into_iter().for_each(|key| registry.take_out(key));
         assert!(registry.is_deserted());
         registry.give_back();
     }
@@ -349,32 +347,30 @@ mod tests {
         let places: Vec<_> = (0..count)
             .map(|_| registry.register(job, 15).unwrap())
             .collect();
-        let in_shard = |shard| places.iter().filter(|place| place.shard() == shard).count();
+        let in_shard = |shard| places.iter().filter(|key| key.shard() == shard).count();
         let full = SLOTS_MAX as usize;
         assert_eq!((in_shard(15), in_shard(0), in_shard(1)), (full, full, 1));
         registry.take_out(places[0]);
         assert_eq!(registry.register(job, 15), Some(places[0]));
-        places
-            .into_iter()
-            .for_each(|place| registry.take_out(place));
+        places.into_iter().for_each(|key| registry.take_out(key));
         registry.close(|_| unreachable!("nobody is there"));
         assert_eq!(registry.register(job, 15), None);
         registry.give_back();
     }
 
     #[test]
-    fn a_closed_home_takes_nobody_and_shows_who_is_there() {
+    fn a_closed_registry_takes_no_task_and_lists_those_it_has() {
         let registry = TaskRegistry::take(ptr::null());
         let job = ptr::without_provenance_mut(64);
-        let place = registry.register(job, 7).unwrap();
+        let key = registry.register(job, 7).unwrap();
         let mut seen = Vec::new();
         registry.close(|job| seen.push(job));
         assert_eq!(seen, [job]);
         assert_eq!(registry.register(job, 0), None);
-        let visit = registry.visit(place.shard());
-        registry.take_out(place);
+        let guard = registry.keep_alive(key.shard());
+        registry.take_out(key);
         assert!(!registry.is_deserted());
-        drop(visit);
+        drop(guard);
         assert!(registry.is_deserted());
         registry.give_back();
     }

@@ -9,18 +9,18 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
 
-/// What a panic carried.
+/// The payload of a panic.
 pub(crate) type Payload = Box<dyn Any + Send + 'static>;
 
 /// Runs `work` and returns its value or its panic.
 ///
-/// Whoever observes the outcome resumes or reports the panic, so no broken state is seen as if it were
+/// The caller that observes the outcome resumes or reports the panic, so no code uses broken state as if it were
 /// whole; hence the assertion.
 pub(crate) fn catch<R>(work: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(work))
 }
 
-/// Runs what may panic where nobody is interested. Does not unwind, whatever the payload does.
+/// Runs code that may panic, and drops the panic. Does not unwind, whatever the payload does.
 pub(crate) fn contain(work: impl FnOnce()) {
     if let Err(payload) = catch(work) {
         let payload = PanicPayload::new(payload);
@@ -29,8 +29,8 @@ pub(crate) fn contain(work: impl FnOnce()) {
     }
 }
 
-/// Drops the payload of a panic that nobody takes. Does not unwind: a payload may panic when it is dropped, with
-/// another one that does; the last of a long series is leaked.
+/// Drops the payload of an ignored panic. Does not unwind: dropping a payload may panic with another payload, and so
+/// on; the last of a long series is leaked.
 #[cold]
 pub(crate) fn dispose(mut payload: Payload) {
     for _ in 0..PAYLOADS_MAX {
@@ -42,13 +42,13 @@ pub(crate) fn dispose(mut payload: Payload) {
     let _ = std::mem::ManuallyDrop::new(payload);
 }
 
-/// Wakes. A waker is its owner's code: a panic of it is not the business of whoever tells him something, and
-/// others are still to be told.
+/// Wakes. A waker is user code: its panic is ignored here, because it does not concern the waking thread, and
+/// other wakers are still to be woken.
 pub(crate) fn wake(waker: Waker) {
     contain(|| waker.wake());
 }
 
-/// Drops a waker that is not needed any more, which may drop what its owner kept in it; as for [`wake`].
+/// Drops a waker that is not needed any more, which may run user code; as for [`wake`].
 #[inline]
 pub(crate) fn discard(waker: Option<Waker>) {
     if waker.is_some() {
@@ -67,8 +67,8 @@ pub(crate) fn resume_all(mut payloads: Vec<Payload>) {
     }
 }
 
-/// Ends a call whose body gave a value or panicked, and whose other parts panicked too: the value if nobody
-/// did; else the panics are resumed, that of the body first.
+/// Ends a call whose body returned or panicked, and whose other parts may have panicked too: returns the value if there
+/// was no panic; else resumes the panics, that of the body first.
 pub(crate) fn value_or_resume<R>(body: Result<R, Payload>, mut others: Vec<Payload>) -> R {
     match body {
         Ok(value) => {
@@ -144,11 +144,11 @@ impl fmt::Debug for AggregatePanic {
 
 impl Error for AggregatePanic {}
 
-/// So many payloads, each from the drop of the one before, are dropped.
+/// The most nested payloads that are dropped, each from the drop of the one before.
 const PAYLOADS_MAX: usize = 8;
 
-/// Aborts the process when dropped by unwinding, with a sentence that says why. Forget it with
-/// [`disarm`](Self::disarm) when all is well.
+/// Aborts the process when dropped by unwinding, with a message that says why.
+/// [`disarm`](Self::disarm) forgets it.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct AbortOnUnwind(&'static str);
@@ -172,8 +172,8 @@ impl Drop for AbortOnUnwind {
     }
 }
 
-/// Ends the process because going on would break what others rely on. Where the sentence cannot be printed it is
-/// left out.
+/// Ends the process because continuing would break an invariant that other code relies on. If the message cannot be
+/// printed, it is left out.
 #[cold]
 pub(crate) fn abort(why: &str) -> ! {
     let _ = writeln!(std::io::stderr(), "manyhands: {why}; the process ends");

@@ -98,7 +98,7 @@ impl<const TASKS: usize> Pool<TASKS> {
             && !self.woken.set()
         {
             self.registry
-                .during_visit(place.shard(), |_| self.inject(0));
+                .with_runtime(place.shard(), |_| self.inject(0));
         }
     }
 

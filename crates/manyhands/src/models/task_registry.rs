@@ -39,7 +39,7 @@ impl Model {
     /// The one who wakes.
     fn wake(&self, place: TaskKey) {
         if self.may_queue() {
-            self.registry.during_visit(place.shard(), |_| {
+            self.registry.with_runtime(place.shard(), |_| {
                 self.push();
                 self.rings.add(1);
                 self.runtime.touch();

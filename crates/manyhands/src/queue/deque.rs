@@ -1,9 +1,9 @@
-//! The fork-join deque: private to its owner until somebody asks, or somebody must be helped.
+//! The fork-join deque: its entries are private to the owner until a thief asks, or the owner is stuck.
 //!
 //! The owner pushes and pops at the newest end with plain loads and stores. An entry becomes stealable
 //! only when it is *exposed*: by the owner, when a thief has left a demand, or by a forcer (the monitor),
-//! when the owner is stuck inside a long job. So a join that nobody steals costs no atomic
-//! read-modify-write and no fence, and yet no entry is ever out of reach.
+//! when the owner is stuck inside a long job. So a join that no thief steals costs no atomic
+//! read-modify-write and no fence, and yet every entry can be reached.
 //!
 //! Not a general queue: entries are popped in the exact reverse order of their pushes, by address.
 //!
@@ -16,9 +16,12 @@
 //! `has_public`, `has_private`. The monitor calls `force`.
 //!
 //! # States of a slot
-//! `null` free or stolen · `job | PRIVATE` only the owner may take it · `job` public: whoever swaps it for
-//! null has it, and reads the job only afterwards, so the address may be reused without harm.
-//! A slot at or above `bottom` is meaningless.
+//! - `null`: free or stolen.
+//! - `job | PRIVATE`: only the owner may take it.
+//! - `job`: public. The thread that swaps it for null has it, and reads the job only afterwards, so the address may be
+//!   reused without harm.
+//!
+//! A slot at or above `bottom` has no meaning.
 //!
 //! # Ordering
 //! F1: the owner's `pop` stores `bottom`, passes the light fence, loads `signal`; `force` stores `FROZEN`
@@ -37,7 +40,7 @@ pub(crate) struct Deque<T> {
     /// Requests of a forcer, read by the owner at every pop.
     signal: AtomicU32,
     /// A push is plain while the index before it is below this. Normally the capacity less one; 0 while a
-    /// thief's demand is unanswered. So one comparison finds an empty deque, a full one, and a demand.
+    /// thief's demand is unanswered. So one comparison detects an empty deque, a full one, and a demand.
     plain_below: AtomicUsize,
     /// One past the newest entry. Written by the owner.
     bottom: AtomicUsize,
@@ -54,11 +57,11 @@ pub(crate) struct Deque<T> {
     buffers: Mutex<Vec<Buffer<T>>>,
 }
 
-/// What the owner found at its entry.
+/// What the owner's pop returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Popped {
-    /// The entry is the owner's again.
+    /// The owner has the entry again.
     Mine,
     /// A thief has it.
     Stolen,
@@ -108,7 +111,7 @@ impl<T> Deque<T> {
     /// Owner: adds the newest entry, at `index`, which must be the length.
     ///
     /// There must be room: the push is plain, or `make_room` was called. The owner keeps the index and
-    /// gives it back to `pop`, so that a chain of pushes and pops does not hang by a chain of loads and
+    /// passes it to `pop`, so that a chain of pushes and pops does not depend on a chain of loads and
     /// stores of one word.
     ///
     /// `job` must stay valid until it is popped, or until its thief has finished with it.
@@ -138,7 +141,7 @@ impl<T> Deque<T> {
         // the store before the load of `signal`.
         self.bottom.store(index, Ordering::Release);
         barrier::light();
-        // Acquire: if a forcer has come and gone, its change of the slot is visible below.
+        // Acquire: if a forcer was here before, its change of the slot is visible below.
         if self.signal.load(Ordering::Acquire) == 0 {
             // Relaxed: only the owner writes it.
             let slots = self.slots.load(Ordering::Relaxed);
@@ -227,8 +230,8 @@ impl<T> Deque<T> {
 
     /// Any thread: asks the owner to expose something at its next push.
     pub(crate) fn demand(&self) {
-        // Relaxed, both: no data goes with it; the load spares the owner's line a write. A demand that the
-        // owner overwrites while it answers an earlier one is made again at the thief's next look.
+        // Relaxed, both: no data goes with it; the load spares the owner's line a write. If the owner overwrites a
+        // demand while it answers an earlier one, the thief demands again at its next attempt.
         if !self.is_demand_pending() {
             self.plain_below.store(0, Ordering::Relaxed);
         }
@@ -255,16 +258,16 @@ impl<T> Deque<T> {
     unsafe fn slot(&self, slots: *const AtomicPtr<T>, index: usize) -> &AtomicPtr<T> {
         // SAFETY: within the buffer by the caller's promise.
         let slot = unsafe { slots.add(index) };
-        // SAFETY: a live slot, because no buffer is freed while `self` lives.
+        // SAFETY: a valid slot, because no buffer is freed while `self` exists.
         unsafe { &*slot }
     }
 
     #[cold]
     #[inline(never)]
     fn pop_slow(&self, index: usize, job: *mut T) -> Popped {
-        // SeqCst: the owner's side of F1 where the light fence is none (FENCE is set).
+        // SeqCst: the owner's side of F1 if the light fence does nothing (FENCE is set).
         fence(Ordering::SeqCst);
-        // Holding the lock, no forcer is between its fence and its end.
+        // While this thread holds the lock, no forcer is between its fence and its end.
         let _buffers = lock(&self.buffers);
         // Relaxed: only the owner writes `slots`.
         let slots = self.slots.load(Ordering::Relaxed);
@@ -388,7 +391,8 @@ fn is_private<T>(job: *mut T) -> bool {
     job.addr() & PRIVATE != 0
 }
 
-/// The slots of a deque. Others hold pointers to them, so they are no box, whose moves would say that nobody does.
+/// The slots of a deque. Other threads hold pointers to them, so this is not a `Box`, which claims unique access when
+/// it moves.
 #[derive(Debug)]
 struct Buffer<T>(NonNull<[AtomicPtr<T>]>);
 
@@ -414,24 +418,24 @@ impl<T> Buffer<T> {
     }
 }
 
-// SAFETY: a box of atomics, which any thread may touch and free.
+// SAFETY: an owned array of atomics, which any thread may touch and free.
 unsafe impl<T> Send for Buffer<T> {}
 
 impl<T> Drop for Buffer<T> {
     fn drop(&mut self) {
-        // SAFETY: from a box that `new` has leaked, and freed here only. Its slots are freed with the deque, whose
-        // users are gone.
+        // SAFETY: from a box that `new` has leaked, and freed here only. Its slots are freed with the deque, which no
+        // thread uses any more.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
 
-/// What stands behind a buffer's last slot: nothing, but in a model, where nobody may come to it.
+/// Entries behind a buffer's last slot: none, but one in a model, which a thread must never reach.
 fn beyond<T>() -> impl Iterator<Item = *mut T> {
     let count = if cfg!(loom) { CAPACITY_FIRST } else { 0 };
     (0..count).map(|_| ptr::without_provenance_mut(BEYOND))
 }
 
-/// No job is there.
+/// Marks the end of a buffer in a model; no job has this address.
 const BEYOND: usize = 2;
 
 #[cfg(all(test, not(loom)))]

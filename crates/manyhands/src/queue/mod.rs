@@ -1,6 +1,6 @@
 //! Queues of pointers to work: the fork-join deque and the task queue.
 //!
-//! Both carry pointers only; what they point to, who runs it and who frees it is decided above.
+//! Both hold pointers only; their users decide what is behind a pointer, which thread runs it and which one frees it.
 
 mod deque;
 mod task_queue;

@@ -1,9 +1,9 @@
 //! The task queue: any thread pushes at the back, one taker at a time takes a run from the front.
 //!
-//! First in, first out; unbounded; no allocation, because a task carries its own link. Used for work that
-//! comes from outside, for each worker's own spawned work, and for a scope's jobs.
+//! First in, first out; unbounded; no allocation, because a task has its own link. Used for work
+//! from outside, for each worker's own spawned tasks, and for a scope's jobs.
 //!
-//! Not a channel: nobody waits here, and what is queued is freed by whoever takes it.
+//! Not a channel: no thread waits here, and the thread that takes a task frees it.
 //!
 //! After Dmitry Vyukov's intrusive multi-producer queue
 //! (<https://www.1024cores.net/home/lock-free-algorithms/queues/intrusive-mpsc-node-based-queue>), with a
@@ -13,13 +13,13 @@
 //! Any thread calls `push`, `is_empty` and `take`; `take` gives up when another taker is at work.
 //!
 //! # States
-//! `back` is the newest task, or null when the queue is empty and its taker has noticed. Behind `front`
-//! (touched only under `taking`) each task's link leads to the next; a null link on a task that is not
-//! `back` means its pusher is between its two steps, and the taker stops there.
+//! `back` is the newest task, or null when the queue is empty and its taker has seen that. Behind `front`
+//! (touched only under `taking`) each task's link leads to the next. A null link on a task that is not
+//! `back` means that its pusher is between its two steps; the taker stops there.
 //!
 //! # Ordering
 //! The exchange of `back` is SeqCst so that it takes part in the idle protocol (see `runtime/sleep/idle.rs`):
-//! a pusher that then finds nobody to wake is seen by everyone who announces sleep later.
+//! if a pusher then sees no thread to wake, every thread that announces sleep later sees the push.
 //!
 //! Unsafe: links live in tasks reached by pointer.
 
@@ -28,7 +28,7 @@ use crate::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use crate::sync::{Padded, prefetch_for_reading, spin_loop};
 use std::ptr;
 
-/// Something that can stand in a [`TaskQueue`].
+/// A task that can be in a [`TaskQueue`].
 ///
 /// # Safety
 /// `link` must return the same cell for the same task every time, and nothing else may use it while the
@@ -53,7 +53,7 @@ pub(crate) struct Run<T> {
 }
 
 impl<T: Linked> Run<T> {
-    /// Forgets the first task, which the caller has taken out of the run.
+    /// Drops the first task from the run; the caller has taken it out.
     ///
     /// # Safety
     /// The run is fresh from [`TaskQueue::take`] and holds more than one task.
@@ -75,11 +75,11 @@ impl<T: Linked> Run<T> {
         let mut parts: [Option<(*mut T, *mut T)>; 2] = [None; 2];
         let mut task = self.first;
         for _ in 0..self.len {
-            // SAFETY: every task of a fresh run is valid, and ours.
+            // SAFETY: every task of a fresh run is valid, and only this thread has it.
             let part = &mut parts[usize::from(goes_last(unsafe { &*task }))];
             // SAFETY: as above.
             let link = unsafe { T::link(task) };
-            // Relaxed: `take` has read this very value with Acquire, but the last one, which is not followed.
+            // Relaxed: `take` has read this very value with Acquire, except the last one, which is not followed.
             let next = link.load(Ordering::Relaxed);
             if let Some((_, last)) = part {
                 // SAFETY: as above.
@@ -100,12 +100,12 @@ impl<T: Linked> Run<T> {
     /// Makes `task` the one after `before`.
     ///
     /// # Safety
-    /// `before` is valid and ours.
+    /// `before` is valid, and only the caller has it.
     #[cfg(not(loom))]
     unsafe fn put_behind(before: *mut T, task: *mut T) {
         // SAFETY: valid by the caller's promise.
         let link = unsafe { T::link(before) };
-        // Relaxed: ours; published by whoever queues it.
+        // Relaxed: only this thread has it; the push into a queue publishes it.
         link.store(task, Ordering::Relaxed);
     }
 }
@@ -140,20 +140,20 @@ impl<T: Linked> TaskQueue<T> {
         self.push_chain(task, task);
     }
 
-    /// Whether nothing was pushed that has not been taken. Exact in the order of `back`'s exchanges.
+    /// Whether every pushed task has been taken. Exact in the order of `back`'s exchanges.
     pub(crate) fn is_empty(&self) -> bool {
         // SeqCst: the other half of the idle protocol.
         self.back.load(Ordering::SeqCst).is_null()
     }
 
-    /// The address of the oldest task, or 0; to see whether it is still the same later.
+    /// The address of the oldest task, or 0; for a later comparison.
     #[cfg(not(loom))]
     pub(crate) fn oldest(&self) -> usize {
         // Relaxed: a hint.
         self.front.load(Ordering::Relaxed).addr()
     }
 
-    /// How many tasks are queued, counted up to `max`; 0 while a taker is at work. Takers give up meanwhile.
+    /// How many tasks are queued, counted up to `max`; 0 while another thread takes. Takers give up meanwhile.
     #[cfg(not(loom))]
     pub(crate) fn count(&self, max: usize) -> usize {
         if self.is_empty() || !self.try_lock() {
@@ -164,7 +164,7 @@ impl<T: Linked> TaskQueue<T> {
         let mut count = 0;
         while !task.is_null() && count < max {
             count += 1;
-            // SAFETY: a queued task is valid until it is taken, and nobody takes while we hold the lock.
+            // SAFETY: a queued task is valid until it is taken, and no thread takes while this one holds the lock.
             let link = unsafe { T::link(task) };
             // Acquire: pairs with the pusher of the next task.
             task = link.load(Ordering::Acquire);
@@ -179,7 +179,7 @@ impl<T: Linked> TaskQueue<T> {
         self.contended.read()
     }
 
-    /// Counts contentions from 0 again.
+    /// Resets the count of contentions.
     pub(crate) fn forget_contentions(&self) {
         self.contended.reset();
     }
@@ -189,7 +189,7 @@ impl<T: Linked> TaskQueue<T> {
     /// Returns nothing when the queue is empty, when another taker is at work, or when the first pusher
     /// is between its two steps.
     pub(crate) fn take(&self, max: usize) -> Option<Run<T>> {
-        // Relaxed: a hint, which leaves the pushers' line alone; looked at again under the lock.
+        // Relaxed: a hint, which leaves the pushers' line alone; read again under the lock.
         if self.front.load(Ordering::Relaxed).is_null() || !self.try_lock() {
             return None;
         }
@@ -201,9 +201,10 @@ impl<T: Linked> TaskQueue<T> {
             };
             while run.len < max {
                 let Some(task) = self.take_front() else { break };
-                // SAFETY: taken, so it is valid and ours.
+                // SAFETY: taken, so it is valid and only this thread has it.
                 let link = unsafe { T::link(run.last) };
-                // Relaxed: ours. Mostly this is there already; not when the queue was empty in between.
+                // Relaxed: only this thread has it. Mostly the link is set already; not if the queue was empty in
+                // between.
                 link.store(task, Ordering::Relaxed);
                 run.last = task;
                 run.len += 1;
@@ -215,8 +216,8 @@ impl<T: Linked> TaskQueue<T> {
         run
     }
 
-    /// Takes the first task; where another taker is at work, waits a moment for its end. For the queue's owner,
-    /// who would only fetch from afar what lies here.
+    /// Takes the first task; while another taker is at work, waits a moment for its end. For the queue's owner,
+    /// which would otherwise fetch a task from a more distant queue.
     pub(crate) fn take_own(&self) -> Option<*mut T> {
         for _ in 0..OWN_ATTEMPTS {
             if let Some(run) = self.take(1) {
@@ -308,7 +309,7 @@ impl<T: Linked> TaskQueue<T> {
                 return None;
             }
         }
-        // Whoever takes it next finds its line on the way: it was written by another thread.
+        // The next taker reads the line of this task, which another thread wrote.
         prefetch_for_reading(next);
         // Relaxed: still under the lock.
         self.front.store(next, Ordering::Relaxed);
@@ -350,7 +351,7 @@ mod tests {
     fn take(queue: &TaskQueue<Node>) -> Option<usize> {
         let run = queue.take(1)?;
         assert_eq!(run.len, 1);
-        // SAFETY: taken, so it is ours, and it came from `Box::into_raw`.
+        // SAFETY: taken, so only this thread has it, and it came from `Box::into_raw`.
         Some(unsafe { Box::from_raw(run.first) }.value)
     }
 
@@ -403,7 +404,7 @@ mod tests {
         for chosen in 0..1_usize << COUNT {
             let goes_last = |value: usize| chosen >> value & 1 != 0;
             let (from, to) = (TaskQueue::new(), TaskQueue::new());
-            // The last one of the run has a link to what stays behind.
+            // The last task of the run has a link to the tasks that stay behind.
             (0..=COUNT).for_each(|value| push(&from, value));
             let mut run = from.take(COUNT).unwrap();
             // SAFETY: fresh from `take`.
@@ -443,7 +444,7 @@ mod tests {
         });
         queue.taking.store(false, Ordering::Relaxed);
         let task = queue.take_own().unwrap();
-        // SAFETY: taken, so it is ours, and it came from `Box::into_raw`.
+        // SAFETY: taken, so only this thread has it, and it came from `Box::into_raw`.
         assert_eq!(unsafe { Box::from_raw(task) }.value, 7);
     }
 

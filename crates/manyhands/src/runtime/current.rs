@@ -89,7 +89,7 @@ pub(crate) unsafe fn requeue(
         unsafe { waking::queue(shared, &slot.hold, &slot.tasks, job, ring) };
         return;
     }
-    registry.during_visit(place.shard(), |runtime| {
+    registry.with_runtime(place.shard(), |runtime| {
         // SAFETY: a registry with a registered task belongs to a runtime, which does not end during a visit. Held by
         // `models/task_registry.rs` and `models/shutdown.rs`.
         let shared = unsafe { &*runtime.cast::<RuntimeInner>() };
@@ -126,7 +126,7 @@ pub(crate) unsafe fn requeue_in_lane(
     job: *mut Job,
     priority: Priority,
 ) {
-    registry.during_visit(place.shard(), |runtime| {
+    registry.with_runtime(place.shard(), |runtime| {
         // SAFETY: a registry with a registered task belongs to a runtime, which does not end during a visit. Held by
         // `models/task_registry.rs` and `models/shutdown.rs`.
         let shared = unsafe { &*runtime.cast::<RuntimeInner>() };
@@ -161,7 +161,7 @@ pub(crate) unsafe fn requeue_local(owner: &'static WorkerSlot, job: *mut Job) {
     }
     // While the task is registered and in no queue, the runtime does not end.
     let shared = owner.runtime();
-    shared.registry().during_visit(owner.number.into(), |_| {
+    shared.registry().with_runtime(owner.number.into(), |_| {
         // SAFETY: valid until it is taken, by the caller's promise.
         unsafe { owner.local.push(job) };
         shared.wake_worker(owner);

@@ -1,6 +1,6 @@
 //! Which processors this process and its threads may run on.
 //!
-//! Not here: the cgroup quota, which is text in files (see `runtime/topology.rs`).
+//! Not here: the cgroup quota, which the system reports in files (see `runtime/topology.rs`).
 //!
 //! Unsafe: system calls that fill and read a mask.
 
@@ -43,14 +43,14 @@ impl CpuSet {
     }
 }
 
-/// The processor that the calling thread runs on, a moment ago.
+/// The processor that the calling thread was running on a moment ago.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn current_cpu() -> Option<usize> {
     // SAFETY: takes nothing, returns a number.
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
-/// Processors in the affinity mask, or `None` where the system does not tell.
+/// The number of processors in the affinity mask, or `None` if the system does not report it.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn allowed_cpus() -> Option<usize> {
     CpuSet::of_thread(0)
@@ -58,7 +58,7 @@ pub(crate) fn allowed_cpus() -> Option<usize> {
         .filter(|&count| count > 0)
 }
 
-/// Processors in the affinity mask, or `None` where the system does not tell.
+/// The number of processors in the affinity mask, or `None` if the system does not report it.
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub(crate) fn allowed_cpus() -> Option<usize> {
     std::thread::available_parallelism()

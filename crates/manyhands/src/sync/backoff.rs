@@ -1,14 +1,13 @@
-//! Waiting in a loop for another thread's next step, where that thread tells nobody when it has taken it.
+//! Waiting in a loop for the next step of another thread that does not notify the waiter.
 //!
-//! The step is a few instructions away, unless its thread has lost its processor. So one who waits spins at
-//! first, then lets other threads run, and then sleeps, longer and longer. Letting others run is not enough: it
-//! lets only threads of the same priority run, so a real-time thread that waits for a usual one on the same
-//! processor would wait for ever.
+//! The step is a few instructions away, unless its thread has lost its processor. So a waiter spins first, then yields,
+//! and then sleeps, longer and longer. Yielding is not enough: it lets only threads of the same priority run, so a
+//! real-time thread that waits for a normal one on the same processor would wait for ever.
 //!
-//! Sleeping by the clock costs who is waited for nothing: it does not have to know of any sleeper. The price is
-//! that who has begun to sleep goes on up to [`SLEEP_MAX`] late.
+//! A timed sleep costs the awaited thread nothing: it need not know of the sleeper. The price is that a sleeping waiter
+//! continues up to [`SLEEP_MAX`] late.
 //!
-//! Not for waits that may be long: who waits for work, or for another's progress, parks.
+//! Not for waits that may be long: a thread that waits for work, or for the progress of another one, parks.
 
 #[cfg(loom)]
 use crate::sync::thread;
@@ -16,7 +15,7 @@ use crate::sync::thread;
 use crate::sync::{spin_loop, thread};
 use std::time::Duration;
 
-/// How long somebody has waited.
+/// How long a thread has waited.
 #[derive(Debug, Default)]
 pub(crate) struct Backoff {
     waits: u32,
@@ -38,9 +37,9 @@ impl Backoff {
         }
     }
 
-    /// Lets other threads run, up to `times` times, or sleeps where it has done so often.
+    /// Yields up to `times` times, or sleeps if it has yielded often enough.
     #[cold]
-    pub(crate) fn give_way(&mut self, times: u32) {
+    pub(crate) fn yield_or_sleep(&mut self, times: u32) {
         self.waits = self.waits.max(SPINS);
         let yields_left = YIELDS_END.saturating_sub(self.waits);
         (0..times.min(yields_left).max(1)).for_each(|_| self.wait());
@@ -62,14 +61,14 @@ fn sleep(duration: Duration) {
     thread::sleep(duration);
 }
 
-/// How long to sleep after so many sleeps.
+/// How long to sleep after `sleeps` sleeps.
 fn sleep_after(sleeps: u32) -> Duration {
     SLEEP_MIN.saturating_mul(1 << sleeps.min(8)).min(SLEEP_MAX)
 }
 
 /// Waits that only spin.
 const SPINS: u32 = 64;
-/// Waits before the first sleep: some 100 µs where nobody else wants the processor.
+/// Waits before the first sleep: some 100 µs if no other thread wants the processor.
 const YIELDS_END: u32 = SPINS + 256;
 const SLEEP_MIN: Duration = Duration::from_micros(50);
 const SLEEP_MAX: Duration = Duration::from_millis(1);
@@ -96,9 +95,9 @@ mod tests {
         assert!(clock::now() - begun >= SLEEP_MIN, "a sleep, not a yield");
         backoff.reset();
         assert_eq!(backoff.waits, 0);
-        backoff.give_way(3);
+        backoff.yield_or_sleep(3);
         assert_eq!(backoff.waits, SPINS + 3);
-        backoff.give_way(u32::MAX);
+        backoff.yield_or_sleep(u32::MAX);
         assert_eq!(backoff.waits, YIELDS_END, "it does not sleep yet");
     }
 }

@@ -1,6 +1,6 @@
 //! A cell whose accesses the models watch: loom's under loom, else the same interface over the standard one.
 //!
-//! Not a lock: who may touch the value, and when, is the user's protocol.
+//! Not a lock: the user's protocol decides which thread may touch the value, and when.
 //!
 //! Unsafe: the value is reached through a raw pointer.
 
@@ -12,7 +12,7 @@ pub(crate) use plain::{MutPtr, UnsafeCell};
 
 #[cfg(not(loom))]
 mod plain {
-    /// A value that several may reach.
+    /// A value that several threads may reach.
     #[derive(Debug)]
     pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 
@@ -22,7 +22,7 @@ mod plain {
             Self(std::cell::UnsafeCell::new(value))
         }
 
-        /// The way to the value, for as long as the caller's protocol allows it.
+        /// A pointer to the value; the caller's protocol decides when it may be used.
         #[inline]
         pub(crate) fn get_mut(&self) -> MutPtr<T> {
             MutPtr(self.0.get())
@@ -37,7 +37,7 @@ mod plain {
         /// The value.
         ///
         /// # Safety
-        /// 1. The cell lives, and nobody else reaches its value while the reference is used.
+        /// 1. The cell is valid, and no other thread reaches its value while the reference is used.
         #[inline]
         #[expect(
             clippy::mut_from_ref,

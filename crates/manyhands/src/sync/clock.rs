@@ -1,11 +1,11 @@
-//! Time, twice: a tick counter for decisions taken every microsecond, and the system clock.
+//! Two clocks: a tick counter for decisions taken every microsecond, and the system clock.
 //!
 //! A tick is one step of the processor's time-stamp counter where there is one, else a nanosecond, as under Miri,
 //! whose clock counts what it has run.
 //! Reading it costs about 10 ns. It is never used for correctness: a counter that jumps only makes a
-//! loop choose a worse block size. Time that has passed is the distance of two readings (`abs_diff`), so that a
-//! counter that has jumped back, with the machine or from one processor to another, ends a short wait and does
-//! not prolong it.
+//! loop choose a worse block size. Elapsed time is the distance of two readings (`abs_diff`): when the counter jumps
+//! back, after a migration of the machine or from one processor to another, a short wait ends early and is not
+//! prolonged.
 //!
 //! Unsafe: reading the time-stamp counter is an intrinsic.
 
@@ -39,14 +39,14 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// When this process first asked for the time; nothing here is earlier.
+/// When this process first read the clock; no reading here is earlier.
 pub(crate) fn first() -> Instant {
     origin().0
 }
 
 /// Compares ticks with the system clock since the first call and stores the ratio.
 ///
-/// The monitor calls this now and then; the longer the time since the first call, the better the ratio.
+/// The monitor calls this periodically; the longer the time since the first call, the better the ratio.
 pub(crate) fn calibrate() {
     let (first_instant, first_ticks) = *origin();
     let elapsed = now().duration_since(first_instant);
@@ -75,7 +75,7 @@ fn origin() -> &'static (Instant, u64) {
 
 const CALIBRATION_MIN: Duration = Duration::from_micros(200);
 
-/// Between 0.1 and 16 GHz: what else comes out says that the counter has jumped.
+/// Between 0.1 and 16 GHz: a ratio outside says that the counter has jumped.
 const RATIO_MIN: u64 = 100;
 const RATIO_MAX: u64 = 16 << 10;
 

@@ -1,10 +1,10 @@
 //! A two-sided fence whose one side is free.
 //!
-//! `light` stands in the owner's hot path, `heavy` in the rare other party's. Together they act as two
+//! `light` is in the owner's hot path, `heavy` in the rare other party's. Together they act as two
 //! sequentially consistent fences: either what precedes `light` is visible after `heavy`, or what
 //! precedes `heavy` is visible after `light`. On Linux `heavy` is `membarrier(PRIVATE_EXPEDITED)`, which
 //! makes every running thread of the process pass a full barrier, so `light` need only stop the compiler.
-//! Where that call is missing or forbidden, or unknown as to Miri, `needs_fence` is true and the owner pays a real
+//! If that call is missing or forbidden, or unknown as to Miri, `needs_fence` is true and the owner executes a real
 //! fence.
 //!
 //! Source: membarrier(2); the idea is asymmetric fences, <https://wg21.link/p1202>.
@@ -19,7 +19,7 @@ pub(crate) fn light() {
     // SeqCst: only the compiler is ordered here; `heavy` orders the processor.
     #[cfg(not(loom))]
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
-    // SeqCst: loom has no process-wide barrier, so the model pays on both sides.
+    // SeqCst: loom has no process-wide barrier, so the model has a fence on both sides.
     #[cfg(loom)]
     crate::sync::atomic::fence(Ordering::SeqCst);
 }
@@ -34,7 +34,7 @@ pub(crate) fn heavy() {
     }
 }
 
-/// Whether the owner must pay a real fence, because this system offers no process-wide barrier.
+/// Whether the owner must execute a real fence, because this system offers no process-wide barrier.
 pub(crate) fn needs_fence() -> bool {
     #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
     return !linux::is_registered();

@@ -1,8 +1,8 @@
-//! What the system tells in files.
+//! Files in which the system reports its state.
 
 use std::path::Path;
 
-/// The text of a file, if there is one that can be read. Miri has none: what it runs depends on no machine.
+/// The text of a file, if it can be read. Not under Miri, so that its runs do not depend on the machine.
 pub(crate) fn read(path: &Path) -> Option<String> {
     if cfg!(miri) {
         return None;

@@ -1,5 +1,5 @@
-//! Stands in for the short lock in the models of what is behind it: a lock that blocks, because one that
-//! spins takes the model checker too many steps. The short lock has a model of its own.
+//! Replaces the short lock in the models of its users: a lock that blocks, because a spinning one
+//! takes the model checker too many steps. The short lock has a model of its own.
 //!
 //! Not built outside the models.
 

@@ -1,5 +1,5 @@
-//! Stands in for the standard cell that is written once, so that the models see what it orders: who finds the
-//! value also finds what was written before it. Writers go one after the other.
+//! Replaces the standard `OnceLock`, so that the models see what it orders: a thread that reads the
+//! value also sees what was written before it. Writers take turns.
 //!
 //! Not built outside the models.
 //!
@@ -43,7 +43,7 @@ impl<T> OnceLock<T> {
         if self.is_set.load(Ordering::Relaxed) {
             return Err(value);
         }
-        // SAFETY: the one writer, before anybody reads.
+        // SAFETY: the only writer, before any thread reads.
         self.value.with_mut(|place| unsafe { *place = Some(value) });
         // Release: pairs with the Acquire in `get`.
         self.is_set.store(true, Ordering::Release);

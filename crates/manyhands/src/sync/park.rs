@@ -1,15 +1,17 @@
 //! One thread sleeps here until another wakes it; a wake that comes first is kept.
 //!
-//! Not a queue: one sleeper at a time. Wakes merge, so a sleeper must re-check what it waits for.
+//! Not a queue: one sleeper at a time. Wakes merge, so a sleeper must re-check its condition.
 //!
-//! The sleeper may also sleep elsewhere, in something that polls futures, and be woken there by a waker.
+//! The sleeper may also sleep in something that polls futures; then a waker wakes it there.
 //!
 //! # States
-//! `EMPTY` nothing pending · `PARKED` the sleeper sleeps or is about to · `POLLED` the same, elsewhere, with a
-//! waker · `NOTIFIED` a wake is pending.
+//! - `EMPTY`: no wake is pending.
+//! - `PARKED`: the sleeper sleeps or is about to.
+//! - `POLLED`: the same, in something that polls futures, with a waker.
+//! - `NOTIFIED`: a wake is pending.
 //!
 //! # Threads
-//! One thread at a time calls `park`, or `poll_park` and at last `end_polls`; any thread calls `unpark`.
+//! One thread at a time calls `park`, or `poll_park` and finally `end_polls`; any thread calls `unpark`.
 
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Condvar, Mutex, lock};
@@ -20,7 +22,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Parker {
     state: AtomicU32,
-    /// With what wakes the sleeper elsewhere.
+    /// The waker of a sleeper that polls.
     lock: Mutex<Option<Waker>>,
     wakeup: Condvar,
 }
@@ -46,15 +48,15 @@ impl Parker {
         self.sleep(Some(limit));
     }
 
-    /// Sleeper: whether the next `park` would return at once. For a spin before it.
+    /// Sleeper: whether the next `park` would return at once. For spinning before it.
     pub(crate) fn has_wake(&self) -> bool {
-        // Relaxed: a hint; what the waker did becomes visible by `park`, or by what the sleeper looks at.
+        // Relaxed: a hint; what the waking thread did becomes visible by `park`, or by what the sleeper reads next.
         self.state.load(Ordering::Relaxed) == NOTIFIED
     }
 
     /// Wakes the sleeper, now or at its next `park`.
     pub(crate) fn unpark(&self) {
-        // AcqRel: Release publishes what the waker did before; pairs with the Acquire in `sleep`.
+        // AcqRel: Release publishes what the waking thread did before; pairs with the Acquire in `sleep`.
         match self.state.swap(NOTIFIED, Ordering::AcqRel) {
             PARKED => {
                 // Taking the lock orders this wake after the sleeper's check and before its wait ends.
@@ -81,7 +83,8 @@ impl Parker {
         {
             *waker = Some(context.waker().clone());
         }
-        // Release: whoever finds the state finds the waker, under the lock. Acquire on failure: as in `sleep`.
+        // Release: a thread that reads the state also sees the waker, under the lock. Acquire on failure: as in
+        // `sleep`.
         let polled =
             self.state
                 .compare_exchange(EMPTY, POLLED, Ordering::Release, Ordering::Acquire);
@@ -91,15 +94,15 @@ impl Parker {
         }
     }
 
-    /// Sleeper: sleeps elsewhere no more; consumes a wake.
+    /// Sleeper: stops polling; consumes a wake.
     pub(crate) fn end_polls(&self) {
-        // Acquire: sees what the waker did.
+        // Acquire: sees what the waking thread did.
         self.state.swap(EMPTY, Ordering::Acquire);
         *lock(&self.lock) = None;
     }
 
     fn sleep(&self, limit: Option<Duration>) {
-        // Acquire: pairs with `unpark`, so the sleeper sees what the waker did.
+        // Acquire: pairs with `unpark`, so the sleeper sees what the waking thread did.
         if self.state.swap(EMPTY, Ordering::Acquire) == NOTIFIED {
             return;
         }

@@ -1,56 +1,60 @@
-//! The place where sockets are watched: who is in it, how it changes hands, and who keeps the alarm of who is in it.
+//! The right to poll the I/O driver: which worker or thread has it, how it changes hands, and which thread keeps the
+//! alarm of the poller.
 //!
-//! In the place is a worker, or the thread that stands in for workers, or nobody. A worker in it does not wake by
-//! itself for its timers, so the thread keeps its alarm. The thread can do so because it is not in the place
-//! then: a worker comes in only when the place is vacant. A worker that finds the thread there asks it to leave,
-//! and sleeps elsewhere meanwhile, by its own alarm. The thread leaves when it can, which may be never, and wakes
-//! who has asked.
+//! The poller is a worker, or the driver's own thread, or there is none. A worker that polls does not wake by itself
+//! for its timers, so the thread keeps its alarm. The thread is able to, because it is not the poller then: a worker
+//! becomes the poller only when there is none. A worker that meets the thread as the poller asks it to stop, and
+//! meanwhile sleeps elsewhere with its own alarm. The thread stops when it can, which may be never, and wakes the
+//! worker that asked.
 //!
-//! Not here: the watching, and when the thread is called (`tokio`).
+//! Not here: the polling itself, and when the thread is called (`tokio_driver`).
 //!
 //! # States
-//! `holder`: `VACANT` · `WORKER` a worker is in the place · `THREAD` the thread is · `ASKED` and is to leave.
+//! - `VACANT`: no poller.
+//! - `WORKER`: a worker polls.
+//! - `THREAD`: the thread polls.
+//! - `ASKED`: the thread polls, and was asked to stop.
 //!
 //! # Threads
-//! A worker calls `come`, and if it got in `set_alarm` and `leave`; `ask` when it only wants the thread to leave.
-//! The thread calls `answer`, and if it got in `poll_leave` until it is ready and `thread_leaves`; then `nap`.
+//! A worker calls `come`, and if that succeeds `set_alarm` and `leave`; `ask` when it only wants the thread to stop.
+//! The thread calls `answer`, and if that succeeds `poll_leave` until it is ready and `thread_leaves`; then `nap`.
 //! Any thread calls `call`.
 //!
 //! # Ordering
-//! W1: who asks writes `asker` and `holder`, then takes the waker; the thread leaves its waker, then reads
-//! `holder`. Both go through the waker's lock: either the thread sees that it was asked, or who asks finds the
-//! waker and makes it look again.
-//! W2: a worker sets `alarm`, then looks how long the thread sleeps; the thread says how long it will sleep, then
-//! looks at `alarm`. All SeqCst: one of them sees the other.
-//! W3: `alarm` is the holder's: it is cleared before the place is left, so that it never clears that of the next.
+//! W1: the worker that asks writes `asker` and `holder`, then takes the waker; the thread stores its waker, then reads
+//! `holder`. Both go through the waker's lock: either the thread sees that it was asked, or the worker takes the
+//! waker and makes the thread poll again.
+//! W2: a worker sets `alarm`, then reads how long the thread sleeps; the thread writes how long it will sleep, then
+//! reads `alarm`. All SeqCst: one of them sees the other.
+//! W3: `alarm` belongs to the poller: it is cleared before the poller leaves, so that it never clears the next one's.
 
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Mutex, Sleeper, lock};
 use std::task::{Context, Poll, Waker};
 
-/// The place, and the thread that stands in.
+/// The state of the right to poll, and of the driver's thread.
 #[derive(Debug)]
 pub(crate) struct Poller {
     holder: AtomicU32,
     /// The worker that asked last.
     asker: Mutex<Option<&'static dyn Sleeper>>,
-    /// When the worker in the place must be woken.
+    /// When the polling worker must be woken.
     alarm: AtomicU64,
-    /// Whom the alarm wakes.
+    /// The worker that the alarm wakes.
     sleeper: Mutex<Option<&'static dyn Sleeper>>,
-    /// The thread is to watch.
+    /// The thread was called to poll.
     is_called: AtomicBool,
-    /// Makes the thread look whether it is to leave; there while it is in the place.
+    /// Makes the thread check whether it was asked to stop; present while it polls.
     waker: Mutex<Option<Waker>>,
-    /// How long the thread sleeps at most, as `alarm`, since it last fell asleep.
+    /// Until when the thread sleeps at most, as `alarm`, since it last fell asleep.
     asleep_until: AtomicU64,
 }
 
-/// What the thread does outside of the place.
+/// What the thread does while it is not the poller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum PollerSleep {
-    /// It looks again.
+    /// It checks again.
     No,
     /// It sleeps until then, or until it is woken.
     Until(u64),
@@ -59,7 +63,7 @@ pub(crate) enum PollerSleep {
 }
 
 impl Poller {
-    /// Nobody is there, and the thread is called.
+    /// There is no poller, and the thread is called.
     pub(crate) fn new() -> Self {
         Self {
             holder: AtomicU32::new(VACANT),
@@ -72,26 +76,26 @@ impl Poller {
         }
     }
 
-    /// Whether nobody watches.
+    /// Whether there is no poller.
     pub(crate) fn is_vacant(&self) -> bool {
-        // Acquire: who has left has said before when that was.
+        // Acquire: the last poller has stored before when it left.
         self.holder.load(Ordering::Acquire) == VACANT
     }
 
-    /// Whether a worker watches. A hint.
+    /// Whether a worker polls. A hint.
     pub(crate) fn is_workers(&self) -> bool {
         // Relaxed: a hint.
         self.holder.load(Ordering::Relaxed) == WORKER
     }
 
-    /// Whether the thread watches. A hint.
+    /// Whether the thread polls. A hint.
     pub(crate) fn is_threads(&self) -> bool {
         // Relaxed: a hint.
         matches!(self.holder.load(Ordering::Relaxed), THREAD | ASKED)
     }
 
-    /// Worker: comes into the place. `false` if it is taken; if by the thread, that wakes `sleeper` when it has
-    /// left.
+    /// Worker: becomes the poller. `false` if there is one; if that is the thread, it wakes `sleeper` when it has
+    /// stopped.
     pub(crate) fn come(&self, sleeper: &'static dyn Sleeper) -> bool {
         while !self.take(WORKER) {
             if self.is_workers() || self.ask(sleeper) {
@@ -101,11 +105,11 @@ impl Poller {
         true
     }
 
-    /// Worker: asks the thread to leave and to wake `sleeper` then. `false` if it is not there.
+    /// Worker: asks the thread to stop and to wake `sleeper` then. `false` if the thread does not poll.
     pub(crate) fn ask(&self, sleeper: &'static dyn Sleeper) -> bool {
         *lock(&self.asker) = Some(sleeper);
-        // Release: W1; the thread that leaves finds the asker. Relaxed on failure: whoever has asked before has
-        // published nothing that is needed, and the lock of the asker orders who is woken.
+        // Release: W1; the leaving thread reads the asker. Relaxed on failure: a worker that asked before has
+        // published nothing that is needed, and the lock of the asker orders which one is woken.
         let asked =
             self.holder
                 .compare_exchange(THREAD, ASKED, Ordering::Release, Ordering::Relaxed);
@@ -116,7 +120,7 @@ impl Poller {
         true
     }
 
-    /// Makes the thread, if it is in the place, look whether it is to leave.
+    /// Makes the thread, if it polls, check whether it was asked to stop.
     pub(crate) fn rouse(&self) {
         let waker = lock(&self.waker).take();
         if let Some(waker) = waker {
@@ -124,7 +128,7 @@ impl Poller {
         }
     }
 
-    /// Worker in the place: is to be woken at time `alarm`, by the thread, which `unpark` wakes.
+    /// Worker that polls: asks to be woken at time `alarm` by the thread, which `unpark` wakes.
     pub(crate) fn set_alarm(
         &self,
         sleeper: &'static dyn Sleeper,
@@ -132,35 +136,35 @@ impl Poller {
         unpark: impl FnOnce(),
     ) {
         *lock(&self.sleeper) = Some(sleeper);
-        // SeqCst, both: W2. Whoever reads this alarm finds the sleeper.
+        // SeqCst, both: W2. A thread that reads this alarm sees the sleeper.
         self.alarm.store(alarm, Ordering::SeqCst);
         if alarm < self.asleep_until.load(Ordering::SeqCst) {
             unpark();
         }
     }
 
-    /// Worker: leaves.
+    /// Worker: stops polling.
     pub(crate) fn leave(&self) {
-        // SeqCst: W3, and one order with what W2 says.
+        // SeqCst: W3, and in one order with W2.
         self.alarm.store(NEVER, Ordering::SeqCst);
-        // Release: publishes what the worker has said about its leaving, and its alarm's end.
+        // Release: publishes what the worker stored about its leaving, and that its alarm is cleared.
         self.holder.store(VACANT, Ordering::Release);
     }
 
-    /// The thread is to watch unless somebody does. The caller unparks it.
+    /// Asks the thread to poll unless there is a poller. The caller unparks it.
     pub(crate) fn call(&self) {
-        // AcqRel: Release, so that the thread that is called finds the place as the caller has left it. An exchange,
-        // as in `answer`, so that the order of calls and answers is beyond doubt.
+        // AcqRel: Release, so that the called thread sees the state as the caller left it. An exchange,
+        // as in `answer`, so that calls and answers are in one order.
         self.is_called.swap(true, Ordering::AcqRel);
     }
 
-    /// Thread: comes into the place if it is called and nobody is there.
+    /// Thread: becomes the poller if it is called and there is none.
     pub(crate) fn answer(&self) -> bool {
         // Acquire: pairs with the Release in `call`.
         self.is_called.swap(false, Ordering::Acquire) && self.take(THREAD)
     }
 
-    /// Thread in the place: ready when it is to leave, because a worker comes instead. Not while `must_stay`.
+    /// Polling thread: ready when it must stop, because a worker takes over. Never while `must_stay`.
     pub(crate) fn poll_leave(
         &self,
         context: &Context<'_>,
@@ -175,10 +179,10 @@ impl Poller {
         }
     }
 
-    /// Thread: leaves, and wakes who has asked for it.
+    /// Thread: stops polling, and wakes the worker that asked for it.
     pub(crate) fn thread_leaves(&self) {
         *lock(&self.waker) = None;
-        // AcqRel: Release publishes the leaving; Acquire pairs with `ask`, whose asker is found below.
+        // AcqRel: Release publishes the leaving; Acquire pairs with `ask`, whose asker is read below.
         self.holder.swap(VACANT, Ordering::AcqRel);
         let asker = lock(&self.asker).take();
         if let Some(asker) = asker {
@@ -186,12 +190,12 @@ impl Poller {
         }
     }
 
-    /// Thread, not in the place: wakes who is there if its time has come. Returns how long it may sleep.
+    /// Thread that does not poll: wakes the poller if its alarm is due. Returns how long the thread may sleep.
     pub(crate) fn nap(&self, now: u64) -> PollerSleep {
         // SeqCst: W2.
         let alarm = self.alarm.load(Ordering::SeqCst);
         if alarm <= now {
-            self.ring(alarm);
+            self.wake_due(alarm);
             return PollerSleep::No;
         }
         // SeqCst, both: W2.
@@ -206,13 +210,14 @@ impl Poller {
         }
     }
 
-    fn ring(&self, alarm: u64) {
-        // SeqCst: W2. If another has been set meanwhile, that is looked at next. Relaxed on failure: as said.
-        let rung = self
-            .alarm
-            .compare_exchange(alarm, NEVER, Ordering::SeqCst, Ordering::Relaxed);
-        if rung.is_ok() {
-            // Whoever is there now; another one than the alarm's is woken in vain.
+    fn wake_due(&self, alarm: u64) {
+        // SeqCst: W2. If another alarm was set meanwhile, the next call handles it. Relaxed on failure: for the same
+        // reason.
+        let is_taken =
+            self.alarm
+                .compare_exchange(alarm, NEVER, Ordering::SeqCst, Ordering::Relaxed);
+        if is_taken.is_ok() {
+            // The current poller: if it is another one than the alarm's, the wake has no effect.
             let sleeper = *lock(&self.sleeper);
             if let Some(sleeper) = sleeper {
                 sleeper.wake();
@@ -221,7 +226,7 @@ impl Poller {
     }
 
     fn take(&self, holder: u32) -> bool {
-        // Acquire: pairs with the Release of who has left. Relaxed on failure: nothing was learnt.
+        // Acquire: pairs with the Release of the last poller. Relaxed on failure: nothing was read.
         self.holder
             .compare_exchange(VACANT, holder, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()

@@ -1,8 +1,8 @@
-//! Asking the processor for a cache line ahead of its use.
+//! Prefetching: loads a cache line ahead of its use.
 //!
 //! Unsafe: the hint is an intrinsic; any address may be given to it.
 
-/// Asks for the line of `place`, to be read soon, wherever it is now. Does nothing where there is no such
+/// Prefetches the line of `place`, to be read soon. Does nothing if the processor has no such
 /// instruction.
 #[inline]
 pub(crate) fn prefetch_for_reading<T>(place: *const T) {
@@ -16,7 +16,7 @@ pub(crate) fn prefetch_for_reading<T>(place: *const T) {
     let _ = place;
 }
 
-/// Asks for the line of `place`, to be written soon, wherever it is now. Does nothing where there is no
+/// Prefetches the line of `place`, to be written soon. Does nothing if the processor has no
 /// such instruction.
 #[inline]
 pub(crate) fn prefetch_for_writing<T>(place: *const T) {

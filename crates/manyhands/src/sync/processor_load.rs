@@ -1,12 +1,12 @@
-//! How busy the machine's processors are, with anything at all, as far as the system tells.
+//! How busy the machine's processors are, with all its programs, as far as the system reports it.
 //!
 //! Unsafe: a call of the C library.
 
 use crate::sync::files;
 use std::path::Path;
 
-/// Whether a thread that became runnable now would find no processor free, the calling one aside. False
-/// where the system does not tell.
+/// Whether a thread that became runnable now would find no free processor besides the calling one. False
+/// if the system does not report it.
 pub(crate) fn all_are_taken() -> bool {
     let runnable = files::read(Path::new("/proc/loadavg")).and_then(|text| runnable(&text));
     match (runnable, machine_processors()) {
@@ -15,13 +15,13 @@ pub(crate) fn all_are_taken() -> bool {
     }
 }
 
-/// Threads of the whole machine that run or want to, of `/proc/loadavg`.
+/// Threads of the whole machine that run or want to, from `/proc/loadavg`.
 fn runnable(loadavg: &str) -> Option<usize> {
     let (runnable, _) = loadavg.split_whitespace().nth(3)?.split_once('/')?;
     runnable.parse().ok()
 }
 
-/// Processors of the machine, whoever may use them.
+/// Processors of the machine, including those that this process may not use.
 #[cfg(target_os = "linux")]
 fn machine_processors() -> Option<usize> {
     static COUNT: std::sync::OnceLock<Option<usize>> = std::sync::OnceLock::new();
@@ -31,7 +31,7 @@ fn machine_processors() -> Option<usize> {
     })
 }
 
-/// Processors of the machine, whoever may use them.
+/// Processors of the machine, including those that this process may not use.
 #[cfg(not(target_os = "linux"))]
 fn machine_processors() -> Option<usize> {
     None
@@ -45,7 +45,7 @@ pub(crate) struct ProcessorTicks {
 }
 
 impl ProcessorTicks {
-    /// Now. `None` where the system does not tell.
+    /// The current counts. `None` if the system does not report them.
     pub(crate) fn now() -> Option<Self> {
         if !cfg!(target_os = "linux") {
             return None;
@@ -53,11 +53,11 @@ impl ProcessorTicks {
         Self::parse(&files::read(Path::new("/proc/stat"))?)
     }
 
-    /// Of `/proc/stat`, whose first line is of all processors.
+    /// Parses `/proc/stat`, whose first line is the sum of all processors.
     fn parse(stat: &str) -> Option<Self> {
         let line = stat.lines().next()?.strip_prefix("cpu ")?;
-        // User, nice, system, idle, waiting for a disk, two kinds of interrupts, stolen. What follows is
-        // counted in these already.
+        // User, nice, system, idle, waiting for a disk, two kinds of interrupts, stolen. The later columns are
+        // contained in these.
         let ticks: Vec<u64> = line
             .split_whitespace()
             .take(8)
@@ -71,7 +71,7 @@ impl ProcessorTicks {
         })
     }
 
-    /// What part of the processors' time since `before` was used; 1 is all of it.
+    /// Which part of the processors' time since `before` was used; 1 is all of it.
     pub(crate) fn load_since(self, before: Self) -> f64 {
         let all = self.all.saturating_sub(before.all);
         self.busy.saturating_sub(before.busy) as f64 / all.max(1) as f64

@@ -1,45 +1,45 @@
-//! What watches sockets, as far as a runtime knows it: a place where one worker at a time may sleep.
+//! The I/O driver as a runtime sees it: one worker at a time may sleep there and poll it.
 //!
-//! A sleeper there is woken by its [`Parker`](crate::sync::Parker), like any other, and wakes by itself when
-//! sockets have woken tasks that it is to run. Not here: what does the watching (`tokio`).
+//! A worker that sleeps there is woken by its [`Parker`](crate::sync::Parker), like any other, and wakes by itself when
+//! the sockets have woken tasks that it is to run. Not here: the polling (`tokio_driver`).
 
 use std::fmt::Debug;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// Watches sockets, on the thread that asks it to.
+/// Polls sockets on the calling thread.
 pub(crate) trait Reactor: Debug + Sync {
     /// Whether `sleeper` may sleep here now.
     fn vacancy(&'static self, sleeper: &'static dyn Sleeper) -> PollerState;
 
-    /// Sleeps until `sleeper` is woken or `limit` is over, and wakes whom the sockets wake. `false`, at once,
-    /// if another thread watches or is to; then `sleeper` is woken if that makes room for it. May return early for
+    /// Sleeps until `sleeper` is woken or `limit` is over, and wakes the tasks of ready sockets. Returns `false` at
+    /// once if another thread polls or is about to; then `sleeper` is woken once it can poll. May return early for
     /// no reason.
     fn sleep(&'static self, sleeper: &'static dyn Sleeper, limit: Option<Duration>) -> bool;
 
-    /// Wakes whom the sockets wake by now, unless another thread watches.
+    /// Wakes the tasks of sockets that are ready now, unless another thread polls.
     fn look(&'static self, sleeper: &'static dyn Sleeper);
 
-    /// A worker will watch no more: another thread is to, unless one does.
+    /// A worker will not poll again: calls another thread unless one polls.
     fn leave(&'static self);
 
-    /// Calls for another thread if nobody has watched for a while.
+    /// Calls another thread if there was no poller for a while.
     fn attend(&'static self);
 }
 
-/// Who sleeps at a reactor.
+/// A worker that sleeps at a reactor.
 #[cfg_attr(
     not(feature = "tokio"),
     expect(dead_code, reason = "only tokio watches sockets")
 )]
 pub(crate) trait Sleeper: Debug + Sync {
-    /// Ready when it was woken; else it is woken through the context's waker.
+    /// Ready when it was woken; until then the next wake goes through the context's waker.
     fn poll_wake(&self, context: &Context<'_>) -> Poll<()>;
 
     /// Wakes it.
     fn wake(&self);
 
-    /// Whether the sockets have woken something that it is to run.
+    /// Whether the sockets have woken a task that it is to run.
     fn has_work(&self) -> bool;
 }
 
@@ -50,12 +50,12 @@ pub(crate) trait Sleeper: Debug + Sync {
 )]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PollerState {
-    /// It may.
+    /// It may sleep there.
     Free,
-    /// A worker has just left and may be back in a moment; else there is room.
+    /// A worker has just left and may be back in a moment; else there is no poller.
     Soon,
-    /// Another worker watches.
+    /// Another worker polls.
     Taken,
-    /// There is none, or it is not for workers now.
+    /// There is no reactor, or workers may not poll it now.
     None,
 }

@@ -46,12 +46,12 @@ fn access<R>(ordering: Ordering, run: impl FnOnce() -> R) -> R {
     // SeqCst: the total order that the access is meant to join.
     let joins = ordering == Ordering::SeqCst;
     if joins {
-        // SeqCst: whatever joined before is visible to the access.
+        // SeqCst: all earlier accesses of the order are visible to the access.
         fence(Ordering::SeqCst);
     }
     let result = run();
     if joins {
-        // SeqCst: the access is visible to whatever joins later.
+        // SeqCst: the access is visible to all later ones of the order.
         fence(Ordering::SeqCst);
     }
     result

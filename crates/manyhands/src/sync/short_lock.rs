@@ -1,25 +1,24 @@
 //! A lock for critical sections of a few dozen instructions.
 //!
-//! Not a general mutex: it has no queue, so it is fair to nobody, and no poison. Taking it is one exchange,
-//! giving it back one store; the system's mutex needs an exchange for each. Whoever finds it taken spins a
-//! moment, so that the holder can do several operations on a cache line that stays where it is, and then
-//! lets other threads run, because the holder itself may wait for a processor. In a virtual machine that is
-//! also cheaper than spinning on: many spins in a row are taken for a sign to leave the machine. One who has let
-//! others run often sleeps by the clock (see `backoff.rs`): a holder of lower priority runs only then. Nobody
-//! wakes it, so that giving the lock back stays one store.
+//! Not a general mutex: it has no queue, so it is not fair, and no poison. Locking is one exchange, unlocking one
+//! store; the system's mutex needs an exchange for each. A thread that finds it locked first spins for a moment, so
+//! that the holder can do several operations while it has the cache line. Then it yields, because the holder itself may
+//! wait for a processor. In a virtual machine that is also cheaper than spinning: the hypervisor takes many spins in a
+//! row for a sign to preempt. A thread that has yielded often sleeps by the clock (see `backoff.rs`), because a holder
+//! of lower priority runs only then. No thread wakes it, so that unlocking stays one store.
 //!
-//! Who finds it taken again meets somebody who takes it again and again. Two that take turns at that move the
-//! cache line for every few operations, which costs more than the operations; so the owner of the lock says how
-//! long one should then leave it to the other: for as many operations as that one has to do before it waits.
+//! A thread that finds the lock taken again competes with a thread that takes it repeatedly. If two threads alternate,
+//! the cache line moves for every few operations, which costs more than the operations. So the owner of the lock sets a
+//! patience: for how many operations of the other thread a waiter then leaves the lock to it.
 //!
 //! # States
-//! `held` false: nobody is inside · true: one thread is.
+//! `held` false: unlocked · true: locked by one thread.
 //!
 //! # Threads
-//! Any thread calls `lock`; the guard gives the lock back on the same thread, also when it unwinds.
+//! Any thread calls `lock`; the guard unlocks on the same thread, also during unwinding.
 //!
 //! # Ordering
-//! Each holder's Acquire exchange reads the Release store of the holder before, so critical sections are in
+//! Each holder's Acquire exchange reads the Release store of the previous holder, so critical sections are in
 //! one order and each sees all that earlier ones wrote.
 //!
 //! Unsafe: the guarded value is reached through a cell.
@@ -30,7 +29,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// A value that one thread at a time may touch; what comes first in it shares the lock's cache line.
+/// A value that one thread at a time may touch; the first fields of the value share the lock's cache line.
 #[repr(C)]
 pub(crate) struct ShortLock<T> {
     held: AtomicBool,
@@ -40,7 +39,7 @@ pub(crate) struct ShortLock<T> {
 }
 
 // SAFETY: the cell forbids it; the lock lets one thread at a time reach the value, which therefore only has
-// to be sendable.
+// to be `Send`.
 unsafe impl<T: Send> Sync for ShortLock<T> {}
 
 impl<T> ShortLock<T> {
@@ -49,8 +48,8 @@ impl<T> ShortLock<T> {
         Self::with_patience(value, 0)
     }
 
-    /// As [`new`](Self::new); who finds it taken again leaves it to others for about so many operations, each
-    /// time.
+    /// As [`new`](Self::new); a thread that finds the lock taken again waits each time for about `operations`
+    /// operations of others.
     pub(crate) fn with_patience(value: T, operations: usize) -> Self {
         let spins = u32::try_from(operations).unwrap_or(u32::MAX);
         Self {
@@ -60,7 +59,7 @@ impl<T> ShortLock<T> {
         }
     }
 
-    /// Waits for the lock. No user code may run, and nothing may sleep, while the guard lives. Held by
+    /// Locks. No user code may run, and no thread may sleep, while the guard exists. Held by
     /// `tests/it/channel_lock.rs`.
     #[inline]
     pub(crate) fn lock(&self) -> ShortGuard<'_, T> {
@@ -70,8 +69,8 @@ impl<T> ShortLock<T> {
         self.guard()
     }
 
-    /// As [`lock`](Self::lock), with four times the patience, for polls: where one task has to wait, its worker goes
-    /// on with the next, which mostly needs the same lock.
+    /// As [`lock`](Self::lock), with four times the patience, for polls: when one task has to wait, its worker polls
+    /// the next one, which mostly needs the same lock.
     #[inline]
     pub(crate) fn lock_patiently(&self) -> ShortGuard<'_, T> {
         if !self.try_hold() {
@@ -91,7 +90,7 @@ impl<T> ShortLock<T> {
 
     #[inline]
     fn try_hold(&self) -> bool {
-        // Acquire: pairs with the Release of the guard before. Relaxed on failure: nothing was learnt.
+        // Acquire: pairs with the Release of the guard before. Relaxed on failure: nothing was read.
         self.held
             .compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
@@ -103,12 +102,12 @@ impl<T> ShortLock<T> {
         let mut backoff = Backoff::default();
         let mut yields = 1;
         loop {
-            // Relaxed: a look before the exchange, which takes the cache line away from the holder.
+            // Relaxed: a load before the exchange, because an exchange takes the cache line away from the holder.
             if !self.held.load(Ordering::Relaxed) && self.try_hold() {
                 return;
             }
             (0..patience).for_each(|_| spin_loop());
-            backoff.give_way(yields);
+            backoff.yield_or_sleep(yields);
             yields = YIELDS_MAX.min(2 * yields);
         }
     }
@@ -116,7 +115,7 @@ impl<T> ShortLock<T> {
 
 impl<T> fmt::Debug for ShortLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Relaxed: for the reader's information.
+        // Relaxed: for debugging output.
         let held = self.held.load(Ordering::Relaxed);
         f.debug_struct("ShortLock")
             .field("held", &held)
@@ -124,11 +123,11 @@ impl<T> fmt::Debug for ShortLock<T> {
     }
 }
 
-/// Being inside; dropping it gives the lock back.
+/// The lock, held; dropping it unlocks.
 pub(crate) struct ShortGuard<'a, T> {
     held: &'a AtomicBool,
     value: cell::MutPtr<T>,
-    /// Borrows the value, and stays on the thread that took the lock.
+    /// Borrows the value, and keeps the guard on the thread that locked.
     stays: PhantomData<(&'a mut T, *const ())>,
 }
 
@@ -137,7 +136,7 @@ impl<T> Deref for ShortGuard<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: the guard holds the lock, so nobody else reaches the value.
+        // SAFETY: the guard holds the lock, so no other thread reaches the value.
         unsafe { self.value.deref() }
     }
 }
@@ -153,14 +152,14 @@ impl<T> DerefMut for ShortGuard<'_, T> {
 impl<T> Drop for ShortGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        // Release: publishes what was done inside; pairs with the Acquire of the next holder.
+        // Release: publishes the critical section; pairs with the Acquire of the next holder.
         self.held.store(false, Ordering::Release);
     }
 }
 
 /// Spins before the second attempt.
 const SPINS: u32 = if cfg!(loom) { 1 } else { 16 };
-/// Spins, or operations, which take about as long: some microseconds.
+/// The most spins; each takes about as long as an operation. All of them take some microseconds.
 const PATIENCE_MAX: u32 = if cfg!(loom) { 0 } else { 512 };
 /// Times that other threads may run before a later attempt.
 const YIELDS_MAX: u32 = if cfg!(loom) { 1 } else { 16 };
@@ -196,10 +195,10 @@ mod tests {
         assert_eq!(*lock.lock(), 1);
     }
 
-    /// One of higher priority would keep the holder from running.
+    /// A waiter of higher priority would keep the holder from running.
     #[cfg(all(target_os = "linux", not(miri)))]
     #[test]
-    fn who_waits_long_sleeps() {
+    fn a_thread_that_waits_long_sleeps() {
         let lock = ShortLock::new(0);
         let held = lock.lock();
         let (name_sender, name) = std::sync::mpsc::channel();

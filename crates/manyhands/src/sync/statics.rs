@@ -1,6 +1,6 @@
-//! Statics, and what is never freed.
+//! Statics, and values that are never freed.
 //!
-//! Under a controlled scheduler both last for one schedule; here they are what they say.
+//! Under a controlled scheduler both last for one schedule; here they last for the process.
 
 /// Declares a static.
 macro_rules! global {
@@ -11,7 +11,7 @@ macro_rules! global {
 }
 pub(crate) use global;
 
-/// Keeps a value for as long as the process lives.
+/// Keeps a value until the process ends.
 pub(crate) fn leak<T: 'static>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }

@@ -1,7 +1,7 @@
-//! What other threads of this process do, as far as the system tells: their processor time, and whether
+//! The state of other threads of this process, as far as the system reports it: their processor time, and whether
 //! they sleep.
 //!
-//! Where the system does not tell, the answer is `None` and whoever asked does without. Miri does not tell.
+//! If the system does not report it, as under Miri, the answer is `None` and the caller does without.
 //!
 //! Unsafe: calls of the C library.
 
@@ -16,7 +16,7 @@ pub(crate) fn current_thread() -> ThreadName {
     // SAFETY: takes nothing, returns a handle of the calling thread.
     let thread = unsafe { libc::pthread_self() };
     let mut clock: libc::clockid_t = 0;
-    // SAFETY: the handle is of a live thread, the pointer to a local.
+    // SAFETY: the handle is of a running thread, the pointer to a local.
     let failed = unsafe { libc::pthread_getcpuclockid(thread, &raw mut clock) };
     if failed != 0 {
         return 0;
@@ -26,7 +26,7 @@ pub(crate) fn current_thread() -> ThreadName {
     (u64::from(number.cast_unsigned()) << 32) | u64::from(clock.cast_unsigned())
 }
 
-/// The number of a thread to the system.
+/// The system's number of a thread.
 pub(crate) fn number(thread: ThreadName) -> i32 {
     i32::try_from(thread >> 32).unwrap_or(0)
 }
@@ -53,12 +53,12 @@ pub(crate) fn cpu_nanos(thread: ThreadName) -> Option<u64> {
     Some(seconds * 1_000_000_000 + nanos)
 }
 
-/// What the system's scheduler has a thread do.
+/// What a thread does, as the system's scheduler sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Activity {
-    /// It runs, or would if a processor were free.
+    /// It runs, or waits for a processor.
     Runnable,
-    /// It waits in the kernel.
+    /// It sleeps in the kernel.
     Asleep,
 }
 
@@ -87,11 +87,11 @@ pub(crate) fn activity(thread: ThreadName) -> Option<Activity> {
 const STAT_START_LEN: usize = 64;
 
 /// Makes timed sleeps of the calling thread end within microseconds of their time, instead of the 50 that
-/// the system otherwise allows itself.
+/// the system otherwise allows.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn wake_on_time() {
     let slack_nanos: libc::c_ulong = 1_000;
-    // SAFETY: sets a number of the calling thread; where that fails sleeps last a little longer.
+    // SAFETY: sets a number of the calling thread; if that fails, sleeps last a little longer.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack_nanos) };
 }
 
@@ -107,13 +107,13 @@ pub(crate) fn cpu_nanos(_thread: ThreadName) -> Option<u64> {
     None
 }
 
-/// What the system's scheduler has a thread do.
+/// What a thread does, as the system's scheduler sees it.
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub(crate) fn activity(_thread: ThreadName) -> Option<Activity> {
     None
 }
 
-/// Timed sleeps are as the system has them.
+/// Timed sleeps keep the system's default.
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub(crate) fn wake_on_time() {}
 

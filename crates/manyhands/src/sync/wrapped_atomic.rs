@@ -1,12 +1,12 @@
-//! What the atomics of the models and those of the explorations have in common: types of the standard library's
-//! names around other ones, each access of which goes through a function `access` where the macro is used.
+//! What the atomics of the models and those of the explorations have in common: wrappers with the standard library's
+//! names. Each access goes through a function `access`, which the user of the macro defines.
 //!
 //! Not here: what such an access does (`seq_cst.rs`, `shuttle/atomic.rs`).
 //!
 //! Not built outside of models and explorations.
 
 /// A type around `$module`'s of the same name, with the methods that both kinds have. `compare_exchange_weak` is
-/// left to where the macro is used.
+/// left to the user of the macro.
 macro_rules! wrapped_atomic {
     ($($module:ident)::+, $name:ident $(<$pointee:ident>)?, $value:ty, [$($modify:ident),*]) => {
         /// As the standard library's.

@@ -83,9 +83,9 @@ impl Drop for TaskSpan {
 }
 
 /// Calls the subscriber; its panic must not unwind into the runtime. `None` if it panicked.
-fn guarded<T>(tell: impl FnOnce() -> T) -> Option<T> {
-    match catch_unwind(AssertUnwindSafe(tell)) {
-        Ok(told) => Some(told),
+fn guarded<T>(call: impl FnOnce() -> T) -> Option<T> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(result) => Some(result),
         Err(payload) => {
             // Dropping the payload has panicked with another payload, which is leaked.
             let dropped = catch_unwind(AssertUnwindSafe(|| drop(payload)));

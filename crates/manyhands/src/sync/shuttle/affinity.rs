@@ -1,6 +1,6 @@
-//! Threads run wherever the scheduler has them run; nobody tells where.
+//! The scheduler decides where threads run; processors do not exist.
 
-/// A set of processors, which nobody has.
+/// A set of processors; there is none.
 #[derive(Clone, Copy)]
 pub(crate) struct CpuSet;
 

@@ -1,5 +1,5 @@
-//! Atomics of the standard library's size and shape, each access of which is a place where another thread may
-//! be chosen to run first.
+//! Atomics of the standard library's size and shape, before each access of which another thread may be
+//! chosen to run.
 
 use super::world;
 use crate::sync::wrapped_atomic::wrapped_atomic;
@@ -88,10 +88,10 @@ fn access<R>(_ordering: Ordering, run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// A place like any other access, because accesses are sequentially consistent anyway.
+/// A point like any other access, because accesses are sequentially consistent anyway.
 pub(crate) fn fence(_ordering: Ordering) {
     world::point();
 }
 
-/// One weak exchange in so many fails for no reason.
+/// One weak exchange in this number fails for no reason.
 const WEAK_FAILURES_APART: u64 = 16;

@@ -1,4 +1,4 @@
-//! Time is a number, which grows with each step and each look at it. A tick is a nanosecond.
+//! Simulated time: a number that grows with each step and each reading. A tick is a nanosecond.
 
 use super::world;
 use std::sync::OnceLock;
@@ -19,7 +19,7 @@ pub(crate) fn ticks_in(nanos: u64) -> u64 {
     nanos
 }
 
-/// The present.
+/// The current time.
 pub(crate) fn now() -> Instant {
     first() + Duration::from_nanos(world::read_clock())
 }

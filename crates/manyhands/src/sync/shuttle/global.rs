@@ -1,6 +1,6 @@
-//! What lives as long as the process lives as long as one schedule here, and each begins with new ones.
+//! Statics of one schedule: what lasts for the process elsewhere lasts for one schedule here.
 //!
-//! Unsafe: values are handed out for `'static` and freed when the next schedule begins.
+//! Unsafe: values are given out as `'static` and freed when the next schedule begins.
 
 use super::world;
 use std::marker::PhantomData;
@@ -37,10 +37,10 @@ impl<T: 'static> Deref for Global<T> {
     }
 }
 
-/// Keeps a value until the schedule is over, which is for ever to whoever takes part in it.
+/// Keeps a value until the schedule is over; no thread of the schedule runs longer.
 pub(crate) fn leak<T: 'static>(value: T) -> &'static T {
     let value = Box::into_raw(Box::new(value));
-    // SAFETY: from a box, and dropped once, when nobody runs any more.
+    // SAFETY: from a box, and dropped once, when no thread runs any more.
     world::keep(value.cast(), |value| {
         drop(unsafe { Box::from_raw(value.cast::<T>()) })
     });

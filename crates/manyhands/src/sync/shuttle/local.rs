@@ -1,4 +1,4 @@
-//! What each thread has for itself.
+//! Thread-local values.
 
 use shuttle::thread::AccessError;
 use std::cell::Cell;

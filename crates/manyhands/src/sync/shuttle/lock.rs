@@ -1,6 +1,6 @@
 //! Locks and conditions over the scheduler's blocking.
 //!
-//! Whoever gives a lock back wakes all who wait for it; which of them gets it is the scheduler's choice.
+//! A thread that unlocks wakes all waiters; the scheduler chooses which of them locks next.
 
 use super::world::{self, Awaits, Thread};
 use std::ops::{Deref, DerefMut};
@@ -40,7 +40,7 @@ impl<T: ?Sized> Mutex<T> {
         world::point();
         loop {
             if let Some(guard) = self.take() {
-                // While it is held others may run.
+                // While the lock is held other threads may run.
                 world::point();
                 return Ok(guard);
             }
@@ -177,7 +177,7 @@ impl Condvar {
     }
 }
 
-/// Poison says nothing here.
+/// Ignores poison.
 fn plain<T>(result: LockResult<T>) -> T {
     result.unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -1,11 +1,11 @@
-//! What stands behind the door when the whole library runs under a controlled scheduler: every thread is a
-//! coroutine of the crate `shuttle` on one thread of the system, every access to an atomic and every lock is a
-//! place where another may be chosen to run, and time is a number.
+//! The atomics, threads, locks and clocks of `sync` when the whole library runs under a controlled scheduler. Every
+//! thread is a coroutine of the crate `shuttle` on one thread of the system. At every access to an atomic and every
+//! lock the scheduler may choose another thread to run. Time is a number.
 //!
 //! Not here: which threads run when (`world.rs`), and the programs that are explored (`crate::explore`).
 //!
-//! Memory is sequentially consistent here; weaker orders are for loom's models and for the arguments in the
-//! comments. Not built outside of exploration.
+//! Memory is sequentially consistent here; loom's models and the arguments in the comments cover weaker orders.
+//! Not built outside of exploration.
 
 mod affinity;
 pub(crate) mod atomic;

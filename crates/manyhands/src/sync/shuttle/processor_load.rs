@@ -1,11 +1,11 @@
-//! How busy the machine is does not show here.
+//! The load of the machine does not exist here.
 
-/// There is always a processor free.
+/// A processor is always free.
 pub(crate) fn all_are_taken() -> bool {
     false
 }
 
-/// Ticks of all processors together, which nobody counts.
+/// Ticks of all processors together, which are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProcessorTicks;
 

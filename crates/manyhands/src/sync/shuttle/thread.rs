@@ -30,7 +30,7 @@ impl Builder {
         self
     }
 
-    /// A thread that ends in a panic ends the exploration: nothing here may.
+    /// A thread that ends in a panic ends the exploration: no thread here may panic.
     pub(crate) fn spawn<F, T>(self, f: F) -> std::io::Result<JoinHandle<T>>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -97,7 +97,7 @@ impl<T> JoinHandle<T> {
     }
 }
 
-/// Sleeps for so long.
+/// Sleeps for this duration.
 pub(crate) fn sleep(duration: Duration) {
     let deadline = world::deadline(duration);
     while !world::has_come(deadline) {
@@ -105,7 +105,7 @@ pub(crate) fn sleep(duration: Duration) {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(crate) fn text_of(payload: &(dyn Any + Send)) -> &str {
     payload
         .downcast_ref::<&str>()

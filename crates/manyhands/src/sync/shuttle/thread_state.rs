@@ -1,4 +1,4 @@
-//! What other threads do, as the scheduler knows it.
+//! The state of other threads, as the scheduler knows it.
 
 use super::world;
 
@@ -10,7 +10,7 @@ pub(crate) fn current_thread() -> ThreadName {
     world::current() as u64 + 1
 }
 
-/// The number of a thread to the system.
+/// The system's number of a thread.
 pub(crate) fn number(thread: ThreadName) -> i32 {
     i32::try_from(thread).unwrap_or(0)
 }

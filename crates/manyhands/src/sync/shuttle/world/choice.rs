@@ -1,16 +1,16 @@
-//! Who runs next.
+//! Which thread runs next.
 //!
-//! Choices are taken in one of several styles, which the seed chooses too: whoever runs is preempted at each
-//! access with some probability, high or low; or threads have priorities, the highest of those that can runs, and
-//! at a few random accesses the one that runs gets the lowest (PCT: Burckhardt and others, "A Randomized
-//! Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010). A thread that spins gives way.
+//! The seed also chooses one of several styles of choosing. In one, the running thread is preempted at each
+//! access with some probability, high or low. In the other, threads have priorities: the highest runnable one runs, and
+//! at a few random accesses the running thread gets the lowest priority (PCT: Burckhardt and others, "A Randomized
+//! Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010). A spinning thread yields.
 
 use super::{CLOCK, WORLD, World};
 
-/// How choices are taken.
+/// How threads are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
-    /// Whoever runs is preempted once in about so many accesses.
+    /// The running thread is preempted once in about this number of accesses.
     Random(u64),
     /// By priorities.
     Priorities,
@@ -44,7 +44,7 @@ impl World {
         lists.turn_end = TURN_MAX;
     }
 
-    /// The scheduler asks who is to run.
+    /// The scheduler asks which thread is to run.
     fn choose(&self, runnable: &[usize], yields: bool) -> usize {
         self.charge();
         let current = self.current.get();
@@ -66,7 +66,7 @@ impl World {
         chosen
     }
 
-    /// How many accesses go by until the next choice, if one is taken once in about `apart`.
+    /// How many accesses pass until the next choice, if one is made once in about `apart`.
     fn distance(&self, apart: u64) -> u64 {
         if apart == 1 {
             return 0;
@@ -78,7 +78,7 @@ impl World {
         let mut lists = self.lists.borrow_mut();
         let lists = &mut *lists;
         let (points, current) = (self.points.get(), self.current.get());
-        // Who runs for very long waits for somebody, even if it does not say so.
+        // A thread that runs for very long waits for another one, even if it does not yield.
         let mut is_lowered = yields || points >= lists.turn_end;
         while lists.changes.last().is_some_and(|&change| change <= points) {
             lists.changes.pop();
@@ -107,11 +107,11 @@ impl World {
     }
 }
 
-/// What `shuttle` asks when a thread comes to a place where another may be chosen.
+/// The scheduler that `shuttle` asks at each point where another thread may be chosen.
 #[derive(Debug)]
 pub(crate) struct Chooser<S>(pub(crate) S);
 
-/// Gives one seed after the other.
+/// A source of seeds.
 pub(crate) trait Seeds {
     /// Begins the next schedule, if there is to be one.
     fn begin_next(&mut self) -> bool;
@@ -129,7 +129,7 @@ impl<S: Seeds> shuttle::scheduler::Scheduler for Chooser<S> {
         _current: Option<shuttle::scheduler::TaskId>,
         yields: bool,
     ) -> Option<shuttle::scheduler::TaskId> {
-        // Who is parked is not woken for no reason.
+        // A parked thread is not woken for no reason.
         let runnable: Vec<usize> = tasks
             .iter()
             .filter(|task| task.runnable())
@@ -144,7 +144,7 @@ impl<S: Seeds> shuttle::scheduler::Scheduler for Chooser<S> {
     }
 }
 
-/// Most times that the thread that runs gets the lowest priority for no reason.
+/// The most times that the running thread gets the lowest priority for no reason.
 const PRIORITY_CHANGES_MAX: u64 = 4;
-/// Most accesses of one thread before it gets the lowest priority.
+/// The most accesses of one thread before it gets the lowest priority.
 const TURN_MAX: u64 = 5_000;

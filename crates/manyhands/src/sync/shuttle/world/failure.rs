@@ -1,23 +1,23 @@
-//! What is said of a program that went wrong, so that it can be run again.
+//! The report about a program that failed, so that it can be run again.
 //!
 //! Unsafe: calls of the C library.
 
 use super::{WORLD, World};
 use std::io::Write;
 
-/// The program went wrong: says how, and ends the process.
+/// The program failed: prints the report, and ends the process.
 pub(crate) fn fail(what: &str) -> ! {
     let text = WORLD.with(|world| {
         world.is_active.set(false);
         world.describe(what)
     });
-    // Past the capture of the test harness, which would lose it.
+    // Directly to the system: the test harness would capture the text and lose it.
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
-    // SAFETY: ends the process at once: nothing else is to run, on whatever stack this is.
+    // SAFETY: ends the process at once: no other code is to run, on this or another stack.
     unsafe { libc::_exit(101) }
 }
 
-/// Has a process that a signal kills say first in which schedule it was.
+/// Makes a process that a signal kills report first in which schedule it was.
 pub(crate) fn tell_of_signals() {
     extern "C" fn tell(signal: libc::c_int) {
         fail(&format!("ended by signal {signal}"));
@@ -33,7 +33,7 @@ pub(crate) fn tell_of_signals() {
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
         action.sa_sigaction = tell as extern "C" fn(libc::c_int) as usize;
         action.sa_flags = libc::SA_ONSTACK | libc::SA_RESETHAND;
-        // SAFETY: the action is valid; what it does is more than a handler may, but the process is lost anyway.
+        // SAFETY: the action is valid; the handler does more than a handler may, but the process is lost anyway.
         unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
     }
 }

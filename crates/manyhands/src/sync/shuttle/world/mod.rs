@@ -1,20 +1,20 @@
-//! One schedule: who runs, what time it is, who waits for what, and what must end with it.
+//! One schedule: which thread runs, what time it is, what each thread waits for, and what is freed at the end.
 //!
 //! All choices come from one seed (`choice.rs`), so a seed repeats its schedule.
 //!
 //! # Time
-//! A number of nanoseconds, the same for all threads. Each access, each turn of a spinning loop and each look at
-//! the clock takes some. A sleep with a limit ends when the time has come, like any other event; and when all
-//! threads sleep, time jumps to the first limit. Jumps are counted: a program that gets on only because limits
-//! pass has lost a wake-up, and fails when it has jumped for longer than it says it may. In half of the schedules
-//! of a program that needs no monitor, the monitor's limits do not pass at all, so that nothing hides behind its
-//! rounds.
+//! A number of nanoseconds, the same for all threads. Each access, each turn of a spinning loop and each reading of
+//! the clock takes some. A sleep with a limit ends when the time has come, like any other event. When all
+//! threads sleep, time jumps to the first limit. Jumps are counted: a program that makes progress only because limits
+//! pass has lost a wake-up, and fails when the jumps are longer than it declares. In half of the schedules
+//! of a program that needs no monitor, the monitor's limits do not pass at all, so that its sweeps hide no
+//! fault.
 //!
 //! # Threads
-//! Everything here belongs to one thread of the system, on which the coroutines of one program run; another one
+//! Everything here belongs to one thread of the system, on which the coroutines of one program run. Another thread
 //! may explore another program.
 //!
-//! Unsafe: what a schedule has made is freed by pointer.
+//! Unsafe: the values of a schedule are freed by pointer.
 
 mod choice;
 mod failure;
@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 use std::panic::Location;
 use std::time::Duration;
 
-/// A thread that takes part, to be unblocked.
+/// A thread of the schedule, to be unblocked.
 #[derive(Debug, Clone)]
 pub(crate) struct Thread {
     id: usize,
@@ -52,13 +52,13 @@ pub(crate) enum Awaits {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terms {
     pub(crate) name: &'static str,
-    /// Whether the program needs the monitor's rounds.
+    /// Whether the program needs the monitor's sweeps.
     pub(crate) monitor: Monitor,
-    /// For how long time may jump, all in all.
+    /// How long all jumps of time together may be.
     pub(crate) jumps_max: Duration,
 }
 
-/// Whether a program needs the monitor's rounds.
+/// Whether a program needs the monitor's sweeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Monitor {
     Needed,
@@ -72,7 +72,7 @@ struct World {
     style: Cell<Style>,
     has_ticks: Cell<bool>,
     current: Cell<usize>,
-    /// Accesses that may go by before the next choice.
+    /// Accesses until the next choice.
     until_choice: Cell<u64>,
     points: Cell<u64>,
     now: Cell<u64>,
@@ -81,14 +81,14 @@ struct World {
     is_over: Cell<bool>,
     spins: Cell<u32>,
     next_deadline: Cell<u64>,
-    /// Who is unwinding and not running.
+    /// The thread that unwinds, while another one runs.
     unwinding: Cell<Option<usize>>,
     has_deferred: Cell<bool>,
     terms: Cell<Terms>,
     lists: RefCell<Lists>,
 }
 
-/// What changes seldom.
+/// Data that changes rarely.
 struct Lists {
     names: BTreeMap<usize, String>,
     blocked: BTreeMap<usize, Blocked>,
@@ -153,7 +153,7 @@ thread_local! {
     };
 }
 
-/// A place where another thread may be chosen to run.
+/// A point where another thread may be chosen to run.
 #[inline]
 pub(crate) fn point() {
     WORLD.with(|world| {
@@ -173,7 +173,7 @@ pub(crate) fn point() {
     });
 }
 
-/// As [`point`], where the caller has nothing to do.
+/// As [`point`], for a caller that has nothing to do.
 pub(crate) fn yield_now() {
     WORLD.with(|world| {
         if world.is_active.get() {
@@ -187,7 +187,7 @@ pub(crate) fn yield_now() {
     });
 }
 
-/// A turn of a loop that waits for another thread. Once in some turns that thread is let run.
+/// A turn of a loop that waits for another thread. Once in some turns other threads run.
 pub(crate) fn spin_loop() {
     WORLD.with(|world| {
         if !world.is_active.get() {
@@ -202,7 +202,7 @@ pub(crate) fn spin_loop() {
     });
 }
 
-/// The time, which goes on with each look, now and then by more than a little.
+/// The time, which advances with each reading, sometimes by more than a little.
 pub(crate) fn read_clock() -> u64 {
     WORLD.with(|world| {
         let delay = if world.one_in(DELAYS_APART) {
@@ -215,7 +215,7 @@ pub(crate) fn read_clock() -> u64 {
     })
 }
 
-/// The calling thread computes for so long.
+/// The calling thread computes for this time.
 pub(crate) fn compute(nanos: u64) {
     WORLD.with(|world| world.now.set(world.now.get() + nanos));
     point();
@@ -232,7 +232,7 @@ pub(crate) fn has_come(deadline: Option<u64>) -> bool {
     deadline.is_some_and(|deadline| WORLD.with(|world| world.now.get() >= deadline))
 }
 
-/// A choice, true once in so many times.
+/// A choice, true once in `count` times on average.
 pub(crate) fn one_in(count: u64) -> bool {
     WORLD.with(|world| world.is_active.get() && world.one_in(count))
 }
@@ -247,7 +247,7 @@ pub(crate) fn current() -> usize {
     WORLD.with(|world| world.current.get())
 }
 
-/// The calling thread, for whoever is to unblock it.
+/// The calling thread, for the thread that will unblock it.
 pub(crate) fn this() -> Thread {
     Thread {
         id: current(),
@@ -255,7 +255,7 @@ pub(crate) fn this() -> Thread {
     }
 }
 
-/// How long a thread has run. `None` where there is no such thread, or not any more.
+/// How long a thread has run. `None` if the thread does not exist (any more).
 pub(crate) fn nanos_run(thread: usize) -> Option<u64> {
     WORLD.with(|world| {
         world.charge();
@@ -268,7 +268,7 @@ pub(crate) fn is_blocked(thread: usize) -> bool {
     WORLD.with(|world| world.lists.borrow().blocked.contains_key(&thread))
 }
 
-/// Whether the calling thread is unwinding, and not only another one whose turn will come.
+/// Whether the calling thread itself is unwinding, and not only another one that is suspended.
 pub(crate) fn panicking() -> bool {
     std::thread::panicking()
         && WORLD.with(|world| {
@@ -312,7 +312,7 @@ pub(crate) fn unblock(thread: Thread) {
             return;
         }
         if panicking() {
-            // Whoever unwinds is not interrupted, as long as it gets on.
+            // A thread that unwinds is not interrupted while it makes progress.
             world.lists.borrow_mut().deferred.push(thread);
             world.has_deferred.set(true);
             return;
@@ -324,13 +324,13 @@ pub(crate) fn unblock(thread: Thread) {
     });
 }
 
-/// A thread was started.
+/// The calling thread has started.
 pub(crate) fn has_started() {
     WORLD.with(|world| world.until_choice.set(0));
     point();
 }
 
-/// What a static holds in this schedule.
+/// The value of a static in this schedule.
 pub(super) fn global(key: usize) -> Option<*const ()> {
     WORLD.with(|world| world.lists.borrow().globals.get(&key).copied())
 }
@@ -344,7 +344,7 @@ pub(super) fn keep(value: *mut (), free: unsafe fn(*mut ())) {
     WORLD.with(|world| world.lists.borrow_mut().kept.push((value, free)));
 }
 
-/// Begins a schedule. Nobody of the last one is left.
+/// Begins a schedule. No thread of the last one is left.
 pub(crate) fn begin(seed: u64, terms: Terms) {
     WORLD.with(|world| {
         world.is_active.set(false);
@@ -370,7 +370,7 @@ pub(crate) fn begin(seed: u64, terms: Terms) {
     });
 }
 
-/// The program has come to its end; who is still blocked then is forgotten.
+/// The program has ended; threads that are still blocked are dropped.
 pub(crate) fn end() {
     WORLD.with(|world| world.is_over.set(true));
 }
@@ -388,7 +388,7 @@ pub(crate) fn points() -> u64 {
     WORLD.with(|world| world.points.get())
 }
 
-/// The life of the thread that lets time jump when all others are blocked. It runs only then.
+/// The main loop of the thread that lets time jump. It runs only when all others are blocked.
 pub(crate) fn keep_time() {
     WORLD.with(|world| {
         world.current.set(CLOCK);
@@ -429,7 +429,7 @@ impl World {
     }
 
     fn below(&self, end: u64) -> u64 {
-        // The high half of a product: a little uneven, which is of no interest.
+        // The high half of a product: slightly uneven, which does not matter.
         ((u128::from(self.next_random()) * u128::from(end)) >> 64) as u64
     }
 
@@ -452,7 +452,7 @@ impl World {
             self.until_choice.set(self.until_choice.get() - 1);
             return;
         }
-        // A mere switch.
+        // Only a switch to another thread.
         shuttle::thread::sleep(Duration::ZERO);
     }
 
@@ -466,7 +466,7 @@ impl World {
         }
     }
 
-    /// Unblocks whose time has come.
+    /// Unblocks the threads whose time has come.
     fn wake_due(&self) {
         let now = self.now.get();
         let mut due = Vec::new();
@@ -529,7 +529,7 @@ impl World {
         lists.run[current] += now - since;
     }
 
-    /// Frees what the last schedule has kept.
+    /// Frees what the last schedule kept.
     fn free(&self) {
         let mut lists = self.lists.borrow_mut();
         lists.names.clear();
@@ -556,12 +556,12 @@ impl Lists {
 }
 
 const MONITOR_NAME: &str = "manyhands-monitor";
-/// A schedule with more accesses is taken to go on for ever.
+/// A schedule with more accesses is regarded as endless.
 const POINTS_MAX: u64 = 5_000_000;
-/// What a turn of a spinning loop takes.
+/// The duration of a turn of a spinning loop.
 const SPIN_NANOS: u64 = 300;
 const YIELD_NANOS: u64 = 300;
 const SPINS_A_YIELD: u32 = 4;
-/// Once in so many looks the clock has gone on by more than a little.
+/// Once in this number of readings the clock advances by more than a little.
 const DELAYS_APART: u64 = 16;
 const DELAY_NANOS_MAX: u64 = 20_000;
