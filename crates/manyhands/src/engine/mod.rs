@@ -1,21 +1,21 @@
 //! The engine of loops over positions: run alone while that is best, share when it pays.
 //!
-//! 1. *Probe.* The caller runs a first block by itself and measures it. A call site that is known to be
-//!    short runs whole in that block: the cost of a short loop is two readings of the tick counter. One
-//!    that is known to be long is shared from the start.
-//! 2. *Decide.* What is left, at the measured rate, is compared with what sharing costs now: next to
-//!    nothing while another worker is spinning, a wake-up else.
-//! 3. *Share.* The rest is opened to helpers (`shared_call.rs`); the caller takes part to the end.
+//! 1. *Probe.* The caller runs a first block by itself and measures it. A call site that is known to be short runs
+//!    completely in that block: the cost of a short loop is two readings of the tick counter. One that is known to be
+//!    long is shared from the start.
+//! 2. *Decide.* The engine compares the remaining work, at the measured rate, with the present cost of sharing: almost
+//!    nothing while another worker is spinning, a wake otherwise.
+//! 3. *Share.* Helpers may join the rest (`shared_call.rs`); the caller takes part to the end.
 //! 4. *Learn.* The call site remembers its rate, and whether sharing made it faster at all.
 //!
-//! Not here: what is done with the items (`consumer.rs`).
+//! Not here: what a loop does with the items (`consumer.rs`).
 //!
 //! Unsafe: positions are handed to sources, each exactly once.
 #![cfg_attr(
     not(loom),
     expect(
         unnameable_types,
-        reason = "the engine's own traits seal what can be looped over"
+        reason = "the engine's own traits seal the sources of loops"
     )
 )]
 

@@ -266,7 +266,7 @@ mod tests {
         while !holds() && clock::ticks() - begun < clock::ticks_in(20_000_000_000) {
             thread::yield_now();
         }
-        assert!(holds(), "waited in vain");
+        assert!(holds(), "the deadline has passed");
     }
 
     impl Stage {

@@ -36,7 +36,7 @@ pub(crate) fn within_limit<T: Send + 'static>(work: impl FnOnce() -> T + Send + 
 pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let deadline = Instant::now() + LIMIT / 2;
     while !condition() {
-        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        assert!(Instant::now() < deadline, "the deadline has passed: {what}");
         thread::yield_now();
     }
 }

@@ -31,8 +31,8 @@ pub(crate) trait Gather<V>: Sync {
 /// Groups by key.
 pub(crate) struct Local<K, G> {
     table: Table<GroupEntry<K, G>>,
-    /// Groups belong to the runs in which they have their first items. The position of a run is the item position before that
-    /// of the first item of its first group.
+    /// Groups belong to the runs in which they have their first items. The position of a run is the item position before
+    /// that of the first item of its first group.
     runs: Runs<ItemPosition>,
     secret: Secret,
 }

@@ -66,7 +66,7 @@ fn in_place<S: Positional, E: Control>(
     run: &QueryRun<'_, E>,
 ) -> Option<Vec<S::Item>> {
     let len =
-        usize::try_from(items.len()).expect("a vector of so many items would not fit in memory");
+        usize::try_from(items.len()).expect("a vector of this length would not fit in memory");
     let mut filling = Filling::new(len);
     let writer = filling.writer(|_, item| Some(item), Uncancellable);
     items.drive(u64::MAX, &writer, run);
