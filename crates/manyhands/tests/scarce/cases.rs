@@ -213,7 +213,7 @@ fn stall(refusal: Refusal) {
         return;
     }
     let waited = task::block_on(time::timeout(Duration::from_secs(3), future));
-    assert!(waited.is_err(), "nobody runs it");
+    assert!(waited.is_err(), "no thread runs it");
     let reported = stalled.try_recv().unwrap();
     assert!(reported.contains("the system starts no more"), "{reported}");
 }

@@ -176,7 +176,7 @@ fn watch(random: &mut Random, _: &World) {
         })
         .collect();
     for number in 1..=len {
-        sender.send(tally.make(number)).expect("somebody receives");
+        sender.send(tally.make(number)).expect("a receiver is open");
         assert_eq!(sender.latest().number(), number);
     }
     drop(sender);

@@ -100,24 +100,24 @@ fn send_all(
     let mut numbers = numbers.map(|number| tally.make(number));
     while let Some(thing) = numbers.next() {
         match random.below(4) {
-            0 => sender.send(thing).expect("somebody receives"),
+            0 => sender.send(thing).expect("a receiver is open"),
             1 => {
                 let mut batch: VecDeque<_> = [thing]
                     .into_iter()
                     .chain(numbers.by_ref().take(3))
                     .collect();
-                sender.send_many(&mut batch).expect("somebody receives");
+                sender.send_many(&mut batch).expect("a receiver is open");
                 assert!(batch.is_empty());
             }
             2 => {
                 if let Err(error) = sender.try_send(thing) {
                     assert!(error.is_full());
-                    sender.send(error.into_inner()).expect("somebody receives");
+                    sender.send(error.into_inner()).expect("a receiver is open");
                 }
             }
             _ => {
                 if let Err(error) = sender.send_timeout(thing, Duration::from_micros(20)) {
-                    sender.send(error.into_inner()).expect("somebody receives");
+                    sender.send(error.into_inner()).expect("a receiver is open");
                 }
             }
         }
@@ -140,10 +140,10 @@ async fn send_all_async(
             sender
                 .send_many_async(&mut batch)
                 .await
-                .expect("somebody receives");
+                .expect("a receiver is open");
             assert!(batch.is_empty());
         } else {
-            sender.send_async(thing).await.expect("somebody receives");
+            sender.send_async(thing).await.expect("a receiver is open");
         }
     }
 }
@@ -248,7 +248,8 @@ fn dropping(random: &mut Random, _: &World) {
     let sending = task::run({
         let tally = Arc::clone(&tally);
         move || {
-            (0..len).for_each(|number| sender.send(tally.make(number)).expect("somebody receives"));
+            (0..len)
+                .for_each(|number| sender.send(tally.make(number)).expect("a receiver is open"));
         }
     });
     let mut last = None;
@@ -280,7 +281,7 @@ fn prioritised(random: &mut Random, _: &World) {
             let (sender, tally) = (sender.clone(), Arc::clone(&tally));
             task::run(move || {
                 for number in (0..len).rev().filter(|number| number % 2 == half) {
-                    sender.send(tally.make(number)).expect("somebody receives");
+                    sender.send(tally.make(number)).expect("a receiver is open");
                 }
             })
         })
@@ -319,7 +320,7 @@ fn closed_early(random: &mut Random, _: &World) {
         .collect();
     drop(sender);
     while received.fetch_add(1, Ordering::Relaxed) < closes_at {
-        receiver.recv().expect("somebody sends").number();
+        receiver.recv().expect("a sender is open").number();
     }
     assert!(receiver.close_with("enough"));
     let rest = receiver.iter().count() as u64;
@@ -359,7 +360,7 @@ fn give_up(random: &mut Random, _: &World) {
         if random.is_one_in(2) {
             sent += u64::from(matches!(poll_once(sender.send_async(thing)), Some(Ok(()))));
         } else {
-            task::block_on(sender.send_async(thing)).expect("somebody receives");
+            task::block_on(sender.send_async(thing)).expect("a receiver is open");
             sent += 1;
         }
     }
@@ -378,7 +379,7 @@ fn poll_once<F: Future>(future: F) -> Option<F::Output> {
 fn drained(random: &mut Random, _: &World) {
     let (tally, len) = (Tally::new(), random.below(60));
     let (sender, receiver) = channel::unbounded();
-    (0..len).for_each(|number| sender.send(tally.make(number)).expect("somebody receives"));
+    (0..len).for_each(|number| sender.send(tally.make(number)).expect("a receiver is open"));
     let waiting = {
         let sender = sender.clone();
         task::spawn(async move { sender.wait_drained_async().await.is_ok() })

@@ -201,12 +201,12 @@ fn unbuffered(random: &mut Random, _: &World) {
     let visits = Visits::new(len);
     let before_last = Mutex::new(0_u64);
     parallel::for_each(parallel::from_iter(0..len).unbuffered(), |index| {
-        *before_last.lock().expect("nobody panics") += index;
+        *before_last.lock().expect("no panic under the lock") += index;
         visits.visit(index);
     });
     visits.assert_all();
     assert_eq!(
-        before_last.into_inner().expect("nobody panics"),
+        before_last.into_inner().expect("no panic under the lock"),
         len * len.saturating_sub(1) / 2
     );
 }
@@ -297,7 +297,7 @@ fn try_for_range(random: &mut Random, _: &World) {
     match result {
         Ok(()) => {
             visits.assert_all();
-            assert!(failed.is_empty(), "a failure was told");
+            assert!(failed.is_empty(), "a failure was reported");
         }
         Err(failures) => {
             let errors: Vec<u64> = failures

@@ -112,10 +112,10 @@ impl Body {
     fn run(self, shared: &Shared, mut random: Random) {
         block_somehow(shared, &mut random);
         match self {
-            Self::Write(mut pipe) => pipe.write_all(&[9]).expect("somebody reads"),
+            Self::Write(mut pipe) => pipe.write_all(&[9]).expect("a thread reads"),
             Self::Read(mut pipe) => {
                 let mut byte = [0];
-                let mut read = || pipe.read_exact(&mut byte).expect("somebody writes");
+                let mut read = || pipe.read_exact(&mut byte).expect("a thread writes");
                 if random.is_one_in(2) {
                     task::blocking(read);
                 } else {
@@ -136,7 +136,7 @@ fn block_somehow(shared: &Shared, random: &mut Random) {
         1 => sleep(),
         2 => task::blocking(sleep),
         3 => {
-            let mut inside = shared.lock.lock().expect("nobody panics");
+            let mut inside = shared.lock.lock().expect("no panic under the lock");
             *inside += 1;
             sleep();
         }

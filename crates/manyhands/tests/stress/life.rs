@@ -159,7 +159,7 @@ fn end(runtime: Arc<Runtime>, inside: bool) -> Option<usize> {
         drop(runtime);
         return None;
     }
-    let runtime = Arc::into_inner(runtime).expect("nobody else holds the runtime");
+    let runtime = Arc::into_inner(runtime).expect("the runtime has no other owner");
     Some(runtime.shutdown().dropped)
 }
 

@@ -60,12 +60,7 @@ fn round(runtime: &Arc<Runtime>, seed: u64) -> Vec<String> {
             }
         });
     }
-    std::mem::take(
-        &mut *world
-            .mismatches
-            .lock()
-            .expect("nobody panics under the lock"),
-    )
+    std::mem::take(&mut *world.mismatches.lock().expect("no panic under the lock"))
 }
 
 /// What all trees of one round share.
@@ -99,7 +94,7 @@ impl World {
         if let Err(mismatch) = result {
             self.mismatches
                 .lock()
-                .expect("nobody panics under the lock")
+                .expect("no panic under the lock")
                 .push(mismatch);
         }
     }

@@ -65,7 +65,7 @@ fn timers(name: &str, workers: usize) {
         drop(entered);
         drop(runtime);
         // The remaining sleeps must move to another runtime; here that is the default one.
-        let left = std::mem::take(&mut *bag.0.lock().expect("nobody panics under the lock"));
+        let left = std::mem::take(&mut *bag.0.lock().expect("no panic under the lock"));
         left.into_iter().for_each(task::block_on);
     }
 }
@@ -76,14 +76,11 @@ struct Bag(Mutex<Vec<Pin<Box<time::Sleep>>>>);
 
 impl Bag {
     fn put(&self, sleep: Pin<Box<time::Sleep>>) {
-        self.0
-            .lock()
-            .expect("nobody panics under the lock")
-            .push(sleep);
+        self.0.lock().expect("no panic under the lock").push(sleep);
     }
 
     fn take(&self) -> Option<Pin<Box<time::Sleep>>> {
-        self.0.lock().expect("nobody panics under the lock").pop()
+        self.0.lock().expect("no panic under the lock").pop()
     }
 }
 

@@ -50,11 +50,7 @@ impl Watchdog {
 
     /// A round begins, on this runtime.
     pub(crate) fn begin(&self, round: String, runtime: &Arc<Runtime>) {
-        let mut what = self
-            .watched
-            .what
-            .lock()
-            .expect("nobody panics under the lock");
+        let mut what = self.watched.what.lock().expect("no panic under the lock");
         *what = (round, Arc::downgrade(runtime));
         self.beat();
     }
