@@ -10,7 +10,7 @@
 use super::pool::{Pool, Sleeps, Starts};
 use super::{check, check_deeper};
 use crate::runtime::sleep::idle::Activity;
-use crate::runtime::sleep::waking::{self, Ring};
+use crate::runtime::sleep::waking::{self, Notify};
 use loom::sync::Arc;
 use loom::thread;
 
@@ -56,7 +56,7 @@ fn a_hold_does_not_hide_the_task_that_is_pushed_next() {
         let pusher = thread::spawn({
             let model = Arc::clone(&model);
             move || {
-                model.queue(0, Ring::NobodyAndHold);
+                model.queue(0, Notify::NobodyWithGrace);
                 model.inject(1);
             }
         });
@@ -88,7 +88,7 @@ fn a_task_that_found_no_room_is_run_when_a_external_leaves() {
         model.idle.begin(Activity::ExternalThread);
         let external = thread::spawn({
             let model = Arc::clone(&model);
-            move || waking::end_stay(&*model)
+            move || waking::leave_external(&*model)
         });
         let pusher = thread::spawn({
             let model = Arc::clone(&model);

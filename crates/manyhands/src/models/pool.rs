@@ -7,7 +7,7 @@ use crate::job::{self, TaskRegistry};
 use crate::queue::TaskQueue;
 use crate::runtime::ending::{self, Ending, Ends};
 use crate::runtime::sleep::idle::{Claim, Idle};
-use crate::runtime::sleep::waking::{self, Next, Ring, Slept, Waker, Wheel};
+use crate::runtime::sleep::waking::{self, Next, Notify, Slept, Waker, Wheel};
 use crate::runtime::worker::steal_grace::StealGrace;
 use crate::sync::Parker;
 use loom::sync::Arc;
@@ -104,15 +104,15 @@ impl<const TASKS: usize> Pool<TASKS> {
 
     /// Queues a task and rings for it.
     pub(super) fn inject(&self, number: usize) {
-        self.queue(number, Ring::Others);
+        self.queue(number, Notify::Others);
     }
 
     /// Queues a task, as the queue's owner.
-    pub(super) fn queue(&self, number: usize, ring: Ring) {
+    pub(super) fn queue(&self, number: usize, notify: Notify) {
         let task = &self.tasks[number];
         task.prepare();
         // SAFETY: 1. the task lives as long as the model; 2. each number is pushed once.
-        unsafe { waking::queue(self, &self.hold, &self.queue, task.as_ptr(), ring) };
+        unsafe { waking::queue(self, &self.hold, &self.queue, task.as_ptr(), notify) };
     }
 
     /// A worker's life, until every task has been run.
@@ -126,11 +126,11 @@ impl<const TASKS: usize> Pool<TASKS> {
         while !self.is_over() {
             match waking::next(self, index, &mut worker) {
                 Next::FoundWork(task) | Next::Searched(task) => self.run(task),
-                Next::Slept(Slept::Left) | Next::SleptInCrowd(Slept::Left) => {
+                Next::Slept(Slept::Left) | Next::SleptOverLimit(Slept::Left) => {
                     return self.vacate(index);
                 }
                 // What is visible may not be takeable yet.
-                Next::Slept(_) | Next::SleptInCrowd(_) => thread::yield_now(),
+                Next::Slept(_) | Next::SleptOverLimit(_) => thread::yield_now(),
             }
         }
     }

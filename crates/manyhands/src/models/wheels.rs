@@ -79,8 +79,8 @@ impl Model {
                 State::On | State::Slow => {
                     self.outside.fire_by(NOW, NOW);
                     self.wheel.fire_by(NOW, NOW);
-                    if self.idle.is_quiet() {
-                        self.switch.rest(|| !self.idle.is_quiet());
+                    if self.idle.is_inactive() {
+                        self.switch.rest(|| !self.idle.is_inactive());
                     } else {
                         thread::yield_now();
                     }

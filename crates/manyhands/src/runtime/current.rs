@@ -18,7 +18,7 @@
 use crate::job::{Job, TaskKey, TaskRegistry};
 use crate::runtime::io::tokio_context::TokioContextGuard;
 use crate::runtime::sleep::idle::Activity;
-use crate::runtime::sleep::waking::{self, Ring};
+use crate::runtime::sleep::waking::{self, Notify};
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::worker::{refused_starts, run_loop};
 use crate::runtime::{Priority, Runtime, RuntimeInner};
@@ -80,13 +80,13 @@ pub(crate) unsafe fn requeue(
     if let Some((slot, shared)) = slot_of_runtime()
         && ptr::eq(shared.registry(), registry)
     {
-        let ring = if slot.is_worker() {
-            ring_for(slot, caller)
+        let notify = if slot.is_worker() {
+            notify_for(slot, caller)
         } else {
-            Ring::Others
+            Notify::Others
         };
         // SAFETY: valid until it is taken, by the caller's promise, and the slot is this thread's.
-        unsafe { waking::queue(shared, &slot.hold, &slot.tasks, job, ring) };
+        unsafe { waking::queue(shared, &slot.hold, &slot.tasks, job, notify) };
         return;
     }
     registry.with_runtime(place.shard(), |runtime| {
@@ -98,21 +98,21 @@ pub(crate) unsafe fn requeue(
     });
 }
 
-/// Whom to ring for a task that the worker on `slot` queues now. Nobody if it will soon come to that itself; then
-/// others leave it alone for a moment.
-fn ring_for(slot: &WorkerSlot, caller: Caller) -> Ring {
+/// Which workers to notify of a task that the worker on `slot` queues now. None if this worker will soon run it
+/// itself; the task then has steal grace.
+fn notify_for(slot: &WorkerSlot, caller: Caller) -> Notify {
     // Only this thread pushes: if the queue is empty the task will be the first.
     let is_first = slot.tasks.is_empty();
     let is_away = caller == Caller::Other || slot.times_away.get() > 0;
     if is_first && !is_away {
-        Ring::NobodyAndHold
+        Notify::NobodyWithGrace
     } else if (is_first && slot.is_turning.get())
-        // What is held is the task that has made the polled one use up its budget.
+        // The task in steal grace is the one that has made the polled one use up its budget.
         || (!is_away && caller == Caller::SpentTask && slot.hold.is_on())
     {
-        Ring::Nobody
+        Notify::Nobody
     } else {
-        Ring::Others
+        Notify::Others
     }
 }
 
@@ -339,7 +339,7 @@ impl Drop for ExternalThread {
             self.stay = None;
             self.shared.give_external_slot_back(slot);
         }
-        waking::end_stay(&*self.shared);
+        waking::leave_external(&*self.shared);
     }
 }
 

@@ -15,7 +15,7 @@
 use crate::job::{Action, Job, TaskKey, TaskRegistry};
 use crate::runtime::Priority;
 use crate::runtime::current::{self, Caller};
-use crate::runtime::sleep::waking::{self, Ring};
+use crate::runtime::sleep::waking::{self, Notify};
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::sync::atomic::Ordering;
 use crate::task::budget;
@@ -39,7 +39,7 @@ pub(super) unsafe fn queue_new_job(job: *mut Job) {
     match current::slot_of_runtime() {
         Some((slot, shared)) => {
             // SAFETY: by the caller's promise; the slot is this thread's.
-            unsafe { waking::queue(shared, &slot.hold, &slot.tasks, job, Ring::Others) };
+            unsafe { waking::queue(shared, &slot.hold, &slot.tasks, job, Notify::Others) };
         }
         // SAFETY: as above.
         None => current::with_runtime(|shared| unsafe { shared.inject(job) }),

@@ -1,6 +1,6 @@
-//! Why the number of threads changed: a ring of the latest changes, and how often there was each reason.
+//! The record of changes of the number of threads: the latest changes, and how often each reason occurred.
 //!
-//! Not here: the changing (`threads.rs`), and what decides it (`sweep.rs`, `wait.rs`).
+//! Not here: starting and ending threads (`threads.rs`), and the decisions (`sweep.rs`, `wait.rs`).
 
 use crate::probe::{Ring, SharedCounter};
 use crate::sync::clock;
@@ -25,16 +25,16 @@ pub struct ThreadChange {
 pub enum ThreadChangeReason {
     /// There was work, and fewer threads than may run.
     Warmup,
-    /// A thread said that it is blocked: another one started in its place.
+    /// A thread declared that it blocks: another one started in its place.
     BlockingDeclared,
-    /// The monitor found a thread blocked: another one started in its place.
+    /// The monitor detected that a thread is blocked: another one started in its place.
     BlockingDetected,
     /// All threads computed for half a second without finishing anything, while work waited; for five seconds
     /// where other threads of the system wanted the processors too.
     Starvation,
-    /// Hill climbing: more threads gave more, or fewer as much. The number is of those that may run.
+    /// Hill climbing: more threads raised throughput, or fewer kept it. `threads` says how many may run.
     HillClimbing,
-    /// Hill climbing tries what another number of threads gives. The number is of those that may run.
+    /// Hill climbing tries another number of threads. `threads` says how many may run.
     HillClimbingProbe,
     /// A thread beyond the number of workers had nothing to do for a while, and ended.
     TimedOut,
@@ -46,7 +46,7 @@ pub enum ThreadChangeReason {
     NotStarted,
 }
 
-/// The ring of one runtime.
+/// The record of one runtime.
 #[derive(Debug)]
 pub(crate) struct Changes {
     latest: Ring<ThreadChange, KEPT_MAX>,
@@ -62,7 +62,7 @@ impl Changes {
         }
     }
 
-    /// Notes a change that has left so many threads.
+    /// Notes a change, after which there are `threads` threads.
     #[cold]
     pub(crate) fn note(&self, threads: usize, reason: ThreadChangeReason) {
         self.counts[reason as usize].bump();
@@ -78,7 +78,7 @@ impl Changes {
         self.latest.to_vec()
     }
 
-    /// How often there was this reason.
+    /// How often this reason occurred.
     pub(crate) fn count(&self, reason: ThreadChangeReason) -> u64 {
         self.counts[reason as usize].read()
     }

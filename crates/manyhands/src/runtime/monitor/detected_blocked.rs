@@ -1,19 +1,19 @@
-//! The mark of a thread that the monitor found blocked inside a job.
+//! The flag of a thread that the monitor detected as blocked inside a job.
 //!
-//! Not here: how marks are counted (`idle.rs`), and who gets one (`sweep.rs`).
+//! Not here: how flags are counted (`idle.rs`), and when one is set (`sweep.rs`).
 //!
 //! # Threads
-//! The monitor sets it; the monitor and the thread itself take it away. The word stands alone: who changes
-//! it has one more or one less to count.
+//! The monitor sets it; the monitor or the thread itself clears it. No other memory depends on the word. The thread
+//! that changes it changes the count as well.
 
 use crate::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the monitor found a thread blocked, and it is counted so.
+/// Whether the monitor detected a thread as blocked and counts it so.
 #[derive(Debug)]
 pub(crate) struct DetectedBlocked(AtomicBool);
 
 impl DetectedBlocked {
-    /// Not found blocked.
+    /// Not set.
     pub(crate) fn new() -> Self {
         Self(AtomicBool::new(false))
     }
@@ -27,19 +27,19 @@ impl DetectedBlocked {
 
     /// Sets it; returns whether it was not set before.
     pub(crate) fn set(&self) -> bool {
-        // Relaxed: the word stands alone.
+        // Relaxed: no other memory depends on the word.
         !self.0.swap(true, Ordering::Relaxed)
     }
 
-    /// Takes it away; returns whether it was set.
-    pub(crate) fn take_away(&self) -> bool {
+    /// Clears it; returns whether it was set.
+    pub(crate) fn clear(&self) -> bool {
         // Relaxed: as in `set`.
         self.0.swap(false, Ordering::Relaxed)
     }
 
-    /// Forgets it uncounted: for a slot that changes runtimes.
+    /// Clears it without a count: for a slot that changes runtimes.
     pub(crate) fn forget(&self) {
-        // Relaxed: nobody counts any more.
+        // Relaxed: no thread counts it any more.
         self.0.store(false, Ordering::Relaxed);
     }
 }

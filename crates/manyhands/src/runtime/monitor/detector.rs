@@ -1,62 +1,62 @@
-//! Tells a thread that is blocked inside a job from one that runs and one that others keep from running.
+//! Decides whether a thread inside a job is blocked, runs, or waits for a processor.
 //!
-//! A pure function of what was seen of one thread at successive looks: what it worked on, its processor
-//! time, and, only where that leaves a doubt, what the scheduler has it do. Processor time alone would take a
-//! thread for blocked that merely waits for a processor, on a machine that is busy with other things or
-//! under a quota that is used up, and one more thread would make that worse.
+//! A pure function of what the monitor saw of one thread at successive looks: its job, its processor time, and, only
+//! where these leave a doubt, its scheduler state. Processor time alone would also take a thread for blocked that
+//! waits for a processor, on a machine that is busy with other programs or under a quota that is used up. One more
+//! thread would make that worse.
 //!
-//! Where the system tells only one of the two, that one decides, after a longer while. Where it tells
-//! neither, nobody is found.
+//! Where the system reports only one of the two, that one decides, after a longer time. Where it reports neither, no
+//! thread is detected.
 //!
-//! Not here: reading clocks and states, and what follows (`sweep.rs`).
+//! Not here: reading clocks and states, and adding threads (`sweep.rs`).
 
 use crate::sync::thread_state::Activity;
 use std::time::Duration;
 
-/// What is known of one thread.
+/// What the monitor knows of one thread.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Watch {
-    /// What it worked on at the last look; `None` for nothing.
+    /// Its job at the last look; `None` for none.
     job: Option<u64>,
-    /// The latest look from which on processor time is counted.
+    /// The look from which processor time is counted.
     since: Duration,
     cpu_nanos: Option<u64>,
-    /// When it was first seen with this job.
+    /// When the monitor first saw it in this job.
     begun: Duration,
-    finding: ThreadVerdict,
+    verdict: ThreadVerdict,
     has_processor: bool,
     /// Since when it has been off the processor, if it is blocked.
     asleep_since: Duration,
 }
 
-/// What a thread is found to do.
+/// What a thread does, by the looks so far.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ThreadVerdict {
-    /// Works on nothing, or on something for too short a time to tell.
+    /// It has no job, or has been in its job for too short a time to decide.
     #[default]
     Unknown,
-    /// Computes.
+    /// It computes.
     Runs,
-    /// Would compute if a processor were free.
+    /// It would compute if a processor were free.
     Starved,
-    /// Sleeps in the kernel.
+    /// It sleeps in the kernel.
     Blocked,
 }
 
-/// What is seen of a thread at one look.
+/// What the monitor sees of a thread at one look.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Look {
-    /// When, on any clock that does not go back.
+    /// When, on any monotonic clock.
     pub(crate) at: Duration,
-    /// What it works on: another number for another job. `None` for nothing.
+    /// Its job: another number for another job. `None` for none.
     pub(crate) job: Option<u64>,
-    /// Processor time it has used so far, if the system tells.
+    /// Processor time it has used so far, if the system reports it.
     pub(crate) cpu_nanos: Option<u64>,
 }
 
 impl Watch {
-    /// Takes one more look into account. A thread is said to be blocked that was off the processor for
-    /// `patience`; `activity` is asked only if it matters.
+    /// Takes one more look into account. A thread that was off the processor for `patience` is blocked, unless
+    /// `activity`, which is called only if it matters, says that it is runnable.
     pub(crate) fn look(
         &mut self,
         look: Look,
@@ -69,64 +69,64 @@ impl Watch {
                 since: look.at,
                 cpu_nanos: look.cpu_nanos,
                 begun: look.at,
-                finding: ThreadVerdict::Unknown,
+                verdict: ThreadVerdict::Unknown,
                 has_processor: false,
                 asleep_since: look.at,
             };
-            return self.finding;
+            return self.verdict;
         }
         let elapsed = look.at.saturating_sub(self.since);
         let used = match (self.cpu_nanos, look.cpu_nanos) {
             (Some(before), Some(now)) => Some(now.saturating_sub(before)),
             _ => None,
         };
-        if self.finding == ThreadVerdict::Blocked && used == Some(0) {
-            return self.finding;
+        if self.verdict == ThreadVerdict::Blocked && used == Some(0) {
+            return self.verdict;
         }
         let found = match used {
             Some(used) if is_much(used, elapsed) => ThreadVerdict::Runs,
-            Some(_) if elapsed < patience => return self.finding,
+            Some(_) if elapsed < patience => return self.verdict,
             Some(_) => match activity() {
                 Some(Activity::Runnable) => ThreadVerdict::Starved,
-                None if elapsed < PATIENCE_HALF_BLIND => return self.finding,
+                None if elapsed < PATIENCE_HALF_BLIND => return self.verdict,
                 Some(Activity::Asleep) | None => ThreadVerdict::Blocked,
             },
             None => match activity() {
                 Some(Activity::Runnable) => ThreadVerdict::Runs,
-                Some(Activity::Asleep) if elapsed < PATIENCE_HALF_BLIND => return self.finding,
+                Some(Activity::Asleep) if elapsed < PATIENCE_HALF_BLIND => return self.verdict,
                 Some(Activity::Asleep) => ThreadVerdict::Blocked,
                 None => ThreadVerdict::Unknown,
             },
         };
         self.has_processor = used.is_some_and(|used| is_nearly_all(used, elapsed));
-        let is_known_asleep = self.finding == ThreadVerdict::Blocked && used.is_none();
+        let is_known_asleep = self.verdict == ThreadVerdict::Blocked && used.is_none();
         if !is_known_asleep {
             self.asleep_since = self.since;
         }
-        self.finding = found;
+        self.verdict = found;
         self.since = look.at;
         self.cpu_nanos = look.cpu_nanos;
         found
     }
 
-    /// What it was found to do at the last look.
-    pub(crate) fn finding(&self) -> ThreadVerdict {
-        self.finding
+    /// The verdict at the last look.
+    pub(crate) fn verdict(&self) -> ThreadVerdict {
+        self.verdict
     }
 
-    /// What it worked on at the last look.
+    /// Its job at the last look.
     pub(crate) fn job(&self) -> Option<u64> {
         self.job
     }
 
-    /// Whether it had a processor for itself for nearly all the time between the last two looks.
+    /// Whether it was on a processor for nearly all the time between the last two looks.
     pub(crate) fn has_processor(&self) -> bool {
         self.has_processor
     }
 
-    /// Whether another thread is worth it in the place of this one, which is blocked. Where some of the pool
-    /// compute and no processor is free it may only wait for one that waits for a processor, with a lock in
-    /// its hands; others would do nothing but queue at that lock too.
+    /// Whether another thread should run in place of this one, which is blocked. Where other workers compute and no
+    /// processor is free, it may wait for a lock whose holder waits for a processor. More threads would then only
+    /// queue at that lock too.
     pub(crate) fn is_to_be_replaced(
         &self,
         now: Duration,
@@ -138,27 +138,27 @@ impl Watch {
             || !processors_are_taken()
     }
 
-    /// How long it has been at its job, as far as was seen.
+    /// How long it has been in its job, as far as the monitor saw.
     pub(crate) fn at_it_for(&self, now: Duration) -> Duration {
         now.saturating_sub(self.begun)
     }
 }
 
-/// Whether a thread that used so much processor time was on a processor.
+/// Whether a thread that used `used_nanos` of `elapsed` was on a processor.
 fn is_much(used_nanos: u64, elapsed: Duration) -> bool {
     u128::from(used_nanos) * OFF_PROCESSOR_SHARE >= elapsed.as_nanos()
 }
 
-/// Whether a thread that used so much processor time shared its processor with nobody.
+/// Whether a thread that used `used_nanos` of `elapsed` had a processor for itself.
 fn is_nearly_all(used_nanos: u64, elapsed: Duration) -> bool {
     u128::from(used_nanos) * 8 >= elapsed.as_nanos() * 7
 }
 
 /// A thread that used less than this part of the time was off the processor.
 const OFF_PROCESSOR_SHARE: u128 = 8;
-/// Longer than whoever holds a lock has to wait for a processor, as a rule.
+/// Longer than the holder of a lock usually waits for a processor.
 const PATIENCE_WHERE_TAKEN: Duration = Duration::from_millis(50);
-/// With one sign instead of two.
+/// Where the system reports only processor time or only the state.
 const PATIENCE_HALF_BLIND: Duration = Duration::from_millis(50);
 
 #[cfg(test)]
@@ -170,11 +170,11 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_micros(400);
 
-    /// One look: when in microseconds, the job, processor time in microseconds, the scheduler's word.
+    /// One look: when in microseconds, the job, processor time in microseconds, the scheduler state.
     type Seen = (u64, Option<u64>, Option<u64>, Option<Activity>);
 
-    /// What is found at each look of a trace.
-    fn findings(trace: &[Seen]) -> Vec<ThreadVerdict> {
+    /// The verdict at each look of a trace.
+    fn verdicts(trace: &[Seen]) -> Vec<ThreadVerdict> {
         let mut watch = Watch::default();
         let look = |&(at, job, cpu, activity): &Seen| {
             let look = Look {
@@ -187,8 +187,8 @@ mod tests {
         trace.iter().map(look).collect()
     }
 
-    /// What is found at the end of a trace of one job, looked at every 200 µs: processor time used up to each
-    /// look, in microseconds, and the scheduler's word.
+    /// The verdict at the end of a trace of one job with a look every 200 µs: processor time used up to each
+    /// look, in microseconds, and the scheduler state.
     fn last(
         looks: u64,
         cpu: impl Fn(u64) -> Option<u64>,
@@ -196,7 +196,7 @@ mod tests {
     ) -> ThreadVerdict {
         let look = |step| (step * 200, Some(1), cpu(step), activity);
         let trace: Vec<Seen> = (0..looks).map(look).collect();
-        *findings(&trace).last().expect("there is a look")
+        *verdicts(&trace).last().expect("there is a look")
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
             (600, Some(1), Some(50), None),
         ];
         use ThreadVerdict::{Blocked, Unknown};
-        assert_eq!(findings(&trace), [Unknown, Unknown, Blocked, Blocked]);
+        assert_eq!(verdicts(&trace), [Unknown, Unknown, Blocked, Blocked]);
     }
 
     #[test]
@@ -244,8 +244,8 @@ mod tests {
         let trace: Vec<Seen> = (0..2_000)
             .map(|step| (step * 200, Some(1), Some(on(step)), Some(Runnable)))
             .collect();
-        assert!(!findings(&trace).contains(&ThreadVerdict::Blocked));
-        assert!(findings(&trace).contains(&ThreadVerdict::Starved));
+        assert!(!verdicts(&trace).contains(&ThreadVerdict::Blocked));
+        assert!(verdicts(&trace).contains(&ThreadVerdict::Starved));
     }
 
     #[test]
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_shares_its_processor_with_nobody_has_one() {
+    fn only_a_thread_alone_on_its_processor_has_one() {
         let has_processor = |cpu: u64| {
             let mut watch = Watch::default();
             for step in 0..2 {
@@ -286,24 +286,24 @@ mod tests {
     }
 
     #[test]
-    fn short_jobs_one_after_the_other_tell_nothing() {
+    fn short_jobs_one_after_the_other_leave_the_verdict_open() {
         let trace: Vec<Seen> = (0..50)
             .map(|step| (step * 200, Some(step), Some(9), Some(Asleep)))
             .collect();
         assert!(
-            findings(&trace)
+            verdicts(&trace)
                 .iter()
                 .all(|&found| found == ThreadVerdict::Unknown)
         );
     }
 
     #[test]
-    fn who_works_on_nothing_is_never_blocked() {
+    fn a_thread_without_a_job_is_never_blocked() {
         let trace: Vec<Seen> = (0..50)
             .map(|step| (step * 200, None, Some(9), Some(Asleep)))
             .collect();
         assert!(
-            findings(&trace)
+            verdicts(&trace)
                 .iter()
                 .all(|&found| found == ThreadVerdict::Unknown)
         );
@@ -317,14 +317,14 @@ mod tests {
             (900, Some(1), Some(350), Some(Runnable)),
         ];
         use ThreadVerdict::{Blocked, Runs, Starved, Unknown};
-        assert_eq!(findings(&computes), [Unknown, Blocked, Runs]);
+        assert_eq!(verdicts(&computes), [Unknown, Blocked, Runs]);
         let waits_for_a_processor = [
             (0, Some(1), Some(0), Some(Asleep)),
             (500, Some(1), Some(0), Some(Asleep)),
             (9_900, Some(1), Some(1), Some(Runnable)),
         ];
         assert_eq!(
-            findings(&waits_for_a_processor),
+            verdicts(&waits_for_a_processor),
             [Unknown, Blocked, Starved]
         );
         let another_job = [
@@ -332,7 +332,7 @@ mod tests {
             (500, Some(1), Some(0), Some(Asleep)),
             (600, Some(2), Some(0), Some(Asleep)),
         ];
-        assert_eq!(findings(&another_job), [Unknown, Blocked, Unknown]);
+        assert_eq!(verdicts(&another_job), [Unknown, Blocked, Unknown]);
     }
 
     #[test]
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn with_one_sign_the_patience_is_longer_and_without_any_nobody_is_found() {
+    fn with_one_sign_the_patience_is_longer_and_without_any_no_thread_is_detected() {
         let steps = |time: Duration| u64::try_from(time.as_micros()).expect("short") / 200;
         let soon = steps(PATIENCE_HALF_BLIND) - 2;
         let late = steps(PATIENCE_HALF_BLIND) + 2;

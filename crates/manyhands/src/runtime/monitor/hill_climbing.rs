@@ -1,17 +1,18 @@
-//! Hill climbing: how many threads give the most, found by trying, as a function of samples.
+//! Hill climbing: tries which number of threads gives the highest throughput, as a function of samples.
 //!
-//! After the recipe of .NET's thread pool (E. Fuentes, "Optimizing concurrency levels in the .NET ThreadPool:
+//! The method is that of .NET's thread pool (E. Fuentes, "Optimizing concurrency levels in the .NET ThreadPool:
 //! a case study of controller design and implementation", 2008). The number of threads follows a square wave
-//! of known period around the number thought best. If more threads give more throughput, the throughput
-//! follows the wave. A Goertzel filter takes that one frequency out of the history of samples, for threads
-//! and for throughput; their ratio is the slope of the hill, and what is found at the frequencies beside it
-//! is noise. The number moves up where a thread more pays, down where it does not, and the faster the more
-//! the wave stands out from the noise.
+//! of known period above the estimate of the best number. If more threads give more throughput, the throughput
+//! follows the wave. A Goertzel filter extracts that frequency from the history of samples, for threads and for
+//! throughput. The ratio of the two is the slope of the hill; the amplitude at the neighbouring frequencies is
+//! noise. The estimate moves up where one more thread pays and down where it does not. The more the wave stands out
+//! from the noise, the faster it moves.
 //!
-//! Samples are of random length, so that several processes on one machine do not fall into step.
+//! Samples have random lengths, so that several processes on one machine do not fall into step.
 //!
-//! Pure: time, completions and processor load come in, the number of threads and the length of the next
-//! sample go out. Not here: where samples are taken (`hill_climbing_sampler.rs`), and who acts on them (`sweep.rs`).
+//! The climber is a pure function: it takes time, completions and processor load, and returns the number of threads
+//! and the length of the next sample. Not here: taking samples (`hill_climbing_sampler.rs`), and adding threads
+//! (`sweep.rs`).
 
 use std::f64::consts::TAU;
 use std::time::Duration;
@@ -23,16 +24,16 @@ pub(crate) struct Sample {
     pub(crate) elapsed: Duration,
     /// Pieces of work that ended meanwhile.
     pub(crate) completed: u64,
-    /// What part of the processors that may be used was in use, by anybody; 1 is all.
+    /// The part of the allowed processors that any process used; 1 is all.
     pub(crate) load: f64,
 }
 
-/// What is to be done now.
+/// The climber's answer to a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Advice {
-    /// So many threads are to run.
+    /// How many threads are to run.
     pub(crate) threads: usize,
-    /// Why not as many as before.
+    /// Why the number changed.
     pub(crate) reason: Reason,
     /// When to take the next sample.
     pub(crate) next_after: Duration,
@@ -43,9 +44,9 @@ pub(crate) struct Advice {
 pub(crate) enum Reason {
     /// Too little is known.
     Warmup,
-    /// The wave goes on; the number thought best is the same.
+    /// The wave goes on; the estimate is the same.
     Wave,
-    /// The number thought best has moved, because throughput followed the wave or did not.
+    /// The estimate has moved, because throughput followed the wave or did not.
     Climbing,
 }
 
@@ -54,18 +55,18 @@ pub(crate) enum Reason {
 pub(crate) struct HillClimber {
     min: usize,
     max: usize,
-    /// The number thought best, between waves.
+    /// The estimate of the best number.
     best: f64,
-    /// How far the wave goes above it.
+    /// How far the wave rises above it.
     magnitude: usize,
     /// How many threads run, by the last advice.
     threads: usize,
     history: Vec<Point>,
-    /// Where the wave is, in samples.
+    /// The position in the wave, in samples.
     phase: usize,
     /// Noise of the throughput, smoothed, as part of its mean.
     noise: Option<f64>,
-    /// Collected since the last sample that was long enough to tell.
+    /// Collected since the last sample that was long enough.
     pending: Pending,
     random: u64,
 }
@@ -108,7 +109,7 @@ impl HillClimber {
         pending.completed += sample.completed;
         pending.load = pending.load.max(sample.load);
         if self.is_too_coarse() && self.pending.elapsed < ELAPSED_MAX {
-            // Each thread may have ended one piece more or less: with so few of them that is all there is.
+            // Each thread may have completed one piece more or less, which is too much of so few pieces.
             return self.advise(Reason::Warmup, SAMPLE_AGAIN);
         }
         let Pending {
@@ -124,7 +125,7 @@ impl HillClimber {
         let reason = match self.slope() {
             None => Reason::Warmup,
             Some(slope) => {
-                self.go(slope, elapsed, load);
+                self.move_estimate(slope, elapsed, load);
                 if self.best.round() == before.round() {
                     Reason::Wave
                 } else {
@@ -164,12 +165,12 @@ impl HillClimber {
         (len > PERIOD).then(|| &self.history[self.history.len() - len..])
     }
 
-    /// How throughput follows the wave. `None` while that cannot be said.
+    /// How throughput follows the wave. `None` while that is unknown.
     fn slope(&mut self) -> Option<Slope> {
         let periods = self.periods()?;
         let of = |value: fn(&Point) -> f64| {
             let mean = periods.iter().map(value).sum::<f64>() / periods.len() as f64;
-            // Of the mean, so that a wave of a tenth is a tenth for threads and throughput alike.
+            // Relative to the mean, so that a wave of a tenth is a tenth for threads and throughput alike.
             let parts: Vec<f64> = periods.iter().map(|point| value(point) / mean).collect();
             (mean > 0.0).then_some(parts)
         };
@@ -200,10 +201,10 @@ impl HillClimber {
         Some(Slope { ratio, confidence })
     }
 
-    /// Moves the number thought best, and makes the wave as high as the noise demands.
-    fn go(&mut self, slope: Slope, elapsed: Duration, load: f64) {
+    /// Moves the estimate, and makes the wave as high as the noise demands.
+    fn move_estimate(&mut self, slope: Slope, elapsed: Duration, load: f64) {
         let wish = slope.ratio.clamp(-1.0, 1.0) * slope.confidence;
-        // Small wishes count for less than their part: on the top of the hill it stays where it is.
+        // The square weakens small wishes, so that the estimate stays at the top of the hill.
         let step = wish * wish.abs() * THREADS_PER_SECOND * elapsed.as_secs_f64();
         let step = step.clamp(-STEP_MAX, STEP_MAX);
         if step < 0.0 || load < LOAD_MAX {
@@ -224,7 +225,7 @@ impl HillClimber {
         threads.clamp(self.min, self.max)
     }
 
-    /// Somewhere between the shortest and the longest.
+    /// A random length between the shortest and the longest.
     fn sample_length(&mut self) -> Duration {
         // Xorshift, George Marsaglia 2003; any start but 0.
         let mut x = self.random | 1 << 63;
@@ -237,10 +238,10 @@ impl HillClimber {
     }
 }
 
-/// What a thread more would bring.
+/// What one more thread would bring.
 #[derive(Debug, Clone, Copy)]
 struct Slope {
-    /// Its part of throughput over its part of the threads, less what it has to bring.
+    /// Its part of throughput over its part of the threads, less its cost.
     ratio: f64,
     /// How far the wave stands out from the noise, at most 1.
     confidence: f64,
@@ -258,13 +259,13 @@ impl Wave {
         self.real.hypot(self.imaginary)
     }
 
-    /// The real part of the quotient: how far `self` goes with `other`.
+    /// The real part of the quotient: how far `self` follows `other`.
     fn over(self, other: Self) -> f64 {
         (self.real * other.real + self.imaginary * other.imaginary) / other.abs().powi(2)
     }
 }
 
-/// The wave that goes `cycles` times up and down within `values`, after Gerald Goertzel 1958.
+/// The wave with `cycles` periods within `values`, after Gerald Goertzel 1958.
 fn goertzel(values: &[f64], cycles: usize) -> Wave {
     let len = values.len() as f64;
     let angle = TAU * cycles as f64 / len;
@@ -288,14 +289,14 @@ fn whole(count: f64) -> usize {
     count.round() as usize
 }
 
-/// Samples of one up and down.
+/// Samples of one period of the wave.
 const PERIOD: usize = 4;
 /// Samples that are remembered.
 const HISTORY: usize = 8 * PERIOD;
 const MAGNITUDE_MAX: f64 = 20.0;
-/// A thread more, as part of the threads, must bring this part of throughput.
+/// One more thread must bring this part of a proportional gain in throughput.
 const COST_OF_A_THREAD: f64 = 0.15;
-/// From here on the wave is taken at its word.
+/// A wave this many times as high as the noise has full confidence.
 const SIGNAL_TO_NOISE: f64 = 3.0;
 const NOISE_SMOOTHING: f64 = 0.1;
 /// How fast it climbs where the slope is steep.
@@ -303,13 +304,13 @@ const THREADS_PER_SECOND: f64 = 4.0;
 const STEP_MAX: f64 = 20.0;
 /// No climbing while the processors are this busy.
 const LOAD_MAX: f64 = 0.95;
-/// A sample tells something if the pieces that were just under way are at most this part of it.
+/// In a sample that counts, the pieces still under way are at most this part of those completed.
 const COARSE_MAX: f64 = 0.15;
 const SAMPLE_MIN: Duration = Duration::from_millis(10);
 const SAMPLE_MAX: Duration = Duration::from_millis(200);
-/// Where a sample was too coarse.
+/// The next sample after one that was too coarse.
 const SAMPLE_AGAIN: Duration = Duration::from_millis(10);
-/// A sample this long is taken as it is.
+/// A sample this long counts even if it is coarse.
 const ELAPSED_MAX: Duration = Duration::from_millis(1000);
 
 #[cfg(all(test, not(loom)))]
@@ -321,7 +322,7 @@ mod tests {
     const MAX: usize = 100;
     const CORES: f64 = 4.0;
 
-    /// Pieces a second, and the load, of so many threads.
+    /// Pieces a second, and the load, by the number of threads.
     type Workload = fn(f64) -> (f64, f64);
 
     /// Each piece computes for a millisecond; more threads than processors get in each other's way a little.
@@ -348,7 +349,7 @@ mod tests {
         climber: HillClimber,
         advice: Advice,
         random: u64,
-        /// How far throughput strays, as part of it.
+        /// How far throughput varies, as a part of it.
         noise: f64,
     }
 
@@ -367,7 +368,7 @@ mod tests {
             }
         }
 
-        /// Lets it go on for so long; returns the mean number of threads in the second half.
+        /// Simulates `seconds`; returns the mean number of threads in the second half.
         fn live(&mut self, seconds: f64, workload: Workload) -> f64 {
             let (mut passed, mut sum, mut time) = (0.0, 0.0, 0.0);
             while passed < seconds {
@@ -412,14 +413,14 @@ mod tests {
     }
 
     #[test]
-    fn what_computes_settles_near_the_processors() {
+    fn computing_settles_near_the_number_of_processors() {
         for threads in settles(0.02, computing) {
             assert!(threads < CORES + 2.0, "{threads}");
         }
     }
 
     #[test]
-    fn blocking_that_nobody_sees_makes_it_climb() {
+    fn undetected_blocking_makes_it_climb() {
         for threads in settles(0.02, blocking) {
             assert!((25.0..60.0).contains(&threads), "{threads}");
         }
@@ -467,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_that_says_nothing_is_added_to_the_next() {
+    fn a_sample_that_is_too_coarse_is_added_to_the_next() {
         let mut climber = HillClimber::new(MIN, MAX, 1);
         let little = Sample {
             elapsed: Duration::from_millis(10),

@@ -1,6 +1,6 @@
-//! Hill climbing put to use: takes the samples, and says how many threads more than the workers may run.
+//! Takes the samples for hill climbing, and returns how many threads more than the workers may run.
 //!
-//! Not here: what is concluded from the samples (`hill_climbing.rs`), and the threads (`sweep.rs`).
+//! Not here: the conclusions from the samples (`hill_climbing.rs`), and adding threads (`sweep.rs`).
 
 use crate::runtime::monitor::hill_climbing::{HillClimber, Reason, Sample};
 use crate::runtime::{RuntimeInner, ThreadChangeReason};
@@ -46,7 +46,7 @@ impl HillClimbingSampler {
         let reading = Reading::take(shared, now);
         let last = std::mem::replace(&mut self.last, reading);
         if elapsed > SAMPLE_BELIEVED_MAX {
-            // The monitor has slept, because nothing was to be done.
+            // The monitor has slept, because there was no work.
             return self.extra;
         }
         let load = reading.processors.zip(last.processors);
@@ -81,5 +81,5 @@ impl Reading {
 }
 
 const FIRST_SAMPLE: Duration = Duration::from_millis(50);
-/// A sample that took longer holds a time without work.
+/// A longer sample contains time without work and is ignored.
 const SAMPLE_BELIEVED_MAX: Duration = Duration::from_millis(500);

@@ -1,6 +1,6 @@
-//! Computations that keep a worker for long while other work waits: what is known of them, for the user.
+//! Long jobs, as users see them: computations that keep a worker while other work waits.
 //!
-//! Not here: finding them (`sweep.rs`).
+//! Not here: detecting them (`sweep.rs`).
 
 use std::panic::Location;
 use std::time::{Duration, Instant};
@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 pub struct LongJob {
     /// When it was noticed.
     pub at: Instant,
-    /// How long it had been running then, as far as was seen.
+    /// How long it had been running then, as far as the monitor saw.
     pub running_for: Duration,
-    /// The worker that it keeps; `None` for a caller from outside.
+    /// The worker that it keeps; `None` for an external thread.
     pub worker: Option<usize>,
     /// Where the task was spawned, if it is a task.
     pub task: Option<&'static Location<'static>>,

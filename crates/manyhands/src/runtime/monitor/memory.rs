@@ -1,6 +1,6 @@
-//! Whether this process's memory runs out, as its cgroup counts it.
+//! Reads whether the cgroup of this process is nearly out of memory.
 //!
-//! Not here: what follows (`sweep.rs`).
+//! Not here: what the monitor does then (`sweep.rs`).
 
 use crate::sync::files;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ fn upwards(mount: &str, path: &str) -> impl Iterator<Item = PathBuf> {
 struct Names {
     limit: &'static str,
     usage: &'static str,
-    /// In `memory.stat`: pages of files that can be dropped at once, and count as used.
+    /// In `memory.stat`: file pages that the kernel can drop at once, but counts as used.
     droppable: &'static str,
 }
 
@@ -60,7 +60,7 @@ const VERSION_1: Names = Names {
 
 fn is_full(group: &Path, names: &Names, read: &dyn Fn(&Path) -> Option<String>) -> bool {
     let number = |name: &str| read(&group.join(name))?.trim().parse::<u64>().ok();
-    // Without a limit the text is no number.
+    // Without a limit the text is not a number.
     let (Some(limit), Some(usage)) = (number(names.limit), number(names.usage)) else {
         return false;
     };
@@ -79,7 +79,7 @@ fn statistic(text: &str, name: &str) -> Option<u64> {
     line?.trim().parse().ok()
 }
 
-/// From here on no threads are added to stand in for blocked ones.
+/// From here on no threads are added in place of blocked ones.
 const FULL_PERCENT: u128 = 80;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! A pool that cannot go on by itself: who waits for what.
+//! The report of a stall: which thread waits for what.
 //!
-//! Not here: noticing it (`sweep.rs`).
+//! Not here: detecting it (`sweep.rs`).
 
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::{RuntimeInner, ThreadChangeReason};
@@ -16,7 +16,7 @@ pub struct Stall {
     pub reason: ThreadChangeReason,
     /// Worker threads that exist.
     pub threads: usize,
-    /// The threads that are blocked inside a piece of work, callers from outside included.
+    /// The threads that are blocked inside a piece of work, external threads included.
     pub blocked: Vec<StalledThread>,
 }
 
@@ -24,9 +24,9 @@ pub struct Stall {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct StalledThread {
-    /// Its number among the workers; `None` for a caller from outside.
+    /// Its number among the workers; `None` for an external thread.
     pub worker: Option<usize>,
-    /// Where the task was spawned that it runs, if it runs one.
+    /// Where the task that it runs was spawned, if it runs one.
     pub task: Option<&'static Location<'static>>,
     /// What it waits for.
     pub waits: Wait,
@@ -38,14 +38,14 @@ pub struct StalledThread {
 pub enum Wait {
     /// For work that this worker runs.
     Worker(usize),
-    /// In a wait of this library, or in [`task::blocking`](crate::task::blocking).
+    /// It is in a declared wait: one of this library, or [`task::blocking`](crate::task::blocking).
     Declared,
-    /// In something that the library does not know.
+    /// Something that the library does not know.
     Unknown,
 }
 
 impl Stall {
-    /// Looks who waits now.
+    /// Reads which threads wait now.
     pub(crate) fn of(shared: &RuntimeInner, reason: ThreadChangeReason) -> Self {
         Self {
             reason,

@@ -1,21 +1,20 @@
-//! The monitor's rounds: each looks at the whole runtime once, and helps where no worker can.
+//! The monitor's sweeps: each looks at the whole runtime once, and helps where no worker can.
 //!
 //! # Blocked threads
-//! Where work waits and as many run as may, it looks who of those that run is blocked (`detector.rs`) and
-//! marks the slot; the mark is counted, and makes room for another thread. The worker takes the mark away
-//! itself when its job ends, or the next round that finds it running.
+//! While work waits and the limit is reached, a sweep detects which of the running threads are blocked
+//! (`detector.rs`) and flags their slots. Each flag is counted, and makes room for another thread. The worker clears
+//! its flag when its job ends, or a later sweep that sees the thread run does.
 //!
-//! Work that blocks often comes in crowds, and each thread that is added then blocks in the same way. When
-//! threads that were just added are found blocked too, the rounds follow each other closely, the patience is
-//! short, and two threads more may run than else: so that a crowd of 64 is found in as many
-//! rounds as it takes to meet four at a time. That haste ends when nobody more is found, and the longer it
-//! lasts the longer the rounds become.
+//! Jobs that block often come in crowds, and each thread that is added then blocks in the same way. When a sweep
+//! detects threads that were just added, burst mode begins: sweeps follow each other closely, the patience is short,
+//! and two threads more may run than otherwise. So a crowd of 64 is detected four at a time. Burst mode ends when
+//! sweeps detect no more threads. The longer it lasts, the longer the pauses between its sweeps become.
 //!
 //! # Long computations
-//! No thread is added for them, but one for the work behind them when they have held every place for half a
-//! second, or for five where they share the processors with others; they are noted.
+//! A sweep notes them. It adds no thread for them, but one for the work behind them when they have occupied every
+//! running thread for half a second, or for five seconds where other threads want the processors.
 //!
-//! Not here: when rounds are made (`thread.rs`).
+//! Not here: when sweeps are made (`thread.rs`).
 
 use crate::integrations::tracing_events;
 use crate::job::SlotNumber;
@@ -28,29 +27,29 @@ use crate::sync::{clock, processor_load};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// What is remembered from round to round.
+/// What the monitor remembers from sweep to sweep.
 #[derive(Debug, Default)]
 pub(crate) struct Sweeper {
     watches: HashMap<SlotNumber, Watch>,
     /// The last of the long jobs that was noted, by slot.
     noted: HashMap<SlotNumber, u64>,
-    haste: Option<Burst>,
-    /// Nobody could run any more since then.
+    burst: Option<Burst>,
+    /// Set while no thread can go on.
     stalled: Option<Stalled>,
-    /// Only where the builder asked for it.
-    ascent: Option<HillClimbingSampler>,
-    /// So many threads more than the workers may run, says the climber.
+    /// Only where the builder enabled it.
+    sampler: Option<HillClimbingSampler>,
+    /// How many threads more than the workers may run, by hill climbing.
     climbed: usize,
     rechecked: Option<Instant>,
     memory_checked: Option<Instant>,
 }
 
-/// Threads that block are found one after the other.
+/// Burst mode.
 #[derive(Debug, Clone, Copy)]
 struct Burst {
     since: Instant,
-    last_found: Instant,
-    rounds_with_findings: u32,
+    last_detected: Instant,
+    sweeps_that_detected: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -59,59 +58,59 @@ struct Stalled {
     is_reported: bool,
 }
 
-/// What a round found.
+/// The result of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sweep {
-    /// Nobody takes part and nothing is queued.
-    Quiet,
+    /// No thread takes part and nothing is queued.
+    Inactive,
     /// Nothing waits.
     Nothing,
-    /// Work waits, and those that run get on with it.
+    /// Work waits, and the running threads make progress.
     Busy,
-    /// Work waits, and some who hold a place are blocked, or may be.
+    /// Work waits, and some of the running threads are blocked, or may be.
     Watch,
-    /// Somebody needed help, or may need it at the next round.
+    /// A thread needed help, or may need it at the next sweep.
     Trouble,
-    /// The next round must follow after this time.
+    /// The next sweep must follow after this time.
     Burst(Duration),
 }
 
-/// How many of those that run are found to do what.
+/// How many of the running threads block, starve others, or are undecided.
 #[derive(Debug, Default)]
 struct SweepStats {
     newly_blocked: usize,
-    /// Compute, and have been at one job for so long that what waits starves.
+    /// Threads that have computed at one job for so long that waiting work starves.
     starving: usize,
-    /// Are at the same job as at the last look, for too short a time to tell.
+    /// Threads in the same job as at the last sweep, for too short a time to decide.
     undecided: usize,
 }
 
 impl Sweeper {
-    /// One look at the whole runtime.
-    pub(crate) fn round(&mut self, shared: &RuntimeInner) -> Sweep {
+    /// Looks at the whole runtime once.
+    pub(crate) fn sweep(&mut self, shared: &RuntimeInner) -> Sweep {
         clock::calibrate();
         shared.attend_to_sockets();
         let now = clock::now();
         if shared.settings.hill_climbing {
-            let ascent = self
-                .ascent
+            let sampler = self
+                .sampler
                 .get_or_insert_with(|| HillClimbingSampler::begin(shared, now));
-            self.climbed = ascent.extra(shared, now);
+            self.climbed = sampler.extra(shared, now);
         }
         if !shared.has_visible_work(None)
             && !shared.all_slots().any(|slot| slot.deque.has_private(0))
         {
-            return self.round_without_work(shared, now);
+            return self.sweep_without_work(shared, now);
         }
         self.check_memory(shared, now);
-        if !shared.idle.has_room() || self.haste.is_some() {
-            let tally = self.look_at_all(shared, now);
-            self.react(shared, now, &tally);
-            if let Some(haste) = self.haste {
-                return Sweep::Burst(haste.pause(now));
+        if !shared.idle.has_room() || self.burst.is_some() {
+            let stats = self.look_at_all(shared, now);
+            self.react(shared, now, &stats);
+            if let Some(burst) = self.burst {
+                return Sweep::Burst(burst.pause(now));
             }
             if !shared.idle.has_room() && !shared.idle.is_anyone_searching() {
-                return if tally.undecided > 0 || shared.idle.census().detected_blocked > 0 {
+                return if stats.undecided > 0 || shared.idle.census().detected_blocked > 0 {
                     Sweep::Watch
                 } else {
                     Sweep::Busy
@@ -135,26 +134,26 @@ impl Sweeper {
         }
     }
 
-    fn round_without_work(&mut self, shared: &RuntimeInner, now: Instant) -> Sweep {
-        self.haste = None;
+    fn sweep_without_work(&mut self, shared: &RuntimeInner, now: Instant) -> Sweep {
+        self.burst = None;
         self.stalled = None;
         self.set_extra(shared, 0);
         if shared.idle.census().detected_blocked > 0 {
-            // So that nobody counts as blocked for long who goes on.
+            // So that no thread counts as blocked for long after it has gone on.
             self.look_at_all(shared, now);
         }
-        if shared.idle.is_quiet() {
-            Sweep::Quiet
+        if shared.idle.is_inactive() {
+            Sweep::Inactive
         } else {
             Sweep::Nothing
         }
     }
 
-    /// Looks at everybody that takes part, and marks who is blocked.
+    /// Looks at every thread that takes part, and flags those that are blocked.
     fn look_at_all(&mut self, shared: &RuntimeInner, now: Instant) -> SweepStats {
         let at = now.saturating_duration_since(clock::first());
-        let patience = if self.haste.is_some() {
-            PATIENCE_IN_HASTE
+        let patience = if self.burst.is_some() {
+            PATIENCE_IN_BURST
         } else {
             PATIENCE
         };
@@ -164,7 +163,7 @@ impl Sweeper {
         if recheck {
             self.rechecked = Some(now);
         }
-        let mut tally = SweepStats::default();
+        let mut stats = SweepStats::default();
         let (mut asleep, mut others_run) = (Vec::new(), false);
         for slot in shared.all_slots() {
             let job = slot.job();
@@ -173,7 +172,7 @@ impl Sweeper {
                 *watch = Watch::default();
                 continue;
             }
-            if watch.finding() == ThreadVerdict::Blocked && watch.job() == job && !recheck {
+            if watch.verdict() == ThreadVerdict::Blocked && watch.job() == job && !recheck {
                 continue;
             }
             let is_same_job = watch.job() == job;
@@ -187,14 +186,14 @@ impl Sweeper {
                     asleep.push(slot);
                     continue;
                 }
-                ThreadVerdict::Unknown => tally.undecided += usize::from(is_same_job),
-                found @ (ThreadVerdict::Runs | ThreadVerdict::Starved) => {
+                ThreadVerdict::Unknown => stats.undecided += usize::from(is_same_job),
+                verdict @ (ThreadVerdict::Runs | ThreadVerdict::Starved) => {
                     let running_for = watch.at_it_for(at);
-                    tally.starving += usize::from(
+                    stats.starving += usize::from(
                         running_for >= STARVED_AFTER_ALL
                             || (running_for >= STARVED_AFTER && watch.has_processor()),
                     );
-                    if found == ThreadVerdict::Runs
+                    if verdict == ThreadVerdict::Runs
                         && running_for >= LONG
                         && job != self.noted.insert(slot.number, job.unwrap_or(0))
                     {
@@ -205,7 +204,7 @@ impl Sweeper {
             others_run |= job.is_some();
             shared.idle.unmark(&slot.detected_blocked);
         }
-        // Asked once for all of them, and only if it matters.
+        // Read once for all of them, and only if it matters.
         let mut taken = None;
         let mut are_taken = || *taken.get_or_insert_with(processor_load::all_are_taken);
         for slot in asleep
@@ -215,35 +214,35 @@ impl Sweeper {
             let watch = self.watches.entry(slot.number).or_default();
             if watch.is_to_be_replaced(at, others_run, &mut are_taken) {
                 shared.note_blocking_kind(slot);
-                tally.newly_blocked += usize::from(shared.idle.mark(&slot.detected_blocked));
+                stats.newly_blocked += usize::from(shared.idle.mark(&slot.detected_blocked));
             } else {
-                tally.undecided += 1;
+                stats.undecided += 1;
             }
         }
-        tally
+        stats
     }
 
-    /// Makes room, and wakes or starts whom it takes to use it.
-    fn react(&mut self, shared: &RuntimeInner, now: Instant, tally: &SweepStats) {
-        if tally.newly_blocked > 0 {
-            let haste = self.haste.get_or_insert(Burst {
+    /// Makes room, and wakes or starts workers that use it.
+    fn react(&mut self, shared: &RuntimeInner, now: Instant, stats: &SweepStats) {
+        if stats.newly_blocked > 0 {
+            let burst = self.burst.get_or_insert(Burst {
                 since: now,
-                last_found: now,
-                rounds_with_findings: 0,
+                last_detected: now,
+                sweeps_that_detected: 0,
             });
-            haste.last_found = now;
-            haste.rounds_with_findings += 1;
-        } else if let Some(haste) = self.haste
-            && now.saturating_duration_since(haste.last_found) >= HASTE_ENDS_AFTER
+            burst.last_detected = now;
+            burst.sweeps_that_detected += 1;
+        } else if let Some(burst) = self.burst
+            && now.saturating_duration_since(burst.last_detected) >= BURST_ENDS_AFTER
         {
-            self.haste = None;
+            self.burst = None;
         }
-        let ahead = match self.haste {
-            Some(haste) if haste.rounds_with_findings > 1 => BURST_HEADROOM,
+        let ahead = match self.burst {
+            Some(burst) if burst.sweeps_that_detected > 1 => BURST_HEADROOM,
             _ => 0,
         };
         let starved = if shared.has_waiting_tasks() {
-            (tally.starving + 1).saturating_sub(shared.idle.limit())
+            (stats.starving + 1).saturating_sub(shared.idle.limit())
         } else {
             0
         };
@@ -252,19 +251,19 @@ impl Sweeper {
         while wakes > 0 && shared.has_visible_work(None) && shared.wake_one() {
             wakes -= 1;
         }
-        if self.haste.is_some() && !shared.idle.may_grow() {
-            // Nobody can be added, so there is no need to hurry.
-            self.haste = None;
+        if self.burst.is_some() && !shared.idle.may_grow() {
+            // No thread can be added, so frequent sweeps are of no use.
+            self.burst = None;
         }
     }
 
-    /// Lets so many threads more than the workers run, or as many as the climber says.
+    /// Lets `extra` threads more than the workers run, or as many as hill climbing advises if that is more.
     fn set_extra(&self, shared: &RuntimeInner, extra: usize) {
         let extra = extra.max(self.climbed);
         shared.idle.set_extra(u32::try_from(extra).unwrap_or(0));
     }
 
-    /// There is room and work, but nobody to be woken: if nobody runs either, nothing goes on.
+    /// Called when there is room and work, but no worker to wake. If no thread runs either, the runtime stalls.
     fn report_if_stalled(&mut self, shared: &RuntimeInner, now: Instant) {
         if shared.idle.running() > 0 {
             self.stalled = None;
@@ -289,7 +288,7 @@ impl Sweeper {
         shared.settings.report_stall(&Stall::of(shared, reason));
     }
 
-    /// Looks at the memory now and then while there are more threads than may run.
+    /// Reads the memory use at intervals while there are more threads than may run.
     fn check_memory(&mut self, shared: &RuntimeInner, now: Instant) {
         let is_due = self
             .memory_checked
@@ -304,12 +303,12 @@ impl Sweeper {
 impl Burst {
     fn pause(self, now: Instant) -> Duration {
         let lasted = now.saturating_duration_since(self.since);
-        (lasted / HASTE_SHARE).max(PAUSE_IN_HASTE)
+        (lasted / BURST_SHARE).max(PAUSE_IN_BURST)
     }
 }
 
-/// Asks an owner to expose something; if it has not answered since the last round, does it in its place.
-/// Returns whether this needs another look soon.
+/// Demands that an owner expose an entry; if the owner has not answered since the last sweep, forces it.
+/// Returns whether the monitor should look again soon.
 fn help_if_stuck(slot: &WorkerSlot) -> bool {
     if !slot.deque.has_private(0) || slot.deque.has_public(0) {
         return false;
@@ -334,24 +333,24 @@ fn note_long(shared: &RuntimeInner, slot: &WorkerSlot, at: Instant, running_for:
     });
 }
 
-/// A thread that is off the processor for so long inside a job is blocked; shorter waits are not worth
+/// A thread that is off the processor for this long inside a job is blocked; shorter waits are not worth
 /// another thread.
 const PATIENCE: Duration = Duration::from_micros(400);
-/// While others are found blocked one after the other.
-const PATIENCE_IN_HASTE: Duration = Duration::from_micros(50);
-const PAUSE_IN_HASTE: Duration = Duration::from_micros(60);
-/// A pause is this part of the time that the haste has lasted, so that it costs little in the long run.
-const HASTE_SHARE: u32 = 64;
-const HASTE_ENDS_AFTER: Duration = Duration::from_millis(2);
-/// In haste so many more than the limit may run: those who are not found yet.
+/// In burst mode.
+const PATIENCE_IN_BURST: Duration = Duration::from_micros(50);
+const PAUSE_IN_BURST: Duration = Duration::from_micros(60);
+/// A pause is this part of the time that the burst has lasted, so that it costs little in the long run.
+const BURST_SHARE: u32 = 64;
+const BURST_ENDS_AFTER: Duration = Duration::from_millis(2);
+/// In burst mode this many threads more than the limit may run, in place of those not yet detected.
 const BURST_HEADROOM: usize = 2;
-/// Who was found blocked is looked at again.
+/// Time between two checks of a thread that was detected as blocked.
 const RECHECKS_APART: Duration = Duration::from_millis(1);
-/// A computation that is worth a note.
+/// A computation of this length is noted.
 const LONG: Duration = Duration::from_millis(10);
-/// Computations that hold every place for so long, each with a processor of its own, get company.
+/// When computations, each with a processor of its own, occupy every running thread for this long, one thread is added.
 const STARVED_AFTER: Duration = Duration::from_millis(500);
-/// And after so long even if others want the processors: they may wait for what is queued.
+/// The same where other threads want the processors: the computations may wait for queued work.
 const STARVED_AFTER_ALL: Duration = Duration::from_secs(5);
 const STALLED_AFTER: Duration = Duration::from_millis(100);
 const MEMORY_CHECKS_APART: Duration = Duration::from_millis(100);

@@ -1,19 +1,20 @@
-//! Whether the monitor makes rounds, and how it is told to.
+//! The switch of the monitor: whether it sweeps, and how often.
 //!
 //! # States
-//! `Off` asleep until armed · `On` making rounds · `Slow` making them seldom, until alerted by somebody who
-//! brings work and finds as many running as may · `Closed` final.
+//! `Off`: the monitor sleeps until armed. `On`: it sweeps. `Slow`: it sweeps seldom, until a thread that brings work
+//! while the limit is reached alerts it. `Closed`: final.
 //!
 //! # Ordering
-//! M1: going off and the counts of `idle.rs` are SeqCst. Who arms has raised a count before; either it finds
-//! `Off` and switches the monitor on, or the monitor, looking once more after it went off, finds the count.
+//! M1: switching off and the counts of `idle.rs` are SeqCst. A thread that arms the monitor has raised a count
+//! before. Either it sees `Off` and switches the monitor on, or the monitor, which looks at the counts after it has
+//! switched itself off, sees the raised count.
 //!
 //! Not here: the monitor's thread (`thread.rs`).
 
 use crate::sync::Parker;
 use crate::sync::atomic::{AtomicU32, Ordering};
 
-/// The switch, with the place where the monitor sleeps.
+/// The switch, with the parker of the monitor's thread.
 #[derive(Debug)]
 pub(crate) struct Switch {
     state: AtomicU32,
@@ -29,12 +30,12 @@ pub(crate) enum State {
     Closed,
 }
 
-/// What whoever used the switch owes.
+/// What the thread that used the switch must do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum AfterSwitch {
     Nothing,
-    /// To unpark the monitor, or to start it.
+    /// Unpark the monitor, or start it.
     Unpark,
 }
 
@@ -63,23 +64,23 @@ impl Switch {
     pub(crate) fn arm(&self) -> AfterSwitch {
         // SeqCst: M1.
         if self.state.load(Ordering::SeqCst) == OFF {
-            self.owe_for(OFF)
+            self.switch_on_from(OFF)
         } else {
             AfterSwitch::Nothing
         }
     }
 
-    /// Makes the monitor look soon, unless it does so anyway.
+    /// Makes the monitor sweep soon, unless it does so anyway.
     #[inline]
     pub(crate) fn alert(&self) -> AfterSwitch {
         // SeqCst: M1.
         match self.state.load(Ordering::SeqCst) {
-            before @ (OFF | SLOW) => self.owe_for(before),
+            before @ (OFF | SLOW) => self.switch_on_from(before),
             _ => AfterSwitch::Nothing,
         }
     }
 
-    /// The monitor is to look at the timers anew, on or off.
+    /// Makes the monitor look at the timers again, on or off.
     pub(crate) fn rouse(&self) -> AfterSwitch {
         if self.state() == State::Closed {
             AfterSwitch::Nothing
@@ -95,32 +96,32 @@ impl Switch {
         self.parker.unpark();
     }
 
-    /// Monitor: makes its rounds seldom from now on.
+    /// Monitor: sweeps seldom from now on.
     pub(crate) fn slow_down(&self) {
         self.transition(ON, SLOW);
     }
 
-    /// Monitor: makes its rounds often again.
+    /// Monitor: sweeps often again.
     pub(crate) fn speed_up(&self) {
         self.transition(SLOW, ON);
     }
 
-    /// Monitor: switches itself off, unless somebody came meanwhile, which `is_needed` tells.
+    /// Monitor: switches itself off, and on again if `is_needed` then returns true.
     pub(crate) fn rest(&self, is_needed: impl FnOnce() -> bool) {
         if (self.transition(ON, OFF) || self.transition(SLOW, OFF)) && is_needed() {
-            // If they armed it already, so much the better.
+            // This fails if another thread has armed it already.
             self.transition(OFF, ON);
         }
     }
 
-    /// No thread could be started: off again.
+    /// Switches off again after the thread could not be started.
     pub(crate) fn take_back(&self) {
         self.transition(ON, OFF);
         self.transition(SLOW, OFF);
     }
 
     #[cold]
-    fn owe_for(&self, before: u32) -> AfterSwitch {
+    fn switch_on_from(&self, before: u32) -> AfterSwitch {
         if self.transition(before, ON) {
             AfterSwitch::Unpark
         } else {

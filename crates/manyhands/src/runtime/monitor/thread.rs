@@ -1,17 +1,17 @@
-//! The monitor: one thread that looks after what no worker can see from inside.
+//! The monitor's thread: it sees what no worker can, in sweeps over the runtime.
 //!
-//! It exposes private work of an owner that is stuck in a long job, wakes a worker where work is visible
-//! and nobody comes, and lets one more thread run for each that it finds blocked inside a job.
-//! It turns the wheel of the outside's timers, and those of workers that are late with it.
-//! It makes rounds only while somebody takes part in the runtime, less and less often when it finds nothing
-//! to do, and sleeps when all sleep.
+//! The monitor exposes private work of an owner that is stuck in a long job. It wakes a worker where work is visible
+//! and no worker searches, and lets one more thread run for each that it detects as blocked inside a job.
+//! It advances the outside timer wheel, and the wheels of workers that are late with it.
+//! It sweeps only while some thread takes part in the runtime, less and less often while it has nothing to do, and
+//! sleeps when all sleep.
 //!
-//! Not here: what it does in a round (`sweep.rs`), and how it is switched on and off (`switch.rs`).
+//! Not here: what a sweep does (`sweep.rs`), and how the monitor is switched on and off (`switch.rs`).
 //!
-//! While there is no thread it is off, but between the switching on and the start that follows it. Where the
-//! system refuses that start it is switched off again; who armed it in between is lost, but the runtime is
-//! listed as one that was refused a thread (`refused_starts.rs`), and whoever tries again looks for itself whether the
-//! monitor is wanted.
+//! While the monitor has no thread it is off, except between the switching on and the start that follows. If the
+//! system refuses that start, the starting thread switches the monitor off again. A thread that armed it in between
+//! gets no monitor. But the runtime is then listed as one that was refused a thread (`refused_starts.rs`), and each
+//! thread that tries again checks whether the monitor is needed.
 
 use crate::job::contain;
 use crate::runtime::RuntimeInner;
@@ -45,7 +45,7 @@ impl Monitor {
         }
     }
 
-    /// Makes it look soon, unless it does so anyway.
+    /// Makes it sweep soon, unless it does so anyway.
     #[inline]
     pub(crate) fn alert(&self, shared: &Weak<RuntimeInner>) {
         if self.switch.alert() == AfterSwitch::Unpark {
@@ -56,18 +56,18 @@ impl Monitor {
     /// Ends the monitor and waits for its thread.
     pub(crate) fn close(&self) {
         self.switch.close();
-        // The lock is given back first: the thread that is waited for may want it.
+        // The lock is released first: the monitor's thread may want it.
         let thread = lock(&self.thread).take();
         if let Some(thread) = thread
             && thread.thread().id() != thread::current().id()
         {
-            // It contains every panic: of the user's hook, of wakers, of a broken error stream. It never panics. Held by
+            // That thread contains every panic: of the user's hook, of wakers, of a broken error stream. Held by
             // `tests/it/survival.rs::a_stall_hook_that_panics_with_anything_keeps_the_monitor`.
             let _ = thread.join();
         }
     }
 
-    /// Makes it look at the timers anew, on or off.
+    /// Makes it look at the timers again, on or off.
     pub(crate) fn rouse(&self, shared: &Weak<RuntimeInner>) {
         if self.switch.rouse() == AfterSwitch::Unpark {
             self.unpark_or_start(shared);
@@ -81,7 +81,7 @@ impl Monitor {
             self.switch.parker.unpark();
             return;
         }
-        // Under the lock, so that no thread is started that nobody waits for.
+        // Under the lock, so that `close` joins every thread that is started.
         let is_closed = self.switch.state() == State::Closed;
         let Some(shared) = weak.upgrade().filter(|_| !is_closed) else {
             return;
@@ -93,7 +93,7 @@ impl Monitor {
             shared.refusal.end();
             return;
         }
-        // No state says that there is a thread: the next one that arms it tries again, and so does who waits.
+        // Off again: the next thread that arms the monitor tries to start it, and so does a waiting thread.
         self.switch.take_back();
         drop(thread);
         shared.note_refused();
@@ -109,7 +109,7 @@ impl Monitor {
     }
 }
 
-/// The monitor's thread. Whatever panics in a round ends that round, not the thread, on which others rely.
+/// The monitor's thread. A panic in a sweep ends that sweep, not the thread.
 fn watch_on(switch: &Switch, weak: &Weak<RuntimeInner>) {
     let mut has_ended = false;
     while !has_ended {
@@ -120,11 +120,11 @@ fn watch_on(switch: &Switch, weak: &Weak<RuntimeInner>) {
     }
 }
 
-/// Makes rounds until it is closed.
+/// Sweeps until the monitor is closed.
 fn watch(switch: &Switch, weak: &Weak<RuntimeInner>) {
     thread_state::wake_on_time();
     let mut pace = Pace::default();
-    let mut sweep = Sweeper::default();
+    let mut sweeper = Sweeper::default();
     loop {
         let Some(shared) = weak.upgrade() else {
             return;
@@ -155,64 +155,65 @@ fn watch(switch: &Switch, weak: &Weak<RuntimeInner>) {
         if state == State::Slow && switch.state() == State::On {
             pace = Pace::default();
         }
-        let round = sweep.round(&shared);
-        pace.adapt(round);
-        if pace.is_slow_after(round) {
+        let sweep = sweeper.sweep(&shared);
+        pace.adapt(sweep);
+        if pace.is_slow_after(sweep) {
             switch.slow_down();
         } else {
             switch.speed_up();
         }
-        if pace.quiet >= QUIET_MIN {
-            switch.rest(|| !shared.idle.is_quiet() || shared.has_visible_work(None));
+        if pace.inactive_for >= INACTIVE_MIN {
+            switch.rest(|| !shared.idle.is_inactive() || shared.has_visible_work(None));
         }
     }
 }
 
-/// How often it makes rounds.
+/// How often it sweeps.
 #[derive(Debug)]
 struct Pace {
     interval: Duration,
-    /// How long all has been quiet.
-    quiet: Duration,
+    /// How long no thread has taken part.
+    inactive_for: Duration,
 }
 
 impl Default for Pace {
     fn default() -> Self {
         Self {
             interval: INTERVAL_MIN,
-            quiet: Duration::ZERO,
+            inactive_for: Duration::ZERO,
         }
     }
 }
 
 impl Pace {
-    fn adapt(&mut self, round: Sweep) {
-        self.interval = match round {
+    fn adapt(&mut self, sweep: Sweep) {
+        self.interval = match sweep {
             Sweep::Burst(pause) => pause,
             Sweep::Trouble => (self.interval / 2).max(INTERVAL_MIN),
             Sweep::Watch => (self.interval * 2).clamp(INTERVAL_MIN, INTERVAL_SLOW),
-            Sweep::Quiet | Sweep::Nothing | Sweep::Busy => {
+            Sweep::Inactive | Sweep::Nothing | Sweep::Busy => {
                 (self.interval * 2).clamp(INTERVAL_MIN, INTERVAL_MAX)
             }
         };
-        self.quiet = if round == Sweep::Quiet {
-            self.quiet + self.interval
+        self.inactive_for = if sweep == Sweep::Inactive {
+            self.inactive_for + self.interval
         } else {
             Duration::ZERO
         };
     }
 
-    /// Whether somebody who brings work should be able to hurry it. Not where those who run are known to get
-    /// on: there everybody who brings work would.
-    fn is_slow_after(&self, round: Sweep) -> bool {
-        self.interval >= INTERVAL_SLOW && round != Sweep::Busy
+    /// Whether a thread that brings work may alert the monitor. Not where the running threads make progress:
+    /// there each thread that brings work would alert it.
+    fn is_slow_after(&self, sweep: Sweep) -> bool {
+        self.interval >= INTERVAL_SLOW && sweep != Sweep::Busy
     }
 }
 
-/// Looks at the timers of busy workers are at least so far apart.
+/// The least time between two looks at the timers of busy workers.
 const TIMERS_APART: Duration = Duration::from_micros(500);
 const INTERVAL_MIN: Duration = Duration::from_micros(200);
 const INTERVAL_SLOW: Duration = Duration::from_millis(1);
 const INTERVAL_MAX: Duration = Duration::from_millis(10);
-/// So long without anybody, and the monitor sleeps. Waking it again costs who comes next a system call.
-const QUIET_MIN: Duration = Duration::from_millis(100);
+/// The monitor sleeps after this long without a thread that takes part. The thread that wakes it again pays a system
+/// call.
+const INACTIVE_MIN: Duration = Duration::from_millis(100);

@@ -1,18 +1,17 @@
-//! How a thread says that it blocks, in something that is not the runtime's: a channel, for example, or
-//! what a user calls.
+//! Declared blocking: a thread declares that it is about to block outside the runtime, in a channel, for example,
+//! or in a user's call. Another worker may then run in its place.
 //!
-//! Not a wait for work of the runtime, which helps (`wait.rs`): what is waited for here may come from
-//! anywhere, so a worker that sleeps here lets another one run in its place.
+//! Not here: waits for work of the runtime, in which the waiter helps (`wait.rs`).
 
 #[cfg(not(loom))]
 use crate::runtime::current;
 #[cfg(not(loom))]
 use crate::runtime::fork_join::wait;
 
-/// Calls `sleep`, which is about to block the thread; if that is a worker, or takes part as an external thread, another
-/// worker may run in its place meanwhile.
+/// Calls `sleep`, which is about to block the thread. If the thread is a worker, or an external thread in a call,
+/// another worker may run in its place meanwhile.
 ///
-/// In a simulation, where nobody else could run, it refuses.
+/// In a simulation, where no other thread could run, it panics.
 pub(crate) fn blocking<R>(sleep: impl FnOnce() -> R) -> R {
     #[cfg(not(loom))]
     if let Some(slot) = current::slot() {
@@ -21,7 +20,7 @@ pub(crate) fn blocking<R>(sleep: impl FnOnce() -> R) -> R {
     sleep()
 }
 
-/// As [`blocking`], for what does not wait for anybody here; so it just runs in a simulation.
+/// As [`blocking`], for a wait that no thread of the runtime ends; so it just runs in a simulation.
 #[cfg(not(loom))]
 pub(crate) fn blocking_outside<R>(sleep: impl FnOnce() -> R) -> R {
     match current::slot_of_runtime() {

@@ -1,38 +1,43 @@
-//! Who runs, who sleeps, and who may be woken.
+//! The counts of running, searching and blocked threads, and the set of sleeping workers.
 //!
-//! The runtime lets `limit` threads run at once. Running are: workers that are awake, plus external threads
-//! (outside threads that take part in a call of theirs), minus those that said they are blocked and those
-//! that the monitor found blocked. A sleeper is woken only while that number is below the limit, or below
-//! the little more that the monitor allows for a while.
+//! The runtime lets `limit` threads run at once. Running threads are the workers that are awake, plus the external
+//! threads in a call, minus the threads that declared that they block, minus the threads that the monitor detected
+//! as blocked. A waker wakes a sleeping worker only while that number is below the limit, or below the few threads
+//! more that the monitor allows for a while. *Room* is the difference.
 //!
-//! Not here: where work is looked for, the sleeping itself (`sync/park.rs`), and which threads are detected as
-//! blocked (`sweep.rs`).
+//! Not here: where workers look for work, the sleeping itself (`sync/park.rs`), and the detection of blocked
+//! threads (`sweep.rs`).
 //!
 //! # Protocol
-//! Sleeper: `announce` (set the bit, then lower `awake`), look for work once more, `park`; woken or not,
-//! `withdraw`. Waker: make the work visible, then `claim`: raise `awake` if the limit allows, take one bit,
-//! wake its owner. Who takes the bit owns the wake, so nobody is woken twice for one claim.
-//! Whoever gives room back looks whether it is wanted: an external thread that leaves and a waiter that falls asleep
-//! look for work (`waking::use_room`), and so does who has claimed one certain worker in vain; a claimer of any
-//! worker that took it in vain looks for sleepers (`lower_awake`).
+//! A worker that is about to sleep calls `announce`, which sets its bit and then lowers `awake`. It looks for work
+//! once more and parks. Woken or not, it then calls `withdraw`. A waker first makes the work visible. Then it calls
+//! `claim`, which raises `awake` if the limit allows and takes one bit, and unparks the owner of the bit. The
+//! thread that takes a bit owns the wake, so no worker is woken twice for one claim.
 //!
-//! A thread that the monitor finds blocked bears a mark, and is counted as one that says so. The count is
-//! raised before the mark is set and lowered after it is taken away, so it is never below the marks.
+//! Each thread that gives room back checks whether another thread wants it. An external thread that leaves and a
+//! waiter that falls asleep look for work (`waking::use_room`). So does a waker that raised the count for one
+//! certain worker and took the raise back. A waker that claimed any worker, and took the raise back because it got
+//! none, looks for sleepers (`lower_awake`).
 //!
-//! A worker that has slept long, and of which there are more than the limit, leaves: it takes its own bit as
-//! a waker would (`leave`), so that nobody wakes it any more. When its thread touches the slot for the last
-//! time it gives up its place (`vacate`), where another thread may then be started, and looks for work once
-//! more, because a waker may have found neither its bit nor its place; and a waker that took room in vain
-//! looks for such a place as it does for sleepers.
+//! The monitor sets a flag for a thread that it detects as blocked, and counts it like a thread that declared it.
+//! It raises the count before it sets the flag. The thread that clears the flag lowers the count afterwards. So the
+//! count is never below the number of flags.
+//!
+//! A worker that has slept for the keep-alive time leaves if there are more workers than the limit. It takes its
+//! own bit as a waker would (`leave`), so no waker claims it any more. When its thread has touched the slot for the
+//! last time, the thread vacates the slot (`vacate`), and a waker may start another thread there. The leaving
+//! thread then looks for work once more, because a waker may have seen neither its bit nor the vacant slot. A waker
+//! that took a raise back looks for vacant slots as it does for sleepers.
 //!
 //! # Ordering
-//! I1: every step above and the queue's `back` (see `queue/task_queue.rs`) are SeqCst. Either the sleeper's
-//! second look comes after the waker's push, then the sleeper finds the task; or the push comes after the
-//! second look, and so after the bit and the lowered count, then the waker finds both. What either may lack
-//! is room, which somebody else has in the meantime, and who gives that back looks for both of them. So it
-//! does not matter which of bit and count comes first; the bit does, to spare the start of a new thread.
-//! Work that its owner will do anyway (an exposed job, an open loop) is published with Release only: there
-//! a missed wake costs parallelism until the monitor's next tick, never progress.
+//! I1: every step above and the queue's `back` (see `queue/task_queue.rs`) are SeqCst. If the sleeper's last look
+//! for work comes after the waker's push, the sleeper finds the task. Otherwise the push comes after that look,
+//! hence after the bit and the lowered count, and the waker finds both. Either of them may still fail because
+//! another thread has taken the room meanwhile; the thread that gives this room back then looks for work and for
+//! sleepers. So the order of bit and count does not matter. The bit comes first, which saves the start of a thread.
+//!
+//! Work that its owner will do anyway (an exposed job, an open loop) is published with Release only. There a missed
+//! wake costs parallelism until the monitor's next sweep, never progress.
 
 use crate::runtime::monitor::detected_blocked::DetectedBlocked;
 use crate::sync::Padded;
@@ -42,13 +47,13 @@ use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 #[derive(Debug)]
 pub(crate) struct Idle {
     counts: Padded<AtomicU64>,
-    /// Threads that the monitor found blocked inside a job: as many as slots bear its mark.
+    /// Threads that the monitor detected as blocked inside a job: the number of slots with its flag.
     detected_blocked: AtomicU32,
-    /// So many threads more than the limit may run, for a while.
+    /// How many threads more than the limit may run, for a while.
     extra: AtomicU32,
-    /// One bit a worker, set while it sleeps or is about to.
+    /// One bit for each worker, set while it sleeps or is about to.
     sleepers: Box<[AtomicU64]>,
-    /// One bit a worker, set while it has no thread, but had one or should have had.
+    /// One bit for each worker, set while it has no thread after one has ended there or could not be started.
     vacant: Box<[AtomicU64]>,
     /// One past the highest worker that was ever claimed.
     started: AtomicU32,
@@ -60,7 +65,7 @@ pub(crate) struct Idle {
     threads_max: u32,
 }
 
-/// Which worker the claimer must bring to life.
+/// Which worker the waker must wake or start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Claim {
@@ -70,7 +75,7 @@ pub(crate) enum Claim {
     Unstarted(usize),
 }
 
-/// What has come of the claim of one certain worker.
+/// The result of claiming one certain worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum WorkerClaim {
@@ -78,13 +83,13 @@ pub(crate) enum WorkerClaim {
     Asleep,
     /// It is awake, or being woken, and looks for its own work before it sleeps.
     Awake,
-    /// As that, and for a moment the count was too high: the claimer looks whether anybody went without room, or
-    /// the runtime without its end, because of it.
-    InVain,
+    /// As `Awake`, but the waker had raised the count and took the raise back. Meanwhile another thread may have
+    /// lacked room, or the runtime's end may have waited. The waker checks both.
+    AwakeAfterRaise,
 }
 
 impl Idle {
-    /// Nobody started, nobody asleep.
+    /// No worker started, none asleep.
     pub(crate) fn new(limit: usize, threads_max: usize) -> Self {
         let bits = || {
             let words = threads_max.div_ceil(64);
@@ -111,7 +116,7 @@ impl Idle {
 
     /// How many worker threads there are, or are about to be.
     pub(crate) fn threads(&self) -> usize {
-        // SeqCst: I1; a waker gives up where there are too many.
+        // SeqCst: I1; a waker starts no thread where there are too many.
         self.threads.load(Ordering::SeqCst) as usize
     }
 
@@ -120,7 +125,7 @@ impl Idle {
         self.threads() > self.limit()
     }
 
-    /// Whether another thread can be started, as far as the limits go.
+    /// Whether the limits allow one more worker thread.
     pub(crate) fn may_grow(&self) -> bool {
         self.threads() < self.threads_allowed() as usize
     }
@@ -131,7 +136,7 @@ impl Idle {
         self.started.load(Ordering::Acquire) as usize
     }
 
-    /// Threads running now, by their own account.
+    /// How many threads run now, by the counts.
     pub(crate) fn running(&self) -> usize {
         // SeqCst: I1.
         self.running_in(self.counts.load(Ordering::SeqCst)) as usize
@@ -147,24 +152,24 @@ impl Idle {
         (self.running_max() as usize).saturating_sub(self.running())
     }
 
-    /// Whether so many run that a worker without work in hand should sleep.
+    /// Whether more threads run than may, so that a worker between two jobs should sleep.
     pub(crate) fn is_overfull(&self) -> bool {
         self.running() > self.running_max() as usize
     }
 
-    /// Whether a worker is awake and looking for work: then nobody need be woken for it.
+    /// Whether a worker is awake and looks for work, so that new work need not wake another.
     pub(crate) fn is_anyone_searching(&self) -> bool {
         // SeqCst: a searcher that gives up lowers this before it announces sleep (I1).
         Self::searching_in(self.counts.load(Ordering::SeqCst)) > 0
     }
 
-    /// How many threads do what, all at one moment.
+    /// How many threads run, search and block, all at one moment.
     pub(crate) fn census(&self) -> ThreadCounts {
         // Relaxed: a snapshot stands alone.
         let counts = self.counts.load(Ordering::Relaxed);
         let field = |unit: u64| ((counts / unit) & FIELD_MASK) as usize;
         ThreadCounts {
-            awake: field(AWAKE) + field(GUEST),
+            awake: field(AWAKE) + field(EXTERNAL),
             searching: field(SEARCHING),
             blocked: field(BLOCKED),
             // Relaxed: as above.
@@ -172,15 +177,15 @@ impl Idle {
         }
     }
 
-    /// Whether nobody runs at all.
-    pub(crate) fn is_quiet(&self) -> bool {
+    /// Whether no worker is awake and no external thread takes part.
+    pub(crate) fn is_inactive(&self) -> bool {
         // SeqCst: I1; the monitor goes to sleep on this.
         self.counts.load(Ordering::SeqCst) == 0
     }
 
     /// Whether every worker has announced sleep.
     pub(crate) fn is_nobody_awake(&self) -> bool {
-        // SeqCst: I1; the runtime's end hangs by it.
+        // SeqCst: I1; the runtime's end depends on it.
         self.counts.load(Ordering::SeqCst) & FIELD_MASK == 0
     }
 
@@ -196,14 +201,14 @@ impl Idle {
         self.counts.fetch_sub(what.unit(), Ordering::SeqCst);
     }
 
-    /// Monitor: counts the thread with this mark as blocked, so that one more may run. Whoever calls this looks
-    /// for work afterwards. Returns whether it was not counted so before.
+    /// Monitor: flags the thread and counts it as blocked, so that one more may run. The caller looks for work
+    /// afterwards. Returns whether the flag is new.
     pub(crate) fn mark(&self, mark: &DetectedBlocked) -> bool {
         if mark.is_set() {
             return false;
         }
-        // SeqCst: I1; as for a thread that says so itself. Counted first, so that who takes the mark away at
-        // once finds it counted.
+        // SeqCst: I1; as for a thread that declares it. Counted first, so that a thread that clears the flag at
+        // once lowers a count that was raised.
         self.detected_blocked.fetch_add(1, Ordering::SeqCst);
         let is_new = mark.set();
         if !is_new {
@@ -213,23 +218,24 @@ impl Idle {
         is_new
     }
 
-    /// Counts the thread with this mark as running again. The thread itself or the monitor calls this.
+    /// Clears the flag and counts the thread as running again. The thread itself or the monitor calls this.
     #[inline]
     pub(crate) fn unmark(&self, mark: &DetectedBlocked) {
         if mark.is_set() {
-            self.take_away(mark);
+            self.clear(mark);
         }
     }
 
     #[cold]
-    fn take_away(&self, mark: &DetectedBlocked) {
-        if mark.take_away() {
+    fn clear(&self, mark: &DetectedBlocked) {
+        if mark.clear() {
             // SeqCst: I1.
             self.detected_blocked.fetch_sub(1, Ordering::SeqCst);
         }
     }
 
-    /// Monitor: lets so many threads more than the limit run. Whoever raises this looks for work afterwards.
+    /// Monitor: lets `count` threads more than the limit run. If that is more than before, the caller looks for
+    /// work afterwards.
     pub(crate) fn set_extra(&self, count: u32) {
         // SeqCst: I1; room, like any other.
         self.extra.store(count, Ordering::SeqCst);
@@ -244,22 +250,23 @@ impl Idle {
     /// Worker: announces that it is about to sleep. It must look for work once more before it parks.
     pub(crate) fn announce(&self, worker: usize) {
         let (word, bit) = self.locate(worker);
-        // SeqCst: I1. The bit comes first, so that whoever sees the lowered count takes it, not a new thread.
+        // SeqCst: I1. The bit comes first, so that a waker that sees the lowered count takes the bit and starts no
+        // thread.
         word.fetch_or(bit, Ordering::SeqCst);
         self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
     }
 
-    /// Worker: whether nobody has claimed it since it announced.
+    /// Worker: whether no waker has claimed it since it announced.
     pub(crate) fn is_announced(&self, worker: usize) -> bool {
         let (word, bit) = self.locate(worker);
         // Acquire: pairs with the claimer's exchange.
         word.load(Ordering::Acquire) & bit != 0
     }
 
-    /// Worker: is awake again, claimed or by itself.
+    /// Worker: is awake again, claimed or not.
     pub(crate) fn withdraw(&self, worker: usize) {
         let (word, bit) = self.locate(worker);
-        // SeqCst: I1. Whoever clears the bit accounts for the waking.
+        // SeqCst: I1. The thread that clears the bit raises the count: the waker has, or this worker does.
         if word.fetch_and(!bit, Ordering::SeqCst) & bit != 0 {
             self.counts.fetch_add(AWAKE, Ordering::SeqCst);
         }
@@ -272,23 +279,23 @@ impl Idle {
             if claim.is_some() {
                 return claim;
             }
-            if self.lower_awake() == AfterLowering::NobodyAsleep && !self.is_place_free() {
+            if self.lower_awake() == AfterLowering::NobodyAsleep && !self.is_slot_vacant() {
                 break;
             }
         }
         None
     }
 
-    /// Whether a thread can be started where another one has left. While the count was too high, that one may
-    /// have gone without another look.
-    fn is_place_free(&self) -> bool {
+    /// Whether a thread can be started in a slot that another thread has left. While the count was too high, the
+    /// leaving thread may have seen no room when it looked for work.
+    fn is_slot_vacant(&self) -> bool {
         // SeqCst: I1.
         let is_set = |word: &AtomicU64| word.load(Ordering::SeqCst) != 0;
         self.may_grow() && self.vacant.iter().any(is_set)
     }
 
-    /// Worker, announced: whether it may end, because it is not needed and nobody has claimed it. If so,
-    /// nobody will, and its thread must [`vacate`](Self::vacate) its place.
+    /// Announced worker: whether it may end, because there are more than the limit and no waker has claimed it. If
+    /// so, no waker will, and its thread must [`vacate`](Self::vacate) the slot.
     pub(crate) fn leave(&self, worker: usize) -> bool {
         let spare = |threads| (threads > self.limit).then(|| threads - 1);
         // SeqCst, both: I1. Counted first, so that two do not leave where one may.
@@ -299,7 +306,7 @@ impl Idle {
             return false;
         }
         let (word, bit) = self.locate(worker);
-        // SeqCst: I1; who clears the bit owns the wake, here of itself.
+        // SeqCst: I1; the thread that clears the bit owns the wake, here its own.
         let is_unclaimed = word.fetch_and(!bit, Ordering::SeqCst) & bit != 0;
         if !is_unclaimed {
             // SeqCst: as above.
@@ -308,16 +315,15 @@ impl Idle {
         is_unclaimed
     }
 
-    /// The thread of `worker`, which has left, has touched its slot for the last time. The caller looks for
-    /// work afterwards.
+    /// The leaving thread of `worker` has touched the slot for the last time. The caller looks for work afterwards.
     pub(crate) fn vacate(&self, worker: usize) {
         let (index, bit) = (worker / 64, 1 << (worker % 64));
         // SeqCst: I1. It also releases the slot to the next thread's `claim_vacant`.
         self.vacant[index].fetch_or(bit, Ordering::SeqCst);
     }
 
-    /// The thread of `worker`, just claimed, could not be started; returns whom to bring to life in its
-    /// place, if anybody.
+    /// The thread of `worker`, just claimed, could not be started. Returns the worker to wake or start instead, if
+    /// there is one.
     pub(crate) fn give_up(&self, worker: usize) -> Option<Claim> {
         // SeqCst: I1.
         self.threads.fetch_sub(1, Ordering::SeqCst);
@@ -328,22 +334,22 @@ impl Idle {
         }
     }
 
-    /// Claims this worker if it is asleep, even if the limit is reached: only it can do what it is to do, and
-    /// another one goes to sleep for it.
+    /// Claims this worker if it is asleep, even if the limit is reached, for work that only it may do. Another
+    /// worker then goes to sleep.
     pub(crate) fn claim_worker(&self, worker: usize) -> WorkerClaim {
         let (word, bit) = self.locate(worker);
-        // SeqCst: I1. A worker that announces sleep after this look finds what it is to do.
+        // SeqCst: I1. A worker that announces sleep after this load finds its work.
         if word.load(Ordering::SeqCst) & bit == 0 {
             return WorkerClaim::Awake;
         }
-        // SeqCst, all: I1. Counted before the bit is taken, because its owner may go on at once.
+        // SeqCst, all: I1. Counted before the bit is taken, because the worker may go on at once.
         self.counts.fetch_add(AWAKE, Ordering::SeqCst);
         if word.fetch_and(!bit, Ordering::SeqCst) & bit != 0 {
             return WorkerClaim::Asleep;
         }
         // SeqCst: as above.
         self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
-        WorkerClaim::InVain
+        WorkerClaim::AwakeAfterRaise
     }
 
     /// Counts one more thread as awake, if the limit allows.
@@ -366,10 +372,10 @@ impl Idle {
         }
     }
 
-    /// Takes back a raise that has woken nobody.
+    /// Takes back a raise that has woken no worker.
     ///
-    /// While the count was too high, a worker may have gone to sleep, or another waker gone away, because
-    /// there seemed to be no room. The bit tells: it was set before they looked.
+    /// While the count was too high, a worker may have gone to sleep, or another waker given up, because there
+    /// seemed to be no room. A bit shows that: it was set before either looked.
     fn lower_awake(&self) -> AfterLowering {
         // SeqCst: I1.
         self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
@@ -393,16 +399,16 @@ impl Idle {
         self.threads
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, another)
             .ok()?;
-        let place = take_lowest_bit(&self.vacant).or_else(|| self.claim_new_place());
-        if place.is_none() {
-            // All places are taken: a thread that has left is about to vacate its own, and looks then.
+        let slot = take_lowest_bit(&self.vacant).or_else(|| self.claim_new_slot());
+        if slot.is_none() {
+            // No slot is vacant: a leaving thread is about to vacate its own, and looks for work then.
             // SeqCst: I1.
             self.threads.fetch_sub(1, Ordering::SeqCst);
         }
-        place.map(Claim::Unstarted)
+        slot.map(Claim::Unstarted)
     }
 
-    fn claim_new_place(&self) -> Option<usize> {
+    fn claim_new_slot(&self) -> Option<usize> {
         let next = |started| (started < self.threads_max).then(|| started + 1);
         // AcqRel: pairs with the Acquire in `started`. Relaxed: the exchange decides.
         let raised = self
@@ -419,7 +425,7 @@ impl Idle {
         let field = |unit: u64| ((counts / unit) & FIELD_MASK) as u32;
         // SeqCst: I1.
         let blocked = field(BLOCKED) + self.detected_blocked.load(Ordering::SeqCst);
-        (field(AWAKE) + field(GUEST)).saturating_sub(blocked)
+        (field(AWAKE) + field(EXTERNAL)).saturating_sub(blocked)
     }
 
     fn running_max(&self) -> u32 {
@@ -441,14 +447,14 @@ impl Idle {
     }
 }
 
-/// Clears the lowest bit that is set, and returns its number; whoever clears a bit owns it.
+/// Clears the lowest bit that is set, and returns its number. The thread that clears a bit owns it.
 fn take_lowest_bit(words: &[AtomicU64]) -> Option<usize> {
     for (index, word) in words.iter().enumerate() {
         // SeqCst: I1.
         let mut bits = word.load(Ordering::SeqCst);
         while bits != 0 {
             let bit = bits & bits.wrapping_neg();
-            // SeqCst: I1; it also acquires what was given away with the bit.
+            // SeqCst: I1; it also acquires what was published with the bit.
             if word.fetch_and(!bit, Ordering::SeqCst) & bit != 0 {
                 return Some(index * 64 + bit.trailing_zeros() as usize);
             }
@@ -458,10 +464,11 @@ fn take_lowest_bit(words: &[AtomicU64]) -> Option<usize> {
     None
 }
 
-/// What a claimer owes that had raised the count in vain.
+/// What a waker must do that has taken its raise back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 enum AfterLowering {
+    /// Nothing: no worker sleeps.
     NobodyAsleep,
     ClaimAgain,
 }
@@ -471,22 +478,22 @@ enum AfterLowering {
 pub(crate) struct ThreadCounts {
     /// Workers that are awake or being woken, and external threads.
     pub(crate) awake: usize,
-    /// Of these: look for work.
+    /// Of these: workers that look for work.
     pub(crate) searching: usize,
-    /// Of these: said that they wait, asleep.
+    /// Of these: threads that declared that they block.
     pub(crate) blocked: usize,
-    /// Of these: the monitor found them off the processor.
+    /// Of these: threads that the monitor detected as blocked.
     pub(crate) detected_blocked: usize,
 }
 
-/// What a thread may begin and end, beside being awake.
+/// What a thread begins and ends, apart from being awake.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Activity {
     /// A worker looks for work.
     Searching,
-    /// An outside thread takes part in its own call.
+    /// An external thread takes part in its own call.
     ExternalThread,
-    /// A running thread waits, asleep.
+    /// A running thread has declared that it blocks.
     Blocked,
 }
 
@@ -494,7 +501,7 @@ impl Activity {
     fn unit(self) -> u64 {
         match self {
             Self::Searching => SEARCHING,
-            Self::ExternalThread => GUEST,
+            Self::ExternalThread => EXTERNAL,
             Self::Blocked => BLOCKED,
         }
     }
@@ -502,7 +509,7 @@ impl Activity {
 
 const FIELD_MASK: u64 = 0xFFFF;
 const AWAKE: u64 = 1;
-const GUEST: u64 = 1 << 16;
+const EXTERNAL: u64 = 1 << 16;
 const BLOCKED: u64 = 1 << 32;
 const SEARCHING: u64 = 1 << 48;
 
@@ -549,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn guests_take_room_and_blocked_threads_make_room() {
+    fn external_threads_take_room_and_blocked_threads_make_room() {
         let idle = Idle::new(1, 5);
         idle.begin(Activity::ExternalThread);
         assert_eq!(idle.claim(), None);
@@ -568,7 +575,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_sleeper_beyond_the_limit_may_leave_and_its_place_is_taken_again() {
+    fn only_a_sleeper_beyond_the_limit_may_leave_and_its_slot_is_claimed_again() {
         let idle = Idle::new(1, 2);
         idle.begin(Activity::Blocked);
         while idle.claim().is_some() {}
@@ -579,14 +586,14 @@ mod tests {
         assert!(!idle.leave(1), "as many are left as may run");
         assert_eq!(idle.threads(), 1);
         idle.begin(Activity::Blocked);
-        assert_eq!(idle.claim(), None, "the place is not vacated yet");
+        assert_eq!(idle.claim(), None, "the slot is not vacated yet");
         idle.vacate(0);
         assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
         assert_eq!((idle.threads(), idle.started()), (2, 2));
     }
 
     #[test]
-    fn who_was_claimed_does_not_leave() {
+    fn a_claimed_worker_does_not_leave() {
         let idle = Idle::new(1, 2);
         idle.begin(Activity::Blocked);
         while idle.claim().is_some() {}

@@ -1,5 +1,4 @@
-//! Who runs, who sleeps, and who is woken: the counts, the steps around them, timers' wheels, and threads that
-//! declare that they block.
+//! Sleeping and waking: the counts of running threads, the steps around them, timer wheels, and declared blocking.
 //!
 //! Not here: the parking itself (`sync`), and the search for work (`worker/run_loop.rs`).
 

@@ -1,18 +1,18 @@
-//! Which wheel a timer goes to, and who turns it.
+//! Which wheel a timer goes to, and which thread advances it.
 //!
-//! Each worker has a wheel of its own, which nobody else fills: it turns it between jobs and when it wakes
-//! from a sleep that it has limited to its next timer. What other threads wait for goes to the wheel of the
-//! runtime's outside, which the monitor turns. The monitor also turns a worker's wheel that is overdue,
-//! because its owner is busy or blocked.
+//! Each worker has a wheel of its own, which only it fills. It advances the wheel between jobs, and when it wakes
+//! from a sleep that it has limited to its next timer. Timers of other threads go to the runtime's outside wheel,
+//! which the monitor advances. The monitor also advances a worker's wheel that is overdue, because its owner is busy
+//! or blocked.
 //!
 //! # Why no timer is forgotten
 //! Before a worker parks, it reads its own `next_due`, which only it makes earlier; so it sleeps no longer
-//! than that. A worker that is awake is watched by the monitor: whoever wakes one arms the monitor, and so
-//! does a worker that wakes by itself. The monitor sleeps no longer than until the next timer of the outside,
-//! and whoever makes that earlier wakes it. It also turns the wheel of a worker whose thread has ended, and
-//! that thread wakes it for this with its last step.
+//! than that. The monitor watches a worker that is awake: a waker arms the monitor, and so does a worker that wakes
+//! by itself. The monitor sleeps no longer than until the next timer of the outside wheel, and a thread that makes
+//! that earlier wakes it. It also advances the wheel of a worker whose thread has ended, and that thread wakes the
+//! monitor for this before it ends.
 //!
-//! In a simulation the clock is virtual, and who runs it turns the only wheel; see `simulation`.
+//! In a simulation the clock is virtual, and the simulator advances the only wheel; see `simulation`.
 
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
@@ -24,7 +24,7 @@ use std::pin::Pin;
 use std::task::Waker;
 use std::time::Duration;
 
-/// What time it is in a runtime.
+/// A runtime's clock.
 #[derive(Debug)]
 pub(crate) enum Clock {
     /// The system's.
@@ -57,7 +57,7 @@ impl Clock {
     }
 }
 
-/// The present, as the current runtime has it.
+/// The present, by the current runtime's clock.
 pub(crate) fn now() -> Moment {
     match current::slot_of_runtime() {
         Some((_, shared)) => shared.clock.now(),
@@ -65,13 +65,13 @@ pub(crate) fn now() -> Moment {
     }
 }
 
-/// Makes an idle entry wait in the wheel that is the calling thread's, where it is `now`.
+/// Links an idle entry into the calling thread's wheel, at time `now`.
 pub(crate) fn link(mut entry: Pin<&mut Entry>, now: Moment, waker: Waker) {
     if let Some((slot, _)) = current::slot_of_runtime()
         && slot.is_worker()
     {
         let linked = entry.link(&slot.timers, now.tick(), waker);
-        // It looks itself before it sleeps, so nobody need be told if this one is the earliest.
+        // The worker looks at its wheel before it sleeps, so no thread need be notified of an earlier timer.
         let _ = linked.expect("a worker's timers are open as long as it runs");
         return;
     }
@@ -94,8 +94,8 @@ impl RuntimeInner {
         waking::link_outside(self, self.outside_timers, entry, now.tick(), waker)
     }
 
-    /// Monitor: turns every wheel that nobody else will turn in time. Returns how long from now it must look
-    /// again at the latest.
+    /// Monitor: advances every wheel that no other thread will advance in time. Returns after what time it must
+    /// look again.
     pub(crate) fn fire_overdue_timers(&self) -> Option<Duration> {
         let now = Moment::now();
         let tick = now.tick();
@@ -111,8 +111,8 @@ impl RuntimeInner {
         until(next, || now)
     }
 
-    /// Monitor: turns the outside's wheel, and those of workers whose threads have ended. Returns how long
-    /// from now it must look again at the latest.
+    /// Monitor: advances the outside wheel, and those of workers whose threads have ended. Returns after what time
+    /// it must look again.
     pub(crate) fn fire_outside_timers(&self) -> Option<Duration> {
         let now = Moment::now();
         let tick = now.tick();
@@ -126,7 +126,7 @@ impl RuntimeInner {
 }
 
 impl WorkerSlot {
-    /// SlotState: parks until somebody unparks it, its next timer is due, or `limit` is over.
+    /// Occupant: parks until it is unparked, its next timer is due, or `limit` is over.
     pub(crate) fn park_until_timer(&self, limit: Option<Duration>) {
         match self.time_to_sleep(limit) {
             None => self.parker.park(),
@@ -134,54 +134,54 @@ impl WorkerSlot {
         }
     }
 
-    /// SlotState: until its next timer is due, or `limit` is over.
+    /// Occupant: the time until its next timer is due, or `limit` is over.
     pub(crate) fn time_to_sleep(&self, limit: Option<Duration>) -> Option<Duration> {
         let next_timer = until(self.timers.next_due(), Moment::now);
         next_timer.into_iter().chain(limit).min()
     }
 
-    /// SlotState: whether its wheel is to be turned.
+    /// Occupant: whether its wheel is to be advanced.
     pub(crate) fn is_timer_due(&self) -> bool {
         until(self.timers.next_due(), Moment::now) == Some(Duration::ZERO)
     }
 
-    /// SlotState: turns its wheel if it is time. Returns whether anybody was woken.
+    /// Occupant: advances its wheel if a timer is due. Returns whether that woke a task.
     pub(crate) fn fire_timers(&self) -> bool {
         self.is_timer_due() && self.timers.fire(Moment::now().tick())
     }
 }
 
-/// When a worker that has much to do looks at the clock.
+/// When a busy worker reads the clock for its timers.
 ///
-/// The clock costs as much as a small task. A look at the processor's counter is cheaper, and neither is
+/// Reading the clock costs as much as a small task. Reading the processor's counter is cheaper, and neither is
 /// needed while no timer waits.
 #[derive(Debug, Default)]
 pub(crate) struct TimerPoll {
-    /// By the processor's counter; 0: the next look is due.
-    last_look: u64,
+    /// By the processor's counter; 0: the next poll is due.
+    last_poll: u64,
 }
 
 impl TimerPoll {
-    /// Worker: turns its wheel if it is time, and if it has not looked for a while.
+    /// Worker: advances its wheel if a timer is due and the last poll is long enough ago.
     #[inline]
     pub(crate) fn fire_timers(&mut self, slot: &WorkerSlot) {
         if slot.timers.next_due() != NEVER {
-            self.look(slot);
+            self.poll(slot);
         }
     }
 
-    /// The next look is not to be put off.
+    /// Makes the next poll due at once.
     pub(crate) fn hurry(&mut self) {
-        self.last_look = 0;
+        self.last_poll = 0;
     }
 
-    fn look(&mut self, slot: &WorkerSlot) {
+    fn poll(&mut self, slot: &WorkerSlot) {
         let now = clock::ticks();
-        // A counter that has jumped back makes it look at once.
-        if self.last_look == 0 || now.abs_diff(self.last_look) >= clock::ticks_in(LOOKS_APART_NANOS)
+        // A counter that has jumped back makes the poll due at once.
+        if self.last_poll == 0 || now.abs_diff(self.last_poll) >= clock::ticks_in(POLL_NANOS_APART)
         {
-            self.last_look = now.max(1);
-            // Whoever is woken waits in this worker's queue, which it looks at next.
+            self.last_poll = now.max(1);
+            // A woken task waits in this worker's queue, which the worker looks at next.
             slot.is_turning.set(true);
             slot.fire_timers();
             slot.is_turning.set(false);
@@ -194,7 +194,7 @@ fn until(tick: u64, now: impl FnOnce() -> Moment) -> Option<Duration> {
     (tick != NEVER).then(|| Moment::at_tick(tick).since(now()))
 }
 
-/// A worker that is so late does not come by itself soon enough.
+/// The monitor advances the wheel of a worker that is this late.
 const TICKS_OVERDUE: u64 = 1;
-/// Time between two looks of a busy worker at the clock: little beside a tick.
-const LOOKS_APART_NANOS: u64 = 200_000;
+/// Time between two timer polls of a busy worker: short beside a tick.
+const POLL_NANOS_APART: u64 = 200_000;

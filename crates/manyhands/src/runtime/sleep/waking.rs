@@ -1,9 +1,9 @@
-//! Who wakes whom: the steps of the idle protocol that lie around its counts.
+//! Waking and sleeping: the steps of the idle protocol around its counts.
 //!
-//! A runtime and the models run the same steps: both are a [`Pool`], and say what there is to be seen, how a
+//! A runtime and the models run the same steps. Both implement [`Pool`], which says whether work is visible, how a
 //! worker is unparked and how a thread is started.
 //!
-//! Not here: the counts, and the argument why nobody is missed (`idle.rs`, I1).
+//! Not here: the counts, and the argument why no wake is lost (`idle.rs`, I1).
 //!
 //! Unsafe: tasks are queued by pointer.
 
@@ -12,12 +12,12 @@ use crate::runtime::sleep::idle::{Activity, Claim, Idle, WorkerClaim};
 use crate::runtime::worker::steal_grace::StealGrace;
 use crate::timer::{Closed, Earlier, Entry, Timers};
 
-/// A runtime, as far as waking goes.
+/// What waking needs of a runtime.
 pub(crate) trait Pool {
     /// The counts.
     fn idle(&self) -> &Idle;
 
-    /// Whether a worker that looks around now may find something.
+    /// Whether a worker that looks for work now may find some.
     fn has_visible_work(&self) -> bool;
 
     /// Unparks a worker that was claimed.
@@ -26,31 +26,31 @@ pub(crate) trait Pool {
     /// Starts the thread of a worker that was claimed; false if there can be none.
     fn start(&self, worker: usize) -> bool;
 
-    /// Makes sure that the monitor watches.
+    /// Makes sure that the monitor is on.
     fn arm_monitor(&self);
 
-    /// Makes the monitor look soon whether those that run do run.
+    /// Makes the monitor check soon whether the running threads are blocked.
     fn alert_monitor(&self);
 
-    /// Makes the monitor look at the timers anew.
+    /// Makes the monitor look at the timers again.
     fn rouse_monitor(&self);
 
-    /// Ends the runtime if it has waited for nothing but the count of awake workers (`ending.rs`, E2). Called
-    /// by who has taken back a raise of that count.
+    /// Ends the runtime if its end waited only for the count of awake workers (`ending.rs`, E2). A thread that
+    /// took back a raise of that count calls this.
     fn look_for_end(&self);
 }
 
-/// What a waker does after the waking.
+/// What a waker does after the wake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waker {
-    /// It needs its processor itself.
+    /// It goes on running, and needs its processor itself.
     GoesOn,
     /// It is about to sleep.
     Leaves,
 }
 
-/// Wakes a worker for new work, unless one is already looking. Where as many run as may, the monitor is to
-/// look whether they do.
+/// Wakes a worker for new work, unless one is already searching. If no more may run, alerts the monitor, which checks
+/// whether the running threads are blocked.
 pub(crate) fn wake_if_nobody_searches(pool: &impl Pool) {
     if !pool.idle().has_room() {
         pool.alert_monitor();
@@ -59,7 +59,7 @@ pub(crate) fn wake_if_nobody_searches(pool: &impl Pool) {
     }
 }
 
-/// Wakes a worker, or starts one, if one more may run. Returns whether one is coming.
+/// Wakes a worker, or starts one, if one more may run. Returns whether it did.
 #[cold]
 pub(crate) fn wake(pool: &impl Pool, waker: Waker) -> bool {
     let mut claim = pool.idle().claim();
@@ -86,28 +86,28 @@ pub(crate) fn wake_worker(pool: &impl Pool, worker: usize) {
             pool.unpark(worker, Waker::GoesOn);
         }
         WorkerClaim::Awake => {}
-        WorkerClaim::InVain => {
+        WorkerClaim::AwakeAfterRaise => {
             pool.look_for_end();
             use_room(pool);
         }
     }
 }
 
-/// Room has become free: wakes a worker if there is something for it.
+/// After room has become free: wakes a worker if work is visible.
 pub(crate) fn use_room(pool: &impl Pool) {
     if pool.idle().has_room() && pool.has_visible_work() {
         wake_if_nobody_searches(pool);
     }
 }
 
-/// An external thread leaves.
-pub(crate) fn end_stay(pool: &impl Pool) {
+/// External thread: leaves the runtime.
+pub(crate) fn leave_external(pool: &impl Pool) {
     pool.idle().end(Activity::ExternalThread);
     use_room(pool);
 }
 
-/// The calling thread, one of those that run, is about to block: another one takes over at once, if there is
-/// anything to be done. Ended by [`end_block`].
+/// Running thread: is about to block. If work is visible, another worker takes its place at once. Ended by
+/// [`end_block`].
 pub(crate) fn begin_block(pool: &impl Pool) {
     pool.idle().begin(Activity::Blocked);
     if pool.idle().has_room() && !pool.idle().is_anyone_searching() && pool.has_visible_work() {
@@ -116,20 +116,20 @@ pub(crate) fn begin_block(pool: &impl Pool) {
     pool.arm_monitor();
 }
 
-/// The calling thread goes on after [`begin_block`].
+/// Running thread: goes on after [`begin_block`].
 pub(crate) fn end_block(pool: &impl Pool) {
     pool.idle().end(Activity::Blocked);
 }
 
-/// Whether somebody is to be told of a task that a worker puts into its own queue.
+/// Which workers are notified of a task that a worker puts into its own queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ring {
-    /// Whoever has nothing to do.
+pub(crate) enum Notify {
+    /// One without work.
     Others,
-    /// Nobody: the worker will soon come to it.
+    /// None: the worker itself will run it soon.
     Nobody,
-    /// Nobody, and others leave it alone for a moment: it is the first in the queue.
-    NobodyAndHold,
+    /// None, and steal grace begins: the task is the first in the queue.
+    NobodyWithGrace,
 }
 
 /// Queues a task at the back of a thread's own queue.
@@ -139,30 +139,30 @@ pub(crate) enum Ring {
 #[inline]
 pub(crate) unsafe fn queue<T: Linked>(
     pool: &impl Pool,
-    hold: &StealGrace,
+    grace: &StealGrace,
     tasks: &TaskQueue<T>,
     task: *mut T,
-    ring: Ring,
+    notify: Notify,
 ) {
-    match ring {
-        Ring::Others => hold.end(),
-        Ring::Nobody => {}
-        Ring::NobodyAndHold => hold.begin(),
+    match notify {
+        Notify::Others => grace.end(),
+        Notify::Nobody => {}
+        Notify::NobodyWithGrace => grace.begin(),
     }
     // SAFETY: by the caller's promise.
     unsafe { tasks.push(task) };
-    if ring == Ring::Others {
+    if notify == Notify::Others {
         wake_if_nobody_searches(pool);
     }
 }
 
-/// Whether a worker that is about to sleep must come for what is in another's queue, or its own. What its
-/// owner holds it need not wait for.
-pub(crate) fn has_tasks_for_others<T: Linked>(hold: &StealGrace, tasks: &TaskQueue<T>) -> bool {
-    !tasks.is_empty() && !hold.is_on()
+/// Whether a worker that is about to sleep must stay awake for the tasks in this queue. It need not for a task in
+/// steal grace.
+pub(crate) fn has_tasks_for_others<T: Linked>(grace: &StealGrace, tasks: &TaskQueue<T>) -> bool {
+    !tasks.is_empty() && !grace.is_on()
 }
 
-/// Worker: looks for work as one on whom others rely, so that they wake nobody else for it.
+/// Worker: looks for work, counted as searching, so that wakers wake no other worker meanwhile.
 pub(crate) fn search<R>(pool: &impl Pool, look: impl FnOnce() -> R) -> R {
     pool.idle().begin(Activity::Searching);
     let found = look();
@@ -170,27 +170,27 @@ pub(crate) fn search<R>(pool: &impl Pool, look: impl FnOnce() -> R) -> R {
     found
 }
 
-/// A worker, with all that it looks at.
+/// What the idle protocol needs of a worker.
 pub(crate) trait Worker {
     /// Something to run.
     type FoundWork;
 
-    /// One look at every place where work may be.
+    /// Looks once at every queue, call and deque where work may be.
     fn find(&mut self) -> Option<Self::FoundWork>;
 
-    /// Whether it is to look again and again before it sleeps.
+    /// Whether it may spin before it sleeps.
     fn may_search(&self) -> bool;
 
-    /// Looks again and again for a while.
+    /// Looks for work repeatedly for a while.
     fn spin(&mut self) -> Option<Self::FoundWork>;
 
-    /// Whether there is more in its own queue.
+    /// Whether its own queue has more tasks.
     fn has_more(&self) -> bool;
 
-    /// Its hold on what is in its own queue.
+    /// The steal grace of its own queue.
     fn hold(&self) -> &StealGrace;
 
-    /// It has announced sleep.
+    /// Called when it has announced sleep.
     fn announced(&mut self);
 
     /// Whether the runtime has ended.
@@ -199,26 +199,26 @@ pub(crate) trait Worker {
     /// Whether there is work that only it may do.
     fn has_own_work(&self) -> bool;
 
-    /// Whether there is work that any worker may do, beside what it need not wait for.
+    /// Whether there is work that any worker may do, apart from tasks in steal grace.
     fn sees_work(&self) -> bool;
 
-    /// Whether it has slept for so long that it may end where there are more threads than may run.
+    /// Whether it has slept for the keep-alive time, so that it may end if there are more workers than the limit.
     fn is_spare(&mut self) -> bool;
 
-    /// It was wanted after all, and does not ask again.
+    /// Called when it may not leave; `is_spare` then stays false.
     fn stay(&mut self);
 
-    /// Parks until unparked, until its next timer is due, or until it may be spare.
+    /// Parks until it is unparked, its next timer is due, or the keep-alive time is over.
     fn park(&mut self);
 
     /// Whether it has timers to fire.
     fn is_timer_due(&self) -> bool;
 
-    /// It is awake again.
+    /// Called when it is awake again.
     fn awake(&mut self, slept: Slept);
 }
 
-/// A thread that is no worker makes an entry wait in the wheel that the monitor turns.
+/// Thread that is no worker: links an entry into the wheel that the monitor advances.
 ///
 /// # Errors
 /// [`Closed`] and the waker when the runtime has ended.
@@ -235,18 +235,18 @@ pub(crate) fn link_outside(
     Ok(())
 }
 
-/// What a worker came to.
+/// What a worker found to do.
 #[derive(Debug)]
 #[must_use]
 pub(crate) enum Next<R> {
-    /// Something to run, at the first look.
+    /// Work, at the first look.
     FoundWork(R),
-    /// Something to run, after it has searched.
+    /// Work, after it has spun.
     Searched(R),
     /// Nothing: it has slept.
     Slept(Slept),
-    /// It has slept at once, because more run than may.
-    SleptInCrowd(Slept),
+    /// It has slept without looking, because more threads run than may.
+    SleptOverLimit(Slept),
 }
 
 /// What a worker does between two pieces of work: looks, searches, sleeps.
@@ -257,7 +257,7 @@ pub(crate) fn next<W: Worker>(
     worker: &mut W,
 ) -> Next<W::FoundWork> {
     if pool.idle().is_overfull() && !worker.has_own_work() {
-        return Next::SleptInCrowd(sleep(pool, index, worker));
+        return Next::SleptOverLimit(sleep(pool, index, worker));
     }
     if let Some(found) = worker.find() {
         return Next::FoundWork(found);
@@ -266,7 +266,7 @@ pub(crate) fn next<W: Worker>(
         && let Some(found) = search(pool, || worker.spin())
     {
         if worker.has_more() {
-            // FoundWork more than one: while it searched, it was itself the one that others relied on.
+            // There is more than one task. While this worker searched, wakers relied on it and woke no other.
             wake_if_nobody_searches(pool);
         }
         return Next::Searched(found);
@@ -277,21 +277,21 @@ pub(crate) fn next<W: Worker>(
 /// How a worker's sleep ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Slept {
-    /// Somebody woke it.
+    /// A waker claimed it.
     Woken,
     /// By itself.
     Otherwise,
-    /// Not at all, because there is something to do.
+    /// Not at all, because it saw work.
     NotAtAll,
-    /// Not at all: it has left. Its thread must [`vacate`] its place.
+    /// It has left. Its thread must [`vacate`] the slot.
     Left,
-    /// Not at all: the runtime has ended. The worker stays announced, because nobody is awake any more.
+    /// The runtime has ended. The worker stays announced, because no worker is awake any more.
     Over,
 }
 
 /// Sleeps until claimed, until there is work after all or a timer is due, or until the runtime has ended.
 pub(crate) fn sleep(pool: &impl Pool, index: usize, sleeper: &mut impl Worker) -> Slept {
-    // Before it announces sleep: others must not overlook what nobody holds any more.
+    // Before it announces sleep: searching workers must not leave its tasks alone any longer.
     sleeper.hold().end();
     pool.idle().announce(index);
     sleeper.announced();
@@ -321,22 +321,22 @@ pub(crate) fn sleep(pool: &impl Pool, index: usize, sleeper: &mut impl Worker) -
     }
     pool.idle().withdraw(index);
     if slept != Slept::Woken {
-        // Whoever wakes another sees to this for it.
+        // A waker arms the monitor for the worker that it wakes.
         pool.arm_monitor();
     }
     sleeper.awake(slept);
     slept
 }
 
-/// The thread of a worker that has left touches its slot no more. `noted` is called once another thread may
-/// come in its place.
+/// Leaving thread of a worker: touches the slot no more from here. `noted` is called once another thread may use the
+/// slot.
 pub(crate) fn vacate(pool: &impl Pool, worker: usize, wheel: Wheel, noted: impl FnOnce()) {
     pool.idle().vacate(worker);
     noted();
     if wheel == Wheel::InUse {
         pool.rouse_monitor();
     }
-    // Somebody may have found neither a sleeper nor a place for a new thread.
+    // A waker may have seen neither a sleeper nor a vacant slot.
     use_room(pool);
 }
 
@@ -345,6 +345,6 @@ pub(crate) fn vacate(pool: &impl Pool, worker: usize, wheel: Wheel, noted: impl 
 pub(crate) enum Wheel {
     /// None.
     Empty,
-    /// The monitor turns it from now on.
+    /// The monitor advances it from now on.
     InUse,
 }

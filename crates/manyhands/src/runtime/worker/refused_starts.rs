@@ -99,7 +99,7 @@ impl RuntimeInner {
         }
         // On or off, for the outside's timers.
         self.rouse_monitor();
-        if !self.idle.is_quiet() || self.has_visible_work(None) {
+        if !self.idle.is_inactive() || self.has_visible_work(None) {
             self.arm_monitor();
         }
         waking::use_room(self);

@@ -84,7 +84,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static WorkerSlot, index: usize
                 in_vain.reset();
                 perform(slot, found);
             }
-            Next::Slept(Slept::Left) | Next::SleptInCrowd(Slept::Left) => return End::NotNeeded,
+            Next::Slept(Slept::Left) | Next::SleptOverLimit(Slept::Left) => return End::NotNeeded,
             Next::Slept(slept) => {
                 at_work.spin_nanos = (spin_nanos / 2).max(SPIN_NANOS_MIN);
                 if slept == Slept::Woken {
@@ -98,7 +98,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static WorkerSlot, index: usize
                 }
                 lookout.hurry();
             }
-            Next::SleptInCrowd(_) => lookout.hurry(),
+            Next::SleptOverLimit(_) => lookout.hurry(),
         }
     }
     End::Over
