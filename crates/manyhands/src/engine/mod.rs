@@ -235,7 +235,7 @@ fn drive_segment<S: Indexed, C: Consumer<S::Item>>(
     }
     let known = Rate(site.cost());
     let expected = known.ticks_for(rest.end - start);
-    let alone = plan.degree == Some(1) || site.is_penalised(rest.end - start);
+    let alone = plan.degree == Some(1) || site.must_run_alone(rest.end - start);
     // A single item cannot be shared.
     let may_share = |items: u64| !alone && items > 1;
     if may_share(rest.end - start) && plan.pays_to_share(expected) {

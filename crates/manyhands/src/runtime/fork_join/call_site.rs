@@ -1,12 +1,12 @@
-//! What each call site has learnt: how long its work takes, and whether sharing it helped.
+//! The profile of each call site: how long its work takes, and whether sharing it helped.
 //!
-//! A fixed table, keyed by the address of the function that was compiled for the call site's closure. Two
-//! sites that share an entry only take each other's advice. Advice never changes a result.
+//! Profiles are in a fixed table, keyed by the address of the function that was compiled for the call site's closure.
+//! Two sites that share an entry only take each other's advice. Advice never changes a result.
 
 use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{clock, global};
 
-/// The memory of one call site.
+/// The profile of one call site.
 #[derive(Debug)]
 pub(crate) struct CallSiteProfile {
     key: AtomicUsize,
@@ -14,11 +14,11 @@ pub(crate) struct CallSiteProfile {
     cost: AtomicU64,
     /// The same, measured over whole calls that ran alone. 0: never.
     cost_alone: AtomicU64,
-    /// Calls still to be run alone, because sharing made them slower.
+    /// Calls still to be run alone, because sharing made earlier ones slower.
     alone: AtomicU32,
-    /// How many calls the last such penalise lasted.
-    penalise: AtomicU32,
-    /// The penalise is for calls of fewer items than this.
+    /// How many calls the last backoff lasted.
+    backoff: AtomicU32,
+    /// The backoff is for calls of fewer items than this.
     alone_below: AtomicU64,
 }
 
@@ -44,7 +44,7 @@ impl CallSiteProfile {
         self.cost.store(0, Ordering::Relaxed);
         self.cost_alone.store(0, Ordering::Relaxed);
         self.alone.store(0, Ordering::Relaxed);
-        self.penalise.store(0, Ordering::Relaxed);
+        self.backoff.store(0, Ordering::Relaxed);
         self.alone_below.store(0, Ordering::Relaxed);
     }
 
@@ -73,9 +73,9 @@ impl CallSiteProfile {
         }
     }
 
-    /// Whether this call, of so many items, is to be run alone; counts it off.
+    /// Whether this call, of `items` items, is to be run alone; counts it off.
     #[inline]
-    pub(crate) fn is_penalised(&self, items: u64) -> bool {
+    pub(crate) fn must_run_alone(&self, items: u64) -> bool {
         // Relaxed, here and below: advice; two threads may count the same call.
         let left = self.alone.load(Ordering::Relaxed);
         if left == 0 || items >= self.alone_below.load(Ordering::Relaxed) {
@@ -91,16 +91,16 @@ impl CallSiteProfile {
         self.cost_alone.store(cost.max(1), Ordering::Relaxed);
     }
 
-    /// Learns that `items` took `elapsed` ticks shared, where the first of them promised `promised` alone.
+    /// Learns that `items` took `elapsed` ticks shared, where the first of them let expect `expected` alone.
     ///
-    /// The promise may be wrong where items differ, so it is only grounds for one call alone; the verdict
-    /// is by what that call took. A call a little slower than alone may have had its helper on its own
-    /// processor for a while; that alone is no grounds for long sentences.
-    pub(crate) fn learn_shared(&self, promised: u64, elapsed: u64, items: u64) {
+    /// The expectation may be wrong where items differ, so it leads to only one call alone; the time of that call
+    /// decides. A call a little slower than alone may have shared its processor with its helper for a while. So that
+    /// leads to no long backoff.
+    pub(crate) fn learn_shared(&self, expected: u64, elapsed: u64, items: u64) {
         // Relaxed, here and below: advice.
         let alone = (u128::from(self.cost_alone.load(Ordering::Relaxed)) * u128::from(items)) >> 10;
         let measured = if alone == 0 {
-            u128::from(promised)
+            u128::from(expected)
         } else {
             alone
         };
@@ -110,7 +110,7 @@ impl CallSiteProfile {
             self.sharing_helped();
         } else if percent > MUCH_SLOWER_PERCENT || patience > 0 {
             let longest = if percent > MUCH_SLOWER_PERCENT {
-                SENTENCE_MAX.into()
+                BACKOFF_MAX.into()
             } else {
                 patience
             };
@@ -122,32 +122,32 @@ impl CallSiteProfile {
     #[cold]
     fn sharing_hurt(&self, longest: u64, items: u64) {
         // Relaxed: advice.
-        let doubled = self.penalise.load(Ordering::Relaxed) * 2 + 1;
+        let doubled = self.backoff.load(Ordering::Relaxed) * 2 + 1;
         // Relaxed: advice.
-        let penalise = doubled
-            .min(SENTENCE_MAX)
+        let backoff = doubled
+            .min(BACKOFF_MAX)
             .min(u32::try_from(longest).unwrap_or(u32::MAX));
-        self.penalise.store(penalise, Ordering::Relaxed);
+        self.backoff.store(backoff, Ordering::Relaxed);
         // Relaxed: advice.
         self.alone_below
             .store(items.saturating_mul(4), Ordering::Relaxed);
-        self.alone.store(penalise, Ordering::Relaxed);
+        self.alone.store(backoff, Ordering::Relaxed);
     }
 
     /// Sharing made the call faster.
     fn sharing_helped(&self) {
         // Relaxed, both: advice.
-        if self.penalise.load(Ordering::Relaxed) > 0 {
-            self.penalise.store(0, Ordering::Relaxed);
+        if self.backoff.load(Ordering::Relaxed) > 0 {
+            self.backoff.store(0, Ordering::Relaxed);
         }
     }
 }
 
 /// After this many calls alone, sharing is tried again.
-const SENTENCE_MAX: u32 = 64;
-/// So much slower than alone says that the bodies get in each other's way.
+const BACKOFF_MAX: u32 = 64;
+/// A call this much slower than alone shows that the bodies contend with each other.
 const MUCH_SLOWER_PERCENT: u128 = 130;
-/// A penalise for less than that lasts no longer than this.
+/// A backoff for less than that lasts no longer than this.
 const PATIENCE_NANOS: u64 = 5_000_000;
 
 const TABLE_BITS: u32 = 10;
@@ -159,7 +159,7 @@ global! {
             cost: AtomicU64::new(0),
             cost_alone: AtomicU64::new(0),
             alone: AtomicU32::new(0),
-            penalise: AtomicU32::new(0),
+            backoff: AtomicU32::new(0),
             alone_below: AtomicU64::new(0),
         }
     }; 1 << TABLE_BITS];
@@ -189,42 +189,42 @@ mod tests {
     #[test]
     fn a_site_that_was_hurt_badly_runs_alone_for_longer_each_time() {
         let site = CallSiteProfile::of(0x2000);
-        let penalise = || std::iter::from_fn(|| site.is_penalised(39).then_some(())).count();
-        assert_eq!(penalise(), 0);
+        let backoff = || std::iter::from_fn(|| site.must_run_alone(39).then_some(())).count();
+        assert_eq!(backoff(), 0);
         site.learn_shared(1000, 2000, 10);
         assert_eq!(
-            penalise(),
+            backoff(),
             1,
-            "a broken promise is grounds for one call alone"
+            "an expectation that was wrong leads to one call alone"
         );
         site.learn_alone(100 << 10);
         let lengths: Vec<usize> = (0..7)
             .map(|_| {
                 site.learn_shared(1000, 2000, 10);
-                penalise()
+                backoff()
             })
             .collect();
         assert_eq!(lengths, [3, 7, 15, 31, 63, 64, 64]);
         site.learn_shared(1000, 600, 10);
         site.learn_shared(1000, 2000, 10);
-        assert_eq!(penalise(), 1, "what helped is forgotten");
+        assert_eq!(backoff(), 1, "a call that sharing helped ends the backoff");
     }
 
     #[test]
-    fn a_sentence_does_not_bind_calls_of_another_size() {
+    fn a_backoff_does_not_bind_calls_of_another_size() {
         let site = CallSiteProfile::of(0x3000);
         site.learn_alone(100 << 10);
         site.learn_shared(1000, 2000, 10);
-        assert!(!site.is_penalised(40));
-        assert!(site.is_penalised(39));
+        assert!(!site.must_run_alone(40));
+        assert!(site.must_run_alone(39));
     }
 
     #[test]
-    fn long_calls_are_not_sentenced_for_being_a_little_slower() {
+    fn long_calls_do_not_back_off_for_being_a_little_slower() {
         let site = CallSiteProfile::of(0x4000);
         let long = 1 << 40;
         site.learn_alone(long);
         site.learn_shared(long, long + long / 10, 1024);
-        assert!(!site.is_penalised(1));
+        assert!(!site.must_run_alone(1));
     }
 }

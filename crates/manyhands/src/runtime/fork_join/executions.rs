@@ -1,16 +1,16 @@
-//! The executions of a slot: which part of its work belongs to what its occupant has taken from elsewhere.
+//! The executions of a slot: which of its entries belong to the work that its occupant has taken from elsewhere.
 //!
-//! Whatever an occupant takes from elsewhere runs as an *execution*: a record of its slot that holds a number
-//! never used before, and how long the deque was when it began. Every entry of the deque at or above that
-//! length belongs to that execution or to one nested in it, for as long as the record holds that number. That is
-//! what a waiter relies on when it steals only what it waits for.
+//! An occupant runs work that it takes from elsewhere as an *execution*. A record in its slot holds a number never
+//! used before, and the length of the deque when the execution began. While the record holds that number, every
+//! entry of the deque at or above that length belongs to that execution or to one nested in it. A waiter relies on
+//! this to steal only work that it waits for.
 //!
 //! # Threads
-//! The occupant begins and ends executions; any thread looks.
+//! The occupant begins and ends executions; any thread reads them.
 //!
 //! # Protocol
-//! A record changes before anything later is exposed. A thief looks at the record, takes something, and looks
-//! again: if the record still holds the number, what it has taken belongs to that execution.
+//! The occupant changes a record before it exposes anything later. A thief reads the record, takes an entry, and
+//! reads the record again. If the record still holds the number, the entry belongs to that execution.
 
 use crate::job::{ExecutionId, SlotNumber};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -20,9 +20,9 @@ use std::cell::Cell;
 #[derive(Debug)]
 pub(crate) struct Executions {
     records: [Record; ExecutionId::LEVELS],
-    /// By the thread in the slot: how many it runs, one on top of the other.
+    /// Occupant: how many it runs, one on top of the other.
     level: Cell<usize>,
-    /// By the thread in the slot: how many it has begun.
+    /// Occupant: how many it has begun.
     sequence: Cell<u64>,
 }
 
@@ -41,13 +41,13 @@ pub(crate) struct Extent {
     pub(crate) slots_from: usize,
 }
 
-/// What came of an attempt to take a part of an execution.
+/// The result of an attempt to take a part of an execution.
 #[derive(Debug)]
 #[must_use]
 pub(crate) enum Taken<T> {
     /// A part of it.
     Part(T),
-    /// Something that may belong to another: it must be given back untouched.
+    /// An entry that may belong to another execution: it must be given back untouched.
     Foreign(T),
     /// The execution runs, and there is nothing to take.
     Nothing,
@@ -81,23 +81,23 @@ impl Executions {
         // Relaxed, both: published by the store of the id.
         record.deque_from.store(from.deque_from, Ordering::Relaxed);
         record.slots_from.store(from.slots_from, Ordering::Relaxed);
-        // Who reads the id finds the two numbers above.
+        // A thread that reads the id sees the two numbers above.
         record.publish(id.to_bits());
         id
     }
 
-    /// By the thread in the slot: ends the newest execution, before it pushes or opens anything else.
+    /// Occupant: ends the newest execution, before it pushes or opens anything else.
     pub(crate) fn end(&self) {
         let level = self.level.get() - 1;
         self.level.set(level);
         if let Some(record) = self.records.get(level) {
-            // Entries pushed later are published after this, so whoever takes one of them and looks here again
-            // finds that the execution is over.
+            // Entries pushed later are published after this, so a thief that takes one of them and reads the
+            // record again sees that the execution is over.
             record.publish(0);
         }
     }
 
-    /// By the thread in the slot: how many run, one on top of the other.
+    /// Occupant: how many run, one on top of the other.
     pub(crate) fn level(&self) -> usize {
         self.level.get()
     }
@@ -108,8 +108,8 @@ impl Executions {
         self.records[0].id.load(Ordering::Relaxed)
     }
 
-    /// Takes something with `take`, which may look for it from the given places on, and finds out whether it
-    /// belongs to execution `id`.
+    /// Takes an entry with `take`, which may look for it at or above the given extent, and checks whether it belongs
+    /// to execution `id`.
     pub(crate) fn take_part<T>(
         &self,
         id: ExecutionId,
@@ -136,7 +136,7 @@ impl Executions {
         self.is_running(id).then_some(extent)
     }
 
-    /// Whether execution `id` still runs. Once false, false for ever.
+    /// Whether execution `id` still runs. Once false, it stays false.
     pub(crate) fn is_running(&self, id: ExecutionId) -> bool {
         // AcqRel: an exchange that changes nothing reads the newest value and orders what was read before
         // it; a plain load could be satisfied before the caller's earlier loads.
@@ -152,7 +152,7 @@ impl Record {
             // before it, and so would see that value again.
             self.id.swap(id, Ordering::Release);
         } else {
-            // Release: what the occupant has written before is visible to who reads this; pairs with the
+            // Release: earlier writes of the occupant are visible to a thread that reads this; pairs with the
             // exchange in `is_running`.
             self.id.store(id, Ordering::Release);
         }

@@ -1,13 +1,12 @@
-//! A slot in which the owner of a call leaves it open for helpers, and closes it again.
+//! A slot in which the owner of a call opens it to helpers, and closes it again.
 //!
-//! What is opened lives on the owner's stack; the slot lives for ever. A helper *pins* the slot before it
-//! touches the call, and the owner does not leave its frame before the last pin is gone.
+//! The call is on the owner's stack; the slot is never freed. A helper *pins* the slot before it touches the call, and
+//! the owner does not leave its frame before the last pin is gone.
 //!
 //! # States
-//! `OPEN` helpers may come · `WORK` and it is worth it · `ASLEEP` the owner parks until the pins are gone
-//! or it is called back · `RECALLED` a helper has something for the owner · the low bits count the pins.
-//! `OPEN` is set only by `open` and `reopen` and cleared only by `close`, all the owner's. After `close` the
-//! count only falls.
+//! `OPEN`: helpers may enter. `WORK`: the call has work for them. `ASLEEP`: the owner parks until the pins are gone or
+//! a helper recalls it. `RECALLED`: a helper has work for the owner. The low bits count the pins.
+//! The owner alone sets `OPEN`, in `open` and `reopen`, and clears it, in `close`. After `close` the count only falls.
 //!
 //! # Threads
 //! The owner calls `open`, `close`, `reopen`, `is_drained`, `is_released`, `fall_asleep`; helpers that hold a
@@ -27,8 +26,8 @@ pub(crate) struct SharedCall {
 }
 
 impl SharedCall {
-    /// A call that is helped by `help`, which is given the pointer with which the call was opened and must not
-    /// unwind.
+    /// A call with the function that helpers run. `help` gets the pointer with which the call was opened, and must
+    /// not unwind.
     pub(crate) const fn new(help: unsafe fn(*const Self)) -> Self {
         Self { help }
     }
@@ -39,11 +38,11 @@ impl SharedCall {
 pub(crate) struct HelperSlot {
     state: AtomicU32,
     shared: AtomicPtr<SharedCall>,
-    /// Executions of some of the helpers, for the owner to help them in turn; 0 is none.
+    /// Executions of some of the helpers, so that the owner can help them in turn; 0 is none.
     helpers: [AtomicU64; HELPERS_RECORDED],
 }
 
-/// The right to touch what the slot holds.
+/// A helper's right to touch the call in the slot.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct HelperGuard<'slot> {
@@ -61,7 +60,7 @@ impl HelperSlot {
         }
     }
 
-    /// Owner: lets helpers in. The slot must be closed and drained.
+    /// Owner: opens the slot to helpers. It must be closed and drained.
     ///
     /// # Safety
     /// `shared` is made of a pointer to the whole call, and stays valid until `is_drained` has returned true
@@ -106,13 +105,13 @@ impl HelperSlot {
         }
     }
 
-    /// No more work here: helpers need not come. Called by anyone who found the call exhausted, who looks
-    /// once more after it if work may come back.
+    /// The call has no more work, so helpers need not enter. A thread that finds the call exhausted calls this. If
+    /// work may come back, it looks once more afterwards.
     pub(crate) fn dismiss(&self) {
         // SeqCst, and so Acquire, which pairs with the Release in `recall`: one word, so either the recall comes later
-        // and stands, or what was left before it is visible to the caller's next look. With `invite` it is O1: who
-        // pushes looks at this word after the push, who dismisses looks at the queue after this exchange, and all
-        // four are SeqCst; so who pushes sees the dismissal, or who dismisses sees what was pushed.
+        // and its bits stay, or the caller's next look sees the work left before the recall. With `invite` it is O1: a
+        // pusher reads this word after the push, a dismisser reads the queue after this exchange, and all four are
+        // SeqCst. So the pusher sees the dismissal, or the dismisser sees what was pushed.
         self.state.fetch_and(!WORK, Ordering::SeqCst);
     }
 
@@ -120,7 +119,7 @@ impl HelperSlot {
     pub(crate) fn invite(&self) {
         // SeqCst: O1, in `dismiss`.
         if self.state.load(Ordering::SeqCst) & WORK == 0 {
-            // Relaxed: a hint; who comes finds the work by its own protocol.
+            // Relaxed: a hint; a helper that enters finds the work by its own protocol.
             self.state.fetch_or(WORK, Ordering::Relaxed);
         }
     }
@@ -132,44 +131,43 @@ impl HelperSlot {
         before & (ASLEEP | RECALLED) == ASLEEP
     }
 
-    /// Owner, of a call that it has closed: lets helpers in again. Whoever calls it back from now on does so
-    /// anew.
+    /// Owner, of a call that it has closed: opens it to helpers again. Helpers may recall it once more.
     pub(crate) fn reopen(&self) {
-        // Acquire: what those had for it who called it back until now is visible.
+        // Acquire: the work of the helpers that have recalled it until now is visible.
         self.state
             .fetch_and(!(ASLEEP | RECALLED), Ordering::Acquire);
         // Release: as in `open`, for what the owner has changed since.
         self.state.fetch_or(OPEN | WORK, Ordering::Release);
     }
 
-    /// Owner: lets no more helpers in. Those inside go on.
+    /// Owner: closes the slot to more helpers. Those inside go on.
     pub(crate) fn close(&self) {
         // Relaxed: `is_drained` does the acquiring.
         self.state.fetch_and(!(OPEN | WORK), Ordering::Relaxed);
     }
 
-    /// Owner: whether no helper is inside; if so, all they did is visible.
+    /// Owner: whether no helper is inside; if so, all their writes are visible.
     pub(crate) fn is_drained(&self) -> bool {
         // Acquire: pairs with the Release in `unpin`; later changes of the word keep its release sequence.
         self.state.load(Ordering::Acquire) & PIN_MASK == 0
     }
 
-    /// Owner: whether it need not wait any longer: no helper is inside, or one has called it back.
+    /// Owner: whether its wait is over: no helper is inside, or one has recalled it.
     pub(crate) fn is_released(&self) -> bool {
         // Acquire: as in `is_drained`, and pairs with the Release in `recall`.
         is_released(self.state.load(Ordering::Acquire))
     }
 
-    /// Owner: announces that it is about to park; `false` means that it need not wait any longer.
+    /// Owner: announces that it is about to park; `false` means that its wait is over.
     pub(crate) fn fall_asleep(&self) -> bool {
-        // AcqRel: Acquire as in `is_released`. One word, so either who unpins last or calls the owner back
-        // sees ASLEEP, or we see what it did.
+        // AcqRel: Acquire as in `is_released`. One word, so either the helper that unpins last or recalls the owner
+        // sees ASLEEP, or the owner sees what that helper did.
         !is_released(self.state.fetch_or(ASLEEP, Ordering::AcqRel))
     }
 
     /// Executions of helpers that may be inside.
     pub(crate) fn helpers(&self) -> impl Iterator<Item = ExecutionId> {
-        // Acquire: who reads an id finds the record it names.
+        // Acquire: a thread that reads an id sees the record that it names.
         self.helpers
             .iter()
             .map(|helper| ExecutionId::from_bits(helper.load(Ordering::Acquire)))
@@ -177,24 +175,24 @@ impl HelperSlot {
 }
 
 impl HelperGuard<'_> {
-    /// Helps the call until it has nothing more to give, as execution `execution`.
+    /// Helps the call until it has no more work, as execution `execution`.
     pub(crate) fn help(&self, execution: ExecutionId) {
-        let place =
+        let helper =
             &self.slot.helpers[usize::from(execution.slot().unwrap_or(0)) % HELPERS_RECORDED];
-        // Release: pairs with the Acquire in `helpers`. Two helpers may share a place; the later one shows.
-        place.store(execution.to_bits(), Ordering::Release);
+        // Release: pairs with the Acquire in `helpers`. Two helpers may share an entry; the later one is visible.
+        helper.store(execution.to_bits(), Ordering::Release);
         // SAFETY: the pin keeps the call valid.
         let help = unsafe { (*self.shared).help };
         // SAFETY: `help` was stored for this very call.
         unsafe { help(self.shared) };
-        // Relaxed: forgetting a helper early or late only changes who is helped.
-        place.store(0, Ordering::Relaxed);
+        // Relaxed: clearing the entry early or late only changes which helper the owner helps.
+        helper.store(0, Ordering::Relaxed);
     }
 
     /// Leaves. Returns true when the owner sleeps and must be woken by the caller.
     pub(crate) fn unpin(self) -> bool {
-        // Release: publishes all this helper did; pairs with the Acquire in `is_drained`.
-        // Acquire is not needed: this thread reads nothing of the others.
+        // Release: publishes all writes of this helper; pairs with the Acquire in `is_drained`.
+        // Acquire is not needed: this thread reads nothing of the other helpers.
         let before = self.slot.state.fetch_sub(PIN, Ordering::Release);
         before & PIN_MASK == PIN && before & ASLEEP != 0
     }

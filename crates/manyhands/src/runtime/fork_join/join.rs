@@ -1,14 +1,13 @@
 //! Fork-join: run two closures, perhaps at the same time.
 //!
-//! The second closure waits in the caller's deque while the first runs. Usually nobody has come for it by
-//! then, and the caller runs it too: that way costs a handful of plain loads and stores. Nothing is
-//! allocated.
+//! The second closure waits in the caller's deque while the first runs. Usually no thief has taken it by
+//! then, and the caller runs it too: that costs a handful of plain loads and stores. Nothing is allocated.
 //!
 //! Not here: what a caller does while a thief has its second half (`wait.rs`).
 //!
-//! # Who may touch the job
-//! The owner until it has pushed it, and again after `pop` said `Mine`; the thief from its steal until it
-//! sets the latch; the owner after the latch is set.
+//! # Access to the job
+//! The owner may touch the job until it has pushed it, and again after `pop` returned `Mine`. The thief may touch it
+//! from its steal until it sets the latch, and the owner after the latch is set.
 //!
 //! Unsafe: the job lives on the owner's stack and is reached by pointer.
 
@@ -28,19 +27,19 @@ use std::ptr;
 ///
 /// The first runs on the calling thread at once. The second waits; an idle worker may take it at any time,
 /// also while the first blocks, and if none has, the caller runs it next. A caller from outside the runtime
-/// takes part in place, as one of the threads that run.
+/// takes part as an external thread, one of the threads that run.
 ///
 /// # Cost
-/// No allocation, no atomic read-modify-write and no fence while nobody steals: about 2 ns on a 2025 server
+/// No allocation, no atomic read-modify-write and no fence without a steal: about 2 ns on a 2025 server
 /// core. A steal costs about a microsecond.
 ///
 /// # Blocking
-/// If the second closure was stolen, the caller waits for it; meanwhile it runs only what that closure
+/// If the second closure was stolen, the caller waits for it; meanwhile it runs only work that this closure
 /// itself has forked. So a lock may be held across `join`.
 ///
 /// # Panics
-/// If a closure panics, the other is run to its end or, if not yet started, not run; then the panic goes on.
-/// If both panic, the first closure's panic goes on and the second's is dropped.
+/// If a closure panics, the other one runs to its end or, if not yet started, does not run; then the panic resumes.
+/// If both panic, the first closure's panic resumes and the second's is dropped.
 ///
 /// # Examples
 /// ```
@@ -55,12 +54,12 @@ use std::ptr;
 /// assert_eq!(sum(&(0..1000).collect::<Vec<_>>()), 499_500);
 /// ```
 ///
-/// What is borrowed mutably by one closure cannot be used by the other:
+/// The closures cannot share a mutable borrow:
 /// ```compile_fail,E0499
 /// let mut counter = 0;
 /// manyhands::join(|| counter += 1, || counter += 1);
 /// ```
-/// What is not safe to send cannot go to another thread:
+/// Closures and results must be [`Send`]:
 /// ```compile_fail,E0277
 /// let shared = std::rc::Rc::new(1);
 /// manyhands::join(|| (), || *shared);
@@ -109,7 +108,7 @@ where
     let index = slot.deque.len();
     if slot.deque.is_plain(index) {
         if (index - 1).is_multiple_of(LEVELS_APART) {
-            beat(slot);
+            heartbeat(slot);
         }
         join_at(slot, index, a, b)
     } else {
@@ -155,7 +154,7 @@ where
     let a = a();
     let _disarmed = ManuallyDrop::new(guard);
     if slot.deque.pop(index, forked.as_job()) == Popped::Mine {
-        // SAFETY: `pop` gave the job back, so nobody else will touch it.
+        // SAFETY: `pop` gave the job back, so no other thread will touch it.
         let b = unsafe { forked.take_closure() };
         (a, b())
     } else {
@@ -163,8 +162,8 @@ where
     }
 }
 
-/// The outermost join of a call: learns how long this call site takes, and wakes a worker at once where
-/// that has been long before, where joins follow each other closely, or where nothing is known yet.
+/// The outermost join of a call: measures how long this call site takes, and wakes a worker at once if earlier calls
+/// were long, if joins follow each other closely, or if nothing is known yet.
 #[cold]
 #[inline(never)]
 fn join_timed<A, B, RA, RB>(slot: &'static WorkerSlot, a: A, b: B) -> (RA, RB)
@@ -195,8 +194,8 @@ where
     results
 }
 
-/// Lets others have the outermost join's second half, if the join is known to take enough ticks for that;
-/// 0 if nothing is known.
+/// Exposes the outermost join's second half, and wakes a worker, if the call site's `cost` in ticks is worth it.
+/// A cost of 0 is unknown.
 fn offer(slot: &WorkerSlot, shared: &RuntimeInner, cost: u64) {
     if cost != 0 && cost < clock::ticks_in(OFFER_NANOS_MIN) {
         return;
@@ -228,7 +227,7 @@ impl Drop for Timed {
     }
 }
 
-/// A thief wants work: exposes some.
+/// Exposes work for a thief's demand.
 #[cold]
 #[inline(never)]
 fn answer_demand(slot: &WorkerSlot) {
@@ -236,10 +235,10 @@ fn answer_demand(slot: &WorkerSlot) {
     slot.runtime().wake_if_nobody_searches();
 }
 
-/// Now and then, at some levels of the recursion: wakes a worker when the call has become long enough for
-/// one to be worth it.
+/// At some levels of the recursion: counts the pushes, and wakes a worker when the call has run long enough that
+/// one pays.
 #[inline]
-fn beat(slot: &WorkerSlot) {
+fn heartbeat(slot: &WorkerSlot) {
     let left = slot.pushes_to_beat.get() - 1;
     slot.pushes_to_beat.set(left);
     if left == 0 {
@@ -293,7 +292,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
     /// Takes the closure.
     ///
     /// # Safety
-    /// 1. Nobody else touches the job now. 2. The closure was not taken before.
+    /// 1. No other thread touches the job now. 2. The closure was not taken before.
     #[inline(always)]
     unsafe fn take_closure(&self) -> F {
         // SAFETY: exclusive by 1.
@@ -302,7 +301,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
         unsafe { ManuallyDrop::take(closure) }
     }
 
-    /// Owner: waits for the thief; the closure's value, from the thief or by running it now.
+    /// Owner: waits for the thief. Returns the closure's value, from the thief or by running it now.
     #[cold]
     #[inline(never)]
     fn wait(&self, slot: &'static WorkerSlot) -> R {
@@ -318,7 +317,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
         }
     }
 
-    /// Owner, once the latch is final, and once: what the thief left; `None` if it gave the job back.
+    /// Owner, once, when the latch is final: the thief's result; `None` if it gave the job back.
     fn take_result(&self) -> Option<Result<R, Payload>> {
         assert!(
             self.latch.is_final(),
@@ -333,7 +332,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
         Some(unsafe { result.assume_init_read() })
     }
 
-    /// The thief's part: see [`Job::perform`].
+    /// Thief: see [`Job::perform`].
     unsafe fn perform(job: *mut Job, action: Action<'_>) -> bool {
         let this = job.cast::<Self>();
         // SAFETY: the job is the first field of a live struct, whose latch is not final yet.
@@ -359,7 +358,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
     /// Runs the closure and stores its result.
     ///
     /// # Safety
-    /// 1. `this` is valid and nobody else touches it now. 2. The closure was not taken before.
+    /// 1. `this` is valid and no other thread touches it now. 2. The closure was not taken before.
     unsafe fn run(this: *mut Self) {
         // SAFETY: valid by 1.
         let this = unsafe { &*this };
@@ -394,7 +393,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
         if slot.deque.pop(index, self.as_job()) == Popped::Stolen {
             wait::for_latch_idly(slot, &self.latch);
             if let Some(result) = self.take_result() {
-                // A second panic would abort; the first one is what the caller must hear of.
+                // A second panic would abort, and the caller must get the first one.
                 return contain(|| drop(result));
             }
         }
@@ -405,9 +404,9 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
     }
 }
 
-/// One level in so many counts towards the heartbeat; each recursion passes through the first of them.
+/// One level in this number counts towards the heartbeat; each recursion passes through the first of them.
 const LEVELS_APART: usize = 8;
-/// A hundred joins or so pass between looks at the clock.
+/// About a hundred joins pass between two reads of the clock.
 const PUSHES_PER_BEAT: u32 = 16;
 /// A join that takes less is faster done alone than with a thief, which costs about a microsecond or, when
 /// it loses its processor meanwhile, far more.

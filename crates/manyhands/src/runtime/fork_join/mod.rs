@@ -1,6 +1,6 @@
-//! Calls that share their work with helpers and wait for it: join, scopes, and what loops need for it.
+//! Calls that share their work with helpers and wait for it: `join`, scopes, and the parts that loops use.
 //!
-//! Not here: how a loop's positions are handed out (`engine`).
+//! Not here: the distribution of a loop's positions (`engine`).
 
 pub(crate) mod executions;
 pub(crate) mod helper_slot;

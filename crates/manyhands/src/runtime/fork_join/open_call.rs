@@ -1,6 +1,6 @@
-//! A call's life in its helper_slot: opened, run by its owner, closed, left by its last helper.
+//! Opening a call to helpers: the owner opens it in a helper slot, runs it, closes it, and waits for the last helper.
 //!
-//! Not here: the helper_slot's own protocol (`helper_slot.rs`), and what helpers do (`scope.rs`, `parallel`).
+//! Not here: the helper slot's own protocol (`helper_slot.rs`), and what helpers do (`scope.rs`, `parallel`).
 //!
 //! Unsafe: the call is handed to its helpers by pointer.
 
@@ -9,7 +9,7 @@ use crate::runtime::fork_join::helper_slot::{HelperSlot, SharedCall};
 use crate::runtime::fork_join::wait;
 use crate::runtime::worker::slot::{OPEN_DEPTH, WorkerSlot};
 
-/// Where the next call of a slot's occupant can be opened.
+/// A helper slot in which the occupant of a worker slot can open its next call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OpenCall {
     pub(crate) slot: &'static WorkerSlot,
@@ -17,7 +17,7 @@ pub(crate) struct OpenCall {
 }
 
 impl OpenCall {
-    /// The next place of `slot`, whose occupant calls; `None` when it has too many calls open.
+    /// The next helper slot of `slot`, whose occupant calls this; `None` if it has too many calls open.
     pub(crate) fn next(slot: &'static WorkerSlot) -> Option<Self> {
         const { assert!(OPEN_DEPTH > 0, "a slot can open at least one call") };
         let helper_slot = slot.slots.get(slot.open_depth.get())?;
@@ -25,10 +25,10 @@ impl OpenCall {
     }
 }
 
-/// Runs `work` while helpers may come to `call`, if there is a place for it; returns when the last of them
-/// has left. If helpers can call the owner back, `work` goes on until the last of them has left by itself.
+/// Runs `work` while `call` is open to helpers, if `place` is given; returns when the last of them has left. If
+/// helpers can recall the owner, `work` itself must last until the last of them has left.
 ///
-/// Helpers hold pointers to the caller's frame, so it must not be left before: a panic of `work` aborts.
+/// Helpers hold pointers to the caller's frame, so the caller must not leave it before: a panic of `work` aborts.
 ///
 /// # Safety
 /// `call` is made of a pointer to the whole call, which stays valid until this returns.
@@ -50,7 +50,7 @@ pub(crate) unsafe fn keep_open<R>(
         wait::for_helpers(slot, helper_slot);
         assert!(
             helper_slot.is_drained(),
-            "who may be called back is so before this"
+            "an owner that may be recalled is recalled before this"
         );
         slot.open_depth.set(slot.open_depth.get() - 1);
     }

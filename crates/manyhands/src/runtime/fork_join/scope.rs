@@ -1,14 +1,14 @@
 //! Scopes: any number of spawned closures that borrow from outside, all finished when the scope ends.
 //!
-//! A scope is a call that its owner leaves open (`helper_slot.rs`): workers come and take its closures from its
-//! own queue, and the owner takes them too when its body is done. So a scope waits for its own closures
-//! only, and what it runs while it waits is its own.
+//! A scope is a call that its owner leaves open (`helper_slot.rs`). Helpers take its closures from its own queue, and
+//! the owner takes them too when the body has ended. So the owner of a scope waits only for closures of the scope, and
+//! runs only these while it waits.
 //!
-//! Not here: how closures are counted, and who wakes an owner that sleeps (`scope_closures.rs`).
+//! Not here: how closures are counted, and waking an owner that sleeps (`scope_closures.rs`).
 //!
-//! # Who may touch the call
-//! The owner until `scope` returns; helpers while they hold a pin; a closure's performer, which is one of
-//! these. When the last closure has finished the owner goes on to close the helper_slot, and waits for the pins.
+//! # Access to the call
+//! The owner may touch the call until `scope` returns, and helpers while they hold a pin. The performer of a closure
+//! is one of these. When the last closure has finished, the owner closes the helper slot and waits for the pins.
 //!
 //! Unsafe: closures borrow for `'scope`, which is erased in the queue.
 
@@ -31,10 +31,10 @@ pub struct Scope<'scope> {
     closures: Closures<Job>,
     /// The owner's slot.
     owner: Option<&'static WorkerSlot>,
-    /// Where helpers find the scope; `None` when the owner has too many calls open already.
+    /// Where helpers find the scope; `None` if the owner has too many calls open.
     place: Option<OpenCall>,
     panics: Mutex<Vec<Payload>>,
-    /// Invariant: a longer or a shorter `'scope` would both let borrows escape.
+    /// Invariant in `'scope`: a longer or a shorter one would let borrows escape.
     borrows: PhantomData<fn(&'scope ()) -> &'scope ()>,
 }
 
@@ -44,15 +44,15 @@ pub struct Scope<'scope> {
 ///
 /// # Cost
 /// One allocation and one atomic read-modify-write for each spawn, and one more where a closure spawns.
-/// Spawning neither waits nor runs anything, so what is spawned faster than run takes memory.
+/// Spawning neither waits nor runs anything, so closures that are spawned faster than they run take memory.
 ///
 /// # Blocking
 /// At its end the caller runs closures of this scope, then waits for those that run elsewhere. It never
 /// runs anything else, so a lock may be held across a scope.
 ///
 /// # Panics
-/// All closures are run even if some panic, or the body does; then the panic goes on, or, if there were
-/// several, an [`AggregatePanic`](crate::AggregatePanic).
+/// All closures run even if some panic, or the body does; then the panic resumes, or, if there were several, an
+/// [`AggregatePanic`](crate::AggregatePanic) does.
 ///
 /// # Examples
 /// ```
@@ -65,7 +65,7 @@ pub struct Scope<'scope> {
 /// assert_eq!(squares, [1, 4, 9, 16]);
 /// ```
 ///
-/// What is made inside cannot be borrowed, because a closure may outlive it:
+/// Closures cannot borrow a value of the body, because they may outlive it:
 /// ```compile_fail,E0373
 /// manyhands::scope(|s| {
 ///     let inside = 1;
@@ -116,7 +116,7 @@ fn run_scope<'scope, R>(
 }
 
 impl fmt::Debug for Scope<'_> {
-    /// Seats do not show themselves to other threads.
+    /// Without the slots, whose state other threads must not read.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scope")
             .field("closures", &self.closures)
@@ -125,17 +125,17 @@ impl fmt::Debug for Scope<'_> {
 }
 
 impl<'scope> Scope<'scope> {
-    /// Spawns a closure, which is given the scope to spawn more.
+    /// Spawns a closure, which gets the scope to spawn more.
     ///
-    /// Closures are started in the order of their spawning; they run on any thread of the runtime, or on
-    /// the caller of [`scope`] when its body is done.
+    /// Closures start in the order of their spawning. They run on any thread of the runtime, or on the caller of
+    /// [`scope`] when its body has ended.
     ///
     /// # Cost
     /// One allocation and one atomic read-modify-write, and one more where a closure of the scope spawns. Does not
     /// block.
     ///
     /// # Panics
-    /// A panic of `closure` goes on where the [`scope`] ends.
+    /// A panic of `closure` resumes where the [`scope`] ends.
     ///
     /// # Examples
     /// ```
@@ -165,7 +165,7 @@ impl<'scope> Scope<'scope> {
         if let Some(OpenCall { slot, helper_slot }) = self.place {
             helper_slot.invite();
             match sleeper {
-                // The owner can do nothing else, so it is the first to come.
+                // The owner can do nothing else, so it is woken first.
                 Some(owner) => WorkerSlot::wake(owner),
                 None => slot.runtime().wake_if_nobody_searches(),
             }
@@ -179,7 +179,7 @@ impl<'scope> Scope<'scope> {
         }
     }
 
-    /// Owner: runs the body, then waits for everything that was spawned. Does not unwind.
+    /// Owner: runs the body, then waits for all closures. Does not unwind.
     fn run_to_end<R>(
         &self,
         slot: Option<&'static WorkerSlot>,
@@ -197,14 +197,14 @@ impl<'scope> Scope<'scope> {
             Some(OpenCall { slot, helper_slot }) => {
                 wait::for_scope(slot, &self.closures, helper_slot, &|| {
                     self.closures.is_any_queued() && {
-                        // What runs on top of the wait is not what it waits for.
+                        // The closures that run on top of the wait do not belong to the awaited execution.
                         slot.set_awaiting(ExecutionId::UNKNOWN);
                         self.run_queued(Some(slot))
                     }
                 });
             }
             None => {
-                // Nobody else runs the closures; somebody may be in the middle of spawning one.
+                // No other thread runs the closures; one may be in the middle of spawning one.
                 let mut backoff = Backoff::default();
                 while !self.closures.is_over() {
                     if self.run_queued(slot) {
@@ -221,8 +221,8 @@ impl<'scope> Scope<'scope> {
         value
     }
 
-    /// Runs queued closures until none can be taken just now, or many have been run; returns whether there
-    /// was one.
+    /// Runs queued closures until none can be taken, or `RUN_TOGETHER_MAX` have been run. Returns whether there was
+    /// one.
     fn run_queued(&self, slot: Option<&'static WorkerSlot>) -> bool {
         let run = |job| match slot {
             Some(slot) => run_loop::perform(slot, FoundWork::Job(job)),
@@ -235,7 +235,7 @@ impl<'scope> Scope<'scope> {
             .run_queued(RUN_TOGETHER_MAX, run, WorkerSlot::wake)
     }
 
-    /// A helper leaves.
+    /// Helper: leaves.
     fn leave(&self) {
         if let Some(OpenCall { helper_slot, .. }) = self.place
             && let Some(owner) = self.closures.leave(helper_slot)
@@ -245,7 +245,7 @@ impl<'scope> Scope<'scope> {
     }
 }
 
-/// A helper's part: takes closures until none is left.
+/// Helper: runs closures until none is left.
 ///
 /// # Safety
 /// `open` heads a scope that the caller has pinned.
@@ -253,18 +253,18 @@ unsafe fn help(open: *const SharedCall) {
     // SAFETY: the pointer is to the whole scope, and the pin keeps it in place.
     let scope = unsafe { &*open.cast::<Scope<'_>>() };
     let slot = current::slot();
-    let mut attention = slot.and_then(YieldCheck::of);
-    let mut lingered = 0;
-    while lingered < LINGERS_MAX {
-        lingered = if scope.run_queued(slot) {
+    let mut yield_check = slot.and_then(YieldCheck::of);
+    let mut empty_looks = 0;
+    while empty_looks < EMPTY_LOOKS_MAX {
+        empty_looks = if scope.run_queued(slot) {
             0
         } else {
-            lingered + 1
+            empty_looks + 1
         };
-        if attention.as_mut().is_some_and(YieldCheck::is_wanted) {
+        if yield_check.as_mut().is_some_and(YieldCheck::is_wanted) {
             return scope.leave();
         }
-        // The spawner may be about to spawn more: let it, undisturbed by looks at its queue.
+        // The spawner may be about to spawn more; looks at the queue would slow it down.
         (0..SPINS_BETWEEN_LOOKS).for_each(|_| spin_loop());
     }
     if let Some(OpenCall { helper_slot, .. }) = scope.place {
@@ -273,11 +273,11 @@ unsafe fn help(open: *const SharedCall) {
     scope.leave();
 }
 
-/// Closures that are run between two looks at what else there is: the price of looking is spread over them.
+/// Closures that are run between two yield checks, which spreads the cost of the check.
 const RUN_TOGETHER_MAX: usize = if cfg!(shuttle) { 2 } else { 64 };
 /// Looks at the empty queue before a helper leaves.
-const LINGERS_MAX: u32 = 4;
-/// About half a microsecond: a queue that fills up meanwhile is emptied without a fight over each closure.
+const EMPTY_LOOKS_MAX: u32 = 4;
+/// About half a microsecond: the helper empties a queue that fills up meanwhile without contention for each closure.
 const SPINS_BETWEEN_LOOKS: u32 = 32;
 
 /// A spawned closure in its cell.

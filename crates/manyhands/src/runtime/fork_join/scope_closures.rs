@@ -1,26 +1,27 @@
-//! The closures of one scope: queued until somebody takes them, counted until they have finished, and waited
-//! for by the scope's owner.
+//! The closures of one scope: a queue of those that wait, a count of the unfinished, and a latch on which the scope's
+//! owner waits.
 //!
-//! Not here: who runs them (`scope.rs`), and how the owner waits (`wait.rs`).
+//! Not here: running closures (`scope.rs`), and how the owner waits (`wait.rs`).
 //!
 //! # Threads
-//! The owner calls `settle_body`, `is_over`, `fall_asleep` and `is_asleep`; whoever runs closures, or is inside
-//! one of them, calls the rest. Whoever brings the count to zero is the owner or holds a pin on the scope's
-//! helper_slot, which keeps all this in place.
+//! The owner calls `settle_body`, `is_over`, `fall_asleep` and `is_asleep`. A thread that runs closures, or is inside
+//! one of them, calls the rest. The thread that lowers the count to zero is the owner or holds a pin on the scope's
+//! helper slot, which keeps the scope in place.
 //!
 //! # Counting
-//! One by one it would cost a fight over the count for each closure. So what the owner spawns while the body
-//! runs is counted by the owner alone and settled when the body ends; until then a large number stands for it,
-//! so that the count cannot reach zero. And who runs closures counts them off together.
+//! To count each closure by itself would make the threads contend for the count. So the owner alone counts the
+//! closures that it spawns while the body runs, and settles them when the body ends. Until then the count includes a
+//! large number in their place, so that it cannot reach zero. A thread that runs several closures counts them off
+//! together.
 //!
 //! # Ordering
-//! S1: the owner announces that it sleeps, then looks at the queue; who pushes a closure looks afterwards
-//! whether the owner sleeps. These four steps are SeqCst, so either the owner finds the closure and does not
-//! sleep, or the pusher finds the owner asleep and wakes it. So the owner never sleeps while there is
-//! something that it could run, and no helper need stay for what is left.
+//! S1: the owner announces that it sleeps, then looks at the queue. A thread that pushes a closure looks afterwards
+//! whether the owner sleeps. These four steps are SeqCst. So either the owner sees the closure and does not sleep, or
+//! the pusher sees that the owner sleeps and wakes it. The owner never sleeps while it could run something, and no
+//! helper need stay for the closures that are left.
 //!
-//! Where the queue is not empty but nothing can be taken, a pusher or another taker is between two steps. The
-//! owner then sleeps for a moment at a time: a spin could keep that very thread from the processor.
+//! If the queue is not empty but nothing can be taken, a pusher or another taker is in the middle of an operation. The
+//! owner then sleeps briefly and repeatedly: a spin could keep that very thread from the processor.
 //!
 //! Unsafe: closures are queued by pointer, and the latch may be gone once it is set.
 
@@ -39,7 +40,7 @@ pub(crate) struct Closures<J> {
     latch: Latch,
 }
 
-/// Who spawns.
+/// Which thread spawns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spawner {
     /// The thread whose scope it is.
@@ -52,21 +53,21 @@ pub(crate) enum Spawner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Rest {
-    /// Not at all: what it waits for has happened.
+    /// Not at all: the wait is over.
     No,
-    /// For a moment: somebody is between two steps.
+    /// Briefly: another thread is in the middle of an operation.
     Brief,
     /// Until it is woken.
     Long,
 }
 
 impl Rest {
-    /// Long, unless what is waited for has happened.
+    /// Long, unless the wait is over.
     pub(crate) fn long_if(is_asleep: bool) -> Self {
         if is_asleep { Self::Long } else { Self::No }
     }
 
-    /// Parks for as long as it says; who is waited for unparks the thread when `is_asleep` has become false.
+    /// Parks for as long as it says. The thread that makes `is_asleep` false unparks this one.
     pub(crate) fn while_asleep(self, is_asleep: &dyn Fn() -> bool, mut park: impl FnMut()) {
         while self != Self::No && is_asleep() {
             park();
@@ -104,7 +105,7 @@ impl<J: Linked> Closures<J> {
         }
     }
 
-    /// Owner, when the body has ended: from now on the count is of closures alone.
+    /// Owner, when the body has ended: from now on only closures are counted.
     pub(crate) fn settle_body(&self) {
         // Relaxed, both: only the owner's thread touches this count.
         let spawned = self.spawned_by_body.load(Ordering::Relaxed);
@@ -113,8 +114,8 @@ impl<J: Linked> Closures<J> {
         debug_assert_eq!(sleeper, None, "the owner is awake");
     }
 
-    /// Runs queued closures until none can be taken just now, or `max` have been run, and counts them off;
-    /// `wake` is given the slot to wake. Returns whether there was one.
+    /// Runs queued closures until none can be taken, or `max` have been run, and counts them off. Calls `wake` with
+    /// the slot to wake, if any. Returns whether there was a closure.
     pub(crate) fn run_queued(
         &self,
         max: usize,
@@ -132,25 +133,25 @@ impl<J: Linked> Closures<J> {
         finished > 0
     }
 
-    /// Helper, about to leave the helper_slot where it came in: has others come for what is left. The caller must wake
-    /// the returned slot.
+    /// Helper, about to leave `helper_slot`: invites others if closures are left. The caller must wake the returned
+    /// slot.
     #[must_use]
     pub(crate) fn leave(&self, helper_slot: &HelperSlot) -> Option<SlotNumber> {
         if self.queue.is_empty() {
             return None;
         }
-        // Left because others wait, or pushed since, or half pushed, or just being taken.
+        // The helper left them because tasks wait, or a thread is pushing or taking one now, or pushed one since.
         helper_slot.invite();
-        // An owner that sleeps for a moment need not sleep to the end of it.
+        // An owner that sleeps briefly wakes at once.
         self.rouse()
     }
 
-    /// Whether the owner would find something to run, now or in a moment.
+    /// Whether the owner would find a closure to run, now or in a moment.
     pub(crate) fn is_any_queued(&self) -> bool {
         !self.queue.is_empty()
     }
 
-    /// How often who wanted a closure found another taker at work.
+    /// How often a taker found the queue in use by another.
     #[cfg(not(loom))]
     pub(crate) fn contentions(&self) -> u64 {
         self.queue.contentions()
@@ -161,7 +162,7 @@ impl<J: Linked> Closures<J> {
         self.latch.is_final()
     }
 
-    /// Owner: announces that it is about to sleep; how it is to.
+    /// Owner: announces that it is about to sleep. Returns how it may sleep.
     pub(crate) fn fall_asleep(&self, slot: SlotNumber) -> Rest {
         if !self.latch.fall_asleep(slot) {
             Rest::No
@@ -172,7 +173,7 @@ impl<J: Linked> Closures<J> {
         }
     }
 
-    /// Owner, after it fell asleep: whether nobody has anything for it.
+    /// Owner, after `fall_asleep`: whether no thread has woken it since.
     pub(crate) fn is_asleep(&self) -> bool {
         self.latch.is_asleep()
     }
@@ -196,7 +197,7 @@ impl<J: Linked> Closures<J> {
         self.unfinished.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// So many of the counted have finished. The caller must wake the returned slot.
+    /// Counts off `count` finished closures. The caller must wake the returned slot.
     #[must_use]
     fn count_finished(&self, count: usize) -> Option<SlotNumber> {
         let latch = &raw const self.latch;
@@ -209,7 +210,7 @@ impl<J: Linked> Closures<J> {
     }
 }
 
-/// Stands for the body and what it spawns until it has ended: more than can be spawned.
+/// The count of a body that has not ended, in place of the closures that it spawns: more than can be spawned.
 const BODY: usize = 1 << (usize::BITS - 1);
 /// The body has ended.
 const SETTLED: usize = usize::MAX;

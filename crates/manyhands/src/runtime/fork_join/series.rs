@@ -1,7 +1,7 @@
-//! Series of calls: each too short to wake a worker for, but so close together that a worker woken for one
-//! finds the next. Then it is woken once, for all of them.
+//! Series of calls: each is too short to wake a worker for, but they are so close together that a worker woken for
+//! one finds the next. Their caller then wakes a worker once, for all of them.
 //!
-//! Not here: what else speaks for waking somebody (`join.rs`, `engine`).
+//! Not here: the other reasons for a wake (`join.rs`, `engine`).
 
 use crate::runtime::RuntimeInner;
 use crate::sync::clock;
@@ -11,7 +11,7 @@ crate::sync::thread_local! {
     static SERIES: Cell<Series> = const { Cell::new(Series { last_end: 0, saved: 0 }) };
 }
 
-/// What a thread knows of its calls of late.
+/// What a thread knows of its latest calls.
 #[derive(Debug, Clone, Copy)]
 struct Series {
     /// When the last one ended that was long enough to be shared.

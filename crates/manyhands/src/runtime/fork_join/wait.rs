@@ -1,15 +1,15 @@
 //! Waiting without running anything unrelated.
 //!
-//! A waiter may run only what the awaited work itself has left open or exposed, on whatever slot it runs,
-//! and what that in turn waits for. When there is nothing of that kind it spins briefly, then says that it
-//! is blocked, so that another worker takes its place, and sleeps.
+//! A waiter may run only work that the awaited execution has left open or exposed, on any slot, and work that this
+//! execution in turn waits for. If there is none, the waiter spins briefly. Then it declares that it blocks, so that
+//! another worker may run in its place, and sleeps.
 //!
-//! So no foreign frame ever sits on top of a waiter: a lock held across a parallel call cannot be wanted
-//! by the thread that holds it through the back door, and the depth of the stack is the program's own.
+//! So no unrelated frame is ever on top of a waiter. A thread that holds a lock across a parallel call cannot run
+//! unrelated work that wants the same lock, and the program alone determines the depth of the stack.
 //!
 //! Not here: the deque's and the slots' own protocols.
 //!
-//! Unsafe: a job taken by mistake is given back by pointer.
+//! Unsafe: a waiter gives an unrelated job back by pointer.
 
 use crate::job::{Action, ExecutionId, Job, Latch, abort};
 use crate::runtime::Rest;
@@ -24,7 +24,7 @@ use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::sync::{clock, process, spin_loop};
 use std::time::Duration;
 
-/// Waits on `slot` until `latch` is final, helping with what it waits for.
+/// Waits on `slot` until `latch` is final, helping with the awaited work.
 #[cold]
 pub(crate) fn for_latch(slot: &'static WorkerSlot, latch: &Latch) {
     for_work(slot, &|| latch.is_final(), &|| latch.runner(), &|| {
@@ -33,7 +33,7 @@ pub(crate) fn for_latch(slot: &'static WorkerSlot, latch: &Latch) {
 }
 
 /// Waits on `slot` until `is_over`, helping with the execution that `runner` names. `fall_asleep` is called
-/// before the slot is parked; false means that what is waited for has happened.
+/// before the slot is parked; false means that the wait is over.
 #[cold]
 pub(crate) fn for_work(
     slot: &'static WorkerSlot,
@@ -50,8 +50,8 @@ pub(crate) fn for_work(
     wait.on(slot);
 }
 
-/// Waits on `slot` until `latch` is final, running nothing: for a thread that is unwinding, where a job
-/// would find itself on a panicking thread.
+/// Waits on `slot` until `latch` is final, running nothing: for a thread that unwinds, because jobs must not run on a
+/// panicking thread.
 #[cold]
 pub(crate) fn for_latch_idly(slot: &'static WorkerSlot, latch: &Latch) {
     let wait = Wait {
@@ -63,8 +63,8 @@ pub(crate) fn for_latch_idly(slot: &'static WorkerSlot, latch: &Latch) {
     wait.on(slot);
 }
 
-/// Waits on `slot` until nobody helps at the closed `helper_slot` any more, or a helper calls its owner back, helping
-/// the helpers.
+/// Waits on `slot`, helping the helpers, until no helper is in the closed `helper_slot` any more, or one recalls its
+/// owner.
 pub(crate) fn for_helpers(slot: &'static WorkerSlot, helper_slot: &HelperSlot) {
     if helper_slot.is_released() {
         return;
@@ -78,8 +78,8 @@ pub(crate) fn for_helpers(slot: &'static WorkerSlot, helper_slot: &HelperSlot) {
     wait.on(slot);
 }
 
-/// Waits on `slot` until all `closures` of its scope have finished, running them with `run_own`, which says
-/// whether there were any, and helping the helpers of `helper_slot`.
+/// Waits on `slot` until all `closures` of its scope have finished. Meanwhile it runs them with `run_own`, which
+/// returns whether there were any, and helps the helpers of `helper_slot`.
 pub(crate) fn for_scope(
     slot: &'static WorkerSlot,
     closures: &Closures<Job>,
@@ -95,22 +95,22 @@ pub(crate) fn for_scope(
     wait.on(slot);
 }
 
-/// A wait, by what it takes.
+/// The functions of one wait.
 struct Wait<'a> {
-    /// Whether what is waited for has happened.
+    /// Whether the awaited event has happened.
     is_over: &'a dyn Fn() -> bool,
-    /// Runs something that belongs to it; whether there was anything.
+    /// Runs a piece of the awaited work; returns whether there was any.
     help: &'a dyn Fn() -> bool,
-    /// Tells those who are waited for that the thread is about to sleep.
+    /// Announces to the awaited threads that this thread is about to sleep.
     fall_asleep: &'a dyn Fn() -> Rest,
-    /// Whether it is still to sleep: who is waited for wakes it when this has become false.
+    /// Whether it is still to sleep: the thread that makes this false unparks it.
     is_asleep: &'a dyn Fn() -> bool,
 }
 
 impl Wait<'_> {
     fn on(&self, slot: &'static WorkerSlot) {
         let mut spins = 0_u32;
-        // Since when it finds nothing; 0: it has not looked at the clock yet.
+        // Since when there was nothing to help with; 0: the clock has not been read yet.
         let mut since = 0;
         while !(self.is_over)() {
             if spins < SPINS_BEFORE_HELPING {
@@ -131,14 +131,14 @@ impl Wait<'_> {
                 (0..16).for_each(|_| spin_loop());
             } else {
                 self.sleep(slot);
-                // Who was roused and finds nothing is about to be roused again.
+                // A thread that was woken and finds nothing will soon be woken again, so it spins anew.
                 since = 0;
             }
         }
         slot.set_awaiting(ExecutionId::UNKNOWN);
     }
 
-    /// Parks until there is a reason to look again; while it sleeps another worker may run in its place.
+    /// Parks until there is a reason to look again. Meanwhile another worker may run in its place.
     fn sleep(&self, slot: &'static WorkerSlot) {
         refuse_simulated(slot);
         expose_private(slot);
@@ -148,7 +148,7 @@ impl Wait<'_> {
         }
         let limit = (rest == Rest::Brief).then_some(BRIEF);
         let shared = slot.runtime_or_none();
-        away(slot, || {
+        declare_blocked(slot, || {
             rest.while_asleep(self.is_asleep, || {
                 slot.counters.parked.bump();
                 slot.park_until_timer(limit.into_iter().chain(refused_starts::patience()).min());
@@ -156,7 +156,7 @@ impl Wait<'_> {
                 if slot.fire_timers()
                     && let Some(shared) = shared
                 {
-                    // What was woken may be in this slot's queue, to which its occupant does not come now.
+                    // The woken task may be in this slot's queue, which its occupant does not serve now.
                     shared.wake_if_nobody_searches();
                 }
             });
@@ -164,19 +164,19 @@ impl Wait<'_> {
     }
 }
 
-/// Calls `sleep`, which blocks `slot`'s thread in something that is not the runtime's; another worker may
-/// run in its place meanwhile, and the monitor turns its wheel.
+/// Calls `sleep`, which blocks `slot`'s thread outside the runtime. Meanwhile another worker may run in its place, and
+/// the monitor advances its wheel.
 #[cold]
 pub(crate) fn blocked<R>(slot: &'static WorkerSlot, sleep: impl FnOnce() -> R) -> R {
     refuse_simulated(slot);
     expose_private(slot);
-    away(slot, || {
+    declare_blocked(slot, || {
         slot.counters.parked.bump();
         sleep()
     })
 }
 
-/// Refuses a wait that nobody could end, because the calling thread is the only one of a simulation: for calls
+/// Refuses a wait that no thread could end, because the calling thread is the only one of a simulation. For calls
 /// that cannot unwind once they wait.
 ///
 /// # Panics
@@ -195,24 +195,25 @@ fn refuse_simulated(slot: &'static WorkerSlot) {
     );
 }
 
-/// Nobody will answer demands here for a while.
+/// Exposes all private work, because the slot's thread will answer no demands while it sleeps.
 fn expose_private(slot: &'static WorkerSlot) {
     if slot.deque.has_private(0) {
         slot.deque.expose(usize::MAX);
     }
 }
 
-/// Says that the thread of `slot` is blocked, for as long as `sleep` takes.
-fn away<R>(slot: &'static WorkerSlot, sleep: impl FnOnce() -> R) -> R {
+/// Declares that the thread of `slot` is blocked, for as long as `sleep` takes.
+fn declare_blocked<R>(slot: &'static WorkerSlot, sleep: impl FnOnce() -> R) -> R {
     if process::is_forked() {
-        // Others may hold pointers to this stack, so it must not be unwound; and nobody comes to end the wait.
+        // Other threads may hold pointers to this stack, so it must not be unwound; and after a fork no thread is
+        // left to end the wait.
         abort(process::FORKED);
     }
-    let _away = BlockingRegion::begin(slot);
+    let _region = BlockingRegion::begin(slot);
     sleep()
 }
 
-/// A thread that has said it is blocked. One that says so again meanwhile counts once.
+/// While it lives, its thread is declared blocked. A nested region counts nothing more.
 struct BlockingRegion(&'static WorkerSlot);
 
 impl BlockingRegion {
@@ -220,12 +221,12 @@ impl BlockingRegion {
         let times = slot.times_away.get();
         slot.times_away.set(times + 1);
         if times == 0 {
-            // First, so that the monitor does not find it blocked as well.
+            // First, so that the monitor does not detect it as blocked as well.
             slot.set_occupant(SlotState::Waiting);
             slot.is_not_blocked();
             slot.hold.end();
             if let Some(shared) = slot.runtime_or_none() {
-                // Before it counts as blocked: whoever comes in its place looks at this.
+                // Before it counts as blocked: the worker that runs in its place reads this.
                 shared.note_blocking_kind(slot);
                 waking::begin_block(shared);
             }
@@ -248,9 +249,10 @@ impl Drop for BlockingRegion {
     }
 }
 
-/// Runs one piece of what `execution` has to give, or of what it waits for. Returns whether it did.
+/// Runs one piece of the work of `execution`, or of the execution that it waits for. Returns whether it did.
 fn help(slot: &'static WorkerSlot, execution: ExecutionId) -> bool {
-    // Others may follow this to help us in turn. It must stand only while nothing runs on top of the wait.
+    // Other waiters may follow this to help this thread in turn. It must be set only while nothing runs on top of the
+    // wait.
     slot.set_awaiting(execution);
     let mut execution = execution;
     for _ in 0..CHAIN_MAX {
@@ -277,7 +279,7 @@ fn help(slot: &'static WorkerSlot, execution: ExecutionId) -> bool {
             Taken::Nothing => {}
         }
         let next = runner.awaiting();
-        // What the runner waits for belongs to `execution` only if that was still running when we asked.
+        // What the runner waits for belongs to `execution` only if that was still running when `next` was read.
         if !runner.executions.is_running(execution) {
             return false;
         }
@@ -286,7 +288,7 @@ fn help(slot: &'static WorkerSlot, execution: ExecutionId) -> bool {
     false
 }
 
-/// Takes something from `runner` at or above the given places.
+/// Takes a call or a job from `runner`, at or above the given extent.
 fn steal_from(slot: &WorkerSlot, runner: &'static WorkerSlot, from: Extent) -> Option<FoundWork> {
     let slots = runner.slots.get(from.slots_from..).unwrap_or_default();
     if let Some(pin) = slots.iter().find_map(HelperSlot::try_enter) {
@@ -302,7 +304,7 @@ fn steal_from(slot: &WorkerSlot, runner: &'static WorkerSlot, from: Extent) -> O
     None
 }
 
-/// Gives back what turned out not to belong to the awaited work.
+/// Gives back work that turned out not to belong to the awaited execution.
 fn return_unperformed(found: FoundWork) {
     match found {
         FoundWork::Job(job) => {
@@ -321,7 +323,8 @@ fn return_unperformed(found: FoundWork) {
 const SPINS_BEFORE_HELPING: u32 = 64;
 /// How long a waiter that finds nothing to help with stays awake.
 const SPIN_NANOS: u64 = 25_000;
-/// The sleep of who waits for another thread's next step, which is due unless that has lost its processor.
+/// The sleep of a thread that waits for another one between two instructions, which takes no longer unless that thread
+/// has lost its processor.
 const BRIEF: Duration = Duration::from_micros(200);
 /// How many waiting runners are followed.
 const CHAIN_MAX: u32 = 8;

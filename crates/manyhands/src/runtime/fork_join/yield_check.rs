@@ -1,18 +1,17 @@
-//! A helper's look around, between two blocks of the loop or some closures of the scope that it helps with,
-//! for tasks that wait.
+//! The yield check: between two blocks of a loop, or some closures of a scope, a helper checks for waiting tasks.
 //!
-//! A loop may run for ever, and a task must not wait that long. Its owner cannot leave, because other work
-//! must not run on top of the owner's frames; a helper that found the call itself can, and comes back when
-//! the tasks are done. So on a busy pool a loop shrinks, down to its caller.
+//! A loop may run for ever, and a task must not wait that long. The loop's owner cannot leave, because other work
+//! must not run on top of its frames. A helper that entered the call from its run loop can leave, and comes back when
+//! the tasks have run. So on a busy pool a loop shrinks, down to its caller.
 //!
-//! It leaves for nothing, too, when more threads run than should: when one that was blocked has come back while
-//! another stood in for it.
+//! A helper also leaves when more threads run than may: when a blocked thread has gone on while another one runs in
+//! its place.
 //!
-//! One helper at a time goes: it counts as searching until it is back where it looks for work, and nobody
-//! else goes for what it may find.
+//! One helper at a time leaves. It counts as searching until it is back in its run loop, and no other helper leaves
+//! for the same tasks.
 //!
-//! Not here: which tasks come first (`run_loop.rs`), and owners without helpers, whose tasks are the
-//! monitor's business.
+//! Not here: which tasks come first (`run_loop.rs`), and owners without helpers, whose tasks the monitor takes care
+//! of.
 
 use crate::runtime::sleep::idle::Activity;
 use crate::runtime::worker::run_loop;
@@ -20,20 +19,20 @@ use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{Priority, RuntimeInner};
 use crate::sync::clock;
 
-/// A helper's attention to tasks. While it is wanted, and until it is dropped, the helper counts as searching.
+/// A helper's check for tasks. Once it has found that the helper is wanted, the helper counts as searching until the
+/// check is dropped.
 #[derive(Debug)]
 pub(crate) struct YieldCheck {
     slot: &'static WorkerSlot,
-    /// Which other slot is watched.
+    /// Which other slot it watches.
     watched: usize,
-    /// The oldest task there at the last look, or 0.
+    /// The oldest task there at the last check, or 0.
     oldest: usize,
     is_wanted: bool,
 }
 
 impl YieldCheck {
-    /// That of the helper on `slot`; `None` where it cannot leave, because it helps while it waits for
-    /// something itself.
+    /// The check of the helper on `slot`; `None` if it cannot leave, because it helps while it waits itself.
     pub(crate) fn of(slot: &'static WorkerSlot) -> Option<Self> {
         if !slot.is_outermost() {
             return None;
@@ -47,15 +46,15 @@ impl YieldCheck {
         })
     }
 
-    /// Looks around. If there is something to do, or one too many runs, the helper must go and look for work at
+    /// Checks. If it returns true, tasks wait or too many threads run, and the helper must leave and look for work at
     /// once.
     ///
     /// # Cost
-    /// Four loads of lines that change with the tasks and the number of threads only, and one of another slot's.
+    /// Four loads of cache lines that change only with the tasks and the number of threads, and one of another slot's.
     pub(crate) fn is_wanted(&mut self) -> bool {
         let slot = self.slot;
         let shared = slot.runtime();
-        // What only this worker may run cannot be left to one who searches.
+        // A searching worker cannot take tasks that only this worker may run.
         self.is_wanted = !slot.local.is_empty()
             || ((self.has_waiting_task(shared) || shared.idle.is_overfull())
                 && !shared.idle.is_anyone_searching());
@@ -68,11 +67,11 @@ impl YieldCheck {
     fn has_waiting_task(&mut self, shared: &RuntimeInner) -> bool {
         !self.slot.tasks.is_empty()
             || !shared.injector.is_empty()
-            || (shared.priority_queues.is_used() && self.is_lane_waiting(shared))
+            || (shared.priority_queues.is_used() && self.has_waiting_priority_task(shared))
             || self.fetch_from_others(shared)
     }
 
-    fn is_lane_waiting(&self, shared: &RuntimeInner) -> bool {
+    fn has_waiting_priority_task(&self, shared: &RuntimeInner) -> bool {
         let is_overdue = || {
             let turns = self.slot.turns.get();
             turns.is_overdue(Priority::Background, clock::ticks())
@@ -81,8 +80,8 @@ impl YieldCheck {
             || (!shared.priority_queues.background.is_empty() && is_overdue())
     }
 
-    /// Looks at one other slot after the other. A task that is the oldest there at two looks is not being
-    /// come to: fetches it, and those behind it.
+    /// Watches one other slot after the other. If the same task is the oldest there at two checks, its worker does not
+    /// get to it: fetches it, and those behind it.
     fn fetch_from_others(&mut self, shared: &RuntimeInner) -> bool {
         let Some(other) = shared.other_slots(self.slot, self.watched).next() else {
             return false;
