@@ -3,7 +3,8 @@
 //! Threads: two or three, each with an end. Operations: the blocking forms, for one item and for many, which are
 //! the futures driven by a parker; futures that are polled once and dropped; closing by hand and by dropping.
 //! Property: each item is received once, or comes back to its sender, or is dropped with the channel; those
-//! of one sender in order. Nobody sleeps beside an item or beside room: that would be a deadlock here.
+//! of one sender in order. No receiver sleeps while there is an item, no sender while there is room: that would be a
+//! deadlock here.
 
 use super::check;
 use crate::channel::{self, Receiver, SendError, Sender, TryRecvError, TrySendError};
@@ -14,7 +15,7 @@ use std::task::{Context, Poll, Waker};
 
 type Ends = (Sender<u32>, Receiver<u32>);
 
-/// Looks once, for somebody who is never woken and gives up.
+/// Polls once, for a waiter that is never woken and gives up.
 fn poll_once<F: Future + Unpin>(mut future: F) -> Option<F::Output> {
     match Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => Some(result),
@@ -120,7 +121,7 @@ fn a_sender_that_gets_room_tells_the_next() {
         for producer in producers {
             producer.join().unwrap();
         }
-        // Kept until here, because dropping it would be one more step that tells who waits.
+        // Kept until here, because dropping it would notify the waiters once more.
         drop(sender);
     });
 }
@@ -142,7 +143,7 @@ fn many_pass_in_order_through_little_room() {
     });
 }
 
-/// Two items go in together; both receivers that wait hear of them, though one step brought both.
+/// Two items go in together; both waiting receivers are notified, though one step brought both.
 #[test]
 fn a_send_of_many_tells_every_receiver_that_waits() {
     check(|| {
@@ -151,7 +152,7 @@ fn a_send_of_many_tells_every_receiver_that_waits() {
             .map(|receiver| thread::spawn(move || (receiver.recv(), receiver)));
         let mut items = VecDeque::from([1, 2]);
         assert_eq!(sender.send_many(&mut items), Ok(()));
-        // The ends are kept, because dropping one would be one more step that tells who waits.
+        // The ends are kept, because dropping one would notify the waiters once more.
         let received = consumers.map(|consumer| consumer.join().unwrap());
         let sum: u32 = received.iter().flat_map(|(item, _)| item).sum();
         assert_eq!(sum, 3);
@@ -194,7 +195,7 @@ fn a_send_of_many_into_a_closing_channel_leaves_the_rest() {
     });
 }
 
-/// A receive of many takes all the room that two senders wait for; both hear of it, though one step made it.
+/// A receive of many makes the room that two senders wait for; both are notified, though one step made it.
 #[test]
 fn a_receive_of_many_tells_every_sender_that_waits() {
     check(|| {
@@ -208,12 +209,12 @@ fn a_receive_of_many_tells_every_sender_that_waits() {
             producer.join().unwrap();
         }
         assert_eq!(received, [0, 0]);
-        // Kept until here, because dropping it would be one more step that tells who waits.
+        // Kept until here, because dropping it would notify the waiters once more.
         drop(sender);
     });
 }
 
-/// A receive of many that is given up takes nothing; what it was told of goes to the other.
+/// A receive of many that is given up takes nothing; its notification goes to the other receiver.
 #[test]
 fn a_receive_of_many_that_is_given_up_takes_nothing() {
     check(|| {
@@ -229,7 +230,7 @@ fn a_receive_of_many_that_is_given_up_takes_nothing() {
             (result, items, fickle)
         });
         sender.send(1).unwrap();
-        // The end is kept, because dropping it would be one more step that tells who waits.
+        // The end is kept, because dropping it would notify the waiters once more.
         let (result, items, kept) = given_up.join().unwrap();
         if result.is_some() {
             assert_eq!(items, [1]);
@@ -243,7 +244,7 @@ fn a_receive_of_many_that_is_given_up_takes_nothing() {
     });
 }
 
-/// One receiver gives up; what it was told of goes to the other.
+/// One receiver gives up; its notification goes to the other.
 fn survives_a_receive_that_is_given_up(ends: fn() -> Ends) {
     check(move || {
         let (sender, receiver) = ends();
@@ -253,7 +254,7 @@ fn survives_a_receive_that_is_given_up(ends: fn() -> Ends) {
             thread::spawn(move || (poll_once(fickle.recv_async()), fickle)),
         );
         sender.send(1).unwrap();
-        // The end is kept, because dropping it would be one more step that tells who waits.
+        // The end is kept, because dropping it would notify the waiters once more.
         let (received, kept) = given_up.join().unwrap();
         if let Some(received) = received {
             assert_eq!(received, Ok(1));
@@ -276,7 +277,7 @@ fn a_rendezvous_channel_survives_a_receive_that_is_given_up() {
     survives_a_receive_that_is_given_up(channel::rendezvous);
 }
 
-/// One sender gives up; the room it was told of goes to the other, and its item is nowhere.
+/// One sender gives up; its notification of room goes to the other, and its item is nowhere.
 #[test]
 fn a_bounded_channel_survives_a_send_that_is_given_up() {
     check(|| {
@@ -286,14 +287,14 @@ fn a_bounded_channel_survives_a_send_that_is_given_up() {
         let steady = thread::spawn(move || sender.send(1).unwrap());
         let given_up = thread::spawn(move || (poll_once(fickle.send_async(2)).is_some(), fickle));
         assert_eq!(receiver.recv(), Ok(0));
-        // The end is kept, because dropping it would be one more step that tells who waits.
+        // The end is kept, because dropping it would notify the waiters once more.
         let (is_sent, kept) = given_up.join().unwrap();
         if is_sent {
             let first = receiver.recv().unwrap();
             steady.join().unwrap();
             assert_eq!(first + receiver.recv().unwrap(), 3);
         } else {
-            // Nothing else happens here that could tell the steady one of its room.
+            // Nothing else happens here that could notify the steady one of its room.
             steady.join().unwrap();
             assert_eq!(receiver.recv(), Ok(1));
         }
@@ -319,7 +320,7 @@ fn a_rendezvous_with_a_sender_that_gives_up_takes_its_item_or_not() {
     });
 }
 
-/// Everybody who waits hears of the end, and items come back.
+/// All waiters are notified of the end, and items come back.
 #[test]
 fn closing_ends_every_wait() {
     check(|| {

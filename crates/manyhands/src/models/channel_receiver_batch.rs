@@ -1,9 +1,9 @@
-//! Channels whose receivers set items apart in the head, and what is told across it.
+//! Channels whose receivers move items to the receiver batch (the head), and the notifications across it.
 //!
 //! Threads: two or three. Operations: a receive that finds more than one item, which fills the head; receives from
 //! it, by one receiver and by two; a send that waits for room, a wait for the drain, and a close meanwhile.
-//! Property: each item is received once and in order, or given back; who waits for what happens to the head is told,
-//! else there is a deadlock here; who is told and does not come holds up one place only.
+//! Property: each item is received once and in order, or given back; a thread that waits for a change of the head is
+//! notified, else there is a deadlock here; a notified thread that does not come delays one position only.
 
 use super::check;
 use crate::channel::{self, TryRecvError, TrySendError};
@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::task::{Context, Waker};
 
 /// The second receive takes from the head while a sender finds the channel full, and waits for just that; nothing
-/// that comes later could tell it.
+/// later could notify it.
 #[test]
 fn a_sender_that_waits_hears_of_what_leaves_the_head() {
     check(|| {
@@ -25,7 +25,7 @@ fn a_sender_that_waits_hears_of_what_leaves_the_head() {
         assert_eq!((receiver.recv(), receiver.recv()), (Ok(1), Ok(2)));
         producer.join().unwrap();
         assert_eq!((receiver.recv(), receiver.recv()), (Ok(3), Ok(4)));
-        // Kept until here, because dropping it would be one more step that tells who waits.
+        // Kept until here, because dropping it would notify the waiters once more.
         drop(sender);
     });
 }
@@ -94,7 +94,7 @@ fn whoever_waits_for_the_drain_hears_of_what_leaves_the_head() {
     });
 }
 
-/// A receive that waits, and one that takes from the head: whoever comes last finds an item.
+/// A receive that waits, and one that takes from the head: the last one finds an item.
 #[test]
 fn nobody_waits_beside_a_head_with_items() {
     check(|| {

@@ -2,8 +2,8 @@
 //!
 //! Threads: two or three. Operations: send, blocking receive, a receive that is polled once and dropped, the
 //! end of the last sender.
-//! Property: a receiver gets every item in order, or is told how many it lost; a wait for a change ends when
-//! there is one, and returns the newest value; nobody sleeps beside something new, or beside the end.
+//! Property: a receiver gets every item in order, or the number of items it lost; a wait for a change ends when
+//! there is one, and returns the newest value; no receiver sleeps while there is a new item, or after the end.
 
 use super::check;
 use crate::channel::{self, broadcast::RecvError};
@@ -98,7 +98,7 @@ fn every_watcher_is_told() {
         });
         let _ = poll_once(receiver.changed_async());
         assert_eq!(watcher.join().unwrap(), Ok(1));
-        // Until now no end of the channel could tell instead of the change.
+        // Kept until now, so that only the change can notify, not the end of the channel.
         drop(writer.join().unwrap());
         assert_eq!(*receiver.latest(), 1);
     });

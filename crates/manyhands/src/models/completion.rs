@@ -1,9 +1,9 @@
-//! A result that is set by hand: who sets it, and who is told.
+//! A result that is set by hand: which completer sets it, and which waiters are woken.
 //!
 //! Threads: three of: completers, waiters. Operations: try to complete, drop a completer, the last one or
 //! not; wait, poll once and go away.
-//! Property: exactly one outcome is set, whatever was done before that is visible to who reads it, every
-//! waiter that stays is woken, and the waker of one that has gone is not kept.
+//! Property: exactly one outcome is set; a thread that reads it sees all that its completer did before; every waiter
+//! that stays is woken, and the waker of one that has gone is not kept.
 
 use super::{Waiter, Work, check};
 use crate::task::{Completer, Completion, CompletionError, completion};

@@ -32,7 +32,7 @@ struct Fork {
     latch: Latch,
 }
 
-const SEAT: u16 = 7;
+const SLOT: u16 = 7;
 
 impl WorkerSlot {
     fn new() -> Arc<Self> {
@@ -52,7 +52,7 @@ impl WorkerSlot {
             deque_from: self.deque.len(),
             slots_from: 0,
         };
-        self.executions.begin(SEAT, from)
+        self.executions.begin(SLOT, from)
     }
 
     fn push(&self, number: usize) {
@@ -71,7 +71,7 @@ impl WorkerSlot {
             fork.work.run();
             return;
         }
-        let fall_asleep = || fork.latch.fall_asleep(SEAT);
+        let fall_asleep = || fork.latch.fall_asleep(SLOT);
         wait_asleep(&self.parker, || fork.latch.is_final(), fall_asleep);
         if !fork.work.is_done() {
             fork.work.run();
@@ -98,7 +98,7 @@ impl WorkerSlot {
             Taken::Nothing | Taken::Over => None,
         };
         if let Some(slot) = sleeper {
-            assert_eq!(slot, SEAT);
+            assert_eq!(slot, SLOT);
             self.parker.unpark();
         }
     }

@@ -13,7 +13,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
 
-/// One open call: a single piece of work, for whoever is first.
+/// One open call: a single piece of work, for the first thread that takes it.
 #[repr(C)]
 struct Call {
     open: SharedCall,

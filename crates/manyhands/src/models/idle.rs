@@ -1,11 +1,11 @@
-//! The idle protocol: I1, and who owns a wake.
+//! The idle protocol: I1, and which thread owns a wake.
 //!
 //! Threads: a worker or two, pushers, an external thread that leaves. Operations, all of `runtime/sleep/waking.rs`: a worker's
-//! turns; queueing a task and ringing for it; the beginning and the end of a stay.
-//! With four preemptions for the models of two threads: a claim that finds nobody needs as many.
-//! One model also holds a task: the queue is the pusher's own, then.
-//! Property: a pushed task is always run, with no monitor to help; one sleeper is claimed at most once
-//! for each announcement, and the count of running threads is right afterwards.
+//! turns; queueing a task and notifying; an external thread's entering and leaving.
+//! With four preemptions for the models of two threads: a claim that gets no worker needs as many.
+//! In one model a task also has steal grace: there the queue is the pusher's own.
+//! Property: a pushed task is always run, without help of the monitor. A sleeper is claimed at most once for each
+//! announcement. The count of running threads is right afterwards.
 
 use super::pool::{Pool, Sleeps, Starts};
 use super::{check, check_deeper};
@@ -126,7 +126,7 @@ fn a_task_is_run_although_a_thread_could_not_be_started() {
         let model = Pool::<1>::new(2, 1, 1, Starts::Never);
         let external = thread::spawn({
             let model = Arc::clone(&model);
-            // It stays, so nobody uses its room.
+            // It stays, so no other thread uses its room.
             move || model.idle.begin(Activity::ExternalThread)
         });
         let pusher = thread::spawn({

@@ -19,7 +19,7 @@ struct Model {
     parker: Parker,
 }
 
-const SEAT: u16 = 7;
+const SLOT: u16 = 7;
 
 impl Model {
     fn new() -> Arc<Self> {
@@ -51,14 +51,14 @@ impl Model {
 
     fn wake(&self, sleeper: Option<u16>) {
         if let Some(slot) = sleeper {
-            assert_eq!(slot, SEAT);
+            assert_eq!(slot, SLOT);
             self.parker.unpark();
         }
     }
 
     /// Waiter, as in `runtime/fork_join/wait.rs`.
     fn wait(&self) {
-        let fall_asleep = || self.latch.fall_asleep(SEAT);
+        let fall_asleep = || self.latch.fall_asleep(SLOT);
         wait_asleep(&self.parker, || self.latch.is_final(), fall_asleep);
         assert!(self.latch.is_final());
         self.frame.free();

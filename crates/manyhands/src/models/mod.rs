@@ -1,5 +1,5 @@
-//! Model checks: loom runs each small program here in every order of its steps, with at most so many
-//! preemptions, and with every stale value that the orderings allow a load to return.
+//! Model checks: loom runs each small program here in every order of its operations, with a bound on preemptions,
+//! and with every stale value that the orderings allow a load to return.
 //!
 //! One file per protocol. Each says its threads, their operations, and the property; the bound is that of
 //! `LOOM_MAX_PREEMPTIONS`, 2 where it is not set, and higher where the file says so. Constants shrink under
@@ -53,7 +53,7 @@ fn check(program: impl Fn() + Sync + Send + 'static) {
     check_deeper(PREEMPTIONS_MAX, program);
 }
 
-/// Like [`check`], with at least so many preemptions: for two threads that take many steps between them.
+/// Like [`check`], with at least this many preemptions: for two threads with many operations.
 fn check_deeper(preemptions_min: usize, program: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
     let bound = builder.preemption_bound.unwrap_or(PREEMPTIONS_MAX);
@@ -64,7 +64,7 @@ fn check_deeper(preemptions_min: usize, program: impl Fn() + Sync + Send + 'stat
 
 /// Two find the known kinds of protocol error in minutes.
 const PREEMPTIONS_MAX: usize = 2;
-/// Steps of one run; more means that it does not end.
+/// Operations of one run; more means that it does not end.
 const BRANCHES_MAX: usize = 10_000;
 
 /// Counts for the property of a model. Orders nothing, so that it hides no missing order.
@@ -88,7 +88,7 @@ impl Count {
         self.0.fetch_sub(count, Ordering::Relaxed)
     }
 
-    /// How many there are, or were: for who has been told by other means.
+    /// How many there are, or were: for a thread that synchronised by other means.
     fn now(&self) -> usize {
         // Relaxed: see the type.
         self.0.load(Ordering::Relaxed)
@@ -174,14 +174,14 @@ impl Memory {
         }
     }
 
-    /// An access by somebody who believes that it is valid.
+    /// An access by a thread for which it must be valid.
     fn touch(&self) {
         // SAFETY: loom fails the model if a `free` is not ordered before or after.
         let freed = self.freed.with(|freed| unsafe { *freed });
         assert!(!freed, "memory is touched after its end");
     }
 
-    /// The end. Nobody may touch it meanwhile or later.
+    /// Frees it. No thread may touch it meanwhile or later.
     fn free(&self) {
         // SAFETY: loom fails the model if any access is not ordered before or after.
         let before = self.freed.with_mut(|freed| unsafe { freed.replace(true) });

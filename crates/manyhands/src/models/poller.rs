@@ -1,10 +1,10 @@
-//! Sleeping where sockets are watched: the parker with a waker, and the place that a worker and the thread
-//! that stands in for workers take in turn.
+//! Sleeping in the I/O driver: the parker with a waker, and the driver, which a worker and the stand-in thread enter in
+//! turn.
 //!
 //! Threads: a sleeper and two that wake it; or a worker or two, the thread, and one that gives tokio a task. The
 //! bound is the default.
-//! Property: no wake is lost; one at a time is in the place; who is in it is woken by its alarm, though nobody else
-//! wakes it; who asks for it gets it, and the thread that is called comes.
+//! Property: no wake is lost; one thread at a time is in the driver; its alarm wakes it, though no other thread does; a
+//! thread that asks for the driver gets it, and the stand-in thread comes when it is called.
 
 use super::{Waiter, check};
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -190,7 +190,7 @@ fn who_is_in_the_place_is_woken_by_its_alarm_whatever_tokio_gets_to_do_meanwhile
         let spawner = thread::spawn({
             let tokio = Arc::clone(&tokio);
             move || {
-                // SeqCst, both: tokio's count. Nobody is told when the task ends.
+                // SeqCst, both: tokio's count. No thread is notified when the task ends.
                 tokio.has_tasks.store(true, Ordering::SeqCst);
                 tokio.has_tasks.store(false, Ordering::SeqCst);
             }

@@ -1,6 +1,6 @@
 //! A small pool for the models: one queue, a parker for each worker, and the steps of `runtime/sleep/waking.rs`.
 //!
-//! A thread that is started runs on the thread of who starts it, which is one of its possible orders.
+//! A thread that is started runs on the thread that starts it, which is one of its possible orders.
 
 use super::{Count, Flag, Work};
 use crate::job::{self, TaskRegistry};
@@ -62,7 +62,7 @@ impl<const TASKS: usize> Pool<TASKS> {
         Arc::new(Self::with_workers(limit, workers, more, starts))
     }
 
-    /// A pool of so many workers, all awake, whose first task waits.
+    /// A pool of `workers` workers, all awake, whose first task waits.
     pub(super) fn with_waiting(workers: usize) -> Arc<Self> {
         let mut pool = Self::with_workers(workers, workers, 0, Starts::Never);
         let job = ptr::without_provenance_mut(64);

@@ -1,4 +1,4 @@
-//! A shared loop from its opening to its end: who takes which positions, leaves them, and looks again.
+//! A shared loop from its opening to its end: how runners take positions, leave them, and look again.
 //!
 //! Threads: the loop's owner, one or two helpers. Operations: those of `engine/sharing.rs` and of the
 //! slot. A helper that leaves does so after its first block, with what it has in its range.
@@ -6,15 +6,15 @@
 //! once; and then what is left is the owner's alone.
 //!
 //! # The argument
-//! Positions move in two ways. A claim, the halving and `take_all` are exchanges of one word, which nobody
-//! can do on an old value. Only the store that follows a halving is none: it overwrites the thief's own range, and is
-//! right because that is empty. Its runner knows that, because nobody else ever adds to it: thieves only take. So the
-//! runner's last look, which found the range empty, holds until its own store.
+//! Positions move in two ways. A claim, the halving and `take_all` are exchanges of one word, which fail on an old
+//! value. Only the store that follows a halving is a plain store: it overwrites the thief's own range, and is right
+//! because that range is empty. Its runner knows that, because no other thread ever adds to it: thieves only take. So
+//! the runner's last load, which read an empty range, holds until its own store.
 //!
-//! A runner that takes a range over must not rely on a look at a word that the last runner has changed since. That one
-//! stood up with Release after all its stores; who sits down acquires with the exchange that made it the runner; so it
-//! looks at the last store, or at what thieves made of it later. Without this pair the newcomer may see the range empty
-//! as it was before the last runner's store, steal elsewhere, and overwrite positions that then nobody runs.
+//! A runner that takes a range over must not rely on a load that is older than the last runner's changes. The last
+//! runner left with Release after all its stores. The new runner acquires with the exchange that made it the runner, so
+//! it reads the last store, or what thieves made of it later. Without this pair the new runner may see the range empty
+//! as it was before the last runner's store, steal elsewhere, and overwrite positions that no runner then runs.
 
 use super::{Memory, Work, check};
 use crate::engine::ranges::Claim;

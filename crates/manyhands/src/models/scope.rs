@@ -5,8 +5,8 @@
 //! queued, and sleeps; then it closes and waits for the helpers. A helper pins, runs what is queued, perhaps
 //! leaves although there is more, and unpins.
 //! Property: every closure is run exactly once before the scope ends, what it wrote is visible then, the last
-//! access of whoever finished last comes before the end, and the owner does not sleep while there is something
-//! that it could run.
+//! access of the thread that finished last comes before the end, and the owner does not sleep while it could run
+//! something.
 
 use super::{Memory, Work, check};
 use crate::job::ExecutionId;
@@ -26,7 +26,7 @@ struct Model<const COUNT: usize> {
     /// The first closure spawns the last one, which the body leaves to it.
     spawns_inside: bool,
     helper: Helper,
-    /// Tells the helper's closure that the last one has been run.
+    /// Set when the last closure has run, for the helper's closure.
     has_run: AtomicBool,
     inside: Parker,
     /// What follows outlives the scope.
@@ -45,7 +45,7 @@ enum Helper {
     Waits,
 }
 
-const SEAT: u16 = 7;
+const SLOT: u16 = 7;
 /// Closures that are run between two looks.
 const TOGETHER_MAX: usize = 2;
 
@@ -81,7 +81,7 @@ impl<const COUNT: usize> Model<COUNT> {
             if self.closures.is_any_queued() && self.run_some(TOGETHER_MAX, Spawner::Owner) {
                 continue;
             }
-            match self.closures.fall_asleep(SEAT) {
+            match self.closures.fall_asleep(SLOT) {
                 Rest::No => {}
                 Rest::Brief => spin_loop(),
                 Rest::Long => {
@@ -133,7 +133,7 @@ impl<const COUNT: usize> Model<COUNT> {
     }
 
     fn wake(&self, slot: u16) {
-        assert_eq!(slot, SEAT);
+        assert_eq!(slot, SLOT);
         self.parker.unpark();
     }
 

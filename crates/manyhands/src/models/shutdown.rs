@@ -1,9 +1,9 @@
 //! A runtime's end with its workers, beside a wake from outside.
 //!
-//! Threads: one that ends the runtime, a worker, one that wakes the task that waits. Operations, all of
-//! `runtime/ending.rs` and `runtime/sleep/waking.rs`: a worker's turns; close; queue and ring, from outside during a
-//! visit.
-//! Property: what is queued and what waits is dropped or run once, everybody hears of the end, and it comes.
+//! Threads: one that ends the runtime, a worker, one that wakes the waiting task. Operations, all of
+//! `runtime/ending.rs` and `runtime/sleep/waking.rs`: a worker's turns; close; queue and notify, from outside under a
+//! keep-alive guard.
+//! Property: each queued or waiting task is dropped or run once, all threads see the end, and the end comes.
 
 use super::pool::{Pool, Sleeps, Starts};
 use super::{Work, check, check_deeper};
@@ -31,7 +31,7 @@ fn close_beside(other: fn(&Pool<2>)) {
         other.join().expect("the model fails at once");
         assert!(pool.tasks[0].is_done(), "the task that waits is left");
         if !pool.queue.is_empty() {
-            // What was queued after the end is dropped with the runtime.
+            // A task that was queued after the end is dropped with the runtime.
             ending::discard_rest(&*pool);
         }
         assert!(pool.tasks.iter().all(Work::is_done));

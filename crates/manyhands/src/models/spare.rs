@@ -1,10 +1,10 @@
-//! Threads that stand in for blocked ones: how they come, and how they leave.
+//! Threads that run in place of blocked ones: how they start, and how they leave.
 //!
 //! Threads: a spare worker, a pusher, the monitor, one that blocks. Operations: of `runtime/sleep/waking.rs` a worker's
-//! turns, with sleeping and leaving, and the vacating of its place; queueing and waking, or starting; the beginning
+//! turns, with sleeping and leaving, and the vacating of its slot; queueing and waking, or starting; the beginning
 //! and the end of a block; of `runtime/sleep/idle.rs` mark and unmark.
-//! Property: a pushed task is run, once, with no further round of the monitor; nobody has a place twice; the
-//! count of threads found blocked is never below the marks, and right at the end.
+//! Property: a pushed task is run, once, without a further sweep of the monitor; no slot has two threads; the count of
+//! threads detected as blocked is never below the number of flags, and right at the end.
 
 use super::pool::{Pool, Sleeps, Starts};
 use super::{check, check_deeper};
@@ -14,12 +14,12 @@ use crate::runtime::sleep::waking;
 use loom::sync::Arc;
 use loom::thread;
 
-/// A pool of one worker that may run, and one place for another. The first runs.
+/// A pool in which one worker may run, with a slot for another. The first runs.
 fn one_of_two() -> Arc<Pool<1>> {
     Pool::new(1, 1, 1, Starts::Always)
 }
 
-/// The first worker has said that it blocks, and the second runs in its place.
+/// The first worker has declared that it blocks, and the second runs in its place.
 fn with_spare() -> Arc<Pool<1>> {
     let pool = one_of_two();
     pool.idle.begin(Activity::Blocked);

@@ -1,8 +1,8 @@
 //! A runtime's end beside a wake from outside.
 //!
 //! Threads: one that wakes the only waiting task, from outside; one that ends the runtime. Operations: get the
-//! right to queue the task, push and ring during a visit; close the registry, drop what is queued until the registry is
-//! deserted, free the runtime.
+//! right to queue the task, push and notify under a keep-alive guard; close the registry, drop the queued tasks until
+//! no guard is left, free the runtime.
 //! Property: the runtime is not touched after its end, and the end comes.
 
 use super::{Count, Flag, Memory, Work, check};
@@ -17,9 +17,9 @@ struct Model {
     runtime: Memory,
     injector: TaskQueue<Work>,
     task: Work,
-    /// Stands for the state word: whether somebody has the right to queue the task already.
+    /// In place of the state word: whether a thread has the right to queue the task already.
     is_queued: Flag,
-    /// A word that is read when somebody is rung for: that may come late.
+    /// A word that a notification reads, which may come late.
     rings: Count,
 }
 
@@ -36,7 +36,7 @@ impl Model {
 }
 
 impl Model {
-    /// The one who wakes.
+    /// The waking thread.
     fn wake(&self, place: TaskKey) {
         if self.may_queue() {
             self.registry.with_runtime(place.shard(), |_| {
@@ -47,7 +47,7 @@ impl Model {
         }
     }
 
-    /// The one who ends the runtime.
+    /// The thread that ends the runtime.
     fn end(&self, place: TaskKey) {
         self.registry.close(|_| {
             if self.may_queue() {
@@ -60,7 +60,7 @@ impl Model {
                 self.registry.take_out(place);
             }
         });
-        // Makes loom try the end before the ring and after it.
+        // Makes loom try the end before the notification and after it.
         self.rings.add(1);
         self.runtime.free();
     }

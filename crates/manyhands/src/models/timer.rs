@@ -1,9 +1,9 @@
-//! A timer's entry beside the thread that turns the wheel.
+//! A timer's entry beside the thread that advances the wheel.
 //!
-//! Threads: the entry's owner, the turner, and, where it says so, a third to which the owner gives the entry.
-//! Operations: link, poll with another waker, cancel, and free; fire, or give the wheel up.
-//! Property: an owner that waits is woken, by the waker it gave last; one that has cancelled or found the
-//! entry fired is not disturbed any more, and may free it; each waker is woken or dropped.
+//! Threads: the entry's owner, the thread that advances the wheel, and in some models a third to which the owner gives
+//! the entry. Operations: link, poll with another waker, cancel, and free; fire, or give the wheel up.
+//! Property: an owner that waits is woken, by the waker it gave last. After an owner has cancelled, or seen that the
+//! entry fired, no other thread touches the entry, and the owner may free it. Each waker is woken or dropped.
 
 use super::{Count, Memory, check};
 use crate::sync::Parker;

@@ -1,16 +1,16 @@
-//! Who turns the wheels: a worker that parks, the monitor, and who makes the next timer an earlier one.
+//! Advancing the wheels: a worker that parks, the monitor, and a thread that makes the next timer an earlier one.
 //!
-//! Threads: the monitor, and one or two of: a worker, one that wakes it, threads from outside that wait for
+//! Threads: the monitor, and one or two of: a worker, one that wakes it, external threads that wait for
 //! timers, a worker whose thread ends. Operations: of `runtime/sleep/waking.rs` a worker's sleep, the claim of a worker,
-//! the vacating of a place, and linking from outside; of `runtime/monitor/switch.rs` arming, rousing, resting and closing;
+//! the vacating of a slot, and linking from outside; of `runtime/monitor/switch.rs` arming, rousing, resting and closing;
 //! of the wheels inserting, reading the next tick and firing.
 //! With three preemptions for the models of two threads.
 //!
 //! Time stands at tick [`NOW`]: a park until then ends at once, and one until later lasts until its thread is
 //! unparked.
 //!
-//! Property: every timer that is due by [`NOW`] wakes who waits for it, so nobody who must turn its wheel
-//! sleeps beyond that.
+//! Property: every timer that is due by [`NOW`] wakes its waiter, so no thread that must advance its wheel sleeps
+//! longer.
 
 use super::{Flag, Waiter, Work, check, check_deeper};
 use crate::queue::TaskQueue;
@@ -45,7 +45,7 @@ struct Model {
 }
 
 impl Model {
-    /// The worker is awake, the monitor off. Lives for ever, as slots do.
+    /// The worker is awake, the monitor off. Never freed, as slots.
     fn new() -> &'static Self {
         Self::with_threads(1)
     }
@@ -72,7 +72,7 @@ impl Model {
         model
     }
 
-    /// The monitor's life.
+    /// The monitor's thread.
     fn watch(&'static self) {
         loop {
             match self.switch.state() {
@@ -97,13 +97,13 @@ impl Model {
         }
     }
 
-    /// A thread from outside links an entry.
+    /// An external thread links an entry.
     fn link_outside(&'static self, entry: &mut Pin<Box<Entry>>, waker: Waker) {
         let linked = waking::link_outside(self, &self.outside, entry.as_mut(), 0, waker);
         linked.expect("the timers are open");
     }
 
-    /// A thread from outside waits for a timer.
+    /// An external thread waits for a timer.
     fn wait_outside(&'static self, tick: u64) {
         let mut entry = entry(tick);
         wait_for(&mut entry, |entry, waker| self.link_outside(entry, waker));

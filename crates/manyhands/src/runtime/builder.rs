@@ -1,4 +1,4 @@
-//! How a runtime is configured.
+//! The builder of a runtime, and its settings.
 
 use crate::integrations::tracing_events;
 use crate::job::{catch, contain, dispose};
@@ -36,7 +36,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// How many threads run at once, outside callers that take part included. The default is the number
+    /// How many threads run at once, external threads in a call included. The default is the number
     /// of processors this process may use: the smaller of its affinity mask and its cgroup quota.
     ///
     /// # Examples
@@ -53,8 +53,8 @@ impl Builder {
         self
     }
 
-    /// How many worker threads may exist at once, those included that stand in for blocked ones. The
-    /// default is the number of workers plus 256.
+    /// How many worker threads may exist at once, including those started in place of blocked ones. The default is the
+    /// number of workers plus 256.
     ///
     /// # Examples
     /// ```
@@ -68,10 +68,10 @@ impl Builder {
         self
     }
 
-    /// How long a thread beyond the number of workers, which stood in for a blocked one, is kept without work
-    /// before it ends. The default is 5 seconds.
+    /// How long a thread beyond the number of workers, started in place of a blocked one, is kept without work before
+    /// it ends. The default is 5 seconds.
     ///
-    /// One on which [`task::spawn_local`](crate::task::spawn_local) was ever called is kept for good.
+    /// A thread on which [`task::spawn_local`](crate::task::spawn_local) was ever called is kept.
     ///
     /// # Examples
     /// ```
@@ -86,11 +86,11 @@ impl Builder {
     }
 
     /// Whether the number of running threads follows measured throughput: between the number of workers and the
-    /// thread limit, the runtime tries more threads now and then, and keeps them where throughput rises.
-    /// Off by default, because blocked threads are detected one by one without it.
+    /// thread limit, the runtime tries more threads at intervals, and keeps them where throughput rises.
+    /// Off by default, because the monitor detects blocked threads one by one without it.
     ///
     /// Enable it if your tasks wait in ways that look like computing, such as spinning for a device, or where the
-    /// system does not tell what a thread does. Throughput is counted in pieces of work, so it helps where these
+    /// system does not report what a thread does. Throughput is counted in pieces of work, so it helps where these
     /// are many and alike. [`thread_changes`](Runtime::thread_changes) lists every change.
     ///
     /// # Cost
@@ -193,13 +193,13 @@ impl Builder {
         self
     }
 
-    /// Runs when the pool cannot go on by itself: work waits, every thread is blocked, and none may be added; or the
+    /// Runs when the pool stalls: work waits, every thread is blocked, and none may be added; or the
     /// system has refused threads for a second and there is none ([`build`](Self::build) says what waits then).
-    /// It is told who waits for what, once until the pool gets on. Without a hook this is one line on the
-    /// standard error stream. A panic is ignored.
+    /// The [`Stall`] says which thread waits for what. It is reported once, until the pool goes on. Without a hook the
+    /// report is one line on the standard error stream. A panic is ignored.
     ///
-    /// Runs on the monitor's thread, which must not be blocked; or, where the system refuses even that thread, on
-    /// one that waits.
+    /// The hook runs on the monitor's thread, which it must not block. Where the system refuses even that thread, it
+    /// runs on one that waits.
     ///
     /// # Examples
     /// ```
@@ -214,7 +214,7 @@ impl Builder {
     ///     .build()?;
     /// let (go, gate) = mpsc::channel();
     /// let waiting = runtime.install(|| task::run(move || task::blocking(|| gate.recv())));
-    /// let behind = runtime.install(|| task::run(|| ()));           // nobody is left to run it
+    /// let behind = runtime.install(|| task::run(|| ()));           // no thread is left to run it
     /// assert_eq!(stalls.recv(), Ok(1));
     /// go.send(()).unwrap();
     /// waiting.join().unwrap().unwrap();
@@ -228,24 +228,25 @@ impl Builder {
 
     /// Makes the runtime. No thread is started yet: each starts when there is work for it.
     ///
-    /// A thread that the system refuses, because of a limit of processes or of memory, is asked for again: by the
-    /// pool itself, by whoever pushes work or enters the runtime, and every few milliseconds by every thread that
-    /// waits in this library. Meanwhile callers run their own loops, joins and scopes, and
-    /// [`JoinHandle::join`](crate::task::JoinHandle::join) a closure that nobody has begun. What nobody else may run
-    /// waits for a thread, for as long as it takes: futures, detached tasks, continuations, async loops, and whoever
-    /// waits for these, because a thread that waits runs nothing but what it waits for; it may hold a lock that
-    /// another task wants. All of it goes on as soon as one thread can be had. A runtime that is shut down drops what
-    /// still waits, and whoever waits for a task of it gets an error.
+    /// The system may refuse a thread, because of a limit of processes or of memory. The pool then tries again by
+    /// itself, and so does each thread that pushes work or enters the runtime, and every few milliseconds each thread
+    /// that waits in this library. Meanwhile callers run their own loops, joins and scopes, and
+    /// [`JoinHandle::join`](crate::task::JoinHandle::join) runs a closure that no thread has begun. Work that only a
+    /// worker may run waits for a thread, for as long as it takes: futures, detached tasks, continuations and async
+    /// loops. Threads that wait for these go on waiting, because a waiting thread runs only what it waits for: it may
+    /// hold a lock that another task wants. All of it goes on as soon as the system grants one thread. A runtime that
+    /// is shut down drops the work that still waits, and threads that wait for its tasks get an error.
     ///
-    /// When there has been no thread for a second, that is told to [`on_stall`](Self::on_stall) with the reason
-    /// [`NotStarted`](crate::ThreadChangeReason::NotStarted). Two things are not seen while the system refuses
-    /// even the first thread: a wait in something else than this library, such as a channel of the standard
-    /// library, tries nothing again; where every thread of the program waits so, nothing goes on or is told until
-    /// one pushes work, enters a runtime, or waits here.
+    /// When there has been no thread for a second, the runtime reports this to [`on_stall`](Self::on_stall) with the
+    /// reason [`NotStarted`](crate::ThreadChangeReason::NotStarted). One case goes unseen while the system refuses
+    /// even the first thread: a thread that waits outside this library, such as in a channel of the standard library,
+    /// does not try again. If every thread of the program waits so, nothing goes on or is reported until one pushes
+    /// work, enters a runtime, or waits here.
     ///
     /// # Errors
     /// [`BuildError`] when a number is zero or too large, or the thread limit is below the worker count; with tokio,
-    /// also when the system refuses what that takes. A later call tries again; nothing is kept of a refused one.
+    /// also when the system refuses a resource that tokio needs. A later call tries again; a refused one leaves nothing
+    /// behind.
     ///
     /// # Examples
     /// ```
@@ -301,7 +302,7 @@ enum Fault {
     Tokio(Refusal),
 }
 
-/// What the system said.
+/// The system's error.
 #[derive(Debug, Clone)]
 struct Refusal(Arc<io::Error>);
 
@@ -364,7 +365,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Of a runtime that starts no threads, because the calling one is its worker.
+    /// Settings of a runtime that starts no threads, because the calling thread is its worker.
     pub(crate) fn for_one_thread() -> Self {
         Self {
             workers: 1,
@@ -394,7 +395,7 @@ impl Settings {
             .unwrap_or_else(|| format!("{NAME_DEFAULT}-{index}"))
     }
 
-    /// Runs a hook; its panic is its own.
+    /// Runs a hook and contains its panic.
     pub(crate) fn run_hook(hook: Option<&HookFn>, index: usize) {
         if let Some(hook) = hook {
             contain(|| hook.0(index));
@@ -403,7 +404,7 @@ impl Settings {
 }
 
 impl Settings {
-    /// Tells the user that nothing goes on.
+    /// Reports a stall to the user.
     pub(crate) fn report_stall(&self, stall: &Stall) {
         tracing_events::stall(&self.name, stall);
         match &self.on_stall {
@@ -415,10 +416,10 @@ impl Settings {
     }
 }
 
-/// A program that hangs must not do so silently; a hook replaces it.
+/// Prints a stall, so that a program does not hang silently; a hook replaces this.
 fn warn(stall: &Stall) {
     let line = format!("manyhands: {stall}\n");
-    // Who has closed the stream, or broken its pipe, does not want to know.
+    // A closed stream or a broken pipe is ignored.
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
@@ -448,11 +449,11 @@ impl fmt::Debug for HookFn {
 }
 
 const NAME_DEFAULT: &str = "manyhands";
-/// Threads that may stand in for blocked ones, unless the user says otherwise.
+/// Threads that may run in place of blocked ones, by default.
 const SPARES_DEFAULT: usize = 256;
 /// Longer than the pauses of most bursts, short enough that the pool is back at its size ten seconds after.
 const KEEP_ALIVE_DEFAULT: Duration = Duration::from_secs(5);
-/// Seats are numbered with 16 bits, and other runtimes and external threads need some too.
+/// Worker slots are numbered with 16 bits, and other runtimes and external threads need some too.
 const THREADS_MAX: usize = 32_768;
 
 #[cfg(test)]

@@ -1,20 +1,20 @@
-//! A runtime's end: first no task is started any more, then nothing runs any more, then nobody visits.
+//! A runtime's end: first no task starts any more, then nothing runs any more, then no wake from outside is under way.
 //!
 //! # Protocol
-//! Who ends it says so, cancels the tasks that wait, drops what is queued, and unparks everybody. A worker that
-//! looks for work while the runtime closes drops what it finds queued. Work that still runs may need the help of
-//! every worker, so nobody leaves before all have announced sleep, and before every task is gone that only one
-//! of them may drop; whoever finds that tells the others. When all threads have ended, who ends the runtime drops
-//! what wakes from outside still bring, until nobody visits.
+//! The closing thread sets `closing`, cancels the waiting tasks, drops the queued ones, and unparks all workers. A
+//! worker that looks for work while the runtime closes drops the tasks that it finds queued. Running work may need
+//! the help of every worker. So no worker leaves before all have announced sleep, and before every task is gone that
+//! only one of them may drop. The thread that sees this sets `ended` and unparks all workers. When all threads have
+//! ended, the closing thread drops what wakes from outside still queue, until no such wake is under way.
 //!
 //! # Ordering
-//! E1: both words are SeqCst, as the steps of I1 (`idle.rs`). A worker looks at them after it announced sleep;
-//! they are set before everybody is unparked.
-//! E2: whoever lowers the count of awake workers looks afterwards whether that was all that the end waited for: a
-//! worker that announces sleep, and a waker that raised the count and then woke nobody. The last worker may
-//! have announced while the count was raised, and sleeps.
+//! E1: both words are SeqCst, as the steps of I1 (`idle.rs`). A worker looks at them after it has announced sleep;
+//! they are set before all workers are unparked.
+//! E2: a thread that lowers the count of awake workers checks afterwards whether the end waited only for that. Such a
+//! thread is a worker that announces sleep, or a waker that raised the count and then woke no worker. The last worker
+//! may have announced sleep while the count was raised, and sleeps.
 //!
-//! Not here: what is dropped, and how (`shared_call.rs`).
+//! Not here: what is dropped, and how (`inner.rs`).
 
 use crate::job::TaskRegistry;
 use crate::runtime::sleep::waking::Pool;
@@ -23,27 +23,27 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 /// How far the end has come.
 #[derive(Debug)]
 pub(crate) struct Ending {
-    /// No task is started any more; those that run are finished, with all the help they need.
+    /// No task starts any more; running ones finish, with all the help they need.
     closing: AtomicBool,
     /// Nothing runs any more: workers leave.
     ended: AtomicBool,
 }
 
-/// A runtime, as far as its end goes.
+/// What the end needs of a runtime.
 pub(crate) trait Ends: Pool {
-    /// How far its end has come.
+    /// The state of its end.
     fn ending(&self) -> &Ending;
 
-    /// Where its waiting tasks are registered.
+    /// The registry of its waiting tasks.
     fn registry(&self) -> &TaskRegistry;
 
-    /// Closes the registry, and queues the tasks that wait there, to be dropped.
+    /// Closes the registry, and queues the tasks that wait there for dropping.
     fn cancel_waiting(&self);
 
-    /// Drops what is queued.
+    /// Drops the queued tasks.
     fn discard_queued(&self);
 
-    /// Unparks everybody.
+    /// Unparks all workers.
     fn unpark_all(&self);
 }
 
@@ -52,7 +52,7 @@ pub(crate) trait Ends: Pool {
 pub(crate) enum Joined {
     /// Every thread.
     All,
-    /// Not the caller, which is one of them: it ends the runtime from within.
+    /// All but the caller, a worker that ends its own runtime.
     NotSelf,
 }
 
@@ -65,7 +65,7 @@ impl Ending {
         }
     }
 
-    /// Whether it has begun: no task is started any more.
+    /// Whether it has begun: no task starts any more.
     pub(crate) fn is_closing(&self) -> bool {
         // SeqCst: E1.
         self.closing.load(Ordering::SeqCst)
@@ -85,7 +85,8 @@ pub(crate) fn begin_to_close(pool: &impl Ends) {
     pool.cancel_waiting();
 }
 
-/// Whoever has lowered the count of awake workers: whether workers leave, which they do when nobody is awake.
+/// Thread that has lowered the count of awake workers: ends the runtime if no worker is awake and no task is left.
+/// Returns whether workers leave.
 pub(crate) fn is_over(pool: &impl Ends) -> bool {
     let ending = pool.ending();
     if ending.is_closing()
@@ -100,7 +101,8 @@ pub(crate) fn is_over(pool: &impl Ends) -> bool {
     ending.has_ended()
 }
 
-/// Ends the runtime: workers finish what they run, what did not run is dropped. `join` waits for the threads.
+/// Ends the runtime: workers finish the work that they run, and drop tasks that did not run. `join` waits for the
+/// threads.
 pub(crate) fn close(pool: &impl Ends, join: impl FnOnce() -> Joined) {
     begin_to_close(pool);
     pool.discard_queued();
@@ -110,7 +112,7 @@ pub(crate) fn close(pool: &impl Ends, join: impl FnOnce() -> Joined) {
     }
 }
 
-/// Drops what is queued or being queued, until nothing is left. No worker runs any more.
+/// Drops the tasks that are queued or being queued, until none is left. No worker runs any more.
 pub(crate) fn discard_rest(pool: &impl Ends) {
     pool.registry().until_deserted(|| pool.discard_queued());
 }

@@ -8,12 +8,11 @@ use std::sync::Arc;
 
 /// A pool of workers that runs loops, forks and tasks together.
 ///
-/// Most programs need none of their own: the free functions use the runtime of the thread they are called
-/// on, and where there is none a default one, made on first use, with one worker for each processor this
-/// process may use.
+/// Most programs need no runtime of their own: the free functions use the current runtime of the calling thread. If
+/// there is none they use a default one, made on first use, with one worker for each processor this process may use.
 ///
-/// Worker threads start when there is work for them and sleep when there is none. A thread from outside
-/// that calls a loop or a fork takes part in it, as one of the [`workers`](Self::workers) that run.
+/// Worker threads start when there is work for them and sleep when there is none. An external thread that calls a loop
+/// or a fork takes part in it, as one of the [`workers`](Self::workers) that run.
 ///
 /// # Dropping
 /// Dropping a runtime shuts it down; see [`shutdown`](Self::shutdown).
@@ -35,9 +34,9 @@ pub struct Runtime {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShutdownReport {
-    /// Closures that had not started, and futures that were queued or waiting. They were dropped, and who
-    /// waits for them is told that they were cancelled. A future that was being polled and wanted to wait is
-    /// dropped too, but not counted.
+    /// Closures that had not started, and futures that were queued or waiting. They were dropped, and threads and
+    /// tasks that await them get a cancellation error. A future that was being polled and wanted to wait is dropped
+    /// too, but not counted.
     pub dropped: usize,
 }
 
@@ -98,7 +97,7 @@ impl Runtime {
         EnterGuard::new(self)
     }
 
-    /// What [`Builder::name`] has called it.
+    /// The name from [`Builder::name`].
     pub fn name(&self) -> &str {
         &self.shared.settings.name
     }
@@ -109,10 +108,10 @@ impl Runtime {
         self.shared.idle.limit()
     }
 
-    /// Worker threads that exist, sleeping ones and those that stand in for blocked ones included.
+    /// Worker threads that exist, including sleeping ones and those started in place of blocked ones.
     ///
-    /// They start when there is work for them; those beyond [`workers`](Self::workers) end when there has been
-    /// none for a while.
+    /// They start when there is work for them; those beyond [`workers`](Self::workers) end after
+    /// [`thread_keep_alive`](Builder::thread_keep_alive) without work.
     ///
     /// # Examples
     /// ```
@@ -130,7 +129,7 @@ impl Runtime {
     /// What the runtime does now, and what it has done so far.
     ///
     /// # Cost
-    /// Some loads for each thread the runtime has ever had; nothing is locked or held up.
+    /// Some loads for each thread the runtime has ever had. Each task queue is locked while its tasks are counted.
     ///
     /// # Examples
     /// ```
@@ -161,12 +160,12 @@ impl Runtime {
     }
 
     /// Computations that kept a worker for more than 10 ms while other work waited: the latest 64, the oldest
-    /// of them first. What waits is open to other workers meanwhile; but where they too are kept, it waits,
-    /// and short tasks wait long: until a thread is added for them, after half a second, or after five seconds
-    /// where the workers do not have a processor each. A task that spins until a queued one has run waits as
-    /// long. Such a computation had better be a loop or a `join`, or await now and then.
+    /// of them first. Other workers can run the waiting work meanwhile. If they are kept too, even short tasks wait
+    /// until the runtime adds a thread for them: after half a second, or after five seconds where the workers do not
+    /// have a processor each. A task that spins until a queued one has run waits as long. Such a computation should be
+    /// a loop or a `join`, or await at intervals.
     ///
-    /// They are noticed in passing, so some are missed.
+    /// The monitor sees them in its sweeps, so it misses some.
     ///
     /// # Examples
     /// ```
@@ -180,7 +179,7 @@ impl Runtime {
         self.shared.long_jobs.to_vec()
     }
 
-    /// Ends the runtime: each worker finishes the closure, loop or poll that it runs; what has not started,
+    /// Ends the runtime: each worker finishes the closure, loop or poll that it runs; closures that have not started,
     /// and futures that are not ready, are dropped.
     ///
     /// # Blocking
@@ -249,7 +248,7 @@ impl fmt::Debug for Runtime {
         {
             writeln!(
                 f,
-                "seat {}: {:?}, awaits {:?}, {} forks ({} private), slots {:?}, tasks {}, {:?}",
+                "worker slot {}: {:?}, awaits {:?}, {} forks ({} private), slots {:?}, tasks {}, {:?}",
                 slot.number,
                 slot.occupant(),
                 slot.awaiting(),

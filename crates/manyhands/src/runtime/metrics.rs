@@ -1,4 +1,4 @@
-//! What a runtime does and has done, in numbers.
+//! A runtime's metrics: what it does and has done, in numbers.
 //!
 //! Not here: the counting itself (`probe`, `idle.rs`).
 
@@ -9,51 +9,51 @@ use std::time::Duration;
 
 /// A snapshot of a runtime; made by [`Runtime::metrics`](crate::Runtime::metrics).
 ///
-/// Threads count for themselves and nobody waits for anybody, so the numbers may be a moment apart. The
-/// totals never fall; take two snapshots and subtract to learn what happened in between.
+/// Each thread counts for itself without locks, so the numbers may be a moment apart. The totals never fall; take two
+/// snapshots and subtract to learn what happened in between.
 #[doc(alias = "RuntimeMetrics")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metrics {
     /// How many threads may run at once.
     pub workers: usize,
-    /// Worker threads alive now, sleeping ones and those that stand in for blocked ones included.
+    /// Worker threads that exist now, including sleeping ones and those started in place of blocked ones.
     #[doc(alias = "ThreadCount")]
     pub threads: usize,
-    /// Workers and outside callers that run something now.
+    /// Workers and external threads that run something now.
     pub working: usize,
     /// Workers that are awake and look for work.
     pub searching: usize,
-    /// Workers asleep for want of work.
+    /// Workers that sleep because they have no work.
     pub asleep: usize,
-    /// Threads that have said that they wait: for a stolen half, a task, a helper, a channel, or in
-    /// [`task::blocking`](crate::task::blocking).
+    /// Threads that have declared that they block: they wait for a stolen half, a task, a helper or a channel, or are
+    /// in [`task::blocking`](crate::task::blocking).
     pub blocked: usize,
-    /// Threads that the monitor found asleep in the kernel inside a job, while there was more to do.
+    /// Threads that the monitor detected asleep in the kernel inside a job, while work waited.
     pub detected_blocked: usize,
-    /// Tasks that have come from outside and wait for a worker. Each queue is counted up to 10,000.
+    /// Tasks from external threads that wait for a worker. Each queue is counted up to 10,000.
     pub queued_outside: usize,
-    /// Tasks that wait in the queues of workers and callers; those that only one worker may run included.
+    /// Tasks that wait in the queues of workers and callers, including those that only one worker may run.
     #[doc(alias = "PendingWorkItemCount")]
     pub queued: usize,
-    /// Total of the times that something was taken from another thread: the second half of a join, or a
-    /// run of tasks. Closures of a scope and shares of a loop are offered, not stolen.
+    /// How often a thread stole from another one: the second half of a join, or a run of tasks. Closures of a scope
+    /// and parts of a loop are not counted.
     pub steals: u64,
-    /// Total of the times that a thread went to sleep, for want of work or to wait.
+    /// How often a thread went to sleep, because it had no work or had to wait.
     pub parks: u64,
     /// Total of the worker threads started.
     pub threads_started: u64,
-    /// Of these: started in place of a thread that said it is blocked.
+    /// Of these: started in place of a thread that declared that it blocks.
     pub started_for_declared: u64,
-    /// Of these: started in place of a thread that was found blocked.
+    /// Of these: started in place of a thread that was detected as blocked.
     pub started_for_detected: u64,
-    /// Of these: started because computations had held every place for long.
+    /// Of these: started because computations had occupied every running thread for long.
     pub started_for_starved: u64,
     /// Total of the worker threads that ended because they were not needed any more.
     pub threads_ended: u64,
     /// Total of the computations that were noted by [`Runtime::long_jobs`](crate::Runtime::long_jobs).
     pub long_jobs: u64,
-    /// Total of the timers that have rung.
+    /// Total of the timers that have fired.
     pub timers_fired: u64,
     /// Sum of how late they were, in steps of a millisecond.
     pub timers_late: Duration,
@@ -63,8 +63,8 @@ pub struct Metrics {
     /// helped with, blocks of shared loops. What its caller ran alone is not counted, to cost nothing.
     #[doc(alias = "CompletedWorkItemCount")]
     pub completed: u64,
-    /// Total of the times that a thread found one of the runtime's own locks taken: those of the task
-    /// queues, of scopes, and of iterators that are shared by a loop.
+    /// How often a thread found one of the runtime's own locks taken: those of the task queues, of scopes, and of
+    /// iterators that a loop shares.
     #[doc(alias = "LockContentionCount")]
     pub contentions: u64,
 }
@@ -126,5 +126,5 @@ impl Metrics {
     }
 }
 
-/// Of one queue no more are counted, because nobody can take from it meanwhile.
+/// No more tasks of one queue are counted, because counting keeps other threads from taking.
 const QUEUED_MAX: usize = 10_000;

@@ -1,7 +1,7 @@
 //! A runtime whose one worker is the calling thread, with a virtual clock and an order drawn from a seed.
 //!
-//! It is a runtime like any other, so tasks, timers, loops and shutdown are the real ones. Only what makes
-//! a run depend on the machine is replaced: threads, the monitor, the clock, and who comes next.
+//! It is a runtime like any other, so tasks, timers, loops and shutdown are the real ones. The simulator replaces only
+//! what makes a run depend on the machine: threads, the monitor, the clock, and the order of the tasks.
 //!
 //! Not here: the main future and the public interface (`simulation`).
 //!
@@ -24,8 +24,8 @@ use std::sync::Arc;
 pub(crate) struct Simulator {
     shared: Arc<RuntimeInner>,
     slot: &'static WorkerSlot,
-    stay: Option<WorkerGuard>,
-    /// Tasks that could run now, the simulator's alone.
+    worker: Option<WorkerGuard>,
+    /// Tasks that could run now; only the simulator has them.
     runnable: Vec<*mut Job>,
     random: u64,
 }
@@ -42,22 +42,23 @@ pub(crate) enum Turn {
 }
 
 impl Simulator {
-    /// Makes one, with the clock at the first moment.
+    /// Makes one, with the clock at zero.
     pub(crate) fn begin(seed: u64) -> Self {
         let clock = Clock::Virtual(AtomicU64::new(Moment::ZERO.to_nanos()));
         let shared = RuntimeInner::with_clock(Settings::for_one_thread(), clock);
         let slot = shared.slot_simulator();
-        let stay = WorkerGuard::begin(Arc::clone(&shared), slot);
+        let worker = WorkerGuard::begin(Arc::clone(&shared), slot);
         Self {
             shared,
             slot,
-            stay: Some(stay),
+            worker: Some(worker),
             runnable: Vec::new(),
             random: seed,
         }
     }
 
-    /// Lets one of those that can run have its turn; if nobody can, goes on to the next timer.
+    /// Runs one of the tasks that can run, or leaves the turn to the main future. If none can run, sets the clock to
+    /// the next timer.
     pub(crate) fn turn(&mut self, can_main_run: bool) -> Turn {
         self.collect();
         let candidates = self.runnable.len() + usize::from(can_main_run);
@@ -89,7 +90,7 @@ impl Simulator {
         self.shared.registry().registered()
     }
 
-    /// Takes what has been queued, the oldest first.
+    /// Takes the queued tasks, the oldest first.
     fn collect(&mut self) {
         let queues: [&TaskQueue<Job>; 5] = [
             &self.slot.tasks,
@@ -124,7 +125,7 @@ impl Drop for Simulator {
     /// Drops what has not finished, as the end of any runtime does.
     fn drop(&mut self) {
         for job in std::mem::take(&mut self.runnable) {
-            // SAFETY: 1. and 2.: taken from a queue, so it is ours alone.
+            // SAFETY: 1. and 2.: taken from a queue, so only this thread has it.
             unsafe { Job::perform(job, Action::Drop(self.shared.registry())) };
         }
         self.shared.begin_to_close();
@@ -133,7 +134,7 @@ impl Drop for Simulator {
             self.shared.discard_queued();
         }
         self.shared.close();
-        // Drops what is bound to this thread and has never been polled: that is in no registry.
-        self.stay = None;
+        // Drops the tasks that are bound to this thread and were never polled: they are in no registry.
+        self.worker = None;
     }
 }

@@ -1,13 +1,13 @@
-//! How many threads this process should run at once.
+//! The default number of workers: how many threads this process should run at once.
 //!
-//! The smaller of the affinity mask and the cgroup's CPU quota, rounded up; at least one.
+//! That is the smaller of the affinity mask and the cgroup's CPU quota, rounded up; at least one.
 //!
 //! Not here: caches and NUMA nodes.
 
 use crate::sync::{allowed_cpus, files};
 use std::path::Path;
 
-/// Workers a runtime gets when nobody says otherwise.
+/// How many workers a runtime has by default.
 pub(crate) fn default_workers() -> usize {
     let cpus = allowed_cpus().unwrap_or(1);
     quota_of_this_process()

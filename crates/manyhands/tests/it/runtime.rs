@@ -301,7 +301,7 @@ fn a_dump_says_what_every_thread_does() {
         assert!(format!("{runtime:?}").contains("2 workers"));
         runtime.install(|| {
             task::run(|| ()).join().unwrap();
-            assert!(format!("{runtime:?}").contains("seat"));
+            assert!(format!("{runtime:?}").contains("worker slot"));
         });
         options().runtime(runtime).for_range(0..50, |_| {
             assert!(!format!("{runtime:?}").is_empty());

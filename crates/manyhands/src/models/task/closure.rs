@@ -1,6 +1,6 @@
-//! The state word of a task that is a closure, with its joiner: who runs it, who reads the result, who frees the cell.
+//! The state word of a task that is a closure, with its joiner: which thread runs it, reads the result, frees the cell.
 //!
-//! Threads: whoever takes the task from the queue, and the handle's holder. Operations, as in
+//! Threads: the worker that takes the task from the queue, and the handle's holder. Operations, as in
 //! `task/closure.rs` and `task/handle.rs`: claim, run or drop, finish the joiner, let go of the queue's part;
 //! claim in place, wait, take the result, let go of the handle's part.
 //! Property: the closure is run at most once, the result is read only when the joiner is final, and the
@@ -22,7 +22,7 @@ struct Model {
     parker: Parker,
 }
 
-const SEAT: u16 = 7;
+const SLOT: u16 = 7;
 
 impl Model {
     fn new() -> Arc<Self> {
@@ -50,7 +50,7 @@ impl Model {
             self.cell.touch();
             match self.joiner.finish() {
                 Some(Sleeper::WorkerSlot(slot)) => {
-                    assert_eq!(slot, SEAT);
+                    assert_eq!(slot, SLOT);
                     self.parker.unpark();
                 }
                 Some(Sleeper::Waker(_)) => unreachable!("nobody registers a waker here"),
@@ -77,7 +77,7 @@ impl Model {
     /// The handle's part, waiting elsewhere.
     fn join(&self) {
         self.cell.touch();
-        let fall_asleep = || self.joiner.fall_asleep(SEAT);
+        let fall_asleep = || self.joiner.fall_asleep(SLOT);
         wait_asleep(&self.parker, || self.joiner.is_final(), fall_asleep);
         let _ = self.closure.is_done();
         self.drop_handle();

@@ -24,7 +24,7 @@ struct Model {
     cell: Memory,
     /// Touched by each poll, freed when the future is dropped.
     future: Memory,
-    /// Written by the runner when the future is gone, "run" by whoever takes or drops it.
+    /// Written by the runner when the future is gone, "run" by the thread that takes or drops it.
     outcome: Work,
     /// What the future waits for.
     event: Flag,
@@ -36,7 +36,7 @@ struct Model {
     parker: Parker,
 }
 
-const SEAT: u16 = 7;
+const SLOT: u16 = 7;
 
 impl Model {
     /// A task in the queue, with a handle and a waker that somebody already has.
@@ -59,7 +59,7 @@ impl Model {
         model
     }
 
-    /// Whoever must queue the task does so.
+    /// Queues the task, by the thread that must.
     fn queue(&self) {
         self.cell.touch();
         assert!(!self.is_queued.set(), "the task is queued twice");
@@ -115,7 +115,7 @@ impl Model {
                 self.cell.touch();
                 match self.joiner.finish() {
                     Some(Sleeper::WorkerSlot(slot)) => {
-                        assert_eq!(slot, SEAT);
+                        assert_eq!(slot, SLOT);
                         self.parker.unpark();
                     }
                     Some(Sleeper::Waker(waker)) => waker.wake(),
@@ -132,7 +132,7 @@ impl Model {
             AfterRelease::Keep => {}
             AfterRelease::Free => self.cell.free(),
             AfterRelease::Queue => self.queue(),
-            AfterRelease::DropOutcome => unreachable!("only the handle is told so"),
+            AfterRelease::DropOutcome => unreachable!("only the handle gets this"),
         }
     }
 
@@ -187,10 +187,10 @@ impl Model {
         self.drop_handle();
     }
 
-    /// The handle's part: polls once with a waker of `told`, and is dropped.
-    fn poll_and_drop_handle(&self, told: &Arc<Told>) {
+    /// The handle's part: polls once with a waker of `wake_seen`, and is dropped.
+    fn poll_and_drop_handle(&self, wake_seen: &Arc<WakeSeen>) {
         self.cell.touch();
-        let waker = Waker::from(std::sync::Arc::new(Teller(Arc::clone(told))));
+        let waker = Waker::from(std::sync::Arc::new(SeenWaker(Arc::clone(wake_seen))));
         if self.joiner.register(&waker) {
             assert!(self.joiner.register(&waker) || self.joiner.is_final());
         }
@@ -209,12 +209,12 @@ impl Model {
     }
 }
 
-/// Counts wakes of whoever awaits the handle.
-struct Told(Flag);
+/// Counts wakes of the thread or task that awaits the handle.
+struct WakeSeen(Flag);
 
-struct Teller(Arc<Told>);
+struct SeenWaker(Arc<WakeSeen>);
 
-impl Wake for Teller {
+impl Wake for SeenWaker {
     fn wake(self: std::sync::Arc<Self>) {
         self.0.0.set();
     }
@@ -277,7 +277,7 @@ fn an_outcome_is_read_by_the_handle_that_waits_for_it() {
                 model.work();
             }
         });
-        let fall_asleep = || model.joiner.fall_asleep(SEAT);
+        let fall_asleep = || model.joiner.fall_asleep(SLOT);
         wait_asleep(&model.parker, || model.joiner.is_final(), fall_asleep);
         model.outcome.run();
         model.cell.touch();
@@ -294,7 +294,7 @@ fn an_outcome_is_read_by_the_handle_that_waits_for_it() {
 fn a_registered_waker_is_woken_or_taken_back() {
     check(|| {
         let model = Model::new();
-        let told = Arc::new(Told(Flag::new()));
+        let wake_seen = Arc::new(WakeSeen(Flag::new()));
         let worker = thread::spawn({
             let model = Arc::clone(&model);
             move || {
@@ -302,10 +302,10 @@ fn a_registered_waker_is_woken_or_taken_back() {
                 model.work();
             }
         });
-        model.poll_and_drop_handle(&told);
+        model.poll_and_drop_handle(&wake_seen);
         worker.join().expect("the model fails at once");
         model.settle();
-        assert_eq!(Arc::strong_count(&told), 1, "a waker is left over");
+        assert_eq!(Arc::strong_count(&wake_seen), 1, "a waker is left over");
     });
 }
 
@@ -313,7 +313,7 @@ fn a_registered_waker_is_woken_or_taken_back() {
 fn who_awaits_the_handle_is_told() {
     check(|| {
         let model = Model::new();
-        let told = Arc::new(Told(Flag::new()));
+        let wake_seen = Arc::new(WakeSeen(Flag::new()));
         let worker = thread::spawn({
             let model = Arc::clone(&model);
             move || {
@@ -321,10 +321,10 @@ fn who_awaits_the_handle_is_told() {
                 model.work();
             }
         });
-        let waker = Waker::from(std::sync::Arc::new(Teller(Arc::clone(&told))));
+        let waker = Waker::from(std::sync::Arc::new(SeenWaker(Arc::clone(&wake_seen))));
         let is_registered = model.joiner.register(&waker);
         worker.join().expect("the model fails at once");
-        assert_eq!(told.0.is_set(), is_registered);
+        assert_eq!(wake_seen.0.is_set(), is_registered);
         assert!(model.joiner.is_final());
         model.drop_handle();
         model.settle();

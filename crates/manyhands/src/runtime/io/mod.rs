@@ -1,4 +1,4 @@
-//! What else a thread is inside of while it is inside a runtime, and a worker that polls the sockets' driver.
+//! The tokio context around a thread, and the worker that polls the I/O driver.
 //!
 //! Not here: the driver itself (`integrations`).
 

@@ -1,8 +1,8 @@
-//! A worker where sockets are watched: it sleeps there, or has a look.
+//! The worker that polls the I/O driver: it sleeps inside the driver, or polls it once.
 //!
-//! What a socket wakes meanwhile goes to the worker's own queue, and rings for nobody: the worker comes itself.
+//! Tasks that a socket wakes meanwhile go to the worker's own queue and notify no other worker: it runs them itself.
 //!
-//! Not here: who watches when no worker does, and what does the watching (`sync/reactor.rs`, `tokio`).
+//! Not here: the stand-in thread that polls when no worker does, and the driver (`sync/reactor.rs`, `tokio`).
 
 use crate::runtime::RuntimeInner;
 use crate::runtime::worker::slot::WorkerSlot;
@@ -11,35 +11,35 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 impl RuntimeInner {
-    /// What watches sockets for this runtime, if anything does.
+    /// The I/O driver of this runtime, if it has one.
     pub(crate) fn reactor(&self) -> Option<&'static dyn Reactor> {
         self.settings.tokio_context.reactor()
     }
 
-    /// Whether the worker on `slot` may watch.
+    /// Whether the worker on `slot` may poll the driver.
     pub(crate) fn vacancy(&self, slot: &'static WorkerSlot) -> PollerState {
         self.reactor()
             .map_or(PollerState::None, |reactor| reactor.vacancy(slot))
     }
 
-    /// Monitor: sees to it that somebody watches.
+    /// Monitor: makes sure that a thread polls the driver.
     pub(crate) fn attend_to_sockets(&self) {
         if let Some(reactor) = self.reactor() {
             reactor.attend();
         }
     }
 
-    /// Worker: will watch no more.
+    /// Worker: will poll the driver no more.
     pub(crate) fn leave_sockets(&self) {
         if let Some(reactor) = self.reactor() {
             reactor.leave();
         }
     }
 
-    /// Worker on `slot`: sleeps until it is unparked, its next timer is due, or `limit` is over; where sockets
-    /// are watched, if there is room.
+    /// Worker on `slot`: sleeps until it is unparked, its next timer is due, or `limit` is over; inside the driver, if
+    /// no other thread polls it.
     pub(crate) fn sleep_until_timer(&self, slot: &'static WorkerSlot, limit: Option<Duration>) {
-        // Who has tasks but no room to run them would be sent away at once.
+        // A worker that has tasks but no room to run them would leave the driver at once.
         let reactor = self.reactor().filter(|_| slot.tasks.is_empty());
         if let Some(reactor) = reactor
             && watch(slot, || reactor.sleep(slot, slot.time_to_sleep(limit)))
@@ -50,7 +50,7 @@ impl RuntimeInner {
         }
     }
 
-    /// Worker on `slot`, which has much to do: wakes whom sockets wake by now.
+    /// Busy worker on `slot`: polls the driver once, which wakes tasks whose sockets are ready.
     pub(crate) fn look_at_sockets(&self, slot: &'static WorkerSlot) {
         if let Some(reactor) = self.reactor() {
             watch(slot, || reactor.look(slot));

@@ -1,6 +1,6 @@
-//! What else a thread is inside of while it is inside a runtime: tokio, if the runtime was built so.
+//! The tokio context: what a runtime built with tokio puts around its threads.
 //!
-//! Not here: who waits for sockets (`poller.rs`, `tokio`).
+//! Not here: polling the I/O driver (`poller.rs`, `tokio`).
 
 #[cfg(feature = "tokio")]
 use crate::integrations::tokio_driver::Driver;
@@ -24,7 +24,7 @@ pub(crate) enum TokioContext {
     Tokio(Handle),
 }
 
-/// A thread is inside them, until dropped.
+/// The calling thread is inside the context until this is dropped.
 #[derive(Debug)]
 pub(crate) struct TokioContextGuard<'tokio_context> {
     #[cfg(feature = "tokio")]
@@ -33,7 +33,7 @@ pub(crate) struct TokioContextGuard<'tokio_context> {
 }
 
 impl TokioContext {
-    /// Starts what has to be.
+    /// Starts this process's tokio if the context needs it.
     #[cfg_attr(
         not(feature = "tokio"),
         expect(clippy::unnecessary_wraps, reason = "nothing has to be started")
@@ -47,7 +47,7 @@ impl TokioContext {
         }
     }
 
-    /// What watches sockets where a worker can do so as well.
+    /// The I/O driver, where workers may poll it.
     pub(crate) fn reactor(&self) -> Option<&'static dyn Reactor> {
         match self {
             #[cfg(feature = "tokio")]
@@ -58,7 +58,7 @@ impl TokioContext {
         }
     }
 
-    /// Puts them around the calling thread.
+    /// Puts the context around the calling thread.
     pub(crate) fn enter(&self) -> TokioContextGuard<'_> {
         TokioContextGuard {
             #[cfg(feature = "tokio")]
@@ -109,7 +109,7 @@ impl Builder {
         self
     }
 
-    /// As [`tokio`](Self::tokio), with a tokio runtime that is there already and that somebody drives, such as
+    /// As [`tokio`](Self::tokio), with a tokio runtime that exists already and that another thread drives, such as
     /// that of `#[tokio::main]`.
     ///
     /// # Examples
