@@ -7,7 +7,7 @@
 
 use super::{Count, Memory, check};
 use crate::sync::Parker;
-use crate::timer::{Entry, Moment, Standing, Timers};
+use crate::timer::{Entry, EntryState, Moment, Timers};
 use loom::sync::Arc;
 use loom::thread;
 use std::pin::Pin;
@@ -111,11 +111,11 @@ fn who_waits_is_woken_by_its_newest_waker() {
         });
         let waker = Sleeper::waker(&new);
         let mut standing = entry.as_mut().poll(&waker);
-        while standing == Standing::Waiting {
+        while standing == EntryState::Waiting {
             new.parker.park();
             standing = entry.as_mut().poll(&waker);
         }
-        assert_eq!(standing, Standing::Fired);
+        assert_eq!(standing, EntryState::Fired);
         drop(entry);
         drop(waker);
         turner.join().expect("the model fails at once");
@@ -185,7 +185,7 @@ fn an_entry_whose_wheel_is_given_up_waits_in_another() {
         link(&mut entry, first, &sleeper);
         let closer = thread::spawn(move || first.close());
         let waker = Sleeper::waker(&sleeper);
-        while entry.as_mut().poll(&waker) == Standing::Waiting {
+        while entry.as_mut().poll(&waker) == EntryState::Waiting {
             sleeper.parker.park();
         }
         assert!(

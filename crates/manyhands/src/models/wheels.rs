@@ -19,7 +19,7 @@ use crate::runtime::sleep::idle::{Activity, Claim, Idle};
 use crate::runtime::sleep::waking::{self, Pool, Slept, Wheel};
 use crate::runtime::worker::steal_grace::StealGrace;
 use crate::sync::Parker;
-use crate::timer::{Entry, Moment, Standing, Timers};
+use crate::timer::{Entry, EntryState, Moment, Timers};
 use loom::thread;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -280,9 +280,9 @@ fn entry(tick: u64) -> Pin<Box<Entry>> {
 fn wait_for(entry: &mut Pin<Box<Entry>>, link: impl Fn(&mut Pin<Box<Entry>>, Waker)) {
     Waiter::new().wait(|context| {
         match entry.as_mut().poll(context.waker()) {
-            Standing::Fired => return Poll::Ready(()),
-            Standing::Waiting => {}
-            Standing::Idle => link(entry, context.waker().clone()),
+            EntryState::Fired => return Poll::Ready(()),
+            EntryState::Waiting => {}
+            EntryState::Idle => link(entry, context.waker().clone()),
         }
         Poll::Pending
     });
