@@ -1,7 +1,7 @@
 //! The idle protocol: I1, and which thread owns a wake.
 //!
-//! Threads: a worker or two, pushers, an external thread that leaves. Operations, all of `runtime/sleep/waking.rs`: a worker's
-//! turns; queueing a task and notifying; an external thread's entering and leaving.
+//! Threads: a worker or two, pushers, an external thread that leaves. Operations, all of `runtime/sleep/waking.rs`:
+//! a worker's turns; queueing a task and notifying; an external thread's entering and leaving.
 //! With four preemptions for the models of two threads: a claim that gets no worker needs as many.
 //! In one model a task also has steal grace: there the queue is the pusher's own.
 //! Property: a pushed task is always run, without help of the monitor. A sleeper is claimed at most once for each

@@ -1,9 +1,9 @@
 //! Advancing the wheels: a worker that parks, the monitor, and a thread that makes the next timer an earlier one.
 //!
 //! Threads: the monitor, and one or two of: a worker, one that wakes it, external threads that wait for
-//! timers, a worker whose thread ends. Operations: of `runtime/sleep/waking.rs` a worker's sleep, the claim of a worker,
-//! the vacating of a slot, and linking from outside; of `runtime/monitor/switch.rs` arming, rousing, resting and closing;
-//! of the wheels inserting, reading the next tick and firing.
+//! timers, a worker whose thread ends. Operations: of `runtime/sleep/waking.rs` a worker's sleep, the claim of a
+//! worker, the vacating of a slot, and linking from outside; of `runtime/monitor/switch.rs` arming, rousing, resting and
+//! closing; of the wheels inserting, reading the next tick and firing.
 //! With three preemptions for the models of two threads.
 //!
 //! Time stands at tick [`NOW`]: a park until then ends at once, and one until later lasts until its thread is
