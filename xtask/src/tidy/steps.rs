@@ -3,25 +3,16 @@
 //! A copy goes on to hold when the step it was made from is changed. What gives a copy away is that it names a
 //! memory ordering, an atomic type or operation, or a fence: the steps of every protocol do, and threads, a
 //! property and a bound need none. What a model counts or notes for its property goes through the helpers in
-//! `models/mod.rs`, which order nothing.
+//! `models/mod.rs`, which order nothing. No other file is excepted.
 
 use super::finding::Finding;
 use super::source::{Line, find_word};
 use super::tree::{LIBRARY, Tree, library_module};
 
-/// Files that may, each with the reason.
-const ALLOWED: &[(&str, &str)] = &[
-    ("mod.rs", "the helpers themselves"),
-    (
-        "scope.rs",
-        "one closure waits for another, in the user's code",
-    ),
-    (
-        "helper_slot.rs",
-        "the call is the model's own: who is first takes its work",
-    ),
-    ("poller.rs", "until the driver's steps can be called"),
-];
+/// The helpers themselves, which may name atomics and one ordering.
+const HELPERS: &str = "mod.rs";
+/// The only ordering there: an ordering of a helper could stand in for one that a step lacks.
+const ORDERS_NOTHING: &str = "Ordering::Relaxed";
 
 /// Words that stand in steps.
 const WORDS: &[&str] = &["Ordering", "fence", "spin_loop"];
@@ -36,11 +27,13 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             continue;
         };
         debug_assert_eq!(library_module(path), Some("models"), "the models' folder");
-        if ALLOWED.iter().any(|(allowed, _)| *allowed == inside) {
-            continue;
-        }
         for line in source.lines() {
-            if let Some(word) = word_of_a_step(line) {
+            if inside == HELPERS {
+                if line.code.replace(ORDERS_NOTHING, "").contains("Ordering::") {
+                    let message = format!("a helper may name `{ORDERS_NOTHING}` only");
+                    findings.push(Finding::on_line(path, line.number, message));
+                }
+            } else if let Some(word) = word_of_a_step(line) {
                 let message = format!(
                     "`{word}` is part of a step: call the library's own, or a helper of `models/mod.rs`"
                 );
@@ -105,7 +98,10 @@ mod tests {
                 "models/timer.rs",
                 "fn f() { self.restore(1); self.defence(); }",
             ),
-            ("models/mod.rs", "struct Count(AtomicUsize);"),
+            (
+                "models/mod.rs",
+                "fn f(a: &AtomicUsize) { a.fetch_add(1, Ordering::Relaxed); }",
+            ),
             (
                 "runtime/sleep/idle.rs",
                 "fn f() { a.load(Ordering::Relaxed); }",
@@ -116,18 +112,8 @@ mod tests {
     }
 
     #[test]
-    fn an_exception_is_needed() {
-        let tree = Tree::load(&crate::workspace::root()).unwrap();
-        for (inside, reason) in ALLOWED {
-            let path = format!("{LIBRARY}models/{inside}");
-            let needs_it = tree
-                .library()
-                .filter(|(found, _)| *found == path)
-                .any(|(_, source)| source.lines().iter().any(|l| word_of_a_step(l).is_some()));
-            assert!(
-                needs_it && !reason.is_empty(),
-                "{inside} needs no exception"
-            );
-        }
+    fn a_helper_that_orders_something_is_found() {
+        let text = "fn f() { a.swap(true, Ordering::AcqRel); b.load(Ordering::Relaxed); }";
+        assert_eq!(count("models/mod.rs", text), 1);
     }
 }

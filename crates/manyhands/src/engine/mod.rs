@@ -404,6 +404,8 @@ pub(crate) mod ending {
             .output()
             .expect("the program can be started again");
         let said = String::from_utf8_lossy(&child.stderr);
+        let ran = String::from_utf8_lossy(&child.stdout);
+        assert!(ran.contains("running 1 test"), "there is no test {test}");
         assert!(!child.status.success(), "it has not ended the process");
         assert!(said.contains(sentence), "{said}");
     }

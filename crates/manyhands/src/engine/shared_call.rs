@@ -8,7 +8,7 @@
 use crate::engine::consumer::Consumer;
 use crate::engine::helped::{Helped, HelpedWork, Panics};
 use crate::engine::ranges::Claim;
-use crate::engine::sharing::Sharing;
+use crate::engine::sharing::{After, OWNER, Sharing};
 use crate::engine::{BLOCK_NANOS_MAX, HelperPolicy, Indexed, Plan, Rate, Rest, Runner};
 use crate::job::{Payload, catch};
 use crate::runtime::fork_join::call_site::CallSiteProfile;
@@ -114,11 +114,8 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
                 rate.get_or_insert(now);
             },
             || wait::for_helpers(slot, helper_slot),
+            |claim| self.discard(OWNER, claim),
         );
-        while let Some(claim) = self.sharing.take_rest() {
-            self.discard(OWNER, claim);
-        }
-        self.sharing.check_all_spent();
         // Items that slow each other down seem to cost more than they do, never less.
         if let Some(rate) = rate
             && rate != Rate::UNKNOWN
@@ -187,16 +184,17 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
         };
         let mut rate = self.rate;
         let mut last = clock::ticks();
-        while let Some(claim) = self.sharing.next(me, block_at(rate).min(block_max)) {
+        let max = |rate| block_at(rate).min(block_max);
+        self.sharing.run(me, max(rate), |claim| {
             if self.base + u64::from(claim.start()) >= self.consumer.end() {
                 self.discard(me, claim);
                 if let Some(own) = self.sharing.take_own(me) {
                     self.discard(me, own);
                 }
-                continue;
+                return After::GoOn { max: max(rate) };
             }
             let Some(items) = self.run_block(runner, me, claim) else {
-                return rate;
+                return After::Stop;
             };
             let now = clock::ticks();
             rate = smoothed(rate, Rate::of(now.saturating_sub(last), items));
@@ -208,13 +206,10 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
             {
                 // Relaxed: read when all helpers have left.
                 self.is_deserted.store(true, Ordering::Relaxed);
-                self.sharing.leave(me);
-                return rate;
+                return After::Leave;
             }
-        }
-        if me != OWNER {
-            self.sharing.finish(me);
-        }
+            After::GoOn { max: max(rate) }
+        });
         rate
     }
 
@@ -313,8 +308,6 @@ fn smoothed(before: Rate, now: Rate) -> Rate {
     Rate(before.0 - before.0 / 4 + now.0 / 4)
 }
 
-/// The owner's runner number.
-const OWNER: usize = 0;
 /// Runners beyond the number of workers: those that compensate for blocked ones.
 const RUNNERS_SPARE: usize = 6;
 /// The same, where bodies may wait for one another.

@@ -42,6 +42,20 @@ pub(crate) struct Sharing<'slot> {
     signals: AtomicU32,
 }
 
+/// What a runner does after a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum After {
+    /// It takes more positions, at most `max`.
+    GoOn { max: u32 },
+    /// Helper: it leaves before the loop is over.
+    Leave,
+    /// It stops the loop.
+    Stop,
+}
+
+/// The owner's runner number.
+pub(crate) const OWNER: usize = 0;
+
 impl<'slot> Sharing<'slot> {
     /// All `len` positions belong to the owner, which sleeps at `owner`; room for this number of runners.
     pub(crate) fn new(
@@ -59,31 +73,56 @@ impl<'slot> Sharing<'slot> {
         }
     }
 
-    /// Owner, with the loop open in its slot: calls `work`, which asks for `next` until there is nothing, and `wait`,
-    /// which returns when [`HelperSlot::is_released`], until the loop is over and all helpers have left. The slot is
-    /// closed then.
-    pub(crate) fn run_to_end(&self, mut work: impl FnMut(), wait: impl Fn()) {
+    /// Owner, with the loop open in its slot: calls `work`, which calls `run` as [`OWNER`], and `wait`, which returns when
+    /// [`HelperSlot::is_released`], until the loop is over and all helpers have left. The slot is closed then. `discard`
+    /// gets the positions that were not run because the loop was stopped.
+    pub(crate) fn run_to_end(
+        &self,
+        mut work: impl FnMut(),
+        wait: impl Fn(),
+        mut discard: impl FnMut(Claim),
+    ) {
         loop {
             work();
             self.slot.close();
             wait();
             if self.slot.is_drained() && (self.is_stopped() || self.ranges.left() == 0) {
-                return;
+                break;
             }
             self.slot.reopen();
         }
+        while let Some(claim) = self.take_rest() {
+            discard(claim);
+        }
+        self.check_all_spent();
     }
 
     /// Owner, when the loop is over: the positions that were not run, because the loop was stopped.
-    pub(crate) fn take_rest(&self) -> Option<Claim> {
+    fn take_rest(&self) -> Option<Claim> {
         (0..self.ranges.count()).find_map(|range| self.ranges.take_all(range))
     }
 
     /// Owner, at the very end: checks that every position was spent. Otherwise the caller would read memory that no
     /// runner has written, or miss work that no runner has done.
-    pub(crate) fn check_all_spent(&self) {
+    fn check_all_spent(&self) {
         if self.ranges.spent() != u64::from(self.len) {
             abort("a parallel loop has lost some of its items");
+        }
+    }
+
+    /// Calls `block` with positions for `runner`, at first at most `max` of them, until none are left for it or `block`
+    /// ends the run.
+    #[inline]
+    pub(crate) fn run(&self, runner: usize, mut max: u32, mut block: impl FnMut(Claim) -> After) {
+        while let Some(claim) = self.next(runner, max) {
+            match block(claim) {
+                After::GoOn { max: next } => max = next,
+                After::Leave => return self.leave(runner),
+                After::Stop => return self.stop(),
+            }
+        }
+        if runner != OWNER {
+            self.finish(runner);
         }
     }
 
@@ -101,7 +140,7 @@ impl<'slot> Sharing<'slot> {
     }
 
     /// The next positions for `runner`, at most `max`; `None` when the loop is over for it.
-    pub(crate) fn next(&self, runner: usize, max: u32) -> Option<Claim> {
+    fn next(&self, runner: usize, max: u32) -> Option<Claim> {
         loop {
             // Relaxed: a runner acts on a signal a block earlier or later.
             let signals = self.signals.load(Ordering::Relaxed);
@@ -132,13 +171,13 @@ impl<'slot> Sharing<'slot> {
     }
 
     /// Helper without a claim: leaves before the loop is over, and leaves its range to others.
-    pub(crate) fn leave(&self, runner: usize) {
+    fn leave(&self, runner: usize) {
         self.ranges.detach(runner);
         self.call_back();
     }
 
     /// Helper whose `next` returned `None`: leaves. If it is invited again, its range is free.
-    pub(crate) fn finish(&self, runner: usize) {
+    fn finish(&self, runner: usize) {
         self.ranges.detach(runner);
     }
 

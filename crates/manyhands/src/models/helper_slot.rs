@@ -1,16 +1,16 @@
 //! The slot in which a call is left open: helpers come and go, the owner waits for the last.
 //!
-//! Threads: an owner, one or two helpers. Operations: open, close, look, fall asleep, park; pin, help,
-//! unpin, dismiss, wake.
+//! Threads: an owner, one or two helpers. Operations, all of them the runtime's: the owner keeps a call open and
+//! waits for its helpers; a helper pins, takes part, dismisses, and wakes the owner.
 //! Property: no helper touches a call after its owner has left it, also when the slot holds the next call
 //! by then; what helpers wrote is visible to the owner; the owner always wakes.
 
-use super::{Memory, Work, check};
+use super::{Asleep, Flag, Memory, Work, check};
 use crate::job::ExecutionId;
+use crate::runtime::fork_join::waiting;
 use crate::runtime::{HelperSlot, SharedCall};
 use crate::sync::Parker;
 use loom::sync::Arc;
-use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
 
 /// One open call: a single piece of work, for the first thread that takes it.
@@ -18,7 +18,7 @@ use loom::thread;
 struct Call {
     open: SharedCall,
     frame: Memory,
-    taken: AtomicBool,
+    taken: Flag,
     work: Work,
 }
 
@@ -27,15 +27,14 @@ impl Call {
         Self {
             open: SharedCall::new(Self::help),
             frame: Memory::new(),
-            taken: AtomicBool::new(false),
+            taken: Flag::new(),
             work: Work::new(0),
         }
     }
 
     fn take_part(&self) {
         self.frame.touch();
-        // Relaxed: the exchange alone decides who runs it; the pin orders the rest.
-        if !self.taken.swap(true, Ordering::Relaxed) {
+        if !self.taken.set() {
             self.work.run();
         }
         self.frame.touch();
@@ -62,20 +61,17 @@ impl<const CALLS: usize> Model<CALLS> {
         })
     }
 
-    /// Owner: one call from its opening to its end, as in `engine` and `runtime/fork_join/wait.rs`.
+    /// Owner: one call from its opening to its end.
     fn call(&self, number: usize, takes_part: bool) {
         let call = &self.calls[number];
-        // SAFETY: the model keeps calls to its end, and `frame` tells if it should not have.
-        unsafe { self.slot.open((&raw const *call).cast()) };
-        if takes_part {
-            call.take_part();
-        }
-        self.slot.close();
-        if !self.slot.is_drained() && self.slot.fall_asleep() {
-            while !self.slot.is_drained() {
-                self.parker.park();
+        let work = || {
+            if takes_part {
+                call.take_part();
             }
-        }
+        };
+        let wait = || waiting::for_helpers(&mut Asleep(&self.parker), &self.slot, &|| false);
+        // SAFETY: the model keeps calls to its end, and `frame` tells if it should not have.
+        unsafe { self.slot.keep_open((&raw const *call).cast(), work, wait) };
         if takes_part {
             assert!(call.work.is_done());
         }
@@ -83,16 +79,13 @@ impl<const CALLS: usize> Model<CALLS> {
     }
 }
 
-/// Starts a helper, as in `runtime/worker/run_loop.rs`.
+/// Starts a helper.
 fn helper<const CALLS: usize>(model: &Arc<Model<CALLS>>, slot: u16) -> thread::JoinHandle<()> {
     let model = Arc::clone(model);
     thread::spawn(move || {
         if let Some(pin) = model.slot.try_enter() {
-            pin.help(ExecutionId::new(slot, 0, 1));
-            model.slot.dismiss();
-            if pin.unpin() {
-                model.parker.unpark();
-            }
+            let (dismiss, wake) = (|| model.slot.dismiss(), || model.parker.unpark());
+            pin.take_part(ExecutionId::new(slot, 0, 1), dismiss, wake);
         }
     })
 }

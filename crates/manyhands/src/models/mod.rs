@@ -10,7 +10,7 @@
 //! [`Work`].
 //!
 //! Not shown: reorderings of a load with a later store, which loom does not explore, and the code above
-//! the protocols, whose steps are written out again where a model needs them.
+//! the protocols. No step is written out here: a model has threads, a property and a bound (rule `steps`).
 
 mod cancel;
 mod channel;
@@ -40,10 +40,12 @@ mod wheels;
 
 use crate::queue::Linked;
 use crate::runtime::Rest;
+use crate::runtime::fork_join::waiting;
 use crate::sync::Parker;
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use loom::cell::UnsafeCell;
 use loom::model::Builder;
+use loom::thread;
 use std::ptr;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -154,10 +156,33 @@ impl Wake for Waiter {
     }
 }
 
-/// Waits for a latch, a slot or the like, as a thread of the runtime does that can help with nothing.
+/// Waits for a latch, a joiner or the like, with nothing to help with.
 fn wait_asleep(parker: &Parker, is_over: impl Fn() -> bool, fall_asleep: impl Fn() -> bool) {
-    while !is_over() {
-        Rest::long_if(fall_asleep()).while_asleep(&|| !is_over(), || parker.park());
+    waiting::for_work(&mut Asleep(parker), &is_over, &|| false, &fall_asleep);
+}
+
+/// A thread that waits as one of the runtime does, but neither spins nor lingers.
+struct Asleep<'a>(&'a Parker);
+
+impl waiting::Waiter for Asleep<'_> {
+    fn spin(&mut self) -> bool {
+        false
+    }
+
+    fn has_helped(&mut self) {}
+
+    fn linger(&mut self) -> bool {
+        false
+    }
+
+    fn prepare_to_sleep(&self) {}
+
+    /// A brief rest lasts until another thread has made a step.
+    fn sleep(&self, rest: Rest, is_asleep: &dyn Fn() -> bool) {
+        rest.while_asleep(is_asleep, || match rest {
+            Rest::Brief => thread::yield_now(),
+            Rest::No | Rest::Long => self.0.park(),
+        });
     }
 }
 

@@ -28,6 +28,10 @@ pub(super) struct Pool<const TASKS: usize> {
     ending: Ending,
     /// Where the first task is registered, if it waits.
     waiting: Option<job::TaskKey>,
+    /// Which worker alone may run or drop the task that waits.
+    bound_to: Option<usize>,
+    /// That worker's own queue.
+    bound: TaskQueue<Work>,
     /// Somebody has the right to queue the first task; stands for the task's state.
     woken: Flag,
     /// Every task has been run. Unused where one waits: such a pool must be closed.
@@ -64,7 +68,17 @@ impl<const TASKS: usize> Pool<TASKS> {
 
     /// A pool of `workers` workers, all awake, whose first task waits.
     pub(super) fn with_waiting(workers: usize) -> Arc<Self> {
+        Self::with_waiting_for(workers, None)
+    }
+
+    /// As [`with_waiting`](Self::with_waiting), of a task that may run on the first worker only.
+    pub(super) fn with_bound(workers: usize) -> Arc<Self> {
+        Self::with_waiting_for(workers, Some(0))
+    }
+
+    fn with_waiting_for(workers: usize, bound_to: Option<usize>) -> Arc<Self> {
         let mut pool = Self::with_workers(workers, workers, 0, Starts::Never);
+        pool.bound_to = bound_to;
         let job = ptr::without_provenance_mut(64);
         pool.waiting = pool.registry.register(job, 0);
         Arc::new(pool)
@@ -81,6 +95,8 @@ impl<const TASKS: usize> Pool<TASKS> {
             registry: TaskRegistry::new(),
             ending: Ending::new(),
             waiting: None,
+            bound_to: None,
+            bound: TaskQueue::new(),
             woken: Flag::new(),
             over: Flag::new(),
             run: Count::new(),
@@ -94,11 +110,23 @@ impl<const TASKS: usize> Pool<TASKS> {
 
     /// Wakes the task that waits, from outside.
     pub(super) fn wake_waiting(&self) {
-        if let Some(place) = self.waiting
-            && !self.woken.set()
-        {
-            self.registry
-                .with_runtime(place.shard(), |_| self.inject(0));
+        let Some(place) = self.waiting else { return };
+        if self.woken.set() {
+            return;
+        }
+        match self.bound_to {
+            None => self
+                .registry
+                .with_runtime(place.shard(), |_| self.inject(0)),
+            Some(worker) => {
+                let task = &self.tasks[0];
+                task.prepare();
+                let (bound, shard) = (&self.bound, place.shard());
+                // SAFETY: 1. the task lives as long as the model; 2. it is pushed once, says the flag.
+                unsafe {
+                    ending::queue_for_worker(self, shard, bound, task.as_ptr(), worker);
+                }
+            }
         }
     }
 
@@ -133,6 +161,24 @@ impl<const TASKS: usize> Pool<TASKS> {
                 Next::Slept(_) | Next::SleptOverLimit(_) => thread::yield_now(),
             }
         }
+        self.discard_own(index);
+    }
+
+    /// Worker: drops the tasks that only it may drop.
+    fn discard_own(&self, worker: usize) {
+        while let Some(task) = self.take_own(worker) {
+            self.run(task);
+        }
+    }
+
+    /// Worker: takes a task that only it may run. Where none can come, it does not look, so that loom has less to try.
+    fn take_own(&self, worker: usize) -> Option<&Work> {
+        let own = self.own(worker)?;
+        own.take(1).map(|run| Work::at(run.first))
+    }
+
+    fn own(&self, worker: usize) -> Option<&TaskQueue<Work>> {
+        (self.bound_to == Some(worker)).then_some(&self.bound)
     }
 
     /// Another thread comes to the place of a worker that was claimed.
@@ -254,10 +300,12 @@ impl<'pool, const TASKS: usize> waking::Worker for Worker<'pool, TASKS> {
 
     fn find(&mut self) -> Option<&'pool Work> {
         if self.pool.ending.is_closing() {
+            self.pool.discard_own(self.index);
             self.pool.discard_queued();
             return None;
         }
-        self.pool.queue.take(1).map(|run| Work::at(run.first))
+        let own = self.pool.take_own(self.index);
+        own.or_else(|| self.pool.queue.take(1).map(|run| Work::at(run.first)))
     }
 
     fn may_search(&self) -> bool {
@@ -283,7 +331,8 @@ impl<'pool, const TASKS: usize> waking::Worker for Worker<'pool, TASKS> {
     }
 
     fn has_own_work(&self) -> bool {
-        false
+        let own = self.pool.own(self.index);
+        own.is_some_and(|own| !own.is_empty())
     }
 
     fn sees_work(&self) -> bool {

@@ -1,7 +1,7 @@
 //! A shared loop from its opening to its end: how runners take positions, leave them, and look again.
 //!
-//! Threads: the loop's owner, one or two helpers. Operations: those of `engine/sharing.rs` and of the
-//! slot. A helper that leaves does so after its first block, with what it has in its range.
+//! Threads: the loop's owner, one or two helpers. Operations: those of `engine/sharing.rs`, of the slot and
+//! of the owner's wait. A helper that leaves does so after its first block, with what it has in its range.
 //! Property: the owner ends only when every position was run, unless the loop was stopped; each is run
 //! once; and then what is left is the owner's alone.
 //!
@@ -16,10 +16,11 @@
 //! it reads the last store, or what thieves made of it later. Without this pair the new runner may see the range empty
 //! as it was before the last runner's store, steal elsewhere, and overwrite positions that no runner then runs.
 
-use super::{Memory, Work, check};
+use super::{Asleep, Count, Memory, Work, check};
 use crate::engine::ranges::Claim;
-use crate::engine::sharing::Sharing;
+use crate::engine::sharing::{After, OWNER, Sharing};
 use crate::job::ExecutionId;
+use crate::runtime::fork_join::waiting;
 use crate::runtime::{HelperSlot, SharedCall};
 use crate::sync::Parker;
 use loom::sync::Arc;
@@ -59,18 +60,19 @@ impl<const LEN: usize> Call<LEN> {
         let Some(me) = call.sharing.attach() else {
             return;
         };
-        while let Some(claim) = call.sharing.next(me, 1) {
+        call.sharing.run(me, 1, |claim| {
             call.run(me, claim);
             match call.helpers {
-                Helpers::GoOn => {}
-                Helpers::Leave => return call.sharing.leave(me),
-                Helpers::Stop => return call.sharing.stop(),
+                Helpers::GoOn => GO_ON,
+                Helpers::Leave => After::Leave,
+                Helpers::Stop => After::Stop,
             }
-        }
-        call.sharing.finish(me);
+        });
         call.frame.touch();
     }
 }
+
+const GO_ON: After = After::GoOn { max: 1 };
 
 /// What outlives the call.
 struct Place {
@@ -123,45 +125,41 @@ impl<const LEN: usize> Model<LEN> {
     /// Owner: the loop from its opening to its end.
     fn own(&self) {
         let (call, Place { slot, parker }) = (&self.call, self.place);
+        let wait = || waiting::for_helpers(&mut Asleep(parker), slot, &|| false);
+        let rest = Count::new();
+        let work = || {
+            let run_all = || {
+                call.sharing.run(OWNER, 1, |claim| {
+                    call.run(OWNER, claim);
+                    GO_ON
+                });
+            };
+            call.sharing.run_to_end(run_all, wait, |claim| {
+                let (start, end) = call.sharing.spend(OWNER, claim);
+                rest.add((end - start) as usize);
+            });
+        };
         // SAFETY: the model keeps the call to its end, and `frame` tells if it should not have.
-        unsafe { slot.open((&raw const *call).cast()) };
-        call.sharing.run_to_end(
-            || {
-                while let Some(claim) = call.sharing.next(0, 1) {
-                    call.run(0, claim);
-                }
-            },
-            || {
-                while !slot.is_released() {
-                    if slot.fall_asleep() {
-                        parker.park();
-                    }
-                }
-            },
-        );
-        let mut rest = 0;
-        while let Some(claim) = call.sharing.take_rest() {
-            let (start, end) = call.sharing.spend(0, claim);
-            rest += end - start;
-        }
-        call.sharing.check_all_spent();
+        unsafe { slot.keep_open((&raw const *call).cast(), work, wait) };
         if call.helpers != Helpers::Stop {
-            assert_eq!(rest, 0, "the owner has ended before the loop was over");
+            assert_eq!(
+                rest.now(),
+                0,
+                "the owner has ended before the loop was over"
+            );
             assert!(call.work.iter().all(Work::is_done), "a position is lost");
         }
         call.frame.free();
     }
 }
 
-/// Starts a helper, as in `runtime/worker/run_loop.rs`.
+/// Starts a helper.
 fn helper<const LEN: usize>(model: &Arc<Model<LEN>>, slot: u16) -> thread::JoinHandle<()> {
     let model = Arc::clone(model);
     thread::spawn(move || {
         if let Some(pin) = model.place.slot.try_enter() {
-            pin.help(ExecutionId::new(slot, 0, 1));
-            if pin.unpin() {
-                model.place.parker.unpark();
-            }
+            let wake = || model.place.parker.unpark();
+            pin.take_part(ExecutionId::new(slot, 0, 1), || (), wake);
         }
     })
 }

@@ -1,18 +1,18 @@
 //! The end of a scope: its count, its latch and the pins on its slot, with the real queue between.
 //!
 //! Threads: an owner, one or two helpers. Operations, all of them the
-//! runtime's own: those of `Closures` and of the slot. The owner opens, spawns, settles the body, runs what is
+//! runtime's own: those of `Closures`, of the slot and of the owner's waits. The owner opens, spawns, settles the body, runs what is
 //! queued, and sleeps; then it closes and waits for the helpers. A helper pins, runs what is queued, perhaps
 //! leaves although there is more, and unpins.
 //! Property: every closure is run exactly once before the scope ends, what it wrote is visible then, the last
 //! access of the thread that finished last comes before the end, and the owner does not sleep while it could run
 //! something.
 
-use super::{Memory, Work, check};
+use super::{Asleep, Flag, Memory, Work, check};
 use crate::job::ExecutionId;
-use crate::runtime::{Closures, HelperSlot, Rest, SharedCall, Spawner};
-use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Parker, spin_loop};
+use crate::runtime::fork_join::waiting;
+use crate::runtime::{Closures, HelperSlot, SharedCall, Spawner};
+use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
 use std::ptr;
@@ -27,7 +27,7 @@ struct Model<const COUNT: usize> {
     spawns_inside: bool,
     helper: Helper,
     /// Set when the last closure has run, for the helper's closure.
-    has_run: AtomicBool,
+    has_run: Flag,
     inside: Parker,
     /// What follows outlives the scope.
     slot: HelperSlot,
@@ -62,7 +62,7 @@ impl<const COUNT: usize> Model<COUNT> {
             works: Work::some(),
             spawns_inside,
             helper,
-            has_run: AtomicBool::new(false),
+            has_run: Flag::new(),
             inside: Parker::new(),
             slot: HelperSlot::new(),
             parker: Parker::new(),
@@ -71,34 +71,27 @@ impl<const COUNT: usize> Model<COUNT> {
 
     /// Owner: a scope that spawns every closure, from its opening to its end.
     fn scope(&self) {
+        let mut waiter = Asleep(&self.parker);
         // SAFETY: the model keeps the call to its end, and `frame` tells if it should not have.
-        unsafe { self.slot.open((&raw const *self).cast()) };
+        unsafe {
+            self.slot.keep_open(
+                (&raw const *self).cast(),
+                || self.run_to_end(),
+                || waiting::for_helpers(&mut waiter, &self.slot, &|| false),
+            );
+        }
+        assert!(self.works.iter().all(Work::is_done));
+        self.frame.free();
+    }
+
+    fn run_to_end(&self) {
         self.slot.dismiss();
         let spawned = COUNT - usize::from(self.spawns_inside);
         (0..spawned).for_each(|number| self.spawn(number, Spawner::Owner));
         self.closures.settle_body();
-        while !self.closures.is_over() {
-            if self.closures.is_any_queued() && self.run_some(TOGETHER_MAX, Spawner::Owner) {
-                continue;
-            }
-            match self.closures.fall_asleep(SLOT) {
-                Rest::No => {}
-                Rest::Brief => spin_loop(),
-                Rest::Long => {
-                    while self.closures.is_asleep() {
-                        self.parker.park();
-                    }
-                }
-            }
-        }
-        self.slot.close();
-        if !self.slot.is_drained() && self.slot.fall_asleep() {
-            while !self.slot.is_drained() {
-                self.parker.park();
-            }
-        }
-        assert!(self.works.iter().all(Work::is_done));
-        self.frame.free();
+        let run_own =
+            || self.closures.is_any_queued() && self.run_some(TOGETHER_MAX, Spawner::Owner);
+        waiting::for_scope(&mut Asleep(&self.parker), SLOT, &self.closures, &run_own);
     }
 
     fn spawn(&self, number: usize, spawner: Spawner) {
@@ -121,13 +114,11 @@ impl<const COUNT: usize> Model<COUNT> {
         if self.spawns_inside && ptr::eq(work, &raw const self.works[0]) {
             self.spawn(COUNT - 1, runner);
             let waits = self.helper == Helper::Waits && runner == Spawner::Other;
-            // Acquire: pairs with the Release below.
-            while waits && !self.has_run.load(Ordering::Acquire) {
+            while waits && !self.has_run.is_set() {
                 self.inside.park();
             }
         } else if self.helper == Helper::Waits {
-            // Release: pairs with the Acquire above.
-            self.has_run.store(true, Ordering::Release);
+            self.has_run.set();
             self.inside.unpark();
         }
     }
@@ -154,15 +145,13 @@ impl<const COUNT: usize> Model<COUNT> {
     }
 }
 
-/// Starts a helper, as in `runtime/worker/run_loop.rs`.
+/// Starts a helper.
 fn helper<const COUNT: usize>(model: &Arc<Model<COUNT>>, slot: u16) -> thread::JoinHandle<()> {
     let model = Arc::clone(model);
     thread::spawn(move || {
         if let Some(pin) = model.slot.try_enter() {
-            pin.help(ExecutionId::new(slot, 0, 1));
-            if pin.unpin() {
-                model.parker.unpark();
-            }
+            let wake = || model.parker.unpark();
+            pin.take_part(ExecutionId::new(slot, 0, 1), || (), wake);
         }
     })
 }

@@ -3,7 +3,8 @@
 //! Threads: one that ends the runtime, a worker, one that wakes the waiting task. Operations, all of
 //! `runtime/ending.rs` and `runtime/sleep/waking.rs`: a worker's turns; close; queue and notify, from outside under a
 //! keep-alive guard.
-//! Property: each queued or waiting task is dropped or run once, all threads see the end, and the end comes.
+//! Property: each queued or waiting task is dropped or run once, a task that is bound to a worker by that worker, before
+//! it leaves; all threads see the end, and the end comes.
 
 use super::pool::{Pool, Sleeps, Starts};
 use super::{Work, check, check_deeper};
@@ -49,6 +50,49 @@ fn a_task_that_is_woken_while_the_runtime_ends_is_run_or_dropped_once() {
         pool.wake_waiting();
         pool.inject(1);
     });
+}
+
+/// Closes a pool whose task is bound to its first worker, while something else happens to it.
+fn close_with_bound(workers: usize, other: Option<fn(&Pool<1>)>) {
+    check(move || {
+        let pool = Pool::<1>::with_bound(workers);
+        let workers: Vec<_> = (0..workers)
+            .map(|index| {
+                let pool = Arc::clone(&pool);
+                thread::spawn(move || pool.work(index, Sleeps::Shortly))
+            })
+            .collect();
+        let other = other.map(|other| {
+            let pool = Arc::clone(&pool);
+            thread::spawn(move || other(&pool))
+        });
+        ending::close(&*pool, || {
+            for worker in workers {
+                worker.join().expect("the model fails at once");
+            }
+            // Nobody else may drop it.
+            assert!(pool.tasks[0].is_done(), "its worker has left before it");
+            Joined::All
+        });
+        if let Some(other) = other {
+            other.join().expect("the model fails at once");
+        }
+    });
+}
+
+#[test]
+fn a_task_bound_to_a_worker_is_dropped_before_that_leaves() {
+    close_with_bound(1, None);
+}
+
+#[test]
+fn a_task_bound_to_a_worker_that_is_woken_while_the_runtime_ends_is_dropped_before_that_leaves() {
+    close_with_bound(1, Some(|pool| pool.wake_waiting()));
+}
+
+#[test]
+fn a_worker_that_finds_nobody_awake_leaves_another_s_task_its_worker() {
+    close_with_bound(2, None);
 }
 
 #[test]

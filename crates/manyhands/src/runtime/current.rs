@@ -21,7 +21,7 @@ use crate::runtime::sleep::idle::Activity;
 use crate::runtime::sleep::waking::{self, Notify};
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::worker::{refused_starts, run_loop};
-use crate::runtime::{Priority, Runtime, RuntimeInner};
+use crate::runtime::{Priority, Runtime, RuntimeInner, ending};
 use crate::sync::{process, thread_state};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
@@ -161,11 +161,10 @@ pub(crate) unsafe fn requeue_local(owner: &'static WorkerSlot, job: *mut Job) {
     }
     // While the task is registered and in no queue, the runtime does not end.
     let shared = owner.runtime();
-    shared.registry().with_runtime(owner.number.into(), |_| {
-        // SAFETY: valid until it is taken, by the caller's promise.
-        unsafe { owner.local.push(job) };
-        shared.wake_worker(owner);
-    });
+    let worker = owner.worker().expect("only a worker's slot owns tasks");
+    let spread = owner.number.into();
+    // SAFETY: valid until it is taken, by the caller's promise.
+    unsafe { ending::queue_for_worker(shared, spread, &owner.local, job, worker) };
 }
 
 /// Calls `f` with the runtime of the calling thread: that of its slot, else the entered one, else the

@@ -15,9 +15,12 @@
 //! may have announced sleep while the count was raised, and sleeps.
 //!
 //! Not here: what is dropped, and how (`inner.rs`).
+//!
+//! Unsafe: tasks are queued by pointer.
 
 use crate::job::TaskRegistry;
-use crate::runtime::sleep::waking::Pool;
+use crate::queue::{Linked, TaskQueue};
+use crate::runtime::sleep::waking::{self, Pool};
 use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// How far the end has come.
@@ -99,6 +102,25 @@ pub(crate) fn is_over(pool: &impl Ends) -> bool {
         pool.unpark_all();
     }
     ending.has_ended()
+}
+
+/// Queues a task that only `worker` may run or drop, from another thread. `spread` chooses the shard of the registry in
+/// which the task is registered, so the runtime does not end meanwhile.
+///
+/// # Safety
+/// As for [`TaskQueue::push`]; the caller has the right to queue the task.
+pub(crate) unsafe fn queue_for_worker<T: Linked>(
+    pool: &impl Ends,
+    spread: usize,
+    tasks: &TaskQueue<T>,
+    task: *mut T,
+    worker: usize,
+) {
+    pool.registry().with_runtime(spread, |_| {
+        // SAFETY: by the caller's promise.
+        unsafe { tasks.push(task) };
+        waking::wake_worker(pool, worker);
+    });
 }
 
 /// Ends the runtime: workers finish the work that they run, and drop tasks that did not run. `join` waits for the

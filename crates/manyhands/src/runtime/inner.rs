@@ -184,13 +184,6 @@ impl RuntimeInner {
         waking::wake(self, Waker::GoesOn)
     }
 
-    /// Wakes the worker on `slot`, for work that only it may do.
-    pub(crate) fn wake_worker(&self, slot: &WorkerSlot) {
-        if let Some(index) = slot.worker() {
-            waking::wake_worker(self, index);
-        }
-    }
-
     /// Whether a worker that looks around now may find something, beside on `slot`, whose occupant is about to
     /// sleep and need not wait for what others hold.
     pub(crate) fn has_visible_work(&self, slot: Option<&WorkerSlot>) -> bool {

@@ -7,6 +7,8 @@
 //! meanwhile sleeps elsewhere with its own alarm. The thread stops when it can, which may be never, and wakes the
 //! worker that asked.
 //!
+//! The driver and the models run the same steps: both are an [`IoDriver`], which says how a poller waits for events.
+//!
 //! Not here: the polling itself, and when the thread is called (`tokio_driver`).
 //!
 //! # States
@@ -62,6 +64,113 @@ pub(crate) enum PollerSleep {
     ForEver,
 }
 
+/// An I/O driver, with its stand-in thread.
+pub(crate) trait IoDriver: Copy {
+    /// Which thread or worker polls it.
+    fn poller(&self) -> &Poller;
+
+    /// Unparks the stand-in thread, if it is parked outside the driver.
+    fn unpark_thread(self);
+
+    /// Whether the driver has tasks of its own, which only the stand-in thread may run. While it has, no worker polls.
+    fn has_tasks(self) -> bool;
+
+    /// Stand-in thread that became the poller: waits for events until `poll` is ready.
+    fn block_on(self, poll: impl FnMut(&mut Context<'_>) -> Poll<()>);
+
+    /// Worker that became the poller: waits for events until `poll` is ready, and notes when it stopped.
+    fn block_on_worker(
+        self,
+        sleeper: &'static dyn Sleeper,
+        poll: impl FnMut(&mut Context<'_>) -> Poll<()>,
+    );
+}
+
+/// One round of the stand-in thread: it polls if it was called and there is no poller, until a worker asks to take over.
+/// Then it wakes the poller if its alarm is due. Returns how long the thread may sleep.
+pub(crate) fn stand_by(driver: impl IoDriver, now: impl FnOnce() -> u64) -> PollerSleep {
+    let poller = driver.poller();
+    if poller.answer() {
+        driver.block_on(|context| poller.poll_leave(context, || driver.has_tasks()));
+        poller.thread_leaves();
+    }
+    poller.nap(now())
+}
+
+/// Calls the stand-in thread, which polls unless there is a poller.
+pub(crate) fn call(driver: impl IoDriver) {
+    driver.poller().call();
+    driver.unpark_thread();
+}
+
+/// Worker: sleeps in the driver until it is woken, or until `alarm`; see [`Reactor::sleep`](crate::sync::Reactor).
+pub(crate) fn sleep(
+    driver: impl IoDriver,
+    sleeper: &'static dyn Sleeper,
+    alarm: impl FnOnce() -> Option<u64>,
+) -> bool {
+    let poller = driver.poller();
+    if driver.has_tasks() {
+        if poller.is_vacant() {
+            call(driver);
+        }
+        return false;
+    }
+    if !poller.come(sleeper) {
+        return false;
+    }
+    if let Some(alarm) = alarm() {
+        poller.set_alarm(sleeper, alarm, || driver.unpark_thread());
+    }
+    poll_until(driver, sleeper, |context| {
+        // The driver may poll for another reason, after a turn that it did not report.
+        after_turn(driver, sleeper);
+        sleeper.poll_wake(context)
+    });
+    true
+}
+
+/// Worker: polls once without waiting, unless another worker polls. Asks the stand-in thread to stop if that does.
+pub(crate) fn look(driver: impl IoDriver, sleeper: &'static dyn Sleeper) {
+    let poller = driver.poller();
+    if poller.is_threads() {
+        if !driver.has_tasks() {
+            poller.ask(sleeper);
+        }
+    } else if poller.come(sleeper) {
+        let mut is_first = true;
+        poll_until(driver, sleeper, |context| {
+            if !is_first {
+                return Poll::Ready(());
+            }
+            is_first = false;
+            // The driver asks the system once, without waiting, before it polls this again.
+            context.waker().wake_by_ref();
+            Poll::Pending
+        });
+    }
+}
+
+/// Worker that polls, after each turn of the driver: wakes itself if it has something to run, or the stand-in thread has.
+pub(crate) fn after_turn(driver: impl IoDriver, sleeper: &'static dyn Sleeper) {
+    if sleeper.has_work() || driver.has_tasks() {
+        sleeper.wake();
+    }
+}
+
+/// Worker that became the poller: waits for events until `poll` is ready, and stops polling.
+fn poll_until(
+    driver: impl IoDriver,
+    sleeper: &'static dyn Sleeper,
+    poll: impl FnMut(&mut Context<'_>) -> Poll<()>,
+) {
+    driver.block_on_worker(sleeper, poll);
+    driver.poller().leave();
+    if driver.has_tasks() {
+        call(driver);
+    }
+}
+
 impl Poller {
     /// There is no poller, and the thread is called.
     pub(crate) fn new() -> Self {
@@ -89,14 +198,14 @@ impl Poller {
     }
 
     /// Whether the thread polls. A hint.
-    pub(crate) fn is_threads(&self) -> bool {
+    fn is_threads(&self) -> bool {
         // Relaxed: a hint.
         matches!(self.holder.load(Ordering::Relaxed), THREAD | ASKED)
     }
 
     /// Worker: becomes the poller. `false` if there is one; if that is the thread, it wakes `sleeper` when it has
     /// stopped.
-    pub(crate) fn come(&self, sleeper: &'static dyn Sleeper) -> bool {
+    fn come(&self, sleeper: &'static dyn Sleeper) -> bool {
         while !self.take(WORKER) {
             if self.is_workers() || self.ask(sleeper) {
                 return false;
@@ -106,7 +215,7 @@ impl Poller {
     }
 
     /// Worker: asks the thread to stop and to wake `sleeper` then. `false` if the thread does not poll.
-    pub(crate) fn ask(&self, sleeper: &'static dyn Sleeper) -> bool {
+    fn ask(&self, sleeper: &'static dyn Sleeper) -> bool {
         *lock(&self.asker) = Some(sleeper);
         // Release: W1; the leaving thread reads the asker. Relaxed on failure: a worker that asked before has
         // published nothing that is needed, and the lock of the asker orders which one is woken.
@@ -129,12 +238,7 @@ impl Poller {
     }
 
     /// Worker that polls: asks to be woken at time `alarm` by the thread, which `unpark` wakes.
-    pub(crate) fn set_alarm(
-        &self,
-        sleeper: &'static dyn Sleeper,
-        alarm: u64,
-        unpark: impl FnOnce(),
-    ) {
+    fn set_alarm(&self, sleeper: &'static dyn Sleeper, alarm: u64, unpark: impl FnOnce()) {
         *lock(&self.sleeper) = Some(sleeper);
         // SeqCst, both: W2. A thread that reads this alarm sees the sleeper.
         self.alarm.store(alarm, Ordering::SeqCst);
@@ -144,7 +248,7 @@ impl Poller {
     }
 
     /// Worker: stops polling.
-    pub(crate) fn leave(&self) {
+    fn leave(&self) {
         // SeqCst: W3, and in one order with W2.
         self.alarm.store(NEVER, Ordering::SeqCst);
         // Release: publishes what the worker stored about its leaving, and that its alarm is cleared.
@@ -152,24 +256,20 @@ impl Poller {
     }
 
     /// Asks the thread to poll unless there is a poller. The caller unparks it.
-    pub(crate) fn call(&self) {
+    fn call(&self) {
         // AcqRel: Release, so that the called thread sees the state as the caller left it. An exchange,
         // as in `answer`, so that calls and answers are in one order.
         self.is_called.swap(true, Ordering::AcqRel);
     }
 
     /// Thread: becomes the poller if it is called and there is none.
-    pub(crate) fn answer(&self) -> bool {
+    fn answer(&self) -> bool {
         // Acquire: pairs with the Release in `call`.
         self.is_called.swap(false, Ordering::Acquire) && self.take(THREAD)
     }
 
     /// Polling thread: ready when it must stop, because a worker takes over. Never while `must_stay`.
-    pub(crate) fn poll_leave(
-        &self,
-        context: &Context<'_>,
-        must_stay: impl FnOnce() -> bool,
-    ) -> Poll<()> {
+    fn poll_leave(&self, context: &Context<'_>, must_stay: impl FnOnce() -> bool) -> Poll<()> {
         *lock(&self.waker) = Some(context.waker().clone());
         // Relaxed: W1, through the lock above.
         if self.holder.load(Ordering::Relaxed) == ASKED && !must_stay() {
@@ -180,7 +280,7 @@ impl Poller {
     }
 
     /// Thread: stops polling, and wakes the worker that asked for it.
-    pub(crate) fn thread_leaves(&self) {
+    fn thread_leaves(&self) {
         *lock(&self.waker) = None;
         // AcqRel: Release publishes the leaving; Acquire pairs with `ask`, whose asker is read below.
         self.holder.swap(VACANT, Ordering::AcqRel);
@@ -191,7 +291,7 @@ impl Poller {
     }
 
     /// Thread that does not poll: wakes the poller if its alarm is due. Returns how long the thread may sleep.
-    pub(crate) fn nap(&self, now: u64) -> PollerSleep {
+    fn nap(&self, now: u64) -> PollerSleep {
         // SeqCst: W2.
         let alarm = self.alarm.load(Ordering::SeqCst);
         if alarm <= now {

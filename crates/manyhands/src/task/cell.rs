@@ -10,13 +10,14 @@
 //! Unsafe: the cell is reached through a pointer to its header, and freed by its last holder.
 
 use crate::integrations::tracing_events::{self, TaskSpan};
-use crate::job::{Job, JobKind, PanicPayload, block, contain, wake};
+use crate::job::{Job, JobKind, PanicPayload, SlotNumber, block, contain};
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{Priority, current};
 use crate::sync::atomic::AtomicU32;
-use crate::task::joiner::{Joiner, Sleeper};
+use crate::task::joiner::Joiner;
 use crate::task::schedule;
-use crate::task::state::{AfterRelease, State};
+use crate::task::state::State;
+use crate::task::steps::{Held, Step};
 use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
@@ -64,15 +65,6 @@ pub(super) enum TaskKind {
     LocalFuture,
     /// A future with a priority of its own: see [`Kind::priority`].
     PrioritizedFuture,
-}
-
-/// What [`Kind::run`] is to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
-    /// Run the closure, poll the future.
-    Run,
-    /// Drop it.
-    Drop,
 }
 
 /// How a task ended.
@@ -189,13 +181,6 @@ pub(super) fn allocate<W: Work>(
     cell.cast()
 }
 
-/// Lets the monitor see which task the calling worker runs.
-pub(super) fn show(header: &Header) {
-    if let Some((slot, _)) = current::worker() {
-        slot.set_task(Some(header.location));
-    }
-}
-
 /// What the subscriber of `tracing` sees of one run or poll, until it is dropped.
 ///
 /// # Safety
@@ -235,34 +220,42 @@ pub(super) unsafe fn take_outcome<T>(cell: NonNull<Header>) -> Outcome<T> {
     place
 }
 
-/// The outcome is there: tells whoever waits for it.
-///
-/// # Safety
-/// The caller holds the cell.
-pub(super) unsafe fn announce_end(cell: NonNull<Header>) {
-    // SAFETY: held by the caller.
-    match unsafe { cell.as_ref() }.joiner.finish() {
-        Some(Sleeper::WorkerSlot(slot)) => WorkerSlot::wake(slot),
-        Some(Sleeper::Waker(waker)) => wake(waker),
-        None => {}
+impl Held for NonNull<Header> {
+    #[inline]
+    unsafe fn state(&self) -> &State {
+        // SAFETY: held by the caller.
+        unsafe { &self.as_ref().state }
     }
-}
 
-/// Does what letting go of a part of the cell owes.
-///
-/// # Safety
-/// The caller has just let go, and `after` is what came of it.
-pub(super) unsafe fn after_release(cell: NonNull<Header>, after: AfterRelease) {
-    match after {
-        AfterRelease::Keep | AfterRelease::DropOutcome => {}
-        // SAFETY: the state says that it must be queued, by us.
-        AfterRelease::Queue => unsafe { schedule::queue(cell) },
-        AfterRelease::Free => {
-            // SAFETY: still valid, because nobody else frees it.
-            let free = unsafe { cell.as_ref() }.kind().free;
-            // SAFETY: nobody else holds the cell.
-            unsafe { free(cell) };
+    #[inline]
+    unsafe fn joiner(&self) -> &Joiner {
+        // SAFETY: held by the caller.
+        unsafe { &self.as_ref().joiner }
+    }
+
+    #[inline]
+    unsafe fn show(&self) {
+        if let Some((slot, _)) = current::worker() {
+            // SAFETY: held by the caller.
+            slot.set_task(Some(unsafe { self.as_ref() }.location));
         }
+    }
+
+    unsafe fn wake_slot(self, slot: SlotNumber) {
+        WorkerSlot::wake(slot);
+    }
+
+    unsafe fn queue(self) {
+        // SAFETY: the queue's part is the caller's.
+        unsafe { schedule::queue(self) };
+    }
+
+    #[inline]
+    unsafe fn free(self) {
+        // SAFETY: still valid, because nobody else frees it.
+        let free = unsafe { self.as_ref() }.kind().free;
+        // SAFETY: nobody else holds the cell.
+        unsafe { free(self) };
     }
 }
 

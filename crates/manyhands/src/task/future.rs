@@ -3,15 +3,15 @@
 //! The future never moves, and is dropped in its place before anybody learns of the outcome. A panic of
 //! a poll is the task's outcome; one of a drop is swallowed.
 //!
-//! Not here: closures (`closure.rs`), where a woken task is queued (`schedule.rs`).
+//! Not here: closures (`closure.rs`), in which order a cell is polled, finished and let go (`steps.rs`), where a woken task is queued (`schedule.rs`).
 //!
 //! Unsafe: cells are reached by pointer, and a future in a cell is pinned.
 
 use crate::job::{Action, Job, JobKind, PanicPayload, catch, contain};
 use crate::task::budget;
-use crate::task::cell::{self, Cell, Failure, Header, Kind, Name, Step, TaskKind, Work};
+use crate::task::cell::{self, Cell, Failure, Header, Kind, Name, TaskKind, Work};
 use crate::task::schedule;
-use crate::task::state::{AfterFinish, AfterPoll, AfterRelease, AfterWake, Begin};
+use crate::task::steps::{self, Closed, HeldFuture, Step};
 use crate::task::waker::Borrowed;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -110,96 +110,58 @@ unsafe fn poll<F: Future, N: Name, R: Affinity>(
 
 /// The queue's part: see [`Job::perform`].
 unsafe fn perform(job: *mut Job, action: Action<'_>) -> bool {
-    let cell = cell::from_job(job);
-    // SAFETY: valid, because the queue's part is held, which becomes the runner's.
-    let header = unsafe { cell.as_ref() };
-    let begin = header.state.begin_poll();
-    match (action, begin) {
-        (Action::Run(_), Begin::Poll) => {
-            cell::show(header);
-            let is_over = {
-                // SAFETY: held by the runner.
-                let _span = unsafe { cell::span(cell) };
-                // SAFETY: the caller is the runner now.
-                budget::during_poll(|| unsafe { (header.kind().run)(cell, Step::Run) })
-            };
-            if is_over {
-                // SAFETY: the outcome is written.
-                unsafe { finish(cell, action) };
-            } else {
-                // SAFETY: the caller is still the runner.
-                unsafe { end_poll(cell, action) };
-            }
-        }
-        // SAFETY: the caller is the runner now.
-        _ => unsafe { drop_future(cell, action) },
-    }
+    // SAFETY: the queue's part of a future's cell is the caller's.
+    unsafe { steps::perform_future(cell::from_job(job), action) };
     true
 }
 
-/// Lets go of a pending future.
-///
-/// # Safety
-/// The caller is the runner, and goes no further.
-unsafe fn end_poll(cell: NonNull<Header>, action: Action<'_>) {
-    // SAFETY: the caller is the runner.
-    if unsafe { schedule::prepare_to_wait(cell) }.is_err() {
-        // The runtime ends: nothing may wait any more.
-        // SAFETY: the caller is still the runner.
-        return unsafe { drop_future(cell, action) };
+impl HeldFuture for NonNull<Header> {
+    #[inline]
+    unsafe fn poll(self) -> bool {
+        // SAFETY: the caller is the runner.
+        let _span = unsafe { cell::span(self) };
+        // SAFETY: as above.
+        let run = unsafe { self.as_ref() }.kind().run;
+        // SAFETY: as above.
+        budget::during_poll(|| unsafe { run(self, Step::Run) })
     }
-    // SAFETY: held by the runner.
-    match unsafe { cell.as_ref() }.state.end_poll() {
-        AfterPoll::Wait => {}
-        // SAFETY: the state says that it must be queued, by us.
-        AfterPoll::Queue => unsafe { schedule::queue_polled(cell) },
-        // SAFETY: the caller is still the runner.
-        AfterPoll::Drop => unsafe { drop_future(cell, action) },
+
+    unsafe fn drop_future(self) {
+        // SAFETY: the caller is the runner.
+        let run = unsafe { self.as_ref() }.kind().run;
+        // SAFETY: as above.
+        unsafe { run(self, Step::Drop) };
     }
-}
 
-/// # Safety
-/// The caller is the runner, and goes no further.
-unsafe fn drop_future(cell: NonNull<Header>, action: Action<'_>) {
-    // SAFETY: the caller is the runner.
-    let run = unsafe { cell.as_ref() }.kind().run;
-    // SAFETY: as above.
-    unsafe { run(cell, Step::Drop) };
-    // SAFETY: the outcome is written.
-    unsafe { finish(cell, action) };
-}
+    #[inline]
+    unsafe fn drop_outcome(self) {
+        // SAFETY: the caller is the runner.
+        let drop_outcome = unsafe { self.as_ref() }.kind().drop_outcome;
+        // SAFETY: the outcome is the runner's.
+        unsafe { drop_outcome(self) };
+    }
 
-/// The future is gone: passes the outcome on and lets go.
-///
-/// # Safety
-/// The caller is the runner, the outcome is written, and it goes no further.
-unsafe fn finish(cell: NonNull<Header>, action: Action<'_>) {
-    // SAFETY: held by the runner.
-    let header = unsafe { cell.as_ref() };
-    schedule::take_out(header, action);
-    let after = match header.state.finish() {
-        AfterFinish::Sole => AfterRelease::Free,
-        AfterFinish::Detached => {
-            // SAFETY: the outcome is the runner's.
-            unsafe { (header.kind().drop_outcome)(cell) };
-            header.state.release_runner()
-        }
-        AfterFinish::Awaited => {
-            // SAFETY: held by the runner.
-            unsafe { cell::announce_end(cell) };
-            header.state.release_runner()
-        }
-    };
-    // SAFETY: let go just now.
-    unsafe { cell::after_release(cell, after) };
+    #[inline]
+    unsafe fn prepare_to_wait(self) -> Result<(), Closed> {
+        // SAFETY: the caller is the runner.
+        unsafe { schedule::prepare_to_wait(self) }
+    }
+
+    #[inline]
+    unsafe fn take_out(&self, action: Action<'_>) {
+        // SAFETY: held by the caller.
+        schedule::take_out(unsafe { self.as_ref() }, action);
+    }
+
+    #[inline]
+    unsafe fn queue_polled(self) {
+        // SAFETY: the caller has polled it, and must queue it.
+        unsafe { schedule::queue_polled(self) };
+    }
 }
 
 /// The runtime ends: see [`Job::cancel`].
 unsafe fn cancel_registered(job: *mut Job) {
-    let cell = cell::from_job(job);
     // SAFETY: a registered task is not freed.
-    if unsafe { cell.as_ref() }.state.cancel() == AfterWake::Queue {
-        // SAFETY: the state says that it must be queued, by us.
-        unsafe { schedule::queue(cell) };
-    }
+    unsafe { steps::cancel(cell::from_job(job)) };
 }

@@ -2,7 +2,6 @@
 //!
 //! Unsafe: the handle owns its part of the cell by pointer.
 
-use crate::job::contain;
 use crate::runtime::current;
 use crate::runtime::fork_join::wait;
 use crate::runtime::worker::refused_starts;
@@ -10,8 +9,7 @@ use crate::runtime::worker::slot::WorkerSlot;
 use crate::task::budget;
 use crate::task::cell::{self, Failure, Header, TaskKind};
 use crate::task::joiner::Joiner;
-use crate::task::state::{AfterRelease, AfterWake};
-use crate::task::{closure, schedule};
+use crate::task::{closure, steps};
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
@@ -134,10 +132,8 @@ impl<T> JoinHandle<T> {
     #[doc(alias = "AbortHandle")]
     #[doc(alias = "abort")]
     pub fn cancel(&self) {
-        if self.header().state.cancel() == AfterWake::Queue {
-            // SAFETY: the state says that it must be queued, by us.
-            unsafe { schedule::queue(self.cell) };
-        }
+        // SAFETY: the handle holds the cell.
+        unsafe { steps::cancel(self.cell) };
     }
 
     /// Waits for the task and returns its result.
@@ -226,16 +222,10 @@ impl<T> Future for JoinHandle<T> {
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        self.joiner().clear();
-        let mut after = self.header().state.release_handle();
-        if after == AfterRelease::DropOutcome {
-            // SAFETY: the future is done, so the outcome is the handle's; of the handle's type.
-            let outcome = unsafe { cell::take_outcome::<T>(self.cell) };
-            after = self.header().state.release_finished_handle();
-            contain(|| drop(outcome));
-        }
-        // SAFETY: let go just now.
-        unsafe { cell::after_release(self.cell, after) };
+        // SAFETY: where it is called the future is done, so the outcome is the handle's; of the handle's type.
+        let take_outcome = || unsafe { cell::take_outcome::<T>(self.cell) };
+        // SAFETY: the handle holds its part, and is gone.
+        unsafe { steps::drop_handle(self.cell, take_outcome) };
     }
 }
 

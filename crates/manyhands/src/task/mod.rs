@@ -63,6 +63,7 @@ mod ready_set;
 mod schedule;
 mod scope;
 mod state;
+mod steps;
 mod try_scope;
 mod waker;
 mod waker_set;

@@ -20,6 +20,7 @@ use crate::runtime::worker::slot::WorkerSlot;
 use crate::sync::atomic::Ordering;
 use crate::task::budget;
 use crate::task::cell::{self, Header, TaskKind};
+use crate::task::steps::Closed;
 use std::ptr::{self, NonNull};
 
 /// Queues a new task on the current runtime.
@@ -124,10 +125,6 @@ unsafe fn queue_for(cell: NonNull<Header>, caller: Caller) {
     // SAFETY: the task is registered and the caller's to queue, valid until taken.
     unsafe { current::requeue(registry, place, job, caller) };
 }
-
-/// The runtime is about to end: no task may wait any more.
-#[derive(Debug)]
-pub(super) struct Closed;
 
 /// Makes a future that is pending ready to be left alone.
 ///

@@ -4,9 +4,8 @@
 //!
 //! Unsafe: a waker is a raw pointer to a cell, of which it holds a part.
 
-use crate::task::cell::{self, Header};
-use crate::task::schedule;
-use crate::task::state::AfterWake;
+use crate::task::cell::Header;
+use crate::task::steps;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
@@ -60,28 +59,18 @@ unsafe fn clone(data: *const ()) -> RawWaker {
 }
 
 unsafe fn wake(data: *const ()) {
-    let cell = cell_of(data);
-    // SAFETY: the waker holds the cell, until this.
-    let after = unsafe { cell.as_ref() }.state.wake_and_release();
-    // SAFETY: the waker has just let go.
-    unsafe { cell::after_release(cell, after) };
+    // SAFETY: the waker holds the cell, and is gone.
+    unsafe { steps::wake_and_release(cell_of(data)) };
 }
 
 unsafe fn wake_by_ref(data: *const ()) {
-    let cell = cell_of(data);
     // SAFETY: the waker holds the cell.
-    if unsafe { cell.as_ref() }.state.wake() == AfterWake::Queue {
-        // SAFETY: the state says that it must be queued, by us.
-        unsafe { schedule::queue(cell) };
-    }
+    unsafe { steps::wake(cell_of(data)) };
 }
 
 unsafe fn release(data: *const ()) {
-    let cell = cell_of(data);
-    // SAFETY: the waker holds the cell, until this.
-    let after = unsafe { cell.as_ref() }.state.release_waker();
-    // SAFETY: the waker has just let go.
-    unsafe { cell::after_release(cell, after) };
+    // SAFETY: the waker holds the cell, and is gone.
+    unsafe { steps::release_waker(cell_of(data)) };
 }
 
 fn cell_of(data: *const ()) -> NonNull<Header> {

@@ -22,7 +22,7 @@
 
 use crate::job::AbortOnUnwind;
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-use crate::sync::poller::{NEVER, Poller, PollerSleep};
+use crate::sync::poller::{self, IoDriver, NEVER, Poller, PollerSleep};
 use crate::sync::{
     Mutex, Parker, PollerState, Reactor, Sleeper, clock, lock, mpsc, thread, thread_state,
 };
@@ -115,68 +115,68 @@ impl Driver {
     }
 
     /// The main loop of the thread.
-    fn run_thread(&self) {
+    fn run_thread(&'static self) {
         thread_state::wake_on_time();
         loop {
-            if self.poller.answer() {
-                self.block_on(poll_fn(|context| {
-                    self.poller.poll_leave(context, || self.has_tasks())
-                }));
-                self.poller.thread_leaves();
-            }
-            let now = nanos_now();
-            match self.poller.nap(now) {
+            match poller::stand_by(self, nanos_now) {
                 PollerSleep::No => {}
                 PollerSleep::Until(alarm) => {
-                    self.thread.park_timeout(Duration::from_nanos(alarm - now));
+                    let limit = alarm.saturating_sub(nanos_now());
+                    self.thread.park_timeout(Duration::from_nanos(limit));
                 }
                 PollerSleep::ForEver => self.thread.park(),
             }
         }
     }
 
-    /// Waits for events in tokio until `future` is ready.
+    /// Waits for events in tokio until `poll` is ready.
     ///
     /// Tokio calls wakers from there. Most wakers are tasks', which do not panic, but any code may poll a socket with a
     /// waker of its own. Tokio takes its driver out while it waits, and a panic drops the driver: no socket of this
     /// process would ever be ready again. So a panic ends the process.
-    fn block_on(&self, future: impl Future<Output = ()>) {
+    fn wait(&self, poll: impl FnMut(&mut Context<'_>) -> Poll<()>) {
         let waiting = AbortOnUnwind::new(
             "a waker has panicked where tokio waits for events, and tokio cannot wait any more",
         );
-        self.tokio.block_on(future);
+        self.tokio.block_on(poll_fn(poll));
         waiting.disarm();
-    }
-
-    /// Asks the thread to poll.
-    fn call(&self) {
-        self.poller.call();
-        self.thread.unpark();
-    }
-
-    /// Whether tokio has tasks of its own.
-    fn has_tasks(&self) -> bool {
-        self.metrics.num_alive_tasks() > 0
-    }
-
-    /// Worker that became the poller: waits for events in tokio until `future` is ready, and stops polling.
-    fn poll_until(&'static self, sleeper: &'static dyn Sleeper, future: impl Future<Output = ()>) {
-        POLLING_WORKER.set(Some((sleeper, self)));
-        self.block_on(future);
-        POLLING_WORKER.set(None);
-        // Relaxed, both: advice.
-        self.last.store(address_of(sleeper), Ordering::Relaxed);
-        self.left_at.store(clock::ticks(), Ordering::Relaxed);
-        self.poller.leave();
-        if self.has_tasks() {
-            self.call();
-        }
     }
 
     /// For how long there has been no poller, in ticks.
     fn ticks_left(&self) -> u64 {
         // Relaxed: advice.
         clock::ticks().saturating_sub(self.left_at.load(Ordering::Relaxed))
+    }
+}
+
+impl IoDriver for &'static Driver {
+    fn poller(&self) -> &Poller {
+        &self.poller
+    }
+
+    fn unpark_thread(self) {
+        self.thread.unpark();
+    }
+
+    fn has_tasks(self) -> bool {
+        self.metrics.num_alive_tasks() > 0
+    }
+
+    fn block_on(self, poll: impl FnMut(&mut Context<'_>) -> Poll<()>) {
+        self.wait(poll);
+    }
+
+    fn block_on_worker(
+        self,
+        sleeper: &'static dyn Sleeper,
+        poll: impl FnMut(&mut Context<'_>) -> Poll<()>,
+    ) {
+        POLLING_WORKER.set(Some((sleeper, self)));
+        self.wait(poll);
+        POLLING_WORKER.set(None);
+        // Relaxed, both: advice.
+        self.last.store(address_of(sleeper), Ordering::Relaxed);
+        self.left_at.store(clock::ticks(), Ordering::Relaxed);
     }
 }
 
@@ -198,67 +198,31 @@ impl Reactor for Driver {
     }
 
     fn sleep(&'static self, sleeper: &'static dyn Sleeper, limit: Option<Duration>) -> bool {
-        if self.has_tasks() {
-            if self.poller.is_vacant() {
-                self.call();
-            }
-            return false;
-        }
-        if !self.poller.come(sleeper) {
-            return false;
-        }
-        if let Some(limit) = limit {
-            let limit = u64::try_from(limit.as_nanos()).unwrap_or(NEVER);
-            let alarm = nanos_now().saturating_add(limit);
-            self.poller
-                .set_alarm(sleeper, alarm, || self.thread.unpark());
-        }
-        let woken = poll_fn(|context| {
-            // Tokio may poll for another reason, after a turn that `after_tokio_turn` did not see.
-            after_tokio_turn();
-            sleeper.poll_wake(context)
-        });
-        self.poll_until(sleeper, woken);
-        true
+        poller::sleep(self, sleeper, || {
+            let limit = u64::try_from(limit?.as_nanos()).unwrap_or(NEVER);
+            Some(nanos_now().saturating_add(limit))
+        })
     }
 
     fn look(&'static self, sleeper: &'static dyn Sleeper) {
-        if self.poller.is_threads() {
-            if !self.has_tasks() {
-                self.poller.ask(sleeper);
-            }
-        } else if self.poller.come(sleeper) {
-            let mut is_first = true;
-            let once = poll_fn(|context: &mut Context<'_>| {
-                if !is_first {
-                    return Poll::Ready(());
-                }
-                is_first = false;
-                // Tokio asks the system once, without waiting, before it polls again.
-                context.waker().wake_by_ref();
-                Poll::Pending
-            });
-            self.poll_until(sleeper, once);
-        }
+        poller::look(self, sleeper);
     }
 
     fn leave(&'static self) {
-        self.call();
+        poller::call(self);
     }
 
     fn attend(&'static self) {
         if self.poller.is_vacant() && self.ticks_left() > clock::ticks_in(ABSENCE_NANOS) {
-            self.call();
+            poller::call(self);
         }
     }
 }
 
 /// Tokio calls this on the polling thread after each of its turns, before it runs any of its tasks.
 fn after_tokio_turn() {
-    if let Some((sleeper, driver)) = POLLING_WORKER.get()
-        && (sleeper.has_work() || driver.has_tasks())
-    {
-        sleeper.wake();
+    if let Some((sleeper, driver)) = POLLING_WORKER.get() {
+        poller::after_turn(driver, sleeper);
     }
 }
 

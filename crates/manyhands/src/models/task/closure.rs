@@ -1,14 +1,15 @@
 //! The state word of a task that is a closure, with its joiner: which thread runs it, reads the result, frees the cell.
 //!
-//! Threads: the worker that takes the task from the queue, and the handle's holder. Operations, as in
-//! `task/closure.rs` and `task/handle.rs`: claim, run or drop, finish the joiner, let go of the queue's part;
-//! claim in place, wait, take the result, let go of the handle's part.
+//! Threads: the worker that takes the task from the queue, and the handle's holder. Operations, all of `task/steps.rs`:
+//! the task is performed or dropped; it is run in place, waited for, or detached.
 //! Property: the closure is run at most once, the result is read only when the joiner is final, and the
 //! cell is freed exactly once, after every access.
 
-use super::joiner::{Joiner, Sleeper};
-use super::state::{AfterRelease, State};
-use crate::models::{Memory, Work, check, wait_asleep};
+use super::joiner::Joiner;
+use super::state::State;
+use super::steps::{self, Held, HeldClosure, Step};
+use crate::job::{Action, ExecutionId, SlotNumber};
+use crate::models::{Flag, Memory, Work, check, wait_asleep};
 use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
@@ -18,6 +19,10 @@ struct Model {
     joiner: Joiner,
     cell: Memory,
     closure: Work,
+    /// The closure is gone, and the outcome in its place.
+    has_outcome: Work,
+    /// The closure was run, not dropped.
+    has_run: Flag,
     /// Not part of the cell.
     parker: Parker,
 }
@@ -31,99 +36,136 @@ impl Model {
             joiner: Joiner::new(),
             cell: Memory::new(),
             closure: Work::new(0),
+            has_outcome: Work::new(1),
+            has_run: Flag::new(),
             parker: Parker::new(),
         })
     }
 
     /// The queue's part.
-    fn perform(&self, runs: bool) {
-        self.cell.touch();
-        let claimed = self.state.claim_queued();
-        if let Some(claimed) = claimed {
-            if runs && !claimed.is_cancelled {
-                self.closure.run();
-            }
-            if !claimed.is_awaited {
-                self.cell.free();
-                return;
-            }
-            self.cell.touch();
-            match self.joiner.finish() {
-                Some(Sleeper::WorkerSlot(slot)) => {
-                    assert_eq!(slot, SLOT);
-                    self.parker.unpark();
-                }
-                Some(Sleeper::Waker(_)) => unreachable!("nobody registers a waker here"),
-                None => {}
-            }
-        }
-        self.cell.touch();
-        if self.state.release_queue() == AfterRelease::Free {
-            self.cell.free();
-        }
+    fn perform(&self, action: Action<'_>) {
+        // SAFETY: the model keeps the cell, and `cell` tells if it should not have.
+        unsafe { steps::perform_closure(self, action) };
     }
 
     /// The handle's part, waiting on a thread of the pool, which may run the task itself.
     fn join_in_place(&self) {
-        self.cell.touch();
-        if self.state.claim().is_none() {
-            return self.join();
+        // SAFETY: as above.
+        if !unsafe { steps::run_in_place(self) } {
+            self.wait();
         }
-        self.closure.run();
-        assert!(self.joiner.finish().is_none());
         self.drop_handle();
     }
 
     /// The handle's part, waiting elsewhere.
     fn join(&self) {
-        self.cell.touch();
-        let fall_asleep = || self.joiner.fall_asleep(SLOT);
-        wait_asleep(&self.parker, || self.joiner.is_final(), fall_asleep);
-        let _ = self.closure.is_done();
+        self.wait();
         self.drop_handle();
     }
 
+    fn wait(&self) {
+        // SAFETY: as above.
+        let is_over = || unsafe { Held::joiner(&self) }.is_final();
+        let fall_asleep = || self.joiner.fall_asleep(SLOT);
+        wait_asleep(&self.parker, is_over, fall_asleep);
+        assert!(self.has_outcome.is_done(), "the outcome is not there");
+    }
+
     fn drop_handle(&self) {
-        self.cell.touch();
-        if self.state.release_handle() == AfterRelease::Free {
-            self.cell.free();
-        }
+        let take_outcome = || -> () { unreachable!("a closure's state is never done") };
+        // SAFETY: as above.
+        unsafe { steps::drop_handle(self, take_outcome) };
     }
 }
 
-/// Runs the queue's part on another thread beside the handle's part, and checks that the cell is freed.
-fn model(runs: bool, handle: impl Fn(&Model) + Send + Sync + 'static) {
-    check(move || {
-        let model = Model::new();
-        let taker = thread::spawn({
-            let model = Arc::clone(&model);
-            move || model.perform(runs)
-        });
-        handle(&model);
-        taker.join().expect("the model fails at once");
-        // SAFETY: the other thread has ended.
-        let is_freed = model.cell.freed.with(|freed| unsafe { *freed });
-        assert!(is_freed, "the cell is never freed");
-        assert_eq!(model.closure.is_done(), runs);
-    });
+impl Held for &Model {
+    unsafe fn state(&self) -> &State {
+        self.cell.touch();
+        &self.state
+    }
+
+    unsafe fn joiner(&self) -> &Joiner {
+        self.cell.touch();
+        &self.joiner
+    }
+
+    unsafe fn show(&self) {
+        self.cell.touch();
+    }
+
+    unsafe fn wake_slot(self, slot: SlotNumber) {
+        assert_eq!(slot, SLOT);
+        self.parker.unpark();
+    }
+
+    unsafe fn queue(self) {
+        unreachable!("a closure is queued once");
+    }
+
+    unsafe fn free(self) {
+        assert!(self.has_outcome.is_done(), "a cell is freed unperformed");
+        self.cell.free();
+    }
 }
+
+impl HeldClosure for &Model {
+    unsafe fn run(self, step: Step) {
+        self.cell.touch();
+        self.closure.run();
+        if step == Step::Run {
+            self.has_run.set();
+        }
+        self.has_outcome.run();
+    }
+}
+
+/// Performs the task by `action` on another thread beside the handle's part, and checks that the cell is freed.
+/// Returns whether the closure was run.
+fn model(action: Action<'static>, handle: fn(&Model)) -> bool {
+    let model = Model::new();
+    let taker = thread::spawn({
+        let model = Arc::clone(&model);
+        move || model.perform(action)
+    });
+    handle(&model);
+    taker.join().expect("the model fails at once");
+    // SAFETY: the other thread has ended.
+    let is_freed = model.cell.freed.with(|freed| unsafe { *freed });
+    assert!(is_freed, "the cell is never freed");
+    assert!(model.closure.is_done());
+    model.has_run.is_set()
+}
+
+const RUN: Action<'static> = Action::Run(ExecutionId::UNKNOWN);
 
 #[test]
 fn a_dropped_handle_leaves_the_cell_to_the_queue_s_holder() {
-    model(true, Model::drop_handle);
+    check(|| assert!(model(RUN, Model::drop_handle)));
 }
 
 #[test]
 fn a_joined_task_is_run_once_by_either_side() {
-    model(true, Model::join_in_place);
+    check(|| assert!(model(RUN, Model::join_in_place)));
 }
 
 #[test]
 fn a_join_elsewhere_wakes_and_reads_after_the_latch() {
-    model(true, Model::join);
+    check(|| assert!(model(Action::Run(ExecutionId::new(3, 0, 1)), Model::join)));
 }
 
 #[test]
 fn a_join_of_a_discarded_task_wakes_too() {
-    model(false, Model::join);
+    check(|| assert!(!model(Action::GiveBack, Model::join)));
+}
+
+#[test]
+fn a_cancelled_task_is_run_or_dropped_once() {
+    check(|| {
+        let cancel_and_join = |model: &Model| {
+            // SAFETY: the handle holds the cell.
+            unsafe { steps::cancel(model) };
+            model.join_in_place();
+        };
+        model(RUN, cancel_and_join);
+    });
 }

@@ -2,15 +2,17 @@
 //! who reads the outcome and who frees the cell.
 //!
 //! Threads: up to three of: the worker that polls, one that wakes, one that cancels or joins or drops the
-//! handle. Operations, as in `task/future.rs`, `task/waker.rs` and `task/handle.rs`. The queue is the
+//! handle. Operations: those of `task/steps.rs`, and of the joiner asking and registering. The queue is the
 //! library's; a task that is queued twice shows.
 //! Property: the future is polled only before it is dropped and by one thread at a time, it is dropped
 //! once, the outcome is read after that or dropped, once, and the cell is freed exactly once, after every
 //! access. A wake that comes before the last poll began is never lost: that poll sees what was there to be
 //! seen, and the future ends.
 
-use super::joiner::{Joiner, Sleeper};
-use super::state::{AfterFinish, AfterPoll, AfterRelease, AfterWake, Begin, State};
+use super::joiner::Joiner;
+use super::state::State;
+use super::steps::{self, Closed, Held, HeldFuture};
+use crate::job::{Action, ExecutionId, SlotNumber};
 use crate::models::{Flag, Memory, Work, check, wait_asleep};
 use crate::queue::TaskQueue;
 use crate::sync::Parker;
@@ -29,6 +31,8 @@ struct Model {
     /// What the future waits for.
     event: Flag,
     is_queued: Flag,
+    /// The runtime ends: the task may wait no more.
+    is_closed: bool,
     queue: TaskQueue<Work>,
     /// The task as the queue has it.
     link: Work,
@@ -41,6 +45,11 @@ const SLOT: u16 = 7;
 impl Model {
     /// A task in the queue, with a handle and a waker that somebody already has.
     fn new() -> Arc<Self> {
+        Self::of_runtime(false)
+    }
+
+    /// As [`new`](Self::new), of a runtime that perhaps ends.
+    fn of_runtime(is_closed: bool) -> Arc<Self> {
         let model = Self {
             state: State::new(),
             joiner: Joiner::new(),
@@ -49,18 +58,19 @@ impl Model {
             outcome: Work::new(0),
             event: Flag::new(),
             is_queued: Flag::new(),
+            is_closed,
             queue: TaskQueue::new(),
             link: Work::new(0),
             parker: Parker::new(),
         };
         model.state.add_waker();
         let model = Arc::new(model);
-        model.queue();
+        model.push();
         model
     }
 
     /// Queues the task, by the thread that must.
-    fn queue(&self) {
+    fn push(&self) {
         self.cell.touch();
         assert!(!self.is_queued.set(), "the task is queued twice");
         // SAFETY: 1. the model keeps it; 2. it is in no queue, says the flag.
@@ -73,118 +83,63 @@ impl Model {
         while self.queue.take(1).is_some() {
             self.is_queued.take();
             has_run = true;
-            self.perform();
+            // SAFETY: the model keeps the cell, and `cell` tells if it should not have; here and below.
+            unsafe { steps::perform_future(self, Action::Run(ExecutionId::UNKNOWN)) };
         }
         has_run
-    }
-
-    fn perform(&self) {
-        self.cell.touch();
-        match self.state.begin_poll() {
-            Begin::Drop => self.finish(),
-            Begin::Poll => {
-                self.future.touch();
-                // The wake before it orders the event.
-                if self.event.is_set() {
-                    return self.finish();
-                }
-                match self.state.end_poll() {
-                    AfterPoll::Wait => {}
-                    AfterPoll::Queue => self.queue(),
-                    AfterPoll::Drop => self.finish(),
-                }
-            }
-        }
-    }
-
-    fn finish(&self) {
-        self.cell.touch();
-        self.future.free();
-        self.outcome.prepare();
-        let after = match self.state.finish() {
-            AfterFinish::Sole => {
-                self.outcome.run();
-                AfterRelease::Free
-            }
-            AfterFinish::Detached => {
-                self.outcome.run();
-                self.cell.touch();
-                self.state.release_runner()
-            }
-            AfterFinish::Awaited => {
-                self.cell.touch();
-                match self.joiner.finish() {
-                    Some(Sleeper::WorkerSlot(slot)) => {
-                        assert_eq!(slot, SLOT);
-                        self.parker.unpark();
-                    }
-                    Some(Sleeper::Waker(waker)) => waker.wake(),
-                    None => {}
-                }
-                self.state.release_runner()
-            }
-        };
-        self.after_release(after);
-    }
-
-    fn after_release(&self, after: AfterRelease) {
-        match after {
-            AfterRelease::Keep => {}
-            AfterRelease::Free => self.cell.free(),
-            AfterRelease::Queue => self.queue(),
-            AfterRelease::DropOutcome => unreachable!("only the handle gets this"),
-        }
     }
 
     /// The waker's part: what is waited for happens.
     fn wake(&self) {
         // Published by the wake.
         self.event.set();
-        self.cell.touch();
-        let after = self.state.wake_and_release();
-        self.after_release(after);
+        // SAFETY: as above.
+        unsafe { steps::wake_and_release(self) };
     }
 
     /// The waker's part, by reference first.
     fn wake_by_ref_and_drop(&self) {
         // Published by the wake.
         self.event.set();
-        self.cell.touch();
-        if self.state.wake() == AfterWake::Queue {
-            self.queue();
-        }
+        // SAFETY: as above.
+        unsafe { steps::wake(self) };
         self.drop_waker();
     }
 
     /// The waker's part: nothing happens.
     fn drop_waker(&self) {
-        self.cell.touch();
-        let after = self.state.release_waker();
-        self.after_release(after);
+        // SAFETY: as above.
+        unsafe { steps::release_waker(self) };
     }
 
     fn cancel(&self) {
-        self.cell.touch();
-        if self.state.cancel() == AfterWake::Queue {
-            self.queue();
-        }
+        // SAFETY: as above.
+        unsafe { steps::cancel(self) };
     }
 
     fn drop_handle(&self) {
-        self.cell.touch();
-        self.joiner.clear();
-        let mut after = self.state.release_handle();
-        if after == AfterRelease::DropOutcome {
-            self.outcome.run();
-            self.cell.touch();
-            after = self.state.release_finished_handle();
-        }
-        self.after_release(after);
+        // SAFETY: as above.
+        unsafe { steps::drop_handle(self, || self.take_outcome()) };
     }
 
     fn cancel_and_drop_handle(&self) {
         self.cancel();
         self.drop_handle();
+    }
+
+    /// The future is gone, and the outcome in its place.
+    fn end(&self) {
+        self.cell.touch();
+        self.future.free();
+        self.outcome.prepare();
+    }
+
+    /// What is left of the outcome, by whose it is.
+    fn take_outcome(&self) {
+        self.cell.touch();
+        if !self.outcome.is_done() {
+            self.outcome.run();
+        }
     }
 
     /// The handle's part: polls once with a waker of `wake_seen`, and is dropped.
@@ -206,6 +161,69 @@ impl Model {
         assert!(is_freed(&self.future), "the future is never dropped");
         assert!(self.outcome.is_done(), "the outcome is nobody's");
         assert!(is_freed(&self.cell), "the cell is never freed");
+    }
+}
+
+impl Held for &Model {
+    unsafe fn state(&self) -> &State {
+        self.cell.touch();
+        &self.state
+    }
+
+    unsafe fn joiner(&self) -> &Joiner {
+        self.cell.touch();
+        &self.joiner
+    }
+
+    unsafe fn show(&self) {
+        self.cell.touch();
+    }
+
+    unsafe fn wake_slot(self, slot: SlotNumber) {
+        assert_eq!(slot, SLOT);
+        self.parker.unpark();
+    }
+
+    unsafe fn queue(self) {
+        self.push();
+    }
+
+    unsafe fn free(self) {
+        self.take_outcome();
+        self.cell.free();
+    }
+}
+
+impl HeldFuture for &Model {
+    unsafe fn poll(self) -> bool {
+        self.future.touch();
+        // The wake before it orders the event.
+        let is_over = self.event.is_set();
+        if is_over {
+            self.end();
+        }
+        is_over
+    }
+
+    unsafe fn drop_future(self) {
+        self.end();
+    }
+
+    unsafe fn drop_outcome(self) {
+        self.take_outcome();
+    }
+
+    unsafe fn prepare_to_wait(self) -> Result<(), Closed> {
+        self.cell.touch();
+        if self.is_closed { Err(Closed) } else { Ok(()) }
+    }
+
+    unsafe fn take_out(&self, _: Action<'_>) {
+        self.cell.touch();
+    }
+
+    unsafe fn queue_polled(self) {
+        self.push();
     }
 }
 
@@ -267,6 +285,22 @@ fn a_future_that_nobody_can_wake_is_dropped() {
 }
 
 #[test]
+fn a_future_that_may_not_wait_any_more_is_dropped_whoever_wakes_it() {
+    check(|| {
+        let model = Model::of_runtime(true);
+        let waker = thread::spawn({
+            let model = Arc::clone(&model);
+            move || model.wake()
+        });
+        model.work();
+        assert!(model.joiner.is_final(), "the future waits");
+        model.drop_handle();
+        waker.join().expect("the model fails at once");
+        model.settle();
+    });
+}
+
+#[test]
 fn an_outcome_is_read_by_the_handle_that_waits_for_it() {
     check(|| {
         let model = Model::new();
@@ -279,10 +313,8 @@ fn an_outcome_is_read_by_the_handle_that_waits_for_it() {
         });
         let fall_asleep = || model.joiner.fall_asleep(SLOT);
         wait_asleep(&model.parker, || model.joiner.is_final(), fall_asleep);
-        model.outcome.run();
-        model.cell.touch();
-        let after = model.state.release_finished_handle();
-        model.after_release(after);
+        model.take_outcome();
+        model.drop_handle();
         worker.join().expect("the model fails at once");
         // SAFETY: nobody else is left.
         let is_freed = model.cell.freed.with(|freed| unsafe { *freed });

@@ -1,4 +1,4 @@
-//! The words of a task's cell, as the library has them, with wakers that know no task.
+//! The words of a task's cell and the steps of its holders, as the library has them, with wakers that know no task.
 //!
 //! One file for tasks that are closures and one for futures.
 
@@ -9,6 +9,8 @@ mod future;
 mod joiner;
 #[path = "../../task/state.rs"]
 mod state;
+#[path = "../../task/steps.rs"]
+mod steps;
 
 /// What the joiner asks of `task/waker.rs`: here every waker is a stranger's.
 mod waker {

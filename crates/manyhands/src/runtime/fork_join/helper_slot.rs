@@ -9,7 +9,7 @@
 //! The owner alone sets `OPEN`, in `open` and `reopen`, and clears it, in `close`. After `close` the count only falls.
 //!
 //! # Threads
-//! The owner calls `open`, `close`, `reopen`, `is_drained`, `is_released`, `fall_asleep`; helpers that hold a
+//! The owner calls `keep_open`, and in it `reopen`, `is_drained`, `is_released`, `fall_asleep`; helpers that hold a
 //! pin call `recall`. Any thread calls the rest.
 //!
 //! Unsafe: the opened call is reached by pointer; the pin is what keeps it valid.
@@ -65,11 +65,35 @@ impl HelperSlot {
     /// # Safety
     /// `shared` is made of a pointer to the whole call, and stays valid until `is_drained` has returned true
     /// after a `close`.
-    pub(crate) unsafe fn open(&self, shared: *const SharedCall) {
+    unsafe fn open(&self, shared: *const SharedCall) {
         // Relaxed: published by the store below.
         self.shared.store(shared.cast_mut(), Ordering::Relaxed);
         // Release: publishes the call; pairs with the Acquire in `try_enter`.
         self.state.store(OPEN | WORK, Ordering::Release);
+    }
+
+    /// Owner: lets helpers in while `work` runs, which may close and reopen the slot, and calls `wait`, which is to
+    /// return when it [`is_released`](Self::is_released). No helper may recall the owner after `work`.
+    ///
+    /// # Safety
+    /// `shared` is made of a pointer to the whole call, and stays valid until this returns; no panic leaves this
+    /// function.
+    pub(crate) unsafe fn keep_open<R>(
+        &self,
+        shared: *const SharedCall,
+        work: impl FnOnce() -> R,
+        wait: impl FnOnce(),
+    ) -> R {
+        // SAFETY: valid until the slot is closed and drained below.
+        unsafe { self.open(shared) };
+        let value = work();
+        self.close();
+        wait();
+        assert!(
+            self.is_drained(),
+            "an owner that may be recalled is recalled before this"
+        );
+        value
     }
 
     /// Whether a helper would be of use. A hint.
@@ -176,7 +200,7 @@ impl HelperSlot {
 
 impl HelperGuard<'_> {
     /// Helps the call until it has no more work, as execution `execution`.
-    pub(crate) fn help(&self, execution: ExecutionId) {
+    fn help(&self, execution: ExecutionId) {
         let helper =
             &self.slot.helpers[usize::from(execution.slot().unwrap_or(0)) % HELPERS_RECORDED];
         // Release: pairs with the Acquire in `helpers`. Two helpers may share an entry; the later one is visible.
@@ -187,6 +211,21 @@ impl HelperGuard<'_> {
         unsafe { help(self.shared) };
         // Relaxed: clearing the entry early or late only changes which helper the owner helps.
         helper.store(0, Ordering::Relaxed);
+    }
+
+    /// Helps the call, calls `helped`, and leaves. Calls `wake` when the owner sleeps and must be woken.
+    #[inline]
+    pub(crate) fn take_part(
+        self,
+        execution: ExecutionId,
+        helped: impl FnOnce(),
+        wake: impl FnOnce(),
+    ) {
+        self.help(execution);
+        helped();
+        if self.unpin() {
+            wake();
+        }
     }
 
     /// Leaves. Returns true when the owner sleeps and must be woken by the caller.

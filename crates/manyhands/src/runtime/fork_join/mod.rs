@@ -5,6 +5,7 @@
 pub(crate) mod executions;
 pub(crate) mod helper_slot;
 mod scope_closures;
+pub(crate) mod waiting;
 
 #[cfg(not(loom))]
 pub(crate) mod call_site;

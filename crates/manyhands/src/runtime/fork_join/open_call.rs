@@ -39,21 +39,18 @@ pub(crate) unsafe fn keep_open<R>(
 ) -> R {
     let frame =
         AbortOnUnwind::new("a call that others help with has panicked outside of its bodies");
-    if let Some(OpenCall { slot, helper_slot }) = place {
-        slot.open_depth.set(slot.open_depth.get() + 1);
-        // SAFETY: valid until the helper_slot is closed and drained below.
-        unsafe { helper_slot.open(call) };
-    }
-    let value = work();
-    if let Some(OpenCall { slot, helper_slot }) = place {
-        helper_slot.close();
-        wait::for_helpers(slot, helper_slot);
-        assert!(
-            helper_slot.is_drained(),
-            "an owner that may be recalled is recalled before this"
-        );
-        slot.open_depth.set(slot.open_depth.get() - 1);
-    }
+    let value = match place {
+        Some(OpenCall { slot, helper_slot }) => {
+            slot.open_depth.set(slot.open_depth.get() + 1);
+            // SAFETY: valid until this returns, by the caller's promise; a panic aborts.
+            let value = unsafe {
+                helper_slot.keep_open(call, work, || wait::for_helpers(slot, helper_slot))
+            };
+            slot.open_depth.set(slot.open_depth.get() - 1);
+            value
+        }
+        None => work(),
+    };
     frame.disarm();
     value
 }

@@ -7,7 +7,7 @@
 //! So no unrelated frame is ever on top of a waiter. A thread that holds a lock across a parallel call cannot run
 //! unrelated work that wants the same lock, and the program alone determines the depth of the stack.
 //!
-//! Not here: the deque's and the slots' own protocols.
+//! Not here: the steps of a wait (`waiting.rs`), and the deque's and the slots' own protocols.
 //!
 //! Unsafe: a waiter gives an unrelated job back by pointer.
 
@@ -17,6 +17,7 @@ use crate::runtime::current;
 use crate::runtime::fork_join::executions::{Extent, Taken};
 use crate::runtime::fork_join::helper_slot::HelperSlot;
 use crate::runtime::fork_join::scope_closures::Closures;
+use crate::runtime::fork_join::waiting::{self, Waiter};
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::refused_starts;
 use crate::runtime::worker::run_loop::{self, FoundWork};
@@ -41,26 +42,17 @@ pub(crate) fn for_work(
     runner: &dyn Fn() -> ExecutionId,
     fall_asleep: &dyn Fn() -> bool,
 ) {
-    let wait = Wait {
-        is_over,
-        help: &|| help(slot, runner()),
-        fall_asleep: &|| Rest::long_if(fall_asleep()),
-        is_asleep: &|| !is_over(),
-    };
-    wait.on(slot);
+    let help = || help(slot, runner());
+    waiting::for_work(&mut OnSlot::new(slot), is_over, &help, fall_asleep);
 }
 
 /// Waits on `slot` until `latch` is final, running nothing: for a thread that unwinds, because jobs must not run on a
 /// panicking thread.
 #[cold]
 pub(crate) fn for_latch_idly(slot: &'static WorkerSlot, latch: &Latch) {
-    let wait = Wait {
-        is_over: &|| latch.is_final(),
-        help: &|| false,
-        fall_asleep: &|| Rest::long_if(latch.fall_asleep(slot.number)),
-        is_asleep: &|| !latch.is_final(),
-    };
-    wait.on(slot);
+    let fall_asleep = || latch.fall_asleep(slot.number);
+    let is_final = || latch.is_final();
+    waiting::for_work(&mut OnSlot::new(slot), &is_final, &|| false, &fall_asleep);
 }
 
 /// Waits on `slot`, helping the helpers, until no helper is in the closed `helper_slot` any more, or one recalls its
@@ -69,13 +61,8 @@ pub(crate) fn for_helpers(slot: &'static WorkerSlot, helper_slot: &HelperSlot) {
     if helper_slot.is_released() {
         return;
     }
-    let wait = Wait {
-        is_over: &|| helper_slot.is_released(),
-        help: &|| helper_slot.helpers().any(|helper| help(slot, helper)),
-        fall_asleep: &|| Rest::long_if(helper_slot.fall_asleep()),
-        is_asleep: &|| !helper_slot.is_released(),
-    };
-    wait.on(slot);
+    let help = || helper_slot.helpers().any(|helper| help(slot, helper));
+    waiting::for_helpers(&mut OnSlot::new(slot), helper_slot, &help);
 }
 
 /// Waits on `slot` until all `closures` of its scope have finished. Meanwhile it runs them with `run_own`, which
@@ -86,70 +73,77 @@ pub(crate) fn for_scope(
     helper_slot: &HelperSlot,
     run_own: &dyn Fn() -> bool,
 ) {
-    let wait = Wait {
-        is_over: &|| closures.is_over(),
-        help: &|| run_own() || helper_slot.helpers().any(|helper| help(slot, helper)),
-        fall_asleep: &|| closures.fall_asleep(slot.number),
-        is_asleep: &|| closures.is_asleep(),
-    };
-    wait.on(slot);
+    let help = || run_own() || helper_slot.helpers().any(|helper| help(slot, helper));
+    waiting::for_scope(&mut OnSlot::new(slot), slot.number, closures, &help);
 }
 
-/// The functions of one wait.
-struct Wait<'a> {
-    /// Whether the awaited event has happened.
-    is_over: &'a dyn Fn() -> bool,
-    /// Runs a piece of the awaited work; returns whether there was any.
-    help: &'a dyn Fn() -> bool,
-    /// Announces to the awaited threads that this thread is about to sleep.
-    fall_asleep: &'a dyn Fn() -> Rest,
-    /// Whether it is still to sleep: the thread that makes this false unparks it.
-    is_asleep: &'a dyn Fn() -> bool,
+/// A waiting thread on its slot.
+struct OnSlot {
+    slot: &'static WorkerSlot,
+    spins: u32,
+    /// Since when there was nothing to help with; 0: the clock has not been read yet.
+    since: u64,
 }
 
-impl Wait<'_> {
-    fn on(&self, slot: &'static WorkerSlot) {
-        let mut spins = 0_u32;
-        // Since when there was nothing to help with; 0: the clock has not been read yet.
-        let mut since = 0;
-        while !(self.is_over)() {
-            if spins < SPINS_BEFORE_HELPING {
-                spins += 1;
-                spin_loop();
-                continue;
-            }
-            if (self.help)() {
-                since = 0;
-                continue;
-            }
-            let now = clock::ticks();
-            if since == 0 {
-                since = now.max(1);
-            }
-            // A counter that has jumped back ends the spin.
-            if now.abs_diff(since) < clock::ticks_in(SPIN_NANOS) {
-                (0..16).for_each(|_| spin_loop());
-            } else {
-                self.sleep(slot);
-                // A thread that was woken and finds nothing will soon be woken again, so it spins anew.
-                since = 0;
-            }
+impl OnSlot {
+    fn new(slot: &'static WorkerSlot) -> Self {
+        Self {
+            slot,
+            spins: 0,
+            since: 0,
         }
-        slot.set_awaiting(ExecutionId::UNKNOWN);
+    }
+}
+
+impl Drop for OnSlot {
+    fn drop(&mut self) {
+        self.slot.set_awaiting(ExecutionId::UNKNOWN);
+    }
+}
+
+impl Waiter for OnSlot {
+    #[inline]
+    fn spin(&mut self) -> bool {
+        let spins = self.spins < SPINS_BEFORE_HELPING;
+        if spins {
+            self.spins += 1;
+            spin_loop();
+        }
+        spins
     }
 
-    /// Parks until there is a reason to look again. Meanwhile another worker may run in its place.
-    fn sleep(&self, slot: &'static WorkerSlot) {
-        refuse_simulated(slot);
-        expose_private(slot);
-        let rest = (self.fall_asleep)();
-        if rest == Rest::No {
-            return;
+    fn has_helped(&mut self) {
+        self.since = 0;
+    }
+
+    fn linger(&mut self) -> bool {
+        let now = clock::ticks();
+        if self.since == 0 {
+            self.since = now.max(1);
         }
+        // A counter that has jumped back ends the spin.
+        let lingers = now.abs_diff(self.since) < clock::ticks_in(SPIN_NANOS);
+        if lingers {
+            (0..16).for_each(|_| spin_loop());
+        } else {
+            // A thread that was woken and finds nothing will soon be woken again, so it spins anew.
+            self.since = 0;
+        }
+        lingers
+    }
+
+    fn prepare_to_sleep(&self) {
+        refuse_simulated(self.slot);
+        expose_private(self.slot);
+    }
+
+    /// Parks. Meanwhile another worker may run in its place.
+    fn sleep(&self, rest: Rest, is_asleep: &dyn Fn() -> bool) {
+        let slot = self.slot;
         let limit = (rest == Rest::Brief).then_some(BRIEF);
         let shared = slot.runtime_or_none();
         declare_blocked(slot, || {
-            rest.while_asleep(self.is_asleep, || {
+            rest.while_asleep(is_asleep, || {
                 slot.counters.parked.bump();
                 slot.park_until_timer(limit.into_iter().chain(refused_starts::patience()).min());
                 refused_starts::try_again();

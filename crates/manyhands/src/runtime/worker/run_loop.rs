@@ -198,11 +198,8 @@ pub(crate) fn perform(slot: &WorkerSlot, found: FoundWork) {
             slot.end_execution();
         }
         FoundWork::Call(pin, owner) => {
-            pin.help(execution);
-            slot.end_execution();
-            if pin.unpin() {
-                owner.parker.unpark();
-            }
+            let wake = || owner.parker.unpark();
+            pin.take_part(execution, || slot.end_execution(), wake);
         }
     }
     slot.counters.finished.bump();

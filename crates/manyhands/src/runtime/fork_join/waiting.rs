@@ -1,0 +1,105 @@
+//! How a thread waits: it looks, helps, lingers, says that it sleeps, sleeps, and looks again.
+//!
+//! The runtime and the models run the same steps: their waiting threads are [`Waiter`]s, which say how they spin and
+//! sleep.
+//!
+//! Not here: what a waiter may run (`wait.rs`), and the words on which it sleeps (`helper_slot.rs`, `scope_closures.rs`,
+//! `job/latch.rs`).
+
+use crate::job::SlotNumber;
+use crate::queue::Linked;
+use crate::runtime::HelperSlot;
+use crate::runtime::fork_join::scope_closures::{Closures, Rest};
+
+/// A thread that waits.
+pub(crate) trait Waiter {
+    /// Spins, before it looks for something to run; `false` when it has done so for long enough.
+    fn spin(&mut self) -> bool;
+
+    /// It has run something.
+    fn has_helped(&mut self);
+
+    /// It has found nothing to run: lets some time pass; `false` when it is to sleep.
+    fn linger(&mut self) -> bool;
+
+    /// It is about to say that it sleeps.
+    fn prepare_to_sleep(&self);
+
+    /// It has said that it sleeps: does so by `rest`, while `is_asleep`.
+    fn sleep(&self, rest: Rest, is_asleep: &dyn Fn() -> bool);
+}
+
+/// Waits until `is_over`, and calls `help` for something to run. `fall_asleep` is called before the thread sleeps; false
+/// means that what is waited for has happened.
+pub(crate) fn for_work(
+    waiter: &mut impl Waiter,
+    is_over: &dyn Fn() -> bool,
+    help: &dyn Fn() -> bool,
+    fall_asleep: &dyn Fn() -> bool,
+) {
+    let wait = Wait {
+        is_over,
+        help,
+        fall_asleep: &|| Rest::long_if(fall_asleep()),
+        is_asleep: &|| !is_over(),
+    };
+    wait.by(waiter);
+}
+
+/// The owner of the closed `slot` waits until nobody helps there any more, or a helper calls it back.
+pub(crate) fn for_helpers(waiter: &mut impl Waiter, slot: &HelperSlot, help: &dyn Fn() -> bool) {
+    let is_over = || slot.is_released();
+    for_work(waiter, &is_over, help, &|| slot.fall_asleep());
+}
+
+/// The owner of a scope, on `slot`, waits until all its closures have finished.
+pub(crate) fn for_scope<J: Linked>(
+    waiter: &mut impl Waiter,
+    slot: SlotNumber,
+    closures: &Closures<J>,
+    help: &dyn Fn() -> bool,
+) {
+    let wait = Wait {
+        is_over: &|| closures.is_over(),
+        help,
+        fall_asleep: &|| closures.fall_asleep(slot),
+        is_asleep: &|| closures.is_asleep(),
+    };
+    wait.by(waiter);
+}
+
+/// A wait, by what it takes.
+struct Wait<'a> {
+    /// Whether what is waited for has happened.
+    is_over: &'a dyn Fn() -> bool,
+    /// Runs something that belongs to it; whether there was anything.
+    help: &'a dyn Fn() -> bool,
+    /// Tells those who are waited for that the thread is about to sleep.
+    fall_asleep: &'a dyn Fn() -> Rest,
+    /// Whether it is still to sleep: who is waited for wakes it when this has become false.
+    is_asleep: &'a dyn Fn() -> bool,
+}
+
+impl Wait<'_> {
+    fn by(&self, waiter: &mut impl Waiter) {
+        while !(self.is_over)() {
+            if waiter.spin() {
+                continue;
+            }
+            if (self.help)() {
+                waiter.has_helped();
+            } else if !waiter.linger() {
+                self.sleep(waiter);
+            }
+        }
+    }
+
+    /// Sleeps until there is a reason to look again.
+    fn sleep(&self, waiter: &impl Waiter) {
+        waiter.prepare_to_sleep();
+        let rest = (self.fall_asleep)();
+        if rest != Rest::No {
+            waiter.sleep(rest, self.is_asleep);
+        }
+    }
+}
