@@ -1,7 +1,7 @@
 //! How to run: `cargo run --release --example 04_break_stop_cancel -p manyhands`
 //!
 //! Three ways to end a loop early. Break: what lies below the index is still run. Stop: nothing more need
-//! be run. Cancel: whoever holds the source ends the call from outside.
+//! be run. Cancel: the holder of the source ends the call from outside.
 
 use manyhands::{cancel, parallel};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,9 +32,9 @@ fn main() {
     // Cancel: the loop only holds a token; it cannot cancel anything itself.
     let source = cancel::Source::new();
     let (token, ran) = (source.token(), AtomicUsize::new(0));
-    let (tell, told) = std::sync::mpsc::channel();
+    let (notify, notified) = std::sync::mpsc::channel();
     let _registration = token.register(move || {
-        let _ = tell.send("cancelled");
+        let _ = notify.send("cancelled");
     });
     let cancelled = parallel::options()
         .cancellation(&token)
@@ -47,7 +47,7 @@ fn main() {
         cancelled.map_err(|error| error.token() == &token),
         Err(true)
     );
-    assert_eq!(told.recv(), Ok("cancelled"));
+    assert_eq!(notified.recv(), Ok("cancelled"));
 
     // A source that is linked to several others is cancelled with any of them.
     let (user, shutdown) = (cancel::Source::new(), cancel::Source::new());

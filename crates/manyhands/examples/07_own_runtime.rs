@@ -1,6 +1,6 @@
 //! How to run: `cargo run --release --example 07_own_runtime -p manyhands`
 //!
-//! A runtime of one's own: so many workers, with names, a stack and hooks. Most programs need none, and
+//! A runtime of one's own: a number of workers, with names, a stack and hooks. Most programs need none, and
 //! use the default one, which is made when it is first needed.
 
 use manyhands::{BuildError, Runtime, parallel, task};
@@ -28,13 +28,13 @@ fn main() -> Result<(), BuildError> {
     assert_eq!(sum, 499_500);
 
     // Everything inside on it; tasks too.
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     crunching.install(|| {
         drop(task::run(move || {
-            tell.send(std::thread::current().name().map(str::to_owned))
+            sender.send(std::thread::current().name().map(str::to_owned))
         }));
     });
-    let name = told.recv().ok().flatten();
+    let name = receiver.recv().ok().flatten();
     assert!(name.is_some_and(|name| name.starts_with("crunch-")));
 
     // What went wrong in the configuration is said in words.

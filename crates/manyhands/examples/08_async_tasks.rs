@@ -1,7 +1,7 @@
 //! How to run: `cargo run --release --example 08_async_tasks -p manyhands`
 //!
 //! Futures run as tasks on the same workers as loops and forks. A future that waits costs its memory and no
-//! thread; whoever wants its result awaits or joins its handle.
+//! thread; its result is awaited or joined through its handle.
 
 use manyhands::task::{self, TaskGroup};
 use manyhands::{cancel, parallel};

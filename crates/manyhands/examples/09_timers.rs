@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     a_simulated_day()
 }
 
-/// Each sleeps for as long as it was told, and says how late it woke.
+/// Each sleeps for the given time, and says how late it woke.
 fn a_million_sleepers() -> Result<(), Box<dyn Error>> {
     let count: u32 = 1_000_000;
     let duration = Duration::from_secs(3);

@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     assert_eq!(receiver.recv()?.1, "put out the fire");
 
-    // Everybody hears everything; whoever is late hears how much was lost.
+    // Every receiver gets everything; a late one learns how much was lost.
     let (sender, mut one) = channel::broadcast(16);
     let mut other = sender.subscribe();
     assert_eq!(sender.send("news")?, 2);

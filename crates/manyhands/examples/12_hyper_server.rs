@@ -26,7 +26,7 @@ type HttpClient = Client<HttpConnector, Full<Bytes>>;
 
 const CLIENTS: usize = 32;
 const REQUESTS: usize = 10_000;
-/// Every so many requests a dear one.
+/// One request in this many is a dear one.
 const DEAR_EVERY: usize = 25;
 const PRIMES_BELOW: u32 = 30_000;
 const PRIMES: &str = "3245";
@@ -66,7 +66,7 @@ async fn serve_and_ask() -> Result<Report, Anything> {
     Ok(report)
 }
 
-/// Accepts until it is told to stop, then lets the connections end what they are about.
+/// Accepts until it is stopped, then lets the connections end what they are about.
 async fn serve(listener: TcpListener, stop: cancel::Token) -> io::Result<()> {
     let connections = GracefulShutdown::new();
     while let Ok(accepted) = stop.run_until_cancelled(listener.accept()).await {

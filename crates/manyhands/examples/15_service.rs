@@ -9,7 +9,7 @@
 //! | request | answer |
 //! |---|---|
 //! | `/` | hello |
-//! | `/compute?cycles=N` | how long two loops of so many cycles take, in order and as two tasks |
+//! | `/compute?cycles=N` | how long two loops of N cycles take, in order and as two tasks |
 //! | `/sleep?ms=N` | the same of two sleeps |
 //! | `/primes?below=N` | how many primes there are, counted in a parallel loop; `&degree=N` limits its workers |
 

@@ -8,7 +8,7 @@ use manyhands::{Runtime, channel, join, parallel, scope, task, time};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// So many items, where Miri does a thousandth of what the processor does.
+/// This many items, where Miri does a thousandth of what the processor does.
 const MANY: usize = if cfg!(miri) { 60 } else { 20_000 };
 
 /// Runs `work` on a pool of two workers, and shuts it down.

@@ -7,10 +7,10 @@ use crate::engine::consumer::Consumer;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
 use crate::query::explain::Explanation;
+use crate::query::gather::gather;
 use crate::query::items::Items;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{Control, QueryRun};
-use crate::query::terminal::collect::gather;
 
 /// The items of `base`, each block changed by `alter`.
 #[derive(Debug)]

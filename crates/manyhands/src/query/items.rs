@@ -11,7 +11,6 @@ use crate::query::consumer_adapter::ConsumerAdapter;
 use crate::query::explain::Explanation;
 use crate::query::pipeline::{Pipeline, Positional};
 use crate::query::run::{CancelCheck, Control, QueryRun};
-use crate::query::terminal::collect::gather;
 
 /// The positions of a source from some position on. Those that were not driven when this is dropped are
 /// discarded.
@@ -30,6 +29,11 @@ impl<S: Indexed> Items<S> {
             next: 0,
             name,
         }
+    }
+
+    /// What the source is called.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
     }
 
     /// The source, unless it was given away.
@@ -165,40 +169,5 @@ unsafe impl<S: Indexed> Indexed for Span<'_, S> {
         unsafe {
             self.source.discard(self.start + start, self.start + end);
         }
-    }
-}
-
-/// The positions of a source each of which may give any number of items.
-#[derive(Debug)]
-pub struct Pieces<S: Indexed>(pub(crate) Items<S>);
-
-impl<S: Indexed<Item: Send> + Send> Pipeline for Pieces<S> {
-    type Item = S::Item;
-    type Positions = OwnedItems<S::Item>;
-    const IS_POSITIONAL: bool = false;
-
-    fn drive<C: Consumer<S::Item>, E: Control>(
-        &mut self,
-        most: u64,
-        consumer: &C,
-        run: &QueryRun<'_, E>,
-    ) -> u64 {
-        self.0.drive(most, consumer, run)
-    }
-
-    fn positions_left(&self) -> Option<u64> {
-        Some(self.0.len())
-    }
-
-    fn into_positions<E: Control>(
-        self,
-        most: u64,
-        run: &QueryRun<'_, E>,
-    ) -> Items<Self::Positions> {
-        gather(self, most, run)
-    }
-
-    fn explain(&self, explanation: &mut Explanation) {
-        explanation.source(self.0.name);
     }
 }

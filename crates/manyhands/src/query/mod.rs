@@ -115,11 +115,15 @@
 mod consumer_adapter;
 mod controls;
 mod explain;
+mod first_items;
 mod fused;
+mod gather;
 mod hash;
 mod items;
 mod op;
 mod order;
+mod ordered_collect;
+mod pieces;
 mod pipeline;
 pub mod prelude;
 mod run;

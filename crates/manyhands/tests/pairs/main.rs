@@ -1,5 +1,5 @@
 //! Every pair of operators composes, ordered and not. Apart from the other tests of queries,
-//! because so many pairs take minutes to compile.
+//! because all these pairs take minutes to compile.
 
 #[path = "../query/setting.rs"]
 mod setting;

@@ -8,11 +8,11 @@ use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
 use crate::query::explain::Explanation;
+use crate::query::gather::gather;
 use crate::query::items::Items;
 use crate::query::order::Unordered;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{Control, QueryRun};
-use crate::query::terminal::collect::gather;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::ops::Range;
 

@@ -4,10 +4,10 @@
 //! it drops the later half, and from then on it drops at once each item that does not come before the last candidate.
 
 use crate::parallel::reduce::Fold;
+use crate::query::gather::fold;
 use crate::query::op::order_by::Sorting;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{Control, QueryRun};
-use crate::query::terminal::collect::fold;
 use std::cmp::Ordering;
 
 /// The first `most` items of a pipeline in the order of `sorting`, with their keys. Of equal items the first ones come

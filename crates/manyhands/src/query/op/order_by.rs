@@ -7,13 +7,13 @@
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::explain::Explanation;
+use crate::query::gather::into_vec;
 use crate::query::items::Items;
 use crate::query::op::apply::{Applied, Apply};
 use crate::query::op::least::least;
 use crate::query::order::{Order, Ordered};
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
 use crate::query::run::{Control, QueryRun};
-use crate::query::terminal::collect::into_vec;
 use std::cmp::{Ordering, Reverse};
 
 /// See [`Query::order_by`].

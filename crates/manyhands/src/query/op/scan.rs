@@ -5,11 +5,11 @@
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::explain::Explanation;
+use crate::query::gather::first_into_vec;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
 use crate::query::run::{Control, QueryRun};
-use crate::query::terminal::collect::first_into_vec;
 
 /// See [`Query::inclusive_scan`] and [`Query::exclusive_scan`].
 #[derive(Debug)]

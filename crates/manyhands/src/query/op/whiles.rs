@@ -9,12 +9,12 @@ use crate::parallel::source::owned::OwnedItems;
 use crate::parallel::source::slice::to_usize;
 use crate::query::Query;
 use crate::query::explain::Explanation;
+use crate::query::first_items::FirstItems;
+use crate::query::gather::{IntoCollection, into_vec};
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
 use crate::query::run::{Control, QueryRun};
-use crate::query::terminal::collect::{IntoCollection, into_vec};
-use crate::query::terminal::first_items::FirstItems;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::ops::Range;
 

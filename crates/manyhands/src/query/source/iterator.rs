@@ -7,10 +7,10 @@ use crate::parallel::source::{Drive, Feed};
 use crate::query::Query;
 use crate::query::consumer_adapter::ConsumerAdapter;
 use crate::query::explain::Explanation;
+use crate::query::gather::gather;
 use crate::query::items::Items;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{CancelCheck, Control, QueryRun};
-use crate::query::terminal::collect::gather;
 
 /// A query over any iterator that can be sent.
 ///

@@ -5,7 +5,8 @@
 use crate::engine::Indexed;
 use crate::parallel::source::slice::to_usize;
 use crate::query::Query;
-use crate::query::items::{Items, Pieces};
+use crate::query::items::Items;
+use crate::query::pieces::Pieces;
 use std::ops::Range;
 
 /// A source that can be cut anywhere.

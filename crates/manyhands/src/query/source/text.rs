@@ -4,7 +4,7 @@
 //! of lines ahead of the others.
 
 use crate::query::Query;
-use crate::query::items::Pieces;
+use crate::query::pieces::Pieces;
 use crate::query::source::partitioned::{ByPartition, Partitioned, from_partitioned};
 use std::ops::Range;
 

@@ -139,7 +139,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
             },
         };
         let (mut pipeline, run) = self.into_run();
-        let found = super::collect::fold(&mut pipeline, &keyed, &run);
+        let found = crate::query::gather::fold(&mut pipeline, &keyed, &run);
         run.ending
             .conclude(found.map(|found| found.map(|(_, item)| item)))
     }

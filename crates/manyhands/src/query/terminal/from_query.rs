@@ -2,9 +2,9 @@
 
 use crate::parallel::earliest::{Earliest, FindMode};
 use crate::query::fused::Fused;
+use crate::query::gather::{Join, into_vec, joined};
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{Control, QueryRun};
-use crate::query::terminal::collect::{Join, into_vec, joined};
 use crate::query::terminal::failing::UpToFailure;
 use std::borrow::Cow;
 use std::cmp::Ordering;

@@ -221,7 +221,7 @@ impl<P: Pipeline<Item: Number>, O: Order, E: Control> Query<'_, P, O, E> {
     #[doc(alias = "Sum")]
     pub fn checked_sum(self) -> E::Output<Option<<P::Item as Number>::Value>> {
         let (mut pipeline, run) = self.into_run();
-        let sum = super::collect::fold(&mut pipeline, &Adding(PhantomData), &run);
+        let sum = crate::query::gather::fold(&mut pipeline, &Adding(PhantomData), &run);
         run.ending.conclude(sum.map(|sum| {
             let total = sum.map_or_else(|| Some(P::Item::zero()), |(total, _)| total);
             total.and_then(P::Item::value)
@@ -241,7 +241,7 @@ impl<P: Pipeline<Item: Number>, O: Order, E: Control> Query<'_, P, O, E> {
     #[doc(alias = "Average")]
     pub fn average(self) -> E::Output<Option<f64>> {
         let (mut pipeline, run) = self.into_run();
-        let sum = super::collect::fold(&mut pipeline, &Adding(PhantomData), &run);
+        let sum = crate::query::gather::fold(&mut pipeline, &Adding(PhantomData), &run);
         run.ending.conclude(sum.map(|sum| match sum {
             Some((Some(total), count)) if count > 0 => Some(P::Item::divide(total, count)),
             _ => None,

@@ -2,10 +2,10 @@
 
 use crate::parallel::reduce::{Fold, MapReduce, Summing};
 use crate::query::Query;
+use crate::query::gather::fold;
 use crate::query::order::{Order, Ordered};
 use crate::query::pipeline::Pipeline;
 use crate::query::run::Control;
-use crate::query::terminal::collect::fold;
 use std::iter::Sum;
 use std::marker::PhantomData;
 
@@ -128,7 +128,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
             combine,
         };
         let (mut pipeline, run) = self.into_run();
-        let value = super::collect::fold(&mut pipeline, &folding, &run);
+        let value = crate::query::gather::fold(&mut pipeline, &folding, &run);
         let value = value.map(|value| value.unwrap_or_else(&folding.seed));
         run.ending.conclude(value)
     }

@@ -2,10 +2,10 @@
 
 use crate::parallel::reduce::Fold;
 use crate::query::Query;
+use crate::query::gather::{Join, fold};
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::Control;
-use crate::query::terminal::collect::{Join, fold};
 
 impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// Items that satisfy the predicate, and those that do not, both in order.

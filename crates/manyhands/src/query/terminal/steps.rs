@@ -4,9 +4,9 @@
 
 use crate::cancel::Token;
 use crate::parallel::reduce::Folding;
+use crate::query::gather::IntoCollection;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{Control, Merge, QueryRun};
-use crate::query::terminal::collect::IntoCollection;
 use crate::runtime::current;
 use crate::sync::clock;
 use std::{fmt, mem, vec};

@@ -8,10 +8,10 @@ use crate::parallel::failure::Gathered;
 use crate::query::Query;
 use crate::query::consumer_adapter::AdaptItem;
 use crate::query::fused::Fused;
+use crate::query::gather::into_vec;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::Control;
-use crate::query::terminal::collect::into_vec;
 use crate::query::terminal::for_each::ForEach;
 use std::ops::Range;
 

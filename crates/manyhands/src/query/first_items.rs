@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The first `most` items, in order.
-pub(super) fn first_items<P: Pipeline, E: Control>(
+pub(crate) fn first_items<P: Pipeline, E: Control>(
     mut pipeline: P,
     most: usize,
     run: &QueryRun<'_, E>,

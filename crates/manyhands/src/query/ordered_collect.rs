@@ -15,12 +15,12 @@ use std::ops::Range;
 use std::ptr;
 
 /// Gathers items in order.
-pub(super) struct OrderedCollect<T> {
+pub(crate) struct OrderedCollect<T> {
     buffers: Mutex<OneOrMany<Buffer<T>>>,
 }
 
 /// The items that a runner has gathered.
-pub(super) struct Buffer<T> {
+pub(crate) struct Buffer<T> {
     items: Vec<T>,
     runs: Runs<u64>,
     /// The position after the last run.
@@ -34,14 +34,14 @@ struct Piece<T> {
 }
 
 impl<T> OrderedCollect<T> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             buffers: Mutex::new(OneOrMany::new()),
         }
     }
 
     /// All items, in the order of their positions.
-    pub(super) fn into_vec(self) -> Vec<T> {
+    pub(crate) fn into_vec(self) -> Vec<T> {
         let buffers = match into_inner(self.buffers).into_one() {
             Ok(buffer) if buffer.is_in_order() => {
                 let mut items = buffer.items;

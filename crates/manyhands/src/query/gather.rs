@@ -1,0 +1,136 @@
+//! Items of a pipeline in memory: as a vector in order, as its first few, or folded.
+//!
+//! Items whose positions are known are written in place to a vector of the right size. Others become a vector by
+//! `ordered_collect.rs`. Ordered collections are made of a sorted vector; others in one part for each run of adjacent
+//! blocks on one runner, joined at the end.
+//!
+//! Not here: the methods of a query (`terminal/collect.rs`).
+//!
+//! Unsafe: finishes a vector that was written in place.
+
+use crate::engine::consumer::Uncancellable;
+use crate::parallel::map::Filling;
+use crate::parallel::reduce::{Fold, Folding};
+use crate::parallel::source::owned::OwnedItems;
+use crate::query::first_items::first_items;
+use crate::query::items::Items;
+use crate::query::ordered_collect::OrderedCollect;
+use crate::query::pipeline::{Pipeline, Positional};
+use crate::query::run::{Control, QueryRun};
+use std::marker::PhantomData;
+
+/// All items in order; `None` if the query was cancelled.
+pub(crate) fn into_vec<P: Pipeline, E: Control>(
+    mut pipeline: P,
+    run: &QueryRun<'_, E>,
+) -> Option<Vec<P::Item>> {
+    if P::IS_GATHERED {
+        return match pipeline.into_positions(u64::MAX, run).release().into_vec() {
+            Ok(items) => (!run.is_cancelled()).then_some(items),
+            Err(source) => in_place(Items::new(source, ""), run),
+        };
+    }
+    if P::IS_POSITIONAL {
+        return in_place(pipeline.into_positions(u64::MAX, run), run);
+    }
+    let collecting = OrderedCollect::new();
+    pipeline.drive(u64::MAX, &collecting, run);
+    (!run.is_cancelled()).then(|| collecting.into_vec())
+}
+
+/// As many of the first items, in memory, as are needed.
+pub(crate) fn gather<P: Pipeline, E: Control>(
+    pipeline: P,
+    most: u64,
+    run: &QueryRun<'_, E>,
+) -> Items<OwnedItems<P::Item>> {
+    Items::of_vec(first_into_vec(pipeline, most, run))
+}
+
+/// As many of the first items as are needed.
+pub(crate) fn first_into_vec<P: Pipeline, E: Control>(
+    pipeline: P,
+    most: u64,
+    run: &QueryRun<'_, E>,
+) -> Vec<P::Item> {
+    match usize::try_from(most) {
+        Ok(most) if most < usize::MAX => first_items(pipeline, most, run),
+        _ => into_vec(pipeline, run).unwrap_or_default(),
+    }
+}
+
+fn in_place<S: Positional, E: Control>(
+    mut items: Items<S>,
+    run: &QueryRun<'_, E>,
+) -> Option<Vec<S::Item>> {
+    let len =
+        usize::try_from(items.len()).expect("a vector of this length would not fit in memory");
+    let mut filling = Filling::new(len);
+    let writer = filling.writer(|_, item| Some(item), Uncancellable);
+    items.drive(u64::MAX, &writer, run);
+    // SAFETY: the writer was driven over `len` positions, each once.
+    (!run.is_cancelled()).then(|| unsafe { filling.finish(len) })
+}
+
+/// Folds all items, in order; `None` if the query was cancelled, `Some(None)` if it is empty.
+pub(crate) fn fold<P: Pipeline, F: Fold<P::Item>, E: Control>(
+    pipeline: &mut P,
+    fold: &F,
+    run: &QueryRun<'_, E>,
+) -> Option<Option<F::Value>> {
+    let folding = Folding::new(fold, Uncancellable, E::GROUPING);
+    pipeline.drive(u64::MAX, &folding, run);
+    if run.is_cancelled() {
+        return None;
+    }
+    Some(folding.into_value())
+}
+
+/// Extends a vector by each block, and appends vectors.
+pub(crate) struct IntoCollection<C>(PhantomData<fn() -> C>);
+
+impl<C> IntoCollection<C> {
+    pub(crate) fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<T, C: Join<T> + Send> Fold<T> for IntoCollection<C> {
+    type Value = C;
+
+    #[inline]
+    fn fold<I: Iterator<Item = T>>(&self, value: Option<C>, items: I) -> Option<C> {
+        let mut value = value.unwrap_or_default();
+        value.extend(items);
+        Some(value)
+    }
+
+    fn combine(&self, mut left: C, right: C) -> C {
+        left.join(right);
+        left
+    }
+}
+
+/// A collection that several runners make in parts, which are merged in order.
+pub(crate) trait Join<T>: Default + Extend<T> {
+    /// Adds items that come later in the order.
+    fn join(&mut self, later: Self);
+}
+
+/// A collection made in parts; `None` if the query was cancelled.
+pub(crate) fn joined<T: Send, C: Join<T> + Send, P: Pipeline<Item = T>, E: Control>(
+    mut pipeline: P,
+    run: &QueryRun<'_, E>,
+) -> Option<C> {
+    fold(&mut pipeline, &IntoCollection::new(), run).map(Option::unwrap_or_default)
+}
+
+impl<T> Join<T> for Vec<T> {
+    fn join(&mut self, mut later: Self) {
+        if self.is_empty() {
+            *self = later;
+        } else {
+            self.append(&mut later);
+        }
+    }
+}
