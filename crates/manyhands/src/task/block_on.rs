@@ -1,7 +1,7 @@
 //! Running a future to its end on the calling thread.
 //!
-//! The thread's slot has a signal that the future's waker raises. Seats are never freed, so wakers need
-//! not be counted, and a late one does no harm: it causes a poll too many.
+//! The thread's slot has a signal that the future's waker raises. Slots are never freed, so wakers need
+//! not be counted, and a late one does no harm: it causes a superfluous poll.
 //!
 //! Unsafe: a waker is a pointer to a slot.
 
@@ -16,12 +16,12 @@ use std::task::{Context, RawWaker, RawWakerVTable, Waker};
 
 /// Runs `future` to its end on the calling thread.
 ///
-/// The future need not be sendable. Tasks that it spawns run on the current runtime, not here.
+/// The future need not be `Send`. Tasks that it spawns run on the current runtime, not on this thread.
 ///
 /// # Blocking
-/// Until the future is ready. On a thread of the pool, the pool is told whenever the future waits, and runs
-/// another worker in its place; nothing unrelated is run on the calling thread. Inside a task, awaiting is
-/// the better way to wait.
+/// Until the future is ready. On a thread of the pool, each wait is declared as blocking, and
+/// another worker runs in its place; the calling thread runs nothing unrelated. Inside a task,
+/// await instead.
 ///
 /// # Panics
 /// If the future does.
@@ -58,8 +58,8 @@ fn poll_on<F: Future>(slot: &'static WorkerSlot, future: F) -> F::Output {
     })
 }
 
-/// Wakes that were meant for a `block_on` further down the same thread's stack may have been taken by this
-/// one; so that one polls once more.
+/// This call may have consumed wakes that were meant for a `block_on` further down the same thread's stack;
+/// so that one polls once more.
 struct RaiseOnDrop(&'static WorkerSlot);
 
 impl Drop for RaiseOnDrop {

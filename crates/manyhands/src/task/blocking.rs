@@ -1,24 +1,24 @@
-//! Telling the pool that a call blocks.
+//! Declared blocking.
 
 use crate::runtime::blocking_outside;
 
 /// Runs `closure`, which may block the thread, on the calling thread; on a thread of the pool, another worker
 /// runs in its place meanwhile.
 ///
-/// For files, foreign locks, calls of other libraries: whatever waits outside of this library. What waits
-/// inside it, such as a channel or [`JoinHandle::join`](super::JoinHandle::join), says so by itself. The pool
-/// also finds threads that block without a word, but that takes it some milliseconds.
+/// For files, foreign locks, calls of other libraries: all waits outside of this library. The waits
+/// of this library, such as on a channel or [`JoinHandle::join`](super::JoinHandle::join), declare themselves. The
+/// monitor also detects undeclared blocking, but that takes it some milliseconds.
 ///
 /// `task::run(|| task::blocking(|| …))` is what other libraries call `spawn_blocking`: there is no second
 /// pool. Threads are added up to the limit given by [`Builder::max_threads`](crate::Builder::max_threads), and
 /// end when they are not needed any more.
 ///
-/// While the closure runs, what else the worker had queued is open to other workers, and its timers are
-/// looked after; only tasks that no other worker may run, those of [`spawn_local`](super::spawn_local), wait.
+/// While the closure runs, other workers may take the worker's queued tasks, and the monitor fires its timers;
+/// only tasks that no other worker may run, those of [`spawn_local`](super::spawn_local), wait.
 /// A long computation is no reason to call this: it needs the processor that its worker has.
 ///
 /// # Cost
-/// Two atomic read-modify-writes where nothing else is to be done; a wake-up, or the start of a thread, where
+/// Two atomic read-modify-writes if nothing else is to be done; a wake-up, or the start of a thread, if
 /// work waits.
 ///
 /// # Panics

@@ -1,17 +1,17 @@
-//! How much a task may do in one poll before it makes room for others.
+//! The cooperative budget: how much a task may do in one poll before it yields.
 //!
 //! A future that always finds its channel full or its timer expired would never return from its poll. So
-//! each poll of a task starts with a budget; what may go on without end, every leaf future of this library,
-//! asks [`poll_proceed`] first and charges for what it has done. When nothing is left the leaf says pending,
+//! each poll of a task starts with a budget. Every leaf future of this library, which could go on without end,
+//! asks [`poll_proceed`] first and charges for what it has done. When nothing is left the leaf is pending,
 //! and the task goes to the back of its queue.
 //!
-//! The budget is counted in operations, and in time: a task that works hard between two operations makes room
-//! sooner. The clock is read only where the number of operations passes a power of two, from the fourth
+//! The budget is counted in operations, and in time: a task that computes long between two operations yields
+//! sooner. The clock is read only when the number of operations passes a power of two, from the fourth
 //! operation on, so that short polls do not pay for it.
 //!
-//! Outside a task, as in [`block_on`](super::block_on), there is nobody to make room for, and no limit. Nor is there
-//! for another library's executor on top of a poll, which polls at once again what was put off: it is told apart
-//! by the number of refusals in one poll.
+//! Outside a task, as in [`block_on`](super::block_on), there is no other task to yield to, and no limit. Nor is there
+//! one for another library's executor on top of a poll, which polls a refused future again at once: the number of
+//! refusals in one poll reveals it.
 
 #[cfg(not(loom))]
 use crate::{runtime::current, sync::clock};
@@ -40,14 +40,14 @@ struct Spent(u16);
 pub(crate) struct Permit(());
 
 impl Permit {
-    /// The operation has been done. One that turned out pending is not charged for: its poll ends anyway,
-    /// and else the first of many that wait together would use up what the last ones need.
+    /// Charges for the operation. A pending operation is not charged for: its poll ends anyway,
+    /// and else the first of many futures that wait together would use up what the last ones need.
     #[inline]
     pub(crate) fn charge(self) {
         charge(2);
     }
 
-    /// As [`charge`](Self::charge), for a receive, which counts half. So who receives gets through what one
+    /// As [`charge`](Self::charge), for a receive, which counts half. So a receiver consumes what one
     /// poll has sent, and then waits; and the two tasks can stay on one worker.
     #[inline]
     pub(crate) fn charge_half(self) {
@@ -55,7 +55,7 @@ impl Permit {
     }
 }
 
-/// Whether the current task may do one more operation; if not, it is woken to go on later.
+/// Whether the current task may do one more operation; if not, it is woken to continue later.
 ///
 /// # Cost
 /// A thread-local load.
@@ -101,17 +101,17 @@ fn charge(halves: u16) {
     }
 }
 
-/// Ends the budget if the current poll should end for the time that it has taken.
+/// Ends the budget if the current poll has taken too long.
 #[cold]
 fn look_at_time(spent: Spent) {
-    // Each poll comes here before its budget is spent.
+    // Each poll reaches this check before its budget is spent.
     REFUSALS.set(0);
     if has_run_long(spent.0) {
         SPENT.set(Spent::ALL);
     }
 }
 
-/// Whether the calling thread polls a task, and nothing on top of it.
+/// Whether the calling thread polls a task, with nothing on top of it.
 pub(super) fn is_in_poll() -> bool {
     SPENT.get() != Spent::UNLIMITED
 }
@@ -121,7 +121,7 @@ pub(crate) fn during_poll<R>(poll: impl FnOnce() -> R) -> R {
     with(Spent::NOTHING, poll)
 }
 
-/// Runs what polls outside any task, perhaps on top of one, without limit.
+/// Runs code that polls outside any task, perhaps on top of one, without limit.
 pub(crate) fn unlimited<R>(poll: impl FnOnce() -> R) -> R {
     with(Spent::UNLIMITED, poll)
 }
@@ -131,7 +131,7 @@ fn with<R>(spent: Spent, poll: impl FnOnce() -> R) -> R {
     poll()
 }
 
-/// Gives the poll underneath its own budget back.
+/// Restores the budget of the poll underneath.
 struct Restore(Spent);
 
 impl Drop for Restore {
@@ -157,7 +157,7 @@ impl Spent {
     }
 }
 
-/// Whether the current poll should end for the time that it has taken, after so many operations.
+/// Whether the current poll has taken too long, after `halves` halves of operations.
 #[cfg(not(loom))]
 fn has_run_long(halves: u16) -> bool {
     if halves < FIRST_READING {
@@ -167,7 +167,7 @@ fn has_run_long(halves: u16) -> bool {
         READ_FIRST.set(clock::ticks());
         return false;
     }
-    // What a simulation does must not depend on how fast this machine is.
+    // A simulation must not depend on the speed of this machine.
     ticks_since_first() > clock::ticks_in(NANOS_PER_POLL)
         && !current::worker().is_some_and(|(_, shared)| shared.clock.is_virtual())
 }

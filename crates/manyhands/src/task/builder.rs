@@ -1,6 +1,6 @@
 //! Spawning tasks with options.
 //!
-//! Unsafe: a new task's cell is handed to a queue by pointer.
+//! Unsafe: a new task's cell is passed to a queue by pointer.
 
 use crate::runtime::{Priority, current};
 use crate::task::cell::{self, Label, Name, Work};
@@ -43,12 +43,12 @@ impl Builder {
         self
     }
 
-    /// How urgent the task is, each time it is queued. One bound to a worker, of
-    /// [`spawn_local`](Self::spawn_local), takes turns with that worker's other tasks whatever this says.
+    /// The task's priority, each time it is queued. A task that is bound to a worker, by
+    /// [`spawn_local`](Self::spawn_local), takes turns with that worker's other tasks whatever its priority.
     ///
     /// # Cost
-    /// Three words in the task's memory, for the name too. Interactive tasks, and those in the background,
-    /// share one queue for the whole runtime, and workers look there too from the first of them on.
+    /// Three words in the task's memory, including the name. Interactive and background tasks
+    /// share one set of queues for the whole runtime, which workers check from the first such task on.
     ///
     /// # Examples
     /// ```
@@ -160,7 +160,7 @@ where
     };
     let work = Async::<_, _, BoundWorker>::new(future);
     let cell = cell::allocate(work, name, Location::caller());
-    // SAFETY: a new cell's queue part is the caller's, which is the worker.
+    // SAFETY: the caller, which is the worker, holds a new cell's queue part.
     unsafe { schedule::queue_new_local(cell, slot) };
     JoinHandle::new(cell)
 }
@@ -168,7 +168,7 @@ where
 /// As [`spawn`], of a future that borrows.
 ///
 /// # Safety
-/// What the future borrows lives until the future has been dropped.
+/// The borrowed values are valid until the future has been dropped.
 #[track_caller]
 pub(super) unsafe fn spawn_borrowing<F>(future: F) -> JoinHandle<()>
 where
@@ -192,7 +192,7 @@ fn queue_new<W: Work>(work: W, name: W::Name) -> JoinHandle<W::Result> {
     let priority = name.priority();
     let cell = cell::allocate(work, name, Location::caller());
     match priority {
-        // SAFETY: a new cell's queue part is the caller's.
+        // SAFETY: the caller holds a new cell's queue part.
         Priority::Normal => unsafe { schedule::queue_new(cell) },
         // SAFETY: as above.
         _ => unsafe { schedule::queue_new_in_lane(cell, priority) },

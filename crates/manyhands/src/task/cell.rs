@@ -1,4 +1,4 @@
-//! The heap cell of a task: a header, and in one place its closure or future, later its outcome.
+//! The heap cell of a task: a header, and its closure or future, which its outcome replaces.
 //!
 //! # Who may touch what
 //! `stage`: see `state.rs`; before the claim or the end of the future it holds the work, from then on the
@@ -23,20 +23,20 @@ use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr::NonNull;
 
-/// What every cell begins with, whatever it runs.
+/// The first part of every cell, whatever it runs.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Header {
     job: Job,
     pub(super) state: State,
-    /// Where the task is registered as waiting: a `TaskKey`, or 0.
+    /// The key under which the task is registered as waiting: a `TaskKey`, or 0.
     pub(super) place: AtomicU32,
     pub(super) joiner: Joiner,
     /// Where it was spawned.
     pub(super) location: &'static Location<'static>,
 }
 
-/// The operations that know the work's and the outcome's type.
+/// The operations that depend on the work's and the outcome's type.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Kind {
@@ -49,19 +49,19 @@ pub(super) struct Kind {
     pub(super) drop_outcome: unsafe fn(NonNull<Header>),
     pub(super) free: unsafe fn(NonNull<Header>),
     pub(super) name: unsafe fn(NonNull<Header>) -> Option<NonNull<str>>,
-    /// How urgent it is.
+    /// The task's priority.
     pub(super) priority: unsafe fn(NonNull<Header>) -> Priority,
     pub(super) sort: TaskKind,
 }
 
-/// What runs in a cell, and where it may.
+/// What runs in a cell, and on which workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TaskKind {
-    /// A closure: on any worker, or in place by who waits for it.
+    /// A closure: on any worker, or in place by the thread that waits for it.
     Closure,
     /// A future: polled by any worker.
     Future,
-    /// A future that never leaves the worker it was spawned on.
+    /// A future that only the worker that spawned it polls.
     LocalFuture,
     /// A future with a priority of its own: see [`Kind::priority`].
     PrioritizedFuture,
@@ -75,7 +75,7 @@ pub(super) type Outcome<T> = Result<T, Failure>;
 pub(super) enum Failure {
     Panicked(PanicPayload),
     Cancelled,
-    /// The outcome was given to the handle before.
+    /// The handle has taken the outcome before.
     Taken,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct Cell<W: Work> {
     stage: UnsafeCell<Stage<W, W::Result>>,
 }
 
-/// The work, or what came of it; which of them, says the state.
+/// The work or its outcome; the state says which.
 #[repr(C)]
 union Stage<W, T> {
     work: ManuallyDrop<W>,
@@ -96,25 +96,25 @@ union Stage<W, T> {
 
 /// Work that can be in a cell.
 pub(super) trait Work: Sized {
-    /// What it gives.
+    /// What it returns.
     type Result;
 
-    /// What it is called.
+    /// Its name and priority.
     type Name: Name;
 
     /// The operations for cells with this work.
     const KIND: &'static Kind;
 }
 
-/// What a task is called and how urgent it is, in no space where it has no name and the usual priority.
+/// The name and the priority of a task; zero-sized for a task without a name and with the normal priority.
 pub(super) trait Name: Send + Sync + 'static {
-    /// Whether it may have another priority than the usual one.
+    /// Whether the priority may differ from the normal one.
     const HAS_PRIORITY: bool = false;
 
     /// The name.
     fn as_str(&self) -> Option<&str>;
 
-    /// How urgent it is.
+    /// The priority.
     fn priority(&self) -> Priority {
         Priority::Normal
     }
@@ -152,9 +152,9 @@ impl Name for Box<str> {
 }
 
 impl Header {
-    /// What this cell can do.
+    /// The operations of this cell.
     pub(super) fn kind(&self) -> &'static Kind {
-        // SAFETY: `allocate` made the job with a pointer to a whole kind, whose first field that is.
+        // SAFETY: `allocate` made the job with a pointer to a whole kind, whose first field it is.
         unsafe { &*self.job.kind().cast::<Kind>() }
     }
 }
@@ -181,17 +181,17 @@ pub(super) fn allocate<W: Work>(
     cell.cast()
 }
 
-/// What the subscriber of `tracing` sees of one run or poll, until it is dropped.
+/// The span of one run or poll for the subscriber of `tracing`, until it is dropped.
 ///
 /// # Safety
 /// The caller holds the cell.
 pub(super) unsafe fn span(cell: NonNull<Header>) -> TaskSpan {
-    // SAFETY: as promised.
+    // SAFETY: by the caller's promise.
     let header = unsafe { cell.as_ref() };
     let name = || {
-        // SAFETY: as promised.
+        // SAFETY: by the caller's promise.
         let name = unsafe { (header.kind().name)(cell) };
-        // SAFETY: the name lives as long as the cell.
+        // SAFETY: the name is valid as long as the cell.
         name.map(|name| unsafe { name.as_ref() })
     };
     tracing_events::task_span(cell.addr().get(), name, header.location)
@@ -215,7 +215,7 @@ pub(super) unsafe fn take_outcome<T>(cell: NonNull<Header>) -> Outcome<T> {
     let mut place: Outcome<T> = Err(Failure::Taken);
     // SAFETY: valid by 1.
     let take_outcome = unsafe { cell.as_ref() }.kind().take_outcome;
-    // SAFETY: 1. and 2. as promised.
+    // SAFETY: 1. and 2. by the caller's promise.
     unsafe { take_outcome(cell, (&raw mut place).cast()) };
     place
 }
@@ -260,30 +260,30 @@ impl Held for NonNull<Header> {
 }
 
 impl<W: Work> Cell<W> {
-    /// Where the work or the outcome is.
+    /// A pointer to the work or the outcome.
     ///
     /// # Safety
-    /// The header is that of a live cell of this type.
+    /// The header is that of a valid cell of this type.
     unsafe fn stage(header: NonNull<Header>) -> *mut Stage<W, W::Result> {
-        // SAFETY: as promised.
+        // SAFETY: by the caller's promise.
         unsafe { header.cast::<Self>().as_ref() }.stage.get()
     }
 
-    /// The work in place.
+    /// A pointer to the work.
     ///
     /// # Safety
-    /// The caller has the stage to itself, and it holds the work.
+    /// Only the caller accesses the stage, and it holds the work.
     pub(super) unsafe fn work(header: NonNull<Header>) -> *mut W {
-        // SAFETY: as promised. Both variants begin where the stage does.
+        // SAFETY: by the caller's promise. Both variants begin where the stage does.
         unsafe { Self::stage(header) }.cast()
     }
 
     /// Writes the outcome where the work was.
     ///
     /// # Safety
-    /// The caller has the stage to itself, and the work is gone.
+    /// Only the caller accesses the stage, and the work is gone.
     pub(super) unsafe fn write_outcome(header: NonNull<Header>, outcome: Outcome<W::Result>) {
-        // SAFETY: as promised.
+        // SAFETY: by the caller's promise.
         let place = unsafe { Self::stage(header) }.cast();
         // SAFETY: exclusive.
         unsafe { std::ptr::write(place, outcome) };
@@ -296,9 +296,9 @@ impl<W: Work> Cell<W> {
     pub(super) unsafe fn take_outcome(header: NonNull<Header>, place: *mut ()) {
         // SAFETY: held by 1.
         let outcome = unsafe { Self::stage(header) }.cast::<Outcome<W::Result>>();
-        // SAFETY: the caller's alone by 1., and an outcome.
+        // SAFETY: by 1. only the caller accesses it, and it is an outcome.
         let outcome = unsafe { outcome.replace(Err(Failure::Taken)) };
-        // SAFETY: a live outcome by 2.
+        // SAFETY: a valid outcome by 2.
         unsafe { *place.cast() = outcome };
     }
 
@@ -308,21 +308,21 @@ impl<W: Work> Cell<W> {
     /// The state gives the outcome to the caller.
     pub(super) unsafe fn drop_outcome(header: NonNull<Header>) {
         let mut outcome: Outcome<W::Result> = Err(Failure::Taken);
-        // SAFETY: 1. as promised; 2. an outcome of this type.
+        // SAFETY: 1. by the caller's promise; 2. an outcome of this type.
         unsafe { Self::take_outcome(header, (&raw mut outcome).cast()) };
         if let Err(Failure::Panicked(payload)) = &outcome {
-            // SAFETY: as promised.
+            // SAFETY: by the caller's promise.
             let spawned_at = unsafe { header.as_ref() }.location;
             tracing_events::panic_ignored(payload.message(), Some(spawned_at));
         }
-        // What the outcome does when dropped must not unwind into the worker.
+        // A panic of the outcome's drop must not unwind into the worker.
         contain(|| drop(outcome));
     }
 
     /// # Safety
-    /// Nobody else holds the cell, and it holds an outcome.
+    /// Only the caller holds the cell, and it holds an outcome.
     pub(super) unsafe fn free(header: NonNull<Header>) {
-        // SAFETY: the caller's alone.
+        // SAFETY: only the caller holds the cell.
         unsafe { Self::drop_outcome(header) };
         // SAFETY: allocated with this type, and this is its last use. The outcome is gone, and what is left
         // does not unwind when dropped.
@@ -332,9 +332,9 @@ impl<W: Work> Cell<W> {
     /// The name.
     ///
     /// # Safety
-    /// The header is that of a live cell of this type.
+    /// The header is that of a valid cell of this type.
     pub(super) unsafe fn name(header: NonNull<Header>) -> Option<NonNull<str>> {
-        // SAFETY: as promised; written once, before anybody else saw the cell.
+        // SAFETY: by the caller's promise; written once, before any other thread saw the cell.
         let cell = unsafe { header.cast::<Self>().as_ref() };
         cell.name.as_str().map(NonNull::from)
     }

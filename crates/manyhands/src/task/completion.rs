@@ -1,4 +1,4 @@
-//! Results that are set by hand: the bridge from callbacks and events to tasks.
+//! Results that are set by hand: they connect callbacks and events to tasks.
 
 use crate::job::wake;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -13,12 +13,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 
-/// Makes a result that somebody will set, and the means to set it.
+/// Makes a result that is set later, and the means to set it.
 ///
 /// Any number of completers may try, and the first one wins; any number of clones of the completion may wait,
 /// as futures or blocking. When the last completer is dropped without a result, the completion is cancelled.
 ///
-/// Who sets the result never runs the code that waits for it, which goes on where tasks run.
+/// The code that waits never runs on the completing thread's stack; it continues where tasks run.
 ///
 /// # Cost
 /// One allocation for both ends.
@@ -41,7 +41,7 @@ use std::task::{Context, Poll, Waker, ready};
 /// assert_eq!(task::block_on(fetch()), 42);
 /// ```
 ///
-/// Two events of which the first one counts:
+/// Two events, the first of which decides:
 /// ```
 /// use manyhands::task;
 /// # struct Button;
@@ -90,7 +90,7 @@ pub struct Completion<T> {
     key: WakerKey,
 }
 
-/// Why a completion has no value. Copies tell the same.
+/// Why a completion has no value. Clones have the same cause.
 #[derive(Clone)]
 pub struct CompletionError(Cause);
 
@@ -106,14 +106,14 @@ type Outcome<T> = Result<T, CompletionError>;
 struct Shared<T> {
     /// The first one to write it wins.
     outcome: OnceLock<Outcome<T>>,
-    /// A waiter looks at the outcome once more under this lock, and the winner takes the wakers under it
-    /// after it has written; so no waiter is forgotten.
+    /// A waiter reads the outcome once more under this lock. The winner takes the wakers under it
+    /// after it has written. So no waiter is forgotten.
     waiters: Mutex<WakerSet>,
     completers: AtomicUsize,
 }
 
 impl<T> Shared<T> {
-    /// Sets the outcome; gives it back if there is one.
+    /// Sets the outcome; returns it if there is one already.
     fn finish(&self, outcome: Outcome<T>) -> Result<(), Outcome<T>> {
         self.outcome.set(outcome)?;
         let wakers = lock(&self.waiters).take_all();
@@ -243,7 +243,7 @@ impl<T> Drop for Completer<T> {
 }
 
 impl<T> Completion<T> {
-    /// The result, if there is one, to be looked at in place.
+    /// The result, if there is one, by reference.
     ///
     /// # Errors
     /// [`CompletionError`] when there is no value and will be none.

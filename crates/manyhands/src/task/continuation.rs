@@ -1,4 +1,4 @@
-//! What is done after a task.
+//! Continuations of a task.
 
 use crate::task::{JoinError, JoinHandle, builder};
 
@@ -6,8 +6,8 @@ impl<T: Send + 'static> JoinHandle<T> {
     /// Runs `continuation` as a task of its own on the current runtime when this one has ended, whichever
     /// way it did.
     ///
-    /// A continuation that is cancelled leaves this task alone; one of a task that is cancelled runs, and is
-    /// told. So which outcome is continued with is the continuation's own `match`.
+    /// Cancelling a continuation leaves this task alone. If this task is cancelled, its continuation still runs, with
+    /// the error. So the continuation's own `match` decides what to do for which outcome.
     ///
     /// # Cost
     /// A task of its own.

@@ -1,6 +1,6 @@
-//! Closures that nobody waits for: a job and the closure, with no handle, no outcome and no name.
+//! Closures without a handle: a job and the closure, with no outcome and no name.
 //!
-//! Not a task with a dropped handle (`closure.rs`): that one carries what its handle might have asked for.
+//! Not a task with a dropped handle (`closure.rs`): that one has space for everything that its handle might have read.
 //!
 //! Unsafe: cells are reached by pointer.
 

@@ -1,6 +1,6 @@
 //! The handle of a task.
 //!
-//! Unsafe: the handle owns its part of the cell by pointer.
+//! Unsafe: the handle holds its part of the cell by pointer.
 
 use crate::runtime::current;
 use crate::runtime::fork_join::wait;
@@ -22,7 +22,7 @@ use std::task::{Context, Poll, ready};
 
 /// Waits for the result of a task: blocking, by [`join`](Self::join), or as a future.
 ///
-/// Dropping it detaches the task, which runs all the same; [`cancel`](Self::cancel) asks it to end.
+/// Dropping it detaches the task, which runs all the same; [`cancel`](Self::cancel) asks the task to end.
 ///
 /// # Examples
 /// ```
@@ -42,8 +42,8 @@ pub struct JoinHandle<T> {
     result: PhantomData<T>,
 }
 
-/// Tells tasks apart. No two tasks have the same at the same time; one that has ended and whose handle is
-/// gone may leave its number to another.
+/// Identifies a task. No two existing tasks have the same id. The id of a task that has ended and whose handle is
+/// dropped may be used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskId(NonZeroUsize);
 
@@ -54,9 +54,9 @@ impl fmt::Display for TaskId {
 }
 
 // SAFETY: the pointer forbids it; the cell behind it is shared by the state word's rules, and the result
-// that moves through it is sendable.
+// that moves through it is `Send`.
 unsafe impl<T: Send> Send for JoinHandle<T> {}
-// SAFETY: as above; through a shared handle one can only ask about the task, and cancel it.
+// SAFETY: as above; a shared handle only reads the task's state, and cancels it.
 unsafe impl<T: Send> Sync for JoinHandle<T> {}
 
 // The result is not in the handle.
@@ -119,8 +119,8 @@ impl<T> JoinHandle<T> {
     /// Asks the task to end without a result, and returns at once.
     ///
     /// A future is dropped where tasks run, at its next suspension at the latest; never while it is being
-    /// polled, and never by this call. A closure that has not started is dropped; one that runs goes on.
-    /// The task ends with an error that [is cancelled](JoinError::is_cancelled), unless it was faster.
+    /// polled, and never by this call. A closure that has not started is dropped; one that runs continues.
+    /// The task ends with an error that [is cancelled](JoinError::is_cancelled), unless it ended first.
     ///
     /// # Examples
     /// ```
@@ -139,10 +139,10 @@ impl<T> JoinHandle<T> {
     /// Waits for the task and returns its result.
     ///
     /// # Blocking
-    /// A closure that has not been started yet is run here and now when the caller belongs to the pool, or when
-    /// the system has refused threads for 0.3 s. A future is run by the pool only, and waits while there is no
+    /// A closure that has not been started yet runs on the calling thread, if that belongs to the pool, or if
+    /// the system has refused threads for 0.3 s. Only the pool runs a future, which waits while there is no
     /// thread ([`Builder::build`](crate::Builder::build)).
-    /// Otherwise the caller waits and helps with nothing but this task's own forks and loops. While it
+    /// Otherwise the caller waits and helps only with this task's own forks and loops. While it
     /// sleeps another worker runs in its place. Inside a future, await the handle instead.
     ///
     /// # Errors
@@ -161,7 +161,7 @@ impl<T> JoinHandle<T> {
     #[doc(alias = "Result")]
     pub fn join(self) -> Result<T, JoinError> {
         let pool_slot = current::slot_of_runtime();
-        // Where the system goes on refusing threads, perhaps nobody else comes.
+        // If the system keeps refusing threads, perhaps no other thread will run it.
         let in_place = (pool_slot.is_some() || refused_starts::goes_on(|| self.joiner().is_final()))
             && self.header().kind().sort == TaskKind::Closure
             // SAFETY: the handle is held, of a closure.
@@ -222,9 +222,9 @@ impl<T> Future for JoinHandle<T> {
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        // SAFETY: where it is called the future is done, so the outcome is the handle's; of the handle's type.
+        // SAFETY: where it is called the future is done, so the outcome belongs to the handle; of the handle's type.
         let take_outcome = || unsafe { cell::take_outcome::<T>(self.cell) };
-        // SAFETY: the handle holds its part, and is gone.
+        // SAFETY: the handle holds its part, and ends here.
         unsafe { steps::drop_handle(self.cell, take_outcome) };
     }
 }
@@ -267,7 +267,7 @@ impl JoinError {
         matches!(self.0, Failure::Cancelled)
     }
 
-    /// What the panic carried, to be inspected or resumed.
+    /// The payload of the panic, to be inspected or resumed.
     ///
     /// # Errors
     /// The error itself when the task did not panic.

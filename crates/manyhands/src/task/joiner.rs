@@ -1,19 +1,21 @@
-//! The word in which the handle of a task waits for its end, asleep or by a waker.
+//! The word in which the handle of a task waits for the task's end, as a parked thread or by a waker.
 //!
-//! It is to a task what the latch is to a job, and also holds a waker, in the space of one pointer.
+//! It is to a task what the latch is to a job. It can also hold a waker, in the space of one pointer.
 //!
 //! # States
-//! null: nobody waits · `RUNNING(execution)` a closure runs there, so a blocked waiter may help it ·
-//! `SEAT(slot)` the waiter is parked there or about to · a waker, in a box or, if it is another task's, by
-//! that task's own pointer · `FINAL` the task has ended.
+//! - null: the handle does not wait.
+//! - `RUNNING(execution)`: a closure runs in this execution, so a blocked waiter may help it.
+//! - `SLOT(slot)`: the waiter is parked on this slot or about to park.
+//! - a waker, in a box or, if it is another task's, as that task's pointer.
+//! - `FINAL`: the task has ended.
 //!
 //! # Threads
-//! The handle's holder calls `fall_asleep`, `register` and `clear`; who runs the task calls `start` and
-//! then, once, `finish`; anyone may ask.
+//! The handle's holder calls `fall_asleep`, `register` and `clear`. The thread that runs the task calls `start` and
+//! then, once, `finish`. Any thread may read.
 //!
 //! # Ordering
-//! Every change is an exchange. `finish` releases the outcome; who finds `FINAL` acquires it. A waker goes
-//! from its registrar (Release) to the finisher or back to the registrar (Acquire), whoever exchanges first.
+//! Every change is an exchange. `finish` releases the outcome; a thread that reads `FINAL` acquires it. A waker goes
+//! from its registrar (Release) to the finisher or back to the registrar (Acquire), whichever exchanges first.
 //!
 //! Unsafe: wakers are kept as raw pointers.
 
@@ -27,7 +29,7 @@ use std::task::Waker;
 #[derive(Debug)]
 pub(super) struct Joiner(AtomicPtr<()>);
 
-/// Who waited for a task that has ended, to be woken by whoever ended it.
+/// The waiter of a task that has ended, to be woken by the thread that ended it.
 #[derive(Debug)]
 #[must_use]
 pub(super) enum Sleeper {
@@ -38,7 +40,7 @@ pub(super) enum Sleeper {
 }
 
 impl Joiner {
-    /// Of a task that has not ended and that nobody waits for.
+    /// Of a task that has not ended and has no waiter.
     pub(super) fn new() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
@@ -49,14 +51,14 @@ impl Joiner {
         self.0.load(Ordering::Acquire) == FINAL
     }
 
-    /// Says who runs the task, unless somebody waits already. Where a pointer is too small for the number,
-    /// waiters do not learn it, and do not help.
+    /// Records the execution that runs the task, unless a waiter is registered already. If a pointer is too small for
+    /// the number, it is not recorded, and waiters do not help.
     pub(super) fn start(&self, execution: ExecutionId) {
         let Ok(bits) = usize::try_from(execution.to_bits() << KIND_BITS) else {
             return;
         };
         let running = ptr::without_provenance_mut(bits | RUNNING);
-        // Release: who reads the number finds the record it names. Relaxed on failure: nothing is read.
+        // Release: a thread that reads the number sees the record it names. Relaxed on failure: nothing is read.
         let _ = self.0.compare_exchange(
             ptr::null_mut(),
             running,
@@ -65,7 +67,7 @@ impl Joiner {
         );
     }
 
-    /// Who runs the task, if that is known.
+    /// The execution that runs the task, if that is known.
     pub(super) fn runner(&self) -> ExecutionId {
         // Acquire: pairs with the Release in `start`.
         let word = self.0.load(Ordering::Acquire).addr();
@@ -76,14 +78,14 @@ impl Joiner {
         }
     }
 
-    /// The task has ended. The caller must wake who is returned.
+    /// The task has ended. The caller must wake the returned waiter.
     #[must_use]
     pub(super) fn finish(&self) -> Option<Sleeper> {
-        // AcqRel: Release publishes the outcome; Acquire gets the waker. If we are first, the waiter finds
-        // FINAL and does not wait; if the waiter is first, we find it and must wake it.
+        // AcqRel: Release publishes the outcome; Acquire gets the waker. If this comes first, the waiter reads
+        // FINAL and does not wait; if the waiter comes first, this reads the waiter and the caller must wake it.
         let before = self.0.swap(FINAL, Ordering::AcqRel);
         match before.addr() & KIND_MASK {
-            SEAT => {
+            SLOT => {
                 let slot = SlotNumber::try_from((before.addr() >> KIND_BITS) - 1);
                 Some(Sleeper::WorkerSlot(
                     slot.expect("a sleeper's word holds its slot"),
@@ -96,7 +98,7 @@ impl Joiner {
 
     /// Announces that the waiter on `slot` is about to park; false means that the task has ended.
     pub(super) fn fall_asleep(&self, slot: SlotNumber) -> bool {
-        let asleep = (usize::from(slot) + 1) << KIND_BITS | SEAT;
+        let asleep = (usize::from(slot) + 1) << KIND_BITS | SLOT;
         self.replace(ptr::without_provenance_mut(asleep))
     }
 
@@ -116,7 +118,7 @@ impl Joiner {
         is_registered
     }
 
-    /// Forgets who waits.
+    /// Forgets the waiter.
     pub(super) fn clear(&self) {
         // Relaxed: the exchange in `replace` decides; only this thread puts a waker in.
         let word = self.0.load(Ordering::Relaxed);
@@ -137,7 +139,7 @@ impl Joiner {
                     .compare_exchange(before, word, Ordering::AcqRel, Ordering::Relaxed);
             match exchanged {
                 Ok(_) => {
-                    // SAFETY: whatever the word held, the exchange has taken it out.
+                    // SAFETY: the exchange has taken out what the word held.
                     discard(unsafe { into_waker(before) });
                     return true;
                 }
@@ -166,10 +168,10 @@ fn from_waker(waker: Waker) -> *mut () {
 unsafe fn into_waker(word: *mut ()) -> Option<Waker> {
     match word.addr() & KIND_MASK {
         BOXED if !word.is_null() => {
-            // SAFETY: such a word is from `from_waker`, and ours.
+            // SAFETY: such a word is from `from_waker`, and only this thread has it.
             Some(*unsafe { Box::from_raw(word.cast::<Waker>()) })
         }
-        // SAFETY: such a word is from `from_waker`, and ours.
+        // SAFETY: such a word is from `from_waker`, and only this thread has it.
         TASK => Some(unsafe { waker::from_task(untagged(word)) }),
         _ => None,
     }
@@ -185,9 +187,9 @@ const KIND_MASK: usize = 3;
 const BOXED: usize = 0;
 const TASK: usize = 1;
 const RUNNING: usize = 2;
-const SEAT: usize = 3;
-/// A slot's word with a slot that does not exist: slots are counted from one here.
-const FINAL: *mut () = ptr::without_provenance_mut(SEAT);
+const SLOT: usize = 3;
+/// The word of a slot that does not exist: slots are counted from one here.
+const FINAL: *mut () = ptr::without_provenance_mut(SLOT);
 
 const _: () = assert!(
     ExecutionId::BITS + KIND_BITS == u64::BITS,

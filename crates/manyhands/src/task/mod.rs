@@ -3,21 +3,22 @@
 //! # Order
 //! A task that is spawned or woken on a worker goes to the back of that worker's queue, from outside to the
 //! back of the runtime's. Both are first in, first out; idle workers take from others' queues, oldest
-//! first. So that no source can starve another, every 61st time a worker looks for work it looks at the
-//! tasks from outside first, and as often at what other workers have.
+//! first. So that no source can starve another, every 61st time a worker looks for work it checks the
+//! queue for tasks from outside first, and equally often the queues of other workers.
 //!
-//! While a thread is blocked, a worker that takes several tasks together runs first those of other closure and
+//! While a thread is blocked, a worker that takes several tasks together first runs those of other closure and
 //! future types than the one that blocked: each task of that type may cost another thread.
 //!
 //! # Waiting
-//! A future that waits occupies no thread: its worker goes on with other tasks. [`JoinHandle::join`] and
+//! A future that waits occupies no thread: its worker continues with other tasks. [`JoinHandle::join`] and
 //! [`block_on`] block the thread and declare it, so that another worker runs in its place. Neither ever runs
 //! unrelated work on the waiting thread's stack.
 //!
 //! # Blocking
 //! A task may block. Waits of this library and [`blocking`] declare it, and another thread runs in its place at
-//! once. Undeclared blocking is detected on Linux: where work waits, after 0.4 ms at the earliest, and in the worst
-//! cases after 20 to 50 ms. Added threads end after [`thread_keep_alive`](crate::Builder::thread_keep_alive) without work. There is no second pool.
+//! once. Undeclared blocking is detected on Linux: if work waits, after 0.4 ms at the earliest, and in the worst
+//! cases after 20 to 50 ms. Added threads end after [`thread_keep_alive`](crate::Builder::thread_keep_alive) without
+//! work. There is no second pool.
 //!
 //! # Priority
 //! [`Builder::priority`] makes a task interactive, normal or background. Workers take them 8 : 4 : 1, and no kind
@@ -43,8 +44,8 @@
 //! ```
 //!
 //! # Panics
-//! A panic of a task goes to its handle, as [`JoinError`]; the worker survives. What panics when it is
-//! dropped, and wakers that panic, are contained and otherwise ignored.
+//! A panic of a task goes to its handle, as [`JoinError`]; the worker survives. Panics of drops and of wakers are
+//! caught and otherwise ignored.
 
 mod block_on;
 mod blocking;
@@ -120,11 +121,11 @@ where
     builder::spawn((), future)
 }
 
-/// Runs `future`, which need not be sendable, on this worker, and returns a handle to its result.
+/// Runs `future`, which need not be `Send`, on this worker, and returns a handle to its result.
 ///
 /// It is polled and dropped on this worker's thread only, in turn with the worker's other tasks; it may be
-/// woken and cancelled from anywhere. While the worker is kept by something else, it waits: no other worker
-/// can take it over.
+/// woken and cancelled from any thread. While the worker runs something else, the future waits: no other worker
+/// can run it.
 ///
 /// # Panics
 /// When the calling thread is no worker of the current runtime, such as the main thread. A panic of the
@@ -156,8 +157,8 @@ where
 
 /// Runs `closure` on the current runtime and returns a handle to its result.
 ///
-/// Dropping the handle detaches the task: it runs all the same. The closure may block, best inside of
-/// [`blocking`], which lets another worker take over at once; for what waits much and often, a future is
+/// Dropping the handle detaches the task: it runs all the same. The closure may block, best inside
+/// [`blocking`], which lets another worker take over at once. For long or frequent waits a future is
 /// cheaper.
 ///
 /// # Cost
@@ -190,11 +191,11 @@ where
     builder::run((), closure)
 }
 
-/// Runs `closure` on the current runtime, with no handle: nobody can wait for it, cancel it or ask for its
+/// Runs `closure` on the current runtime, without a handle: it cannot be awaited or cancelled, and has no
 /// result.
 ///
 /// For very many very small closures: about half the memory of [`run`] and two atomic operations fewer.
-/// A runtime that is shut down drops the closures it did not get to.
+/// A runtime that is shut down drops the closures that it has not started.
 ///
 /// # Cost
 /// One allocation of 16 bytes more than the closure, and about 30 ns in all on a 2025 server core. Does not

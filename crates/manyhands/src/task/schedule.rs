@@ -1,14 +1,14 @@
-//! Where a woken task is queued, and how it can be found while it waits.
+//! Where a woken task is queued, and how a waker finds its runtime.
 //!
 //! # Order
 //! A worker queues a task it wakes at the back of its own queue, any other thread at the back of the
-//! runtime's. A worker that polls a task, wakes another and has no third one waiting rings for nobody: it
-//! will soon come to that task itself. So tasks that wake each other in turn stay together.
+//! runtime's. A worker that polls a task, wakes another and has no third one waiting notifies no other worker: it
+//! will soon run that task itself. So tasks that wake each other in turn stay together.
 //!
 //! # How a waiting task finds its runtime
-//! Before a future waits for the first time it registers in the runtime's registry; while it is in no queue its
-//! link, which is then of no other use, leads to that registry, or to the slot of the one worker that may poll
-//! it. So only who has the right to queue it reads it.
+//! Before a future waits for the first time it registers in the runtime's registry. While the task is in no queue, its
+//! link is not needed as such and leads to that registry, or to the slot of the one worker that may poll
+//! it. Only a thread that has the right to queue the task reads the link.
 //!
 //! Unsafe: tasks are queued by pointer.
 
@@ -126,7 +126,7 @@ unsafe fn queue_for(cell: NonNull<Header>, caller: Caller) {
     unsafe { current::requeue(registry, place, job, caller) };
 }
 
-/// Makes a future that is pending ready to be left alone.
+/// Prepares a pending future to wait: registers it and sets its link.
 ///
 /// # Errors
 /// [`Closed`] when it must be dropped instead.
@@ -141,10 +141,10 @@ pub(super) unsafe fn prepare_to_wait(cell: NonNull<Header>) -> Result<(), Closed
     let header = unsafe { cell.as_ref() };
     if place_of(header).is_none() {
         let place = registry.register(job, slot.number.into()).ok_or(Closed)?;
-        // Relaxed: the next runner gets it through the state.
+        // Relaxed: the next runner reads it through the state.
         header.place.store(place.to_bits(), Ordering::Relaxed);
     }
-    // SAFETY: a running task is in no queue, and the runner's.
+    // SAFETY: a running task is in no queue, and only its runner uses the link.
     let word = unsafe { Job::spare_word(job) };
     let kept = match header.kind().sort {
         TaskKind::LocalFuture => ptr::from_ref(slot).cast_mut().cast(),

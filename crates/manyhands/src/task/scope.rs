@@ -1,9 +1,9 @@
-//! Futures that borrow: a scope that is over before what it borrows is.
+//! Futures that borrow: a scope that ends before the borrowed values do.
 //!
 //! # Why borrowing is sound
-//! Each future is wrapped in a [`Member`], whose last field, dropped after the future, counts it out; and
-//! [`scope`] does not return, nor unwind, before all are counted out. Members give no result that could
-//! outlive that. What is left of a cell then, held by wakers or the scope's handles, borrows nothing.
+//! Each future is wrapped in a [`Member`], whose last field, dropped after the future, decrements the count.
+//! [`scope`] does not return, nor unwind, before the count is zero. Members return no result that could
+//! outlive that. The rest of a cell, held by wakers or the scope's handles, borrows nothing.
 //!
 //! Not here: futures that can fail (`try_scope.rs`), that borrow nothing (`group.rs`), closures that borrow
 //! (`runtime/fork_join/scope.rs`).
@@ -41,7 +41,7 @@ struct State {
 #[derive(Debug, Default)]
 struct Tasks {
     handles: Vec<JoinHandle<()>>,
-    /// When so many are there, those that have ended are let go.
+    /// When there are this many handles, those of ended tasks are dropped.
     tidied_at: usize,
     is_cancelled: bool,
 }
@@ -52,14 +52,14 @@ struct Tasks {
 /// [`try_scope`](super::try_scope()) cancels the others at the first failure.
 ///
 /// # Blocking
-/// At its end the caller waits for the futures as [`block_on`](super::block_on) does. A runtime that may not
-/// start a thread in the place of this one would wait for ever.
+/// At its end the caller waits for the futures as [`block_on`](super::block_on) does. If the runtime may not
+/// start a thread to replace this one, that may last for ever.
 ///
 /// # Cancellation
 /// When `body` panics the futures are cancelled. When the runtime is shut down they are dropped.
 ///
 /// # Panics
-/// If a future or `body` does; all the same every future is ended first. Several panics go on as an
+/// If a future or `body` does; still every future is ended first. Several panics are resumed as one
 /// [`AggregatePanic`](crate::AggregatePanic). In a [simulation](crate::simulation), whose only thread it would
 /// block, it panics before it runs `body`.
 ///
@@ -79,7 +79,7 @@ struct Tasks {
 /// assert_eq!(lengths.into_inner().unwrap(), 9);
 /// ```
 ///
-/// What is made inside cannot be borrowed, because a future may outlive it:
+/// A value made inside `body` cannot be borrowed, because a future may outlive it:
 /// ```compile_fail,E0373
 /// manyhands::task::scope(|scope| {
 ///     let inside = 1;
@@ -108,13 +108,13 @@ impl TaskScope<'_, '_> {
         }
     }
 
-    /// Runs the body, and returns or unwinds when all members are gone. Once only: the body is the first.
+    /// Runs the body, and returns or unwinds when all members have ended. Called once: the body is the first member.
     pub(super) fn run<R>(&self, body: impl FnOnce() -> R) -> R {
         // The wait below cannot unwind.
         wait::refuse_in_simulation();
         process::refuse_forked();
         let value = catch(body);
-        // Futures may borrow what is below this frame: it must not be left before they are gone.
+        // Futures may borrow from below this frame: the frame must not be left before they are dropped.
         let frame = AbortOnUnwind::new("a scope has panicked while its futures borrow");
         if value.is_err() {
             self.cancel();
@@ -134,7 +134,7 @@ impl<'scope> TaskScope<'scope, '_> {
     /// A task, and a short lock to keep its handle. Does not block.
     ///
     /// # Panics
-    /// A panic of `future` goes on where the [`scope`] ends.
+    /// A panic of `future` is resumed at the end of the [`scope`].
     ///
     /// # Examples
     /// ```
@@ -224,9 +224,9 @@ impl<F: Future<Output = ()>> Future for Member<F> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        // SAFETY: the future is moved nowhere below.
+        // SAFETY: the future is not moved below.
         let this = unsafe { self.get_unchecked_mut() };
-        // SAFETY: pinned where the member is, which is pinned.
+        // SAFETY: pinned with the member.
         let future = unsafe { Pin::new_unchecked(&mut this.future) };
         catch(|| future.poll(context)).unwrap_or_else(|payload| {
             lock(&this.counted.0.panics).push(payload);

@@ -1,13 +1,19 @@
 //! The state word of a task, and every transition of it.
 //!
 //! # Bits
-//! Holders, which keep the cell in memory: `QUEUED` a queue, or the thread that has taken the task from it
-//! · `RUNNING` the thread that polls it, a future only · `HANDLE` the handle · above them the count of
-//! wakers. Who clears the last of them frees the cell.
+//! Holders, which keep the cell in memory:
+//! - `QUEUED`: a queue, or the thread that has taken the task from it.
+//! - `RUNNING`: the thread that polls it, a future only.
+//! - `HANDLE`: the handle.
+//! - above them the count of wakers.
 //!
-//! Marks, which are only ever set, except for `NOTIFIED`: `CLAIMED` somebody runs the closure, ran it or
-//! dropped it · `NOTIFIED` the future was woken while it was polled · `CANCELLED` it is to be dropped ·
-//! `DONE` the future is gone, and the outcome stands in its place.
+//! The holder that clears the last of them frees the cell.
+//!
+//! Marks, which are only ever set, except for `NOTIFIED`:
+//! - `CLAIMED`: a thread runs the closure, ran it or dropped it.
+//! - `NOTIFIED`: the future was woken while it was polled.
+//! - `CANCELLED`: the task is to be dropped.
+//! - `DONE`: the future is dropped, and the outcome is stored where it was.
 //!
 //! # A future's life
 //! ```text
@@ -19,23 +25,23 @@
 //!     └───────────────────── idle: neither QUEUED nor RUNNING
 //!        wake, cancel, last waker gone
 //! ```
-//! `QUEUED` and `RUNNING` are never set together, so nobody but the runner touches the future, and the
-//! queue's link is the queue's alone. Who sets `QUEUED` must push the task. A task that is cancelled, or
-//! that nobody can wake any more while nobody has its handle, is queued one last time, so that it is
-//! dropped where tasks run; if it is just being polled, its runner drops it after the poll.
+//! `QUEUED` and `RUNNING` are never set together, so only the runner touches the future, and the queue's link belongs
+//! to the queue. The thread that sets `QUEUED` must push the task. A task that is cancelled, or that has neither wakers
+//! nor a handle, is queued one last time, so that it is dropped where tasks run; if it is being polled, its runner
+//! drops it after the poll.
 //!
 //! After `finish` the outcome belongs to the handle if there is one, else to the runner.
 //!
 //! # A closure's life
-//! The queue's holder and the handle race for `CLAIMED`; the claimer alone touches the closure, after that
-//! the outcome belongs to the handle once the joiner is final, or to whoever frees the cell. A closure has
+//! The holder of the queue's part and the handle race for `CLAIMED`; only the claimer touches the closure. After that
+//! the outcome belongs to the handle once the joiner is final, or to the holder that frees the cell. A closure has
 //! no wakers, is never `RUNNING` and never `DONE`.
 //!
 //! # Ordering
 //! All changes are read-modify-writes of one word, so its history is a single order, and each acquires what
-//! all earlier releases published. `end_poll` releases the future to the next `begin_poll`; a wake releases
-//! what the waker did before to the poll that it causes, even if the task was queued already; each holder
-//! that lets go releases to the last one, which frees the cell.
+//! all earlier releases published. `end_poll` releases the future to the next `begin_poll`. A wake releases
+//! what its thread did before to the poll that it causes, even if the task was queued already. Each holder
+//! releases to the last one, which frees the cell.
 
 use crate::sync::atomic::{AtomicU32, Ordering};
 
@@ -43,35 +49,35 @@ use crate::sync::atomic::{AtomicU32, Ordering};
 #[derive(Debug)]
 pub(super) struct State(AtomicU32);
 
-/// Who owns a cell that one holder has let go.
+/// The owner of a cell after one holder has released it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum AfterRelease {
     /// The other holders.
     Keep,
-    /// Nobody: the caller frees it.
+    /// None: the caller frees it.
     Free,
-    /// Nobody can wake the future or wait for it: the caller must queue it, to be dropped.
+    /// The future has neither wakers nor a handle: the caller must queue it, to be dropped.
     Queue,
-    /// Handle only: it has not let go, because the outcome is there. The caller disposes of that and calls
+    /// Handle only: it is not released, because the outcome is there. The caller drops the outcome and calls
     /// `release_finished_handle`.
     DropOutcome,
 }
 
-/// What the caller of a wake or a cancellation owes.
+/// What the caller of a wake or a cancellation must do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum AfterWake {
     /// Nothing.
     Nothing,
-    /// To queue the task.
+    /// Queue the task.
     Queue,
 }
 
 /// What the caller may do with the closure it has claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Claimed {
-    /// Somebody has the handle. If not, and the caller also holds the queue's part, the cell is its own.
+    /// The handle exists. If not, and the caller also holds the queue's part, only the caller has the cell.
     pub(super) is_awaited: bool,
     /// The closure is to be dropped, not run.
     pub(super) is_cancelled: bool,
@@ -91,23 +97,23 @@ pub(super) enum Begin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum AfterPoll {
-    /// Nothing, the caller has let go.
+    /// Nothing: the caller has released it.
     Wait,
     /// It was woken meanwhile: queue it.
     Queue,
-    /// It was cancelled, or nobody can wake it: drop it. The caller is still the runner.
+    /// It was cancelled, or has neither wakers nor a handle: drop it. The caller is still the runner.
     Drop,
 }
 
-/// Whose the outcome of a finished future is.
+/// The owner of the outcome of a finished future.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum AfterFinish {
-    /// The handle's; its sleeper is to be woken.
+    /// The handle; its waiter is to be woken.
     Awaited,
-    /// The runner's; but wakers still hold the cell.
+    /// The runner; but wakers still hold the cell.
     Detached,
-    /// The runner's, as the whole cell.
+    /// The runner, which also has the whole cell.
     Sole,
 }
 
@@ -117,9 +123,9 @@ impl State {
         Self(AtomicU32::new(QUEUED | HANDLE))
     }
 
-    /// Closure: the queue's holder claims it. `None`: somebody was first.
+    /// Closure: the holder of the queue's part claims it. `None`: another thread was first.
     pub(super) fn claim_queued(&self) -> Option<Claimed> {
-        // Acquire: pairs with the release of the handle: nobody else is left to claim.
+        // Acquire: pairs with the release of the handle, after which no other thread can claim.
         let word = self.0.load(Ordering::Acquire);
         if word & (HANDLE | CLAIMED) == 0 {
             return Some(Claimed {
@@ -130,7 +136,7 @@ impl State {
         self.claim()
     }
 
-    /// Closure: claims it. `None`: somebody was first.
+    /// Closure: claims it. `None`: another thread was first.
     pub(super) fn claim(&self) -> Option<Claimed> {
         // AcqRel: Acquire pairs with the release of the handle, whose bit decides who frees the cell;
         // Release orders the claim before the result.
@@ -141,15 +147,15 @@ impl State {
         })
     }
 
-    /// Closure: the queue's holder lets go.
+    /// Closure: releases the queue's part.
     pub(super) fn release_queue(&self) -> AfterRelease {
         self.release(QUEUED)
     }
 
-    /// Future: who has taken it from a queue becomes its runner.
+    /// Future: the thread that has taken it from a queue becomes its runner.
     pub(super) fn begin_poll(&self) -> Begin {
         // AcqRel: Acquire pairs with `end_poll` and with every wake before; Release keeps those wakes
-        // published to whoever reads the word next.
+        // published to the next reader of the word.
         let before = self.0.fetch_add(RUNNING - QUEUED, Ordering::AcqRel);
         debug_assert_eq!(
             before & (QUEUED | RUNNING),
@@ -178,9 +184,9 @@ impl State {
         })
     }
 
-    /// Runner: the future is dropped and the outcome in its place.
+    /// Runner: the future is dropped and the outcome is stored where it was.
     pub(super) fn finish(&self) -> AfterFinish {
-        // Acquire: pairs with the release of the handle and of wakers: nobody is left.
+        // Acquire: pairs with the release of the handle and of wakers: no other holder is left.
         if self.0.load(Ordering::Acquire) & HOLDERS == RUNNING {
             return AfterFinish::Sole;
         }
@@ -192,12 +198,12 @@ impl State {
         }
     }
 
-    /// Runner, after `finish`: lets go.
+    /// Runner, after `finish`: releases its part.
     pub(super) fn release_runner(&self) -> AfterRelease {
         self.release(RUNNING)
     }
 
-    /// Asks for a poll; a finished task needs none.
+    /// Requests a poll; a finished task needs none.
     pub(super) fn wake(&self) -> AfterWake {
         self.change(|word| {
             let woken = woken(word);
@@ -205,7 +211,7 @@ impl State {
         })
     }
 
-    /// As [`wake`](Self::wake), by a waker that lets go.
+    /// As [`wake`](Self::wake), and releases the waker's part.
     pub(super) fn wake_and_release(&self) -> AfterRelease {
         self.change(|word| {
             let woken = woken(word);
@@ -218,7 +224,7 @@ impl State {
         })
     }
 
-    /// Asks for the task to be dropped; too late for one that is done, or a closure that is claimed.
+    /// Requests that the task be dropped; too late for one that is done, or a closure that is claimed.
     pub(super) fn cancel(&self) -> AfterWake {
         self.change(|word| {
             if word & (DONE | CLAIMED | CANCELLED) != 0 {
@@ -231,15 +237,15 @@ impl State {
 
     /// One more waker, made from an existing one or by the runner.
     pub(super) fn add_waker(&self) {
-        // Relaxed: who makes it holds the cell already.
+        // Relaxed: the thread that makes it holds the cell already.
         let before = self.0.fetch_add(WAKER, Ordering::Relaxed);
         if is_saturated(before) {
-            // Counted no more; see `UNCOUNTED`. Relaxed: as above.
+            // Not counted any more; see `UNCOUNTED`. Relaxed: as above.
             self.0.fetch_sub(WAKER, Ordering::Relaxed);
         }
     }
 
-    /// A waker lets go.
+    /// Releases a waker's part.
     pub(super) fn release_waker(&self) -> AfterRelease {
         self.change(|word| {
             let word = without_waker(word);
@@ -247,7 +253,7 @@ impl State {
         })
     }
 
-    /// The handle lets go.
+    /// Releases the handle's part.
     pub(super) fn release_handle(&self) -> AfterRelease {
         self.change(|word| {
             if word & DONE != 0 {
@@ -258,7 +264,7 @@ impl State {
         })
     }
 
-    /// The handle lets go after the outcome was disposed of.
+    /// Releases the handle's part after the outcome was dropped.
     pub(super) fn release_finished_handle(&self) -> AfterRelease {
         self.release(HANDLE)
     }
@@ -274,13 +280,13 @@ impl State {
         }
     }
 
-    /// Changes the word as `step` says, and returns what that owes.
+    /// Changes the word as `step` says, and returns `step`'s second value.
     fn change<R>(&self, step: impl Fn(u32) -> (u32, R)) -> R {
         // Relaxed: the exchange decides.
         let mut word = self.0.load(Ordering::Relaxed);
         loop {
             let (changed, result) = step(word);
-            // AcqRel: see the file's head; also where nothing changes, because the exchange still publishes
+            // AcqRel: see the top of the file; also if nothing changes, because the exchange still publishes
             // what the caller did before. Relaxed on failure: tried again.
             let exchanged =
                 self.0
@@ -298,7 +304,7 @@ fn is_saturated(word: u32) -> bool {
     word & UNCOUNTED != 0
 }
 
-/// The word after a waker is gone.
+/// The word without one waker.
 fn without_waker(word: u32) -> u32 {
     if is_saturated(word) {
         word
@@ -326,7 +332,7 @@ fn after_wake(before: u32, after: u32) -> AfterWake {
     }
 }
 
-/// The word after a holder is gone: a future that nobody is left to wake or to wait for is to be dropped.
+/// The word after a release: a future with neither wakers nor a handle is to be dropped.
 fn orphaned(word: u32) -> u32 {
     if released(word) == AfterRelease::Queue {
         word | QUEUED | CANCELLED
@@ -355,9 +361,9 @@ const DONE: u32 = 64;
 /// One waker.
 const WAKER: u32 = 128;
 const HOLDERS: u32 = QUEUED | RUNNING | HANDLE | !(WAKER - 1);
-/// Set once there have been 2^24 wakers at once, half of what the word can count, and for ever: from then on wakers
-/// are counted neither in nor out. So the cell is never freed, as if one waker were forgotten; the future and its
-/// outcome are dropped all the same. The other half has room for every thread that is just about to find the bit set.
+/// Set for ever once there have been 2^24 wakers at once, half of what the word can count. From then on wakers
+/// are not counted. So the cell is never freed, as if one waker were leaked; the future and its
+/// outcome are dropped all the same. The other half has room for every thread that is about to see the bit.
 const UNCOUNTED: u32 = 1 << 31;
 
 #[cfg(all(test, not(loom)))]

@@ -20,13 +20,13 @@ pub struct TryTaskScope<'scope, 'env: 'scope, E> {
 }
 
 /// As [`scope`](super::scope()), with futures that can fail: at the first failure the others are cancelled.
-/// Still it returns when all of them have ended.
+/// It still returns only when all of them have ended.
 ///
 /// # Blocking
 /// As [`scope`](super::scope()).
 ///
 /// # Errors
-/// [`GroupError`]: what failed first. A future that panics fails, as does one that is cancelled, by
+/// [`GroupError`]: the first failure. A future that panics fails, as does one that is cancelled, by
 /// [`TryTaskScope::cancel`] or because the runtime is shut down.
 ///
 /// # Panics
@@ -101,11 +101,11 @@ impl<E> TryTaskScope<'_, '_, E> {
     }
 }
 
-/// One future's part in its scope.
+/// One future of the scope.
 struct Member<'scope, 'env, E> {
     scope: &'scope TryTaskScope<'scope, 'env, E>,
     index: usize,
-    /// How it failed, if it was dropped now.
+    /// The failure to record if it were dropped now.
     failure: Option<GroupFailure<E>>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Not here: what a wake does to the state (`state.rs`) and where the task is queued (`schedule.rs`).
 //!
-//! Unsafe: a waker is a raw pointer to a cell, of which it holds a part.
+//! Unsafe: a waker is a raw pointer to a cell, and holds a part of it.
 
 use crate::task::cell::Header;
 use crate::task::steps;
@@ -17,7 +17,7 @@ pub(super) struct Borrowed(ManuallyDrop<Waker>);
 
 impl Borrowed {
     /// # Safety
-    /// The caller is the runner of `cell` for as long as this lives.
+    /// The caller is the runner of `cell` as long as this exists.
     pub(super) unsafe fn of(cell: NonNull<Header>) -> Self {
         // SAFETY: never dropped, so it needs no part of its own.
         Self(ManuallyDrop::new(unsafe {
@@ -51,7 +51,7 @@ pub(super) unsafe fn from_task(task: *mut ()) -> Waker {
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, release);
 
 /// # Safety
-/// `data` is that of a live waker from this file; so for the functions below.
+/// `data` is that of a valid waker from this file; so for the functions below.
 unsafe fn clone(data: *const ()) -> RawWaker {
     // SAFETY: the waker holds the cell.
     unsafe { cell_of(data).as_ref() }.state.add_waker();
@@ -59,7 +59,7 @@ unsafe fn clone(data: *const ()) -> RawWaker {
 }
 
 unsafe fn wake(data: *const ()) {
-    // SAFETY: the waker holds the cell, and is gone.
+    // SAFETY: the waker holds the cell, and ends here.
     unsafe { steps::wake_and_release(cell_of(data)) };
 }
 
@@ -69,7 +69,7 @@ unsafe fn wake_by_ref(data: *const ()) {
 }
 
 unsafe fn release(data: *const ()) {
-    // SAFETY: the waker holds the cell, and is gone.
+    // SAFETY: the waker holds the cell, and ends here.
     unsafe { steps::release_waker(cell_of(data)) };
 }
 

@@ -1,6 +1,6 @@
-//! Wakers of any number of futures that wait for the same thing.
+//! Wakers of any number of futures that wait for the same event.
 //!
-//! Not a lock: its user keeps it under one, and wakes outside.
+//! It has no lock: its user keeps it under one, and wakes outside.
 
 use std::task::Waker;
 
@@ -11,12 +11,12 @@ pub(super) struct WakerSet {
     free: Vec<usize>,
 }
 
-/// A waiter's place in the set, or none yet.
+/// A waiter's key in the set, or none yet.
 #[derive(Debug, Default)]
 pub(super) struct WakerKey(Option<usize>);
 
 impl WakerSet {
-    /// Puts the waiter's waker in, in the place of its earlier one, which is returned.
+    /// Registers the waiter's waker, and returns its earlier one.
     #[must_use = "a waker is dropped outside the lock"]
     pub(super) fn register(&mut self, key: &mut WakerKey, waker: &Waker) -> Option<Waker> {
         let index = *key.0.get_or_insert_with(|| {
@@ -36,13 +36,13 @@ impl WakerSet {
     #[must_use = "a waker is dropped outside the lock"]
     pub(super) fn remove(&mut self, key: &mut WakerKey) -> Option<Waker> {
         let index = key.0.take()?;
-        // After `take_all` the place is gone.
+        // After `take_all` the key is no longer valid.
         let waker = self.places.get_mut(index)?.take();
         self.free.push(index);
         waker
     }
 
-    /// Takes all wakers, for good: nobody registers any more.
+    /// Takes all wakers, finally: no waiter registers any more.
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = Waker> + use<> {
         std::mem::take(&mut self.places).into_iter().flatten()
     }

@@ -1,6 +1,6 @@
 //! Waiting for all of several futures.
 //!
-//! Unsafe: the futures are pinned in one piece of memory, and each is dropped there when it has ended.
+//! Unsafe: the futures are pinned in one allocation, and each is dropped in place when it has ended.
 
 use crate::job::contain;
 use crate::task::budget;
@@ -10,17 +10,17 @@ use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// Waits for all of `futures` and gives their results in the same order: those of tasks, every failure among
-/// them, or those of any other futures of one type.
+/// Waits for all of `futures` and returns their results in the same order: for handles the results and failures of
+/// their tasks, else the outputs of any other futures of one type.
 ///
 /// The futures make progress side by side, inside the task that awaits them. A future that is not a handle
 /// needs no task of its own for that, and runs on one worker at a time with the others.
 ///
-/// Dropping this drops the futures; tasks whose handles they are go on, detached.
+/// Dropping this drops the futures; if they are handles, their tasks continue, detached.
 ///
 /// # Cost
-/// A few allocations in all, and in one piece what the futures and their results take; beside that about
-/// two bytes for each. Each wake of one costs a constant time, however many there are.
+/// A few allocations in all; one of them has all futures and results. Beside that about
+/// two bytes for each. Each wake takes constant time, however many futures there are.
 ///
 /// # Panics
 /// When it is awaited, if the poll of one of the futures does. A task's panic is its result.
@@ -59,7 +59,7 @@ pub fn when_all<F: Future>(futures: impl IntoIterator<Item = F>) -> WhenAll<F> {
 /// Never by itself. Polled again after it was ready, it gives no results.
 #[must_use = "futures do nothing unless awaited"]
 pub struct WhenAll<F: Future> {
-    /// Each is there until its result is.
+    /// Each future exists until its result does.
     futures: Pin<Box<[ManuallyDrop<F>]>>,
     results: Vec<Option<F::Output>>,
     /// Futures without a result.
@@ -68,14 +68,14 @@ pub struct WhenAll<F: Future> {
 }
 
 impl<F: Future> WhenAll<F> {
-    /// Looks at a future that was woken.
+    /// Polls a future that was woken.
     fn poll_one(&mut self, index: usize) {
-        // A wake may come late.
+        // A late wake of a future that has ended.
         if self.results[index].is_some() {
             return;
         }
         let waker = self.ready.waker_of(index);
-        // SAFETY: the slice is pinned, so its parts are.
+        // SAFETY: the slice is pinned, so its elements are.
         let mut future = unsafe {
             self.futures
                 .as_mut()
@@ -84,20 +84,20 @@ impl<F: Future> WhenAll<F> {
         if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             self.results[index] = Some(result);
             self.left -= 1;
-            // SAFETY: it has not been dropped, and the result that is there now says that it will be.
+            // SAFETY: it has not been dropped, and the result that is stored now prevents a second drop.
             unsafe { drop_in_place(future) };
         }
     }
 }
 
-/// Drops a future. The others are dropped, and results given, also if that panics.
+/// Drops a future. If that panics, the other futures are still dropped, and results returned.
 ///
 /// # Safety
 /// The future is not used again.
 unsafe fn drop_in_place<F>(future: Pin<&mut F>) {
-    // SAFETY: it is not moved, only dropped where it is.
+    // SAFETY: it is not moved, only dropped in place.
     let future = unsafe { future.get_unchecked_mut() };
-    // SAFETY: as promised.
+    // SAFETY: by the caller's promise.
     contain(|| unsafe { std::ptr::drop_in_place(future) });
 }
 
@@ -110,8 +110,8 @@ impl<F: Future> Future for WhenAll<F> {
         let this = &mut *self;
         this.ready.listen(context.waker());
         while this.left > 0 {
-            // Else what is left of the budget would not do for the last ones, and each would be looked at
-            // only to be told so.
+            // Otherwise the rest of the budget would not suffice for the last ones, and each would be polled
+            // only to be refused.
             let _ = ready!(budget::poll_proceed(context));
             match this.ready.next() {
                 Some(index) => this.poll_one(index),
@@ -128,13 +128,13 @@ impl<F: Future> Drop for WhenAll<F> {
         // After the end there are no results here, and no futures.
         for index in 0..self.results.len() {
             if self.results[index].is_none() {
-                // SAFETY: the slice is pinned, so its parts are.
+                // SAFETY: the slice is pinned, so its elements are.
                 let future = unsafe {
                     self.futures
                         .as_mut()
                         .map_unchecked_mut(|futures| &mut *futures[index])
                 };
-                // SAFETY: without a result it is there still, and the last use is this.
+                // SAFETY: without a result the future still exists, and this is its last use.
                 unsafe { drop_in_place(future) };
             }
         }

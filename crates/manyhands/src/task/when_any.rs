@@ -4,10 +4,10 @@ use crate::task::{JoinError, JoinHandle};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Waits for the first of `handles` to end, one way or the other. If several have ended already, the first
+/// Waits for the first of `handles` to end, with or without a result. If several have ended already, the first
 /// in order is chosen.
 ///
-/// The others go on; their handles come back. Dropping the future detaches them all.
+/// The other tasks continue; their handles are returned. Dropping the future detaches them all.
 ///
 /// # Panics
 /// When there are no handles.
@@ -43,7 +43,7 @@ pub struct WhenAny<T> {
 /// The first of several tasks that ended.
 #[derive(Debug)]
 pub struct FirstEnded<T> {
-    /// Its place among the handles.
+    /// Its index among the handles.
     pub index: usize,
     /// How it ended.
     pub result: Result<T, JoinError>,

@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker, ready};
 
-/// Gives the results of `handles` in the order in which the tasks end, each with its place in `handles`.
+/// Returns the results of `handles` in the order in which the tasks end, each with its index in `handles`.
 ///
 /// Dropping the stream detaches the tasks that have not ended.
 ///
@@ -43,7 +43,7 @@ pub fn when_each<T>(handles: impl IntoIterator<Item = JoinHandle<T>>) -> WhenEac
 #[derive(Debug)]
 #[must_use = "streams do nothing unless polled"]
 pub struct WhenEach<T> {
-    /// From the first one on whose result was not given; `None`: it was.
+    /// From the first one whose result was not returned; `None`: it was.
     handles: VecDeque<Option<JoinHandle<T>>>,
     /// Handles before those.
     gone: usize,
@@ -51,7 +51,7 @@ pub struct WhenEach<T> {
     ended: Arc<Ended>,
 }
 
-/// Tasks to look at, and who is to be told of new ones.
+/// Tasks to poll, and the waker to wake for new ones.
 #[derive(Debug, Default)]
 struct Ended(Mutex<EndedState>);
 
@@ -83,30 +83,30 @@ impl Wake for Notice {
 impl<T> WhenEach<T> {
     /// Adds a task.
     pub(super) fn push(&mut self, handle: JoinHandle<T>) {
-        // Looked at once, so that it learns whom to tell.
+        // Polled once, so that it registers its waker.
         let index = self.gone + self.handles.len();
         lock(&self.ended.0).indices.push_back(index);
         self.handles.push_back(Some(handle));
         self.waiting += 1;
     }
 
-    /// Tasks whose results have not been given.
+    /// Tasks whose results have not been returned.
     pub(super) fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// The handles of the tasks whose results have not been given.
+    /// The handles of the tasks whose results have not been returned.
     pub(super) fn handles(&self) -> impl Iterator<Item = &JoinHandle<T>> {
         self.handles.iter().flatten()
     }
 
-    /// The handle of a task whose result has not been given.
+    /// The handle of a task whose result has not been returned.
     fn handle_at(&mut self, index: usize) -> Option<&mut JoinHandle<T>> {
         let place = index.checked_sub(self.gone)?;
         self.handles.get_mut(place)?.as_mut()
     }
 
-    /// The result has been given.
+    /// Its result has been returned.
     fn forget(&mut self, index: usize) {
         self.handles[index - self.gone] = None;
         self.waiting -= 1;
@@ -116,7 +116,7 @@ impl<T> WhenEach<T> {
         }
     }
 
-    /// The next result, with the place of its task; `None` when all have been given.
+    /// The next result, with the index of its task; `None` when all have been returned.
     ///
     /// # Cancellation
     /// Dropping the future loses no result.
@@ -144,7 +144,7 @@ impl<T> Stream for WhenEach<T> {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
         while this.waiting > 0 {
-            // A handle that has no budget left would wake its notice, and so be looked at again and again.
+            // A handle without budget would wake its own waker, and be polled again and again.
             let _ = ready!(budget::poll_proceed(context));
             let Some(index) = this.ended.next_or_register(context.waker()) else {
                 return Poll::Pending;
@@ -171,7 +171,7 @@ impl<T> Stream for WhenEach<T> {
 }
 
 impl Ended {
-    /// The next task to look at; if there is none, `waker` is told of the next.
+    /// The next task to poll; if there is none, the next notice wakes `waker`.
     fn next_or_register(&self, waker: &Waker) -> Option<usize> {
         let mut ended = lock(&self.0);
         let next = ended.indices.pop_front();

@@ -1,9 +1,9 @@
-//! Letting others go first.
+//! Yielding to other tasks.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Lets the other tasks of this worker's queue run before the calling task goes on.
+/// Lets the other tasks of this worker's queue run before the calling task continues.
 ///
 /// # Examples
 /// ```
