@@ -1,4 +1,4 @@
-//! What each holder of a task's cell does with it, in which order: perform it, finish it, wake it, let go.
+//! What each holder of a task's cell does with it, in which order: perform it, finish it, wake it, release it.
 //!
 //! The runtime and the models run these same steps: both have cells that are [`Held`].
 //!
@@ -11,7 +11,7 @@ use super::joiner::{Joiner, Sleeper};
 use super::state::{AfterFinish, AfterPoll, AfterRelease, AfterWake, Begin, Claimed, State};
 use crate::job::{Action, ExecutionId, SlotNumber, contain, discard, wake as wake_waker};
 
-/// A cell, as each of its holders has it.
+/// A cell, as its holders see it.
 pub(super) trait Held: Copy {
     /// The first word.
     ///
@@ -22,7 +22,7 @@ pub(super) trait Held: Copy {
     /// The second word.
     unsafe fn joiner(&self) -> &Joiner;
 
-    /// Lets the monitor see which task the calling worker runs.
+    /// Shows the monitor which task the calling worker runs.
     unsafe fn show(&self);
 
     /// Wakes the thread on this slot, which waits for the task.
@@ -81,7 +81,7 @@ pub(super) struct Closed;
 /// Closure, the queue's part: see [`Job::perform`](crate::job::Job::perform). Returns whether it was run or dropped.
 ///
 /// # Safety
-/// The caller has taken the task from its queue, and goes no further.
+/// The caller has taken the task from its queue, and does not use the cell again.
 #[inline]
 pub(super) unsafe fn perform_closure(cell: impl HeldClosure, action: Action<'_>) -> bool {
     // SAFETY: the queue's part is held.
@@ -99,7 +99,7 @@ pub(super) unsafe fn perform_closure(cell: impl HeldClosure, action: Action<'_>)
     }
     // SAFETY: as above.
     let after = unsafe { cell.state() }.release_queue();
-    // SAFETY: let go just now.
+    // SAFETY: released just now.
     unsafe { after_release(cell, after) };
     claimed.is_some()
 }
@@ -113,7 +113,7 @@ unsafe fn run_queued(cell: impl HeldClosure, action: Action<'_>, claimed: Claime
             // SAFETY: held by the caller.
             unsafe { cell.show() };
             if claimed.is_awaited && execution != ExecutionId::UNKNOWN {
-                // Whoever waits for the task may help it. SAFETY: as above.
+                // The waiter may help this execution. SAFETY: as above.
                 unsafe { cell.joiner() }.start(execution);
             }
             step_for(claimed)
@@ -136,7 +136,7 @@ pub(super) unsafe fn run_in_place(cell: impl HeldClosure) -> bool {
     };
     // SAFETY: claimed just now.
     unsafe { cell.run(step_for(claimed)) };
-    // The handle waits here, so nobody sleeps; but it may have been polled before, and have left a waker.
+    // The handle waits here, so no thread sleeps; but it may have been polled before, and have left a waker.
     // SAFETY: the handle is held.
     if let Some(Sleeper::Waker(waker)) = unsafe { cell.joiner() }.finish() {
         discard(Some(waker));
@@ -155,7 +155,7 @@ fn step_for(claimed: Claimed) -> Step {
 /// Future, the queue's part, which becomes the runner's: see [`Job::perform`](crate::job::Job::perform).
 ///
 /// # Safety
-/// The caller has taken the task from its queue, and goes no further.
+/// The caller has taken the task from its queue, and does not use the cell again.
 #[inline]
 pub(super) unsafe fn perform_future(cell: impl HeldFuture, action: Action<'_>) {
     // SAFETY: the queue's part is held.
@@ -178,21 +178,21 @@ pub(super) unsafe fn perform_future(cell: impl HeldFuture, action: Action<'_>) {
     }
 }
 
-/// Lets go of a pending future.
+/// Releases a pending future.
 ///
 /// # Safety
-/// The caller is the runner, and goes no further.
+/// The caller is the runner, and does not use the cell again.
 #[inline]
 unsafe fn end_poll(cell: impl HeldFuture, action: Action<'_>) {
     // SAFETY: the caller is the runner.
     if unsafe { cell.prepare_to_wait() }.is_err() {
-        // The runtime ends: nothing may wait any more. SAFETY: the caller is still the runner.
+        // The runtime ends: no task may wait any more. SAFETY: the caller is still the runner.
         return unsafe { drop_and_finish(cell, action) };
     }
     // SAFETY: held by the runner.
     match unsafe { cell.state() }.end_poll() {
         AfterPoll::Wait => {}
-        // SAFETY: the state says that it must be queued, by us.
+        // SAFETY: the state says that this thread must queue it.
         AfterPoll::Queue => unsafe { cell.queue_polled() },
         // SAFETY: the caller is still the runner.
         AfterPoll::Drop => unsafe { drop_and_finish(cell, action) },
@@ -200,7 +200,7 @@ unsafe fn end_poll(cell: impl HeldFuture, action: Action<'_>) {
 }
 
 /// # Safety
-/// The caller is the runner, and goes no further.
+/// The caller is the runner, and does not use the cell again.
 unsafe fn drop_and_finish(cell: impl HeldFuture, action: Action<'_>) {
     // SAFETY: the caller is the runner.
     unsafe { cell.drop_future() };
@@ -208,10 +208,10 @@ unsafe fn drop_and_finish(cell: impl HeldFuture, action: Action<'_>) {
     unsafe { finish(cell, action) };
 }
 
-/// The future is gone: passes the outcome on and lets go.
+/// The future is dropped: passes the outcome on and releases the cell.
 ///
 /// # Safety
-/// The caller is the runner, the outcome is written, and it goes no further.
+/// The caller is the runner, the outcome is written, and it does not use the cell again.
 unsafe fn finish(cell: impl HeldFuture, action: Action<'_>) {
     // SAFETY: held by the runner.
     unsafe { cell.take_out(action) };
@@ -219,7 +219,7 @@ unsafe fn finish(cell: impl HeldFuture, action: Action<'_>) {
     let after = match unsafe { cell.state() }.finish() {
         AfterFinish::Sole => AfterRelease::Free,
         AfterFinish::Detached => {
-            // SAFETY: the outcome is the runner's.
+            // SAFETY: the outcome belongs to the runner.
             unsafe { cell.drop_outcome() };
             // SAFETY: held by the runner, until this.
             unsafe { cell.state() }.release_runner()
@@ -231,11 +231,11 @@ unsafe fn finish(cell: impl HeldFuture, action: Action<'_>) {
             unsafe { cell.state() }.release_runner()
         }
     };
-    // SAFETY: let go just now.
+    // SAFETY: released just now.
     unsafe { after_release(cell, after) };
 }
 
-/// The outcome is there: tells whoever waits for it.
+/// The outcome is there: wakes the waiter.
 ///
 /// # Safety
 /// The caller holds the cell.
@@ -249,11 +249,11 @@ unsafe fn announce_end(cell: impl Held) {
     }
 }
 
-/// The handle lets go. `take_outcome` takes the outcome, if that is the handle's, or what is left of it; nothing in
-/// the cell is dropped by the caller.
+/// Releases the handle. `take_outcome` takes the outcome, if that belongs to the handle, or what is left of it; the
+/// caller drops nothing in the cell.
 ///
 /// # Safety
-/// The caller holds the handle's part, and goes no further.
+/// The caller holds the handle's part, and does not use the cell again.
 #[inline]
 pub(super) unsafe fn drop_handle<R>(cell: impl Held, take_outcome: impl FnOnce() -> R) {
     // SAFETY: the handle is held.
@@ -266,11 +266,11 @@ pub(super) unsafe fn drop_handle<R>(cell: impl Held, take_outcome: impl FnOnce()
         after = unsafe { cell.state() }.release_finished_handle();
         contain(|| drop(outcome));
     }
-    // SAFETY: let go just now.
+    // SAFETY: released just now.
     unsafe { after_release(cell, after) };
 }
 
-/// Asks for the task to be dropped.
+/// Requests that the task be dropped.
 ///
 /// # Safety
 /// The caller holds the cell.
@@ -278,12 +278,12 @@ pub(super) unsafe fn drop_handle<R>(cell: impl Held, take_outcome: impl FnOnce()
 pub(super) unsafe fn cancel(cell: impl Held) {
     // SAFETY: held by the caller.
     if unsafe { cell.state() }.cancel() == AfterWake::Queue {
-        // SAFETY: the state says that it must be queued, by us.
+        // SAFETY: the state says that this thread must queue it.
         unsafe { cell.queue() };
     }
 }
 
-/// Asks for a poll.
+/// Requests a poll.
 ///
 /// # Safety
 /// The caller holds the cell.
@@ -291,7 +291,7 @@ pub(super) unsafe fn cancel(cell: impl Held) {
 pub(super) unsafe fn wake(cell: impl Held) {
     // SAFETY: held by the caller.
     if unsafe { cell.state() }.wake() == AfterWake::Queue {
-        // SAFETY: the state says that it must be queued, by us.
+        // SAFETY: the state says that this thread must queue it.
         unsafe { cell.queue() };
     }
 }
@@ -299,24 +299,24 @@ pub(super) unsafe fn wake(cell: impl Held) {
 /// As [`wake`], by a waker that lets go.
 ///
 /// # Safety
-/// The caller holds a waker's part, and goes no further.
+/// The caller holds a waker's part, and does not use the cell again.
 #[inline]
 pub(super) unsafe fn wake_and_release(cell: impl Held) {
     // SAFETY: held until this.
     let after = unsafe { cell.state() }.wake_and_release();
-    // SAFETY: let go just now.
+    // SAFETY: released just now.
     unsafe { after_release(cell, after) };
 }
 
 /// A waker lets go.
 ///
 /// # Safety
-/// The caller holds a waker's part, and goes no further.
+/// The caller holds a waker's part, and does not use the cell again.
 #[inline]
 pub(super) unsafe fn release_waker(cell: impl Held) {
     // SAFETY: held until this.
     let after = unsafe { cell.state() }.release_waker();
-    // SAFETY: let go just now.
+    // SAFETY: released just now.
     unsafe { after_release(cell, after) };
 }
 
@@ -328,7 +328,7 @@ pub(super) unsafe fn release_waker(cell: impl Held) {
 unsafe fn after_release(cell: impl Held, after: AfterRelease) {
     match after {
         AfterRelease::Keep | AfterRelease::DropOutcome => {}
-        // SAFETY: the state says that it must be queued, by us.
+        // SAFETY: the state says that this thread must queue it.
         AfterRelease::Queue => unsafe { cell.queue() },
         // SAFETY: nobody else holds the cell.
         AfterRelease::Free => unsafe { cell.free() },
