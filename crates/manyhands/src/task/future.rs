@@ -3,7 +3,8 @@
 //! The future never moves, and is dropped in its place before anybody learns of the outcome. A panic of
 //! a poll is the task's outcome; one of a drop is swallowed.
 //!
-//! Not here: closures (`closure.rs`), in which order a cell is polled, finished and let go (`steps.rs`), where a woken task is queued (`schedule.rs`).
+//! Not here: closures (`closure.rs`), in which order a cell is polled, finished and released (`steps.rs`), where a woken
+//! task is queued (`schedule.rs`).
 //!
 //! Unsafe: cells are reached by pointer, and a future in a cell is pinned.
 

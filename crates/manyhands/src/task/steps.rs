@@ -5,7 +5,7 @@
 //! Not here: the words (`state.rs`, `joiner.rs`), what is in a cell and how that runs (`closure.rs`, `future.rs`), the
 //! memory (`cell.rs`).
 //!
-//! Unsafe: a cell may be gone as soon as a holder has let go of its part.
+//! Unsafe: a cell may be freed as soon as a holder has released its part.
 
 use super::joiner::{Joiner, Sleeper};
 use super::state::{AfterFinish, AfterPoll, AfterRelease, AfterWake, Begin, Claimed, State};
@@ -31,7 +31,7 @@ pub(super) trait Held: Copy {
     /// Queues the task, which has been prepared to wait. The caller has the queue's part.
     unsafe fn queue(self);
 
-    /// Frees the cell, with an outcome that is still there. Nobody else holds it.
+    /// Frees the cell, with an outcome that is still there. No other thread holds it.
     unsafe fn free(self);
 }
 
@@ -43,7 +43,7 @@ pub(super) trait HeldClosure: Held {
 
 /// A cell with a future.
 pub(super) trait HeldFuture: Held {
-    /// Runner: polls the future. Returns whether that is gone and the outcome written.
+    /// Runner: polls the future. Returns whether it was dropped and the outcome written.
     unsafe fn poll(self) -> bool;
 
     /// Runner: drops the future, and writes the outcome.
@@ -52,7 +52,7 @@ pub(super) trait HeldFuture: Held {
     /// Runner: drops the outcome, which is its own.
     unsafe fn drop_outcome(self);
 
-    /// Runner: makes a future that is pending ready to be left alone.
+    /// Runner: prepares a pending future to wait.
     ///
     /// # Errors
     /// [`Closed`] when it must be dropped instead.
@@ -296,7 +296,7 @@ pub(super) unsafe fn wake(cell: impl Held) {
     }
 }
 
-/// As [`wake`], by a waker that lets go.
+/// As [`wake`], and releases the waker's part.
 ///
 /// # Safety
 /// The caller holds a waker's part, and does not use the cell again.
@@ -308,7 +308,7 @@ pub(super) unsafe fn wake_and_release(cell: impl Held) {
     unsafe { after_release(cell, after) };
 }
 
-/// A waker lets go.
+/// Releases a waker's part.
 ///
 /// # Safety
 /// The caller holds a waker's part, and does not use the cell again.
@@ -320,10 +320,10 @@ pub(super) unsafe fn release_waker(cell: impl Held) {
     unsafe { after_release(cell, after) };
 }
 
-/// Does what letting go of a part of the cell owes.
+/// Does what must follow the release of a part of the cell.
 ///
 /// # Safety
-/// The caller has just let go, and `after` is what came of it.
+/// The caller has just released the part, and `after` is the result.
 #[inline]
 unsafe fn after_release(cell: impl Held, after: AfterRelease) {
     match after {
