@@ -363,7 +363,7 @@ fn the_last_receiver_that_goes_gives_a_waiting_sender_its_item_back() {
 }
 
 #[test]
-fn whoever_waits_for_the_drain_is_told_when_the_last_item_is_out() {
+fn a_waiter_for_the_drain_is_notified_when_the_last_item_is_out() {
     check(|| {
         let (sender, receiver) = channel::unbounded();
         sender.send(1).unwrap();

@@ -79,7 +79,7 @@ fn a_channel_with_a_head_holds_no_more_than_its_capacity() {
 
 /// What is in the head belongs to the channel: it is not drained before that is out.
 #[test]
-fn whoever_waits_for_the_drain_hears_of_what_leaves_the_head() {
+fn a_waiter_for_the_drain_is_notified_of_what_leaves_the_batch() {
     check(|| {
         let (sender, receiver) = channel::unbounded();
         (1..3).for_each(|n| sender.send(n).unwrap());
@@ -115,7 +115,7 @@ fn nobody_waits_beside_a_head_with_items() {
 
 /// Two places get free in one step, and the first of two senders that wait does not come for its.
 #[test]
-fn a_sender_that_was_told_and_does_not_come_holds_up_one_place() {
+fn a_sender_that_was_notified_and_does_not_come_holds_up_one_place() {
     check(|| {
         let (sender, receiver) = channel::bounded(2);
         (1..3).for_each(|n| sender.send(n).unwrap());

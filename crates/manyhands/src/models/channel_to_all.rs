@@ -87,7 +87,7 @@ fn a_wait_for_a_change_returns_the_newest() {
 }
 
 #[test]
-fn every_watcher_is_told() {
+fn every_watcher_is_notified() {
     check(|| {
         let (sender, mut receiver) = channel::watch(0);
         let mut other = receiver.clone();

@@ -138,7 +138,7 @@ impl Tokio {
                 match poller::stand_by(&*tokio, || now) {
                     PollerSleep::No => {}
                     PollerSleep::Until(alarm) => now = alarm,
-                    // Whoever ends the model unparks the thread.
+                    // The thread that ends the model unparks this one.
                     PollerSleep::ForEver if tokio.is_over.is_set() => return,
                     PollerSleep::ForEver => tokio.thread.park(),
                 }

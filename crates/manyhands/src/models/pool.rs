@@ -60,8 +60,8 @@ pub(super) enum Sleeps {
 }
 
 impl<const TASKS: usize> Pool<TASKS> {
-    /// A pool in which `limit` threads may run, whose `workers` are awake, and that has places for so many
-    /// `more`.
+    /// A pool in which `limit` threads may run, whose `workers` are awake, and that has room for
+    /// `more` of them.
     pub(super) fn new(limit: usize, workers: usize, more: usize, starts: Starts) -> Arc<Self> {
         Arc::new(Self::with_workers(limit, workers, more, starts))
     }

@@ -177,12 +177,12 @@ fn run<const LEN: usize, const COUNT: usize>(helpers: Helpers) {
 }
 
 #[test]
-fn what_a_helper_leaves_in_its_stripe_is_run() {
+fn what_a_helper_leaves_in_its_range_is_run() {
     run::<4, 1>(Helpers::Leave);
 }
 
 #[test]
-fn what_a_helper_leaves_in_its_stripe_is_run_by_who_takes_it_over() {
+fn what_a_helper_leaves_in_its_range_is_run_by_the_runner_that_takes_it_over() {
     run::<3, 2>(Helpers::Leave);
 }
 

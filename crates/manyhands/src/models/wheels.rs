@@ -302,7 +302,7 @@ impl Wake for Queues {
 }
 
 #[test]
-fn a_monitor_that_falls_asleep_until_later_is_told_of_an_earlier_timer() {
+fn a_monitor_that_falls_asleep_until_later_is_woken_for_an_earlier_timer() {
     check(|| {
         let model = Model::new();
         let mut later = entry(LATER);

@@ -38,12 +38,12 @@ pub(crate) struct RuntimeInner {
     pub(crate) priority_queues: PriorityQueues,
     /// Tasks that wait, and through which they come back.
     registry: &'static TaskRegistry,
-    /// Seats of workers, by worker, then of external threads, by place.
+    /// Slots of workers, by worker, then of external threads, by place.
     slots: Box<[AtomicPtr<WorkerSlot>]>,
     /// One bit an external thread place, set while it is taken.
     external_threads: [AtomicU64; GUESTS_MAX / 64],
     /// ExternalThread places ever taken, counted from the first.
-    guests_end: AtomicUsize,
+    external_end: AtomicUsize,
     /// How long a woken worker takes to run, in ticks, smoothed.
     wake_latency: AtomicU64,
     /// The kind of job that blocked its thread last, or null.
@@ -93,7 +93,7 @@ impl RuntimeInner {
                 .map(|_| AtomicPtr::new(ptr::null_mut()))
                 .collect(),
             external_threads: [const { AtomicU64::new(0) }; GUESTS_MAX / 64],
-            guests_end: AtomicUsize::new(0),
+            external_end: AtomicUsize::new(0),
             wake_latency: AtomicU64::new(clock::ticks_in(WAKE_NANOS_FIRST)),
             blocking_kind: AtomicPtr::new(ptr::null_mut()),
             monitor: Monitor::new(),
@@ -223,7 +223,7 @@ impl RuntimeInner {
             .store(before - before / 8 + ticks / 8, Ordering::Relaxed);
     }
 
-    /// Whoever runs on `slot` is blocked, or about to be, by what it runs.
+    /// The thread that occupies `slot` is blocked, or about to be, by what it runs.
     pub(super) fn note_blocking_kind(&self, slot: &WorkerSlot) {
         let kind = slot.kind().cast_mut();
         if !kind.is_null() {
@@ -253,8 +253,8 @@ impl RuntimeInner {
     /// The slots of started workers and of external threads past and present.
     pub(crate) fn all_slots(&self) -> impl Iterator<Item = &'static WorkerSlot> {
         // Acquire: pairs with the AcqRel in `take_external_slot`; a slot not yet stored reads as null.
-        let guests_end = self.guests_end.load(Ordering::Acquire);
-        let external_threads = self.settings.threads_max..self.settings.threads_max + guests_end;
+        let external_end = self.external_end.load(Ordering::Acquire);
+        let external_threads = self.settings.threads_max..self.settings.threads_max + external_end;
         let external_slots = external_threads.filter_map(|index| self.slot_at(index));
         self.worker_slots().chain(external_slots)
     }
@@ -272,7 +272,7 @@ impl RuntimeInner {
     ) -> impl Iterator<Item = &'static WorkerSlot> {
         let workers = self.idle.started();
         // Acquire: as in `all_slots`.
-        let external_threads = self.guests_end.load(Ordering::Acquire);
+        let external_threads = self.external_end.load(Ordering::Acquire);
         let count = workers + external_threads;
         (0..count)
             .map(move |step| (step + random) % count)
@@ -350,8 +350,8 @@ impl RuntimeInner {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Whether this is a copy in a forked child. What the parent's threads held stays held there, and cannot be told
-    /// from what is free: all of it is leaked. A simulation has no other threads.
+    /// Whether this is a copy in a forked child. What the parent's threads held stays held there, and cannot be distinguished
+    /// from what is free, so all of it is leaked. A simulation has no other threads.
     fn is_the_parent_s(&self) -> bool {
         process::is_forked() && !self.clock.is_virtual()
     }
@@ -382,7 +382,7 @@ impl RuntimeInner {
         // Release: pairs with the Acquire in `slot_at`.
         self.slots[index].store(ptr::from_ref(slot).cast_mut(), Ordering::Release);
         // AcqRel: who sees the new end sees the slot.
-        self.guests_end.fetch_max(place + 1, Ordering::AcqRel);
+        self.external_end.fetch_max(place + 1, Ordering::AcqRel);
         Some(slot)
     }
 
@@ -417,7 +417,7 @@ impl RuntimeInner {
         });
     }
 
-    /// Lets no timer wait here any more. Futures that other runtimes poll are told to go elsewhere.
+    /// Lets no timer wait here any more. Futures that other runtimes poll are sent elsewhere.
     fn close_timers(&self) {
         self.outside_timers.close();
         self.worker_slots().for_each(|slot| slot.timers.close());

@@ -285,7 +285,7 @@ fn a_future_that_nobody_can_wake_is_dropped() {
 }
 
 #[test]
-fn a_future_that_may_not_wait_any_more_is_dropped_whoever_wakes_it() {
+fn a_future_that_may_not_wait_any_more_is_dropped_by_any_wake() {
     check(|| {
         let model = Model::of_runtime(true);
         let waker = thread::spawn({
@@ -342,7 +342,7 @@ fn a_registered_waker_is_woken_or_taken_back() {
 }
 
 #[test]
-fn who_awaits_the_handle_is_told() {
+fn the_waiter_of_a_handle_is_woken() {
     check(|| {
         let model = Model::new();
         let wake_seen = Arc::new(WakeSeen(Flag::new()));

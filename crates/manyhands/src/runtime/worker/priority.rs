@@ -132,7 +132,7 @@ use Priority::{Background as B, Interactive as I, Normal as N};
 /// Eight, four, one.
 const PATTERN: [Priority; 13] = [I, I, N, I, I, N, I, I, N, I, B, N, I];
 const OVERDUE_NANOS: u64 = 10_000_000;
-/// And so many turns of others.
+/// And this many turns of others.
 const OVERDUE_TURNS: usize = 4;
 
 #[cfg(all(test, not(loom)))]
@@ -140,7 +140,7 @@ mod tests {
     use super::{OVERDUE_NANOS, OVERDUE_TURNS, Priority, PriorityTurns};
     use crate::sync::clock;
 
-    /// The firsts of so many turns, each a tick after the other.
+    /// The first of this many turns, each a tick after the other.
     fn firsts(turns: &mut PriorityTurns, from: u64, count: u64) -> Vec<Priority> {
         let turn = |now| {
             let first = turns.next(now)[0];

@@ -2,12 +2,12 @@
 //!
 //! A start is refused for a moment where a limit of processes or of memory is reached. Work that waits for that
 //! thread would wait for ever if nobody tried again: there may be no other thread of the runtime. So a runtime
-//! that was refused one is put on a list, and whoever waits in this library, on whatever thread, sleeps for a
+//! that was refused one is put on a list, and every thread that waits in this library sleeps for a
 //! few milliseconds at a time while there is anybody on it, and tries again for all of them. So does who enters
 //! a runtime. Where the monitor runs it tries again too, at every round in which work waits, and new work
 //! always does, but not more often than once in a millisecond.
 //!
-//! Where no thread comes for long and nothing runs, that is told as a stall.
+//! Where no thread comes for long and nothing runs, that is reported as a stall.
 //!
 //! # Ordering
 //! The flag is set (SeqCst) before every slot is unparked, and every thread that sleeps without one; who is about to
@@ -35,7 +35,7 @@ pub(crate) struct Refusal {
 #[derive(Debug)]
 struct Lasting {
     since: Instant,
-    is_told: bool,
+    is_reported: bool,
 }
 
 impl Refusal {
@@ -56,15 +56,15 @@ impl Refusal {
         }
     }
 
-    /// Whether it has lasted so long that it should be told, which it then is.
-    fn is_to_be_told(&self) -> bool {
+    /// Whether it has lasted so long that it must be reported, which it then counts as.
+    fn must_be_reported(&self) -> bool {
         let mut lasting = lock(&self.lasting);
         let lasting = lasting.get_or_insert_with(|| Lasting {
             since: clock::now(),
-            is_told: false,
+            is_reported: false,
         });
         let is_long = clock::now().saturating_duration_since(lasting.since) >= TOLD_AFTER;
-        is_long && !mem::replace(&mut lasting.is_told, true)
+        is_long && !mem::replace(&mut lasting.is_reported, true)
     }
 }
 
@@ -112,7 +112,7 @@ impl RuntimeInner {
         if self.refusal.is_listed.load(Ordering::SeqCst)
             && self.idle.running() == 0
             && self.has_visible_work(None)
-            && self.refusal.is_to_be_told()
+            && self.refusal.must_be_reported()
         {
             let reason = ThreadChangeReason::NotStarted;
             self.settings.report_stall(&Stall::of(self, reason));
@@ -197,7 +197,7 @@ struct Asleep<'parker> {
 }
 
 impl<'parker> Asleep<'parker> {
-    /// Before the flag is read: whoever has set it comes to the shard's lock before this, so that the flag is seen,
+    /// Before the flag is read: the thread that has set it comes to the shard's lock before this, so that the flag is seen,
     /// or after it, and unparks.
     fn begin(parker: &'parker Arc<Parker>) -> Self {
         // Neighbours in memory go to different shards.
@@ -218,7 +218,7 @@ impl Drop for Asleep<'_> {
     }
 }
 
-/// Wakes whoever waits in this library, to look again.
+/// Wakes every thread that waits in this library, to look again.
 fn unpark_everybody() {
     WorkerSlot::unpark_all();
     for shard in ASLEEP.iter() {

@@ -54,8 +54,8 @@ pub(crate) enum End {
 
 /// A worker's life.
 pub(crate) fn run(shared: &RuntimeInner, slot: &'static WorkerSlot, index: usize) -> End {
-    let mut lookout = TimerPoll::default();
-    let mut in_vain = Backoff::default();
+    let mut timer_poll = TimerPoll::default();
+    let mut backoff = Backoff::default();
     let mut at_work = AtWork {
         shared,
         slot,
@@ -69,19 +69,19 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static WorkerSlot, index: usize
             abort(process::FORKED);
         }
         at_work.tick = at_work.tick.wrapping_add(1);
-        lookout.fire_timers(slot);
+        timer_poll.fire_timers(slot);
         if at_work.tick.is_multiple_of(GLOBAL_QUEUE_INTERVAL) {
             shared.look_at_sockets(slot);
         }
         let spin_nanos = at_work.spin_nanos;
         match waking::next(shared, index, &mut at_work) {
             Next::FoundWork(found) => {
-                in_vain.reset();
+                backoff.reset();
                 perform(slot, found);
             }
             Next::Searched(found) => {
                 at_work.spin_nanos = (spin_nanos * 2).min(SPIN_NANOS_MAX);
-                in_vain.reset();
+                backoff.reset();
                 perform(slot, found);
             }
             Next::Slept(Slept::Left) | Next::SleptOverLimit(Slept::Left) => return End::NotNeeded,
@@ -92,13 +92,13 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static WorkerSlot, index: usize
                 }
                 if slept == Slept::NotAtAll {
                     // What is there cannot be taken yet: its pusher, or another taker, is between two steps.
-                    in_vain.wait();
+                    backoff.wait();
                 } else {
-                    in_vain.reset();
+                    backoff.reset();
                 }
-                lookout.hurry();
+                timer_poll.hurry();
             }
-            Next::SleptOverLimit(_) => lookout.hurry(),
+            Next::SleptOverLimit(_) => timer_poll.hurry(),
         }
     }
     End::Over
@@ -193,7 +193,7 @@ pub(crate) fn perform(slot: &WorkerSlot, found: FoundWork) {
     let execution = slot.begin_execution();
     match found {
         FoundWork::Job(job) => {
-            // SAFETY: 1. and 2.: whoever takes a job from a queue or a deque has it alone.
+            // SAFETY: 1. and 2.: the thread that takes a job from a queue or a deque has it alone.
             unsafe { Job::perform(job, Action::Run(execution)) };
             slot.end_execution();
         }
@@ -412,7 +412,7 @@ impl SpareTime {
     }
 }
 
-/// Once in so many looks tasks from outside come first, after a look at sockets, and once the work of other slots. Prime, so that it
+/// Once in this many looks tasks from outside come first, after a look at sockets, and once the work of other slots. Prime, so that it
 /// does not beat with what tasks do in rounds.
 const GLOBAL_QUEUE_INTERVAL: u32 = 61;
 const OUTSIDE_TURN: u32 = 0;

@@ -1,6 +1,6 @@
 //! A slot: everything a thread needs to take part in a runtime, and that others may look at.
 //!
-//! Workers keep a slot for life, external threads for one call. Seats are never freed: a slot whose runtime has
+//! Workers keep a slot for life, external threads for one call. Slots are never freed: a slot whose runtime has
 //! ended waits in a pool for the next one. So a late wake or a stale hint always meets valid memory.
 //!
 //! Not here: what is done with the work found (`run_loop.rs`, `join.rs`, `scope.rs`).
@@ -72,31 +72,31 @@ pub(crate) struct WorkerSlot {
     task: AtomicPtr<Location<'static>>,
     /// The kind of job that the occupant runs, or null.
     kind: AtomicPtr<JobKind>,
-    /// SlotState: has had tasks that only it may run.
+    /// Occupant: has had tasks that only it may run.
     pub(crate) hosts_tasks: Cell<bool>,
-    /// SlotState: has said that it is blocked, and how often.
+    /// Occupant: has said that it is blocked, and how often.
     pub(crate) times_away: Cell<u32>,
-    /// SlotState: slots in use.
+    /// Occupant: slots in use.
     pub(crate) open_depth: Cell<usize>,
-    /// SlotState: pushes until the next heartbeat.
+    /// Occupant: pushes until the next heartbeat.
     pub(crate) pushes_to_beat: Cell<u32>,
     /// SlotState, a worker: which priority comes next.
     pub(crate) turns: Cell<PriorityTurns>,
-    /// SlotState: turns its wheel between two jobs.
+    /// Occupant: turns its wheel between two jobs.
     pub(crate) is_turning: Cell<bool>,
-    /// SlotState: lets sockets wake whom they wake.
+    /// Occupant: lets sockets wake whom they wake.
     pub(crate) is_watching: Cell<bool>,
-    /// SlotState: inside a join that is being timed.
+    /// Occupant: inside a join that is being timed.
     pub(crate) in_timed_join: Cell<bool>,
-    /// SlotState: the holds of others.
+    /// Occupant: the holds of others.
     patience: GraceCache,
-    /// SlotState: ticks of the last heartbeat that woke somebody.
+    /// Occupant: ticks of the last heartbeat that woke somebody.
     pub(crate) last_wake: Cell<u64>,
-    /// SlotState: state of a small random generator.
+    /// Occupant: state of a small random generator.
     pub(crate) random: Cell<u32>,
     /// The occupant's number among the workers, or [`NO_WORKER`].
     worker: AtomicU32,
-    /// SlotState: the place in its runtime's external thread mask, if it is an external thread.
+    /// Occupant: the place in its runtime's external thread mask, if it is an external thread.
     pub(crate) external_place: Cell<usize>,
 }
 
@@ -244,7 +244,7 @@ impl WorkerSlot {
         self.detected_blocked.forget();
         self.set_task(None);
         self.hosts_tasks.set(false);
-        // Whoever took it next would run what is in its queues, which may be bound to another thread. So one with
+        // The next occupant would run what is in its queues, which may be bound to another thread. So one with
         // something in them is never taken again.
         if self.is_empty() {
             lock(&POOL).unused.push(self);
@@ -262,7 +262,7 @@ impl WorkerSlot {
             .expect("only a waiting thread's slot is without a runtime")
     }
 
-    /// SlotState: the runtime this slot belongs to; `None` for a thread that only waits.
+    /// Occupant: the runtime this slot belongs to; `None` for a thread that only waits.
     #[inline]
     pub(crate) fn runtime_or_none(&self) -> Option<&RuntimeInner> {
         // Relaxed: set before the occupant sat down.
@@ -291,20 +291,20 @@ impl WorkerSlot {
         self.worker().is_some()
     }
 
-    /// SlotState: whether `self` belongs to a runtime, and to the same as `other`.
+    /// Occupant: whether `self` belongs to a runtime, and to the same as `other`.
     pub(crate) fn shares_runtime_with(&self, other: &Self) -> bool {
         // Relaxed, both: a slot changes runtimes only when nothing runs on it; see `executions.rs`.
         let runtime = self.runtime.load(Ordering::Relaxed);
         !runtime.is_null() && runtime == other.runtime.load(Ordering::Relaxed)
     }
 
-    /// SlotState: names its thread.
+    /// Occupant: names its thread.
     pub(crate) fn set_thread(&self, thread: u64) {
         // Relaxed: the number stands alone.
         self.thread.store(thread, Ordering::Relaxed);
     }
 
-    /// SlotState: says what it does now.
+    /// Occupant: says what it does now.
     pub(crate) fn set_occupant(&self, occupant: SlotState) {
         // Relaxed: a hint to the monitor.
         self.occupant.store(occupant as u32, Ordering::Relaxed);
@@ -351,13 +351,13 @@ impl WorkerSlot {
         (is_attentive || !self.is_worker()).then(|| self.counters.finished.read() | OWN_CALL)
     }
 
-    /// SlotState: whether it helps with something that it leaves between two blocks when tasks wait.
+    /// Occupant: whether it helps with something that it leaves between two blocks when tasks wait.
     pub(crate) fn set_attentive(&self, is_attentive: bool) {
         // Relaxed: a hint to the monitor.
         self.is_attentive.store(is_attentive, Ordering::Relaxed);
     }
 
-    /// SlotState: if the monitor counts it as blocked, it is not any more.
+    /// Occupant: if the monitor counts it as blocked, it is not any more.
     #[inline]
     pub(crate) fn is_not_blocked(&self) {
         if self.detected_blocked.is_set()
@@ -367,7 +367,7 @@ impl WorkerSlot {
         }
     }
 
-    /// SlotState: says where the task was spawned that it runs; `None` if it runs none any more.
+    /// Occupant: says where the task was spawned that it runs; `None` if it runs none any more.
     #[inline]
     pub(crate) fn set_task(&self, location: Option<&'static Location<'static>>) {
         let location = location.map_or(ptr::null_mut(), |at| ptr::from_ref(at).cast_mut());
@@ -383,7 +383,7 @@ impl WorkerSlot {
         unsafe { location.as_ref() }
     }
 
-    /// SlotState: says of what kind the job is that it runs; null if it runs none.
+    /// Occupant: says of what kind the job is that it runs; null if it runs none.
     #[inline]
     pub(crate) fn set_kind(&self, kind: *const JobKind) {
         // Relaxed: a hint; kinds are only compared.
@@ -402,7 +402,7 @@ impl WorkerSlot {
         thread_state::cpu_nanos(self.thread.load(Ordering::Relaxed))
     }
 
-    /// SlotState: begins an execution.
+    /// Occupant: begins an execution.
     pub(crate) fn begin_execution(&self) -> ExecutionId {
         let from = Extent {
             deque_from: self.deque.len(),
@@ -411,17 +411,17 @@ impl WorkerSlot {
         self.executions.begin(self.number, from)
     }
 
-    /// SlotState: ends the newest execution, before it pushes or opens anything else.
+    /// Occupant: ends the newest execution, before it pushes or opens anything else.
     pub(crate) fn end_execution(&self) {
         self.executions.end();
     }
 
-    /// SlotState: whether it is a worker, and runs nothing but one execution that it has found itself.
+    /// Occupant: whether it is a worker, and runs nothing but one execution that it has found itself.
     pub(crate) fn is_outermost(&self) -> bool {
         self.executions.level() == 1 && self.is_worker()
     }
 
-    /// SlotState: says which execution it waits for.
+    /// Occupant: says which execution it waits for.
     pub(crate) fn set_awaiting(&self, id: ExecutionId) {
         // Release: the record that the id names is visible to who reads it.
         self.awaiting.store(id.to_bits(), Ordering::Release);
@@ -433,7 +433,7 @@ impl WorkerSlot {
         ExecutionId::from_bits(self.awaiting.load(Ordering::Acquire))
     }
 
-    /// SlotState: whether to leave the tasks of `other` alone for a moment.
+    /// Occupant: whether to leave the tasks of `other` alone for a moment.
     pub(crate) fn is_patient_with(&self, other: &Self) -> bool {
         self.patience.lasts(
             other.number,
@@ -443,7 +443,7 @@ impl WorkerSlot {
         )
     }
 
-    /// SlotState: a small random number.
+    /// Occupant: a small random number.
     pub(crate) fn next_random(&self) -> u32 {
         // Xorshift, George Marsaglia 2003: good enough to spread thieves.
         let mut x = self.random.get();
@@ -480,7 +480,7 @@ global! {
 }
 
 global! {
-    /// Seats that no runtime holds.
+    /// Slots that no runtime holds.
     static POOL: Mutex<Pool> = Mutex::new(Pool {
         unused: Vec::new(),
         made: 0,
@@ -545,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_without_a_slot_cannot_wait_and_is_told_so() {
+    fn a_thread_without_a_slot_cannot_wait_and_panics_with_the_reason() {
         const SENTENCE: &str = "fewer than 65,536 threads take part or wait at once";
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let _entered = runtime.enter();

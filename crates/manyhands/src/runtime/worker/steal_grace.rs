@@ -1,34 +1,35 @@
-//! A worker's hold on the task in its own queue: for a moment others leave it alone.
+//! The steal grace: for a moment, other workers leave the task in a worker's own queue alone.
 //!
-//! A task that a poll has woken mostly goes on with what that poll has made, which is in this processor's
-//! cache, and its worker comes to it as soon as the poll ends. Another worker that looks around in the meantime
-//! would take it away within nanoseconds, and from then on the two tasks would contend for the channel, or
-//! whatever joins them. So while the woken task is the only one in the queue, the worker holds it. A poll that
-//! takes longer than that moment is worth a second worker, and loses the task.
+//! A task that a poll has woken mostly goes on with what that poll has made, which is in this processor's cache, and
+//! its worker comes to it as soon as the poll ends. A searching worker would steal it within nanoseconds, and from
+//! then on the two tasks would contend for the channel, or whatever joins them. So the worker grants itself a grace
+//! while the woken task is the only one in its queue. A poll that takes longer than the grace is worth a second
+//! worker, and loses the task.
 //!
-//! The one who looks around measures the moment: the worker would read a clock for each wake.
+//! The thief measures the time, because the worker would have to read a clock for each wake.
 //!
-//! Not here: when a hold begins and ends (`current.rs`).
+//! Not here: when a grace begins and ends (`current.rs`).
 //!
 //! # Threads
-//! The worker begins and ends its hold; any thread looks at it. A patience is its owner's alone.
+//! The worker begins and ends its grace; any thread reads it. A grace cache belongs to one thread.
 //!
 //! # Protocol
-//! A hold begins while the queue is empty, just before the one task is pushed; nobody is rung for that task. It
-//! ends before another task is pushed for which somebody is rung, and before the worker blocks or sleeps. While
-//! it lasts nobody falls asleep for want of seeing what the worker comes to anyway, and the monitor sees all.
+//! A grace begins while the queue is empty, just before the one task is pushed; no worker is notified of that task.
+//! It ends before another task is pushed of which a worker is notified, and before the worker blocks or sleeps. While
+//! it lasts, no thread falls asleep because it has missed the task: its worker comes to it anyway, and the monitor
+//! sees all tasks.
 //!
 //! # Ordering
-//! The word is written before the push that publishes it (I1, see `idle.rs`). Whoever sees a task that
-//! somebody was rung for sees that the hold has ended, or a later one, which begins only when that task has been
-//! taken.
+//! The word is written before the push that publishes it (I1, see `idle.rs`). A thief that sees a task of which a
+//! worker was notified also sees that the grace has ended, or sees a later one, which begins only when that task has
+//! been taken.
 
 use crate::job::SlotNumber;
 use crate::sync::Padded;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use std::cell::Cell;
 
-/// The number of the current hold, odd; even between two.
+/// The number of the current grace, odd; even between two.
 #[derive(Debug)]
 pub(crate) struct StealGrace(Padded<AtomicU32>);
 

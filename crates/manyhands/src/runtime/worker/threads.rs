@@ -30,7 +30,7 @@ impl RuntimeInner {
             self.note_refused();
             return false;
         }
-        // Whoever is started now stands in for somebody if there were threads enough without it.
+        // The thread that is started now replaces another one if there were threads enough without it.
         let reason = self.reason_to_start();
         let Some(this) = self.this() else {
             return false;
@@ -81,7 +81,7 @@ impl RuntimeInner {
         }
     }
 
-    /// Notes a change that has left so many threads, and tells it.
+    /// Notes a change that has left this many threads, and reports it.
     #[cold]
     pub(crate) fn note_change(&self, threads: usize, reason: ThreadChangeReason) {
         self.changes.note(threads, reason);
@@ -116,7 +116,7 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
     let stay = current::WorkerGuard::begin(Arc::clone(shared), slot);
     Settings::run_hook(shared.settings.on_start.as_ref(), index);
     slot.begin_placement();
-    // Whoever has started this thread may have been refused the monitor's.
+    // The thread that has started this one may have been refused the monitor's.
     shared.arm_monitor();
     let end = run_loop::run(shared, slot, index);
     shared.leave_sockets();
