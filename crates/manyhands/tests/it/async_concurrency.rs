@@ -18,7 +18,7 @@ struct Run {
 /// A server: what a call takes, in milliseconds, given its number and how many are in flight with it.
 type Server = fn(u64, u64, usize) -> u64;
 
-/// Runs so many calls, with a fixed concurrency or one that is found.
+/// Runs `count` calls, with a fixed concurrency or an adaptive one.
 fn run(server: Server, calls: u64, fixed: Option<usize>, seed: u64) -> Run {
     within(60, move || {
         let run = Simulation::new(seed).run(async move {
@@ -100,7 +100,7 @@ fn calls_that_do_not_interfere_run_almost_all_at_once() {
             "seed {seed}: {found:?}"
         );
     }
-    // What is known before the first ends is nothing; where those come late by chance, so does the rest.
+    // Nothing is known before the first calls end; if those end late by chance, the others start late.
     assert!(late <= 6, "{late} of 40 took more than 1.3 times as long");
 }
 

@@ -279,7 +279,7 @@ fn p31_nothing_is_thrown_by_the_call_itself() {
 }
 
 #[test]
-fn a_panic_goes_on_in_who_awaits_the_loop() {
+fn a_panic_goes_on_in_the_task_that_awaits_the_loop() {
     let body = |i: u32| async move {
         if i == 7 {
             blow("seven");
@@ -591,7 +591,7 @@ fn p14_the_state_of_an_item_that_fails_is_dropped_and_not_finished() {
             simulate(1, options.try_for_each_async(0..9, check)).unwrap_err()
         };
         assert!(failures.errors().eq([(5, &5)]), "{failures:?}");
-        // The only one there was: nobody came after it.
+        // The only one there was: no other came after it.
         assert_eq!(
             (ledger.count_dropped(), finished.load(Ordering::SeqCst)),
             (1, 0)

@@ -68,7 +68,7 @@ fn results_are_given_as_items_end() {
 }
 
 #[test]
-fn results_that_nobody_takes_keep_new_items_from_beginning() {
+fn results_that_are_not_taken_keep_new_items_from_beginning() {
     let begun = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&begun);
     let body = move |i: u64| {

@@ -1,6 +1,6 @@
-//! Threads that block, told and untold: others take over, and go again.
+//! Threads that block, declared and detected: other threads take over, and end afterwards.
 //!
-//! The bodies wait for one another by `std`'s means, which the pool does not know. They all end only if
+//! The bodies wait for one another with `std`'s primitives, which the pool does not see. They all end only if
 //! enough threads are added.
 
 use crate::support::{
@@ -15,13 +15,18 @@ use std::thread;
 use std::time::Duration;
 
 /// Tasks that wait until all of them have started.
-fn meet(runtime: &Runtime, count: usize, told: bool) {
+fn meet(runtime: &Runtime, count: usize, declared: bool) {
     let barrier = Arc::new(Barrier::new(count));
     let start = || {
         let barrier = Arc::clone(&barrier);
         task::run(move || {
             let wait = || barrier.wait();
-            (if told { task::blocking(wait) } else { wait() }).is_leader()
+            (if declared {
+                task::blocking(wait)
+            } else {
+                wait()
+            })
+            .is_leader()
         })
     };
     let tasks: Vec<_> = runtime.install(|| (0..count).map(|_| start()).collect());
@@ -52,7 +57,7 @@ fn a_crowd_that_blocks_without_a_word_is_met_by_as_many_threads() {
 }
 
 #[test]
-fn a_crowd_that_says_it_blocks_is_met_by_as_many_threads() {
+fn a_crowd_that_declares_blocking_gets_as_many_threads() {
     for workers in [1, 2, 8] {
         on_runtime(workers, move |runtime| {
             meet(runtime, 64 + workers, true);
@@ -66,14 +71,14 @@ fn a_crowd_that_says_it_blocks_is_met_by_as_many_threads() {
 
 #[test]
 fn what_does_not_block_is_run_before_the_rest_of_a_crowd_that_does() {
-    for told in [false, true] {
+    for declared in [false, true] {
         // Far fewer threads than would block.
         let runtime = Runtime::builder().workers(1).max_threads(4).build();
         on(runtime.unwrap(), move |runtime| {
             let _entered = runtime.enter();
             let all_are_queued = Arc::new(AtomicBool::new(false));
             let seen = Arc::clone(&all_are_queued);
-            // Computes, so that nobody takes its place.
+            // Computes, so that no thread replaces it.
             let first = task::run(move || {
                 while !seen.load(Ordering::SeqCst) {
                     std::hint::spin_loop();
@@ -85,7 +90,13 @@ fn what_does_not_block_is_run_before_the_rest_of_a_crowd_that_does() {
                 .map(|_| {
                     let gate = Arc::clone(&gate);
                     let wait = move || drop(gate.lock().unwrap());
-                    task::run(move || if told { task::blocking(wait) } else { wait() })
+                    task::run(move || {
+                        if declared {
+                            task::blocking(wait)
+                        } else {
+                            wait()
+                        }
+                    })
                 })
                 .collect();
             let (ran, has_run) = mpsc::channel();
@@ -103,7 +114,7 @@ fn what_does_not_block_is_run_before_the_rest_of_a_crowd_that_does() {
 }
 
 #[test]
-fn who_says_that_it_blocks_is_counted_once_and_until_it_returns() {
+fn a_thread_that_declares_blocking_is_counted_once_and_until_it_returns() {
     on_runtime(1, |runtime| {
         let result = runtime.install(|| {
             let task = task::run(|| {
@@ -149,7 +160,7 @@ fn in_a_simulation_it_just_runs() {
 }
 
 #[test]
-fn the_queue_of_who_blocks_is_open_to_others() {
+fn other_workers_take_the_queue_of_a_blocked_worker() {
     on_runtime(1, |runtime| {
         let outcome = runtime.install(|| {
             task::run(|| {
@@ -185,21 +196,25 @@ fn what_is_woken_while_its_waker_blocks_in_the_same_poll_is_run() {
 }
 
 #[test]
-fn timers_of_a_worker_that_blocks_still_ring() {
-    for told in [false, true] {
+fn timers_of_a_worker_that_blocks_still_fire() {
+    for declared in [false, true] {
         on_runtime(1, move |runtime| {
             let _entered = runtime.enter();
-            let (rung, has_rung) = mpsc::channel();
+            let (fired, has_fired) = mpsc::channel();
             let (linked, is_linked) = mpsc::channel();
             let sleeper = task::spawn(async move {
                 linked.send(()).unwrap();
                 manyhands::time::sleep(Duration::from_millis(20)).await;
-                rung.send(()).unwrap();
+                fired.send(()).unwrap();
             });
             receive(&is_linked);
             let blocked = task::run(move || {
-                let wait = || receive(&has_rung);
-                if told { task::blocking(wait) } else { wait() }
+                let wait = || receive(&has_fired);
+                if declared {
+                    task::blocking(wait)
+                } else {
+                    wait()
+                }
             });
             blocked.join().unwrap();
             sleeper.join().unwrap();
@@ -229,7 +244,7 @@ fn closures_of_a_scope_may_wait_for_one_another() {
 fn every_wait_of_this_library_lets_another_thread_run() {
     on_runtime(1, |runtime| {
         let _entered = runtime.enter();
-        // Each of these waits, on the only worker, for what only another thread can do.
+        // Each of these waits, on the only worker, for another thread.
         let (sender, receiver) = channel::rendezvous::<u32>();
         let received = task::run(move || receiver.recv().unwrap());
         let sent = task::run(move || sender.send(1).unwrap());
@@ -281,7 +296,7 @@ fn a_chain_of_pipes_and_locks_longer_than_the_pool_ends() {
                 writer.write_all(&[byte + 1]).unwrap();
             }));
         }
-        // Only now can anybody end, and only one after the other.
+        // Only now can a thread end, and only one after the other.
         let mut first = first;
         let start = task::run(move || first.write_all(&[0]).unwrap());
         assert_eq!(read_byte(previous), 40);
@@ -296,8 +311,8 @@ fn threads_that_are_not_needed_any_more_end_and_start_again() {
     let builder = Runtime::builder().workers(2);
     let runtime = builder.thread_keep_alive(Duration::from_millis(5)).build();
     on(runtime.unwrap(), |runtime| {
-        for told in [false, true, false] {
-            meet(runtime, 20, told);
+        for declared in [false, true, false] {
+            meet(runtime, 20, declared);
             wait_until("the pool is back at its size", || runtime.threads() == 2);
         }
         // A thread that has left is counted a moment later.
@@ -313,7 +328,7 @@ fn threads_that_are_not_needed_any_more_end_and_start_again() {
 }
 
 #[test]
-fn the_timers_of_a_thread_that_ends_still_ring() {
+fn the_timers_of_a_thread_that_ends_still_fire() {
     let builder = Runtime::builder().workers(1);
     let runtime = builder.thread_keep_alive(Duration::ZERO).build();
     on(runtime.unwrap(), |runtime| {
@@ -385,7 +400,7 @@ fn every_change_of_the_number_of_threads_has_a_reason() {
 }
 
 #[test]
-fn a_lock_whose_holder_waits_for_a_processor_brings_no_crowd_of_threads() {
+fn a_lock_whose_holder_waits_for_a_processor_adds_no_crowd_of_threads() {
     let (over, lock) = (AtomicBool::new(false), Mutex::new(0_u64));
     thread::scope(|threads| {
         // More than the machine has processors for.
@@ -410,7 +425,7 @@ fn a_lock_whose_holder_waits_for_a_processor_brings_no_crowd_of_threads() {
     });
 }
 
-/// A runtime of one thread that tells its stalls.
+/// A runtime of one thread that reports its stalls.
 fn stalling() -> (Runtime, mpsc::Receiver<Stall>) {
     let (sender, stalls) = mpsc::channel();
     let builder = Runtime::builder().workers(1).max_threads(1);
@@ -419,7 +434,7 @@ fn stalling() -> (Runtime, mpsc::Receiver<Stall>) {
 }
 
 #[test]
-fn a_pool_at_its_limit_that_cannot_go_on_tells_who_waits() {
+fn a_pool_at_its_limit_that_cannot_continue_reports_the_waiting_threads() {
     let (runtime, stalls) = stalling();
     on(runtime, move |runtime| {
         let _entered = runtime.enter();
@@ -448,7 +463,7 @@ fn a_pool_at_its_limit_that_cannot_go_on_tells_who_waits() {
 }
 
 #[test]
-fn a_stall_of_told_waits_names_them() {
+fn a_stall_of_declared_waits_names_them() {
     let (runtime, stalls) = stalling();
     on(runtime, move |runtime| {
         let _entered = runtime.enter();
@@ -466,7 +481,7 @@ fn a_stall_of_told_waits_names_them() {
 }
 
 #[test]
-fn a_computation_that_keeps_the_only_worker_is_noted_with_its_place() {
+fn a_long_job_on_the_only_worker_is_recorded_with_its_call_site() {
     on_runtime(1, |runtime| {
         let _entered = runtime.enter();
         attempt_until("the computation is noted", || {

@@ -1,5 +1,5 @@
-//! What is bound to a worker's thread is dropped there, whoever spawned it and when: in destructors, hooks and
-//! wakers, at a runtime's end and at a simulation's. Nothing of it is left to who takes the worker's place.
+//! Futures that are bound to a worker's thread are dropped there, wherever they were spawned: in destructors, hooks and
+//! wakers, at a runtime's end and at a simulation's. None is left to the thread that replaces the worker.
 
 use crate::support::{panics_of, wait_until, within};
 use manyhands::simulation::Simulation;
@@ -23,7 +23,7 @@ struct Book {
 }
 
 impl Book {
-    /// Every future was dropped by its thread by now.
+    /// Checks that every future was dropped by its thread.
     #[track_caller]
     fn assert_balanced(&self) {
         let made = self.made.load(Ordering::SeqCst);
@@ -36,7 +36,7 @@ impl Book {
 struct Bound {
     book: Arc<Book>,
     registry: ThreadId,
-    /// Spawns so many more, one after the other, when it is dropped.
+    /// The number of futures that it spawns, one after the other, when it is dropped.
     heirs: usize,
     _not_send: PhantomData<Rc<()>>,
 }
@@ -270,7 +270,7 @@ fn what_a_waker_spawns_at_a_shutdown_is_dropped_by_its_worker() {
         let polled = rings.as_mut().poll(&mut Context::from_waker(&waker));
         assert!(polled.is_pending());
         task::run(|| ()).join().unwrap();
-        // Both are told on the worker when the runtime ends.
+        // Both are dropped on the worker when the runtime ends.
         drop(waker);
         drop(task::spawn(async move {
             let _rings = rings;

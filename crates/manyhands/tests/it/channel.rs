@@ -38,23 +38,23 @@ fn is_pending<F: Future + Unpin>(future: &mut F) -> bool {
 
 /// Counts its wakes.
 #[derive(Default)]
-struct Bell(AtomicUsize);
+struct CountingWaker(AtomicUsize);
 
-impl Wake for Bell {
+impl Wake for CountingWaker {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 }
 
-impl Bell {
-    fn rings(&self) -> usize {
+impl CountingWaker {
+    fn wakes(&self) -> usize {
         self.0.load(Ordering::SeqCst)
     }
 }
 
-/// Polls once with a bell.
-fn wait_for_bell<F: Future + Unpin>(future: &mut F, bell: &Arc<Bell>) {
-    let waker = Waker::from(Arc::clone(bell));
+/// Polls once with a counting waker.
+fn poll_with<F: Future + Unpin>(future: &mut F, waker: &Arc<CountingWaker>) {
+    let waker = Waker::from(Arc::clone(waker));
     assert!(
         future
             .poll_unpin(&mut Context::from_waker(&waker))
@@ -70,11 +70,11 @@ fn p56_closing_is_true_once_and_the_drain_is_waited_for() {
     assert!(is_pending(&mut drained));
     assert!(sender.close());
     assert!(!sender.close() && !receiver.close());
-    let bell = Arc::new(Bell::default());
-    wait_for_bell(&mut drained, &bell);
-    assert_eq!(bell.rings(), 0);
+    let waker = Arc::new(CountingWaker::default());
+    poll_with(&mut drained, &waker);
+    assert_eq!(waker.wakes(), 0);
     assert_eq!(receiver.recv(), Ok(1));
-    assert_eq!(bell.rings(), 1);
+    assert_eq!(waker.wakes(), 1);
     assert!(block_on(drained).is_ok());
     assert!(receiver.wait_drained().is_ok());
 }
@@ -110,15 +110,18 @@ fn p57_after_closing_with_a_reason_items_come_first_and_then_the_reason() {
 #[test]
 fn p58_a_receive_that_is_given_up_takes_nothing_and_passes_the_word_on() {
     for (kind, (sender, receiver)) in kinds() {
-        let (first, second) = (Arc::new(Bell::default()), Arc::new(Bell::default()));
+        let (first, second) = (
+            Arc::new(CountingWaker::default()),
+            Arc::new(CountingWaker::default()),
+        );
         let mut given_up = receiver.recv_async();
         let mut steady = receiver.recv_async();
-        wait_for_bell(&mut given_up, &first);
-        wait_for_bell(&mut steady, &second);
+        poll_with(&mut given_up, &first);
+        poll_with(&mut steady, &second);
         assert_eq!(sender.try_send(1), Ok(()), "{kind}");
-        assert_eq!((first.rings(), second.rings()), (1, 0), "{kind}");
+        assert_eq!((first.wakes(), second.wakes()), (1, 0), "{kind}");
         drop(given_up);
-        assert_eq!(second.rings(), 1, "{kind}");
+        assert_eq!(second.wakes(), 1, "{kind}");
         assert_eq!(block_on(steady), Ok(1), "{kind}");
         assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty), "{kind}");
     }
@@ -128,15 +131,18 @@ fn p58_a_receive_that_is_given_up_takes_nothing_and_passes_the_word_on() {
 fn p58_a_send_that_is_given_up_leaves_nothing_and_passes_the_word_on() {
     let (sender, receiver) = channel::bounded(1);
     sender.send(0).unwrap();
-    let (first, second) = (Arc::new(Bell::default()), Arc::new(Bell::default()));
+    let (first, second) = (
+        Arc::new(CountingWaker::default()),
+        Arc::new(CountingWaker::default()),
+    );
     let mut given_up = sender.send_async(1);
     let mut steady = sender.send_async(2);
-    wait_for_bell(&mut given_up, &first);
-    wait_for_bell(&mut steady, &second);
+    poll_with(&mut given_up, &first);
+    poll_with(&mut steady, &second);
     assert_eq!(receiver.recv(), Ok(0));
-    assert_eq!((first.rings(), second.rings()), (1, 0));
+    assert_eq!((first.wakes(), second.wakes()), (1, 0));
     drop(given_up);
-    assert_eq!(second.rings(), 1);
+    assert_eq!(second.wakes(), 1);
     assert_eq!(block_on(steady), Ok(()));
     assert_eq!(receiver.recv(), Ok(2));
     assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
@@ -214,7 +220,7 @@ fn many_to_many(kind: &str, sender: Sender<u64>, receiver: Receiver<u64>) {
 }
 
 #[test]
-fn p60_a_look_takes_nothing_and_the_count_is_exact() {
+fn p60_a_peek_takes_nothing_and_the_count_is_exact() {
     for (kind, (sender, receiver)) in kinds()
         .into_iter()
         .filter(|(kind, _)| *kind != "rendezvous")
@@ -258,7 +264,7 @@ fn p61_each_way_of_dropping_leaves_the_right_items_and_tells_of_the_others() {
 
 #[test]
 fn p61_the_callback_may_use_the_channel() {
-    let (tell, told) = mpsc::channel();
+    let (report, reports) = mpsc::channel();
     let back: Arc<Mutex<Option<Receiver<u32>>>> = Arc::default();
     let inside = Arc::clone(&back);
     let (sender, receiver) = channel::options()
@@ -266,17 +272,17 @@ fn p61_the_callback_may_use_the_channel() {
         .when_full(WhenFull::DropOldest)
         .on_drop(move |lost: u32| {
             let receiver = inside.lock().unwrap().take().unwrap();
-            tell.send((lost, receiver.try_recv())).unwrap();
+            report.send((lost, receiver.try_recv())).unwrap();
         })
         .fifo();
     *back.lock().unwrap() = Some(receiver);
     sender.send(1).unwrap();
     sender.send(2).unwrap();
-    assert_eq!(receive(&told), (1, Ok(2)));
+    assert_eq!(receive(&reports), (1, Ok(2)));
 }
 
 #[test]
-fn p62_a_rendezvous_holds_nothing_and_skips_whoever_gave_up() {
+fn p62_a_rendezvous_holds_nothing_and_skips_a_waiter_that_gave_up() {
     let (sender, receiver) = channel::rendezvous();
     assert_eq!((sender.len(), sender.capacity()), (0, Some(0)));
     assert_eq!(sender.try_send(1), Err(TrySendError::Full(1)));
@@ -377,30 +383,30 @@ fn a_batch_that_is_given_up_keeps_what_was_not_sent() {
 #[test]
 fn one_batch_wakes_as_many_receivers_as_it_has_items() {
     let (sender, receiver) = channel::unbounded();
-    let bells = [(); 3].map(|()| Arc::new(Bell::default()));
-    let mut waiting: Vec<_> = bells.iter().map(|_| receiver.recv_async()).collect();
-    for (future, bell) in waiting.iter_mut().zip(&bells) {
-        wait_for_bell(future, bell);
+    let wakers = [(); 3].map(|()| Arc::new(CountingWaker::default()));
+    let mut waiting: Vec<_> = wakers.iter().map(|_| receiver.recv_async()).collect();
+    for (future, waker) in waiting.iter_mut().zip(&wakers) {
+        poll_with(future, waker);
     }
     sender.send_many(&mut VecDeque::from([1, 2])).unwrap();
-    assert_eq!(bells.map(|bell| bell.rings()), [1, 1, 0]);
+    assert_eq!(wakers.map(|waker| waker.wakes()), [1, 1, 0]);
 }
 
 #[test]
-fn senders_are_told_of_a_little_room_one_by_one_and_of_an_empty_channel_all_at_once() {
+fn senders_are_notified_of_a_little_room_one_by_one_and_of_an_empty_channel_all_at_once() {
     let (sender, receiver) = channel::bounded(32);
     (0..32).for_each(|n| sender.send(n).unwrap());
-    let bells = [(); 12].map(|()| Arc::new(Bell::default()));
-    let mut waiting: Vec<_> = bells.iter().map(|_| sender.send_async(32)).collect();
-    for (future, bell) in waiting.iter_mut().zip(&bells) {
-        wait_for_bell(future, bell);
+    let wakers = [(); 12].map(|()| Arc::new(CountingWaker::default()));
+    let mut waiting: Vec<_> = wakers.iter().map(|_| sender.send_async(32)).collect();
+    for (future, waker) in waiting.iter_mut().zip(&wakers) {
+        poll_with(future, waker);
     }
-    let rings_after = |received: usize| {
+    let wakes_after = |received: usize| {
         (0..received).for_each(|_| assert!(receiver.recv().is_ok()));
-        bells.iter().map(|bell| bell.rings()).sum::<usize>()
+        wakers.iter().map(|waker| waker.wakes()).sum::<usize>()
     };
-    assert_eq!([1, 3, 1, 26, 1].map(rings_after), [1, 1, 2, 8, 12]);
-    // Each is told once, and gets its room.
+    assert_eq!([1, 3, 1, 26, 1].map(wakes_after), [1, 1, 2, 8, 12]);
+    // Each is notified once, and gets its room.
     assert!(waiting.into_iter().all(|future| block_on(future).is_ok()));
 }
 
@@ -505,7 +511,7 @@ fn a_stream_ends_with_the_channel() {
 
 #[test]
 fn a_dropped_task_may_own_an_end_of_the_channel_it_waits_for() {
-    /// Drops an end when the waker goes.
+    /// Drops an end when the waker is dropped.
     struct Holder(#[expect(dead_code, reason = "held")] Mutex<Option<Sender<u32>>>);
 
     impl Wake for Holder {
@@ -522,7 +528,7 @@ fn a_dropped_task_may_own_an_end_of_the_channel_it_waits_for() {
                 .is_pending()
         );
         drop(waker);
-        // The old waker, and with it the last sender, goes while the new one is put in its place.
+        // The old waker, and with it the last sender, is dropped while the new one replaces it.
         assert!(is_pending(&mut waiting) || receiver.is_closed());
         assert!(receiver.is_closed());
         assert!(block_on(waiting).is_err());
@@ -530,7 +536,7 @@ fn a_dropped_task_may_own_an_end_of_the_channel_it_waits_for() {
 }
 
 #[test]
-fn a_worker_that_blocks_in_a_channel_gives_its_place_to_another() {
+fn a_worker_that_blocks_in_a_channel_lets_another_run() {
     on_runtime(1, |runtime| {
         let (sender, receiver) = channel::rendezvous();
         let (waiting, sending) = runtime.install(|| {

@@ -1,4 +1,4 @@
-//! What users write runs outside of a channel's lock: it may use the channel itself.
+//! User code runs outside a channel's lock: it may use the channel itself.
 
 use crate::support::{LIMIT_SECS, within};
 use manyhands::channel::{self, Receiver, Sender};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Wake, Waker};
 
-/// An item that looks at its own channel when it is dropped.
+/// An item that reads its own channel when it is dropped.
 struct Looks {
     own: Sender<Self>,
     dropped: Arc<AtomicUsize>,
@@ -66,7 +66,7 @@ fn items_may_use_their_channel_when_they_are_dropped() {
     drops(channel::prioritized);
 }
 
-/// A waker that looks at the channel when it is woken and when it is dropped.
+/// A waker that reads the channel when it is woken and when it is dropped.
 struct Rings {
     sender: Sender<u32>,
     woken: Arc<AtomicUsize>,
@@ -103,7 +103,7 @@ fn wakers_may_use_the_channel_when_they_are_woken_and_when_they_are_dropped() {
             };
             let mut receiving = receiver.recv_async();
             for waker in [waker(), waker()] {
-                // The second takes the first one's place, which is dropped.
+                // The second replaces the first one, which is dropped.
                 let mut context = Context::from_waker(&waker);
                 assert!(Pin::new(&mut receiving).poll(&mut context).is_pending());
             }
@@ -114,7 +114,7 @@ fn wakers_may_use_the_channel_when_they_are_woken_and_when_they_are_dropped() {
             let mut context = Context::from_waker(Waker::noop());
             let _ = Pin::new(&mut receiving).poll(&mut context);
             drop(receiving);
-            // Given up with a waker in place.
+            // Given up with a registered waker.
             let waker = waker();
             let mut receiving = receiver.recv_async();
             let _ = Pin::new(&mut receiving).poll(&mut Context::from_waker(&waker));

@@ -44,7 +44,7 @@ fn every_receiver_gets_every_item_in_order_in_threads_and_async() {
 }
 
 #[test]
-fn who_is_behind_is_told_how_many_items_are_lost() {
+fn a_receiver_that_lags_learns_how_many_items_it_lost() {
     let (sender, mut receiver) = channel::broadcast(3);
     (0..10).for_each(|item| assert_eq!(sender.send(item), Ok(1)));
     assert_eq!(receiver.recv(), Err(RecvError::Lagged(7)));

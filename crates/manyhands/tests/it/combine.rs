@@ -49,7 +49,7 @@ fn when_all_gets_futures_on_side_by_side_in_one_task() {
         let passed = runtime.install(|| {
             task::spawn(async {
                 let (first, mut last) = channel::bounded(1);
-                // Each waits for the one after it, several times, so that none ends unless all are got on.
+                // Each waits for the one after it, several times, so that none ends unless all are polled.
                 let mut links = Vec::new();
                 for _ in 0..300 {
                     let (sender, receiver) = channel::bounded(1);
@@ -83,7 +83,7 @@ fn when_all_gets_futures_on_side_by_side_in_one_task() {
 }
 
 #[test]
-fn when_all_looks_only_at_futures_that_were_woken() {
+fn when_all_polls_only_futures_that_were_woken() {
     const COUNT: usize = 150;
     let polls = [const { AtomicUsize::new(0) }; COUNT];
     let wakers = Mutex::new(vec![None; COUNT]);
@@ -111,7 +111,7 @@ fn when_all_looks_only_at_futures_that_were_woken() {
     [149, 3, 64, 3].into_iter().for_each(wake);
     assert!(all.as_mut().poll(&mut context).is_pending());
     assert_eq!(polled(), [3, 64, 149]);
-    // A future that has ended is not looked at again, and late wakers do no harm.
+    // A future that has ended is not polled again, and late wakers do no harm.
     (0..COUNT).for_each(wake);
     assert_eq!(
         all.as_mut().poll(&mut context),
@@ -510,7 +510,7 @@ fn waits_for_a_cancellation_come_and_go_in_any_order() {
 }
 
 #[test]
-fn a_group_on_a_runtime_that_ends_is_told() {
+fn a_group_on_a_runtime_that_ends_gets_errors() {
     let runtime = Runtime::builder().workers(2).build().unwrap();
     let mut group = TaskGroup::new();
     runtime.install(|| (0..5).for_each(|_| group.spawn(pending::<()>())));

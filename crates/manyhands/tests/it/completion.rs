@@ -77,7 +77,7 @@ fn any_number_of_waiters_get_the_result() {
 }
 
 #[test]
-fn p70_who_sets_the_result_never_runs_what_waits_for_it() {
+fn p70_the_thread_that_sets_the_result_never_runs_the_waiting_code() {
     on_runtime(2, |runtime| {
         let (completer, completion) = task::completion();
         let (sender, receiver) = mpsc::channel();

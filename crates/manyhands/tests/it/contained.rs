@@ -1,4 +1,4 @@
-//! Wakers, callbacks and drops that panic, or use what they are told of: nobody else notices, and nothing is
+//! Wakers, callbacks and drops that panic, or use the object that calls them: no other code notices, and nothing is
 //! lost.
 
 use crate::support::{Ledger, blow, message_of, panics_of, within};
@@ -31,16 +31,16 @@ impl Wake for Bell {
     }
 }
 
-/// Keeps something for as long as the waker lives.
+/// Keeps a value as long as the waker exists.
 struct Keeper<T>(Mutex<T>);
 
 impl<T: Send + 'static> Wake for Keeper<T> {
     fn wake(self: Arc<Self>) {}
 }
 
-/// Two futures wait: one whose waker panics, then one that counts. Both are told once by `tell`, and that
+/// Two futures wait: one whose waker panics, then one that counts. `notify` wakes both once, and
 /// returns.
-fn both_are_told<F: Future + Unpin, T>(mut waiting: [F; 2], tell: impl FnOnce() -> T) -> T {
+fn both_are_notified<F: Future + Unpin, T>(mut waiting: [F; 2], notify: impl FnOnce() -> T) -> T {
     let bell = Arc::new(Bell::default());
     let counting = Waker::from(Arc::clone(&bell));
     let wakers = [Waker::from(Arc::new(Grenade)), counting];
@@ -48,35 +48,35 @@ fn both_are_told<F: Future + Unpin, T>(mut waiting: [F; 2], tell: impl FnOnce() 
         let polled = future.poll_unpin(&mut Context::from_waker(waker));
         assert!(polled.is_pending());
     }
-    let told = tell();
+    let result = notify();
     assert_eq!(bell.0.load(Ordering::SeqCst), 1);
-    told
+    result
 }
 
 #[test]
-fn a_waker_that_panics_keeps_no_receiver_from_being_told() {
+fn a_waker_that_panics_keeps_no_receiver_from_being_notified() {
     let (sender, receiver) = channel::unbounded();
     let waiting = [receiver.recv_async(), receiver.recv_async()];
-    let sent = both_are_told(waiting, || sender.send_many(&mut VecDeque::from([1, 2])));
+    let sent = both_are_notified(waiting, || sender.send_many(&mut VecDeque::from([1, 2])));
     assert_eq!(sent, Ok(()));
     let mut received = Vec::new();
     assert_eq!(receiver.try_recv_many(&mut received, 9), Ok(2));
     let waiting = [receiver.recv_async(), receiver.recv_async()];
-    assert!(both_are_told(waiting, || sender.close()));
+    assert!(both_are_notified(waiting, || sender.close()));
 }
 
 #[test]
-fn a_waker_that_panics_does_not_panic_in_who_sends_one_item() {
+fn a_waker_that_panics_does_not_panic_in_the_sender_of_one_item() {
     let (sender, receiver) = channel::unbounded();
     let waiting = [receiver.recv_async(), receiver.recv_async()];
-    let sent = both_are_told(waiting, || {
+    let sent = both_are_notified(waiting, || {
         (sender.send(1), sender.send_async(2).now_or_never())
     });
     assert_eq!(sent, (Ok(()), Some(Ok(()))));
     let waiting = [receiver.recv_async(), receiver.recv_async()];
     let mut received = Vec::new();
     assert_eq!(receiver.try_recv_many(&mut received, 9), Ok(2));
-    let sent = both_are_told(waiting, || {
+    let sent = both_are_notified(waiting, || {
         (sender.send_async(3).now_or_never(), sender.send(4))
     });
     assert_eq!(sent, (Some(Ok(())), Ok(())));
@@ -87,7 +87,7 @@ fn a_waker_that_panics_loses_no_item() {
     let (sender, receiver) = channel::bounded(2);
     (0..2).for_each(|n| sender.send(n).unwrap());
     let waiting = [sender.send_async(2), sender.send_async(3)];
-    let received = both_are_told(waiting, || (receiver.recv(), receiver.recv()));
+    let received = both_are_notified(waiting, || (receiver.recv(), receiver.recv()));
     assert_eq!(received, (Ok(0), Ok(1)));
     assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
 }
@@ -95,44 +95,44 @@ fn a_waker_that_panics_loses_no_item() {
 #[test]
 fn a_waker_that_panics_when_it_is_dropped_loses_no_item() {
     let (sender, receiver) = channel::unbounded();
-    let mut told = receiver.recv_async();
+    let mut notified = receiver.recv_async();
     let mut faster = receiver.recv_async();
     let mut context = Context::from_waker(Waker::noop());
-    assert!(told.poll_unpin(&mut context).is_pending());
+    assert!(notified.poll_unpin(&mut context).is_pending());
     let waker = Waker::from(Arc::new(Keeper(Mutex::new(Bomb(true)))));
     let polled = faster.poll_unpin(&mut Context::from_waker(&waker));
     assert!(polled.is_pending());
     drop(waker);
     sender.send(1).unwrap();
-    // It takes the item before the one that was told, and its own waker is not needed any more.
+    // It takes the item before the notified one, and its own waker is not needed any more.
     assert_eq!(faster.poll_unpin(&mut context), Poll::Ready(Ok(1)));
-    assert!(told.poll_unpin(&mut context).is_pending());
+    assert!(notified.poll_unpin(&mut context).is_pending());
 }
 
 #[test]
-fn a_waker_that_panics_keeps_no_listener_from_being_told() {
+fn a_waker_that_panics_keeps_no_listener_from_being_notified() {
     let (sender, mut receiver) = channel::broadcast(4);
     let mut other = receiver.clone();
     let waiting = [receiver.recv_async(), other.recv_async()];
-    assert_eq!(both_are_told(waiting, || sender.send(1)), Ok(2));
+    assert_eq!(both_are_notified(waiting, || sender.send(1)), Ok(2));
     let (sender, mut receiver) = channel::watch(0);
     let mut other = receiver.clone();
     let waiting = [receiver.changed_async(), other.changed_async()];
-    both_are_told(waiting, || drop(sender));
+    both_are_notified(waiting, || drop(sender));
 }
 
 #[test]
-fn a_waker_that_panics_does_not_panic_in_who_cancels_or_sets_a_result() {
+fn a_waker_that_panics_does_not_panic_in_the_thread_that_cancels_or_sets_a_result() {
     let source = Source::new();
     let token = source.token();
-    both_are_told([token.cancelled(), token.cancelled()], || source.cancel());
+    both_are_notified([token.cancelled(), token.cancelled()], || source.cancel());
     let (completer, completion) = task::completion();
     let waiting = [completion.clone(), completion];
-    both_are_told(waiting, || completer.complete(1));
+    both_are_notified(waiting, || completer.complete(1));
 }
 
 #[test]
-fn a_waker_that_panics_does_not_panic_in_who_changes_a_loop_s_limits() {
+fn a_waker_that_panics_does_not_panic_in_the_thread_that_changes_a_loop_s_limits() {
     let mut looping = parallel::for_range_async(0..3, |_| pending());
     let handle = looping.handle();
     let waker = Waker::from(Arc::new(Grenade));
@@ -150,7 +150,7 @@ fn a_waker_may_own_what_it_waits_for() {
         let first = completion.poll_unpin(&mut Context::from_waker(&owner));
         assert!(first.is_pending());
         drop(owner);
-        // The old waker, and with it a completion, goes while the new one is put in its place.
+        // The old waker, and with it a completion, is dropped while the new one replaces it.
         let mut context = Context::from_waker(Waker::noop());
         assert!(completion.poll_unpin(&mut context).is_pending());
         completer.complete(7);

@@ -68,7 +68,7 @@ fn p13_panics_of_a_loop_over_indices_at_the_same_time_are_all_handed_on() {
                         busy_micros(100);
                         holds_within(Duration::from_micros(500), || inside.now() > 1);
                     });
-                    // Whoever was in company panics, the other one as well.
+                    // If two bodies met, both panic.
                     if inside.highest() > 1 {
                         thrown.fetch_add(1, Ordering::SeqCst);
                         blow("in company");
@@ -97,10 +97,10 @@ fn p13_running_bodies_see_that_another_has_failed() {
             }
             assert!(!control.is_exceptional() && !control.should_exit());
             failing.store(true, Ordering::SeqCst);
-            let told = || control.is_exceptional() && control.should_exit();
+            let is_reported = || control.is_exceptional() && control.should_exit();
             assert!(
-                holds_within(Duration::from_secs(20), told),
-                "told of the failure"
+                holds_within(Duration::from_secs(20), is_reported),
+                "is_reported of the failure"
             );
             seen.store(true, Ordering::SeqCst);
         };
@@ -138,8 +138,8 @@ fn p13_bodies_over_indices_see_that_another_has_failed() {
                             return Err("failed");
                         }
                         if failed.load(Ordering::SeqCst) {
-                            let told = || control.is_exceptional() && control.should_exit();
-                            let saw = holds_within(Duration::from_secs(5), told);
+                            let is_reported = || control.is_exceptional() && control.should_exit();
+                            let saw = holds_within(Duration::from_secs(5), is_reported);
                             seen.fetch_or(saw, Ordering::SeqCst);
                         }
                         Ok(())

@@ -1,4 +1,4 @@
-//! Loops and tasks on one busy pool: neither keeps the other away for ever.
+//! Loops and tasks on one busy pool: neither starves the other.
 //!
 //! No thread may be added beyond the workers, or the monitor's would run what a helper should leave for.
 
@@ -33,7 +33,7 @@ fn on_two_threads(work: impl FnOnce(&Runtime) + Send + 'static) {
     on(runtime.unwrap(), work);
 }
 
-/// A loop that ends when `stop` says so, and yields to nobody.
+/// A loop that ends when `stop` says so, and never yields.
 fn loop_until(stop: &AtomicBool) {
     parallel::options().for_range_with_control(0..u64::MAX, |_, control| {
         busy_micros(1);
@@ -139,7 +139,7 @@ fn a_task_runs_beside_a_scope_that_spawns_on_and_on() {
 }
 
 #[test]
-fn who_is_one_too_many_after_a_wait_leaves_the_loop() {
+fn a_surplus_helper_leaves_the_loop_after_a_wait() {
     on_runtime(2, |runtime| {
         let _entered = runtime.enter();
         let (stop, threads) = (Arc::<AtomicBool>::default(), Arc::<Threads>::default());

@@ -252,8 +252,8 @@ fn scopes_and_tasks_are_served_while_their_spawner_waits_for_them() {
 }
 
 #[test]
-fn a_task_runs_while_an_outside_thread_that_fills_the_only_place_waits_for_it() {
-    // Nothing else has been called that would make somebody look after the waiting thread.
+fn a_task_runs_while_an_external_thread_that_takes_the_only_slot_waits_for_it() {
+    // No other call has made the monitor watch the waiting thread.
     on_runtime(1, |runtime| {
         let (speak, spoken) = mpsc::channel();
         runtime.install(|| {
@@ -394,14 +394,14 @@ fn check_waits_alone(call: impl Fn(&(dyn Fn() + Sync), &(dyn Fn() + Sync)) + Sen
 }
 
 #[test]
-fn who_waits_for_a_join_runs_no_task() {
+fn a_thread_that_waits_for_a_join_runs_no_task() {
     check_waits_alone(|first, second| {
         join(first, second);
     });
 }
 
 #[test]
-fn who_waits_for_a_scope_runs_no_task() {
+fn a_thread_that_waits_for_a_scope_runs_no_task() {
     check_waits_alone(|first, second| {
         scope(|s| {
             s.spawn(|_| second());
@@ -411,7 +411,7 @@ fn who_waits_for_a_scope_runs_no_task() {
 }
 
 #[test]
-fn who_waits_for_a_loop_runs_no_task() {
+fn a_thread_that_waits_for_a_loop_runs_no_task() {
     check_waits_alone(|first, second| {
         let both = manyhands::parallel::from_iter([first, second]).unbuffered();
         manyhands::parallel::for_each(both, |body| body());
@@ -419,9 +419,9 @@ fn who_waits_for_a_loop_runs_no_task() {
 }
 
 #[test]
-fn who_waits_for_a_task_runs_no_other() {
+fn a_thread_that_waits_for_a_task_runs_no_other() {
     check_waits_alone(|first, second| {
-        // The task outlives neither closure, because it is waited for; so it is told what to do.
+        // The task outlives neither closure, because it is waited for; so it gets its instructions by a channel.
         let (begin, may_begin) = mpsc::channel();
         let (done, is_done) = mpsc::channel::<()>();
         let handle = task::run(move || {
@@ -440,7 +440,7 @@ fn who_waits_for_a_task_runs_no_other() {
     });
 }
 
-/// Runs `work` on a thread with so much stack, on this runtime.
+/// Runs `work` on a thread with this stack size, on this runtime.
 fn with_stack(runtime: &Runtime, bytes: usize, work: impl FnOnce() + Send) {
     thread::scope(|threads| {
         let builder = thread::Builder::new().stack_size(bytes);

@@ -123,7 +123,7 @@ fn a_panic_of_a_poll_goes_to_the_handle() {
 }
 
 #[test]
-fn a_cancelled_future_is_dropped_and_its_handle_told() {
+fn a_cancelled_future_is_dropped_and_its_handle_gets_the_error() {
     on_each_runtime(|runtime| {
         let ledger = Ledger::new(1);
         let thing = ledger.make(0);
@@ -239,7 +239,7 @@ fn a_shutdown_drops_waiting_futures_and_tells_their_handles() {
 }
 
 #[test]
-fn a_future_that_nobody_can_wake_any_more_is_dropped() {
+fn a_future_without_wakers_and_handle_is_dropped() {
     on_each_runtime(|runtime| {
         let ledger = Ledger::new(2);
         let things = ledger.make_all();
@@ -266,7 +266,7 @@ fn a_future_that_nobody_can_wake_any_more_is_dropped() {
 }
 
 #[test]
-fn between_two_looks_at_tasks_from_outside_a_worker_runs_at_most_61_of_its_own() {
+fn between_two_tasks_from_outside_a_worker_runs_at_most_61_of_its_own() {
     on(single(), |runtime| {
         let (polls, stop) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let handles: Vec<_> = runtime.install(|| {
@@ -384,7 +384,7 @@ fn a_worker_that_blocks_on_a_future_lets_another_run_in_its_place() {
 }
 
 #[test]
-fn names_ids_and_locations_are_told() {
+fn handles_have_names_ids_and_locations() {
     on_runtime(1, |runtime| {
         runtime.install(|| {
             let named = task::Builder::new().name("counter").spawn(ready(1));
@@ -454,7 +454,7 @@ fn a_wake_for_the_outer_block_on_during_an_inner_one_is_kept() {
 }
 
 #[test]
-fn a_result_that_nobody_wants_is_dropped_although_a_waker_is_left() {
+fn the_result_of_a_detached_task_is_dropped_although_a_waker_is_left() {
     on_each_runtime(|runtime| {
         let ledger = Ledger::new(1);
         let left: Arc<Mutex<Option<Waker>>> = Arc::default();

@@ -1,4 +1,4 @@
-//! Hill climbing, switched on: that it acts, keeps to its limits, and says what it does. What it concludes is
+//! Hill climbing, switched on: that it acts, keeps to its limits, and reports its decisions. What it concludes is
 //! tested beside the code, on synthetic loads.
 
 use crate::support::{LIMIT_SECS, attempt_until, busy_micros, within};
@@ -20,7 +20,7 @@ fn is_of_climbing(reason: ThreadChangeReason) -> bool {
 }
 
 #[test]
-fn other_numbers_of_threads_are_tried_within_the_limits_and_told() {
+fn other_numbers_of_threads_are_tried_within_the_limits_and_reported() {
     within(LIMIT_SECS, || {
         let runtime = climbing(true);
         let _entered = runtime.enter();

@@ -69,7 +69,7 @@ fn missed_ticks_are_skipped() {
 }
 
 #[test]
-fn an_interval_begins_when_told_and_can_be_reset() {
+fn an_interval_begins_at_its_start_and_can_be_reset() {
     let run = Simulation::new(1).run(async {
         let start = time::now();
         let mut interval = time::interval_at(start + millis(30), millis(10));
@@ -86,12 +86,12 @@ fn an_interval_begins_when_told_and_can_be_reset() {
 }
 
 #[test]
-fn p80_a_changed_period_counts_from_then_also_for_who_waits() {
+fn p80_a_changed_period_counts_from_then_also_for_a_waiting_task() {
     let run = Simulation::new(1).run(async {
         let start = time::now();
         let mut interval = time::interval(millis(3_600_000));
         interval.tick().await;
-        // A tick that is given up is not lost, and a task that waits hears of the new period.
+        // A tick that is given up is not lost, and a waiting task uses the new period.
         assert!(time::timeout(millis(5), interval.tick()).await.is_err());
         let mut is_changed = false;
         let due = poll_fn(|context| {

@@ -164,7 +164,7 @@ fn a_local_future_elsewhere_is_refused_with_a_sentence() {
 #[test]
 fn a_panic_of_a_local_future_goes_to_its_handle() {
     on_each_runtime(|runtime| {
-        let told = runtime.install(|| {
+        let outcome = runtime.install(|| {
             task::spawn(async {
                 let local = task::spawn_local(async {
                     task::yield_now().await;
@@ -174,7 +174,7 @@ fn a_panic_of_a_local_future_goes_to_its_handle() {
                 message_of(&error.try_into_panic().unwrap())
             })
         });
-        assert_eq!(told.join().unwrap(), "local");
+        assert_eq!(outcome.join().unwrap(), "local");
     });
 }
 
@@ -215,7 +215,7 @@ fn local_and_other_tasks_of_a_worker_take_turns() {
 #[test]
 fn a_local_future_that_has_entered_another_runtime_comes_back_to_its_worker() {
     on_each_runtime(|runtime| {
-        let told = runtime.install(|| {
+        let outcome = runtime.install(|| {
             task::spawn(async {
                 task::spawn_local(async {
                     let registry = thread::current().id();
@@ -233,6 +233,6 @@ fn a_local_future_that_has_entered_another_runtime_comes_back_to_its_worker() {
                 .unwrap()
             })
         });
-        assert!(told.join().unwrap());
+        assert!(outcome.join().unwrap());
     });
 }

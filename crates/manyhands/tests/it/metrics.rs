@@ -143,7 +143,7 @@ fn the_stolen_half_of_a_join_is_a_steal_and_its_waiter_is_blocked() {
 }
 
 #[test]
-fn threads_that_block_without_a_word_are_found() {
+fn undeclared_blocking_is_detected() {
     let runtime = Runtime::builder().workers(1).max_threads(2).build();
     on(runtime.unwrap(), |runtime| {
         let events = Arc::new(Board::new(1));

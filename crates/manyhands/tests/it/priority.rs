@@ -1,4 +1,4 @@
-//! Priorities of tasks: who comes first, and that nobody starves.
+//! Priorities of tasks: which runs first, and that none starves.
 
 use crate::support::{Board, on_runtime, receive, wait_until};
 use manyhands::simulation::Simulation;
@@ -60,7 +60,7 @@ fn one_worker_runs_the_more_urgent_tasks_earlier() {
 }
 
 #[test]
-fn a_stream_of_urgent_tasks_without_end_starves_nobody() {
+fn an_endless_stream_of_interactive_tasks_starves_no_other() {
     fn again(stop: Arc<AtomicBool>, ran: Arc<AtomicUsize>) {
         if !stop.load(Ordering::Relaxed) {
             ran.fetch_add(1, Ordering::Relaxed);

@@ -1,5 +1,5 @@
 //! Where a process begins anew or ends: in a child of `fork`, when a thread's values are destroyed, in exit handlers.
-//! The pool is refused with a sentence there, or works; nobody waits for ever.
+//! There the pool refuses with a message, or works; no thread waits for ever.
 //!
 //! Unsafe: calls of the C library.
 #![cfg(unix)]
@@ -45,7 +45,7 @@ fn run_alone(test: &str) -> ExitStatus {
     }
 }
 
-/// Forks. The child does `work` and ends; the parent is told how.
+/// Forks. The child does `work` and ends; the parent gets its status.
 fn in_child<T>(work: impl FnOnce() -> T) -> ExitStatus {
     // SAFETY: takes nothing. No other thread of this process holds a lock: the test runs alone in it.
     let child = unsafe { libc::fork() };
@@ -85,7 +85,7 @@ fn assert_refused<T>(work: impl FnOnce() -> T) {
 }
 
 #[test]
-fn a_forked_child_that_uses_the_pool_is_told_so() {
+fn a_forked_child_that_uses_the_pool_gets_a_clear_panic() {
     assert!(run_alone("process::in_forked_children").success());
 }
 
@@ -112,7 +112,7 @@ fn in_forked_children() {
     assert_refused(|| parallel::invoke((|| (), || ())));
     drop(entered);
 
-    // What needs nobody goes on.
+    // Operations that need no other thread still work.
     let ended = in_child(|| channel::bounded(1).0.try_send(1).is_ok());
     assert_eq!(ended.code(), Some(ENDED));
     let started = in_child(|| Command::new("true").status().unwrap());

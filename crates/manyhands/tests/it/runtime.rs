@@ -336,7 +336,7 @@ fn many_runtimes_one_after_the_other_and_at_once() {
 }
 
 #[test]
-fn more_outside_threads_than_external_seats_still_get_their_loops_run() {
+fn more_external_threads_than_slots_still_get_their_loops_run() {
     // A call that finds no slot is its caller's alone; here all callers are inside at once.
     on_runtime(2, |runtime| {
         let (inside, count) = (AtomicUsize::new(0), 1_100);

@@ -99,7 +99,7 @@ fn detached_tasks_are_dropped_and_counted_too() {
 }
 
 #[test]
-fn tasks_that_were_run_by_who_waited_for_them_are_not_counted_as_dropped() {
+fn tasks_that_ran_in_place_are_not_counted_as_dropped() {
     within(60, || {
         let report = inside(single(), |runtime| {
             for i in 0..10 {
@@ -143,7 +143,7 @@ fn a_shutdown_from_outside_accounts_for_every_task() {
 }
 
 #[test]
-fn a_waiting_thread_is_told_that_its_task_was_dropped() {
+fn a_waiting_thread_gets_an_error_when_its_task_is_dropped() {
     within(60, || {
         let (send_handle, handle) = mpsc::channel();
         let waiting = Arc::new(AtomicBool::new(false));
@@ -222,7 +222,7 @@ fn a_task_may_go_on_working_after_it_dropped_its_runtime() {
             (sum, a + b + spawned + child, task::run(|| 5))
         });
         assert_eq!((sum, child), (49_995_000, 10));
-        // Nobody is left to run it, so it is dropped when the last thread leaves.
+        // No thread is left to run it, so it is dropped when the last thread leaves.
         wait_until("the task is dropped", || queued.is_finished());
         assert!(queued.join().unwrap_err().is_cancelled());
     });

@@ -88,7 +88,7 @@ fn equal_seeds_give_equal_runs_and_others_other_ones() {
 }
 
 #[test]
-fn a_deadlock_is_told_with_the_number_of_those_that_wait() {
+fn a_deadlock_is_reported_with_the_number_of_waiting_tasks() {
     let run: Result<(), Deadlock> = Simulation::new(7).run(async {
         let first = task::spawn(pending::<()>());
         let _second = task::spawn(pending::<()>());

@@ -19,7 +19,7 @@ pub(crate) const LIMIT_SECS: u64 = 30;
 /// The numbers of workers that tests run with.
 pub(crate) const WORKERS: [usize; 4] = [1, 2, 3, 8];
 
-/// Runs `work` on a thread of its own, and fails if it has not ended after so many seconds.
+/// Runs `work` on a thread of its own, and fails if it has not ended after `seconds`.
 pub(crate) fn within<T: Send + 'static>(
     seconds: u64,
     work: impl FnOnce() -> T + Send + 'static,
@@ -292,7 +292,7 @@ impl HighWater {
     }
 }
 
-/// Somebody is inside.
+/// A thread is inside, until this is dropped.
 pub(crate) struct Pass(Arc<HighWater>);
 
 impl Drop for Pass {

@@ -1,5 +1,5 @@
-//! Nothing of the user's kills a thread that others need: not a panic whose payload panics when it is dropped, and
-//! not one in a hook, a name, a waker, a destructor or a subscriber. After each the same worker goes on.
+//! No user code ends a thread of the runtime: not a panic whose payload panics when it is dropped, and
+//! not one in a hook, a name, a waker, a destructor or a subscriber. After each the same worker continues.
 
 use crate::support::{on, panics_of, receive, within};
 use manyhands::{Runtime, parallel, task, time};
@@ -12,7 +12,7 @@ use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-/// Panics when it is dropped, so many times: each time with another one.
+/// Panics when it is dropped, this number of times: each time with another one.
 struct Evil(u32);
 
 impl Drop for Evil {
@@ -150,7 +150,7 @@ fn a_stall_hook_that_panics_with_anything_keeps_the_monitor() {
                 drop(sender);
                 assert!(waits.join().unwrap());
                 assert_eq!(behind.join().unwrap(), 7);
-                // The monitor rings for threads from outside.
+                // The monitor fires timers of external threads.
                 task::block_on(time::sleep(Duration::from_millis(5)));
             }
         });
@@ -180,7 +180,7 @@ fn wakers_that_panic_when_woken_and_when_dropped_keep_no_worker_and_no_monitor()
             let mut handle = task::run(move || receiver.recv().is_err());
             assert!(poll_with(Pin::new(&mut handle), &waker).is_pending());
             drop(sender);
-            // Woken by the monitor, which turns the wheel for threads from outside.
+            // Woken by the monitor, which advances the wheel for external threads.
             let mut sleep = Box::pin(time::sleep(Duration::from_millis(1)));
             assert!(poll_with(sleep.as_mut(), &waker).is_pending());
             // Woken by the worker, whose wheel the sleep is in.
@@ -202,20 +202,20 @@ fn wakers_that_panic_when_woken_and_when_dropped_keep_no_worker_and_no_monitor()
 
 #[test]
 fn a_handle_that_was_polled_before_can_be_joined_on_a_worker() {
-    let bells = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&bells);
+    let wakes = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&wakes);
     survives(plain, move |_| {
-        struct Bell(Arc<AtomicUsize>);
-        impl Wake for Bell {
+        struct CountingWaker(Arc<AtomicUsize>);
+        impl Wake for CountingWaker {
             fn wake(self: Arc<Self>) {
                 self.0.fetch_add(1, Ordering::SeqCst);
             }
         }
-        let bell = Waker::from(Arc::new(Bell(Arc::clone(&counted))));
+        let waker = Waker::from(Arc::new(CountingWaker(Arc::clone(&counted))));
         let grenade = Waker::from(Arc::new(Grenade(Evil(2))));
         let joined = task::run(move || {
             let mut inner = task::run(|| 7);
-            assert!(poll_with(Pin::new(&mut inner), &bell).is_pending());
+            assert!(poll_with(Pin::new(&mut inner), &waker).is_pending());
             let first = inner.join().unwrap();
             let mut inner = task::run(|| 8);
             assert!(poll_with(Pin::new(&mut inner), &grenade).is_pending());
@@ -225,9 +225,9 @@ fn a_handle_that_was_polled_before_can_be_joined_on_a_worker() {
         assert_eq!(joined.join().unwrap(), (7, 8));
     });
     assert_eq!(
-        bells.load(Ordering::SeqCst),
+        wakes.load(Ordering::SeqCst),
         0,
-        "who joins need not be woken"
+        "a joining thread need not be woken"
     );
 }
 

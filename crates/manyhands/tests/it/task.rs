@@ -102,7 +102,7 @@ fn is_finished_tells_when_a_task_has_ended() {
 }
 
 #[test]
-fn who_waits_for_a_queued_task_on_the_only_worker_runs_it_in_place() {
+fn the_only_worker_runs_a_queued_task_that_it_waits_for_in_place() {
     on(single(), |runtime| {
         let (sender, receiver) = mpsc::channel();
         runtime.install(|| {

@@ -1,4 +1,4 @@
-//! Timers by the system's clock: never early, woken once, taken back from anywhere, whoever is busy.
+//! Timers by the system's clock: never early, woken once, cancelled from any thread, whichever threads are busy.
 
 use crate::support::{Ledger, on_each_runtime, on_runtime, receive, wait_until, within};
 use manyhands::cancel::Source;
@@ -341,7 +341,7 @@ fn a_sleep_outlives_the_runtime_where_it_began() {
         };
         let deadline = in_pool.deadline();
         drop(runtime);
-        // Told to look for another place.
+        // Woken by the closed timers, to register elsewhere.
         wait_until("both sleeps are let go", || count.woken() == 2);
         for sleep in [&mut in_pool, &mut outside] {
             task::block_on(sleep);

@@ -1,5 +1,5 @@
-//! A waker that panics when it is cloned is the trouble of who polls with it: nothing is left behind, and everybody
-//! else goes on.
+//! A waker that panics when it is cloned panics in the poll only: nothing is left behind, and other threads
+//! continue.
 //!
 //! Unsafe: a waker made by hand.
 
@@ -20,7 +20,7 @@ static VTABLE: RawWakerVTable =
 
 /// Polls `future`, which is not ready, with such a waker, twice.
 #[track_caller]
-fn poll_in_vain<F: Future>(mut future: Pin<&mut F>) {
+fn poll_with_panicking_waker<F: Future>(mut future: Pin<&mut F>) {
     // SAFETY: no function of the table looks behind the pointer.
     let waker = unsafe { Waker::new(ptr::null(), &VTABLE) };
     for _ in 0..2 {
@@ -32,11 +32,11 @@ fn poll_in_vain<F: Future>(mut future: Pin<&mut F>) {
     }
 }
 
-/// The same future, polled in vain, is then waited for, once `happens` has made it ready.
+/// The same future is then waited for, once `happens` has made it ready.
 #[track_caller]
 fn goes_on<F: Future>(future: F, happens: impl FnOnce()) -> F::Output {
     let mut future = Box::pin(future);
-    poll_in_vain(future.as_mut());
+    poll_with_panicking_waker(future.as_mut());
     happens();
     task::block_on(future)
 }
@@ -97,13 +97,13 @@ fn timers_and_cancellations_go_on() {
     on_runtime(1, |runtime| {
         let sleeps = || {
             let mut long = Box::pin(time::sleep(Duration::from_secs(3600)));
-            poll_in_vain(long.as_mut());
+            poll_with_panicking_waker(long.as_mut());
             task::block_on(time::sleep(Duration::from_millis(2)));
-            poll_in_vain(long.as_mut());
+            poll_with_panicking_waker(long.as_mut());
             drop(long);
             task::block_on(time::sleep(Duration::from_millis(2)));
         };
-        // In the wheel for threads from outside, and in the worker's.
+        // In the wheel for external threads, and in the worker's.
         sleeps();
         in_a_task(runtime, sleeps);
         in_a_task(runtime, || {
