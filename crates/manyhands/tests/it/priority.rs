@@ -1,9 +1,9 @@
 //! Priorities of tasks: which runs first, and that none starves.
 
-use crate::support::{Board, on_runtime, receive, wait_until};
+use crate::support::{Board, on, on_runtime, receive, wait_until};
 use manyhands::simulation::Simulation;
 use manyhands::task::{self, Builder, Priority};
-use manyhands::{parallel, time};
+use manyhands::{Runtime, parallel, time};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -17,7 +17,9 @@ const ALL: [Priority; 3] = [
 #[test]
 fn one_worker_runs_the_more_urgent_tasks_earlier() {
     const EACH: usize = 130;
-    on_runtime(1, |runtime| {
+    // One thread: where spawning takes long, another would take the place of the blocked worker.
+    let runtime = Runtime::builder().workers(1).max_threads(1);
+    on(runtime.build().unwrap(), |runtime| {
         let _entered = runtime.enter();
         let (started, queued) = (Arc::new(Board::new(1)), Arc::new(Board::new(1)));
         let first = task::run({
