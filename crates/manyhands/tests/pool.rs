@@ -9,7 +9,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// This many items, where Miri does a thousandth of what the processor does.
-const MANY: usize = if cfg!(miri) { 60 } else { 20_000 };
+const MANY: usize = if cfg!(miri) {
+    60
+} else if cfg!(sanitized) {
+    2_000
+} else {
+    20_000
+};
 
 /// Runs `work` on a pool of two workers, and shuts it down.
 fn on_pool<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {

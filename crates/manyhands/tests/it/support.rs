@@ -13,8 +13,8 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Every wait ends within this.
-pub(crate) const LIMIT_SECS: u64 = 30;
+/// Every wait ends within this; a sanitizer makes everything some ten times slower.
+pub(crate) const LIMIT_SECS: u64 = if cfg!(sanitized) { 120 } else { 30 };
 
 /// The numbers of workers that tests run with.
 pub(crate) const WORKERS: [usize; 4] = [1, 2, 3, 8];
@@ -63,6 +63,8 @@ fn watched<T: Send + 'static>(
     dump: impl Fn() -> String,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> T {
+    let is_too_short = cfg!(sanitized) && seconds < LIMIT_SECS;
+    let seconds = if is_too_short { LIMIT_SECS } else { seconds };
     let (ended, end) = mpsc::channel::<()>();
     let thread = thread::spawn(move || {
         let _ended = ended;
