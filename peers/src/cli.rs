@@ -50,6 +50,8 @@ pub(crate) enum Comparison {
     Starvation(Settings),
     /// 2,000 short tasks a second beside an endless loop on every worker
     Mixed(Settings),
+    /// Tasks that spin or sleep briefly, without and with hill climbing
+    Climbing(Settings),
     /// A web service's heavy request, in order and in parallel, asked seldom and by many at once
     Server(Settings),
     /// Keys: counting, joining and sorting, n = 100 … 10⁷ (without polars, which builds for too long)
@@ -75,6 +77,7 @@ impl Comparison {
             Self::Io(settings) => ("io", settings),
             Self::Starvation(settings) => ("starvation", settings),
             Self::Mixed(settings) => ("mixed", settings),
+            Self::Climbing(settings) => ("climbing", settings),
             Self::Server(settings) => ("server", settings),
             Self::Keys(settings) => ("keys", settings),
             Self::Queries(settings) => ("queries", settings),

@@ -7,6 +7,7 @@
 mod against;
 mod channels;
 mod cli;
+mod climbing;
 mod idle;
 mod io;
 mod items;

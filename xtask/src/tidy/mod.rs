@@ -12,6 +12,7 @@ use crate::workspace;
 mod callers;
 mod changelog;
 mod claims;
+mod cycles;
 mod door;
 mod examples;
 mod finding;
@@ -29,6 +30,7 @@ mod source;
 mod steps;
 mod tree;
 mod unsafe_page;
+mod words;
 
 use finding::Finding;
 use tree::Tree;
@@ -94,6 +96,14 @@ const RULES: &[Rule] = &[
     Rule {
         name: "examples",
         check: examples::check,
+    },
+    Rule {
+        name: "words",
+        check: words::check,
+    },
+    Rule {
+        name: "cycles",
+        check: cycles::check,
     },
     Rule {
         name: "links",

@@ -1,0 +1,241 @@
+//! Rule: files of one layer do not import each other in circles, but for two files of one concept.
+//!
+//! Looks at `use` declarations and paths in shipped code that start at `crate`; a name that a `mod.rs` re-exports
+//! leads to the file it comes from. What reaches another file only through a value's type or `super` is not seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::finding::Finding;
+use super::paths::paths_from;
+use super::tree::{LIBRARY, Tree, library_module};
+
+/// More files than this must not be in one circle.
+const CIRCLE_MAX: usize = 2;
+
+/// Layers that are not in order yet: how large their circle is, which may only shrink, and why.
+const KNOWN: &[(&str, usize, &str)] = &[(
+    "runtime",
+    14,
+    "the data that all threads share and the steps on them are in one circle of files",
+)];
+
+/// The root, and what sets the whole going.
+const EXEMPT: &[&str] = &["lib", "models", "explore"];
+
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let files = Files::of(tree);
+    let circles = circles(&files.imports());
+    circles
+        .into_iter()
+        .filter(|circle| circle.len() > allowed(circle[0]))
+        .map(|circle| {
+            let names: Vec<&str> = circle.iter().map(|path| inside(path)).collect();
+            let message = format!(
+                "{} files import each other in a circle: {}",
+                names.len(),
+                names.join(", ")
+            );
+            Finding::in_file(circle[0], message)
+        })
+        .collect()
+}
+
+/// How many files may be in one circle of the layer of this file.
+fn allowed(path: &str) -> usize {
+    let layer = library_module(path).unwrap_or_default();
+    let known = KNOWN.iter().find(|(known, ..)| *known == layer);
+    known.map_or(CIRCLE_MAX, |(_, count, _)| *count)
+}
+
+fn inside(path: &str) -> &str {
+    path.strip_prefix(LIBRARY).unwrap_or(path)
+}
+
+/// The library's files by module, with their code.
+struct Files<'tree> {
+    by_module: BTreeMap<String, &'tree str>,
+    code: BTreeMap<&'tree str, String>,
+}
+
+impl<'tree> Files<'tree> {
+    fn of(tree: &'tree Tree) -> Self {
+        let mut files = Self {
+            by_module: BTreeMap::new(),
+            code: BTreeMap::new(),
+        };
+        for (path, source) in tree.library() {
+            if EXEMPT.contains(&library_module(path).unwrap_or_default()) {
+                continue;
+            }
+            files.by_module.insert(module(path), path);
+            files.code.insert(path, source.shipped_code());
+        }
+        files
+    }
+
+    /// Which files of the same layer each file names.
+    fn imports(&self) -> BTreeMap<&'tree str, BTreeSet<&'tree str>> {
+        let of = |(path, code): (&&'tree str, &String)| {
+            let named = paths_from(code, "crate");
+            let files = named
+                .iter()
+                .filter_map(|named| self.file_of(&named.parts[1..]));
+            let same_layer =
+                files.filter(|file| file != path && library_module(file) == library_module(path));
+            (*path, same_layer.collect())
+        };
+        // A `mod.rs` lists what is there; that is no import.
+        let is_list = |path: &str| path.ends_with("/mod.rs");
+        self.code
+            .iter()
+            .filter(|(path, _)| !is_list(path))
+            .map(of)
+            .collect()
+    }
+
+    /// The file in which a path from the crate's root ends.
+    fn file_of(&self, parts: &[String]) -> Option<&'tree str> {
+        let (module, rest) = (1..=parts.len()).rev().find_map(|count| {
+            let module = parts[..count].join("::");
+            let rest = parts.get(count);
+            self.by_module
+                .contains_key(&module)
+                .then_some((module, rest))
+        })?;
+        let path = *self.by_module.get(&module)?;
+        rest.and_then(|name| self.source_of(&module, path, name))
+            .or(Some(path))
+    }
+
+    /// Where a folder's module has a name from, if it re-exports it.
+    fn source_of(&self, module: &str, path: &str, name: &str) -> Option<&'tree str> {
+        let code = self.code.get(path)?;
+        children(code).find_map(|child| {
+            let named = paths_from(code, &child);
+            let parts = &named
+                .iter()
+                .find(|named| named.parts.last().is_some_and(|last| last == name))?
+                .parts;
+            let whole: Vec<String> = module
+                .split("::")
+                .map(str::to_owned)
+                .chain(parts.iter().cloned())
+                .collect();
+            self.file_of(&whole)
+        })
+    }
+}
+
+/// The modules that a file declares.
+fn children(code: &str) -> impl Iterator<Item = String> + '_ {
+    code.lines().filter_map(|line| {
+        let (_, name) = line.strip_suffix(';')?.rsplit_once("mod ")?;
+        Some(name.to_owned())
+    })
+}
+
+/// `a::b` for `a/b.rs` and `a/b/mod.rs`.
+fn module(path: &str) -> String {
+    let inside = inside(path);
+    let inside = inside.strip_suffix(".rs").unwrap_or(inside);
+    inside
+        .strip_suffix("/mod")
+        .unwrap_or(inside)
+        .replace('/', "::")
+}
+
+/// Sets of nodes that reach each other, each with more than one node, in order.
+fn circles<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<Vec<&'a str>> {
+    let reached: BTreeMap<&str, BTreeSet<&'a str>> = edges
+        .keys()
+        .map(|start| (*start, reachable(edges, start)))
+        .collect();
+    let mut seen = BTreeSet::new();
+    let mut circles = Vec::new();
+    for (node, reaches) in &reached {
+        let circle: Vec<&'a str> = reaches
+            .iter()
+            .copied()
+            .filter(|other| reached.get(other).is_some_and(|back| back.contains(node)))
+            .collect();
+        if circle.len() > 1 && seen.insert(circle.clone()) {
+            circles.push(circle);
+        }
+    }
+    circles
+}
+
+/// What can be reached from a node; itself only if it is in a circle.
+fn reachable<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &str) -> BTreeSet<&'a str> {
+    let mut reached = BTreeSet::new();
+    let mut next: Vec<&'a str> = edges.get(start).into_iter().flatten().copied().collect();
+    while let Some(node) = next.pop() {
+        if reached.insert(node) {
+            next.extend(edges.get(node).into_iter().flatten());
+        }
+    }
+    reached
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings(files: &[(&str, &str)]) -> Vec<String> {
+        let files: Vec<(String, &str)> = files
+            .iter()
+            .map(|(inside, text)| (format!("{LIBRARY}{inside}"), *text))
+            .collect();
+        let files: Vec<(&str, &str)> = files
+            .iter()
+            .map(|(path, text)| (path.as_str(), *text))
+            .collect();
+        let findings = check(&Tree::of(&files));
+        findings.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn three_files_in_a_circle_are_found_and_named() {
+        let found = findings(&[
+            ("task/mod.rs", "mod a;\nmod b;\nmod c;"),
+            ("task/a.rs", "use crate::task::b::B;"),
+            ("task/b.rs", "use crate::task::c::C;"),
+            ("task/c.rs", "fn f() { crate::task::a::g() }"),
+        ]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(
+            found[0].ends_with(
+                "3 files import each other in a circle: task/a.rs, task/b.rs, task/c.rs"
+            )
+        );
+    }
+
+    #[test]
+    fn a_name_that_a_folder_re_exports_leads_to_its_file() {
+        let found = findings(&[
+            (
+                "task/mod.rs",
+                "mod a;\nmod inner;\nmod c;\npub use inner::B;\npub use a::A;",
+            ),
+            ("task/inner/mod.rs", "mod b;\npub(crate) use b::B;"),
+            ("task/a.rs", "use crate::task::B;"),
+            ("task/inner/b.rs", "use crate::task::c::C;"),
+            ("task/c.rs", "use crate::task::A;"),
+        ]);
+        assert_eq!(found.len(), 1, "{found:?}");
+    }
+
+    #[test]
+    fn two_files_other_layers_and_tests_pass() {
+        let found = findings(&[
+            ("task/a.rs", "use crate::task::b::B;\nuse crate::sync::C;"),
+            (
+                "task/b.rs",
+                "use crate::task::a::A;\n#[cfg(test)]\nmod tests { use crate::task::c::C; }",
+            ),
+            ("task/c.rs", "use crate::task::a::A;"),
+            ("sync/mod.rs", ""),
+        ]);
+        assert!(found.is_empty(), "{found:?}");
+    }
+}
