@@ -2,9 +2,10 @@
 //!
 //! A safety argument that rests on a sentence about other files ("slots are never freed", "every position was
 //! consumed") is only as good as the memory of those who change these files. So such a comment says who would notice:
-//! ``Held by `models/task_registry.rs` ``, a path inside the library's folder, its tests, or the rules here, perhaps with
-//! a function's name: ``Held by `tests/it/map.rs::a_name` ``; or ``Held by the types`` where nothing else could
-//! be written. The same goes for each *Invariant* in ARCHITECTURE.md.
+//! ``Held by `tests/it/map.rs::a_name` ``, a path inside the library's folder, its tests, or the rules here. A test is
+//! named: a whole file of tests does not say which of them would fail. The file of a model or of a rule needs no name,
+//! because it has one property. Where nothing else could be written, ``Held by the types: `` says how. The same goes for
+//! each *Invariant* in ARCHITECTURE.md, and for the numbered ones in pages beside the code.
 
 use super::finding::Finding;
 use super::source::{Line, Source};
@@ -33,7 +34,8 @@ const GLOBAL_ANYWHERE: &[&str] = &[
 ];
 
 const MARK: &str = "held by `";
-const BY_TYPES: &str = "held by the types";
+/// Followed by how.
+const BY_TYPES: &str = "held by the types: ";
 /// Where a path may begin.
 const ROOTS: &[&str] = &[LIBRARY, "crates/manyhands/", "xtask/src/tidy/"];
 const PAGE: &str = "ARCHITECTURE.md";
@@ -154,8 +156,20 @@ fn judge(tree: &Tree, path: &str, claim: &Claim) -> Option<Finding> {
     };
     let sentence = rest.split(". ").next().unwrap_or(rest);
     let mut named = sentence.split('`').step_by(2);
-    let missing = named.find(|name| !is_there(tree, name))?;
-    complain(format!("`{missing}`, which is to hold this, is not there"))
+    named.find_map(|name| {
+        if !is_there(tree, name) {
+            complain(format!("`{name}`, which is to hold this, is not there"))
+        } else if is_vague(name) {
+            complain(format!("`{name}` is to hold this: name the test in it"))
+        } else {
+            None
+        }
+    })
+}
+
+/// Whether it is a file with more than one property.
+fn is_vague(name: &str) -> bool {
+    !name.contains("::") && !name.starts_with("models/") && name.contains('/')
 }
 
 /// Whether there is such a file, with such a function in it.
@@ -182,7 +196,13 @@ mod tests {
 
     fn count(text: &str) -> usize {
         let path = format!("{LIBRARY}parallel/map.rs");
-        check(&Tree::of(&[(path.as_str(), text), TEST])).len()
+        let model = format!("{LIBRARY}models/map.rs");
+        let files = [
+            (path.as_str(), text),
+            TEST,
+            (model.as_str(), "fn a_model() {}"),
+        ];
+        check(&Tree::of(&files)).len()
     }
 
     #[test]
@@ -203,6 +223,9 @@ mod tests {
         for held in [
             "`tests/it/gone.rs`",
             "`tests/it/map.rs::something_else`",
+            "`tests/it/map.rs`",
+            "`tests/it/map.rs::nothing_is_lost` and `tests/it/map.rs`",
+            "the types",
             "nobody",
         ] {
             let text = format!("// SAFETY: slots are never freed. Held by {held}.");
@@ -213,9 +236,9 @@ mod tests {
     #[test]
     fn a_claim_with_a_holder_and_a_local_one_pass() {
         for text in [
-            "// SAFETY: slots are never freed. Held by `tests/it/map.rs`.\nunsafe { f() }",
-            "// SAFETY: every position was consumed. Held by `parallel/map.rs` and\n// `tests/it/map.rs::nothing_is_lost`.",
-            "// SAFETY: every position is in range. Held by the types.",
+            "// SAFETY: slots are never freed. Held by `tests/it/map.rs::nothing_is_lost`.\nunsafe { f() }",
+            "// SAFETY: every position was consumed. Held by `models/map.rs` and\n// `tests/it/map.rs::nothing_is_lost`.",
+            "// SAFETY: every position is in range. Held by the types: it has no others.",
             "// SAFETY: nobody else touches it now.",
             "// Every position is run; it never blocks.",
         ] {
@@ -227,7 +250,8 @@ mod tests {
     fn an_invariant_names_its_holder() {
         let page = |text: &str| check(&Tree::of(&[(PAGE, text), TEST])).len();
         assert_eq!(page("- **`a`** is. *Invariant:* all is well."), 1);
-        let held = "- **`a`** is. *Invariant:* all is well (held by `tests/it/map.rs`).";
+        let held =
+            "- **`a`** is. *Invariant:* all is well (held by `tests/it/map.rs::nothing_is_lost`).";
         assert_eq!(page(held), 0);
         assert_eq!(page(&format!("{held} *Invariant:* and this.")), 1);
     }
@@ -247,7 +271,7 @@ mod tests {
         let page = |text: &str| check(&Tree::of(&[(path.as_str(), text), TEST])).len();
         assert_eq!(page("- **L1** Nothing is lost."), 1);
         assert_eq!(
-            page("- **L1** Nothing is lost\n  (held by `tests/it/map.rs`)."),
+            page("- **L1** Nothing is lost\n  (held by `tests/it/map.rs::nothing_is_lost`)."),
             0
         );
         assert_eq!(page("- **Nothing** is lost."), 0);

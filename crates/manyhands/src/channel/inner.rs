@@ -4,7 +4,9 @@
 //! Any thread may call anything. An operation takes a fast path, or one or a few [full steps](ChannelInner::step). A full
 //! step locks the state and the receiver batch, changes the state, settles, and releases both locks. Only then it wakes
 //! threads, drops wakers and passes dropped items to the user. No user code runs under the lock but a waker's `clone`,
-//! the comparisons of a prioritized channel, and the closure given to `peek`. Held by `tests/it/channel_lock.rs`.
+//! the comparisons of a prioritized channel, and the closure given to `peek`. Held by
+//! `tests/it/channel_lock.rs::items_may_use_their_channel_when_they_are_dropped` and
+//! `tests/it/channel_lock.rs::wakers_may_use_the_channel_when_they_are_woken_and_when_they_are_dropped`.
 //!
 //! # Ordering
 //! The lock guards all state but the receiver batch, which has a lock of its own. A thread that takes both locks takes

@@ -113,6 +113,7 @@ mod tests {
         pass(&mut ring, room);
         assert!(ring.items.capacity() <= room / 8);
         pass(&mut ring, room);
+        assert!(ring.items.capacity() >= Ring::<usize>::ROOM_KEPT);
         assert!(ring.items.capacity() <= 2 * Ring::<usize>::ROOM_KEPT);
         assert_eq!(ring.len(), 10);
     }
@@ -125,6 +126,8 @@ mod tests {
         for _ in 0..20 {
             while ring.pop_front().is_some() {}
             pass(&mut ring, MANY / 2);
+            // Before it is filled again, which would double what it has lost.
+            assert_eq!(ring.items.capacity(), room);
             (0..MANY).for_each(|n| ring.push_back(n));
             assert_eq!(ring.items.capacity(), room);
         }

@@ -77,7 +77,22 @@ impl JobKind {
 impl Job {
     /// A job of this kind.
     #[inline(always)]
-    pub(crate) fn new(kind: *const JobKind) -> Self {
+    pub(crate) fn new(kind: &'static JobKind) -> Self {
+        Self::of_kind_at(kind)
+    }
+
+    /// A job whose kind is the beginning of `kind`, so that the rest of `kind` can be reached from
+    /// [`kind`](Self::kind).
+    ///
+    /// # Safety
+    /// A `K` begins with a [`JobKind`].
+    #[inline(always)]
+    pub(crate) unsafe fn with_more<K>(kind: &'static K) -> Self {
+        Self::of_kind_at(ptr::from_ref(kind).cast())
+    }
+
+    #[inline(always)]
+    fn of_kind_at(kind: *const JobKind) -> Self {
         Self {
             kind,
             link: AtomicPtr::new(ptr::null_mut()),
@@ -97,7 +112,7 @@ impl Job {
     pub(crate) unsafe fn perform(job: *mut Self, action: Action<'_>) -> bool {
         // SAFETY: valid by 1.
         let kind = unsafe { (*job).kind };
-        // SAFETY: kinds are never freed. Held by the types.
+        // SAFETY: kinds are never freed. Held by the types: a job is made with a `&'static`.
         let perform = unsafe { (*kind).perform };
         // SAFETY: this is a job of the kind; once, by 2.
         unsafe { perform(job, action) }
@@ -110,7 +125,7 @@ impl Job {
     pub(crate) unsafe fn cancel(job: *mut Self) {
         // SAFETY: valid while registered.
         let kind = unsafe { (*job).kind };
-        // SAFETY: kinds are never freed. Held by the types.
+        // SAFETY: kinds are never freed. Held by the types: a job is made with a `&'static`.
         let cancel = unsafe { (*kind).cancel };
         // SAFETY: this is a job of the kind.
         unsafe { cancel(job) };

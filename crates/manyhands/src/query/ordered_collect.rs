@@ -131,6 +131,7 @@ fn ordered_collect<T>(mut buffers: Vec<Buffer<T>>) -> Vec<T> {
     for buffer in &buffers {
         pieces.extend(buffer.pieces(buffer.items.as_ptr()));
     }
+    check_written(pieces.iter().map(|piece| piece.items.len()).sum(), len);
     pieces.sort_unstable_by_key(|piece| piece.position);
     let mut items = whole.items;
     let others = buffers.iter_mut().map(|buffer| &mut buffer.items);
@@ -146,7 +147,7 @@ fn ordered_collect<T>(mut buffers: Vec<Buffer<T>>) -> Vec<T> {
         // order, so that none lies behind its destination, and none is overwritten before.
         unsafe { ptr::copy(from, to, piece.items.len()) };
     }
-    check_written(len - end, len);
+    debug_assert_eq!(end, 0, "the pieces fill the vector");
     // SAFETY: all pieces together have `len` items, as was checked, and fill the vector from 0 on.
     unsafe { items.set_len(len) };
     items
@@ -157,8 +158,10 @@ const FIRST_BYTES: usize = 1_024;
 
 #[cfg(test)]
 mod tests {
-    use super::OrderedCollect;
+    use super::{Buffer, OrderedCollect, ordered_collect};
     use crate::engine::consumer::Consumer;
+    use crate::engine::ending::assert_ends_process;
+    use crate::parallel::runs::Runs;
     use std::ops::Range;
 
     /// The numbers as texts, each given by the runner that has its block; some blocks give nothing.
@@ -197,6 +200,24 @@ mod tests {
         check(
             &[&[29..30, 40..41], &[30..40, 19..20], &[0..19, 20..29]],
             41,
+        );
+    }
+
+    #[test]
+    fn runs_with_more_items_than_their_buffer_end_the_process() {
+        assert_ends_process(
+            "query::terminal::ordered_collect::tests::runs_with_more_items_than_their_buffer_end_the_process",
+            "memory that it has not written",
+            || {
+                let mut runs = Runs::new();
+                runs.begin(7, 3);
+                let buffer = Buffer {
+                    items: vec![1, 2],
+                    runs,
+                    next: 9,
+                };
+                assert_eq!(ordered_collect(vec![buffer]).len(), 2);
+            },
         );
     }
 }

@@ -339,7 +339,9 @@ impl RuntimeInner {
             }
             // Threads may still be started while others are waited for, until the runtime has ended.
             while let Some(thread) = self.next_thread() {
-                // A worker never panics: jobs do not unwind, hooks are caught. Held by `tests/it/survival.rs`.
+                // A worker never panics: jobs do not unwind, hooks are caught. Held by
+                // `tests/it/survival.rs::a_task_that_panics_when_dropped_is_contained_however_often_it_does` and
+                // `tests/it/survival.rs::hooks_and_names_that_panic_with_anything_keep_no_worker_from_its_work`.
                 let _ = thread.join();
             }
             self.monitor.close();

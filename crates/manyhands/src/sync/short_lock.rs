@@ -60,7 +60,8 @@ impl<T> ShortLock<T> {
     }
 
     /// Locks. No user code may run, and no thread may sleep, while the guard exists. Held by
-    /// `tests/it/channel_lock.rs`.
+    /// `tests/it/channel_lock.rs::items_may_use_their_channel_when_they_are_dropped` and
+    /// `tests/it/channel_lock.rs::wakers_may_use_the_channel_when_they_are_woken_and_when_they_are_dropped`.
     #[inline]
     pub(crate) fn lock(&self) -> ShortGuard<'_, T> {
         if !self.try_hold() {

@@ -167,7 +167,8 @@ pub(super) fn allocate<W: Work>(
 ) -> NonNull<Header> {
     let cell: NonNull<Cell<W>> = block::allocate(Cell {
         header: Header {
-            job: Job::new(std::ptr::from_ref(W::KIND).cast()),
+            // SAFETY: a kind begins with that of its jobs.
+            job: unsafe { Job::with_more(W::KIND) },
             state: State::new(),
             place: AtomicU32::new(0),
             joiner: Joiner::new(),

@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io;
 use std::iter::from_fn;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// Marks the process that has limits.
 const LIMITED: &str = "MANYHANDS_LIMITED";
@@ -45,6 +46,16 @@ fn descriptors() -> usize {
     fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
+/// Waits until the process has no more than `most` threads.
+fn wait_for_threads(most: usize) {
+    let threads = || fs::read_dir("/proc/self/task").unwrap().count();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while threads() > most {
+        assert!(Instant::now() < deadline, "{} threads", threads());
+        std::thread::yield_now();
+    }
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn refused_descriptors_are_the_source_of_the_error_and_later_there_may_be_some() {
@@ -70,6 +81,8 @@ fn refused_descriptors_are_the_source_of_the_error_and_later_there_may_be_some()
     }
     assert_eq!(descriptors(), before);
     drop(files);
+    // This test's and its harness's.
+    wait_for_threads(2);
     let runtime = Runtime::builder().workers(1).tokio().build().unwrap();
     assert_eq!(runtime.install(|| task::run(|| 1)).join().unwrap(), 1);
 }

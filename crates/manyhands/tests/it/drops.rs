@@ -330,6 +330,51 @@ fn a_pulled_item_whose_drop_panics_after_a_cancellation_is_a_panic_of_the_loop()
 }
 
 #[test]
+fn an_item_whose_pull_cancels_the_loop_may_panic_when_it_is_dropped() {
+    on_each_runtime(|runtime| {
+        let source = Source::new();
+        let token = source.token();
+        let items = (0..2).map(|n| {
+            source.cancel();
+            Bomb(n)
+        });
+        let panics = panics_of(|| {
+            let options = options().runtime(runtime).cancellation(&token);
+            let _cancelled = options.for_each(from_iter(items).unbuffered(), Bomb::disarm);
+        });
+        let messages: Vec<_> = panics.iter().map(message_of).collect();
+        assert_eq!(messages, ["item 0 was dropped"]);
+    });
+}
+
+#[test]
+fn items_that_a_cancelled_loop_discards_may_panic_when_they_are_dropped() {
+    on_each_runtime(|runtime| {
+        let source = Source::new();
+        let token = source.token();
+        let items: Vec<_> = (0..200).map(Bomb).collect();
+        let panics = panics_of(|| {
+            let options = options().runtime(runtime).cancellation(&token);
+            let _cancelled = options.for_each(items, |bomb| {
+                // Long enough for the rest to be shared.
+                busy_micros(300);
+                if bomb.0 == 20 {
+                    source.cancel();
+                }
+                bomb.disarm();
+            });
+        });
+        assert!(!panics.is_empty());
+        assert!(
+            panics
+                .iter()
+                .all(|panic| message_of(panic).ends_with("was dropped")),
+            "{panics:?}"
+        );
+    });
+}
+
+#[test]
 fn pulled_items_whose_drops_panic_are_dropped_when_the_iterator_panics() {
     on_each_runtime(|runtime| {
         // The first chunks are short; this is in the middle of a longer one.

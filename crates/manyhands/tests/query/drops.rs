@@ -262,6 +262,39 @@ fn p41_a_query_that_is_dropped_has_called_nothing_and_drops_its_items() {
 }
 
 #[test]
+fn both_sides_of_a_chain_are_dropped_once_however_it_ends() {
+    within_limit(|| {
+        for setting in few_settings() {
+            for at in 0..LEN {
+                let ledger = Arc::new(Ledger::default());
+                let chain = || {
+                    let left = ledger.make_all(3).into_par_query();
+                    let right = ledger.make_all(LEN).into_iter().skip(3).collect::<Vec<_>>();
+                    setting.set(left).chain(right)
+                };
+                let source = Source::new();
+                let cancelled = chain().cancellation(&source.token()).for_each(|item| {
+                    if item.number == at {
+                        source.cancel();
+                    }
+                });
+                drop(cancelled);
+                ledger.assert_settled("both sides, after a cancellation");
+                let blown = panics(|| {
+                    chain().for_each(|item| {
+                        if item.number == at {
+                            blow()
+                        }
+                    });
+                });
+                assert!(blown);
+                ledger.assert_settled("both sides, after a panic");
+            }
+        }
+    });
+}
+
+#[test]
 fn the_longer_side_of_a_zip_is_dropped_once() {
     for setting in few_settings() {
         let ledger = Arc::new(Ledger::default());

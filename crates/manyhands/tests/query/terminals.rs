@@ -1,9 +1,8 @@
 //! The results of queries: collections, single values, failures; empty inputs and the limits of types.
 
 use crate::support::{blow, few_settings, settings, wait_until, within_limit};
-use manyhands::Runtime;
-use manyhands::channel;
 use manyhands::query::{self, ExecutionMode, Partitioned, SingleError, prelude::*};
+use manyhands::{Runtime, cancel, channel};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -141,6 +140,42 @@ fn queries_are_collected_into_everything() {
             assert_eq!(text, "ab");
         }
     });
+}
+
+/// Cancels when it is compared.
+#[derive(Debug, Clone, Copy)]
+struct Cancelling(u32, &'static cancel::Source);
+
+impl PartialEq for Cancelling {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Cancelling {}
+
+impl PartialOrd for Cancelling {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Cancelling {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.1.cancel();
+        self.0.cmp(&other.0)
+    }
+}
+
+#[test]
+fn a_set_is_not_returned_if_the_query_is_cancelled_while_it_is_sorted() {
+    for setting in few_settings() {
+        let source: &'static cancel::Source = Box::leak(Box::default());
+        let token = source.token();
+        let query = setting.set((0..9).into_par_query()).cancellation(&token);
+        let items = query.map(move |n| Cancelling(9 - n, source));
+        assert!(items.collect::<BTreeSet<_>>().is_err());
+    }
 }
 
 #[test]

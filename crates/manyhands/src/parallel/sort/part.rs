@@ -73,7 +73,16 @@ const SWAPPED_ALWAYS_SIZE_MAX: usize = 32;
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{part, part_large};
+    use super::{Random, part, part_large};
+
+    #[test]
+    fn no_two_samples_are_drawn_alike() {
+        let draw = || {
+            let mut random = Random::new();
+            [(); 8].map(|()| random.below(1 << 20))
+        };
+        assert_ne!(draw(), draw());
+    }
 
     #[test]
     fn parting_moves_the_chosen_items_to_the_front_and_keeps_all() {

@@ -48,9 +48,7 @@ pub(super) fn sort<T: Send, E: Ending>(
         if !complete {
             return;
         }
-        // Before the other buffer counts as holding the items.
-        check_written(written.into_inner(), places.len);
-        places.live = places.live.other();
+        places.turn_over(written.into_inner());
         sorted_len = sorted_len.saturating_mul(2);
     }
 }
@@ -112,6 +110,13 @@ impl<'a, T> MergeBuffers<'a, T> {
         }
     }
 
+    /// From now on the other buffer holds the items, of which a pass has written `written` there. Ends the process if
+    /// these are not all.
+    fn turn_over(&mut self, written: usize) {
+        check_written(written, self.len);
+        self.live = self.live.other();
+    }
+
     /// The buffer that holds the items, and the other one.
     fn views(&mut self) -> (&mut [T], &mut [MaybeUninit<T>]) {
         let second = self.second.as_mut_ptr().cast::<T>();
@@ -141,3 +146,18 @@ impl<T> Drop for MergeBuffers<'_, T> {
 const PIECES_PER_RUNNER: usize = 8;
 /// Shorter pieces take less time than handing them out.
 const PIECE_LEN_MIN: usize = 2_048;
+
+#[cfg(test)]
+mod tests {
+    use super::MergeBuffers;
+    use crate::engine::ending::assert_ends_process;
+
+    #[test]
+    fn a_pass_that_has_not_written_every_item_ends_the_process() {
+        assert_ends_process(
+            "parallel::sort::stable::tests::a_pass_that_has_not_written_every_item_ends_the_process",
+            "memory that it has not written",
+            || MergeBuffers::new(&mut [1, 2, 3]).turn_over(2),
+        );
+    }
+}

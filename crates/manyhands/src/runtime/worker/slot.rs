@@ -116,7 +116,9 @@ pub(crate) enum SlotState {
 
 // SAFETY: the `Cell`s forbid it. Only the occupant touches them; a slot changes occupants only through the
 // runtime's external thread mask or the pool's lock, both of which order the old occupant's writes before the new
-// one's reads. Held by `callers.rs`, `tests/it/bound.rs` and `tests/it/storm.rs`.
+// one's reads. Held by `callers.rs`,
+// `tests/it/bound.rs::what_a_spare_worker_spawns_when_it_ends_is_dropped_by_it` and
+// `tests/it/storm.rs::in_a_storm_every_future_and_result_is_dropped_once`.
 unsafe impl Sync for WorkerSlot {}
 
 impl WorkerSlot {
@@ -268,7 +270,7 @@ impl WorkerSlot {
         // Relaxed: set before the occupant sat down.
         let runtime = self.runtime.load(Ordering::Relaxed);
         // SAFETY: null, or set by `take`; the runtime outlives every occupant of its slots.
-        // Held by `tests/it/storm.rs` and `models/shutdown.rs`.
+        // Held by `tests/it/storm.rs::a_runtime_that_ends_amid_wakes_from_outside_ends_whole` and `models/shutdown.rs`.
         unsafe { runtime.as_ref() }
     }
 
