@@ -1,6 +1,7 @@
 //! A runtime with tokio where the system refuses a resource. Each test also runs in a process of its own, with limits,
 //! because the limits and tokio's resources belong to the process.
 
+use crate::support::in_time;
 use manyhands::{BuildError, Runtime, task};
 use std::env;
 use std::error::Error;
@@ -8,7 +9,6 @@ use std::fs::{self, File};
 use std::io;
 use std::iter::from_fn;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 /// Marks the process that has limits.
 const LIMITED: &str = "MANYHANDS_LIMITED";
@@ -46,14 +46,13 @@ fn descriptors() -> usize {
     fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-/// Waits until the process has no more than `most` threads.
+/// Waits until the process has no more than `most` threads, beside the one that waits.
 fn wait_for_threads(most: usize) {
-    let threads = || fs::read_dir("/proc/self/task").unwrap().count();
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while threads() > most {
-        assert!(Instant::now() < deadline, "{} threads", threads());
-        std::thread::yield_now();
-    }
+    in_time(move || {
+        while fs::read_dir("/proc/self/task").unwrap().count() > most + 1 {
+            std::thread::yield_now();
+        }
+    });
 }
 
 #[test]
