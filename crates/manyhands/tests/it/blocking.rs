@@ -92,9 +92,9 @@ fn what_does_not_block_is_run_before_the_rest_of_a_crowd_that_does() {
                     let wait = move || drop(gate.lock().unwrap());
                     task::run(move || {
                         if declared {
-                            task::blocking(wait)
+                            task::blocking(wait);
                         } else {
-                            wait()
+                            wait();
                         }
                     })
                 })
@@ -211,9 +211,9 @@ fn timers_of_a_worker_that_blocks_still_fire() {
             let blocked = task::run(move || {
                 let wait = || receive(&has_fired);
                 if declared {
-                    task::blocking(wait)
+                    task::blocking(wait);
                 } else {
-                    wait()
+                    wait();
                 }
             });
             blocked.join().unwrap();
