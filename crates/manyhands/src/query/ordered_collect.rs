@@ -204,9 +204,10 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "starts a process")]
     fn runs_with_more_items_than_their_buffer_end_the_process() {
         assert_ends_process(
-            "query::terminal::ordered_collect::tests::runs_with_more_items_than_their_buffer_end_the_process",
+            "query::ordered_collect::tests::runs_with_more_items_than_their_buffer_end_the_process",
             "memory that it has not written",
             || {
                 let mut runs = Runs::new();
