@@ -5,7 +5,7 @@
 //! the same blocks.
 
 use crate::{
-    record::Settings,
+    record::{CaseCard, Settings},
     stats::{Estimate, SignTest, blocks_to_decide},
 };
 
@@ -33,6 +33,17 @@ pub enum Verdict {
     NoDifference,
     /// The blocks so far show none of these.
     Undecided,
+}
+
+impl From<Verdict> for Side {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Faster => Self::Faster,
+            Verdict::Slower => Self::Slower,
+            Verdict::NoDifference => Self::Equal,
+            Verdict::Undecided => Self::Undecided,
+        }
+    }
 }
 
 /// Decides by signs alone.
@@ -87,11 +98,19 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// A judge with a run's settings.
+    /// The judge of all comparisons of a case, and of the answers that are drawn from them.
+    ///
+    /// An answer about a break-even takes several sizes together, so in a case that is searched
+    /// each size has a tenth of alpha: there are some ten of them.
     #[must_use]
-    pub fn with(settings: &Settings) -> Self {
+    pub fn of_case(settings: &Settings, card: &CaseCard) -> Self {
+        let alpha = if card.finds_break_even {
+            settings.alpha / SIZES_EXPECTED
+        } else {
+            settings.alpha
+        };
         Self {
-            alpha: settings.alpha,
+            alpha,
             smallest_effect: settings.smallest_effect,
         }
     }
@@ -106,6 +125,20 @@ impl Judge {
         Rule {
             margin: CLEARANCE,
             alpha: self.alpha,
+        }
+    }
+
+    /// What signs alone say: no verdict, but cheap, and never the other side of one. A search
+    /// decides by it where to measure next.
+    #[must_use]
+    pub fn side(&self, ratios: &[f64]) -> Side {
+        let wide = Rule {
+            margin: self.smallest_effect,
+            ..self.signs()
+        };
+        match wide.side(ratios) {
+            Side::Equal => Side::Equal,
+            _ => self.signs().side(ratios),
         }
     }
 
@@ -190,6 +223,8 @@ impl StopRule {
     }
 }
 
+/// Alpha of a searched case is shared among about as many sizes.
+const SIZES_EXPECTED: f64 = 10.0;
 /// What an interval must be clear of to either side of one, and what signs must exceed: two
 /// builds of the same loop may differ by as much.
 const CLEARANCE: f64 = 0.01;
@@ -238,6 +273,24 @@ mod tests {
             };
             prop_assert_eq!(RULE.side(&mirrored), expected);
             prop_assert!((p_value(&ratios) / p_value(&mirrored) - 1.0).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn signs_alone_speak_for_no_other_side_than_the_verdict() {
+        let around = |center: f64| {
+            let ratios: Vec<f64> = (0..40)
+                .map(|block| center * (1.0 + f64::from(block % 5) * 1e-4))
+                .collect();
+            let estimate = estimate_median(std::slice::from_ref(&ratios), 1).unwrap();
+            (
+                JUDGE.side(&ratios),
+                Side::from(JUDGE.verdict(&ratios, estimate, None)),
+            )
+        };
+        for center in [0.5, 0.97, 0.99, 1.0, 1.015, 1.03, 2.0] {
+            let (signs, verdict) = around(center);
+            assert_eq!(signs, verdict, "{center}");
         }
     }
 

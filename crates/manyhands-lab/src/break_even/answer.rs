@@ -9,15 +9,26 @@ pub struct Answer {
     pub kind: Kind,
     /// The cost model, if it was tried.
     pub fit: Option<Fit>,
-    /// Neighbouring measured sizes between which the median speed-up passes 1.1 for good, if it
-    /// does and the arm was decided faster anywhere: from there on it pays in practice.
-    pub practical: Option<(usize, usize)>,
+    /// From where on it pays in practice.
+    pub practical: Practical,
 }
 
-/// The five kinds of answer, and the one that says there is none yet.
+/// From which size on an arm gains a tenth or more for good: at each larger size that was measured
+/// it was decided faster, with a median speed-up of 1.1 or more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Practical {
+    /// From the smallest measured size on, this one.
+    From(usize),
+    /// From somewhere between these two measured sizes on: at the first it does not.
+    Between(usize, usize),
+    /// Not at the largest size.
+    Nowhere,
+}
+
+/// The six kinds of answer, and the one that there are too few blocks for any.
 ///
-/// Sizes with blocks too few to decide anything do not count as measured, and a size that stayed
-/// undecided is no evidence for either side.
+/// All are about the verdicts of the measured sizes. A size that stayed undecided is no evidence
+/// for either side.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
     /// Faster above, and not below. Below it is slower, unless it was decided slower nowhere.
@@ -29,18 +40,25 @@ pub enum Kind {
         /// Where the ends come from.
         source: Source,
     },
-    /// Decided faster at the smallest size, and not to be faster at none: the crossing lies below
+    /// Decided faster at the smallest size, and at none decided not to be: the crossing lies below
     /// all of them.
     AlwaysFrom {
         /// Smallest size measured.
         smallest: usize,
     },
-    /// Decided faster at no size.
+    /// Faster at no size: the interval at the largest one excludes it, and none lies above 1.
     NeverUpTo {
-        /// Largest size measured.
+        /// Largest size with blocks enough.
         largest: usize,
         /// Upper end of the interval of the speed-up there.
         speed_up_at_most: f64,
+    },
+    /// Decided faster at no size, and the interval at the largest one does not exclude it.
+    NotDecided {
+        /// Largest size with blocks enough.
+        largest: usize,
+        /// The speed-up there.
+        speed_up: Estimate,
     },
     /// Neither arm is faster by as much as this anywhere.
     NoDifference {
@@ -65,7 +83,8 @@ pub enum Source {
     Fit,
     /// Two measured sizes, the upper one decided faster and the lower one decided slower: always
     /// valid, also where the curve has steps. Where no size was decided slower, the lower one is
-    /// the largest below the upper one that was not decided faster.
+    /// the largest at which no difference was found, or else the largest that was not decided
+    /// faster.
     Bracket,
 }
 

@@ -4,16 +4,18 @@ use crate::verdict::Side;
 use std::collections::BTreeMap;
 
 /// The two sizes between which the arm becomes faster: the largest decided slower and the
-/// smallest decided faster. If none was decided slower, the lower one is the largest that was not
-/// decided faster. `None` without a crossing, or with several.
+/// smallest decided faster. If none was decided slower, the lower one is the largest at which no
+/// difference was found, or without such the largest that was not decided faster. `None` without a
+/// crossing, or with several.
 pub(super) fn bracket(sides: &BTreeMap<usize, Side>) -> Option<(usize, usize)> {
     if falls_back(sides) {
         return None;
     }
     let upper = first_faster(sides)?;
     let below = || sides.range(..upper).rev();
-    let lower = below()
-        .find(|(_, side)| **side == Side::Slower)
+    let last = |wanted: Side| below().find(|(_, side)| **side == wanted);
+    let lower = last(Side::Slower)
+        .or_else(|| last(Side::Equal))
         .or_else(|| below().next())?;
     Some((*lower.0, upper))
 }
@@ -79,7 +81,8 @@ mod tests {
         check(&[U, F], Some((1, 10)));
         check(&[S, U, F, F], Some((1, 100)));
         check(&[S, E, F, F], Some((1, 100)));
-        check(&[E, U, F, U], Some((10, 100)));
+        check(&[E, U, F, U], Some((1, 100)));
+        check(&[U, U, F, U], Some((10, 100)));
         check(&[S, F, U, U], Some((1, 10)));
         check(&[S, F, U, S], None);
         check(&[S, F, E], None);

@@ -1,91 +1,91 @@
 //! What the measured points say in the end.
 
 use super::{
-    Answer, Finder, Fit, Kind, Points, Ratio, Source, bracket, crossings, falls_back, fit,
-    settled_from, values,
+    Answer, Finder, Fit, Judged, Kind, Points, Practical, Source, Verdicts, bracket, crossings,
+    falls_back, fit, settled_from,
 };
-use crate::{
-    stats::{Estimate, by_launch, estimate_median, median},
-    verdict::Side,
-};
+use crate::{stats::Estimate, verdict::Side};
 use std::collections::BTreeMap;
 
 impl Finder {
-    /// What the measured points say, about any arm: those the search was not driven by have their
-    /// answer in the same points.
+    /// What the verdicts say, about any arm: those the search was not driven by have their answer
+    /// in the same points. The points serve the cost model alone.
     ///
-    /// The same points and seed give the same answer.
+    /// The same points, verdicts and seed give the same answer.
     ///
     /// # Cost
     /// One bootstrap, as long as all blocks near the crossing together.
     #[must_use]
-    pub fn answer(&self, points: &Points, seed: u64) -> Answer {
-        let judged = self.judged(points);
-        if !judged.values().any(|side| *side == Side::Faster) {
+    pub fn answer(&self, points: &Points, verdicts: &Verdicts, seed: u64) -> Answer {
+        let sides: BTreeMap<usize, Side> = verdicts
+            .iter()
+            .map(|(n, judged)| (*n, judged.verdict.into()))
+            .collect();
+        if !sides.values().any(|side| *side == Side::Faster) {
             return Answer {
-                kind: self.never_faster(points, &judged, seed),
+                kind: self.not_faster(verdicts),
                 fit: None,
-                practical: None,
+                practical: Practical::Nowhere,
             };
         }
-        let fit = bracket(&judged).and_then(|ends| fit::fit(points, ends, seed));
+        let fit = bracket(&sides).and_then(|ends| fit::fit(points, ends, seed));
         Answer {
-            kind: where_faster(&judged, fit.as_ref()),
+            kind: where_faster(&sides, fit.as_ref()),
             fit,
-            practical: practical(points, &judged),
+            practical: practical(verdicts),
         }
     }
 
-    /// The sizes with blocks enough to decide anything.
-    fn judged(&self, points: &Points) -> BTreeMap<usize, Side> {
-        points
-            .iter()
-            .filter(|(_, ratios)| ratios.len() >= self.rule.blocks_min() as usize)
-            .map(|(n, ratios)| (*n, self.side(ratios)))
-            .collect()
-    }
-
-    fn never_faster(&self, points: &Points, judged: &BTreeMap<usize, Side>, seed: u64) -> Kind {
-        let interval = |n: &usize| interval(&points[n], seed);
-        let Some((largest, speed_up)) = judged
-            .last_key_value()
-            .and_then(|(largest, _)| Some((*largest, interval(largest)?)))
+    /// The answer about an arm that was decided faster at no size.
+    fn not_faster(&self, verdicts: &Verdicts) -> Kind {
+        let mut enough = verdicts.iter().filter(|(_, judged)| judged.is_enough);
+        let Some((largest, speed_up)) = enough
+            .next_back()
+            .and_then(|(largest, judged)| Some((*largest, judged.speed_up?)))
         else {
             return Kind::TooFewBlocks;
         };
-        let widest = 1.0 + self.rule.margin;
-        let within = |found: Estimate| found.low >= widest.recip() && found.high <= widest;
-        let equal = |(n, side): (&usize, &Side)| match side {
-            Side::Equal => true,
-            Side::Undecided => interval(n).is_some_and(within),
-            Side::Faster | Side::Slower => false,
-        };
-        if judged.iter().all(equal) {
-            return Kind::NoDifference {
-                effect: self.rule.margin,
+        let effect = self.judge.smallest_effect;
+        if verdicts.values().all(is_equal) {
+            return Kind::NoDifference { effect };
+        }
+        if speed_up.high <= 1.0 + effect && !verdicts.values().any(lies_above) {
+            return Kind::NeverUpTo {
+                largest,
+                speed_up_at_most: speed_up.high,
             };
         }
-        Kind::NeverUpTo {
-            largest,
-            speed_up_at_most: speed_up.high,
-        }
+        Kind::NotDecided { largest, speed_up }
     }
 }
 
+fn is_equal(judged: &Judged) -> bool {
+    Side::from(judged.verdict) == Side::Equal
+}
+
+/// Whether what there is of a size speaks for the arm, decided or not. A size at which the two are
+/// equal speaks for neither.
+fn lies_above(judged: &Judged) -> bool {
+    !is_equal(judged) && judged.speed_up.is_some_and(|found| found.low > 1.0)
+}
+
 /// The answer about an arm that was decided faster at some size.
-fn where_faster(judged: &BTreeMap<usize, Side>, fit: Option<&Fit>) -> Kind {
-    if falls_back(judged) {
+fn where_faster(sides: &BTreeMap<usize, Side>, fit: Option<&Fit>) -> Kind {
+    if falls_back(sides) {
         return Kind::Several {
-            crossings: crossings(judged),
-            settled_from: settled_from(judged),
+            crossings: crossings(sides),
+            settled_from: settled_from(sides),
         };
     }
-    let Some((lower, upper)) = bracket(judged) else {
-        let smallest = judged.keys().next().copied().unwrap_or(0);
+    let Some((lower, upper)) = bracket(sides) else {
+        let smallest = sides.keys().next().copied().unwrap_or(0);
         return Kind::AlwaysFrom { smallest };
     };
+    let below = sides.get(&lower).copied();
     let (lower, upper) = (lower as f64, upper as f64);
-    match fit.and_then(|fit| trusted(fit, lower, upper)) {
+    // Without a size that was decided slower, a model's lower end would stand on nothing.
+    let model = fit.filter(|_| below == Some(Side::Slower));
+    match model.and_then(|fit| trusted(fit, lower, upper)) {
         Some(break_even) => Kind::Between {
             lower: break_even.low,
             upper: break_even.high,
@@ -103,23 +103,33 @@ fn where_faster(judged: &BTreeMap<usize, Side>, fit: Option<&Fit>) -> Kind {
 fn trusted(fit: &Fit, lower: f64, upper: f64) -> Option<Estimate> {
     fit.break_even.filter(|found| {
         let has_ends = found.low > 0.0 && found.high.is_finite();
-        let meets_bracket = found.low <= upper && found.high >= lower;
-        has_ends && meets_bracket && !fit.has_steps
+        let lies_in_bracket = (lower..=upper).contains(&found.median);
+        has_ends && lies_in_bracket && !fit.has_steps
     })
 }
 
-/// The neighbours between which the median speed-up passes [`PRACTICAL`] for good.
-fn practical(points: &Points, judged: &BTreeMap<usize, Side>) -> Option<(usize, usize)> {
-    let sizes: Vec<usize> = judged.keys().copied().collect();
-    let pays =
-        |n: &usize| median(&values(&points[n])).is_some_and(|speed_up| speed_up >= PRACTICAL);
-    let last_below = sizes.iter().rposition(|n| !pays(n))?;
-    Some((sizes[last_below], *sizes.get(last_below + 1)?))
-}
-
-fn interval(ratios: &[Ratio], seed: u64) -> Option<Estimate> {
-    let values = ratios.iter().map(|ratio| (ratio.launch, ratio.value));
-    estimate_median(&by_launch(values), seed)
+/// From where on each size was decided faster by [`PRACTICAL`] or more.
+fn practical(verdicts: &Verdicts) -> Practical {
+    let pays = |judged: &Judged| {
+        let by_enough = judged
+            .speed_up
+            .is_some_and(|found| found.median >= PRACTICAL);
+        by_enough && Side::from(judged.verdict) == Side::Faster
+    };
+    let mut sizes = verdicts.iter().rev();
+    let mut from = None;
+    let below = sizes.find(|(n, judged)| {
+        let pays = pays(judged);
+        if pays {
+            from = Some(**n);
+        }
+        !pays
+    });
+    match (below, from) {
+        (_, None) => Practical::Nowhere,
+        (None, Some(from)) => Practical::From(from),
+        (Some((below, _)), Some(from)) => Practical::Between(*below, from),
+    }
 }
 
 /// From this speed-up on an arm pays in practice.
@@ -128,10 +138,19 @@ const PRACTICAL: f64 = 1.1;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        break_even::Ratio,
+        verdict::{Judge, Verdict},
+    };
+
+    const JUDGE: Judge = Judge {
+        alpha: 0.005,
+        smallest_effect: 0.02,
+    };
 
     /// An answer from points without noise.
     fn answer(speed_ups: &[(usize, f64)]) -> Answer {
-        let points = speed_ups
+        let points: Points = speed_ups
             .iter()
             .map(|(n, value)| {
                 let ratio = |block: u32| Ratio {
@@ -142,7 +161,12 @@ mod tests {
                 (*n, (0..24).map(ratio).collect())
             })
             .collect();
-        Finder::new([], 0.05, 0.02).answer(&points, 1)
+        answer_to(&points)
+    }
+
+    fn answer_to(points: &Points) -> Answer {
+        let finder = Finder::new([], JUDGE);
+        finder.answer(points, &finder.verdicts(points, 1), 1)
     }
 
     #[test]
@@ -180,23 +204,72 @@ mod tests {
     }
 
     #[test]
-    fn sizes_with_few_blocks_do_not_count() {
-        let finder = Finder::new([10], 0.05, 0.02);
-        assert_eq!(finder.answer(&Points::new(), 1).kind, Kind::TooFewBlocks);
+    fn few_blocks_decide_nothing() {
+        assert_eq!(answer_to(&Points::new()).kind, Kind::TooFewBlocks);
         let ratio = Ratio {
             launch: 0,
             value: 3.0,
             baseline_nanos: 1.0,
         };
         let points = Points::from([(10, vec![ratio; 10])]);
-        assert_eq!(finder.answer(&points, 1).kind, Kind::TooFewBlocks);
+        assert_eq!(answer_to(&points).kind, Kind::TooFewBlocks);
+    }
+
+    /// An answer from verdicts, with the ends of their intervals.
+    fn answer_from(verdicts: &[(Verdict, f64, f64)]) -> Answer {
+        let sizes = (0..).map(|index| 10_usize.pow(index));
+        let judged = |(verdict, low, high): &(Verdict, f64, f64)| Judged {
+            verdict: *verdict,
+            speed_up: Some(Estimate {
+                median: (low * high).sqrt(),
+                low: *low,
+                high: *high,
+            }),
+            is_enough: true,
+        };
+        let verdicts = sizes.zip(verdicts.iter().map(judged)).collect();
+        Finder::new([], JUDGE).answer(&Points::new(), &verdicts, 1)
+    }
+
+    #[test]
+    fn never_is_said_only_where_the_intervals_exclude_it() {
+        let slower = (Verdict::Slower, 0.2, 0.3);
+        let check = |largest: (f64, f64), expected: &Kind| {
+            let (low, high) = largest;
+            let found = answer_from(&[slower, (Verdict::Undecided, low, high)]).kind;
+            assert_eq!(found, *expected);
+        };
+        let never = Kind::NeverUpTo {
+            largest: 10,
+            speed_up_at_most: 1.01,
+        };
+        check((0.9, 1.01), &never);
+        let not_decided = |low: f64, high: f64| Kind::NotDecided {
+            largest: 10,
+            speed_up: Estimate {
+                median: (low * high).sqrt(),
+                low,
+                high,
+            },
+        };
+        check((0.9, 1.62), &not_decided(0.9, 1.62));
+        check((1.42, 1.69), &not_decided(1.42, 1.69));
+        // A smaller size that speaks for the arm, decided or not, stands against "at no size".
+        let between = (Verdict::Undecided, 1.3, 1.6);
+        let found = answer_from(&[slower, between, (Verdict::Slower, 0.7, 0.8)]).kind;
+        assert!(matches!(found, Kind::NotDecided { .. }), "{found:?}");
     }
 
     #[test]
     fn it_pays_in_practice_from_a_tenth_on_for_good() {
         let practical = |speed_ups: &[(usize, f64)]| answer(speed_ups).practical;
-        assert_eq!(practical(&[(1, 0.5), (2, 1.05), (4, 1.2)]), Some((2, 4)));
-        assert_eq!(practical(&[(1, 0.5), (2, 1.2), (4, 1.05)]), None);
-        assert_eq!(practical(&[(1, 1.5), (2, 1.6)]), None);
+        let between = Practical::Between(2, 4);
+        assert_eq!(practical(&[(1, 0.5), (2, 1.05), (4, 1.2)]), between);
+        let falls = [(1, 0.5), (2, 1.2), (4, 1.05)];
+        assert_eq!(practical(&falls), Practical::Nowhere);
+        assert_eq!(practical(&[(1, 1.5), (2, 1.6)]), Practical::From(1));
+        let undecided = (Verdict::Undecided, 1.2, 1.8);
+        let found = answer_from(&[(Verdict::Faster, 1.4, 1.5), undecided]);
+        assert_eq!(found.practical, Practical::Nowhere);
     }
 }

@@ -12,9 +12,10 @@
 //!    crossing at this price.
 //! 3. Five sizes around it get more blocks, for the cost model of [`Fit`].
 //!
-//! A side is decided by the sign e-process, at a tenth of alpha for each size, as there are some
-//! ten of them. The model's answer is printed only if it fits, and if it does not contradict the
-//! sides; the bracket of two decided sizes is valid without it.
+//! The search goes by the signs of the [`Judge`] of the case, which are cheap. The answer goes by
+//! the verdicts of the same judge, those that stand in the tables, and by nothing else: no answer
+//! says of a size what its row does not. The model's answer is given only if it fits, and if it
+//! does not contradict the verdicts; the bracket of two decided sizes is valid without it.
 
 mod answer;
 mod bracket;
@@ -24,11 +25,12 @@ mod plan;
 #[cfg(test)]
 mod simulation;
 
-pub use answer::{Answer, Fit, Kind, Source};
+pub use answer::{Answer, Fit, Kind, Practical, Source};
 
 use crate::{
-    record::{Block, Settings},
-    verdict::{Rule, Side},
+    record::{Block, CaseCard, Settings},
+    stats::{Estimate, by_launch, estimate_median},
+    verdict::{Judge, Side, Verdict},
 };
 use bracket::{bracket, crossings, falls_back, settled_from};
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,6 +62,20 @@ impl Ratio {
     }
 }
 
+/// What the blocks of one size say about an arm.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Judged {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The interval of the speed-up; `None` without blocks.
+    pub speed_up: Option<Estimate>,
+    /// Whether there are blocks enough to decide anything.
+    pub is_enough: bool,
+}
+
+/// The verdicts about one arm, by size.
+pub type Verdicts = BTreeMap<usize, Judged>;
+
 /// What to measure next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probe {
@@ -74,6 +90,7 @@ pub struct Probe {
 /// # Examples
 /// ```
 /// use manyhands_lab::break_even::{Finder, Kind, Points, Ratio};
+/// use manyhands_lab::verdict::Judge;
 ///
 /// // An arm that costs 5,000 at the start and then saves half, without any noise.
 /// let measure = |n: usize, block: usize| Ratio {
@@ -81,13 +98,15 @@ pub struct Probe {
 ///     value: n as f64 / (5_000.0 + n as f64 / 2.0),
 ///     baseline_nanos: n as f64,
 /// };
-/// let finder = Finder::new([100, 1_000, 10_000, 100_000], 0.05, 0.02);
+/// let judge = Judge { alpha: 0.005, smallest_effect: 0.02 };
+/// let finder = Finder::new([100, 1_000, 10_000, 100_000], judge);
 /// let mut points = Points::new();
 /// while let Some(probe) = finder.next(&points) {
 ///     let ratios = points.entry(probe.n).or_default();
 ///     ratios.extend((ratios.len()..probe.blocks).map(|block| measure(probe.n, block)));
 /// }
-/// let Kind::Between { lower, upper, .. } = finder.answer(&points, 1).kind else {
+/// let verdicts = finder.verdicts(&points, 1);
+/// let Kind::Between { lower, upper, .. } = finder.answer(&points, &verdicts, 1).kind else {
 ///     panic!("there is one crossing");
 /// };
 /// assert!(9_900.0 < lower && lower <= upper && upper < 10_100.0);
@@ -97,32 +116,44 @@ pub struct Finder {
     /// Ascending, without doubles.
     sizes: BTreeSet<usize>,
     exhausted: BTreeSet<usize>,
-    rule: Rule,
+    judge: Judge,
 }
 
 impl Finder {
-    /// A finder over the sizes of a case, with the probability of a wrong decision and the
-    /// smallest difference that counts.
+    /// A finder over these sizes.
     #[must_use]
-    pub fn new(sizes: impl IntoIterator<Item = usize>, alpha: f64, smallest_effect: f64) -> Self {
+    pub fn new(sizes: impl IntoIterator<Item = usize>, judge: Judge) -> Self {
         Self {
             sizes: sizes.into_iter().filter(|n| *n > 0).collect(),
             exhausted: BTreeSet::new(),
-            rule: Rule {
-                margin: smallest_effect,
-                alpha: alpha / SIZES_EXPECTED,
-            },
+            judge,
         }
     }
 
-    /// The same with a run's settings.
+    /// A finder over the sizes of a case, with a run's settings.
     #[must_use]
-    pub fn with(sizes: &[usize], settings: &Settings) -> Self {
-        Self::new(
-            sizes.iter().copied(),
-            settings.alpha,
-            settings.smallest_effect,
-        )
+    pub fn of_case(card: &CaseCard, settings: &Settings) -> Self {
+        Self::new(card.sizes.iter().copied(), Judge::of_case(settings, card))
+    }
+
+    /// The verdicts about an arm whose baseline was not timed against itself.
+    ///
+    /// # Cost
+    /// A bootstrap for each size.
+    #[must_use]
+    pub fn verdicts(&self, points: &Points, seed: u64) -> Verdicts {
+        let judged = |(n, ratios): (&usize, &Vec<Ratio>)| {
+            let launches = ratios.iter().map(|ratio| (ratio.launch, ratio.value));
+            let speed_up = estimate_median(&by_launch(launches), seed);
+            let verdict = |found| self.judge.verdict(&values(ratios), found, None);
+            let judged = Judged {
+                verdict: speed_up.map_or(Verdict::Undecided, verdict),
+                speed_up,
+                is_enough: ratios.len() >= self.judge.blocks_min() as usize,
+            };
+            (*n, judged)
+        };
+        points.iter().map(judged).collect()
     }
 
     /// Says that no further block can be had at this size, because it fails or takes too long:
@@ -131,15 +162,12 @@ impl Finder {
         self.exhausted.insert(n);
     }
 
-    /// Which side the ratios of one size decide for.
+    /// Which side the signs of one size speak for.
     fn side(&self, ratios: &[Ratio]) -> Side {
-        self.rule.side(&values(ratios))
+        self.judge.side(&values(ratios))
     }
 }
 
 fn values(ratios: &[Ratio]) -> Vec<f64> {
     ratios.iter().map(|ratio| ratio.value).collect()
 }
-
-/// Alpha is shared among about as many sizes.
-const SIZES_EXPECTED: f64 = 10.0;

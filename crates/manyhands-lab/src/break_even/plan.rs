@@ -63,7 +63,7 @@ impl Finder {
         let ratios = points.get(&n).map_or(&[][..], Vec::as_slice);
         let side = self.side(ratios);
         if side == Side::Undecided {
-            let first = self.rule.blocks_min() as usize;
+            let first = self.judge.blocks_min() as usize;
             let blocks = (ratios.len() * 3 / 2).max(first).min(most);
             self.fill(points, n, blocks)?;
         }
@@ -147,7 +147,12 @@ pub(super) const WINDOW_BLOCKS: usize = 24;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::break_even::Ratio;
+    use crate::{break_even::Ratio, verdict::Judge};
+
+    const JUDGE: Judge = Judge {
+        alpha: 0.005,
+        smallest_effect: 0.02,
+    };
 
     fn blocks(value: f64, count: usize) -> Vec<Ratio> {
         let ratio = Ratio {
@@ -172,7 +177,7 @@ mod tests {
 
     #[test]
     fn the_sizes_of_the_case_come_first_and_cost_as_little_as_they_can() {
-        let finder = Finder::new([10, 1, 100], 0.05, 0.02);
+        let finder = Finder::new([10, 1, 100], JUDGE);
         let probes = drive(&finder, |_| 0.5);
         let expected = [1, 10, 100].map(|n| Probe { n, blocks: 11 });
         assert_eq!(probes, expected);
@@ -180,7 +185,7 @@ mod tests {
 
     #[test]
     fn an_undecided_size_costs_no_more_than_its_limit() {
-        let finder = Finder::new([10], 0.05, 0.02);
+        let finder = Finder::new([10], JUDGE);
         let mut points = Points::new();
         let mut asked = Vec::new();
         while let Some(probe) = finder.next(&points) {
@@ -194,7 +199,7 @@ mod tests {
     #[test]
     fn a_sharp_crossing_is_bracketed_narrowly() {
         for truth in [2, 7, 31, 50, 99] {
-            let finder = Finder::new([1, 100], 0.05, 0.02);
+            let finder = Finder::new([1, 100], JUDGE);
             let faster = |n| if n >= truth { 1.5 } else { 0.5 };
             let mut sizes: Vec<usize> =
                 drive(&finder, faster).iter().map(|probe| probe.n).collect();
@@ -217,7 +222,7 @@ mod tests {
 
     #[test]
     fn an_exhausted_size_is_not_asked_for_again() {
-        let mut finder = Finder::new([1, 10, 100], 0.05, 0.02);
+        let mut finder = Finder::new([1, 10, 100], JUDGE);
         finder.exhaust(10);
         let probes = drive(&finder, |n| if n < 10 { 0.5 } else { 1.5 });
         assert!(probes.iter().all(|probe| probe.n != 10), "{probes:?}");
@@ -226,7 +231,7 @@ mod tests {
 
     #[test]
     fn the_window_stays_within_the_sizes_of_the_case() {
-        let finder = Finder::new([10, 100_000], 0.05, 0.02);
+        let finder = Finder::new([10, 100_000], JUDGE);
         assert_eq!(finder.window(900), [300, 520, 900, 1_559, 2_700]);
         assert_eq!(finder.window(12).first(), Some(&10));
         assert_eq!(finder.window(90_000).last(), Some(&100_000));

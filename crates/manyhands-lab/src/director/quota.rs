@@ -36,7 +36,8 @@ impl Quota {
 
 /// Blocks a process takes before the next one has its turn: an order and its mirror image.
 pub(super) const TURN_BLOCKS: usize = 2;
-/// Seven unanimous blocks decide at a probability of error of 5 %; two may be disturbed.
+/// Seven unanimous blocks decide at a probability of error of 5 %; two may be disturbed. A size of a
+/// search needs eleven, and goes on while it is undecided.
 const BLOCKS_MIN: usize = 9;
 /// A noisy machine may cost this many blocks for each clean one that is wanted.
 pub(super) const BLOCKS_PER_CLEAN_MAX: usize = 3;

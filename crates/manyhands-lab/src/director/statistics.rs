@@ -49,14 +49,14 @@ impl Analyst for Statistics {
 
     fn is_decided(&self, card: &CaseCard, n: usize, blocks: &[Block]) -> bool {
         let blocks: Vec<&Block> = blocks.iter().collect();
-        let (arms, settings) = (card.arms.len(), &self.head.settings);
-        let point = findings::point(n, &blocks, arms, self.capacity(card), settings);
+        let (capacity, settings) = (self.capacity(card), &self.head.settings);
+        let point = findings::point(n, &blocks, card, capacity, settings);
         let mut comparisons = point.comparisons.iter();
         comparisons.all(|comparison| comparison.verdict != Verdict::Undecided)
     }
 
     fn probe(&self, card: &CaseCard, measured: Measured<'_>) -> Option<Probe> {
-        let mut finder = Finder::with(&card.sizes, &self.head.settings);
+        let mut finder = Finder::of_case(card, &self.head.settings);
         for n in measured.exhausted {
             finder.exhaust(*n);
         }

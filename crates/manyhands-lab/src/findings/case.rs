@@ -2,7 +2,7 @@
 
 use super::{CaseFindings, Peak, Point, Trace, collect::CaseEvents, point::Observed};
 use crate::{
-    break_even::{Answer, Finder, Points},
+    break_even::{Answer, Finder, Points, Verdicts},
     gate::Capacity,
     record::{CaseCard, Head},
     stats::geometric_mean,
@@ -14,12 +14,12 @@ pub(super) fn case(head: &Head, card: &CaseCard, found: &CaseEvents<'_>) -> Case
     let observed: Vec<Observed<'_>> = found
         .blocks
         .iter()
-        .map(|(n, blocks)| Observed::new(*n, blocks, capacity, &head.settings))
+        .map(|(n, blocks)| Observed::new(*n, blocks, card, capacity, &head.settings))
         .collect();
     let arms = card.arms.len();
-    let points: Vec<Point> = observed.iter().map(|point| point.analyse(arms)).collect();
+    let points: Vec<Point> = observed.iter().map(Observed::analyse).collect();
     CaseFindings {
-        answers: answers(head, card, &observed),
+        answers: answers(head, card, &observed, &points),
         speed_ups: (1..arms).map(|arm| speed_up(card, &points, arm)).collect(),
         clock: found
             .clocks
@@ -51,17 +51,27 @@ pub(super) fn case(head: &Head, card: &CaseCard, found: &CaseEvents<'_>) -> Case
     }
 }
 
-fn answers(head: &Head, card: &CaseCard, observed: &[Observed<'_>]) -> Vec<Answer> {
+fn answers(
+    head: &Head,
+    card: &CaseCard,
+    observed: &[Observed<'_>],
+    found: &[Point],
+) -> Vec<Answer> {
     if !card.finds_break_even {
         return Vec::new();
     }
-    let finder = Finder::with(&card.sizes, &head.settings);
-    let answer = |arm| {
+    let finder = Finder::of_case(card, &head.settings);
+    let answer = |arm: usize| {
         let points: Points = observed
             .iter()
             .map(|point| (point.n, point.ratios(arm)))
             .collect();
-        finder.answer(&points, head.settings.seed)
+        let verdicts: Verdicts = observed
+            .iter()
+            .zip(found)
+            .filter_map(|(one, point)| Some((one.n, one.judged(point.comparisons.get(arm - 1)?))))
+            .collect();
+        finder.answer(&points, &verdicts, head.settings.seed)
     };
     (1..card.arms.len()).map(answer).collect()
 }

@@ -2,9 +2,9 @@
 
 use super::{Cause, Comparison, Point, Times};
 use crate::{
-    break_even::Ratio,
+    break_even::{Judged, Ratio},
     gate::{Capacity, Gate},
-    record::{Block, PoolMeters, Sample, Settings},
+    record::{Block, CaseCard, PoolMeters, Sample, Settings},
     stats::{
         Estimate, by_launch, estimate_median, mean, median, median_absolute_deviation, quantile,
         spread, standard_deviation,
@@ -14,16 +14,18 @@ use crate::{
 use std::collections::BTreeMap;
 
 /// Analyses the blocks of one size while a run goes on, to see whether they are
-/// [enough](Point::is_enough). `arms` counts the baseline, and not its twin.
+/// [enough](Point::is_enough).
 ///
 /// # Examples
 /// ```
-/// use manyhands_lab::{findings::point, gate::Capacity, record::{Scale, Settings}};
+/// use manyhands_lab::{Case, Experiment, Scale, findings::point, gate::Capacity, record::Settings};
 /// use manyhands_lab::verdict::StopRule;
 ///
+/// let case = Case::returning("sum").full_sizes([100]).arm("a", |n| n).arm("b", |n| n);
+/// let card = &Experiment::new("sums", "Sums").case(case).card(Scale::Quick).cases[0];
 /// let settings = Settings::new(Scale::Quick, 1);
 /// let capacity = Capacity { machine: 2, allowed: 2 };
-/// let nothing = point(100, &[], 2, capacity, &settings);
+/// let nothing = point(100, &[], card, capacity, &settings);
 /// assert!(nothing.comparisons.is_empty());
 /// assert!(!nothing.is_enough(&StopRule::default()));
 /// ```
@@ -31,11 +33,11 @@ use std::collections::BTreeMap;
 pub fn point(
     n: usize,
     blocks: &[&Block],
-    arms: usize,
+    card: &CaseCard,
     capacity: Capacity,
     settings: &Settings,
 ) -> Point {
-    Observed::new(n, blocks, capacity, settings).analyse(arms)
+    Observed::new(n, blocks, card, capacity, settings).analyse()
 }
 
 impl Point {
@@ -54,15 +56,19 @@ pub(super) struct Observed<'run> {
     all: &'run [&'run Block],
     clean: Vec<&'run Block>,
     dropped: BTreeMap<Cause, usize>,
-    settings: &'run Settings,
+    /// Arms with the baseline and without its twin.
+    arms: usize,
+    judge: Judge,
+    seed: u64,
 }
 
 impl<'run> Observed<'run> {
     pub(super) fn new(
         n: usize,
         all: &'run [&'run Block],
+        card: &CaseCard,
         capacity: Capacity,
-        settings: &'run Settings,
+        settings: &Settings,
     ) -> Self {
         let mut clean = Vec::new();
         let mut dropped = BTreeMap::new();
@@ -81,7 +87,9 @@ impl<'run> Observed<'run> {
             all,
             clean,
             dropped,
-            settings,
+            arms: card.arms.len(),
+            judge: Judge::of_case(settings, card),
+            seed: settings.seed,
         }
     }
 
@@ -94,16 +102,26 @@ impl<'run> Observed<'run> {
         }
     }
 
-    /// One arm's ratios in the best blocks.
+    /// One arm's ratios in the clean blocks.
     pub(super) fn ratios(&self, arm: usize) -> Vec<Ratio> {
-        self.best()
+        self.clean
             .iter()
             .filter_map(|block| Ratio::of(block, arm))
             .collect()
     }
 
-    /// Computes the point; `arms` counts the baseline and not its twin.
-    pub(super) fn analyse(&self, arms: usize) -> Point {
+    /// What the clean blocks say about an arm of this point.
+    pub(super) fn judged(&self, comparison: &Comparison) -> Judged {
+        Judged {
+            verdict: comparison.verdict,
+            speed_up: comparison.clean,
+            is_enough: self.clean.len() >= self.judge.blocks_min() as usize,
+        }
+    }
+
+    /// Computes the point.
+    pub(super) fn analyse(&self) -> Point {
+        let arms = self.arms;
         // The twin's sample follows those of the arms, where there is one.
         let floor = self.estimate(&ratios(self.best(), arms));
         Point {
@@ -130,9 +148,8 @@ impl<'run> Observed<'run> {
             Some(found) if self.clean.len() == self.all.len() => found,
             _ => self.estimate(&ratios(self.all, arm))?,
         };
-        let judge = Judge::with(self.settings);
         let values: Vec<f64> = clean.iter().map(|(_, ratio)| *ratio).collect();
-        let verdict = |found| judge.verdict(&values, found, floor);
+        let verdict = |found| self.judge.verdict(&values, found, floor);
         Some(Comparison {
             clean: speed_up,
             as_found,
@@ -169,7 +186,7 @@ impl<'run> Observed<'run> {
     }
 
     fn estimate(&self, values: &[(u32, f64)]) -> Option<Estimate> {
-        estimate_median(&by_launch(values.iter().copied()), self.settings.seed)
+        estimate_median(&by_launch(values.iter().copied()), self.seed)
     }
 }
 

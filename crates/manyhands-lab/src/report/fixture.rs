@@ -3,7 +3,7 @@
 
 use super::Published;
 use crate::{
-    break_even::{Answer, Fit, Kind, Source},
+    break_even::{Answer, Fit, Kind, Practical, Source},
     findings::{
         CaseFindings, Cause, Comparison, ExperimentFindings, Failure, Findings, Peak, Point,
         Spread, Times, Trace,
@@ -171,7 +171,7 @@ fn sizes() -> ExperimentFindings {
             source: Source::Fit,
         },
         fit: Some(fit(34.1, 5_100.0, 2.9)),
-        practical: Some((30, 60)),
+        practical: Practical::Between(30, 60),
     };
     let by_sizes = Answer {
         kind: Kind::Between {
@@ -184,7 +184,7 @@ fn sizes() -> ExperimentFindings {
             lack_of_fit: 6.3,
             ..fit(30.0, 4_300.0, 2.6)
         }),
-        practical: None,
+        practical: Practical::Nowhere,
     };
     let mut case = case(SHA_512, &["sequential", "for_each", "ranges"], points);
     case.card.unit = "hash".into();
@@ -247,18 +247,47 @@ fn kinds() -> ExperimentFindings {
         largest: 1_000,
         speed_up_at_most: 1.004,
     };
+    let open = Kind::NotDecided {
+        largest: 1_000,
+        speed_up: estimate(1.2, 0.3),
+    };
     let always = Kind::AlwaysFrom { smallest: 1 };
     let same = Kind::NoDifference { effect: 0.02 };
     let model = Some(fit(0.4, 400.0, 1.9));
     let cases = vec![
-        answered("always", [1.4, 1.9], always, model, Some((1, 10))),
-        answered("never", [0.3, 0.99], never, None, None),
-        answered("same", [1.001, 0.999], same, None, None),
-        answered("several", [0.9, 1.5], several(Some(1_000)), None, None),
-        answered("unsettled", [0.9, 0.8], several(None), None, None),
-        answered("too few", [1.2, 1.3], Kind::TooFewBlocks, None, None),
+        answered("always", [1.4, 1.9], always, model, Practical::From(1)),
+        answered("never", [0.3, 0.99], never, None, Practical::Nowhere),
+        answered("same", [1.001, 0.999], same, None, Practical::Nowhere),
+        answered(
+            "several",
+            [0.9, 1.5],
+            several(Some(1_000)),
+            None,
+            Practical::Nowhere,
+        ),
+        answered(
+            "unsettled",
+            [0.9, 0.8],
+            several(None),
+            None,
+            Practical::Nowhere,
+        ),
+        answered(
+            "too few",
+            [1.2, 1.3],
+            Kind::TooFewBlocks,
+            None,
+            Practical::Nowhere,
+        ),
+        answered("open", [0.9, 1.2], open, None, Practical::Nowhere),
     ];
-    experiment("E10", "Two loops in series or as two tasks", cases)
+    let mut experiment = experiment("E10", "Two loops in series or as two tasks", cases);
+    let open = experiment.cases.last_mut().map(|case| &mut case.points[1]);
+    if let Some(point) = open {
+        point.comparisons[0].verdict = Verdict::Undecided;
+        point.comparisons[0].clean = Some(estimate(1.2, 0.3));
+    }
+    experiment
 }
 
 fn experiment(id: &str, title: &str, cases: Vec<CaseFindings>) -> ExperimentFindings {
@@ -269,7 +298,7 @@ fn experiment(id: &str, title: &str, cases: Vec<CaseFindings>) -> ExperimentFind
     }
 }
 
-fn case(name: &str, arms: &[&str], points: Vec<Point>) -> CaseFindings {
+pub(super) fn case(name: &str, arms: &[&str], points: Vec<Point>) -> CaseFindings {
     CaseFindings {
         card: CaseCard {
             name: name.into(),
@@ -289,7 +318,7 @@ fn case(name: &str, arms: &[&str], points: Vec<Point>) -> CaseFindings {
 }
 
 /// A point from the medians of its arms, in nanoseconds.
-fn point(n: usize, medians: &[f64]) -> Point {
+pub(super) fn point(n: usize, medians: &[f64]) -> Point {
     let comparison = |arm: &f64| comparison(medians[0] / arm);
     Point {
         n,

@@ -24,6 +24,8 @@ mod verdict_words;
 mod fixture;
 #[cfg(test)]
 mod golden;
+#[cfg(test)]
+mod rows_agree;
 
 pub use compare::compare;
 pub use conditions::{conditions, not_quiet_sentence};

@@ -2,21 +2,25 @@
 
 use super::units::{count, interval, nanos, percent, ratio, size};
 use crate::{
-    break_even::{Answer, Fit, Kind, Source},
+    break_even::{Answer, Fit, Kind, Practical, Source},
     findings::{CaseFindings, Point},
     stats::Estimate,
+    verdict::Verdict,
 };
 
 /// What an answer says about an arm, in a few sentences.
 ///
 /// # Panics
-/// If the case has no such arm.
+/// If the case has no such arm, or `arm` is the baseline.
 #[must_use]
 pub fn break_even_sentence(case: &CaseFindings, arm: usize, answer: &Answer) -> String {
+    let verdict = |point: &Point| Some((point.n, point.comparisons.get(arm - 1)?.verdict));
     let words = Words {
         case,
+        index: arm,
         arm: &case.card.arms[arm],
         baseline: &case.card.arms[0],
+        verdicts: case.points.iter().filter_map(verdict).collect(),
     };
     let fit = answer.fit.as_ref();
     let mut sentences = vec![words.kind(&answer.kind, fit)];
@@ -35,22 +39,16 @@ pub fn break_even_sentence(case: &CaseFindings, arm: usize, answer: &Answer) -> 
             sentences.extend(trusted.map_or_else(|| words.measured_costs(arm), cost_words));
             sentences.push(words.practical(answer.practical));
         }
-        Kind::NeverUpTo { .. } => {
-            sentences.extend(fit.and_then(|fit| fit.break_even).map(|model| {
-                format!(
-                    "The cost model would put the break-even at about n = {}, beyond what was \
-                     decided here.",
-                    sizes(model)
-                )
-            }));
-        }
         Kind::Several { .. } => sentences.push(words.practical(answer.practical)),
-        Kind::NoDifference { .. } | Kind::TooFewBlocks => {}
+        Kind::NeverUpTo { .. }
+        | Kind::NotDecided { .. }
+        | Kind::NoDifference { .. }
+        | Kind::TooFewBlocks => {}
     }
     sentences.join(" ")
 }
 
-/// A few words for beside a mark in a chart: three lines, or one if the case has several arms.
+/// A few words for beside a mark in a chart: up to three lines, or one if the case has several arms.
 /// Empty unless the answer is [`Kind::Between`].
 ///
 /// # Panics
@@ -68,9 +66,18 @@ pub fn break_even_label(case: &CaseFindings, arm: usize, answer: &Answer) -> Str
     let middle = middle(lower, upper, source, answer.fit.as_ref());
     let ends = size_range(lower, upper);
     let work = work_at(case, middle).map_or_else(String::new, nanos);
-    if case.answers.len() > 1 {
-        let arm = &case.card.arms[arm];
-        return format!("{arm}: even at n = {ends}, {work} of work");
+    let several = case.answers.len() > 1;
+    let name = &case.card.arms[arm];
+    if source == Source::Bracket && is_open_below(case, arm, lower) {
+        let from = size(upper);
+        return if several {
+            format!("{name}: faster from n = {from} on")
+        } else {
+            format!("faster from\nn = {from} on")
+        };
+    }
+    if several {
+        return format!("{name}: even at n = {ends}, {work} of work");
     }
     match source {
         Source::Fit => format!("break-even\nn = {} ({ends})\n{work} of work", size(middle)),
@@ -84,6 +91,7 @@ pub(super) fn kind_words(kind: &Kind) -> String {
         Kind::Between { lower, upper, .. } => format!("n = {}", size_range(*lower, *upper)),
         Kind::AlwaysFrom { smallest } => format!("below n = {}", count(*smallest)),
         Kind::NeverUpTo { largest, .. } => format!("never up to n = {}", count(*largest)),
+        Kind::NotDecided { largest, .. } => format!("not decided up to n = {}", count(*largest)),
         Kind::NoDifference { .. } => "no difference at any size".to_owned(),
         Kind::Several { .. } => "several crossings".to_owned(),
         Kind::TooFewBlocks => "too few blocks".to_owned(),
@@ -102,8 +110,11 @@ pub(super) fn size_range(lower: f64, upper: f64) -> String {
 
 struct Words<'case> {
     case: &'case CaseFindings,
+    index: usize,
     arm: &'case str,
     baseline: &'case str,
+    /// What the table says of the arm, by size.
+    verdicts: Vec<(usize, Verdict)>,
 }
 
 impl Words<'_> {
@@ -114,10 +125,14 @@ impl Words<'_> {
                 lower,
                 upper,
                 source,
-            } => self.between(*lower, *upper, *source, fit),
+            } => match source {
+                Source::Fit => self.by_model(*lower, *upper, fit),
+                Source::Bracket => self.by_sizes(*lower, *upper, fit),
+            },
             Kind::AlwaysFrom { smallest } => format!(
-                "'{arm}' is faster than '{baseline}' at every size measured, from n = {}{} on; the \
+                "'{arm}' is faster than '{baseline}' at every size {}, from n = {}{} on; the \
                  break-even lies below that.",
+                self.measured_or_decided(),
                 count(*smallest),
                 self.work_in_brackets(*smallest as f64)
             ),
@@ -130,6 +145,15 @@ impl Words<'_> {
                 count(*largest),
                 self.work_in_brackets(*largest as f64),
                 ratio((speed_up_at_most * 100.0).ceil() / 100.0)
+            ),
+            Kind::NotDecided { largest, speed_up } => format!(
+                "Whether '{arm}' is ever faster than '{baseline}' was not decided: it was found so \
+                 at no size, and at n = {}{} its speed-up may lie anywhere from {} to {}. A larger \
+                 budget or a quieter machine gives more blocks.",
+                count(*largest),
+                self.work_in_brackets(*largest as f64),
+                ratio((speed_up.low * 100.0).floor() / 100.0),
+                ratio((speed_up.high * 100.0).ceil() / 100.0)
             ),
             Kind::NoDifference { effect } => format!(
                 "'{arm}' and '{baseline}' differ by less than {} at every size measured: there is \
@@ -147,33 +171,70 @@ impl Words<'_> {
         }
     }
 
-    fn between(&self, lower: f64, upper: f64, source: Source, fit: Option<&Fit>) -> String {
+    fn by_model(&self, lower: f64, upper: f64, fit: Option<&Fit>) -> String {
+        let at = middle(lower, upper, Source::Fit, fit);
+        let is_equal =
+            |one: &(usize, Verdict)| (one.0 as f64) < lower && one.1 == Verdict::NoDifference;
+        let below = if self.verdicts.iter().any(is_equal) {
+            "below it is not faster"
+        } else {
+            "below it is slower"
+        };
+        format!(
+            "'{}' breaks even with '{}' at about n = {} (95 % interval {} … {}){}: {below}, above \
+             it faster{}.",
+            self.arm,
+            self.baseline,
+            size(at),
+            size(lower),
+            size(upper),
+            self.work_of(at),
+            self.where_decided(upper)
+        )
+    }
+
+    fn by_sizes(&self, lower: f64, upper: f64, fit: Option<&Fit>) -> String {
         let (arm, baseline) = (self.arm, self.baseline);
-        let at = middle(lower, upper, source, fit);
-        match source {
-            Source::Fit => format!(
-                "'{arm}' breaks even with '{baseline}' at about n = {} (95 % interval {} … {}){}: \
-                 below it is slower, above it faster.",
-                size(at),
-                size(lower),
+        if is_open_below(self.case, self.index, lower) {
+            return format!(
+                "'{arm}' is faster than '{baseline}' from n = {}{} on{}; what it is at n = {} and \
+                 below was not decided.",
                 size(upper),
-                self.work_of(at)
-            ),
-            Source::Bracket => {
-                let why = match fit {
-                    Some(fit) if fit.has_steps => {
-                        "; the curve has steps, so these are measured sizes and no model"
-                    }
-                    _ => "; both are measured sizes",
-                };
-                format!(
-                    "'{arm}' breaks even with '{baseline}' somewhere between n = {} and n = \
-                     {}{}{why}.",
-                    size(lower),
-                    size(upper),
-                    self.work_of(at)
-                )
+                self.work_in_brackets(upper),
+                self.where_decided(upper),
+                size(lower),
+            );
+        }
+        let why = match fit {
+            Some(fit) if fit.has_steps => {
+                "; the curve has steps, so these are measured sizes and no model"
             }
+            _ => "; both are measured sizes",
+        };
+        format!(
+            "'{arm}' breaks even with '{baseline}' somewhere between n = {} and n = {}{}{why}.",
+            size(lower),
+            size(upper),
+            self.work_of(middle(lower, upper, Source::Bracket, fit))
+        )
+    }
+
+    /// Qualifies "faster above" if a size there stayed undecided.
+    fn where_decided(&self, n: f64) -> &'static str {
+        let open = |one: &(usize, Verdict)| one.0 as f64 >= n && one.1 == Verdict::Undecided;
+        if self.verdicts.iter().any(open) {
+            " wherever it was decided"
+        } else {
+            ""
+        }
+    }
+
+    fn measured_or_decided(&self) -> &'static str {
+        let open = |one: &(usize, Verdict)| one.1 == Verdict::Undecided;
+        if self.verdicts.iter().any(open) {
+            "that was decided"
+        } else {
+            "measured"
         }
     }
 
@@ -199,19 +260,23 @@ impl Words<'_> {
         )
     }
 
-    fn practical(&self, practical: Option<(usize, usize)>) -> String {
+    fn practical(&self, practical: Practical) -> String {
         let gain = percent(PRACTICAL - 1.0);
-        practical.map_or_else(
-            || format!("No size was found from which on it gains {gain} or more for good."),
-            |(lower, upper)| {
-                format!(
-                    "It pays in practice, by {gain} or more for good, from somewhere between n = \
-                     {} and n = {}.",
-                    count(lower),
-                    count(upper)
-                )
-            },
-        )
+        match practical {
+            Practical::From(smallest) => format!(
+                "It pays in practice, by {gain} or more for good, from n = {} or below on.",
+                count(smallest)
+            ),
+            Practical::Between(lower, upper) => format!(
+                "It pays in practice, by {gain} or more for good, from somewhere between n = {} \
+                 and n = {}.",
+                count(lower),
+                count(upper)
+            ),
+            Practical::Nowhere => {
+                format!("No size was found from which on it gains {gain} or more for good.")
+            }
+        }
     }
 
     /// What the model would say of the costs, where it does not hold: as measured at both ends.
@@ -244,6 +309,13 @@ impl Words<'_> {
             format!(" (where '{}' takes {})", self.baseline, nanos(work))
         })
     }
+}
+
+/// Whether it was not decided what the arm is at the lower of two measured sizes.
+fn is_open_below(case: &CaseFindings, arm: usize, lower: f64) -> bool {
+    let point = case.points.iter().find(|point| point.n as f64 == lower);
+    let comparison = point.and_then(|point| point.comparisons.get(arm - 1));
+    comparison.is_some_and(|one| one.verdict == Verdict::Undecided)
 }
 
 /// The model's two costs.

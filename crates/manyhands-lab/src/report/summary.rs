@@ -2,7 +2,7 @@
 
 use super::verdict_words::verdict_word;
 use crate::{
-    break_even::{Answer, Fit, Kind, Source},
+    break_even::{Answer, Fit, Kind, Practical, Source},
     findings::{CaseFindings, Comparison, Findings, Point, Times},
     record::{Head, Key},
     stats::Estimate,
@@ -18,8 +18,10 @@ use serde::Serialize;
 /// object with `median`, `low`, `high`, the ends of a 95 % interval. Times are nanoseconds per
 /// call; speed-ups are the baseline's time over the arm's. `verdict` is one of `faster`, `slower`,
 /// `no difference`, `undecided`. `break_even[].kind` is one of
-/// `between`, `always_from`, `never_up_to`, `no_difference`, `several`, `too_few_blocks`, with the
-/// fields of that kind beside it. What was not measured is `null`.
+/// `between`, `always_from`, `never_up_to`, `not_decided`, `no_difference`, `several`,
+/// `too_few_blocks`, with the fields of that kind beside it. `practical_from` is the smallest size
+/// from which on an arm gains a tenth or more at every size measured, and `practical` the two
+/// sizes between which that begins, if it begins above the smallest. What was not measured is `null`.
 ///
 /// # Panics
 /// Never: numbers, strings and lists have a form as JSON.
@@ -44,7 +46,7 @@ pub fn summary_json(findings: &Findings) -> String {
 }
 
 /// Counted up when a field changes its meaning or goes.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 #[derive(Serialize)]
 struct SummaryFile<'run> {
@@ -220,6 +222,7 @@ struct AnswerOut<'run> {
     #[serde(flatten)]
     kind: KindOut<'run>,
     practical: Option<(usize, usize)>,
+    practical_from: Option<usize>,
     model: Option<FitOut>,
 }
 
@@ -228,7 +231,14 @@ impl<'run> AnswerOut<'run> {
         Self {
             arm,
             kind: KindOut::from(&answer.kind),
-            practical: answer.practical,
+            practical: match answer.practical {
+                Practical::Between(lower, upper) => Some((lower, upper)),
+                Practical::From(_) | Practical::Nowhere => None,
+            },
+            practical_from: match answer.practical {
+                Practical::From(n) | Practical::Between(_, n) => Some(n),
+                Practical::Nowhere => None,
+            },
             model: answer.fit.as_ref().map(FitOut::from),
         }
     }
@@ -248,6 +258,10 @@ enum KindOut<'run> {
     NeverUpTo {
         largest: usize,
         speed_up_at_most: f64,
+    },
+    NotDecided {
+        largest: usize,
+        speed_up: EstimateOut,
     },
     NoDifference {
         effect: f64,
@@ -281,6 +295,10 @@ impl<'run> From<&'run Kind> for KindOut<'run> {
             } => Self::NeverUpTo {
                 largest,
                 speed_up_at_most,
+            },
+            Kind::NotDecided { largest, speed_up } => Self::NotDecided {
+                largest,
+                speed_up: speed_up.into(),
             },
             Kind::NoDifference { effect } => Self::NoDifference { effect },
             Kind::Several {

@@ -90,7 +90,7 @@ impl Claim {
             Self::Equal => "two equal arms are told apart",
             Self::Slower => "an arm slower by 5 % is found slower",
             Self::BreakEven => "a known break-even lies in its interval",
-            Self::OneCore => "two threads on one core are found not to pay",
+            Self::OneCore => "two threads on one core are not found to pay",
             Self::Step => "a step in the curve is answered with the sizes around it",
         }
     }
@@ -156,7 +156,11 @@ impl Claim {
             Self::OneCore => {
                 matches!(
                     kind(),
-                    Some(Kind::NeverUpTo { .. } | Kind::NoDifference { .. })
+                    Some(
+                        Kind::NeverUpTo { .. }
+                            | Kind::NoDifference { .. }
+                            | Kind::NotDecided { .. }
+                    )
                 )
             }
             Self::Step => match kind() {
