@@ -48,9 +48,14 @@ const LIMITS: &[Limit] = &[
         claim: "a runtime's slots are taken and given back by its shared part, so none is occupied after its end",
     },
     Limit {
+        called: ".occupy()",
+        by: &["runtime/current.rs", "runtime/worker/slot_pool.rs"],
+        claim: "a thread occupies a slot through a guard that leaves it, or while it has borrowed it to wait",
+    },
+    Limit {
         called: ".give_external_slot_back(",
         by: &["runtime/current.rs"],
-        claim: "only the thread in a slot touches its cells: an external thread gives its slot back when its call has ended",
+        claim: "only the thread in a slot touches what is the occupant's: an external thread gives its slot back when its call has ended",
     },
     Limit {
         called: "Box::from_raw(",
@@ -161,6 +166,7 @@ mod tests {
             "fn f() { shared.idle.mark(&seat.detected_blocked); }",
             "fn f() { let seat = WorkerSlot::take(shared); }",
             "fn f() { let now = Moment::now(); }",
+            "fn f() { let slot = unsafe { slot.occupy() }; }",
         ] {
             assert_eq!(count("task/group.rs", text), 1, "{text}");
         }

@@ -10,7 +10,7 @@
 //! Unsafe: helpers reach the call by pointer.
 
 use crate::job::{Payload, catch, resume_all};
-use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::{OpenCall, SharedCall, current, keep_open};
 use crate::sync::{Mutex, lock};
 use std::mem;
@@ -18,7 +18,7 @@ use std::mem;
 /// Work that helpers can take part in.
 pub(crate) trait HelpedWork: Sync {
     /// A helper's part, on its own thread.
-    fn help(&self, slot: &'static WorkerSlot);
+    fn help(&self, slot: &'static OccupiedSlot);
 
     /// A body has panicked: no more of the work begins.
     fn note_panic(&self, payload: Payload);

@@ -14,7 +14,7 @@ use crate::job::{Payload, catch};
 use crate::runtime::fork_join::call_site::CallSiteProfile;
 use crate::runtime::fork_join::series::{self, WAKE_PAYS_FROM};
 use crate::runtime::fork_join::wait;
-use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::{OpenCall, YieldCheck, current};
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sync::clock;
@@ -126,7 +126,7 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
     }
 
     /// Decides how many workers to wake for what is left.
-    fn plan_wakes(&self, slot: &WorkerSlot) {
+    fn plan_wakes(&self, slot: &OccupiedSlot) {
         let (runtime, rate) = (slot.runtime(), self.rate);
         let left = if rate == Rate::UNKNOWN {
             u64::MAX
@@ -149,7 +149,7 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
     }
 
     /// Wakes up to two of those still to be woken; each of them does the same when it joins.
-    fn wake_more(&self, slot: &WorkerSlot) {
+    fn wake_more(&self, slot: &OccupiedSlot) {
         for _ in 0..WAKES_EACH {
             // Relaxed, both: a count of hints.
             let claimed =
@@ -172,7 +172,7 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
     /// rate.
     fn work(
         &self,
-        slot: &'static WorkerSlot,
+        slot: &'static OccupiedSlot,
         me: usize,
         runner: &mut Runner<'_, S::Item, C>,
         mut attention: Option<&mut YieldCheck>,
@@ -236,7 +236,7 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
     }
 
     /// Reports progress, and checks whether thieves want older work of this thread.
-    fn between_blocks(&self, slot: &WorkerSlot) {
+    fn between_blocks(&self, slot: &OccupiedSlot) {
         slot.counters.finished.bump();
         if slot.deque.is_demand_pending() && slot.deque.has_private(0) {
             slot.deque.expose(1);
@@ -270,7 +270,7 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
 }
 
 impl<S: Indexed, C: Consumer<S::Item>> HelpedWork for SharedRest<'_, S, C> {
-    fn help(&self, slot: &'static WorkerSlot) {
+    fn help(&self, slot: &'static OccupiedSlot) {
         let Some(me) = self.sharing.attach() else {
             return;
         };

@@ -9,7 +9,7 @@
 use super::{Work, check_deeper, wait_asleep};
 use crate::job::{ExecutionId, Latch};
 use crate::queue::{Deque, Popped};
-use crate::runtime::fork_join::executions::{Executions, Extent, Taken};
+use crate::runtime::fork_join::executions::{Executions, Extent, Nesting, Taken};
 use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
@@ -22,9 +22,6 @@ struct WorkerSlot {
     /// Below both executions, of the first, of the second.
     forks: [Fork; 3],
 }
-
-// SAFETY: the executions' cells forbid it; only the model's main thread begins and ends executions.
-unsafe impl Sync for WorkerSlot {}
 
 #[derive(Debug)]
 struct Fork {
@@ -47,12 +44,12 @@ impl WorkerSlot {
         })
     }
 
-    fn begin(&self) -> ExecutionId {
+    fn begin(&self, nesting: &Nesting) -> ExecutionId {
         let from = Extent {
             deque_from: self.deque.len(),
             slots_from: 0,
         };
-        self.executions.begin(SLOT, from)
+        self.executions.begin(nesting, SLOT, from)
     }
 
     fn push(&self, number: usize) {
@@ -107,8 +104,8 @@ impl WorkerSlot {
 #[test]
 fn a_waiter_runs_nothing_of_a_later_execution() {
     check_deeper(3, || {
-        let slot = WorkerSlot::new();
-        let first = slot.begin();
+        let (slot, nesting) = (WorkerSlot::new(), Nesting::new());
+        let first = slot.begin(&nesting);
         let waiter = thread::spawn({
             let slot = Arc::clone(&slot);
             move || slot.help(first, 1)
@@ -116,12 +113,12 @@ fn a_waiter_runs_nothing_of_a_later_execution() {
         slot.push(1);
         slot.deque.expose(1);
         slot.pop(1);
-        slot.executions.end();
-        slot.begin();
+        slot.executions.end(&nesting);
+        slot.begin(&nesting);
         slot.push(2);
         slot.deque.expose(1);
         slot.pop(2);
-        slot.executions.end();
+        slot.executions.end(&nesting);
         waiter.join().unwrap();
         assert!(slot.forks[1..].iter().all(|fork| fork.work.is_done()));
     });
@@ -130,9 +127,9 @@ fn a_waiter_runs_nothing_of_a_later_execution() {
 #[test]
 fn a_waiter_runs_nothing_that_was_there_before() {
     check_deeper(3, || {
-        let slot = WorkerSlot::new();
+        let (slot, nesting) = (WorkerSlot::new(), Nesting::new());
         slot.push(0);
-        let first = slot.begin();
+        let first = slot.begin(&nesting);
         let waiter = thread::spawn({
             let slot = Arc::clone(&slot);
             move || slot.help(first, 1)
@@ -140,7 +137,7 @@ fn a_waiter_runs_nothing_that_was_there_before() {
         slot.push(1);
         slot.deque.expose(2);
         slot.pop(1);
-        slot.executions.end();
+        slot.executions.end(&nesting);
         slot.pop(0);
         waiter.join().unwrap();
         assert!(slot.forks[..2].iter().all(|fork| fork.work.is_done()));
@@ -150,8 +147,8 @@ fn a_waiter_runs_nothing_that_was_there_before() {
 #[test]
 fn a_forcer_gives_nothing_of_a_later_execution_to_the_waiter() {
     check_deeper(3, || {
-        let slot = WorkerSlot::new();
-        let first = slot.begin();
+        let (slot, nesting) = (WorkerSlot::new(), Nesting::new());
+        let first = slot.begin(&nesting);
         let forcer = thread::spawn({
             let slot = Arc::clone(&slot);
             move || {
@@ -162,11 +159,11 @@ fn a_forcer_gives_nothing_of_a_later_execution_to_the_waiter() {
             let slot = Arc::clone(&slot);
             move || slot.help(first, 1)
         });
-        slot.executions.end();
-        slot.begin();
+        slot.executions.end(&nesting);
+        slot.begin(&nesting);
         slot.push(2);
         slot.pop(2);
-        slot.executions.end();
+        slot.executions.end(&nesting);
         forcer.join().unwrap();
         waiter.join().unwrap();
         assert!(slot.forks[2].work.is_done());

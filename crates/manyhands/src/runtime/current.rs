@@ -19,6 +19,7 @@ use crate::job::{Job, TaskKey, TaskRegistry};
 use crate::runtime::io::tokio_context::TokioContextGuard;
 use crate::runtime::sleep::idle::Activity;
 use crate::runtime::sleep::waking::{self, Notify};
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::worker::{refused_starts, run_loop};
 use crate::runtime::{Priority, Runtime, RuntimeInner, ending};
@@ -30,9 +31,9 @@ use std::sync::{Arc, OnceLock};
 
 crate::sync::thread_local! {
     /// The slot that calls use now: what [`recompute`] found in the stack.
-    static SEAT: Cell<Option<&'static WorkerSlot>> = const { Cell::new(None) };
+    static SEAT: Cell<Option<&'static OccupiedSlot>> = const { Cell::new(None) };
     /// The slot of a worker thread, whatever it has entered since.
-    static WORKER: Cell<Option<&'static WorkerSlot>> = const { Cell::new(None) };
+    static WORKER: Cell<Option<&'static OccupiedSlot>> = const { Cell::new(None) };
     static STACK: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
     static NEXT_ID: Cell<u64> = const { Cell::new(0) };
     static THREAD: Cell<u64> = const { Cell::new(0) };
@@ -43,25 +44,25 @@ struct Frame {
     id: u64,
     shared: Arc<RuntimeInner>,
     /// The slot, if the thread has sat down and not only entered.
-    slot: Option<&'static WorkerSlot>,
+    slot: Option<&'static OccupiedSlot>,
 }
 
 /// The slot of the calling thread, if it is a worker or an external thread of the runtime that is current.
 #[inline(always)]
-pub(crate) fn slot() -> Option<&'static WorkerSlot> {
+pub(crate) fn slot() -> Option<&'static OccupiedSlot> {
     SEAT.get()
 }
 
 /// The slot of the calling thread, if it is a worker, with its runtime; whatever it has entered since.
 #[inline]
-pub(crate) fn worker() -> Option<(&'static WorkerSlot, &'static RuntimeInner)> {
+pub(crate) fn worker() -> Option<(&'static OccupiedSlot, &'static RuntimeInner)> {
     let slot = WORKER.get()?;
     Some((slot, slot.runtime()))
 }
 
 /// The slot of the calling thread with its runtime, if it takes part in one.
 #[inline]
-pub(crate) fn slot_of_runtime() -> Option<(&'static WorkerSlot, &'static RuntimeInner)> {
+pub(crate) fn slot_of_runtime() -> Option<(&'static OccupiedSlot, &'static RuntimeInner)> {
     let slot = slot()?;
     Some((slot, slot.runtime_or_none()?))
 }
@@ -100,7 +101,7 @@ pub(crate) unsafe fn requeue(
 
 /// Which workers to notify of a task that the worker on `slot` queues now. None if this worker will soon run it
 /// itself; the task then has steal grace.
-fn notify_for(slot: &WorkerSlot, caller: Caller) -> Notify {
+fn notify_for(slot: &OccupiedSlot, caller: Caller) -> Notify {
     // Only this thread pushes: if the queue is empty the task will be the first.
     let is_first = slot.tasks.is_empty();
     let is_away = caller == Caller::Other || slot.times_away.get() > 0;
@@ -154,7 +155,7 @@ pub(crate) enum Caller {
 /// # Safety
 /// `job` is registered in the registry of the slot's runtime, in no queue, and the caller's to queue.
 pub(crate) unsafe fn requeue_local(owner: &'static WorkerSlot, job: *mut Job) {
-    if WORKER.get().is_some_and(|slot| ptr::eq(slot, owner)) {
+    if WORKER.get().is_some_and(|slot| slot.is(owner)) {
         // SAFETY: valid until it is taken, by the caller's promise. Taken by this very thread.
         unsafe { owner.local.push(job) };
         return;
@@ -192,7 +193,7 @@ fn entered() -> Option<Arc<RuntimeInner>> {
 }
 
 /// Puts an entry on the stack; returns what takes it out again.
-fn push(shared: Arc<RuntimeInner>, slot: Option<&'static WorkerSlot>) -> u64 {
+fn push(shared: Arc<RuntimeInner>, slot: Option<&'static OccupiedSlot>) -> u64 {
     let id = NEXT_ID.get();
     NEXT_ID.set(id + 1);
     // A thread that is ending has no stack any more, and no use for one.
@@ -261,15 +262,20 @@ impl Drop for EnterGuard<'_> {
 /// A thread's stay on a slot: a worker's for life, an external thread's for one outermost call.
 #[derive(Debug)]
 pub(crate) struct WorkerGuard {
-    slot: &'static WorkerSlot,
+    slot: &'static OccupiedSlot,
     id: u64,
     /// The worker's slot that the thread had before, if this is a simulation on top of it.
-    before: Option<&'static WorkerSlot>,
+    before: Option<&'static OccupiedSlot>,
 }
 
 impl WorkerGuard {
     /// Sits the calling thread down.
-    pub(crate) fn begin(shared: Arc<RuntimeInner>, slot: &'static WorkerSlot) -> Self {
+    ///
+    /// # Safety
+    /// As for [`WorkerSlot::occupy`]; the slot is left when the guard is dropped.
+    pub(crate) unsafe fn begin(shared: Arc<RuntimeInner>, slot: &'static WorkerSlot) -> Self {
+        // SAFETY: by the caller's promise.
+        let slot = unsafe { slot.occupy() };
         if THREAD.get() == 0 {
             THREAD.set(thread_state::current_thread());
         }
@@ -284,6 +290,11 @@ impl WorkerGuard {
             id: push(shared, Some(slot)),
             before,
         }
+    }
+
+    /// The slot, until the guard is dropped.
+    pub(crate) fn slot(&self) -> &'static OccupiedSlot {
+        self.slot
     }
 }
 
@@ -309,6 +320,8 @@ impl Drop for WorkerGuard {
 #[derive(Debug)]
 pub(crate) struct ExternalThread {
     shared: Arc<RuntimeInner>,
+    /// Its place among the external threads of the runtime.
+    place: usize,
     stay: Option<WorkerGuard>,
 }
 
@@ -316,35 +329,35 @@ impl ExternalThread {
     /// Sits down. `None` when every external thread slot is taken: then the call is the thread's alone.
     pub(crate) fn enter(shared: &RuntimeInner) -> Option<Self> {
         process::refuse_forked();
-        let slot = shared.take_external_slot()?;
+        let (place, slot) = shared.take_external_slot()?;
         shared.idle.begin(Activity::ExternalThread);
         let shared = shared.to_arc();
-        let stay = WorkerGuard::begin(Arc::clone(&shared), slot);
+        // SAFETY: the place is this thread's until `drop` gives it back, after the guard.
+        let stay = unsafe { WorkerGuard::begin(Arc::clone(&shared), slot) };
         Some(Self {
             shared,
+            place,
             stay: Some(stay),
         })
     }
 
     /// The slot.
-    pub(crate) fn slot(&self) -> Option<&'static WorkerSlot> {
-        self.stay.as_ref().map(|stay| stay.slot)
+    pub(crate) fn slot(&self) -> Option<&'static OccupiedSlot> {
+        self.stay.as_ref().map(WorkerGuard::slot)
     }
 }
 
 impl Drop for ExternalThread {
     fn drop(&mut self) {
-        if let Some(slot) = self.slot() {
-            self.stay = None;
-            self.shared.give_external_slot_back(slot);
-        }
+        self.stay = None;
+        self.shared.give_external_slot_back(self.place);
         waking::leave_external(&*self.shared);
     }
 }
 
 /// Calls `f` with the slot of the calling thread, which sits down as an external thread of the current runtime if it
 /// has none. `f` gets `None` when every external thread slot is taken.
-pub(crate) fn with_slot<R>(f: impl FnOnce(Option<&'static WorkerSlot>) -> R) -> R {
+pub(crate) fn with_slot<R>(f: impl FnOnce(Option<&'static OccupiedSlot>) -> R) -> R {
     match slot() {
         Some(slot) => f(Some(slot)),
         None => with_runtime(|shared| {

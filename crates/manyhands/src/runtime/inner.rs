@@ -287,8 +287,8 @@ impl RuntimeInner {
             .filter(move |other| !ptr::eq(*other, slot))
     }
 
-    /// Takes an external thread place.
-    pub(crate) fn take_external_slot(&self) -> Option<&'static WorkerSlot> {
+    /// Takes an external thread place, with its slot.
+    pub(crate) fn take_external_slot(&self) -> Option<(usize, &'static WorkerSlot)> {
         for (index, word) in self.external_threads.iter().enumerate() {
             // Relaxed: the exchange decides.
             let mut taken = word.load(Ordering::Relaxed);
@@ -303,7 +303,7 @@ impl RuntimeInner {
                         // There may be slots again later.
                         self.leave_external_place(place);
                     }
-                    return slot;
+                    return slot.map(|slot| (place, slot));
                 }
                 taken = before;
             }
@@ -312,8 +312,8 @@ impl RuntimeInner {
     }
 
     /// Leaves an external thread place.
-    pub(crate) fn give_external_slot_back(&self, slot: &'static WorkerSlot) {
-        self.leave_external_place(slot.external_place.get());
+    pub(crate) fn give_external_slot_back(&self, place: usize) {
+        self.leave_external_place(place);
     }
 
     fn leave_external_place(&self, place: usize) {
@@ -379,8 +379,7 @@ impl RuntimeInner {
         if let Some(slot) = self.slot_at(index) {
             return Some(slot);
         }
-        let slot = WorkerSlot::take(self)?;
-        slot.external_place.set(place);
+        let slot = WorkerSlot::take(ptr::from_ref(self).cast())?;
         // Release: pairs with the Acquire in `slot_at`.
         self.slots[index].store(ptr::from_ref(slot).cast_mut(), Ordering::Release);
         // AcqRel: who sees the new end sees the slot.
@@ -404,7 +403,7 @@ impl RuntimeInner {
 
     /// Takes a slot for worker `index`; `None` if there are no more.
     pub(super) fn slot_worker(&self, index: usize) -> Option<&'static WorkerSlot> {
-        let slot = WorkerSlot::take(self)?;
+        let slot = WorkerSlot::take(ptr::from_ref(self).cast())?;
         slot.set_worker(index);
         // Release: pairs with the Acquire in `slot_at`.
         self.slots[index].store(ptr::from_ref(slot).cast_mut(), Ordering::Release);

@@ -13,8 +13,9 @@ use crate::runtime::RuntimeInner;
 use crate::runtime::builder::Settings;
 use crate::runtime::current::WorkerGuard;
 use crate::runtime::sleep::timers::Clock;
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::run_loop::{self, FoundWork};
-use crate::runtime::worker::slot::WorkerSlot;
+
 use crate::sync::atomic::AtomicU64;
 use crate::timer::{Moment, NEVER};
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Simulator {
     shared: Arc<RuntimeInner>,
-    slot: &'static WorkerSlot,
+    slot: &'static OccupiedSlot,
     worker: Option<WorkerGuard>,
     /// Tasks that could run now; only the simulator has them.
     runnable: Vec<*mut Job>,
@@ -47,10 +48,11 @@ impl Simulator {
         let clock = Clock::Virtual(AtomicU64::new(Moment::ZERO.to_nanos()));
         let shared = RuntimeInner::with_clock(Settings::for_one_thread(), clock);
         let slot = shared.slot_simulator();
-        let worker = WorkerGuard::begin(Arc::clone(&shared), slot);
+        // SAFETY: the only thread of a new runtime; its slot is left when the simulator is dropped.
+        let worker = unsafe { WorkerGuard::begin(Arc::clone(&shared), slot) };
         Self {
             shared,
-            slot,
+            slot: worker.slot(),
             worker: Some(worker),
             runnable: Vec::new(),
             random: seed,

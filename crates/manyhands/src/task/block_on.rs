@@ -8,6 +8,7 @@
 use crate::job::ExecutionId;
 use crate::runtime::current;
 use crate::runtime::fork_join::wait;
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::task::budget;
 use std::pin::pin;
@@ -44,7 +45,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-fn poll_on<F: Future>(slot: &'static WorkerSlot, future: F) -> F::Output {
+fn poll_on<F: Future>(slot: &'static OccupiedSlot, future: F) -> F::Output {
     let mut future = pin!(future);
     let waker = waker_of(slot);
     let mut context = Context::from_waker(&waker);

@@ -4,6 +4,7 @@
 
 use crate::runtime::current;
 use crate::runtime::fork_join::wait;
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::refused_starts;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::task::budget;
@@ -176,7 +177,7 @@ impl<T> JoinHandle<T> {
         unsafe { self.take_outcome() }
     }
 
-    fn wait_on(&self, slot: &'static WorkerSlot) {
+    fn wait_on(&self, slot: &'static OccupiedSlot) {
         let joiner = self.joiner();
         wait::for_work(slot, &|| joiner.is_final(), &|| joiner.runner(), &|| {
             joiner.fall_asleep(slot.number)

@@ -16,6 +16,7 @@ use crate::job::{Action, Job, TaskKey, TaskRegistry};
 use crate::runtime::Priority;
 use crate::runtime::current::{self, Caller};
 use crate::runtime::sleep::waking::{self, Notify};
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::sync::atomic::Ordering;
 use crate::task::budget;
@@ -61,7 +62,7 @@ pub(super) unsafe fn queue_new_in_lane(cell: NonNull<Header>, priority: Priority
 ///
 /// # Safety
 /// The caller holds the queue's part, and is the worker on `slot`.
-pub(super) unsafe fn queue_new_local(cell: NonNull<Header>, slot: &WorkerSlot) {
+pub(super) unsafe fn queue_new_local(cell: NonNull<Header>, slot: &OccupiedSlot) {
     slot.hosts_tasks.set(true);
     // SAFETY: a new cell, valid until the queue's part of it ends.
     unsafe { slot.local.push(cell::as_job(cell)) };
@@ -147,7 +148,7 @@ pub(super) unsafe fn prepare_to_wait(cell: NonNull<Header>) -> Result<(), Closed
     // SAFETY: a running task is in no queue, and only its runner uses the link.
     let word = unsafe { Job::spare_word(job) };
     let kept = match header.kind().sort {
-        TaskKind::LocalFuture => ptr::from_ref(slot).cast_mut().cast(),
+        TaskKind::LocalFuture => ptr::from_ref::<WorkerSlot>(slot).cast_mut().cast(),
         TaskKind::Future | TaskKind::PrioritizedFuture | TaskKind::Closure => {
             ptr::from_ref(registry).cast_mut().cast()
         }

@@ -13,7 +13,7 @@ use crate::engine::{BLOCK_NANOS_MAX, HelperPolicy, Plan, Rate, Runner};
 use crate::job::{Payload, catch};
 use crate::parallel::source::{Drive, Feed};
 use crate::runtime::fork_join::series::WAKE_PAYS_FROM;
-use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::{HelperSlot, OpenCall, YieldCheck, current};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Mutex, clock, lock};
@@ -259,7 +259,7 @@ impl<I: Iterator<Item: Send> + Send, C: Consumer<I::Item>> SharedPull<'_, I, C> 
     /// Pulls and runs chunks until the iterator ends, or until `attention` is wanted elsewhere.
     fn work(
         &self,
-        slot: Option<&WorkerSlot>,
+        slot: Option<&OccupiedSlot>,
         runner: &mut Runner<'_, I::Item, C>,
         mut attention: Option<&mut YieldCheck>,
     ) {
@@ -347,7 +347,7 @@ impl<I: Iterator<Item: Send> + Send, C: Consumer<I::Item>> SharedPull<'_, I, C> 
 }
 
 impl<I: Iterator<Item: Send> + Send, C: Consumer<I::Item>> HelpedWork for SharedPull<'_, I, C> {
-    fn help(&self, slot: &'static WorkerSlot) {
+    fn help(&self, slot: &'static OccupiedSlot) {
         // Relaxed: only the number matters.
         if self.runners.fetch_add(1, Ordering::Relaxed) >= self.runners_max {
             self.dismiss_helpers();

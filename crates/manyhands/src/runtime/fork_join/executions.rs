@@ -6,7 +6,7 @@
 //! this to steal only work that it waits for.
 //!
 //! # Threads
-//! The occupant begins and ends executions; any thread reads them.
+//! The occupant begins and ends executions; any thread reads the records. How the executions nest is the occupant's own.
 //!
 //! # Protocol
 //! The occupant changes a record before it exposes anything later. A thief reads the record, takes an entry, and
@@ -20,9 +20,14 @@ use std::cell::Cell;
 #[derive(Debug)]
 pub(crate) struct Executions {
     records: [Record; ExecutionId::LEVELS],
-    /// Occupant: how many it runs, one on top of the other.
+}
+
+/// The occupant's own part of it, which no other thread reads.
+#[derive(Debug)]
+pub(crate) struct Nesting {
+    /// How many it runs, one on top of the other.
     level: Cell<usize>,
-    /// Occupant: how many it has begun.
+    /// How many it has begun.
     sequence: Cell<u64>,
 }
 
@@ -64,20 +69,18 @@ impl Executions {
                 deque_from: AtomicUsize::new(0),
                 slots_from: AtomicUsize::new(0),
             }),
-            level: Cell::new(0),
-            sequence: Cell::new(0),
         }
     }
 
-    /// By the thread in slot `slot`: begins an execution, to which belongs what is pushed and opened from now on.
-    pub(crate) fn begin(&self, slot: SlotNumber, from: Extent) -> ExecutionId {
-        let level = self.level.get();
-        self.level.set(level + 1);
+    /// Occupant of slot `slot`: begins an execution, to which belongs what is pushed and opened from now on.
+    pub(crate) fn begin(&self, nesting: &Nesting, slot: SlotNumber, from: Extent) -> ExecutionId {
+        let level = nesting.level.get();
+        nesting.level.set(level + 1);
         let Some(record) = self.records.get(level) else {
             return ExecutionId::UNKNOWN;
         };
-        self.sequence.set(self.sequence.get() + 1);
-        let id = ExecutionId::new(slot, level, self.sequence.get());
+        nesting.sequence.set(nesting.sequence.get() + 1);
+        let id = ExecutionId::new(slot, level, nesting.sequence.get());
         // Relaxed, both: published by the store of the id.
         record.deque_from.store(from.deque_from, Ordering::Relaxed);
         record.slots_from.store(from.slots_from, Ordering::Relaxed);
@@ -87,19 +90,14 @@ impl Executions {
     }
 
     /// Occupant: ends the newest execution, before it pushes or opens anything else.
-    pub(crate) fn end(&self) {
-        let level = self.level.get() - 1;
-        self.level.set(level);
+    pub(crate) fn end(&self, nesting: &Nesting) {
+        let level = nesting.level.get() - 1;
+        nesting.level.set(level);
         if let Some(record) = self.records.get(level) {
             // Entries pushed later are published after this, so a thief that takes one of them and reads the
             // record again sees that the execution is over.
             record.publish(0);
         }
-    }
-
-    /// Occupant: how many run, one on top of the other.
-    pub(crate) fn level(&self) -> usize {
-        self.level.get()
     }
 
     /// The number of the outermost, or 0: a hint.
@@ -141,6 +139,22 @@ impl Executions {
         // AcqRel: an exchange that changes nothing reads the newest value and orders what was read before
         // it; a plain load could be satisfied before the caller's earlier loads.
         self.records[id.level()].id.fetch_or(0, Ordering::AcqRel) == id.to_bits()
+    }
+}
+
+impl Nesting {
+    /// None runs.
+    pub(crate) fn new() -> Self {
+        Self {
+            level: Cell::new(0),
+            sequence: Cell::new(0),
+        }
+    }
+
+    /// How many run, one on top of the other.
+    #[cfg(not(loom))]
+    pub(crate) fn level(&self) -> usize {
+        self.level.get()
     }
 }
 

@@ -15,6 +15,7 @@ use crate::job::{Action, Job, JobKind, Latch, Payload, catch, contain};
 use crate::queue::Popped;
 use crate::runtime::fork_join::call_site::CallSiteProfile;
 use crate::runtime::fork_join::{series, wait};
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{RuntimeInner, current};
 use crate::sync::{clock, thread};
@@ -98,7 +99,7 @@ where
 }
 
 #[inline(always)]
-fn join_on<A, B, RA, RB>(slot: &'static WorkerSlot, a: A, b: B) -> (RA, RB)
+fn join_on<A, B, RA, RB>(slot: &'static OccupiedSlot, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
     B: FnOnce() -> RB + Send,
@@ -119,7 +120,7 @@ where
 /// The deque is empty or full, or a thief has left a demand.
 #[cold]
 #[inline(never)]
-fn join_not_plain<A, B, RA, RB>(slot: &'static WorkerSlot, index: usize, a: A, b: B) -> (RA, RB)
+fn join_not_plain<A, B, RA, RB>(slot: &'static OccupiedSlot, index: usize, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
     B: FnOnce() -> RB + Send,
@@ -136,12 +137,12 @@ where
     join_at(slot, index, a, b)
 }
 
+/// The first half stays on the calling thread.
 #[inline(always)]
-fn join_at<A, B, RA, RB>(slot: &'static WorkerSlot, index: usize, a: A, b: B) -> (RA, RB)
+fn join_at<A, B, RA, RB>(slot: &'static OccupiedSlot, index: usize, a: A, b: B) -> (RA, RB)
 where
-    A: FnOnce() -> RA + Send,
+    A: FnOnce() -> RA,
     B: FnOnce() -> RB + Send,
-    RA: Send,
     RB: Send,
 {
     let forked = StackJob::new(b);
@@ -166,7 +167,7 @@ where
 /// were long, if joins follow each other closely, or if nothing is known yet.
 #[cold]
 #[inline(never)]
-fn join_timed<A, B, RA, RB>(slot: &'static WorkerSlot, a: A, b: B) -> (RA, RB)
+fn join_timed<A, B, RA, RB>(slot: &'static OccupiedSlot, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
     B: FnOnce() -> RB + Send,
@@ -196,7 +197,7 @@ where
 
 /// Exposes the outermost join's second half, and wakes a worker, if the call site's `cost` in ticks is worth it.
 /// A cost of 0 is unknown.
-fn offer(slot: &WorkerSlot, shared: &RuntimeInner, cost: u64) {
+fn offer(slot: &OccupiedSlot, shared: &RuntimeInner, cost: u64) {
     if cost != 0 && cost < clock::ticks_in(OFFER_NANOS_MIN) {
         return;
     }
@@ -212,10 +213,10 @@ fn offer(slot: &WorkerSlot, shared: &RuntimeInner, cost: u64) {
 }
 
 /// Marks the slot while its outermost join runs.
-struct Timed(&'static WorkerSlot);
+struct Timed(&'static OccupiedSlot);
 
 impl Timed {
-    fn begin(slot: &'static WorkerSlot) -> Self {
+    fn begin(slot: &'static OccupiedSlot) -> Self {
         slot.in_timed_join.set(true);
         Self(slot)
     }
@@ -230,7 +231,7 @@ impl Drop for Timed {
 /// Exposes work for a thief's demand.
 #[cold]
 #[inline(never)]
-fn answer_demand(slot: &WorkerSlot) {
+fn answer_demand(slot: &OccupiedSlot) {
     slot.deque.expose(EXPOSED_AT_ONCE);
     slot.runtime().wake_if_nobody_searches();
 }
@@ -238,7 +239,7 @@ fn answer_demand(slot: &WorkerSlot) {
 /// At some levels of the recursion: counts the pushes, and wakes a worker when the call has run long enough that
 /// one pays.
 #[inline]
-fn heartbeat(slot: &WorkerSlot) {
+fn heartbeat(slot: &OccupiedSlot) {
     let left = slot.pushes_to_beat.get() - 1;
     slot.pushes_to_beat.set(left);
     if left == 0 {
@@ -249,7 +250,7 @@ fn heartbeat(slot: &WorkerSlot) {
 
 #[cold]
 #[inline(never)]
-fn wake_if_worth_it(slot: &WorkerSlot) {
+fn wake_if_worth_it(slot: &OccupiedSlot) {
     let shared = slot.runtime();
     if !shared.idle.has_room() || shared.idle.is_anyone_searching() {
         return;
@@ -304,7 +305,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
     /// Owner: waits for the thief. Returns the closure's value, from the thief or by running it now.
     #[cold]
     #[inline(never)]
-    fn wait(&self, slot: &'static WorkerSlot) -> R {
+    fn wait(&self, slot: &'static OccupiedSlot) -> R {
         wait::for_latch(slot, &self.latch);
         match self.take_result() {
             Some(Ok(value)) => value,
@@ -372,7 +373,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
 
 /// Takes the second half back when the first one panics: it must not outlive the frame.
 struct TakeBackOnUnwind<'frame, F: FnOnce() -> R, R> {
-    slot: &'static WorkerSlot,
+    slot: &'static OccupiedSlot,
     index: usize,
     forked: &'frame StackJob<F, R>,
 }
@@ -388,7 +389,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
     /// Owner, unwinding: takes the job back, or waits for its thief; drops the closure or its result.
     #[cold]
     #[inline(never)]
-    fn take_back(&self, slot: &'static WorkerSlot, index: usize) {
+    fn take_back(&self, slot: &'static OccupiedSlot, index: usize) {
         debug_assert!(thread::panicking(), "only unwinding drops the guard");
         if slot.deque.pop(index, self.as_job()) == Popped::Stolen {
             wait::for_latch_idly(slot, &self.latch);

@@ -7,18 +7,19 @@
 use crate::job::AbortOnUnwind;
 use crate::runtime::fork_join::helper_slot::{HelperSlot, SharedCall};
 use crate::runtime::fork_join::wait;
-use crate::runtime::worker::slot::{OPEN_DEPTH, WorkerSlot};
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
+use crate::runtime::worker::slot::OPEN_DEPTH;
 
 /// A helper slot in which the occupant of a worker slot can open its next call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OpenCall {
-    pub(crate) slot: &'static WorkerSlot,
+    pub(crate) slot: &'static OccupiedSlot,
     pub(crate) helper_slot: &'static HelperSlot,
 }
 
 impl OpenCall {
     /// The next helper slot of `slot`, whose occupant calls this; `None` if it has too many calls open.
-    pub(crate) fn next(slot: &'static WorkerSlot) -> Option<Self> {
+    pub(crate) fn next(slot: &'static OccupiedSlot) -> Option<Self> {
         const { assert!(OPEN_DEPTH > 0, "a slot can open at least one call") };
         let helper_slot = slot.slots.get(slot.open_depth.get())?;
         Some(Self { slot, helper_slot })

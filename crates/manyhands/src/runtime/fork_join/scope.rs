@@ -13,9 +13,10 @@
 //! Unsafe: closures borrow for `'scope`, which is erased in the queue.
 
 use crate::job::{Action, ExecutionId, Job, JobKind, Payload, block, catch, value_or_resume};
-use crate::runtime::fork_join::helper_slot::SharedCall;
+use crate::runtime::fork_join::helper_slot::{HelperSlot, SharedCall};
 use crate::runtime::fork_join::scope_closures::{Closures, Spawner};
 use crate::runtime::fork_join::wait;
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::run_loop::{self, FoundWork};
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{OpenCall, YieldCheck, current, keep_open};
@@ -32,7 +33,7 @@ pub struct Scope<'scope> {
     /// The owner's slot.
     owner: Option<&'static WorkerSlot>,
     /// Where helpers find the scope; `None` if the owner has too many calls open.
-    place: Option<OpenCall>,
+    helper_slot: Option<&'static HelperSlot>,
     panics: Mutex<Vec<Payload>>,
     /// Invariant in `'scope`: a longer or a shorter one would let borrows escape.
     borrows: PhantomData<fn(&'scope ()) -> &'scope ()>,
@@ -91,15 +92,15 @@ pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
 }
 
 fn run_scope<'scope, R>(
-    slot: Option<&'static WorkerSlot>,
+    slot: Option<&'static OccupiedSlot>,
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
     let place = slot.and_then(OpenCall::next);
     let scope = Scope {
         open: SharedCall::new(help),
         closures: Closures::new(),
-        owner: slot,
-        place,
+        owner: slot.map(|slot| &**slot),
+        helper_slot: place.map(|place| place.helper_slot),
         panics: Mutex::new(Vec::new()),
         borrows: PhantomData,
     };
@@ -162,19 +163,19 @@ impl<'scope> Scope<'scope> {
         let job = spawned.as_ptr().cast();
         // SAFETY: valid until taken from the queue and performed, which `run_scope` waits for.
         let sleeper = unsafe { self.closures.push(job, self.spawner()) };
-        if let Some(OpenCall { slot, helper_slot }) = self.place {
+        if let (Some(owner), Some(helper_slot)) = (self.owner, self.helper_slot) {
             helper_slot.invite();
             match sleeper {
                 // The owner can do nothing else, so it is woken first.
                 Some(owner) => WorkerSlot::wake(owner),
-                None => slot.runtime().wake_if_nobody_searches(),
+                None => owner.runtime().wake_if_nobody_searches(),
             }
         }
     }
 
     fn spawner(&self) -> Spawner {
         match (current::slot(), self.owner) {
-            (Some(here), Some(owner)) if ptr::eq(here, owner) => Spawner::Owner,
+            (Some(here), Some(owner)) if here.is(owner) => Spawner::Owner,
             _ => Spawner::Other,
         }
     }
@@ -182,7 +183,7 @@ impl<'scope> Scope<'scope> {
     /// Owner: runs the body, then waits for all closures. Does not unwind.
     fn run_to_end<R>(
         &self,
-        slot: Option<&'static WorkerSlot>,
+        slot: Option<&'static OccupiedSlot>,
         place: Option<OpenCall>,
         body: impl FnOnce(&Self) -> R,
     ) -> Result<R, Payload> {
@@ -223,7 +224,7 @@ impl<'scope> Scope<'scope> {
 
     /// Runs queued closures until none can be taken, or `RUN_TOGETHER_MAX` have been run. Returns whether there was
     /// one.
-    fn run_queued(&self, slot: Option<&'static WorkerSlot>) -> bool {
+    fn run_queued(&self, slot: Option<&'static OccupiedSlot>) -> bool {
         let run = |job| match slot {
             Some(slot) => run_loop::perform(slot, FoundWork::Job(job)),
             // SAFETY: 1. and 2.: taken from the queue just now.
@@ -237,7 +238,7 @@ impl<'scope> Scope<'scope> {
 
     /// Helper: leaves.
     fn leave(&self) {
-        if let Some(OpenCall { helper_slot, .. }) = self.place
+        if let Some(helper_slot) = self.helper_slot
             && let Some(owner) = self.closures.leave(helper_slot)
         {
             WorkerSlot::wake(owner);
@@ -267,7 +268,7 @@ unsafe fn help(open: *const SharedCall) {
         // The spawner may be about to spawn more; looks at the queue would slow it down.
         (0..SPINS_BETWEEN_LOOKS).for_each(|_| spin_loop());
     }
-    if let Some(OpenCall { helper_slot, .. }) = scope.place {
+    if let Some(helper_slot) = scope.helper_slot {
         helper_slot.dismiss();
     }
     scope.leave();

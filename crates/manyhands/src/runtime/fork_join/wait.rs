@@ -19,6 +19,7 @@ use crate::runtime::fork_join::helper_slot::HelperSlot;
 use crate::runtime::fork_join::scope_closures::Closures;
 use crate::runtime::fork_join::waiting::{self, Waiter};
 use crate::runtime::sleep::waking;
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::refused_starts;
 use crate::runtime::worker::run_loop::{self, FoundWork};
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
@@ -27,7 +28,7 @@ use std::time::Duration;
 
 /// Waits on `slot` until `latch` is final, helping with the awaited work.
 #[cold]
-pub(crate) fn for_latch(slot: &'static WorkerSlot, latch: &Latch) {
+pub(crate) fn for_latch(slot: &'static OccupiedSlot, latch: &Latch) {
     for_work(slot, &|| latch.is_final(), &|| latch.runner(), &|| {
         latch.fall_asleep(slot.number)
     });
@@ -37,7 +38,7 @@ pub(crate) fn for_latch(slot: &'static WorkerSlot, latch: &Latch) {
 /// before the slot is parked; false means that the wait is over.
 #[cold]
 pub(crate) fn for_work(
-    slot: &'static WorkerSlot,
+    slot: &'static OccupiedSlot,
     is_over: &dyn Fn() -> bool,
     runner: &dyn Fn() -> ExecutionId,
     fall_asleep: &dyn Fn() -> bool,
@@ -49,7 +50,7 @@ pub(crate) fn for_work(
 /// Waits on `slot` until `latch` is final, running nothing: for a thread that unwinds, because jobs must not run on a
 /// panicking thread.
 #[cold]
-pub(crate) fn for_latch_idly(slot: &'static WorkerSlot, latch: &Latch) {
+pub(crate) fn for_latch_idly(slot: &'static OccupiedSlot, latch: &Latch) {
     let fall_asleep = || latch.fall_asleep(slot.number);
     let is_final = || latch.is_final();
     waiting::for_work(&mut OnSlot::new(slot), &is_final, &|| false, &fall_asleep);
@@ -57,7 +58,7 @@ pub(crate) fn for_latch_idly(slot: &'static WorkerSlot, latch: &Latch) {
 
 /// Waits on `slot`, helping the helpers, until no helper is in the closed `helper_slot` any more, or one recalls its
 /// owner.
-pub(crate) fn for_helpers(slot: &'static WorkerSlot, helper_slot: &HelperSlot) {
+pub(crate) fn for_helpers(slot: &'static OccupiedSlot, helper_slot: &HelperSlot) {
     if helper_slot.is_released() {
         return;
     }
@@ -68,7 +69,7 @@ pub(crate) fn for_helpers(slot: &'static WorkerSlot, helper_slot: &HelperSlot) {
 /// Waits on `slot` until all `closures` of its scope have finished. Meanwhile it runs them with `run_own`, which
 /// returns whether there were any, and helps the helpers of `helper_slot`.
 pub(crate) fn for_scope(
-    slot: &'static WorkerSlot,
+    slot: &'static OccupiedSlot,
     closures: &Closures<Job>,
     helper_slot: &HelperSlot,
     run_own: &dyn Fn() -> bool,
@@ -79,14 +80,14 @@ pub(crate) fn for_scope(
 
 /// A waiting thread on its slot.
 struct OnSlot {
-    slot: &'static WorkerSlot,
+    slot: &'static OccupiedSlot,
     spins: u32,
     /// Since when there was nothing to help with; 0: the clock has not been read yet.
     since: u64,
 }
 
 impl OnSlot {
-    fn new(slot: &'static WorkerSlot) -> Self {
+    fn new(slot: &'static OccupiedSlot) -> Self {
         Self {
             slot,
             spins: 0,
@@ -161,7 +162,7 @@ impl Waiter for OnSlot {
 /// Calls `sleep`, which blocks `slot`'s thread outside the runtime. Meanwhile another worker may run in its place, and
 /// the monitor advances its wheel.
 #[cold]
-pub(crate) fn blocked<R>(slot: &'static WorkerSlot, sleep: impl FnOnce() -> R) -> R {
+pub(crate) fn blocked<R>(slot: &'static OccupiedSlot, sleep: impl FnOnce() -> R) -> R {
     refuse_simulated(slot);
     expose_private(slot);
     declare_blocked(slot, || {
@@ -181,7 +182,7 @@ pub(crate) fn refuse_in_simulation() {
     }
 }
 
-fn refuse_simulated(slot: &'static WorkerSlot) {
+fn refuse_simulated(slot: &'static OccupiedSlot) {
     let shared = slot.runtime_or_none();
     assert!(
         !shared.is_some_and(|shared| shared.clock.is_virtual()),
@@ -190,14 +191,14 @@ fn refuse_simulated(slot: &'static WorkerSlot) {
 }
 
 /// Exposes all private work, because the slot's thread will answer no demands while it sleeps.
-fn expose_private(slot: &'static WorkerSlot) {
+fn expose_private(slot: &'static OccupiedSlot) {
     if slot.deque.has_private(0) {
         slot.deque.expose(usize::MAX);
     }
 }
 
 /// Declares that the thread of `slot` is blocked, for as long as `sleep` takes.
-fn declare_blocked<R>(slot: &'static WorkerSlot, sleep: impl FnOnce() -> R) -> R {
+fn declare_blocked<R>(slot: &'static OccupiedSlot, sleep: impl FnOnce() -> R) -> R {
     if process::is_forked() {
         // Other threads may hold pointers to this stack, so it must not be unwound; and after a fork no thread is
         // left to end the wait.
@@ -208,10 +209,10 @@ fn declare_blocked<R>(slot: &'static WorkerSlot, sleep: impl FnOnce() -> R) -> R
 }
 
 /// While it lives, its thread is declared blocked. A nested region counts nothing more.
-struct BlockingRegion(&'static WorkerSlot);
+struct BlockingRegion(&'static OccupiedSlot);
 
 impl BlockingRegion {
-    fn begin(slot: &'static WorkerSlot) -> Self {
+    fn begin(slot: &'static OccupiedSlot) -> Self {
         let times = slot.times_away.get();
         slot.times_away.set(times + 1);
         if times == 0 {
@@ -244,7 +245,7 @@ impl Drop for BlockingRegion {
 }
 
 /// Runs one piece of the work of `execution`, or of the execution that it waits for. Returns whether it did.
-fn help(slot: &'static WorkerSlot, execution: ExecutionId) -> bool {
+fn help(slot: &'static OccupiedSlot, execution: ExecutionId) -> bool {
     // Other waiters may follow this to help this thread in turn. It must be set only while nothing runs on top of the
     // wait.
     slot.set_awaiting(execution);
@@ -253,7 +254,7 @@ fn help(slot: &'static WorkerSlot, execution: ExecutionId) -> bool {
         let Some(runner) = execution.slot().and_then(WorkerSlot::by_number) else {
             return false;
         };
-        if !runner.shares_runtime_with(slot) {
+        if !slot.shares_runtime_with(runner) {
             return false;
         }
         let taken = runner
@@ -283,7 +284,7 @@ fn help(slot: &'static WorkerSlot, execution: ExecutionId) -> bool {
 }
 
 /// Takes a call or a job from `runner`, at or above the given extent.
-fn steal_from(slot: &WorkerSlot, runner: &'static WorkerSlot, from: Extent) -> Option<FoundWork> {
+fn steal_from(slot: &OccupiedSlot, runner: &'static WorkerSlot, from: Extent) -> Option<FoundWork> {
     let slots = runner.slots.get(from.slots_from..).unwrap_or_default();
     if let Some(pin) = slots.iter().find_map(HelperSlot::try_enter) {
         return Some(FoundWork::Call(pin, runner));

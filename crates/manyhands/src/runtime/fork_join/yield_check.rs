@@ -14,8 +14,9 @@
 //! of.
 
 use crate::runtime::sleep::idle::Activity;
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::run_loop;
-use crate::runtime::worker::slot::WorkerSlot;
+
 use crate::runtime::{Priority, RuntimeInner};
 use crate::sync::clock;
 
@@ -23,7 +24,7 @@ use crate::sync::clock;
 /// check is dropped.
 #[derive(Debug)]
 pub(crate) struct YieldCheck {
-    slot: &'static WorkerSlot,
+    slot: &'static OccupiedSlot,
     /// Which other slot it watches.
     watched: usize,
     /// The oldest task there at the last check, or 0.
@@ -33,7 +34,7 @@ pub(crate) struct YieldCheck {
 
 impl YieldCheck {
     /// The check of the helper on `slot`; `None` if it cannot leave, because it helps while it waits itself.
-    pub(crate) fn of(slot: &'static WorkerSlot) -> Option<Self> {
+    pub(crate) fn of(slot: &'static OccupiedSlot) -> Option<Self> {
         if !slot.is_outermost() {
             return None;
         }

@@ -5,6 +5,7 @@
 //! Not here: the stand-in thread that polls when no worker does, and the driver (`sync/reactor.rs`, `tokio`).
 
 use crate::runtime::RuntimeInner;
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::sync::{PollerState, Reactor, Sleeper};
 use std::task::{Context, Poll};
@@ -38,11 +39,11 @@ impl RuntimeInner {
 
     /// Worker on `slot`: sleeps until it is unparked, its next timer is due, or `limit` is over; inside the driver, if
     /// no other thread polls it.
-    pub(crate) fn sleep_until_timer(&self, slot: &'static WorkerSlot, limit: Option<Duration>) {
+    pub(crate) fn sleep_until_timer(&self, slot: &'static OccupiedSlot, limit: Option<Duration>) {
         // A worker that has tasks but no room to run them would leave the driver at once.
         let reactor = self.reactor().filter(|_| slot.tasks.is_empty());
         if let Some(reactor) = reactor
-            && watch(slot, || reactor.sleep(slot, slot.time_to_sleep(limit)))
+            && watch(slot, || reactor.sleep(&**slot, slot.time_to_sleep(limit)))
         {
             slot.parker.end_polls();
         } else {
@@ -51,14 +52,14 @@ impl RuntimeInner {
     }
 
     /// Busy worker on `slot`: polls the driver once, which wakes tasks whose sockets are ready.
-    pub(crate) fn look_at_sockets(&self, slot: &'static WorkerSlot) {
+    pub(crate) fn look_at_sockets(&self, slot: &'static OccupiedSlot) {
         if let Some(reactor) = self.reactor() {
-            watch(slot, || reactor.look(slot));
+            watch(slot, || reactor.look(&**slot));
         }
     }
 }
 
-fn watch<R>(slot: &WorkerSlot, watch: impl FnOnce() -> R) -> R {
+fn watch<R>(slot: &OccupiedSlot, watch: impl FnOnce() -> R) -> R {
     slot.is_turning.set(true);
     slot.is_watching.set(true);
     let watched = watch();

@@ -15,7 +15,8 @@
 //! In a simulation the clock is virtual, and the simulator advances the only wheel; see `simulation`.
 
 use crate::runtime::sleep::waking;
-use crate::runtime::worker::slot::{SlotState, WorkerSlot};
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
+use crate::runtime::worker::slot::SlotState;
 use crate::runtime::{RuntimeInner, current};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::clock;
@@ -125,8 +126,8 @@ impl RuntimeInner {
     }
 }
 
-impl WorkerSlot {
-    /// Occupant: parks until it is unparked, its next timer is due, or `limit` is over.
+impl OccupiedSlot {
+    /// Parks until it is unparked, its next timer is due, or `limit` is over.
     pub(crate) fn park_until_timer(&self, limit: Option<Duration>) {
         match self.time_to_sleep(limit) {
             None => self.parker.park(),
@@ -134,18 +135,18 @@ impl WorkerSlot {
         }
     }
 
-    /// Occupant: the time until its next timer is due, or `limit` is over.
+    /// The time until the occupant's next timer is due, or `limit` is over.
     pub(crate) fn time_to_sleep(&self, limit: Option<Duration>) -> Option<Duration> {
         let next_timer = until(self.timers.next_due(), Moment::now);
         next_timer.into_iter().chain(limit).min()
     }
 
-    /// Occupant: whether its wheel is to be advanced.
+    /// Whether the occupant's wheel is to be advanced.
     pub(crate) fn is_timer_due(&self) -> bool {
         until(self.timers.next_due(), Moment::now) == Some(Duration::ZERO)
     }
 
-    /// Occupant: advances its wheel if a timer is due. Returns whether that woke a task.
+    /// Advances the occupant's wheel if a timer is due. Returns whether that woke a task.
     pub(crate) fn fire_timers(&self) -> bool {
         self.is_timer_due() && self.timers.fire(Moment::now().tick())
     }
@@ -164,7 +165,7 @@ pub(crate) struct TimerPoll {
 impl TimerPoll {
     /// Worker: advances its wheel if a timer is due and the last poll is long enough ago.
     #[inline]
-    pub(crate) fn fire_timers(&mut self, slot: &WorkerSlot) {
+    pub(crate) fn fire_timers(&mut self, slot: &OccupiedSlot) {
         if slot.timers.next_due() != NEVER {
             self.poll(slot);
         }
@@ -175,7 +176,7 @@ impl TimerPoll {
         self.last_poll = 0;
     }
 
-    fn poll(&mut self, slot: &WorkerSlot) {
+    fn poll(&mut self, slot: &OccupiedSlot) {
         let now = clock::ticks();
         // A counter that has jumped back makes the poll due at once.
         if self.last_poll == 0 || now.abs_diff(self.last_poll) >= clock::ticks_in(POLL_NANOS_APART)

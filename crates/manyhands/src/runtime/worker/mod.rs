@@ -6,6 +6,8 @@ pub(crate) mod signal;
 pub(crate) mod steal_grace;
 
 #[cfg(not(loom))]
+pub(crate) mod occupied_slot;
+#[cfg(not(loom))]
 mod placement;
 #[cfg(not(loom))]
 pub(crate) mod priority;
@@ -15,6 +17,10 @@ pub(crate) mod refused_starts;
 pub(crate) mod run_loop;
 #[cfg(not(loom))]
 pub(crate) mod slot;
+#[cfg(not(loom))]
+mod slot_pool;
+#[cfg(not(loom))]
+mod slot_runtime;
 #[cfg(not(loom))]
 mod threads;
 

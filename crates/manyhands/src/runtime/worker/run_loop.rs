@@ -14,6 +14,7 @@ use crate::queue::TaskQueue;
 use crate::runtime::fork_join::helper_slot::HelperGuard;
 use crate::runtime::sleep::timers::TimerPoll;
 use crate::runtime::sleep::waking::{self, Next, Slept};
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::worker::steal_grace::StealGrace;
 use crate::runtime::{Priority, RuntimeInner};
@@ -53,7 +54,7 @@ pub(crate) enum End {
 }
 
 /// A worker's life.
-pub(crate) fn run(shared: &RuntimeInner, slot: &'static WorkerSlot, index: usize) -> End {
+pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usize) -> End {
     let mut timer_poll = TimerPoll::default();
     let mut backoff = Backoff::default();
     let mut at_work = AtWork {
@@ -107,7 +108,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static WorkerSlot, index: usize
 /// A worker that looks for work, and sleeps where there is none.
 struct AtWork<'pool> {
     shared: &'pool RuntimeInner,
-    slot: &'static WorkerSlot,
+    slot: &'static OccupiedSlot,
     tick: u32,
     spin_nanos: u64,
     spare: SpareTime,
@@ -186,7 +187,7 @@ impl waking::Worker for AtWork<'_> {
 }
 
 /// Runs what was found, as an execution of `slot`.
-pub(crate) fn perform(slot: &WorkerSlot, found: FoundWork) {
+pub(crate) fn perform(slot: &OccupiedSlot, found: FoundWork) {
     let outer_task = slot.task();
     let outer_kind = slot.kind();
     slot.set_kind(found.kind());
@@ -213,7 +214,7 @@ pub(crate) fn perform(slot: &WorkerSlot, found: FoundWork) {
 /// Inlined wherever it is called: what it finds is three words, which a call returns through memory, 19 instructions
 /// for each task.
 #[inline(always)]
-fn find(shared: &RuntimeInner, slot: &'static WorkerSlot, tick: u32) -> Option<FoundWork> {
+fn find(shared: &RuntimeInner, slot: &'static OccupiedSlot, tick: u32) -> Option<FoundWork> {
     if shared.is_closing() {
         return find_while_closing(shared, slot);
     }
@@ -225,7 +226,7 @@ fn find(shared: &RuntimeInner, slot: &'static WorkerSlot, tick: u32) -> Option<F
 
 /// Drops what is queued, and looks for what others need help with.
 #[cold]
-fn find_while_closing(shared: &RuntimeInner, slot: &'static WorkerSlot) -> Option<FoundWork> {
+fn find_while_closing(shared: &RuntimeInner, slot: &'static OccupiedSlot) -> Option<FoundWork> {
     discard_local(shared, slot);
     shared.discard_queued();
     find_elsewhere(shared, slot, TASKS_TAKEN_MAX)
@@ -235,7 +236,7 @@ fn find_while_closing(shared: &RuntimeInner, slot: &'static WorkerSlot) -> Optio
 #[cold]
 fn find_by_priority(
     shared: &RuntimeInner,
-    slot: &'static WorkerSlot,
+    slot: &'static OccupiedSlot,
     tick: u32,
 ) -> Option<FoundWork> {
     let now = clock::ticks();
@@ -260,7 +261,7 @@ fn take_one(queue: &TaskQueue<Job>) -> Option<FoundWork> {
 }
 
 /// Looks for what is of the usual priority.
-fn find_usual(shared: &RuntimeInner, slot: &'static WorkerSlot, tick: u32) -> Option<FoundWork> {
+fn find_usual(shared: &RuntimeInner, slot: &'static OccupiedSlot, tick: u32) -> Option<FoundWork> {
     let out_of_turn = match tick % GLOBAL_QUEUE_INTERVAL {
         OUTSIDE_TURN => take_tasks(shared, slot, None, TASKS_TAKEN_MAX),
         // One only: a worker that has work of its own would only move the rest from cache to cache.
@@ -283,7 +284,7 @@ fn find_usual(shared: &RuntimeInner, slot: &'static WorkerSlot, tick: u32) -> Op
 }
 
 /// Drops the tasks that only this worker may drop.
-pub(crate) fn discard_local(shared: &RuntimeInner, slot: &WorkerSlot) {
+pub(crate) fn discard_local(shared: &RuntimeInner, slot: &OccupiedSlot) {
     while let Some(run) = slot.local.take(1) {
         // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.
         let is_dropped = unsafe { Job::perform(run.first, Action::Drop(shared.registry())) };
@@ -294,7 +295,7 @@ pub(crate) fn discard_local(shared: &RuntimeInner, slot: &WorkerSlot) {
 /// Looks at the other slots, starting anywhere; takes up to `tasks_max` tasks.
 fn find_elsewhere(
     shared: &RuntimeInner,
-    slot: &'static WorkerSlot,
+    slot: &'static OccupiedSlot,
     tasks_max: usize,
 ) -> Option<FoundWork> {
     let random = slot.next_random() as usize;
@@ -322,7 +323,7 @@ fn find_elsewhere(
 /// what does not block need not wait for all of these.
 fn take_tasks(
     shared: &RuntimeInner,
-    slot: &'static WorkerSlot,
+    slot: &'static OccupiedSlot,
     other: Option<&WorkerSlot>,
     max: usize,
 ) -> Option<FoundWork> {
@@ -352,7 +353,7 @@ fn take_tasks(
 }
 
 /// Moves a run of tasks from `other`'s queue to `slot`'s own. Returns whether there was one.
-pub(crate) fn fetch_tasks(slot: &WorkerSlot, other: &WorkerSlot) -> bool {
+pub(crate) fn fetch_tasks(slot: &OccupiedSlot, other: &WorkerSlot) -> bool {
     let Some(run) = other.tasks.take(TASKS_TAKEN_MAX) else {
         return false;
     };
@@ -365,7 +366,7 @@ pub(crate) fn fetch_tasks(slot: &WorkerSlot, other: &WorkerSlot) -> bool {
 
 /// Looks again and again for `nanos` nanoseconds, as one who searches. Not while it could watch sockets instead;
 /// and not for long while another worker does, from which it would only take what a socket has woken there.
-fn spin(shared: &RuntimeInner, slot: &'static WorkerSlot, nanos: u64) -> Option<FoundWork> {
+fn spin(shared: &RuntimeInner, slot: &'static OccupiedSlot, nanos: u64) -> Option<FoundWork> {
     let since = clock::ticks();
     // A counter that has jumped back ends the spin.
     let spun = |nanos| clock::ticks().abs_diff(since) >= clock::ticks_in(nanos);
@@ -393,7 +394,7 @@ impl SpareTime {
     const NEVER_OVER: Self = Self { until: None };
 
     /// The worker on `slot` falls asleep.
-    fn begin(shared: &RuntimeInner, slot: &WorkerSlot) -> Self {
+    fn begin(shared: &RuntimeInner, slot: &OccupiedSlot) -> Self {
         if slot.hosts_tasks.get() || !shared.idle.has_spare_threads() {
             return Self::NEVER_OVER;
         }

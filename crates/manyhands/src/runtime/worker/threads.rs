@@ -9,6 +9,8 @@
 //! The thread until it vacates its place (`idle.rs`), then the next thread that is started there.
 //!
 //! Not here: when a thread is needed (`idle.rs`, `wait.rs`, `sweep.rs`).
+//!
+//! Unsafe: a thread occupies the slot of its worker.
 
 use crate::integrations::tracing_events;
 use crate::job::{AbortOnUnwind, contain};
@@ -113,7 +115,10 @@ fn live_on(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) 
 /// What the thread of worker `index` does with its slot.
 fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> End {
     let surrounded = shared.settings.tokio_context.enter();
-    let stay = current::WorkerGuard::begin(Arc::clone(shared), slot);
+    // SAFETY: this thread was started for the worker, and no other one is until it vacates its place, after the guard
+    // is dropped. Held by `models/spare.rs`.
+    let stay = unsafe { current::WorkerGuard::begin(Arc::clone(shared), slot) };
+    let slot = stay.slot();
     Settings::run_hook(shared.settings.on_start.as_ref(), index);
     slot.begin_placement();
     // The thread that has started this one may have been refused the monitor's.

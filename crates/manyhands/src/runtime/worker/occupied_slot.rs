@@ -1,0 +1,184 @@
+//! A slot in the hands of its occupant: the shared half, and the half that no other thread touches.
+//!
+//! The occupant's half is in cells, so the compiler keeps other threads from it. A thread gets at it when it occupies
+//! a slot ([`WorkerSlot::occupy`]), and later through the lookup of its own slot (`current.rs`).
+//!
+//! Not here: what other threads may look at (`slot.rs`).
+//!
+//! Unsafe: the shared half is reached through a pointer to the whole.
+
+use crate::job::{ExecutionId, JobKind, SlotNumber};
+use crate::runtime::fork_join::executions::{Extent, Nesting};
+use crate::runtime::worker::priority::PriorityTurns;
+use crate::runtime::worker::slot::{SlotState, WorkerSlot};
+use crate::runtime::worker::steal_grace::GraceCache;
+use crate::sync::atomic::Ordering;
+use crate::sync::{clock, thread_state};
+use std::cell::Cell;
+use std::ops::Deref;
+use std::panic::Location;
+use std::ptr;
+
+/// One place in a runtime, as its occupant sees it.
+#[derive(Debug)]
+pub(crate) struct OccupiedSlot {
+    shared: WorkerSlot,
+    /// Has had tasks that only the occupant may run.
+    pub(crate) hosts_tasks: Cell<bool>,
+    /// How often the occupant has declared, one region inside the other, that it is blocked.
+    pub(crate) times_away: Cell<u32>,
+    /// Helper slots in use.
+    pub(crate) open_depth: Cell<usize>,
+    /// Pushes until the next heartbeat.
+    pub(crate) pushes_to_beat: Cell<u32>,
+    /// A worker: which priority comes next.
+    pub(crate) turns: Cell<PriorityTurns>,
+    /// Advances its wheel between two jobs.
+    pub(crate) is_turning: Cell<bool>,
+    /// Polls the I/O driver, which wakes tasks.
+    pub(crate) is_watching: Cell<bool>,
+    /// Inside a join that is being timed.
+    pub(crate) in_timed_join: Cell<bool>,
+    /// The steal graces of others.
+    patience: GraceCache,
+    /// Ticks of the last heartbeat that woke a worker.
+    pub(crate) last_wake: Cell<u64>,
+    /// The state of a small random generator.
+    random: Cell<u32>,
+    /// How its executions nest.
+    nesting: Nesting,
+}
+
+impl Deref for OccupiedSlot {
+    type Target = WorkerSlot;
+
+    #[inline(always)]
+    fn deref(&self) -> &WorkerSlot {
+        &self.shared
+    }
+}
+
+impl OccupiedSlot {
+    /// For a slot that nobody has occupied yet.
+    pub(super) fn new(number: SlotNumber) -> Self {
+        Self {
+            shared: WorkerSlot::new(number),
+            hosts_tasks: Cell::new(false),
+            times_away: Cell::new(0),
+            open_depth: Cell::new(0),
+            pushes_to_beat: Cell::new(1),
+            turns: Cell::new(PriorityTurns::default()),
+            is_turning: Cell::new(false),
+            is_watching: Cell::new(false),
+            in_timed_join: Cell::new(false),
+            patience: GraceCache::new(),
+            last_wake: Cell::new(0),
+            random: Cell::new(u32::from(number) * 2 + 1),
+            nesting: Nesting::new(),
+        }
+    }
+
+    /// The half that any thread may use.
+    ///
+    /// # Safety
+    /// `slot` is valid for ever.
+    pub(super) unsafe fn shared(slot: *const Self) -> &'static WorkerSlot {
+        // SAFETY: by the caller's promise.
+        unsafe { &(*slot).shared }
+    }
+
+    /// Whether `slot` is this one.
+    pub(crate) fn is(&self, slot: &WorkerSlot) -> bool {
+        ptr::eq(&raw const self.shared, slot)
+    }
+
+    /// Names the occupant's thread.
+    pub(crate) fn set_thread(&self, thread: u64) {
+        // Relaxed: the number stands alone.
+        self.thread.store(thread, Ordering::Relaxed);
+    }
+
+    /// Says what the occupant does now.
+    pub(crate) fn set_occupant(&self, occupant: SlotState) {
+        // Relaxed: a hint to the monitor.
+        self.occupant.store(occupant as u32, Ordering::Relaxed);
+    }
+
+    /// Worker: its thread is as the user wants it; see `placement.rs`.
+    pub(crate) fn begin_placement(&self) {
+        // Relaxed: this thread wrote it.
+        self.placement
+            .begin(thread_state::number(self.thread.load(Ordering::Relaxed)));
+    }
+
+    /// Says whether the occupant helps with something that it leaves between two blocks when tasks wait.
+    pub(crate) fn set_attentive(&self, is_attentive: bool) {
+        // Relaxed: a hint to the monitor.
+        self.is_attentive.store(is_attentive, Ordering::Relaxed);
+    }
+
+    /// Says where the task was spawned that the occupant runs; `None` if it runs none any more.
+    #[inline]
+    pub(crate) fn set_task(&self, location: Option<&'static Location<'static>>) {
+        let location = location.map_or(ptr::null_mut(), |at| ptr::from_ref(at).cast_mut());
+        // Relaxed: a hint, and what it points to is constant.
+        self.task.store(location, Ordering::Relaxed);
+    }
+
+    /// Says of what kind the job is that the occupant runs; null if it runs none.
+    #[inline]
+    pub(crate) fn set_kind(&self, kind: *const JobKind) {
+        // Relaxed: a hint; kinds are only compared.
+        self.kind.store(kind.cast_mut(), Ordering::Relaxed);
+    }
+
+    /// Begins an execution.
+    pub(crate) fn begin_execution(&self) -> ExecutionId {
+        let from = Extent {
+            deque_from: self.deque.len(),
+            slots_from: self.open_depth.get(),
+        };
+        self.executions.begin(&self.nesting, self.number, from)
+    }
+
+    /// Ends the newest execution, before the occupant pushes or opens anything else.
+    pub(crate) fn end_execution(&self) {
+        self.executions.end(&self.nesting);
+    }
+
+    /// Whether the occupant is a worker, and runs nothing but one execution that it has found itself.
+    pub(crate) fn is_outermost(&self) -> bool {
+        self.nesting.level() == 1 && self.is_worker()
+    }
+
+    /// Says which execution the occupant waits for.
+    pub(crate) fn set_awaiting(&self, id: ExecutionId) {
+        // Release: the record that the id names is visible to who reads it.
+        self.awaiting.store(id.to_bits(), Ordering::Release);
+    }
+
+    /// Whether to leave the tasks of `other` alone for a moment.
+    pub(crate) fn is_patient_with(&self, other: &WorkerSlot) -> bool {
+        self.patience.lasts(
+            other.number,
+            &other.hold,
+            clock::ticks,
+            clock::ticks_in(PATIENCE_NANOS),
+        )
+    }
+
+    /// A small random number.
+    pub(crate) fn next_random(&self) -> u32 {
+        // Xorshift, George Marsaglia 2003: good enough to spread thieves.
+        let mut x = self.random.get();
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+        self.random.set(x);
+        x
+    }
+}
+
+/// How long a worker's hold is respected: longer than two tasks take to pass on as much as one poll may, and short
+/// beside what a second worker is worth.
+const PATIENCE_NANOS: u64 = 8_000;
