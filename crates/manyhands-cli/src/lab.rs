@@ -3,7 +3,7 @@
 use crate::{
     meant::Run,
     output::{self, Failure},
-    pair,
+    pair, tour,
 };
 use manyhands_lab::{
     Experiment,
@@ -13,7 +13,7 @@ use manyhands_lab::{
     published, registry, report,
     run::Interrupt,
     self_test::{self, Criterion, Extent},
-    store::{self, Existing, Store},
+    store::{self, Store},
 };
 use std::{
     io::{self, Write},
@@ -63,11 +63,7 @@ pub(crate) fn begin(
         experiments,
         settings: run.settings,
         folder: run.out,
-        existing: if run.replace {
-            Existing::Replace
-        } else {
-            Existing::Keep
-        },
+        existing: run.existing,
         force: run.force,
         program: program(companion),
     };
@@ -79,6 +75,7 @@ pub(crate) fn resume(folder: &Path) -> Result<Ending, Failure> {
     let head = store::read(folder)?.head;
     let (launcher, companion): (_, Companion) = match pair::launcher(&head)? {
         Some(launcher) => (launcher, console::alone),
+        None if tour::took(&head)? => (tour::launcher()?, published::companion),
         None => (console::launcher()?, published::companion),
     };
     Ok(console::resume(
@@ -98,11 +95,12 @@ fn program(companion: Companion) -> Program {
 
 /// Makes the reports of a run again.
 pub(crate) fn report(folder: &Path) -> Result<Ending, Failure> {
-    let (store, recording) = Store::resume(folder)?;
+    let (mut store, recording) = Store::resume(folder)?;
     let findings = findings::analyse(&recording.head, &recording.events);
     let companion = published::companion;
-    console::write(&store, &findings, &recording.events, companion)?;
+    let said = console::write(&mut store, &findings, &recording.events, companion)?;
     output::print(&console::text(&findings, companion))?;
+    output::print(&said)?;
     Ok(Ending::Good)
 }
 

@@ -4,6 +4,7 @@ use crate::typed::{Typed, TypedCommand, TypedLab, TypedTour};
 use manyhands_lab::{
     console::Options,
     record::{Scale, Settings},
+    store::Existing,
 };
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
@@ -50,7 +51,7 @@ pub(crate) enum Command {
 pub(crate) struct Run {
     pub(crate) settings: Settings,
     pub(crate) out: PathBuf,
-    pub(crate) replace: bool,
+    pub(crate) existing: Existing,
     pub(crate) force: bool,
 }
 
@@ -91,7 +92,7 @@ fn mean_run(options: &Options, default_out: &str) -> Result<Run, String> {
     Ok(Run {
         settings: options.settings()?,
         out: options.folder(default_out)?,
-        replace: options.replace,
+        existing: options.existing(),
         force: options.force,
     })
 }
@@ -102,6 +103,7 @@ fn mean_tour(typed: TypedTour) -> Result<Run, String> {
         quick: typed.quick,
         out: typed.out,
         seed: typed.seed,
+        replace: typed.replace,
         ..Options::default()
     };
     let mut run = mean_run(&options, TOUR_OUT)?;
@@ -110,7 +112,6 @@ fn mean_tour(typed: TypedTour) -> Result<Run, String> {
         Scale::Standard | Scale::Full => TOUR,
     };
     run.settings.budget = typed.budget.or(Some(default_budget));
-    run.replace = true;
     run.force = true;
     Ok(run)
 }
@@ -153,7 +154,7 @@ mod tests {
         };
         assert_eq!(tour.out, PathBuf::from("manyhands-tour"));
         assert_eq!(tour.settings.budget, Some(Duration::from_secs(35)));
-        assert!(tour.replace);
+        assert_eq!(tour.existing, Existing::Keep);
     }
 
     #[test]
@@ -179,7 +180,8 @@ mod tests {
         assert_eq!(ids, ["E3", "e1b"]);
         assert_eq!(run.out, PathBuf::from("x/y"));
         assert_eq!(run.settings.scale, Scale::Full);
-        assert!(!run.replace && run.settings.budget.is_none());
+        assert_eq!(run.existing, Existing::Keep);
+        assert_eq!(run.settings.budget, None);
     }
 
     #[test]

@@ -5,7 +5,11 @@ use crate::{
     meant::Run,
     output::{self, Failure},
 };
-use manyhands_lab::{Experiment, LabError, Scale, console::Ending, published, registry};
+use manyhands_lab::{
+    Experiment, LabError, Scale, console::Ending, launcher::Launcher, published, record::Head,
+    registry,
+};
+use std::{env, io};
 
 /// Takes the tour and says where to go from there.
 pub(crate) fn run(run: Run) -> Result<Ending, Failure> {
@@ -25,6 +29,20 @@ pub(crate) fn run(run: Run) -> Result<Ending, Failure> {
 pub(crate) fn experiments() -> Result<Vec<Experiment>, LabError> {
     let stop = |(id, cases)| Ok(registry::find(id)?.first_cases(cases).first_arms(2));
     STOPS.into_iter().map(stop).collect()
+}
+
+/// Whether a run was a tour: it has the tour's cases and arms, which are fewer than the
+/// laboratory's.
+pub(crate) fn took(head: &Head) -> Result<bool, LabError> {
+    let scale = head.settings.scale;
+    let stops = experiments()?;
+    let cards: Vec<_> = stops.iter().map(|stop| stop.card(scale)).collect();
+    Ok(head.experiments == cards)
+}
+
+/// How to start the processes of a tour that goes on.
+pub(crate) fn launcher() -> io::Result<Launcher> {
+    Ok(Launcher::new(env::current_exe()?, ["tour"]))
 }
 
 fn advice(scale: Scale, seed: u64) -> String {
@@ -50,3 +68,20 @@ fn advice(scale: Scale, seed: u64) -> String {
 
 /// Experiments and how many of their cases: of BCrypt only the cheapest.
 const STOPS: [(&str, usize); 4] = [("E3", 1), ("E2", 5), ("E8", 1), ("E4", 1)];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use manyhands_lab::{machine::Machine, record::Settings, run};
+
+    #[test]
+    fn a_tour_is_known_by_its_cases_and_arms() {
+        let settings = || Settings::new(Scale::Quick, 1);
+        let is_tour = |experiments: &[Experiment]| {
+            let head = run::head(experiments, settings(), Machine::here(), "now");
+            took(&head).expect("the stops are there")
+        };
+        assert!(is_tour(&experiments().expect("the stops are there")));
+        assert!(!is_tour(&registry::select("E3").expect("it is there")));
+    }
+}

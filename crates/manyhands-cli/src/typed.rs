@@ -29,10 +29,13 @@ pub(crate) enum TypedCommand {
 /// Options of the tour.
 #[derive(Debug, Default, PartialEq, Args)]
 pub(crate) struct TypedTour {
-    /// Folder for the report, the charts and the raw measurements; those of an earlier tour in
-    /// it are replaced [default: manyhands-tour]
+    /// Folder for the report, the charts and the raw measurements [default: manyhands-tour]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+
+    /// Replace an earlier run in that folder, with all files that were made of it
+    #[arg(long)]
+    pub(crate) replace: bool,
 
     /// Number that fixes the order of the arms and the resamples [default: drawn and printed]
     #[arg(long, value_name = "N")]
@@ -150,12 +153,13 @@ mod tests {
 
     #[test]
     fn every_option_arrives() {
-        let typed = parsed("manyhands tour --out a/b --seed 7 --budget 2.5 --quick");
+        let typed = parsed("manyhands tour --out a/b --seed 7 --budget 2.5 --quick --replace");
         let tour = TypedTour {
             out: Some("a/b".into()),
             seed: Some(7),
             budget: Some(std::time::Duration::from_millis(2_500)),
             quick: true,
+            replace: true,
         };
         let command = Some(TypedCommand::Tour(tour));
         assert_eq!(typed, Ok(Typed { command }));

@@ -81,6 +81,11 @@ pub enum LabError {
         /// The folder.
         path: PathBuf,
     },
+    /// A file that this program did not write has the name of one that it would write.
+    ForeignFile {
+        /// The file.
+        path: PathBuf,
+    },
     /// Another process is writing the run in this folder.
     FolderLocked {
         /// The folder.
@@ -197,9 +202,18 @@ impl fmt::Display for LabError {
                 "'{}' has format {found}; this version reads format {FORMAT}",
                 path.display()
             ),
-            Self::FolderInUse { path } => {
-                write!(formatter, "'{}' holds a run already", path.display())
-            }
+            Self::FolderInUse { path } => write!(
+                formatter,
+                "'{}' holds a run already: go on with it (resume), replace it (--replace) or choose \
+                 another folder (--out)",
+                path.display()
+            ),
+            Self::ForeignFile { path } => write!(
+                formatter,
+                "'{}' was not written by this program, and is not replaced: choose another folder \
+                 (--out) or move the file away",
+                path.display()
+            ),
             Self::FolderLocked { path } => write!(
                 formatter,
                 "another process is writing the run in '{}'",

@@ -11,7 +11,6 @@ use crate::{
     experiment::agreement::Agreement,
     record::Scale,
     run::Interrupt,
-    store::Existing,
 };
 use clap::Parser;
 use std::{
@@ -119,8 +118,7 @@ fn measure(typed: &Typed, mut experiments: Vec<Experiment>) -> Result<Ending, La
         experiments,
         settings: typed.options.settings().map_err(wrong)?,
         folder,
-        // A benchmark is run again and again; what it found last is what counts.
-        existing: Existing::Replace,
+        existing: typed.options.existing(),
         force: typed.options.force,
         program: PROGRAM,
     };

@@ -39,6 +39,17 @@ fn a_quick_tour_prints_tables_and_leaves_all_its_files() {
         assert!(content.contains("E3"), "{file}");
     }
     check_measurements(&out.join("results-measurements.csv"));
+
+    // What was measured is not replaced unless that is asked for, by a tour no more than by a run.
+    let events = fs::read(out.join("events.ndjson")).expect("events");
+    let again = manyhands(&["tour", "--quick", "--out", out_text]);
+    assert_eq!(again.status.code(), Some(1));
+    let err = text(&again.stderr);
+    assert_eq!(err.lines().count(), 1, "{err}");
+    for way in ["resume", "--replace", "--out"] {
+        assert!(err.contains(way), "'{way}' is missing in: {err}");
+    }
+    assert_eq!(fs::read(out.join("events.ndjson")).expect("events"), events);
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! Options of a run as typed on a command line, and what they mean.
 
-use crate::record::{PoolState, Scale, Settings};
+use crate::{
+    record::{PoolState, Scale, Settings},
+    store::Existing,
+};
 use clap::{Args, ValueEnum};
 use std::{path::PathBuf, time::Duration};
 
@@ -31,7 +34,7 @@ pub struct Options {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Replace the results of an earlier run in that folder
+    /// Replace an earlier run in that folder, with all files that were made of it
     #[arg(long)]
     pub replace: bool,
 
@@ -105,6 +108,16 @@ impl Options {
         settings.memory = self.memory;
         settings.cores = self.cores;
         Ok(settings)
+    }
+
+    /// What to do with a run that is in the folder already.
+    #[must_use]
+    pub fn existing(&self) -> Existing {
+        if self.replace {
+            Existing::Replace
+        } else {
+            Existing::Keep
+        }
     }
 
     /// The folder for the results.

@@ -54,26 +54,36 @@ pub fn text(findings: &Findings, companion: Companion) -> String {
     experiments(findings, &companion(findings)) + &report::closing(findings)
 }
 
-/// Writes all files that are computed from a run.
+/// Writes all files that are computed from a run. The answer is what there is to say about that, if
+/// anything.
 ///
 /// # Errors
 /// [`LabError::File`] if one cannot be written, [`LabError::Chart`] if one cannot be drawn.
 pub fn write(
-    store: &Store,
+    store: &mut Store,
     findings: &Findings,
     events: &[Event],
     companion: Companion,
-) -> Result<(), LabError> {
+) -> Result<String, LabError> {
     let gates = findings::gates(&findings.head, events);
     let causes = |key: &Key, block: &Block| {
         let gate = gates.get(key);
         gate.map_or_else(Vec::new, |gate| gate.causes(block))
     };
     let published = companion(findings);
-    for file in report::files(findings, events, causes, &published)? {
-        store.replace(&file.path, &file.bytes)?;
-    }
-    Ok(())
+    let files = report::files(findings, events, causes, &published)?;
+    let named: Vec<(&str, &[u8])> = files
+        .iter()
+        .map(|file| (file.path.as_str(), file.bytes.as_slice()))
+        .collect();
+    let left_alone = store.write(&named)?;
+    Ok(match left_alone.as_slice() {
+        [] => String::new(),
+        names => report::wrapped(&format!(
+            "Not written, because files that are not of this program have these names: {}.",
+            names.join(", ")
+        )),
+    })
 }
 
 /// Says where the results are.

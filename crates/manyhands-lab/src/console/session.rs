@@ -162,7 +162,9 @@ impl Session {
         if outcome == Outcome::Finished {
             print(&reports::not_begun(&findings))?;
         }
-        reports::write(&self.store, &findings, &self.events, self.program.companion)?;
+        let companion = self.program.companion;
+        let said = reports::write(&mut self.store, &findings, &self.events, companion)?;
+        print(&said)?;
         self.conclude(&findings, outcome)
     }
 

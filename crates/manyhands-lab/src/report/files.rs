@@ -59,4 +59,4 @@ pub(crate) const FILES: [&str; 5] = [
     "summary.json",
 ];
 /// Folder of the charts.
-pub(crate) const CHARTS: &str = "charts";
+const CHARTS: &str = "charts";

@@ -29,7 +29,7 @@ mod rows_agree;
 
 pub use compare::compare;
 pub use conditions::{conditions, not_quiet_sentence};
-pub(crate) use files::{CHARTS, FILES};
+pub(crate) use files::FILES;
 pub use files::{ReportFile, files};
 pub use grid::markdown_table;
 pub use html::html;

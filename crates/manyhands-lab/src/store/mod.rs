@@ -3,12 +3,14 @@
 //!
 //! A finished block is never lost: its line is in the file before the next block begins, and what
 //! a killed process left of a line that it was writing is cut off. The head is written whole
-//! before the first event.
+//! before the first event. Only files that this program wrote are ever replaced or removed; which
+//! these are is kept in a manifest beside them.
 //!
 //! # Threads
 //! One process writes a folder at a time; a lock that the system drops with the process sees to
 //! that.
 
+mod manifest;
 mod read;
 mod replace;
 
@@ -20,6 +22,7 @@ use crate::{
     record::{Event, Head},
     report,
 };
+use manifest::Manifest;
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -42,31 +45,30 @@ pub enum Existing {
 pub struct Store {
     folder: PathBuf,
     events: File,
+    manifest: Manifest,
     /// Held for as long as the store lives.
     lock: File,
 }
 
 impl Store {
-    /// Begins a run in a folder, which is made if it is not there.
+    /// Begins a run in a folder, which is made if it is not there. A run that is replaced goes
+    /// with everything that was computed from it; all other files stay.
     ///
     /// # Errors
     /// [`LabError::FolderInUse`] if it holds a run, finished or not, that is not to be replaced,
-    /// [`LabError::FolderLocked`] if another process writes it, [`LabError::File`] if it cannot
-    /// be written.
+    /// [`LabError::ForeignFile`] if a file that is not of this program has the name of one that
+    /// will be written, [`LabError::FolderLocked`] if another process writes it,
+    /// [`LabError::File`] if it cannot be written. Nothing is changed then.
     pub fn create(folder: &Path, head: &Head, existing: Existing) -> Result<Self, LabError> {
+        // Before the lock, which is a file too.
+        refuse(folder, existing)?;
         fs::create_dir_all(folder).map_err(LabError::file("create", folder))?;
         let lock = lock(folder)?;
-        if existing == Existing::Keep && holds_run(folder) {
-            return Err(LabError::FolderInUse {
-                path: folder.to_owned(),
-            });
-        }
-        if holds_run(folder) {
-            remove_reports(folder)?;
-        }
+        let mut manifest = refuse(folder, existing)?;
         // Old events must not be seen beside a new head, whenever this process is killed.
         remove(&folder.join(HEAD))?;
-        remove(&folder.join(EVENTS))?;
+        manifest.remove_all(folder)?;
+        manifest.claim(folder, [HEAD, EVENTS])?;
         let path = folder.join(EVENTS);
         let events = File::create_new(&path).map_err(LabError::file("create", &path))?;
         let json = serde_json::to_vec_pretty(head).map_err(io::Error::from);
@@ -75,6 +77,7 @@ impl Store {
         Ok(Self {
             folder: folder.to_owned(),
             events,
+            manifest,
             lock,
         })
     }
@@ -86,6 +89,7 @@ impl Store {
     pub fn resume(folder: &Path) -> Result<(Self, Recording), LabError> {
         let lock = lock(folder)?;
         let recording = read(folder)?;
+        let manifest = Manifest::of(folder)?;
         let path = folder.join(EVENTS);
         let mut events = OpenOptions::new()
             .write(true)
@@ -98,6 +102,7 @@ impl Store {
         let store = Self {
             folder: folder.to_owned(),
             events,
+            manifest,
             lock,
         };
         Ok((store, recording))
@@ -137,13 +142,24 @@ impl Store {
         synced.map_err(LabError::file("write", self.folder.join(EVENTS)))
     }
 
-    /// Writes a file that is computed from the run; a reader sees the old one or the new
-    /// one, whole.
+    /// Writes files that are computed from the run, by name and content; a reader sees the old one
+    /// or the new one, whole. The answer is the names that were left alone, because a file that
+    /// somebody else made has them.
     ///
     /// # Errors
-    /// [`LabError::File`] if it cannot be written.
-    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), LabError> {
-        replace::file(&self.folder, name, bytes)
+    /// [`LabError::File`] if one cannot be written.
+    pub fn write<'file>(
+        &mut self,
+        files: &[(&'file str, &[u8])],
+    ) -> Result<Vec<&'file str>, LabError> {
+        let is_foreign = |(name, _): &(&str, &[u8])| self.manifest.is_foreign(&self.folder, name);
+        let (theirs, ours): (Vec<_>, Vec<_>) = files.iter().copied().partition(is_foreign);
+        let names = ours.iter().map(|(name, _)| *name);
+        self.manifest.claim(&self.folder, names)?;
+        for (name, bytes) in ours {
+            replace::file(&self.folder, name, bytes)?;
+        }
+        Ok(theirs.into_iter().map(|(name, _)| name).collect())
     }
 }
 
@@ -156,31 +172,23 @@ impl Drop for Store {
     }
 }
 
-/// Events without a head are no run: a process was killed while it began or replaced one.
-fn holds_run(folder: &Path) -> bool {
-    folder.join(HEAD).exists()
-}
-
-/// Removes what was computed from the run that is being replaced; anything else stays.
-fn remove_reports(folder: &Path) -> Result<(), LabError> {
-    for name in report::FILES {
-        remove(&folder.join(name))?;
+/// The manifest of a folder in which a run may begin.
+fn refuse(folder: &Path, existing: Existing) -> Result<Manifest, LabError> {
+    // Events without a head are no run: a process was killed while it began or replaced one.
+    if existing == Existing::Keep && folder.join(HEAD).exists() {
+        return Err(LabError::FolderInUse {
+            path: folder.to_owned(),
+        });
     }
-    let charts = folder.join(report::CHARTS);
-    let entries = match fs::read_dir(&charts) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        other => other.map_err(LabError::file("read", &charts))?,
-    };
-    for entry in entries {
-        let path = entry.map_err(LabError::file("read", &charts))?.path();
-        if path
-            .extension()
-            .is_some_and(|kind| kind == "svg" || kind == "png")
-        {
-            remove(&path)?;
-        }
+    let manifest = Manifest::of(folder)?;
+    let names = [HEAD, EVENTS].into_iter().chain(report::FILES);
+    let mut foreign = names.filter(|name| manifest.is_foreign(folder, name));
+    match foreign.next() {
+        Some(name) => Err(LabError::ForeignFile {
+            path: folder.join(name),
+        }),
+        None => Ok(manifest),
     }
-    Ok(())
 }
 
 fn remove(path: &Path) -> Result<(), LabError> {
@@ -194,7 +202,12 @@ fn remove(path: &Path) -> Result<(), LabError> {
 
 fn lock(folder: &Path) -> Result<File, LabError> {
     let path = folder.join(LOCK);
-    let file = File::create(&path).map_err(LabError::file("create", &path))?;
+    let opened = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path);
+    let file = opened.map_err(LabError::file("create", &path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(LabError::FolderLocked {

@@ -131,19 +131,58 @@ fn a_run_is_replaced_only_if_asked_to() {
 }
 
 #[test]
-fn reports_of_a_run_that_is_replaced_go_and_other_files_stay() {
+fn a_run_that_is_replaced_goes_with_its_reports_and_nothing_else() {
     let folder = folder();
-    let (store, _) = Store::resume(folder.path()).unwrap();
+    let (mut store, _) = Store::resume(folder.path()).unwrap();
     let computed = ["report.html", "charts/old.svg", "charts/old.png"];
-    let others = ["notes.txt", "charts/notes.txt"];
-    for name in computed.iter().chain(&others) {
-        store.replace(name, b"text").unwrap();
-    }
+    let others = ["notes.txt", "charts/notes.txt", "charts/holiday.png"];
+    let files = computed.map(|name| (name, &b"text"[..]));
+    assert_eq!(store.write(&files).unwrap(), [""; 0]);
     drop(store);
+    for name in others {
+        fs::write(folder.path().join(name), "mine").unwrap();
+    }
     drop(Store::create(folder.path(), &head(2), Existing::Replace).unwrap());
     let is_there = |name: &&str| folder.path().join(name).exists();
     assert!(!computed.iter().any(&is_there));
     assert!(others.iter().all(is_there));
+}
+
+#[test]
+fn a_file_that_somebody_else_made_is_neither_replaced_nor_removed() {
+    for name in ["report.html", "results.csv", "events.ndjson"] {
+        for existing in [Existing::Keep, Existing::Replace] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join(name);
+            fs::write(&path, "mine").unwrap();
+            let error = Store::create(folder.path(), &head(1), existing)
+                .map(drop)
+                .unwrap_err();
+            assert!(error.to_string().contains(name), "{error}");
+            assert!(matches!(error, LabError::ForeignFile { .. }), "{error}");
+            assert_eq!(fs::read(&path).unwrap(), b"mine");
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        }
+    }
+    // One that appears later is left alone, and the others are written.
+    let folder = folder();
+    let (mut store, _) = Store::resume(folder.path()).unwrap();
+    fs::write(folder.path().join("report.md"), "mine").unwrap();
+    let files = ["report.html", "report.md"].map(|name| (name, &b"ours"[..]));
+    assert_eq!(store.write(&files).unwrap(), ["report.md"]);
+    let content = |name| fs::read(folder.path().join(name)).unwrap();
+    assert_eq!(content("report.md"), b"mine");
+    assert_eq!(content("report.html"), b"ours");
+}
+
+#[test]
+fn the_refusal_to_replace_names_the_ways_out() {
+    let folder = folder();
+    let refused = Store::create(folder.path(), &head(2), Existing::Keep).map(drop);
+    let message = refused.unwrap_err().to_string();
+    for way in ["resume", "--replace", "--out"] {
+        assert!(message.contains(way), "{way}: {message}");
+    }
 }
 
 #[test]
@@ -180,11 +219,10 @@ fn the_lock_ends_with_the_store_also_if_a_starting_process_has_a_copy_of_the_fil
 #[test]
 fn derived_files_are_replaced_whole() {
     let folder = folder();
-    let (store, _) = Store::resume(folder.path()).unwrap();
-    store
-        .replace("charts/a.svg", b"long first version")
-        .unwrap();
-    store.replace("charts/a.svg", b"second").unwrap();
+    let (mut store, _) = Store::resume(folder.path()).unwrap();
+    for content in [&b"long first version"[..], b"second"] {
+        store.write(&[("charts/a.svg", content)]).unwrap();
+    }
     let path = folder.path().join("charts");
     assert_eq!(fs::read(path.join("a.svg")).unwrap(), b"second");
     assert_eq!(fs::read_dir(path).unwrap().count(), 1);
