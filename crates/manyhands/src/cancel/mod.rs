@@ -48,6 +48,17 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 /// Cancels its tokens, when [`cancel`](Self::cancel) is called. Dropping it does not cancel.
+///
+/// # Examples
+/// ```
+/// use manyhands::cancel::Source;
+/// let source = Source::new();
+/// let token = source.token();
+/// let copy = token.clone();
+/// assert!(!token.is_cancelled());
+/// source.cancel();
+/// assert!(token.is_cancelled() && copy.is_cancelled());
+/// ```
 #[doc(alias = "CancellationTokenSource")]
 #[derive(Debug)]
 pub struct Source {
@@ -57,6 +68,8 @@ pub struct Source {
 }
 
 /// Says whether its source was cancelled. Copies are equal to each other.
+///
+/// Example: see [`Source`].
 #[doc(alias = "CancellationToken")]
 #[derive(Debug, Clone)]
 pub struct Token {
@@ -113,6 +126,8 @@ impl Source {
     }
 
     /// A token of this source.
+    ///
+    /// Example: see [`Source`].
     ///
     /// # Cost
     /// One atomic read-modify-write, as for each clone of a token.
@@ -182,6 +197,8 @@ impl Token {
     }
 
     /// Whether the source was cancelled.
+    ///
+    /// Example: see [`Source`].
     ///
     /// # Cost
     /// One plain load.
@@ -266,6 +283,8 @@ impl PartialEq for Token {
 impl Eq for Token {}
 
 /// A call ended because its token was cancelled.
+///
+/// Example: see [`Token::check`].
 #[doc(alias = "OperationCanceledException")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cancelled {

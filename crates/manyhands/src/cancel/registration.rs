@@ -16,6 +16,8 @@ use std::sync::{Arc, Weak};
 use std::task::Waker;
 
 /// A registered callback; dropping it unregisters the callback. See [`Token::register`](super::Token::register).
+///
+/// Example: see [`Token::register`](super::Token::register).
 #[doc(alias = "CancellationTokenRegistration")]
 #[derive(Debug)]
 #[must_use = "dropping a registration takes the callback back"]

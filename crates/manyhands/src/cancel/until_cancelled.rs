@@ -8,6 +8,8 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
 /// Is ready when the token's source is cancelled; see [`Token::cancelled`].
+///
+/// Example: see [`Token::cancelled`].
 #[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]
 pub struct UntilCancelled {

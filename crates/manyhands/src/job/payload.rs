@@ -22,6 +22,9 @@ use std::fmt;
 /// let (position, failure) = failures.into_vec().remove(0);
 /// let Failure::Panic(payload) = failure else { unreachable!() };
 /// assert_eq!((position, payload.message()), (1, Some("not 1")));
+/// assert_eq!(payload.downcast_ref::<String>().unwrap(), "not 1");
+/// let owned = payload.into_inner().downcast::<String>().unwrap();
+/// assert_eq!(*owned, "not 1");
 /// ```
 pub struct PanicPayload(Payload);
 
@@ -57,12 +60,16 @@ impl PanicPayload {
     ///     payload.downcast_ref::<std::cell::Cell<u8>>().map(std::cell::Cell::get)
     /// }
     /// ```
+    ///
+    /// Example: see [`PanicPayload`].
     #[must_use]
     pub fn downcast_ref<T: Any + Sync>(&self) -> Option<&T> {
         self.0.downcast_ref()
     }
 
     /// The payload itself, to be inspected or resumed.
+    ///
+    /// Example: see [`PanicPayload`].
     #[must_use]
     pub fn into_inner(self) -> Box<dyn Any + Send + 'static> {
         self.0

@@ -95,6 +95,8 @@ pub(crate) fn value_or_resume<R>(body: Result<R, Payload>, mut others: Vec<Paylo
 /// });
 /// let payload = both.unwrap_err().downcast::<AggregatePanic>().unwrap();
 /// assert_eq!(payload.payloads().len(), 2);
+/// let kept = payload.into_payloads();
+/// assert!(kept.iter().any(|payload| payload.downcast_ref() == Some(&"left")));
 /// ```
 #[doc(alias = "AggregateException")]
 pub struct AggregatePanic {
@@ -120,6 +122,8 @@ impl AggregatePanic {
     }
 
     /// What each panic carried, to be kept.
+    ///
+    /// Example: see [`AggregatePanic`].
     #[must_use]
     pub fn into_payloads(self) -> Vec<Box<dyn Any + Send + 'static>> {
         let payloads = self.payloads.into_iter();

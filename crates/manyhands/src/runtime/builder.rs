@@ -291,6 +291,12 @@ impl Builder {
 
 /// Why a runtime could not be made. Where the system has refused something, its
 /// [`source`](std::error::Error::source) is the [`io::Error`] that says what.
+///
+/// # Examples
+/// ```
+/// let error = manyhands::Runtime::builder().workers(0).build().unwrap_err();
+/// assert_eq!(error.to_string(), "a runtime needs at least one worker");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildError(Fault);
 

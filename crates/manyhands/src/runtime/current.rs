@@ -233,6 +233,8 @@ pub(crate) fn default_runtime() -> &'static Runtime {
 }
 
 /// Makes a runtime the current one of this thread until dropped. See [`Runtime::enter`].
+///
+/// Example: see [`Runtime::enter`].
 #[derive(Debug)]
 #[must_use = "the runtime is current only while the guard lives"]
 pub struct EnterGuard<'runtime> {

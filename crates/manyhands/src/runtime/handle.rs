@@ -31,6 +31,23 @@ pub struct Runtime {
 }
 
 /// What a shutdown left undone.
+///
+/// # Examples
+/// ```
+/// use manyhands::{Runtime, task};
+/// let runtime = Runtime::builder().workers(1).build()?;
+/// let (started, start) = std::sync::mpsc::channel();
+/// let waiting = runtime.install(|| {
+///     task::spawn(async move {
+///         started.send(()).unwrap();
+///         std::future::pending::<()>().await;
+///     })
+/// });
+/// start.recv().unwrap();
+/// assert!(runtime.shutdown().dropped <= 1); // 0 if the future was still being polled
+/// assert!(waiting.join().unwrap_err().is_cancelled());
+/// # Ok::<(), manyhands::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShutdownReport {
@@ -98,11 +115,15 @@ impl Runtime {
     }
 
     /// The name from [`Builder::name`].
+    ///
+    /// Example: see [`Runtime::builder`].
     pub fn name(&self) -> &str {
         &self.shared.settings.name
     }
 
     /// How many threads run at once.
+    ///
+    /// Example: see [`Runtime::builder`].
     #[doc(alias = "current_num_threads")]
     pub fn workers(&self) -> usize {
         self.shared.idle.limit()

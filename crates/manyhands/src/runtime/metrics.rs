@@ -11,6 +11,19 @@ use std::time::Duration;
 ///
 /// Each thread counts for itself without locks, so the numbers may be a moment apart. The totals never fall; take two
 /// snapshots and subtract to learn what happened in between.
+///
+/// # Examples
+/// ```
+/// use manyhands::{Runtime, task};
+/// let runtime = Runtime::builder().workers(2).build()?;
+/// let before = runtime.metrics();
+/// let tasks = runtime.install(|| [1, 2, 3].map(|n| task::run(move || n)));
+/// assert_eq!(tasks.map(|task| task.join().unwrap()), [1, 2, 3]);
+/// let after = runtime.metrics();
+/// assert_eq!((after.workers, after.detected_blocked), (2, 0));
+/// assert!(after.completed >= before.completed && after.threads_started >= 1);
+/// # Ok::<(), manyhands::BuildError>(())
+/// ```
 #[doc(alias = "RuntimeMetrics")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

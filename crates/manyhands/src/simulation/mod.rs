@@ -51,6 +51,8 @@ pub struct Simulation {
 
 impl Simulation {
     /// Creates a simulation with this seed. Different seeds order what could happen at the same time differently.
+    ///
+    /// Example: see [`Simulation`].
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { seed }
@@ -120,6 +122,20 @@ impl Wake for Main {
 }
 
 /// All tasks of a simulation wait for each other: none is ready, and no timer is set.
+///
+/// # Examples
+/// ```
+/// use manyhands::simulation::Simulation;
+/// use manyhands::task;
+/// let deadlock = Simulation::new(7).run(async {
+///     let (completer, completion) = task::completion::<()>();
+///     let waiting = task::spawn(completion.clone());
+///     let _ = waiting.await; // for a completer that is never used
+///     drop(completer);
+/// });
+/// let deadlock = deadlock.unwrap_err();
+/// assert_eq!((deadlock.waiting(), deadlock.seed()), (2, 7));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deadlock {
     seed: u64,
@@ -141,6 +157,8 @@ impl Deadlock {
     }
 
     /// The seed that repeats it.
+    ///
+    /// Example: see [`Deadlock`].
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.seed

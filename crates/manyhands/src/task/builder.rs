@@ -30,11 +30,15 @@ pub struct Builder {
 
 impl Builder {
     /// No options.
+    ///
+    /// Example: see [`Builder`].
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Names the task, for its handle and for diagnostics.
+    ///
+    /// Example: see [`Builder`].
     ///
     /// # Cost
     /// Two words in the task's memory and an allocation for the name; a task without one pays nothing.
@@ -94,6 +98,19 @@ impl Builder {
     ///
     /// # Panics
     /// When the calling thread is no worker of the current runtime.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task;
+    /// use std::rc::Rc;
+    /// let name = task::spawn(async {
+    ///     let shared = Rc::new("local");
+    ///     let local = task::Builder::new().name("local").spawn_local(async move { *shared });
+    ///     assert_eq!(local.name(), Some("local"));
+    ///     local.await.unwrap()
+    /// });
+    /// assert_eq!(name.join().unwrap(), "local");
+    /// ```
     #[track_caller]
     pub fn spawn_local<F>(self, future: F) -> JoinHandle<F::Output>
     where

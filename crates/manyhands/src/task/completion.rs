@@ -75,6 +75,21 @@ pub fn completion<T>() -> (Completer<T>, Completion<T>) {
 }
 
 /// Sets the result of a [`completion`].
+///
+/// # Cost
+/// Setting the result takes a short lock and a wake for each waiter. None of the calls blocks.
+///
+/// # Examples
+/// The first result is the one that counts:
+/// ```
+/// use manyhands::task;
+/// let (completer, completion) = task::completion();
+/// assert!(!completer.is_completed() && !completion.is_completed());
+/// assert_eq!(completer.try_complete("first"), Ok(()));
+/// assert!(completer.is_completed() && completion.is_completed());
+/// assert!(!completer.try_fail("no answer") && !completer.try_cancel());
+/// assert_eq!(completion.wait().unwrap(), "first");
+/// ```
 #[doc(alias = "TaskCompletionSource")]
 pub struct Completer<T> {
     shared: Arc<Shared<T>>,
@@ -84,6 +99,18 @@ pub struct Completer<T> {
 ///
 /// # Panics
 /// Never as a future; it may be polled again after it is ready, and gives the same result.
+///
+/// # Examples
+/// Clones wait for the same result:
+/// ```
+/// use manyhands::task;
+/// let (completer, completion) = task::completion();
+/// let doubled = [completion.clone(), completion].map(|completion| {
+///     task::spawn(async move { completion.await.unwrap() * 2 })
+/// });
+/// completer.complete(21);
+/// assert_eq!(doubled.map(|task| task.join().unwrap()), [42, 42]);
+/// ```
 #[doc(alias = "Shared")]
 pub struct Completion<T> {
     shared: Arc<Shared<T>>,
@@ -91,6 +118,16 @@ pub struct Completion<T> {
 }
 
 /// Why a completion has no value. Clones have the same cause.
+///
+/// # Examples
+/// ```
+/// use std::error::Error;
+/// let (completer, completion) = manyhands::task::completion::<u32>();
+/// completer.fail("no answer");
+/// let error = completion.wait().unwrap_err();
+/// assert!(!error.is_cancelled() && !error.is_abandoned());
+/// assert_eq!(error.source().unwrap().to_string(), "no answer");
+/// ```
 #[derive(Clone)]
 pub struct CompletionError(Cause);
 
@@ -182,6 +219,8 @@ impl<T> Completer<T> {
     }
 
     /// Sets an error as the result if there is none yet. Returns whether it did.
+    ///
+    /// Example: see [`Completer`].
     #[doc(alias = "TrySetException")]
     #[must_use = "whether this was the first result"]
     pub fn try_fail(&self, error: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
@@ -206,6 +245,8 @@ impl<T> Completer<T> {
     }
 
     /// Ends the completion without a value if there is no result yet. Returns whether it did.
+    ///
+    /// Example: see [`Completer`].
     #[doc(alias = "TrySetCanceled")]
     #[must_use = "whether this was the first result"]
     pub fn try_cancel(&self) -> bool {
@@ -213,6 +254,8 @@ impl<T> Completer<T> {
     }
 
     /// Whether there is a result.
+    ///
+    /// Example: see [`Completer`].
     #[must_use]
     pub fn is_completed(&self) -> bool {
         self.shared.outcome.get().is_some()
@@ -261,6 +304,8 @@ impl<T> Completion<T> {
     }
 
     /// Whether there is a result.
+    ///
+    /// Example: see [`Completer`].
     #[must_use]
     pub fn is_completed(&self) -> bool {
         self.get().is_some()
@@ -327,6 +372,8 @@ impl<T> Drop for Completion<T> {
 
 impl CompletionError {
     /// Whether the completion was cancelled, or abandoned by all its completers.
+    ///
+    /// Example: see [`CompletionError`].
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         matches!(self.0, Cause::Cancelled | Cause::Abandoned)

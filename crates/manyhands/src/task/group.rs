@@ -22,9 +22,11 @@ use std::task::{Context, Poll};
 /// use manyhands::task;
 /// task::block_on(async {
 ///     let mut group = task::TaskGroup::new();
+///     assert!(group.is_empty());
 ///     for i in 0..3 {
 ///         group.spawn(async move { i * i });
 ///     }
+///     assert_eq!(group.len(), 3);
 ///     let squares: Result<Vec<_>, _> = group.wait().await.into_iter().collect();
 ///     assert_eq!(squares.unwrap(), [0, 1, 4]);
 /// });
@@ -39,6 +41,8 @@ pub struct TaskGroup<T> {
 
 impl<T: Send + 'static> TaskGroup<T> {
     /// No tasks.
+    ///
+    /// Example: see [`TaskGroup`].
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -97,12 +101,16 @@ impl<T: Send + 'static> TaskGroup<T> {
 
 impl<T> TaskGroup<T> {
     /// How many tasks have not given their results.
+    ///
+    /// Example: see [`TaskGroup`].
     #[must_use]
     pub fn len(&self) -> usize {
         self.tasks.waiting()
     }
 
     /// Whether every task has given its result.
+    ///
+    /// Example: see [`TaskGroup`].
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tasks.waiting() == 0
@@ -243,6 +251,17 @@ impl<T> Drop for TaskGroup<T> {
 }
 
 /// The first failure of a group, or of a scope.
+///
+/// # Examples
+/// ```
+/// use manyhands::task::{self, GroupFailure, TaskGroup};
+/// let mut group = TaskGroup::new();
+/// group.spawn(async { "12".parse::<u8>() });
+/// group.spawn(async { "300".parse::<u8>() });
+/// let error = task::block_on(group.try_wait()).unwrap_err();
+/// assert_eq!(error.index, 1);
+/// assert!(matches!(error.failure, GroupFailure::Failed(_))); // it did not panic
+/// ```
 #[derive(Debug)]
 pub struct GroupError<E> {
     /// The place of the task in the order of spawning.
@@ -252,6 +271,8 @@ pub struct GroupError<E> {
 }
 
 /// How a task of a group failed.
+///
+/// Example: see [`GroupError`].
 #[derive(Debug)]
 pub enum GroupFailure<E> {
     /// It gave an error.

@@ -45,6 +45,17 @@ pub struct JoinHandle<T> {
 
 /// Identifies a task. No two existing tasks have the same id. The id of a task that has ended and whose handle is
 /// dropped may be used again.
+///
+/// # Examples
+/// ```
+/// use manyhands::task::{self, TaskId};
+/// use std::collections::HashMap;
+/// let tasks = ["many", "hands"].map(|word| (word, task::run(|| word.len())));
+/// let words: HashMap<TaskId, &str> = tasks.iter().map(|(word, task)| (task.id(), *word)).collect();
+/// let [(_, first), (_, second)] = tasks;
+/// assert_eq!((words[&first.id()], words[&second.id()]), ("many", "hands"));
+/// # assert_eq!(first.join().unwrap() + second.join().unwrap(), 9);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskId(NonZeroUsize);
 
@@ -89,12 +100,16 @@ impl<T> JoinHandle<T> {
     }
 
     /// The task's number.
+    ///
+    /// Example: see [`TaskId`].
     #[must_use]
     pub fn id(&self) -> TaskId {
         TaskId(self.cell.addr())
     }
 
     /// The name it was given by [`Builder::name`](super::Builder::name).
+    ///
+    /// Example: see [`Builder`](super::Builder).
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         let name = self.header().kind().name;
@@ -242,10 +257,21 @@ impl<T> fmt::Debug for JoinHandle<T> {
 }
 
 /// Why a task has no result.
+///
+/// # Examples
+/// ```
+/// use manyhands::task;
+/// # std::panic::set_hook(Box::new(|_| ()));
+/// let error = task::run(|| panic!("no more paper")).join().unwrap_err();
+/// assert!(error.is_panic() && !error.is_cancelled());
+/// assert_eq!(error.to_string(), "the task panicked: no more paper");
+/// ```
 pub struct JoinError(pub(super) Failure);
 
 impl JoinError {
     /// Whether the task panicked.
+    ///
+    /// Example: see [`JoinError`].
     #[doc(alias = "IsFaulted")]
     #[must_use]
     pub fn is_panic(&self) -> bool {

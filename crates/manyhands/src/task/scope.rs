@@ -21,6 +21,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// Spawns futures that may borrow everything that outlives the scope. Made by [`scope`].
+///
+/// Example: see [`scope`].
 #[derive(Debug)]
 pub struct TaskScope<'scope, 'env: 'scope> {
     state: Arc<State>,

@@ -12,6 +12,8 @@ use std::pin::pin;
 use std::task::Poll;
 
 /// Spawns futures that may fail, and borrow everything that outlives the scope. Made by [`try_scope`].
+///
+/// Example: see [`try_scope`].
 #[derive(Debug)]
 pub struct TryTaskScope<'scope, 'env: 'scope, E> {
     scope: TaskScope<'scope, 'env>,
@@ -67,6 +69,27 @@ pub fn try_scope<'env, R, E>(
 
 impl<'scope, E: Send> TryTaskScope<'scope, '_, E> {
     /// Spawns a future on the current runtime. If it fails, the scope is cancelled.
+    ///
+    /// # Cost
+    /// A task, and a short lock to keep its handle. Does not block.
+    ///
+    /// # Examples
+    /// Each future borrows its own part of a vector:
+    /// ```
+    /// use manyhands::task;
+    /// use std::num::ParseIntError;
+    /// let mut numbers = vec![0; 2];
+    /// let parsed = task::try_scope(|tasks| {
+    ///     for (number, text) in numbers.iter_mut().zip(["40", "2"]) {
+    ///         tasks.spawn(async move {
+    ///             *number = text.parse()?;
+    ///             Ok::<(), ParseIntError>(())
+    ///         });
+    ///     }
+    /// });
+    /// assert!(parsed.is_ok());
+    /// assert_eq!(numbers, [40, 2]);
+    /// ```
     #[track_caller]
     pub fn spawn<F>(&'scope self, future: F)
     where
@@ -96,6 +119,18 @@ impl<'scope, E: Send> TryTaskScope<'scope, '_, E> {
 impl<E> TryTaskScope<'_, '_, E> {
     /// Asks all futures to end, also those that are spawned later; see
     /// [`JoinHandle::cancel`](super::JoinHandle::cancel).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task::{self, GroupFailure};
+    /// let error = task::try_scope(|tasks| {
+    ///     tasks.spawn(std::future::pending::<Result<(), ()>>());
+    ///     tasks.cancel();
+    /// })
+    /// .unwrap_err();
+    /// let GroupFailure::Ended(ended) = error.failure else { panic!("it never ends by itself") };
+    /// assert!(ended.is_cancelled());
+    /// ```
     pub fn cancel(&self) {
         self.scope.cancel();
     }

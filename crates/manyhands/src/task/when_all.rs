@@ -55,6 +55,8 @@ pub fn when_all<F: Future>(futures: impl IntoIterator<Item = F>) -> WhenAll<F> {
 
 /// The future of [`when_all`].
 ///
+/// Example: see [`when_all`].
+///
 /// # Panics
 /// Never by itself. Polled again after it was ready, it gives no results.
 #[must_use = "futures do nothing unless awaited"]

@@ -32,6 +32,8 @@ pub fn when_any<T>(handles: impl IntoIterator<Item = JoinHandle<T>>) -> WhenAny<
 
 /// The future of [`when_any`].
 ///
+/// Example: see [`when_any`].
+///
 /// # Panics
 /// When it is polled again after it was ready.
 #[derive(Debug)]
@@ -41,6 +43,15 @@ pub struct WhenAny<T> {
 }
 
 /// The first of several tasks that ended.
+///
+/// # Examples
+/// ```
+/// use manyhands::task;
+/// let tasks = [task::spawn(std::future::pending()), task::spawn(async { 7 })];
+/// let first = task::block_on(task::when_any(tasks));
+/// assert_eq!((first.index, first.result.unwrap()), (1, 7));
+/// first.others.iter().for_each(task::JoinHandle::cancel);
+/// ```
 #[derive(Debug)]
 pub struct FirstEnded<T> {
     /// Its index among the handles.

@@ -40,6 +40,8 @@ pub fn when_each<T>(handles: impl IntoIterator<Item = JoinHandle<T>>) -> WhenEac
 }
 
 /// The stream of [`when_each`].
+///
+/// Example: see [`when_each`].
 #[derive(Debug)]
 #[must_use = "streams do nothing unless polled"]
 pub struct WhenEach<T> {
@@ -117,6 +119,8 @@ impl<T> WhenEach<T> {
     }
 
     /// The next result, with the index of its task; `None` when all have been returned.
+    ///
+    /// Example: see [`when_each`].
     ///
     /// # Cancellation
     /// Dropping the future loses no result.

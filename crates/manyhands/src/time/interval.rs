@@ -57,6 +57,29 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 /// What an [`Interval`] does about ticks that were not awaited in time.
 ///
 /// A tick counts as taken in time within 5 ms.
+///
+/// # Examples
+/// Three and a half seconds late, on the clock of a [simulation](crate::simulation):
+/// ```
+/// use manyhands::simulation::Simulation;
+/// use manyhands::time::{self, MissedTickBehavior};
+/// use std::time::Duration;
+///
+/// let second_tick = |behavior| {
+///     let ticks = async move {
+///         let start = time::now();
+///         let mut interval = time::interval(Duration::from_secs(1));
+///         interval.set_missed_tick_behavior(behavior);
+///         time::sleep(Duration::from_millis(3_500)).await;
+///         interval.tick().await; // the one that was due at the start
+///         interval.tick().await - start
+///     };
+///     Simulation::new(0).run(ticks).unwrap().as_secs_f64()
+/// };
+/// assert_eq!(second_tick(MissedTickBehavior::Burst), 1.0);
+/// assert_eq!(second_tick(MissedTickBehavior::Delay), 4.5);
+/// assert_eq!(second_tick(MissedTickBehavior::Skip), 4.0);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum MissedTickBehavior {
@@ -89,6 +112,24 @@ impl MissedTickBehavior {
 }
 
 /// Ticks, one after the other; made by [`interval`]. Also an endless [`Stream`] of them.
+///
+/// # Examples
+/// ```
+/// use manyhands::simulation::Simulation;
+/// use manyhands::time::{self, MissedTickBehavior};
+/// use std::future::poll_fn;
+/// use std::time::Duration;
+///
+/// let ticks = Simulation::new(0).run(async {
+///     let mut interval = time::interval(Duration::from_secs(60));
+///     assert_eq!(interval.period(), Duration::from_secs(60));
+///     assert_eq!(interval.missed_tick_behavior(), MissedTickBehavior::Burst);
+///     let first = interval.tick().await;
+///     let second = poll_fn(|context| interval.poll_tick(context)).await; // in a future written by hand
+///     second - first
+/// });
+/// assert_eq!(ticks, Ok(Duration::from_secs(60)));
+/// ```
 #[doc(alias = "PeriodicTimer")]
 #[doc(alias = "Timer")]
 #[derive(Debug)]
@@ -130,6 +171,8 @@ impl Interval {
     }
 
     /// Polls for the next tick; registers the task's waker if it has not come.
+    ///
+    /// Example: see [`Interval`].
     pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Instant> {
         let permit = ready!(budget::poll_proceed(context));
         let due = self.sleep.moment();
@@ -158,6 +201,8 @@ impl Interval {
     }
 
     /// The time between two ticks.
+    ///
+    /// Example: see [`Interval`].
     #[must_use]
     pub fn period(&self) -> Duration {
         self.period
@@ -187,6 +232,8 @@ impl Interval {
     }
 
     /// What this interval does about missed ticks.
+    ///
+    /// Example: see [`Interval`].
     #[must_use]
     pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
         self.behavior

@@ -53,6 +53,21 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 }
 
 /// The future of [`sleep`] and [`sleep_until`].
+///
+/// # Examples
+/// ```
+/// use manyhands::simulation::Simulation;
+/// use manyhands::time;
+/// use std::pin::pin;
+/// use std::time::Duration;
+///
+/// Simulation::new(0).run(async {
+///     let mut sleep = pin!(time::sleep(Duration::from_secs(3_600)));
+///     assert!(!sleep.is_elapsed());
+///     sleep.as_mut().await;
+///     assert!(sleep.is_elapsed());
+/// }).unwrap();
+/// ```
 #[must_use = "futures do nothing unless awaited"]
 pub struct Sleep {
     entry: Entry,
@@ -79,7 +94,9 @@ impl Sleep {
         self.moment().to_instant()
     }
 
-    /// Whether the deadline has passed.
+    /// Whether the deadline has passed. Reads the clock.
+    ///
+    /// Example: see [`Sleep`].
     #[must_use]
     pub fn is_elapsed(&self) -> bool {
         self.entry.is_fired() || self.moment() <= timers::now()

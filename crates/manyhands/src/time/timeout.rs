@@ -53,6 +53,8 @@ pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::Int
 }
 
 /// The future of [`timeout`] and [`timeout_at`].
+///
+/// Example: see [`timeout`].
 #[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]
 pub struct Timeout<F> {
@@ -100,6 +102,14 @@ impl<F: Future> Future for Timeout<F> {
 }
 
 /// The time was over before the future was ready.
+///
+/// # Examples
+/// ```
+/// use manyhands::{task, time};
+/// let over = time::timeout_at(time::now(), std::future::pending::<()>());
+/// let error: time::Elapsed = task::block_on(over).unwrap_err();
+/// assert_eq!(error.to_string(), "the time was over before the future was ready");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elapsed(());
 

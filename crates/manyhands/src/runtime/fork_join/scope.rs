@@ -26,6 +26,8 @@ use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
 /// Spawns closures that may borrow everything that outlives the scope. Made by [`scope`].
+///
+/// Example: see [`scope`].
 #[repr(C)]
 pub struct Scope<'scope> {
     open: SharedCall,

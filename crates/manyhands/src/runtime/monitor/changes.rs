@@ -8,6 +8,8 @@ use std::time::Instant;
 
 /// One change of the number of a runtime's threads, or a reason why there was none; see
 /// [`Runtime::thread_changes`](crate::Runtime::thread_changes).
+///
+/// Example: see [`Runtime::thread_changes`](crate::Runtime::thread_changes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ThreadChange {
@@ -20,6 +22,8 @@ pub struct ThreadChange {
 }
 
 /// Why the number of threads changed, or did not.
+///
+/// Example: see [`Runtime::thread_changes`](crate::Runtime::thread_changes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ThreadChangeReason {

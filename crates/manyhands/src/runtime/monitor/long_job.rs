@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 /// A computation that kept a worker for more than 10 ms while other work waited; see
 /// [`Runtime::long_jobs`](crate::Runtime::long_jobs).
+///
+/// Example: see [`Runtime::long_jobs`](crate::Runtime::long_jobs).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LongJob {

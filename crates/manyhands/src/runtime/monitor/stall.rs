@@ -9,6 +9,31 @@ use std::panic::Location;
 
 /// Work waits, every thread is blocked, and none may be added; given to the hook of
 /// [`Builder::on_stall`](crate::Builder::on_stall).
+///
+/// # Examples
+/// The only thread waits for a message, and there may be no other one to run what is queued:
+/// ```
+/// use manyhands::{Runtime, ThreadChangeReason, Wait, task};
+/// use std::sync::mpsc;
+/// let (reports, stalls) = mpsc::channel();
+/// let runtime = Runtime::builder()
+///     .workers(1)
+///     .max_threads(1)
+///     .on_stall(move |stall| drop(reports.send(stall.clone())))
+///     .build()?;
+/// let (go, gate) = mpsc::channel();
+/// let waiting = runtime.install(|| task::run(move || task::blocking(|| gate.recv())));
+/// let behind = runtime.install(|| task::run(|| ()));
+/// let stall = stalls.recv().unwrap();
+/// assert_eq!((stall.reason, stall.threads), (ThreadChangeReason::LimitReached, 1));
+/// let blocked = stall.blocked[0];
+/// assert_eq!((blocked.worker, blocked.waits), (Some(0), Wait::Declared));
+/// assert_eq!(blocked.task.map(|place| place.line()), Some(waiting.location().line()));
+/// go.send(()).unwrap();
+/// waiting.join().unwrap().unwrap();
+/// behind.join().unwrap();
+/// # Ok::<(), manyhands::BuildError>(())
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Stall {
@@ -21,6 +46,8 @@ pub struct Stall {
 }
 
 /// A thread that is blocked inside a piece of work.
+///
+/// Example: see [`Stall`].
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct StalledThread {
@@ -33,6 +60,8 @@ pub struct StalledThread {
 }
 
 /// What a thread waits for.
+///
+/// Example: see [`Stall`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Wait {

@@ -17,6 +17,8 @@ use crate::sync::{Padded, clock};
 ///
 /// Where a worker could run tasks of all three, it runs 8 interactive ones for 4 normal ones and 1 in the
 /// background; whatever it has not come to for 10 ms and four tasks goes first, so nothing starves.
+///
+/// Example: see [`task::Builder::priority`](crate::task::Builder::priority).
 #[doc(alias = "TaskPriority")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Priority {
