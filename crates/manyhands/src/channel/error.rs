@@ -6,6 +6,15 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The reason given to `close_with`, shared by all ends of the channel.
+///
+/// # Examples
+/// ```
+/// use manyhands::channel::{self, CloseReason};
+/// let (sender, receiver) = channel::unbounded::<u32>();
+/// receiver.close_with("enough");
+/// let reason: CloseReason = sender.wait_closed().unwrap_err();
+/// assert_eq!(reason.to_string(), "enough");
+/// ```
 pub type CloseReason = Arc<dyn Error + Send + Sync>;
 
 /// The channel is closed, and no item is left to receive.
@@ -79,6 +88,15 @@ impl Error for RecvError {
 }
 
 /// Nothing could be received without waiting.
+///
+/// # Examples
+/// ```
+/// use manyhands::channel::{self, TryRecvError};
+/// let (sender, receiver) = channel::unbounded::<u32>();
+/// assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
+/// drop(sender);
+/// assert!(matches!(receiver.try_recv(), Err(TryRecvError::Closed(_))));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TryRecvError {
     /// There is no item now.
@@ -112,6 +130,17 @@ impl From<RecvError> for TryRecvError {
 }
 
 /// Nothing was received in time.
+///
+/// # Examples
+/// ```
+/// use manyhands::channel::{self, RecvTimeoutError};
+/// use std::time::Duration;
+/// let (sender, receiver) = channel::unbounded::<u32>();
+/// assert_eq!(receiver.recv_timeout(Duration::ZERO), Err(RecvTimeoutError::Timeout));
+/// drop(sender);
+/// let closed = receiver.recv_timeout(Duration::ZERO);
+/// assert!(matches!(closed, Err(RecvTimeoutError::Closed(_))));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecvTimeoutError {
     /// The time is over.
@@ -145,6 +174,8 @@ impl From<RecvError> for RecvTimeoutError {
 }
 
 /// The channel is closed; the error returns the item.
+///
+/// Example: see [`SendError::into_inner`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<T>(pub T);
 
@@ -177,6 +208,19 @@ impl<T> fmt::Display for SendError<T> {
 impl<T> Error for SendError<T> {}
 
 /// The item could not be sent without waiting; the error returns it.
+///
+/// # Examples
+/// ```
+/// use manyhands::channel;
+/// let (sender, receiver) = channel::bounded(1);
+/// sender.try_send("first").unwrap();
+/// let full = sender.try_send("second").unwrap_err();
+/// assert!(full.is_full() && !full.is_closed());
+/// drop(receiver);
+/// let closed = sender.try_send(full.into_inner()).unwrap_err();
+/// assert!(closed.is_closed());
+/// assert_eq!(closed.into_inner(), "second");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum TrySendError<T> {
     /// There is no room now.
@@ -187,6 +231,8 @@ pub enum TrySendError<T> {
 
 impl<T> TrySendError<T> {
     /// The item that was not sent.
+    ///
+    /// Example: see [`TrySendError`].
     pub fn into_inner(self) -> T {
         match self {
             Self::Full(item) | Self::Closed(item) => item,
@@ -194,11 +240,15 @@ impl<T> TrySendError<T> {
     }
 
     /// Whether there was no room.
+    ///
+    /// Example: see [`TrySendError`].
     pub fn is_full(&self) -> bool {
         matches!(self, Self::Full(_))
     }
 
     /// Whether the channel is closed.
+    ///
+    /// Example: see [`TrySendError`].
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Closed(_))
     }
@@ -231,6 +281,19 @@ impl<T> From<SendError<T>> for TrySendError<T> {
 }
 
 /// The item could not be sent in time; the error returns it.
+///
+/// # Examples
+/// ```
+/// use manyhands::channel::{self, SendTimeoutError};
+/// use std::time::Duration;
+/// let (sender, receiver) = channel::bounded(1);
+/// sender.send("first").unwrap();
+/// let late = sender.send_timeout("second", Duration::ZERO).unwrap_err();
+/// assert_eq!(late, SendTimeoutError::Timeout("second"));
+/// drop(receiver);
+/// let closed = sender.send_timeout(late.into_inner(), Duration::ZERO).unwrap_err();
+/// assert_eq!(closed, SendTimeoutError::Closed("second"));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum SendTimeoutError<T> {
     /// The time is over.
@@ -241,6 +304,8 @@ pub enum SendTimeoutError<T> {
 
 impl<T> SendTimeoutError<T> {
     /// The item that was not sent.
+    ///
+    /// Example: see [`SendTimeoutError`].
     pub fn into_inner(self) -> T {
         match self {
             Self::Timeout(item) | Self::Closed(item) => item,

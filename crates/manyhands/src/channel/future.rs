@@ -14,6 +14,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 /// Sends one item; made by [`Sender::send_async`](super::Sender::send_async).
+///
+/// Example: see [`Sender::send_async`](super::Sender::send_async).
+///
+/// # Panics
+/// When it is polled again after it was ready.
 #[must_use = "futures do nothing unless awaited"]
 pub struct SendFuture<'a, T> {
     shared: &'a ChannelInner<T>,
@@ -70,6 +75,11 @@ impl<T> Drop for SendFuture<'_, T> {
 impl<T> Unpin for SendFuture<'_, T> {}
 
 /// Sends many items; made by [`Sender::send_many_async`](super::Sender::send_many_async).
+///
+/// Example: see [`Sender::send_many_async`](super::Sender::send_many_async).
+///
+/// # Panics
+/// When it is polled again after it was ready.
 #[must_use = "futures do nothing unless awaited"]
 pub struct SendManyFuture<'a, T> {
     shared: &'a ChannelInner<T>,
@@ -137,6 +147,11 @@ impl<T> Drop for SendManyFuture<'_, T> {
 impl<T> Unpin for SendManyFuture<'_, T> {}
 
 /// Receives one item; made by [`Receiver::recv_async`](super::Receiver::recv_async).
+///
+/// Example: see [`Receiver::recv_async`](super::Receiver::recv_async).
+///
+/// # Panics
+/// When it is polled again after it was ready.
 #[must_use = "futures do nothing unless awaited"]
 pub struct RecvFuture<'a, T> {
     shared: &'a ChannelInner<T>,
@@ -183,6 +198,11 @@ impl<T> Drop for RecvFuture<'_, T> {
 }
 
 /// Receives many items; made by [`Receiver::recv_many_async`](super::Receiver::recv_many_async).
+///
+/// Example: see [`Receiver::recv_many_async`](super::Receiver::recv_many_async).
+///
+/// # Panics
+/// When it is polled again after it was ready.
 #[must_use = "futures do nothing unless awaited"]
 pub struct RecvManyFuture<'a, T> {
     shared: &'a ChannelInner<T>,
@@ -235,6 +255,11 @@ impl<T> Drop for RecvManyFuture<'_, T> {
 
 /// Waits until a channel is closed, or drained as well; made by `wait_closed_async` and
 /// `wait_drained_async` of either end.
+///
+/// Example: see [`Sender::wait_closed_async`](super::Sender::wait_closed_async).
+///
+/// # Panics
+/// When it is polled again after it was ready.
 #[must_use = "futures do nothing unless awaited"]
 pub struct EndFuture<'a, T> {
     shared: &'a ChannelInner<T>,

@@ -59,6 +59,8 @@ pub fn options<T>() -> Options<T> {
 impl<T> Options<T> {
     /// At most `count` items wait to be received. With 0 a sender passes its item to a waiting receiver, as in
     /// [`rendezvous`](super::rendezvous).
+    ///
+    /// Example: see [`Options`].
     #[doc(alias = "BoundedCapacity")]
     pub fn capacity(self, count: usize) -> Self {
         Self {
@@ -86,6 +88,8 @@ impl<T> Options<T> {
     ///
     /// Items that are left when the last receiver is dropped do not reach the callback. A panic of the callback
     /// propagates from the send, which has taken effect by then; the rest of a `send_many` stays unsent.
+    ///
+    /// Example: see [`Options`].
     #[doc(alias = "itemDropped")]
     pub fn on_drop(self, callback: impl Fn(T) + Send + Sync + 'static) -> Self {
         Self {
@@ -95,6 +99,8 @@ impl<T> Options<T> {
     }
 
     /// Makes a channel from which items are received in the order in which they were sent.
+    ///
+    /// Example: see [`Options`].
     #[must_use]
     pub fn fifo(self) -> (Sender<T>, Receiver<T>) {
         self.make(ItemBuffer::fifo())

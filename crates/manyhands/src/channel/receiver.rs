@@ -341,6 +341,15 @@ impl<T> Receiver<T> {
     }
 
     /// How many items wait to be received; see [`Sender::len`](super::Sender::len).
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::bounded(8);
+    /// assert!(receiver.is_empty());
+    /// sender.send("letter")?;
+    /// assert_eq!((receiver.len(), receiver.capacity()), (1, Some(8)));
+    /// # Ok::<(), manyhands::channel::SendError<&str>>(())
+    /// ```
     #[doc(alias = "Count")]
     #[must_use]
     pub fn len(&self) -> usize {
@@ -348,12 +357,16 @@ impl<T> Receiver<T> {
     }
 
     /// Whether no item waits to be received.
+    ///
+    /// Example: see [`len`](Self::len).
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// How many items the channel holds at most; `None` if there is no limit.
+    ///
+    /// Example: see [`len`](Self::len).
     #[must_use]
     pub fn capacity(&self) -> Option<usize> {
         self.shared.capacity()

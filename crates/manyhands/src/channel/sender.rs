@@ -243,6 +243,21 @@ impl<T> Sender<T> {
     }
 
     /// As [`into_sink`](Self::into_sink), made of a clone.
+    ///
+    /// # Examples
+    /// The sender itself keeps the channel open:
+    /// ```
+    /// use futures::SinkExt;
+    /// let (sender, receiver) = manyhands::channel::unbounded();
+    /// pollster::block_on(async {
+    ///     let mut sink = sender.sink();
+    ///     sink.send(1).await?;
+    ///     sink.close().await
+    /// })?;
+    /// sender.send(2)?;
+    /// assert_eq!((receiver.recv(), receiver.recv()), (Ok(1), Ok(2)));
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
     #[cfg(feature = "sink")]
     pub fn sink(&self) -> super::SendSink<T> {
         super::SendSink::new(self.clone())

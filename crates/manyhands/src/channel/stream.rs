@@ -11,6 +11,8 @@ use std::task::{Context, Poll, ready};
 /// [`Receiver::stream`] and [`Receiver::into_stream`].
 ///
 /// It is a receiver of its own: the channel stays open for it.
+///
+/// Example: see [`Receiver::stream`].
 #[doc(alias = "ReceiverStream")]
 #[doc(alias = "ReadAllAsync")]
 #[derive(Debug)]
@@ -57,6 +59,8 @@ impl<T> Drop for RecvStream<T> {
 }
 
 /// Receives until the channel is closed and drained, blocking in between; made by [`Receiver::iter`].
+///
+/// Example: see [`Receiver::iter`].
 #[doc(alias = "GetConsumingEnumerable")]
 #[derive(Debug)]
 pub struct Iter<'a, T> {
@@ -72,6 +76,19 @@ impl<T> Iterator for Iter<'_, T> {
 }
 
 /// As [`Iter`], and owns its receiver; made by `Receiver::into_iter`.
+///
+/// # Examples
+/// ```
+/// let (sender, receiver) = manyhands::channel::unbounded();
+/// (1..=3).try_for_each(|n| sender.send(n))?;
+/// drop(sender);
+/// let mut sum = 0;
+/// for n in receiver {
+///     sum += n;
+/// }
+/// assert_eq!(sum, 6);
+/// # Ok::<(), manyhands::channel::SendError<u32>>(())
+/// ```
 #[derive(Debug)]
 pub struct IntoIter<T> {
     receiver: Receiver<T>,

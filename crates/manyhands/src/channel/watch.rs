@@ -84,6 +84,21 @@ pub(super) fn channel<T>(initial: T) -> (Sender<T>, Receiver<T>) {
 }
 
 /// Replaces the value. Clones are equal; dropping the last one closes the channel.
+///
+/// None of its calls waits for receivers: each takes a short lock.
+///
+/// # Examples
+/// ```
+/// let (sender, receiver) = manyhands::channel::watch("dark");
+/// let other = sender.subscribe();
+/// assert_eq!(sender.receiver_count(), 2);
+/// sender.send("light")?;
+/// assert_eq!((*receiver.latest(), *other.latest()), ("light", "light"));
+/// assert!(!sender.is_closed());
+/// assert!(sender.close_with("the window is gone"));
+/// assert!(sender.is_closed() && receiver.is_closed());
+/// # Ok::<(), manyhands::channel::SendError<&str>>(())
+/// ```
 pub struct Sender<T> {
     core: SenderCore<State<T>>,
 }
@@ -161,6 +176,8 @@ impl<T> Sender<T> {
     }
 
     /// How many receivers there are.
+    ///
+    /// Example: see [`Sender`].
     #[must_use]
     pub fn receiver_count(&self) -> usize {
         self.core.receiver_count()
@@ -180,11 +197,15 @@ impl<T> Sender<T> {
     }
 
     /// As [`close`](Self::close), with a reason that every receiver gets. The first reason stays.
+    ///
+    /// Example: see [`Sender`].
     pub fn close_with(&self, reason: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
         self.core.close(Some(Arc::from(reason.into())))
     }
 
     /// Whether the channel is closed.
+    ///
+    /// Example: see [`Sender`].
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.core.is_closed()
@@ -208,6 +229,8 @@ impl<T> fmt::Debug for Sender<T> {
 }
 
 /// Sees the value. A clone has seen what this one has seen.
+///
+/// Example: see [the module](self).
 pub struct Receiver<T> {
     shared: Arc<ShortLock<State<T>>>,
     seen: u64,
@@ -326,6 +349,17 @@ impl<T> Receiver<T> {
     }
 
     /// As [`stream`](Self::stream), made of this receiver.
+    ///
+    /// # Examples
+    /// ```
+    /// use futures::StreamExt;
+    /// let (sender, receiver) = manyhands::channel::watch(0);
+    /// (1..=3).try_for_each(|n| sender.send(n))?;
+    /// drop(sender);
+    /// let seen = receiver.into_stream().map(|value| *value).collect::<Vec<u32>>();
+    /// assert_eq!(pollster::block_on(seen), [3]);
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
     pub fn into_stream(self) -> ChangedStream<T> {
         ChangedStream {
             receiver: self,
@@ -356,6 +390,8 @@ impl<T> Receiver<T> {
     }
 
     /// Whether the channel is closed.
+    ///
+    /// Example: see [`Sender`].
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.shared.lock().subscribers.closed().is_some()
@@ -388,6 +424,11 @@ impl<T> fmt::Debug for Receiver<T> {
 }
 
 /// Waits for a change; made by [`Receiver::changed_async`].
+///
+/// Example: see [`Receiver::changed_async`].
+///
+/// # Panics
+/// When it is polled again after it was ready.
 #[must_use = "futures do nothing unless awaited"]
 pub struct ChangedFuture<'a, T> {
     receiver: &'a mut Receiver<T>,
@@ -431,6 +472,8 @@ impl<T> fmt::Debug for ChangedFuture<'_, T> {
 }
 
 /// Each change, until the channel is closed; [`Receiver::stream`] and [`Receiver::into_stream`] make it.
+///
+/// Example: see [`Receiver::stream`].
 #[derive(Debug)]
 #[must_use = "streams do nothing unless polled"]
 pub struct ChangedStream<T> {

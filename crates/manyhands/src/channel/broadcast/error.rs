@@ -5,6 +5,8 @@ use std::error::Error;
 use std::fmt;
 
 /// The next item was not received.
+///
+/// Example: see [the module](mod@crate::channel::broadcast).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecvError {
     /// This receiver lagged and lost this number of items. The next receive returns the oldest item that is left.
@@ -14,10 +16,26 @@ pub enum RecvError {
 }
 
 /// A stream's receiver lagged and lost this number of items. The stream goes on.
+///
+/// Example: see [`Receiver::stream`](super::Receiver::stream).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lagged(pub u64);
 
 /// The next item was not received without waiting.
+///
+/// # Examples
+/// ```
+/// use manyhands::channel::{self, broadcast::TryRecvError};
+/// let (sender, mut receiver) = channel::broadcast(1);
+/// assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
+/// sender.send("first")?;
+/// sender.send("second")?;
+/// sender.close();
+/// assert_eq!(receiver.try_recv(), Err(TryRecvError::Lagged(1)));
+/// assert_eq!(receiver.try_recv(), Ok("second"));
+/// assert!(matches!(receiver.try_recv(), Err(TryRecvError::Closed(_))));
+/// # Ok::<(), channel::SendError<&str>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TryRecvError {
     /// There is none now.
@@ -29,6 +47,17 @@ pub enum TryRecvError {
 }
 
 /// The next item was not received in time.
+///
+/// # Examples
+/// ```
+/// use manyhands::channel::{self, broadcast::RecvTimeoutError};
+/// use std::time::Duration;
+/// let (sender, mut receiver) = channel::broadcast::<u32>(1);
+/// assert_eq!(receiver.recv_timeout(Duration::ZERO), Err(RecvTimeoutError::Timeout));
+/// sender.close();
+/// let closed = receiver.recv_timeout(Duration::ZERO);
+/// assert!(matches!(closed, Err(RecvTimeoutError::Closed(_))));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecvTimeoutError {
     /// The time is over.

@@ -15,6 +15,19 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 /// Receives every item that is sent while it exists. A clone continues at this receiver's position.
+///
+/// # Examples
+/// ```
+/// let (sender, mut first) = manyhands::channel::broadcast(8);
+/// (1..=3).try_for_each(|n| sender.send(n).map(drop))?;
+/// assert_eq!(first.recv(), Ok(1));
+/// let mut second = first.clone();
+/// assert_eq!((first.recv(), second.recv()), (Ok(2), Ok(2)));
+/// drop(sender);
+/// assert!(second.is_closed());
+/// assert_eq!(second.recv(), Ok(3)); // closed, but not empty
+/// # Ok::<(), manyhands::channel::SendError<u32>>(())
+/// ```
 pub struct Receiver<T> {
     shared: Arc<ShortLock<State<T>>>,
     /// The number of the next item to receive.
@@ -142,11 +155,26 @@ impl<T> Receiver<T> {
     }
 
     /// As [`stream`](Self::stream), made of this receiver.
+    ///
+    /// # Examples
+    /// ```
+    /// use futures::StreamExt;
+    /// use manyhands::channel;
+    /// let (sender, receiver) = channel::broadcast(8);
+    /// sender.send(1)?;
+    /// sender.send(2)?;
+    /// drop(sender);
+    /// let items = receiver.into_stream().filter_map(async |item| item.ok()).collect::<Vec<u32>>();
+    /// assert_eq!(pollster::block_on(items), [1, 2]);
+    /// # Ok::<(), channel::SendError<u32>>(())
+    /// ```
     pub fn into_stream(self) -> RecvStream<T> {
         RecvStream::new(self)
     }
 
     /// Whether the channel is closed. There may still be items for this receiver.
+    ///
+    /// Example: see [`Receiver`].
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.shared.lock().subscribers.closed().is_some()
@@ -214,6 +242,11 @@ impl<T> fmt::Debug for Receiver<T> {
 }
 
 /// Receives one item; made by [`Receiver::recv_async`].
+///
+/// Example: see [`Receiver::recv_async`].
+///
+/// # Panics
+/// When it is polled again after it was ready.
 #[must_use = "futures do nothing unless awaited"]
 pub struct RecvFuture<'a, T: Clone> {
     receiver: &'a mut Receiver<T>,

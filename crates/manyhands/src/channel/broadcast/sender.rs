@@ -10,6 +10,23 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Sends to every receiver. Clones are equal; dropping the last one closes the channel.
+///
+/// None of its calls waits for receivers: each takes a short lock.
+///
+/// # Examples
+/// ```
+/// let (sender, mut quick) = manyhands::channel::broadcast(8);
+/// let slow = sender.subscribe();
+/// sender.send("news")?;
+/// assert_eq!(quick.recv(), Ok("news"));
+/// assert_eq!(sender.len(), 1); // `slow` has not received it
+/// drop(slow);
+/// assert!(sender.is_empty() && !sender.is_closed());
+/// assert!(sender.close_with("the end of the day"));
+/// assert!(sender.is_closed());
+/// assert_eq!(sender.send("late").unwrap_err().into_inner(), "late");
+/// # Ok::<(), manyhands::channel::SendError<&str>>(())
+/// ```
 pub struct Sender<T> {
     core: SenderCore<State<T>>,
 }
@@ -92,12 +109,16 @@ impl<T> Sender<T> {
     }
 
     /// How many items have not been received by every receiver.
+    ///
+    /// Example: see [`Sender`].
     #[must_use]
     pub fn len(&self) -> usize {
         self.core.lock().len()
     }
 
     /// Whether every receiver has received every item.
+    ///
+    /// Example: see [`Sender`].
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -119,11 +140,15 @@ impl<T> Sender<T> {
     }
 
     /// As [`close`](Self::close), with a reason that every receiver gets. The first reason stays.
+    ///
+    /// Example: see [`Sender`].
     pub fn close_with(&self, reason: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
         self.core.close(Some(Arc::from(reason.into())))
     }
 
     /// Whether the channel is closed.
+    ///
+    /// Example: see [`Sender`].
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.core.is_closed()

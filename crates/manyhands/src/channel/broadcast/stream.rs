@@ -10,6 +10,8 @@ use std::task::{Context, Poll, ready};
 /// [`Receiver::stream`] and [`Receiver::into_stream`] make it.
 ///
 /// It is a receiver of its own: it yields every item sent while it exists, or reports that items were lost.
+///
+/// Example: see [`Receiver::stream`].
 #[derive(Debug)]
 #[must_use = "streams do nothing unless polled"]
 pub struct RecvStream<T> {
