@@ -45,27 +45,48 @@ pub trait Watch: Sync {
     fn limit<I: Iterator>(&self, first: u64, items: I) -> impl Iterator<Item = I::Item>;
 }
 
-/// How a call returns its result: plain if the call always completes, as a `Result` if it can be cancelled.
+/// How a call returns its result: plain if the call always completes, as a `Result` if it can be cancelled. Sealed.
+///
+/// # Examples
+/// A function that takes options with a token or without:
+/// ```
+/// use manyhands::cancel::{Cancelled, Token};
+/// use manyhands::parallel::{self, Ending, Options};
+///
+/// fn total<E: Ending>(options: &Options<'_, E>) -> E::Output<u32> {
+///     options.sum(1..=4_u32)
+/// }
+/// let plain: u32 = total(&parallel::options());
+/// let token = Token::never();
+/// let checked: Result<u32, Cancelled> = total(&parallel::options().cancellation(&token));
+/// assert_eq!((plain, checked), (10, Ok(10)));
+/// ```
 pub trait Ending: Watch + Copy {
     /// The returned type for a result of type `T`.
     type Output<T>;
 
     /// Returns the result. `value` is `None` only when the call was cut short.
+    #[doc(hidden)]
     fn conclude<T>(&self, value: Option<T>) -> Self::Output<T>;
 
     /// Returns a value that was complete before any cancellation.
+    #[doc(hidden)]
     fn complete<T>(value: T) -> Self::Output<T>;
 
     /// The token that can cancel the call.
+    #[doc(hidden)]
     fn token(&self) -> Option<&Token>;
 
     /// Whether the call was cancelled.
+    #[doc(hidden)]
     fn cancelled(&self) -> Option<Cancelled> {
         self.token().and_then(|token| token.check().err())
     }
 }
 
 /// The call cannot be cancelled.
+///
+/// Example: see [`Ending`].
 #[derive(Debug, Clone, Copy)]
 pub struct Uncancellable;
 
@@ -99,6 +120,8 @@ impl Ending for Uncancellable {
 }
 
 /// The call ends early when this token is cancelled.
+///
+/// Example: see [`Ending`].
 #[derive(Debug, Clone, Copy)]
 pub struct Cancellable<'a>(pub(crate) &'a Token);
 

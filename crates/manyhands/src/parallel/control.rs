@@ -16,8 +16,10 @@ use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// ```
 /// use manyhands::parallel;
 /// let outcome = parallel::options().for_range_with_control(0..1000, |i, control| {
+///     assert!(!control.is_stopped() && !control.is_exceptional());
 ///     if i % 7 == 6 {
 ///         control.break_at_current();
+///         assert!(control.lowest_break().unwrap() <= i);
 ///     }
 /// });
 /// assert_eq!(outcome.lowest_break(), Some(6));
@@ -32,6 +34,22 @@ pub struct Control<'a, I> {
 }
 
 /// How a loop ended that was not cancelled and had no failures.
+///
+/// # Examples
+/// ```
+/// use manyhands::parallel;
+/// let break_at = |at| {
+///     parallel::options().for_range_with_control(0..1000, |i, control| {
+///         if i == at {
+///             control.break_at_current();
+///         }
+///     })
+/// };
+/// assert!(break_at(5000).is_completed());
+/// let broken = break_at(500);
+/// assert!(!broken.is_completed() && !broken.is_stopped());
+/// assert_eq!(broken.lowest_break(), Some(500));
+/// ```
 #[doc(alias = "ParallelLoopResult")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome<I> {
@@ -112,6 +130,8 @@ impl<I: Integer> Control<'_, I> {
     }
 
     /// Whether the loop was stopped.
+    ///
+    /// Example: see [`Control`].
     #[doc(alias = "IsStopped")]
     #[must_use]
     pub fn is_stopped(&self) -> bool {
@@ -119,6 +139,8 @@ impl<I: Integer> Control<'_, I> {
     }
 
     /// Whether another body has failed or panicked.
+    ///
+    /// Example: see [`Control`].
     #[doc(alias = "IsExceptional")]
     #[must_use]
     pub fn is_exceptional(&self) -> bool {
@@ -127,6 +149,8 @@ impl<I: Integer> Control<'_, I> {
     }
 
     /// The lowest index at which the loop was broken so far.
+    ///
+    /// Example: see [`Control`].
     #[doc(alias = "LowestBreakIteration")]
     #[must_use]
     pub fn lowest_break(&self) -> Option<I> {
@@ -136,6 +160,8 @@ impl<I: Integer> Control<'_, I> {
 
 impl<I: Copy> Outcome<I> {
     /// Whether every body ran: the loop was neither broken nor stopped.
+    ///
+    /// Example: see [`Outcome`].
     #[doc(alias = "IsCompleted")]
     #[must_use]
     pub fn is_completed(&self) -> bool {
@@ -143,12 +169,16 @@ impl<I: Copy> Outcome<I> {
     }
 
     /// Whether the loop was stopped.
+    ///
+    /// Example: see [`Outcome`].
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.stopped
     }
 
     /// The lowest index at which the loop was broken. Every body below it has run.
+    ///
+    /// Example: see [`Outcome`].
     #[doc(alias = "LowestBreakIteration")]
     #[must_use]
     pub fn lowest_break(&self) -> Option<I> {

@@ -25,6 +25,23 @@ pub struct Failures<E> {
 }
 
 /// How one body failed.
+///
+/// # Examples
+/// ```
+/// use manyhands::parallel::{self, Failure};
+/// # std::panic::set_hook(Box::new(|_| ()));
+/// let explain = |n: u32| {
+///     let failures = parallel::try_for_range(n..n + 1, |n| match n {
+///         0 => Err("nothing"),
+///         n => panic!("{n} is too many"),
+///     });
+///     match failures.unwrap_err().into_vec().remove(0) {
+///         (_, Failure::Error(error)) => format!("error: {error}"),
+///         (_, Failure::Panic(payload)) => format!("panic: {payload}"),
+///     }
+/// };
+/// assert_eq!([explain(0), explain(9)], ["error: nothing", "panic: 9 is too many"]);
+/// ```
 pub enum Failure<E> {
     /// It returned this error.
     Error(E),
@@ -82,6 +99,8 @@ impl<E> Failures<E> {
     }
 
     /// Each failure, by value.
+    ///
+    /// Example: see [`Failure`].
     #[doc(alias = "Flatten")]
     #[must_use]
     pub fn into_vec(self) -> Vec<(u64, Failure<E>)> {

@@ -41,6 +41,8 @@ where
 
 impl<E: Ending> Options<'_, E> {
     /// As [`find_any`](crate::parallel::find_any), with these options.
+    ///
+    /// Example: see [`Options`].
     #[doc(alias = "Any")]
     pub fn find_any<S: Source<Item: Send>>(
         &self,
@@ -51,6 +53,8 @@ impl<E: Ending> Options<'_, E> {
     }
 
     /// As [`find_first`](crate::parallel::find_first), with these options.
+    ///
+    /// Example: see [`Options`].
     #[doc(alias = "First")]
     #[doc(alias = "FirstOrDefault")]
     pub fn find_first<S: Source<Item: Send>>(

@@ -9,6 +9,8 @@ use crate::sync::{Mutex, into_inner, lock};
 use std::ops::Range;
 
 /// Closures to be invoked together: a tuple of 2 to 12, an array, or a vector. Sealed.
+///
+/// Example: see [`invoke`](crate::parallel::invoke()).
 pub trait Invoke: sealed::Sealed {
     /// Their results, in the same shape.
     type Outputs;
@@ -157,6 +159,8 @@ invoke_tuple!(
 
 impl<E: Ending> Options<'_, E> {
     /// As [`invoke`](crate::parallel::invoke()), with these options.
+    ///
+    /// Example: see [`Options`].
     #[doc(alias = "Parallel.Invoke")]
     pub fn invoke<I: Invoke>(&self, closures: I) -> E::Output<I::Outputs> {
         let outputs = closures.invoke_all(self);

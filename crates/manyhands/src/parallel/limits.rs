@@ -48,8 +48,12 @@ impl Limits {
 /// # Examples
 /// ```
 /// use manyhands::parallel;
-/// let refused = parallel::options().try_degree_of_parallelism(0).unwrap_err();
-/// assert_eq!(refused.to_string(), "a degree of parallelism is at least 1");
+/// let zero = parallel::options().try_degree_of_parallelism(0).unwrap_err();
+/// assert!(zero.is_zero() && !zero.is_reversed());
+/// assert_eq!(zero.to_string(), "a degree of parallelism is at least 1");
+/// let reversed = parallel::options().try_concurrency_between(8..=4).unwrap_err();
+/// assert!(reversed.is_reversed());
+/// assert_eq!(reversed.to_string(), "the lower limit of 8 is above the higher one of 4");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitsError(Fault);
@@ -62,12 +66,16 @@ enum Fault {
 
 impl LimitsError {
     /// Whether a number is 0.
+    ///
+    /// Example: see [`LimitsError`].
     #[must_use]
     pub fn is_zero(&self) -> bool {
         self.0 == Fault::Zero
     }
 
     /// Whether the lower limit is above the higher one.
+    ///
+    /// Example: see [`LimitsError`].
     #[must_use]
     pub fn is_reversed(&self) -> bool {
         matches!(self.0, Fault::Reversed { .. })

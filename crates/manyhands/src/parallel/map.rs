@@ -248,6 +248,8 @@ pub(crate) fn collect<S: Drive, R: Send>(
 
 impl<E: Ending> Options<'_, E> {
     /// As [`map`](crate::parallel::map()), with these options.
+    ///
+    /// Example: see [`Options`].
     #[doc(alias = "Select")]
     pub fn map<S: Source, R: Send>(
         &self,
@@ -259,6 +261,8 @@ impl<E: Ending> Options<'_, E> {
     }
 
     /// As [`try_map`](crate::parallel::try_map), with these options.
+    ///
+    /// Example: see [`Options::try_for_range`].
     ///
     /// # Errors
     /// Every error that a body returned and every panic, by position; a cancellation.

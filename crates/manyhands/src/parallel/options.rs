@@ -14,9 +14,26 @@ use std::ops::RangeInclusive;
 ///
 /// # Examples
 /// ```
-/// use manyhands::parallel;
-/// let total: u64 = parallel::options().degree_of_parallelism(2).sum(0..1000_u64);
-/// assert_eq!(total, 499_500);
+/// use manyhands::{cancel, parallel};
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// let source = cancel::Source::new();
+/// let token = source.token();
+/// let options = parallel::options().degree_of_parallelism(2).cancellation(&token);
+///
+/// let total = AtomicU64::new(0);
+/// let add = |n| drop(total.fetch_add(n, Ordering::Relaxed));
+/// options.for_range(1..=100, add)?;
+/// options.for_each(vec![5, 50, 500], add)?;
+/// assert_eq!(total.load(Ordering::Relaxed), 5_605);
+/// assert_eq!(options.map(["many", "hands"], str::len)?, [4, 5]);
+/// assert_eq!(options.find_first(1..1000, |n| n % 7 == 0)?, Some(7));
+/// assert!(options.find_any(1..1000, |n| n % 7 == 0)?.is_some());
+/// assert_eq!(options.invoke((|| 6 * 7, || "other"))?, (42, "other"));
+///
+/// source.cancel();
+/// assert!(options.for_range(1..=100, add).is_err());
+/// # Ok::<(), cancel::Cancelled>(())
 /// ```
 #[doc(alias = "ParallelOptions")]
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +47,8 @@ pub struct Options<'a, E = Uncancellable> {
 }
 
 /// Options with a state that each runner makes, keeps and finishes; made by [`Options::local`].
+///
+/// Example: see [`Options::local`].
 #[derive(Debug)]
 #[must_use = "options do nothing until a loop is called on them"]
 pub struct LocalOptions<'a, Init, Finish, E = Uncancellable> {
@@ -105,6 +124,8 @@ impl<'a, E> Options<'a, E> {
 
     /// As [`degree_of_parallelism`](Self::degree_of_parallelism), for a number that comes from elsewhere.
     ///
+    /// Example: see [`LimitsError`].
+    ///
     /// # Errors
     /// [`LimitsError`] if `count` is 0.
     pub fn try_degree_of_parallelism(self, count: usize) -> Result<Self, LimitsError> {
@@ -131,6 +152,8 @@ impl<'a, E> Options<'a, E> {
     }
 
     /// As [`concurrency_between`](Self::concurrency_between), for limits that come from elsewhere.
+    ///
+    /// Example: see [`LimitsError`].
     ///
     /// # Errors
     /// [`LimitsError`] if the lower limit is 0 or above the higher one.

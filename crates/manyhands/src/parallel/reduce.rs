@@ -182,6 +182,18 @@ impl<S: Sum<S>> Summing<S> {
 
 impl<E: Ending> Options<'_, E> {
     /// As [`map_reduce`](crate::parallel::map_reduce), with these options.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// let options = parallel::options().degree_of_parallelism(2);
+    /// let words = ["many", "hands", "make", "light", "work"];
+    /// assert_eq!(options.map_reduce(&words, |word| word.len(), |a, b| a + b), Some(22));
+    /// assert_eq!(options.reduce(1..=5, |a, b| a * b), Some(120));
+    /// assert_eq!((options.min(&words), options.max(&words)), (Some(&"hands"), Some(&"work")));
+    /// let sum: u32 = options.sum(1..=4_u32);
+    /// assert_eq!(sum, 10);
+    /// ```
     #[doc(alias = "Aggregate")]
     pub fn map_reduce<S: Source, V: Send>(
         &self,
@@ -193,6 +205,8 @@ impl<E: Ending> Options<'_, E> {
     }
 
     /// As [`reduce`](crate::parallel::reduce()), with these options.
+    ///
+    /// Example: see [`Options::map_reduce`].
     pub fn reduce<S: Source<Item: Send>>(
         &self,
         source: S,
@@ -208,6 +222,8 @@ impl<E: Ending> Options<'_, E> {
     }
 
     /// As [`sum`](crate::parallel::sum), with these options.
+    ///
+    /// Example: see [`Options::map_reduce`].
     pub fn sum<S: Source, V: Sum<S::Item> + Sum<V> + Send>(&self, source: S) -> E::Output<V> {
         let ending = self.ending();
         let sum = self.fold_parts(source, &Summing(std::marker::PhantomData));
@@ -215,6 +231,8 @@ impl<E: Ending> Options<'_, E> {
     }
 
     /// As [`min`](crate::parallel::min), with these options.
+    ///
+    /// Example: see [`Options::map_reduce`].
     pub fn min<S: Source<Item: Ord + Send>>(&self, source: S) -> E::Output<Option<S::Item>> {
         // The first of equal items, like `Iterator::min`.
         self.reduce(
@@ -224,6 +242,8 @@ impl<E: Ending> Options<'_, E> {
     }
 
     /// As [`max`](crate::parallel::max), with these options.
+    ///
+    /// Example: see [`Options::map_reduce`].
     pub fn max<S: Source<Item: Ord + Send>>(&self, source: S) -> E::Output<Option<S::Item>> {
         // The last of equal items, like `Iterator::max`.
         self.reduce(

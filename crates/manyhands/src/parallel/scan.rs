@@ -57,6 +57,17 @@ pub fn exclusive_scan<T: Clone + Send>(
 
 impl<E: Ending> Options<'_, E> {
     /// As [`inclusive_scan`], with these options. A cancelled scan leaves some items scanned.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// let options = parallel::options().degree_of_parallelism(2);
+    /// let mut numbers = [1, 2, 3, 4];
+    /// options.inclusive_scan(&mut numbers, |a, b| a + b);
+    /// assert_eq!(numbers, [1, 3, 6, 10]);
+    /// assert_eq!(options.exclusive_scan(&mut numbers, 0, |a, b| a + b), 20);
+    /// assert_eq!(numbers, [0, 1, 4, 10]);
+    /// ```
     pub fn inclusive_scan<T: Clone + Send>(
         &self,
         items: &mut [T],
@@ -75,6 +86,8 @@ impl<E: Ending> Options<'_, E> {
     }
 
     /// As [`exclusive_scan`], with these options. A cancelled scan leaves some items scanned.
+    ///
+    /// Example: see [`Options::inclusive_scan`].
     pub fn exclusive_scan<T: Clone + Send>(
         &self,
         items: &mut [T],

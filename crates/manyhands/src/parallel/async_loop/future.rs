@@ -16,6 +16,11 @@ use std::task::{Context, Poll};
 /// An async loop. It begins items while it is awaited; they also run between polls.
 ///
 /// To block a thread until it has ended, pass it to [`task::block_on`](crate::task::block_on).
+///
+/// Example: see [`AsyncLoop::handle`].
+///
+/// # Panics
+/// As the function that made it, and when it is polled again after it was ready.
 #[must_use = "an async loop does nothing unless awaited"]
 pub struct AsyncLoop<'a, T> {
     pub(super) run: Pin<Box<dyn Future<Output = T> + Send + 'a>>,
@@ -60,6 +65,24 @@ impl<T> fmt::Debug for AsyncLoop<'_, T> {
 
 impl<'a, E: Ending + Send + 'a> Options<'a, E> {
     /// As [`for_each_async`](crate::parallel::for_each_async), with these options.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{parallel, task};
+    /// let four_at_once = parallel::options().degree_of_parallelism(4);
+    /// task::block_on(async {
+    ///     four_at_once.for_each_async(["a", "b"], |_url| async {}).await;
+    ///     let squares = four_at_once.map_async(1..=3, |n| async move { n * n }).await;
+    ///     assert_eq!(squares, [1, 4, 9]);
+    ///
+    ///     let parse = |text: &'static str| async move { text.parse::<u8>() };
+    ///     let parsed = four_at_once.try_map_async(["1", "2"], parse).await;
+    ///     assert_eq!(parsed.unwrap(), [1, 2]);
+    ///     let check = move |text| async move { parse(text).await.map(drop) };
+    ///     let failures = four_at_once.try_for_each_async(["300"], check).await.unwrap_err();
+    ///     assert_eq!(failures.errors().count(), 1);
+    /// });
+    /// ```
     #[doc(alias = "Parallel.ForEachAsync")]
     pub fn for_each_async<S, Fut>(
         &self,
@@ -81,6 +104,8 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
 
     /// As [`try_for_each_async`](crate::parallel::try_for_each_async), with these options.
     ///
+    /// Example: see [`Options::for_each_async`].
+    ///
     /// # Errors
     /// When it is awaited: every error that a body returned and every panic, by position; a cancellation.
     pub fn try_for_each_async<S, Fut, Err>(
@@ -100,6 +125,8 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
     }
 
     /// As [`map_async`](crate::parallel::map_async), with these options.
+    ///
+    /// Example: see [`Options::for_each_async`].
     pub fn map_async<S, Fut>(
         &self,
         source: S,
@@ -120,6 +147,8 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
     }
 
     /// As [`try_map_async`](crate::parallel::try_map_async), with these options.
+    ///
+    /// Example: see [`Options::for_each_async`].
     ///
     /// # Errors
     /// When it is awaited: every error that a body returned and every panic, by position; a cancellation.

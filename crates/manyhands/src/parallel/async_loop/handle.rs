@@ -11,6 +11,24 @@ use std::task::Waker;
 ///
 /// Made by [`AsyncLoop::handle`](super::AsyncLoop::handle) and [`AsyncResults::handle`](super::AsyncResults::handle);
 /// copies belong to the same loop.
+///
+/// # Cost
+/// A short lock for each call; a new limit also wakes the loop. None of the calls blocks.
+///
+/// # Examples
+/// ```
+/// use manyhands::{parallel, task};
+/// let looping = parallel::for_range_async(0..100, |_| async {});
+/// let handle = looping.handle();
+/// assert_eq!((handle.begun(), handle.concurrency()), (0, 0)); // it has not been polled
+///
+/// handle.set_concurrency_between(1..=8);
+/// assert!(handle.try_set_concurrency(0).unwrap_err().is_zero());
+/// assert!(handle.try_set_concurrency_between(8..=1).unwrap_err().is_reversed());
+/// task::block_on(looping);
+/// assert_eq!((handle.begun(), handle.running()), (100, 0));
+/// assert!((1..=8).contains(&handle.concurrency()));
+/// ```
 #[derive(Debug, Clone)]
 pub struct LoopHandle {
     control: Arc<LoopControl>,
@@ -65,6 +83,8 @@ impl LoopHandle {
 
     /// As [`set_concurrency`](Self::set_concurrency), for a number that comes from elsewhere.
     ///
+    /// Example: see [`LoopHandle`].
+    ///
     /// # Errors
     /// [`LimitsError`] if `count` is 0; then nothing changes.
     pub fn try_set_concurrency(&self, count: usize) -> Result<(), LimitsError> {
@@ -73,6 +93,8 @@ impl LoopHandle {
     }
 
     /// From now on the loop chooses the number of items that run at once between these limits.
+    ///
+    /// Example: see [`LoopHandle`].
     ///
     /// # Panics
     /// If the lower one is 0 or above the higher one.
@@ -83,6 +105,8 @@ impl LoopHandle {
     }
 
     /// As [`set_concurrency_between`](Self::set_concurrency_between), for limits that come from elsewhere.
+    ///
+    /// Example: see [`LoopHandle`].
     ///
     /// # Errors
     /// [`LimitsError`] if the lower one is 0 or above the higher one; then nothing changes.
@@ -95,18 +119,24 @@ impl LoopHandle {
     }
 
     /// How many items may run at once, by the loop's last decision; 0 before it is first polled.
+    ///
+    /// Example: see [`LoopHandle`].
     #[must_use]
     pub fn concurrency(&self) -> usize {
         lock(&self.control.0).shown.concurrency
     }
 
     /// How many items were running when the loop last counted.
+    ///
+    /// Example: see [`LoopHandle`].
     #[must_use]
     pub fn running(&self) -> usize {
         lock(&self.control.0).shown.running
     }
 
     /// How many items have begun.
+    ///
+    /// Example: see [`LoopHandle`].
     #[must_use]
     pub fn begun(&self) -> u64 {
         lock(&self.control.0).shown.begun

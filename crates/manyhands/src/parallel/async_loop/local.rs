@@ -205,6 +205,20 @@ where
     ///
     /// # Panics
     /// If finishing a state does.
+    ///
+    /// # Examples
+    /// Each item that runs has a buffer of its own, which the next one uses again:
+    /// ```
+    /// use manyhands::{parallel, task};
+    /// let options = parallel::options().local(String::new, drop);
+    /// let doubled = options.try_map_async(["1", "2"], |text, mut buffer: String| async move {
+    ///     buffer.clear();
+    ///     buffer.push_str(text);
+    ///     buffer.push_str(text);
+    ///     Ok::<_, std::num::ParseIntError>((buffer.parse::<u32>()?, buffer))
+    /// });
+    /// assert_eq!(task::block_on(doubled).unwrap(), [11, 22]);
+    /// ```
     pub fn try_map_async<S, Fut, R, Err>(
         self,
         source: S,

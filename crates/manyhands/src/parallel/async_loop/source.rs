@@ -9,11 +9,15 @@ use std::task::{Context, Poll};
 ///
 /// The loop takes an item only when it can begin at once. It advances an iterator inside its own poll: while the
 /// iterator blocks, the loop gives no result. Use a stream for a source that waits.
+///
+/// Example: see [`from_stream`].
 pub trait AsyncSource: sealed::Pull {}
 
 impl<S: sealed::Pull> AsyncSource for S {}
 
 /// A stream as a source; made by [`from_stream`].
+///
+/// Example: see [`from_stream`].
 pub struct FromStream<S>(S);
 
 /// Loops over a stream's items as they arrive.

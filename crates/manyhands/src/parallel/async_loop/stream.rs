@@ -15,6 +15,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// The results of an async loop, one by one. Items begin only while it is polled.
+///
+/// Example: see [`AsyncResults::next`].
 #[must_use = "streams do nothing unless polled"]
 pub struct AsyncResults<'a, T> {
     results: Pin<Box<dyn Stream<Item = T> + Send + 'a>>,
@@ -42,6 +44,16 @@ impl<T> AsyncResults<'_, T> {
     }
 
     /// A handle that observes the loop, and changes how many items run at once, from any thread.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{parallel, task};
+    /// let mut squares = parallel::stream_async(0..10, |n| async move { n * n });
+    /// let handle = squares.handle();
+    /// handle.set_concurrency(1);
+    /// assert_eq!(task::block_on(squares.next()), Some(0));
+    /// assert_eq!(handle.concurrency(), 1);
+    /// ```
     #[must_use]
     pub fn handle(&self) -> LoopHandle {
         LoopHandle::new(&self.control)
@@ -196,6 +208,19 @@ impl<D: Drive, E: Ending> Stream for Results<D, D::Value, E> {
 impl<'a, E: Ending + Send + 'a> Options<'a, E> {
     /// As [`stream_async`](crate::parallel::stream_async), with these options. After a cancellation the
     /// stream ends with the error.
+    ///
+    /// # Examples
+    /// ```
+    /// use futures::StreamExt;
+    /// use manyhands::{parallel, task};
+    /// let two_at_once = parallel::options().degree_of_parallelism(2);
+    /// task::block_on(async {
+    ///     let squares = two_at_once.stream_async(1..=3, |n| async move { n * n });
+    ///     assert_eq!(squares.collect::<Vec<_>>().await, [1, 4, 9]);
+    ///     let squares = two_at_once.stream_async_unordered(1..=3, |n| async move { n * n });
+    ///     assert_eq!(squares.fold(0, async |sum, square| sum + square).await, 14);
+    /// });
+    /// ```
     pub fn stream_async<S, Fut>(
         &self,
         source: S,
@@ -210,6 +235,8 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
 
     /// As [`stream_async_unordered`](crate::parallel::stream_async_unordered), with these options. After a
     /// cancellation the stream ends with the error.
+    ///
+    /// Example: see [`Options::stream_async`].
     pub fn stream_async_unordered<S, Fut>(
         &self,
         source: S,

@@ -19,6 +19,8 @@ use crate::parallel::source::to_usize;
 use std::cmp::Ordering;
 
 /// The result of [`select_nth_unstable`]: smaller items, the item of the given rank, larger ones.
+///
+/// Example: see [`select_nth_unstable`].
 pub type Selected<'a, T> = (&'a mut [T], &'a mut T, &'a mut [T]);
 
 /// Sorts a slice; equal items keep their order.
@@ -186,11 +188,28 @@ pub fn select_nth_unstable_by<T: Send + Sync>(
 /// A cancelled sort leaves the slice in some order, with every item in it.
 impl<E: Ending> Options<'_, E> {
     /// As [`sort`], with these options.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// let options = parallel::options().degree_of_parallelism(2);
+    /// let mut words = ["many", "hands", "make", "light", "work"];
+    /// options.sort(&mut words);
+    /// assert_eq!(words, ["hands", "light", "make", "many", "work"]);
+    /// options.sort_by(&mut words, |a, b| b.cmp(a));
+    /// assert_eq!(words, ["work", "many", "make", "light", "hands"]);
+    /// options.sort_by_key(&mut words, |word| word.len() != 5); // words of equal length stay in order
+    /// assert_eq!(words, ["light", "hands", "work", "many", "make"]);
+    /// options.sort_by_cached_key(&mut words, |word| word.chars().rev().collect::<String>());
+    /// assert_eq!(words, ["make", "work", "hands", "light", "many"]);
+    /// ```
     pub fn sort<T: Ord + Send>(&self, items: &mut [T]) -> E::Output<()> {
         self.sort_by(items, T::cmp)
     }
 
     /// As [`sort_by`], with these options.
+    ///
+    /// Example: see [`Options::sort`].
     pub fn sort_by<T: Send>(
         &self,
         items: &mut [T],
@@ -202,6 +221,8 @@ impl<E: Ending> Options<'_, E> {
     }
 
     /// As [`sort_by_key`], with these options.
+    ///
+    /// Example: see [`Options::sort`].
     pub fn sort_by_key<T: Send, K: Ord>(
         &self,
         items: &mut [T],
@@ -211,6 +232,8 @@ impl<E: Ending> Options<'_, E> {
     }
 
     /// As [`sort_by_cached_key`], with these options.
+    ///
+    /// Example: see [`Options::sort`].
     pub fn sort_by_cached_key<T: Send, K: Ord + Send>(
         &self,
         items: &mut [T],
@@ -231,11 +254,28 @@ impl<E: Ending> Options<'_, E> {
     }
 
     /// As [`sort_unstable`], with these options.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// let options = parallel::options().degree_of_parallelism(2);
+    /// let mut numbers = [30, 12, 21];
+    /// options.sort_unstable(&mut numbers);
+    /// assert_eq!(numbers, [12, 21, 30]);
+    /// options.sort_unstable_by(&mut numbers, |a, b| b.cmp(a));
+    /// assert_eq!(numbers, [30, 21, 12]);
+    /// options.sort_unstable_by_key(&mut numbers, |n| n % 10);
+    /// assert_eq!(numbers, [30, 21, 12]);
+    /// assert_eq!(*options.select_nth_unstable(&mut numbers, 1).1, 21);
+    /// assert_eq!(*options.select_nth_unstable_by(&mut numbers, 0, |a, b| b.cmp(a)).1, 30);
+    /// ```
     pub fn sort_unstable<T: Ord + Send>(&self, items: &mut [T]) -> E::Output<()> {
         self.sort_unstable_by(items, T::cmp)
     }
 
     /// As [`sort_unstable_by`], with these options.
+    ///
+    /// Example: see [`Options::sort_unstable`].
     pub fn sort_unstable_by<T: Send>(
         &self,
         items: &mut [T],
@@ -247,6 +287,8 @@ impl<E: Ending> Options<'_, E> {
     }
 
     /// As [`sort_unstable_by_key`], with these options.
+    ///
+    /// Example: see [`Options::sort_unstable`].
     pub fn sort_unstable_by_key<T: Send, K: Ord>(
         &self,
         items: &mut [T],
@@ -256,6 +298,8 @@ impl<E: Ending> Options<'_, E> {
     }
 
     /// As [`select_nth_unstable`], with these options.
+    ///
+    /// Example: see [`Options::sort_unstable`].
     ///
     /// # Panics
     /// If `index` is not below the length, or if a comparison does.
@@ -268,6 +312,8 @@ impl<E: Ending> Options<'_, E> {
     }
 
     /// As [`select_nth_unstable_by`], with these options.
+    ///
+    /// Example: see [`Options::sort_unstable`].
     ///
     /// # Panics
     /// If `index` is not below the length, or if the comparison does.

@@ -19,6 +19,8 @@ use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Mutex, clock, lock};
 
 /// An iterator as a source of loops; made by [`from_iter`].
+///
+/// Example: see [`from_iter`].
 #[derive(Debug)]
 #[must_use = "a source does nothing until a loop runs over it"]
 pub struct FromIter<I> {

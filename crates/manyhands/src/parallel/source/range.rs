@@ -8,6 +8,8 @@ use std::fmt::Debug;
 use std::ops::{Range, RangeInclusive};
 
 /// A primitive integer. Sealed.
+///
+/// Example: see [`for_range`](crate::parallel::for_range).
 pub trait Integer: Copy + Send + Sync + Debug + PartialOrd + sealed::Sealed {
     /// The integer `offset` above `self`, wrapping at the type's end.
     #[doc(hidden)]
@@ -20,6 +22,8 @@ pub trait Integer: Copy + Send + Sync + Debug + PartialOrd + sealed::Sealed {
 }
 
 /// `a..b` or `a..=b` over an integer type. Sealed.
+///
+/// Example: see [`for_range`](crate::parallel::for_range).
 pub trait IndexRange: Drive<Item = Self::Index> {
     /// The integer type.
     type Index: Integer;
