@@ -44,6 +44,8 @@ where
 }
 
 /// A timer for hyper: this library's timers.
+///
+/// Example: see [the module](self).
 #[doc(alias = "TokioTimer")]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Timer;

@@ -14,6 +14,14 @@ use std::marker::PhantomData;
 /// applies; a second token, or a second `deterministic`, is a type error.
 impl<'a, P, O, E> Query<'a, P, O, E> {
     /// Keeps the source's order from here on, which is the default.
+    ///
+    /// # Examples
+    /// The items of a query whose order was given up have an order again after a sort:
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let numbers = [30, 12, 21].into_par_query().unordered().order_by(|n| *n).ordered();
+    /// assert_eq!(numbers.first(), Some(12));
+    /// ```
     #[doc(alias = "AsOrdered")]
     pub fn ordered(self) -> Query<'a, P, Ordered, E> {
         self.with_order()
@@ -158,7 +166,15 @@ impl<'a, P, O> Query<'a, P, O, Uncancellable> {
 }
 
 impl<'a, P, O> Query<'a, P, O, Fixed<Uncancellable>> {
-    /// As above.
+    /// Ends the query early when the token is cancelled, as for one that is not deterministic.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{cancel::Token, query::prelude::*};
+    /// let token = Token::never();
+    /// let sum = [0.5, 0.25].into_par_query().deterministic().cancellation(&token).sum::<f64>();
+    /// assert_eq!(sum, Ok(0.75));
+    /// ```
     pub fn cancellation(self, token: &Token) -> Query<'a, P, O, Fixed<Cancellable<'_>>> {
         self.with_ending(|_| Fixed(Cancellable(token)))
     }

@@ -11,6 +11,7 @@ use std::fmt;
 /// let query = numbers.par_query().filter(|n| **n > 1).enumerate().degree_of_parallelism(1);
 /// let explanation = query.explain();
 /// assert!(explanation.is_sequential());
+/// assert_eq!(explanation.reason(), "the degree of parallelism is 1");
 /// assert_eq!(
 ///     explanation.to_string(),
 ///     "sequential, because the degree of parallelism is 1: items, filter; gathered; enumerate"
@@ -39,12 +40,16 @@ impl Explanation {
     }
 
     /// Whether it is already certain that the query runs on the calling thread alone.
+    ///
+    /// Example: see [`Explanation`].
     #[must_use]
     pub fn is_sequential(&self) -> bool {
         matches!(self.decision, Decision::Sequential(_))
     }
 
     /// Why the query runs as it does.
+    ///
+    /// Example: see [`Explanation`].
     #[must_use]
     pub fn reason(&self) -> &str {
         match self.decision {

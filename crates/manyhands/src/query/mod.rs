@@ -156,6 +156,8 @@ use std::marker::PhantomData;
 ///
 /// `P` is the source with its operators, `O` says whether the order is kept, `E` whether the query can be
 /// cancelled.
+///
+/// Example: see [the module](self).
 #[doc(alias = "ParallelQuery")]
 #[doc(alias = "ParallelIterator")]
 #[must_use = "a query does nothing until it is ended by asking for a result"]

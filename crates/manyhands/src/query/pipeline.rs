@@ -16,6 +16,18 @@ use crate::query::items::Items;
 use crate::query::run::{Control, QueryRun};
 
 /// A query up to some point, which gives items to the operator behind it. Sealed.
+///
+/// # Examples
+/// A function that returns a query:
+/// ```
+/// use manyhands::query::prelude::*;
+/// use manyhands::query::{Pipeline, Query};
+///
+/// fn long_words(text: &str) -> Query<'_, impl Pipeline<Item = &str>> {
+///     text.par_split_whitespace().filter(|word| word.len() > 4)
+/// }
+/// assert_eq!(long_words("many hands make light work").to_vec(), ["hands", "light"]);
+/// ```
 pub trait Pipeline: Sized + Send {
     /// The items.
     type Item: Send;

@@ -11,6 +11,17 @@ use crate::runtime::Runtime;
 use std::ops::Range;
 
 /// When a query lets other workers join.
+///
+/// # Examples
+/// ```
+/// use manyhands::query::ExecutionMode;
+/// use manyhands::query::prelude::*;
+/// let query = |mode| (0..10_u32).into_par_query().execution_mode(mode);
+/// assert!(query(ExecutionMode::Sequential).explain().is_sequential());
+/// assert!(!query(ExecutionMode::Parallel).explain().is_sequential());
+/// let sums = [ExecutionMode::Auto, ExecutionMode::Parallel].map(|mode| query(mode).sum::<u32>());
+/// assert_eq!(sums, [45, 45]);
+/// ```
 #[doc(alias = "ParallelExecutionMode")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ExecutionMode {
@@ -25,6 +36,8 @@ pub enum ExecutionMode {
 }
 
 /// How many items a query that is iterated keeps ready.
+///
+/// Example: see [`Query::merge`](crate::query::Query::merge).
 #[doc(alias = "ParallelMergeOptions")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Merge {

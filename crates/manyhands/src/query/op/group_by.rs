@@ -25,7 +25,9 @@ use std::{iter, slice, vec};
 /// let groups = (1..=5_u32).into_par_query().group_by(|n| n % 2).to_vec();
 /// assert_eq!(*groups[0].key(), 1);
 /// assert_eq!(groups[0].items(), [1, 3, 5]);
-/// assert_eq!(groups[1].iter().sum::<u32>(), 6);
+/// assert_eq!((groups[1].len(), groups[1].iter().sum::<u32>()), (2, 6));
+/// let parts = groups.into_iter().map(|group| group.into_parts());
+/// assert_eq!(parts.collect::<Vec<_>>(), [(1, vec![1, 3, 5]), (0, vec![2, 4])]);
 /// ```
 #[doc(alias = "IGrouping")]
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,22 +50,30 @@ impl<K, T> Group<K, T> {
     }
 
     /// The items, in order. There is at least one.
+    ///
+    /// Example: see [`Group`].
     pub fn items(&self) -> &[T] {
         &self.items
     }
 
     /// The items by reference, in order.
+    ///
+    /// Example: see [`Group`].
     pub fn iter(&self) -> slice::Iter<'_, T> {
         self.items.iter()
     }
 
     /// The number of items.
+    ///
+    /// Example: see [`Group`].
     #[expect(clippy::len_without_is_empty, reason = "a group is never empty")]
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
     /// The key and the items.
+    ///
+    /// Example: see [`Group`].
     pub fn into_parts(self) -> (K, Vec<T>) {
         (self.key, self.items)
     }
@@ -244,7 +254,10 @@ where
 /// let words = ["many", "make", "hands"].into_par_query().to_lookup(|word| word.as_bytes()[0]);
 /// assert_eq!(words.items(&b'm'), ["many", "make"]);
 /// assert_eq!(words.items(&b'x'), [""; 0]);
+/// assert!(words.contains(&b'h') && !words.is_empty());
 /// assert_eq!(words.len(), 2);
+/// let counts: Vec<(u8, usize)> = words.iter().map(|(letter, words)| (*letter, words.len())).collect();
+/// assert_eq!(counts, [(b'm', 2), (b'h', 1)]);
 /// ```
 #[doc(alias = "ILookup")]
 #[derive(Debug)]
@@ -281,21 +294,29 @@ impl<K: Hash + Eq, T> Lookup<K, T> {
     }
 
     /// Whether there are items with this key.
+    ///
+    /// Example: see [`Lookup`].
     pub fn contains(&self, key: &K) -> bool {
         !self.items(key).is_empty()
     }
 
     /// The number of keys.
+    ///
+    /// Example: see [`Lookup`].
     pub fn len(&self) -> usize {
         self.groups.len()
     }
 
     /// Whether there are no keys.
+    ///
+    /// Example: see [`Lookup`].
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The keys, each with its items; by their first items if the query was ordered.
+    ///
+    /// Example: see [`Lookup`].
     pub fn iter(&self) -> impl Iterator<Item = (&K, &[T])> {
         let entries = self.groups.entries().iter();
         entries.map(|entry| (&entry.key, entry.group.as_slice()))

@@ -81,6 +81,8 @@ pub trait Matching<T, U>: Send + Sync {
 }
 
 /// The partners of an item, in order. An iterator over references to them.
+///
+/// Example: see [`Query::group_join`].
 #[derive(Debug)]
 pub struct Matches<'a, U>(Found<'a, U>);
 

@@ -42,6 +42,8 @@ where
 }
 
 /// An iterator as a source of queries; made by [`from_iter`].
+///
+/// Example: see [`from_iter`].
 #[derive(Debug)]
 pub struct FromIter<I> {
     /// `None` when it has ended or panicked.

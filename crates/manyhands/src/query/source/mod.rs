@@ -19,6 +19,8 @@ use crate::query::pipeline::Pipeline;
 ///
 /// Vectors, boxed slices, arrays, options, collections and ranges of every integer type by value, and references to
 /// those that have items. For any other iterator, use [`from_iter`].
+///
+/// Example: see [`IntoParQuery::into_par_query`].
 #[doc(alias = "AsParallel")]
 #[doc(alias = "IntoParallelIterator")]
 #[doc(alias = "Range")]
@@ -42,6 +44,8 @@ pub trait IntoParQuery {
 }
 
 /// Something that can be queried by reference.
+///
+/// Example: see [`ParQuery::par_query`].
 pub trait ParQuery<'a> {
     /// What the query gives.
     type Item: Send;
@@ -63,6 +67,8 @@ pub trait ParQuery<'a> {
 }
 
 /// Something that can be queried by mutable reference.
+///
+/// Example: see [`ParQueryMut::par_query_mut`].
 pub trait ParQueryMut<'a> {
     /// What the query gives.
     type Item: Send;

@@ -50,15 +50,19 @@ pub trait Partitioned: Send + Sync {
     type Item: Send;
 
     /// The number of positions.
+    ///
+    /// Example: see [`Partitioned`].
     fn len(&self) -> usize;
 
     /// The items of these positions, in order.
+    ///
+    /// Example: see [`Partitioned`].
     fn items(&self, positions: Range<usize>) -> impl Iterator<Item = Self::Item>;
 }
 
 /// A query over a source of one's own.
 ///
-/// See [`Partitioned`] for an example.
+/// Example: see [`Partitioned`].
 #[doc(alias = "Partitioner")]
 pub fn from_partitioned<S: Partitioned>(source: S) -> Query<'static, Pieces<ByPartition<S>>> {
     Query::new(Pieces(Items::new(

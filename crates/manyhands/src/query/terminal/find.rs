@@ -110,6 +110,8 @@ fn find<P: Pipeline, R: Send, E: Control>(
 }
 
 /// Why a query has no single item.
+///
+/// Example: see [`Query::single`](crate::query::Query::single).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SingleError {
     /// It has none.

@@ -13,6 +13,18 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
 /// A collection that a query can be collected into. Sealed.
+///
+/// # Examples
+/// ```
+/// use manyhands::query::prelude::*;
+/// use std::collections::{BTreeMap, HashSet};
+/// let words = || ["many", "hands", "many"].into_par_query();
+/// assert_eq!(words().collect::<HashSet<_>>().len(), 2);
+/// let lengths: BTreeMap<&str, usize> = words().map(|word| (word, word.len())).collect();
+/// assert_eq!(lengths["hands"], 5);
+/// let parsed: Result<Vec<u8>, _> = ["1", "2"].into_par_query().map(str::parse).collect();
+/// assert_eq!(parsed, Ok(vec![1, 2]));
+/// ```
 #[doc(alias = "FromParallelIterator")]
 pub trait FromQuery<T: Send>: Sized {
     /// All items; `None` if the query was cancelled.

@@ -22,6 +22,14 @@ use std::vec;
 /// A query's items, one by one; made by [`Query::into_iter`].
 ///
 /// Of a query that can be cancelled it gives results, the last of which is the error.
+///
+/// # Examples
+/// ```
+/// use manyhands::query::prelude::*;
+/// let mut squares = (1..=1000_u32).into_par_query().map(|n| n * n).into_iter();
+/// assert_eq!(squares.next(), Some(1));
+/// assert_eq!(squares.take(2).collect::<Vec<_>>(), [4, 9]); // the rest is not made
+/// ```
 #[must_use = "iterators are lazy"]
 pub struct Iter<'a, P: Pipeline, E> {
     steps: Steps<'a, P, E>,
@@ -77,6 +85,8 @@ impl<'a, P: Pipeline, O: Order, E: Control> IntoIterator for Query<'a, P, O, E> 
 ///
 /// At most three steps' items are in memory at once. When it is dropped, the task ends after the source's items that
 /// are in progress.
+///
+/// Example: see [`Query::stream`].
 #[must_use = "streams do nothing unless polled"]
 pub struct Stream<T> {
     steps: channel::RecvStream<Vec<T>>,
@@ -149,6 +159,16 @@ impl<T> IntoIterator for Stream<T> {
 }
 
 /// A stream's items as a blocking iterator; made by `Stream::into_iter`.
+///
+/// # Examples
+/// ```
+/// use manyhands::query::prelude::*;
+/// let mut sum = 0;
+/// for square in (1..=3_u32).into_par_query().map(|n| n * n).stream() {
+///     sum += square;
+/// }
+/// assert_eq!(sum, 14);
+/// ```
 #[derive(Debug)]
 #[must_use = "iterators are lazy"]
 pub struct StreamIter<T> {
@@ -248,6 +268,8 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
 }
 
 /// Iterators that continue as queries.
+///
+/// Example: see [`Parallel::parallel`].
 pub trait Parallel: Iterator<Item: Send> + Send + Sized {
     /// A query over what the iterator gives; the same as [`from_iter`].
     ///

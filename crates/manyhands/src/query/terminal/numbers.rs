@@ -11,6 +11,13 @@ use crate::query::run::Control;
 use std::marker::PhantomData;
 
 /// A primitive number, or a reference to one. Sealed.
+///
+/// # Examples
+/// ```
+/// use manyhands::query::prelude::*;
+/// assert_eq!([1_u8, 2, 4].par_query().average(), Some(7.0 / 3.0));
+/// assert_eq!([200_u8, 100].into_par_query().checked_sum(), None); // 300 is no `u8`
+/// ```
 pub trait Number: Send + sealed::Sealed {
     /// The type in which sums are added up.
     #[doc(hidden)]
