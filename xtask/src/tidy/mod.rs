@@ -13,6 +13,7 @@ mod callers;
 mod changelog;
 mod claims;
 mod cycles;
+mod doc_examples;
 mod door;
 mod examples;
 mod finding;
@@ -25,6 +26,7 @@ mod ordering;
 mod paths;
 mod pointers;
 mod presence;
+mod public_items;
 mod size;
 mod source;
 mod steps;
@@ -96,6 +98,10 @@ const RULES: &[Rule] = &[
     Rule {
         name: "examples",
         check: examples::check,
+    },
+    Rule {
+        name: "doc-examples",
+        check: doc_examples::check,
     },
     Rule {
         name: "words",
