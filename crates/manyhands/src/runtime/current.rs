@@ -13,20 +13,18 @@
 //!
 //! Not here: what is done there.
 //!
-//! Unsafe: woken tasks are queued by pointer, and find their runtime through their registry.
+//! Unsafe: a thread occupies a slot.
 
-use crate::job::{Job, TaskKey, TaskRegistry};
 use crate::runtime::io::tokio_context::TokioContextGuard;
 use crate::runtime::sleep::idle::Activity;
-use crate::runtime::sleep::waking::{self, Notify};
+use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::worker::{refused_starts, run_loop};
-use crate::runtime::{Priority, Runtime, RuntimeInner, ending};
+use crate::runtime::{Runtime, RuntimeInner};
 use crate::sync::{process, thread_state};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
-use std::ptr;
 use std::sync::{Arc, OnceLock};
 
 crate::sync::thread_local! {
@@ -65,107 +63,6 @@ pub(crate) fn worker() -> Option<(&'static OccupiedSlot, &'static RuntimeInner)>
 pub(crate) fn slot_of_runtime() -> Option<(&'static OccupiedSlot, &'static RuntimeInner)> {
     let slot = slot()?;
     Some((slot, slot.runtime_or_none()?))
-}
-
-/// Queues a task that was taken out of its registry, to be run or dropped there: on a thread that takes part in
-/// the task's runtime at the back of its own queue, else at the back of the runtime's.
-///
-/// # Safety
-/// `job` is registered in `registry` at `place`, in no queue, and the caller's to queue.
-pub(crate) unsafe fn requeue(
-    registry: &'static TaskRegistry,
-    place: TaskKey,
-    job: *mut Job,
-    caller: Caller,
-) {
-    if let Some((slot, shared)) = slot_of_runtime()
-        && ptr::eq(shared.registry(), registry)
-    {
-        let notify = if slot.is_worker() {
-            notify_for(slot, caller)
-        } else {
-            Notify::Others
-        };
-        // SAFETY: valid until it is taken, by the caller's promise, and the slot is this thread's.
-        unsafe { waking::queue(shared, &slot.hold, &slot.tasks, job, notify) };
-        return;
-    }
-    registry.with_runtime(place.shard(), |runtime| {
-        // SAFETY: a registry with a registered task belongs to a runtime, which does not end during a visit. Held by
-        // `models/task_registry.rs` and `models/shutdown.rs`.
-        let shared = unsafe { &*runtime.cast::<RuntimeInner>() };
-        // SAFETY: valid until it is taken, by the caller's promise.
-        unsafe { shared.inject(job) };
-    });
-}
-
-/// Which workers to notify of a task that the worker on `slot` queues now. None if this worker will soon run it
-/// itself; the task then has steal grace.
-fn notify_for(slot: &OccupiedSlot, caller: Caller) -> Notify {
-    // Only this thread pushes: if the queue is empty the task will be the first.
-    let is_first = slot.tasks.is_empty();
-    let is_away = caller == Caller::Other || slot.times_away.get() > 0;
-    if is_first && !is_away {
-        Notify::NobodyWithGrace
-    } else if (is_first && slot.is_turning.get())
-        // The task in steal grace is the one that has made the polled one use up its budget.
-        || (!is_away && caller == Caller::SpentTask && slot.hold.is_on())
-    {
-        Notify::Nobody
-    } else {
-        Notify::Others
-    }
-}
-
-/// Queues a task that was taken out of its registry, in the lane of its priority, which is not the usual one.
-///
-/// # Safety
-/// As for [`requeue`].
-pub(crate) unsafe fn requeue_in_lane(
-    registry: &'static TaskRegistry,
-    place: TaskKey,
-    job: *mut Job,
-    priority: Priority,
-) {
-    registry.with_runtime(place.shard(), |runtime| {
-        // SAFETY: a registry with a registered task belongs to a runtime, which does not end during a visit. Held by
-        // `models/task_registry.rs` and `models/shutdown.rs`.
-        let shared = unsafe { &*runtime.cast::<RuntimeInner>() };
-        // SAFETY: valid until it is taken, by the caller's promise.
-        unsafe { shared.queue_in_lane(job, priority) };
-    });
-}
-
-/// What the calling thread is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Caller {
-    /// A worker polls a task, and will soon look for the next. If it is kept from that after all, the monitor
-    /// finds somebody.
-    Poll,
-    /// A worker has polled the task itself, which goes on later, and will now look for the next.
-    PolledTask,
-    /// As that, and the task has quickly used up its budget.
-    SpentTask,
-    /// Something that may take long.
-    Other,
-}
-
-/// Queues a task that belongs to the worker on `slot`, and sees to it that the worker comes for it.
-///
-/// # Safety
-/// `job` is registered in the registry of the slot's runtime, in no queue, and the caller's to queue.
-pub(crate) unsafe fn requeue_local(owner: &'static WorkerSlot, job: *mut Job) {
-    if WORKER.get().is_some_and(|slot| slot.is(owner)) {
-        // SAFETY: valid until it is taken, by the caller's promise. Taken by this very thread.
-        unsafe { owner.local.push(job) };
-        return;
-    }
-    // While the task is registered and in no queue, the runtime does not end.
-    let shared = owner.runtime();
-    let worker = owner.worker().expect("only a worker's slot owns tasks");
-    let spread = owner.number.into();
-    // SAFETY: valid until it is taken, by the caller's promise.
-    unsafe { ending::queue_for_worker(shared, spread, &owner.local, job, worker) };
 }
 
 /// Calls `f` with the runtime of the calling thread: that of its slot, else the entered one, else the

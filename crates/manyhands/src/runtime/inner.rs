@@ -2,7 +2,7 @@
 //!
 //! Not here: the public handle (`handle.rs`), and what a worker does (`run_loop.rs`).
 //!
-//! Unsafe: slots are kept as pointers to leaked memory; queues take jobs by pointer.
+//! Unsafe: slots are kept as pointers to leaked memory; jobs are dropped by pointer.
 
 use crate::job::{Action, Job, JobKind, TaskRegistry};
 use crate::probe::{Ring, SharedCounter};
@@ -17,7 +17,7 @@ use crate::runtime::monitor::thread::Monitor;
 use crate::runtime::sleep::idle::{Claim, Idle};
 use crate::runtime::sleep::timers::Clock;
 use crate::runtime::sleep::waking::{self, Pool, Waker};
-use crate::runtime::worker::priority::{Priority, PriorityQueues};
+use crate::runtime::worker::priority::PriorityQueues;
 use crate::runtime::worker::refused_starts::Refusal;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
@@ -147,30 +147,6 @@ impl RuntimeInner {
     /// Whether the workers leave.
     pub(super) fn has_ended(&self) -> bool {
         self.ending.has_ended()
-    }
-
-    /// Adds a task from outside and sees to it that somebody comes for it.
-    ///
-    /// # Safety
-    /// `job` is valid until performed, and is in no queue.
-    pub(crate) unsafe fn inject(&self, job: *mut Job) {
-        // SAFETY: by the caller's promise.
-        unsafe { self.injector.push(job) };
-        self.wake_if_nobody_searches();
-    }
-
-    /// Adds a task of this priority, and sees to it that somebody comes for it.
-    ///
-    /// # Safety
-    /// `job` is valid until performed, and is in no queue.
-    pub(crate) unsafe fn queue_in_lane(&self, job: *mut Job, priority: Priority) {
-        let lane = self
-            .priority_queues
-            .lane(priority)
-            .unwrap_or(&self.injector);
-        // SAFETY: by the caller's promise.
-        unsafe { lane.push(job) };
-        self.wake_if_nobody_searches();
     }
 
     /// Wakes a worker for new work, unless one is already looking. Where as many run as may, the monitor

@@ -16,6 +16,8 @@ mod builder;
 #[cfg(not(loom))]
 pub(crate) mod current;
 #[cfg(not(loom))]
+pub(crate) mod enqueue;
+#[cfg(not(loom))]
 mod handle;
 #[cfg(not(loom))]
 mod inner;

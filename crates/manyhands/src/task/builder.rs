@@ -2,6 +2,7 @@
 //!
 //! Unsafe: a new task's cell is passed to a queue by pointer.
 
+use crate::runtime::enqueue::{Origin, enqueue};
 use crate::runtime::{Priority, current};
 use crate::task::cell::{self, Label, Name, Work};
 use crate::task::closure::Closure;
@@ -177,8 +178,9 @@ where
     };
     let work = Async::<_, _, BoundWorker>::new(future);
     let cell = cell::allocate(work, name, Location::caller());
+    slot.hosts_tasks.set(true);
     // SAFETY: the caller, which is the worker, holds a new cell's queue part.
-    unsafe { schedule::queue_new_local(cell, slot) };
+    unsafe { enqueue(cell::as_job(cell), Origin::Bound(slot)) };
     JoinHandle::new(cell)
 }
 
@@ -208,11 +210,7 @@ where
 fn queue_new<W: Work>(work: W, name: W::Name) -> JoinHandle<W::Result> {
     let priority = name.priority();
     let cell = cell::allocate(work, name, Location::caller());
-    match priority {
-        // SAFETY: the caller holds a new cell's queue part.
-        Priority::Normal => unsafe { schedule::queue_new(cell) },
-        // SAFETY: as above.
-        _ => unsafe { schedule::queue_new_in_lane(cell, priority) },
-    }
+    // SAFETY: the caller holds a new cell's queue part.
+    unsafe { schedule::queue_new(cell::as_job(cell), priority) };
     JoinHandle::new(cell)
 }

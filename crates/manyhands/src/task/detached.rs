@@ -5,6 +5,7 @@
 //! Unsafe: cells are reached by pointer.
 
 use crate::job::{Action, Job, JobKind, block, contain};
+use crate::runtime::Priority;
 use crate::task::schedule;
 use std::ptr::NonNull;
 
@@ -22,7 +23,7 @@ pub(super) fn run<F: FnOnce() + Send + 'static>(closure: F) {
         closure,
     });
     // SAFETY: a new cell, valid until it is performed.
-    unsafe { schedule::queue_new_job(cell.as_ptr().cast()) };
+    unsafe { schedule::queue_new(cell.as_ptr().cast(), Priority::Normal) };
 }
 
 impl<F: FnOnce()> Detached<F> {

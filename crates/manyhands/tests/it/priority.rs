@@ -14,9 +14,11 @@ const ALL: [Priority; 3] = [
     Priority::Interactive,
 ];
 
+/// Tasks of each priority.
+const EACH: usize = 130;
+
 #[test]
 fn one_worker_runs_the_more_urgent_tasks_earlier() {
-    const EACH: usize = 130;
     // One thread: where spawning takes long, another would take the place of the blocked worker.
     let runtime = Runtime::builder().workers(1).max_threads(1);
     on(runtime.build().unwrap(), |runtime| {
@@ -30,24 +32,56 @@ fn one_worker_runs_the_more_urgent_tasks_earlier() {
             }
         });
         started.wait_for(0);
+        let spawned = Spawned::all_of(EACH);
+        queued.happens(0);
+        first.join().unwrap();
+        spawned.check_order();
+    });
+}
+
+#[test]
+fn one_worker_runs_the_more_urgent_of_its_own_tasks_earlier() {
+    let runtime = Runtime::builder().workers(1).max_threads(1);
+    on(runtime.build().unwrap(), |runtime| {
+        let _entered = runtime.enter();
+        let (sender, receiver) = mpsc::channel();
+        drop(task::run(move || {
+            sender.send(Spawned::all_of(EACH)).unwrap();
+        }));
+        receive(&receiver).check_order();
+    });
+}
+
+/// Tasks that note in which order they run.
+struct Spawned {
+    handles: Vec<task::JoinHandle<()>>,
+    order: Arc<Mutex<Vec<Priority>>>,
+}
+
+impl Spawned {
+    /// Spawns `each` tasks of each priority, the least urgent first.
+    fn all_of(each: usize) -> Self {
         let order = Arc::new(Mutex::new(Vec::new()));
         let spawn = |priority| {
             let order = Arc::clone(&order);
             let note = move || order.lock().unwrap().push(priority);
             Builder::new().priority(priority).run(note)
         };
-        let handles: Vec<_> = ALL
+        let handles = ALL
             .into_iter()
-            .flat_map(|priority| std::iter::repeat_n(priority, EACH))
+            .flat_map(|priority| std::iter::repeat_n(priority, each))
             .map(spawn)
             .collect();
-        queued.happens(0);
-        first.join().unwrap();
+        Self { handles, order }
+    }
+
+    /// Checks, when all have run, that more urgent ones ran earlier on the average.
+    fn check_order(self) {
         // Waiting for one of them would run it here and now.
         wait_until("every task", || {
-            handles.iter().all(task::JoinHandle::is_finished)
+            self.handles.iter().all(task::JoinHandle::is_finished)
         });
-        let order = order.lock().unwrap();
+        let order = self.order.lock().unwrap();
         let places = |priority| {
             let places = order.iter().enumerate();
             let of_it = places.filter(move |(_, other)| **other == priority);
@@ -58,7 +92,7 @@ fn one_worker_runs_the_more_urgent_tasks_earlier() {
             sums.is_sorted_by(|later, earlier| later > earlier),
             "{sums:?}"
         );
-    });
+    }
 }
 
 #[test]

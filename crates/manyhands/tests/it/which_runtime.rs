@@ -160,6 +160,32 @@ fn p22_tasks_go_to_the_current_runtime() {
 }
 
 #[test]
+fn a_future_that_a_worker_of_another_runtime_wakes_goes_on_in_its_own() {
+    on(named("first", 1), |first| {
+        let second = named("second", 1);
+        let (sender, receiver) = channel::bounded(1);
+        let (first_poll, is_polled) = mpsc::channel();
+        let waiting = second.install(|| {
+            task::spawn(async move {
+                // The one worker runs this after the poll.
+                drop(task::run(move || first_poll.send(()).unwrap()));
+                receiver.recv_async().await.unwrap();
+                thread_name()
+            })
+        });
+        receive(&is_polled);
+        let waking = first.install(|| {
+            task::spawn(async move {
+                sender.send(()).unwrap();
+                thread_name()
+            })
+        });
+        assert!(waking.join().unwrap().starts_with("first-"));
+        assert!(waiting.join().unwrap().starts_with("second-"));
+    });
+}
+
+#[test]
 fn the_runtime_is_restored_when_what_is_installed_panics() {
     on(named("first", 1), |first| {
         let second = named("second", 1);

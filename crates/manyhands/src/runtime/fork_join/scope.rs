@@ -35,7 +35,7 @@ pub struct Scope<'scope> {
     /// The owner's slot.
     owner: Option<&'static WorkerSlot>,
     /// Where helpers find the scope; `None` if the owner has too many calls open.
-    helper_slot: Option<&'static HelperSlot>,
+    place: Option<(&'static WorkerSlot, &'static HelperSlot)>,
     panics: Mutex<Vec<Payload>>,
     /// Invariant in `'scope`: a longer or a shorter one would let borrows escape.
     borrows: PhantomData<fn(&'scope ()) -> &'scope ()>,
@@ -102,7 +102,7 @@ fn run_scope<'scope, R>(
         open: SharedCall::new(help),
         closures: Closures::new(),
         owner: slot.map(|slot| &**slot),
-        helper_slot: place.map(|place| place.helper_slot),
+        place: place.map(|OpenCall { slot, helper_slot }| (&**slot, helper_slot)),
         panics: Mutex::new(Vec::new()),
         borrows: PhantomData,
     };
@@ -165,12 +165,12 @@ impl<'scope> Scope<'scope> {
         let job = spawned.as_ptr().cast();
         // SAFETY: valid until taken from the queue and performed, which `run_scope` waits for.
         let sleeper = unsafe { self.closures.push(job, self.spawner()) };
-        if let (Some(owner), Some(helper_slot)) = (self.owner, self.helper_slot) {
+        if let Some((slot, helper_slot)) = self.place {
             helper_slot.invite();
             match sleeper {
                 // The owner can do nothing else, so it is woken first.
                 Some(owner) => WorkerSlot::wake(owner),
-                None => owner.runtime().wake_if_nobody_searches(),
+                None => slot.runtime().wake_if_nobody_searches(),
             }
         }
     }
@@ -240,7 +240,7 @@ impl<'scope> Scope<'scope> {
 
     /// Helper: leaves.
     fn leave(&self) {
-        if let Some(helper_slot) = self.helper_slot
+        if let Some((_, helper_slot)) = self.place
             && let Some(owner) = self.closures.leave(helper_slot)
         {
             WorkerSlot::wake(owner);
@@ -270,7 +270,7 @@ unsafe fn help(open: *const SharedCall) {
         // The spawner may be about to spawn more; looks at the queue would slow it down.
         (0..SPINS_BETWEEN_LOOKS).for_each(|_| spin_loop());
     }
-    if let Some(helper_slot) = scope.helper_slot {
+    if let Some((_, helper_slot)) = scope.place {
         helper_slot.dismiss();
     }
     scope.leave();

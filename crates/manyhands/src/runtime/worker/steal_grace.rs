@@ -8,7 +8,7 @@
 //!
 //! The thief measures the time, because the worker would have to read a clock for each wake.
 //!
-//! Not here: when a grace begins and ends (`current.rs`).
+//! Not here: when a grace begins and ends (`enqueue.rs`).
 //!
 //! # Threads
 //! The worker begins and ends its grace; any thread reads it. A grace cache belongs to one thread.

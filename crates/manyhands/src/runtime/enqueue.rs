@@ -1,0 +1,173 @@
+//! Where a task is queued, and who is notified.
+//!
+//! # Order
+//! A worker queues a task at the back of its own queue, any other thread at the back of the runtime's. A worker that
+//! polls a task, wakes another and has no third one waiting notifies no other worker: it will soon run that task
+//! itself. So tasks that wake each other in turn stay together. A task whose priority is not the usual one goes to the
+//! queue of its priority, and a task that is bound to a worker to that worker's own.
+//!
+//! Not here: how a woken task knows where it belongs (`task/schedule.rs`), and waking itself (`waking.rs`).
+//!
+//! Unsafe: tasks are queued by pointer, and find their runtime through their registry.
+
+use crate::job::{Job, TaskKey, TaskRegistry};
+use crate::runtime::sleep::waking::{self, Notify};
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
+use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::{Priority, RuntimeInner, current, ending};
+use std::ptr;
+
+/// Where a task comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Origin {
+    /// It is new, and goes to the current runtime.
+    New(Priority),
+    /// It was woken or is to be dropped, and goes back to the runtime whose registry it is in, under this key.
+    Woken {
+        registry: &'static TaskRegistry,
+        key: TaskKey,
+        priority: Priority,
+        by: WokenBy,
+    },
+    /// It is new or was woken, and only the worker on this slot may run it.
+    Bound(&'static WorkerSlot),
+}
+
+/// What the thread that wakes a task is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WokenBy {
+    /// A worker polls a task, and will soon look for the next. If it is kept from that after all, the monitor
+    /// finds another worker.
+    Poll,
+    /// A worker has polled the task itself, which goes on later, and will now look for the next.
+    PolledTask,
+    /// As that, and the task has quickly used up its budget.
+    SpentTask,
+    /// Something that may take long.
+    Other,
+}
+
+/// Queues a task, and sees to it that a worker comes for it.
+///
+/// # Safety
+/// `job` is in no queue, the caller's to queue, and valid until it is performed. If it was woken, it is registered where
+/// its origin says; if it is new and bound, the caller is the worker on the slot.
+#[inline(always)]
+pub(crate) unsafe fn enqueue(job: *mut Job, origin: Origin) {
+    match origin {
+        Origin::New(priority) => match own_queue(priority) {
+            // SAFETY: by the caller's promise; the slot is this thread's.
+            Some((slot, shared)) => unsafe { to_own(shared, slot, job, Notify::Others) },
+            // SAFETY: by the caller's promise.
+            None => unsafe { to_current(job, priority) },
+        },
+        Origin::Woken {
+            registry,
+            key,
+            priority,
+            by,
+        } => match own_queue(priority) {
+            Some((slot, shared)) if ptr::eq(shared.registry(), registry) => {
+                // SAFETY: by the caller's promise; the slot is this thread's.
+                unsafe { to_own(shared, slot, job, notify_for(slot, by)) };
+            }
+            // SAFETY: by the caller's promise.
+            _ => unsafe { back_to(registry, key, job, priority) },
+        },
+        // SAFETY: by the caller's promise.
+        Origin::Bound(owner) => unsafe { to_worker(owner, job) },
+    }
+}
+
+/// The slot whose queue a task of this priority goes to, if it belongs to the runtime of that slot.
+#[inline]
+fn own_queue(priority: Priority) -> Option<(&'static OccupiedSlot, &'static RuntimeInner)> {
+    match priority {
+        Priority::Normal => current::slot_of_runtime(),
+        Priority::Interactive | Priority::Background => None,
+    }
+}
+
+/// # Safety
+/// As for [`enqueue`]; the calling thread is on `slot`, which belongs to `shared`.
+#[inline]
+unsafe fn to_own(shared: &RuntimeInner, slot: &OccupiedSlot, job: *mut Job, notify: Notify) {
+    // SAFETY: by the caller's promise.
+    unsafe { waking::queue(shared, &slot.hold, &slot.tasks, job, notify) };
+}
+
+/// # Safety
+/// As for [`enqueue`], of a new task.
+#[inline(never)]
+unsafe fn to_current(job: *mut Job, priority: Priority) {
+    // SAFETY: by the caller's promise.
+    current::with_runtime(|shared| unsafe { to_runtime(shared, job, priority) });
+}
+
+/// # Safety
+/// As for [`enqueue`], of a task that is registered there.
+#[inline(never)]
+unsafe fn back_to(
+    registry: &'static TaskRegistry,
+    key: TaskKey,
+    job: *mut Job,
+    priority: Priority,
+) {
+    registry.with_runtime(key.shard(), |runtime| {
+        // SAFETY: a registry with a registered task belongs to a runtime, which does not end during a visit.
+        // Held by `models/task_registry.rs` and `models/shutdown.rs`.
+        let shared = unsafe { &*runtime.cast::<RuntimeInner>() };
+        // SAFETY: by the caller's promise.
+        unsafe { to_runtime(shared, job, priority) };
+    });
+}
+
+/// # Safety
+/// As for [`enqueue`].
+unsafe fn to_runtime(shared: &RuntimeInner, job: *mut Job, priority: Priority) {
+    let queue = shared
+        .priority_queues
+        .lane(priority)
+        .unwrap_or(&shared.injector);
+    // SAFETY: by the caller's promise.
+    unsafe { queue.push(job) };
+    shared.wake_if_nobody_searches();
+}
+
+/// # Safety
+/// As for [`enqueue`], of a task that is bound to `owner`.
+#[inline(never)]
+unsafe fn to_worker(owner: &'static WorkerSlot, job: *mut Job) {
+    if current::worker().is_some_and(|(slot, _)| slot.is(owner)) {
+        // SAFETY: by the caller's promise. Taken by this very thread.
+        unsafe { owner.local.push(job) };
+        return;
+    }
+    // While the task is registered and in no queue, the runtime does not end.
+    let shared = owner.runtime();
+    let worker = owner.worker().expect("only a worker's slot owns tasks");
+    let spread = owner.number.into();
+    // SAFETY: by the caller's promise.
+    unsafe { ending::queue_for_worker(shared, spread, &owner.local, job, worker) };
+}
+
+/// Which workers to notify of a task that the thread on `slot` queues now. None if a worker will soon run it itself; the
+/// task then has steal grace.
+fn notify_for(slot: &OccupiedSlot, by: WokenBy) -> Notify {
+    if !slot.is_worker() {
+        return Notify::Others;
+    }
+    // Only this thread pushes: if the queue is empty the task will be the first.
+    let is_first = slot.tasks.is_empty();
+    let is_away = by == WokenBy::Other || slot.times_away.get() > 0;
+    if is_first && !is_away {
+        Notify::NobodyWithGrace
+    } else if (is_first && slot.is_turning.get())
+        // The task in steal grace is the one that has made the polled one use up its budget.
+        || (!is_away && by == WokenBy::SpentTask && slot.hold.is_on())
+    {
+        Notify::Nobody
+    } else {
+        Notify::Others
+    }
+}
