@@ -10,9 +10,13 @@ use super::source::Source;
 /// The folder with the code of the library.
 pub(crate) const LIBRARY: &str = "crates/manyhands/src/";
 
-/// Code that may be unsafe: the library's, and the laboratory's, which has an allocator to count
-/// allocations with.
-pub(crate) const MAY_BE_UNSAFE: &[&str] = &[LIBRARY, "crates/manyhands-lab/src/"];
+/// Code that may be unsafe: the library's, the laboratory's, which has an allocator to count
+/// allocations with, and that of façades, whose jobs borrow from frames.
+pub(crate) const MAY_BE_UNSAFE: &[&str] = &[
+    LIBRARY,
+    "crates/manyhands-lab/src/",
+    "compat/rayon-core/src/",
+];
 
 /// Build output and other folders that are not ours.
 const SKIPPED: &[&str] = &["target", ".git", "manyhands-tour"];

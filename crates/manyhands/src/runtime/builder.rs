@@ -3,7 +3,7 @@
 use crate::integrations::tracing_events;
 use crate::job::{catch, contain, dispose};
 use crate::runtime::io::tokio_context::TokioContext;
-use crate::runtime::{Runtime, RuntimeInner, Stall, topology};
+use crate::runtime::{Runtime, RuntimeInner, Stall, current, topology};
 use std::error::Error;
 use std::io::Write;
 use std::sync::Arc;
@@ -287,6 +287,31 @@ impl Builder {
                 .map_err(|error| BuildError(Fault::Tokio(Refusal(Arc::new(error)))))?,
         })))
     }
+
+    /// Makes the runtime that is used where no other is current, as configured here; see
+    /// [`Runtime::default_runtime`]. Without a call of this it is made with default settings on first use, so call
+    /// it at the beginning of `main`.
+    ///
+    /// # Errors
+    /// [`BuildError`] when it exists already, and as for [`build`](Self::build).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{Runtime, task};
+    /// let runtime = Runtime::builder().workers(3).name("service").build_default()?;
+    /// assert_eq!(Runtime::default_runtime().name(), "service");
+    /// assert_eq!(task::run(|| 6 * 7).join().unwrap(), 42);       // on one of its workers
+    /// assert_eq!(
+    ///     Runtime::builder().build_default().unwrap_err().to_string(),
+    ///     "the default runtime has been made already"
+    /// );
+    /// # let _ = runtime;
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
+    #[doc(alias = "build_global")]
+    pub fn build_default(self) -> Result<&'static Runtime, BuildError> {
+        current::make_default_runtime(self)
+    }
 }
 
 /// Why a runtime could not be made. Where the system has refused something, its
@@ -305,6 +330,7 @@ enum Fault {
     NoWorkers,
     LimitBelowWorkers { workers: usize, threads_max: usize },
     TooManyThreads(usize),
+    DefaultExists,
     Tokio(Refusal),
 }
 
@@ -320,6 +346,13 @@ impl PartialEq for Refusal {
 }
 
 impl Eq for Refusal {}
+
+impl BuildError {
+    /// There is a default runtime.
+    pub(super) fn default_exists() -> Self {
+        Self(Fault::DefaultExists)
+    }
+}
 
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -340,6 +373,7 @@ impl fmt::Display for BuildError {
                     "{count} threads are more than the {THREADS_MAX} a runtime can hold"
                 )
             }
+            Fault::DefaultExists => write!(f, "the default runtime has been made already"),
             Fault::Tokio(refusal) => write!(f, "tokio's runtime cannot start: {}", refusal.0),
         }
     }
@@ -349,7 +383,10 @@ impl Error for BuildError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.0 {
             Fault::Tokio(refusal) => Some(&*refusal.0),
-            Fault::NoWorkers | Fault::LimitBelowWorkers { .. } | Fault::TooManyThreads(_) => None,
+            Fault::NoWorkers
+            | Fault::LimitBelowWorkers { .. }
+            | Fault::TooManyThreads(_)
+            | Fault::DefaultExists => None,
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::worker::{refused_starts, run_loop};
-use crate::runtime::{Runtime, RuntimeInner};
+use crate::runtime::{BuildError, Builder, Runtime, RuntimeInner};
 use crate::sync::{process, thread_state};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
@@ -123,10 +123,23 @@ fn recompute(stack: &[Frame]) {
     SEAT.set(slot);
 }
 
+static DEFAULT: OnceLock<Runtime> = OnceLock::new();
+
 /// The runtime that is used where no other is current.
 pub(crate) fn default_runtime() -> &'static Runtime {
-    static DEFAULT: OnceLock<Runtime> = OnceLock::new();
     DEFAULT.get_or_init(Runtime::with_defaults)
+}
+
+/// Makes that runtime, unless there is one.
+pub(crate) fn make_default_runtime(builder: Builder) -> Result<&'static Runtime, BuildError> {
+    // First, because making one may start tokio's driver.
+    if DEFAULT.get().is_some() {
+        return Err(BuildError::default_exists());
+    }
+    DEFAULT
+        .set(builder.build()?)
+        .map_err(|_| BuildError::default_exists())?;
+    Ok(default_runtime())
 }
 
 /// Makes a runtime the current one of this thread until dropped. See [`Runtime::enter`].

@@ -70,6 +70,21 @@ impl Runtime {
         Builder::default()
     }
 
+    /// The runtime that is used where no other is current. It is made on first use, with default settings, or by
+    /// [`Builder::build_default`] before that. It is never shut down.
+    ///
+    /// # Panics
+    /// In a child of `fork`, when the parent has made a runtime.
+    ///
+    /// # Examples
+    /// ```
+    /// let workers = manyhands::Runtime::default_runtime().workers();
+    /// assert!(workers >= 1);
+    /// ```
+    pub fn default_runtime() -> &'static Self {
+        current::default_runtime()
+    }
+
     /// Runs `f` on the calling thread with this runtime as the current one, as one of its running threads.
     ///
     /// # Blocking
@@ -145,6 +160,24 @@ impl Runtime {
     /// ```
     pub fn threads(&self) -> usize {
         self.shared.idle.threads()
+    }
+
+    /// The index of the calling thread, if it is a worker of this runtime: the one that
+    /// [`Builder::thread_name`] was given. An index is below [`workers`](Self::workers), or belongs to a thread that
+    /// was started in place of a blocked one.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{Runtime, task};
+    /// let runtime = Runtime::builder().workers(1).build_default()?;
+    /// assert_eq!(runtime.worker_index(), None);
+    /// assert_eq!(task::run(|| runtime.worker_index()).join().unwrap(), Some(0));
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
+    #[doc(alias = "current_thread_index")]
+    pub fn worker_index(&self) -> Option<usize> {
+        let (slot, shared) = current::worker()?;
+        std::ptr::eq(shared, self.shared()).then(|| slot.worker())?
     }
 
     /// What the runtime does now, and what it has done so far.

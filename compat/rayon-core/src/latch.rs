@@ -1,0 +1,219 @@
+//! Latches: set once, with one waiter.
+//!
+//! A waiter is a thread of a pool, which helps and sleeps by its slot (`wait.rs`), or an external thread, which
+//! sleeps at a gate.
+//!
+//! # Lifetime
+//! A latch lies in its waiter's frame, which may be gone as soon as the latch is set. So the thread that sets it reads
+//! before that step what it needs to wake the waiter, and keeps that alive.
+//!
+//! Unsafe: a latch is set by pointer.
+
+use crate::registry::{Registry, WorkerThread};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// Set once, by the last access to what its waiter waits for.
+pub(crate) struct Latch {
+    state: AtomicU8,
+    owner: Owner,
+}
+
+const UNSET: u8 = 0;
+const ASLEEP: u8 = 1;
+const SET: u8 = 2;
+
+/// Who waits.
+enum Owner {
+    /// The thread in slot `index`. `registry` outlives the thread, and with it the wait.
+    Slot {
+        registry: *const Registry,
+        index: usize,
+        /// Whether threads of another pool set the latch, which do not keep `registry` alive.
+        is_cross: bool,
+    },
+    External(Arc<Gate>),
+}
+
+/// Where an external thread sleeps.
+#[derive(Default)]
+struct Gate {
+    is_open: Mutex<bool>,
+    opened: Condvar,
+}
+
+// SAFETY: `registry` is only followed as described at `Latch::set`.
+unsafe impl Send for Latch {}
+// SAFETY: as above; the state is atomic.
+unsafe impl Sync for Latch {}
+
+impl Latch {
+    /// A latch for the calling thread, `worker` or an external one, that jobs of `setters` will set.
+    #[inline]
+    pub(crate) fn new(worker: Option<&WorkerThread>, setters: &Registry) -> Self {
+        let owner = match worker {
+            Some(worker) => Owner::Slot {
+                registry: Arc::as_ptr(worker.registry()),
+                index: worker.index(),
+                is_cross: !std::ptr::eq(Arc::as_ptr(worker.registry()), setters),
+            },
+            None => Owner::External(Arc::default()),
+        };
+        Self {
+            state: AtomicU8::new(UNSET),
+            owner,
+        }
+    }
+
+    /// Whether it is set. What happened before that is visible then.
+    #[inline]
+    pub(crate) fn is_set(&self) -> bool {
+        // Acquire: pairs with the Release in `set`.
+        self.state.load(Ordering::Acquire) == SET
+    }
+
+    /// A name for it while it lives.
+    #[inline]
+    pub(crate) fn id(&self) -> usize {
+        std::ptr::from_ref(self) as usize
+    }
+
+    /// The waiter's slot, if it is one of the pool whose threads set this latch.
+    #[inline]
+    pub(crate) fn waiting_slot(&self) -> Option<usize> {
+        match self.owner {
+            Owner::Slot {
+                index,
+                is_cross: false,
+                ..
+            } => Some(index),
+            _ => None,
+        }
+    }
+
+    /// Waiter: says that it is about to sleep. False if the latch is set.
+    pub(crate) fn fall_asleep(&self) -> bool {
+        // Acquire: as in `is_set`.
+        let before =
+            self.state
+                .compare_exchange(UNSET, ASLEEP, Ordering::Relaxed, Ordering::Acquire);
+        before != Err(SET)
+    }
+
+    /// Waiter: is awake again, for whatever reason.
+    pub(crate) fn wake_up(&self) {
+        // Relaxed: `is_set` synchronises.
+        let _ = self
+            .state
+            .compare_exchange(ASLEEP, UNSET, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// External waiter: sleeps until the latch is set. A thread of manyhands declares it, so that another one runs
+    /// in its place.
+    ///
+    /// # Panics
+    /// If the waiter has a slot, whose wait is another one.
+    pub(crate) fn wait_outside(&self) {
+        let Owner::External(gate) = &self.owner else {
+            unreachable!("a thread with a slot waits there");
+        };
+        manyhands::task::blocking(|| gate.wait());
+        debug_assert!(self.is_set(), "the gate opens after the latch is set");
+    }
+
+    /// Sets the latch and wakes its waiter.
+    ///
+    /// # Safety
+    /// 1. `this` is valid until the latch is set. 2. The calling thread has a slot in the pool of `setters`.
+    pub(crate) unsafe fn set(this: *const Self) {
+        // SAFETY: valid by 1.
+        let owner = unsafe { &(*this).owner };
+        match *owner {
+            Owner::Slot {
+                registry,
+                index,
+                is_cross,
+            } => {
+                let kept = is_cross.then(|| {
+                    // SAFETY: from an `Arc`, of which the waiter holds an owner while it waits.
+                    unsafe { Arc::increment_strong_count(registry) };
+                    // SAFETY: that owner is this one.
+                    unsafe { Arc::from_raw(registry) }
+                });
+                // SAFETY: valid by 1.
+                let state = unsafe { &(*this).state };
+                // AcqRel: hands on what happened before, also from earlier steps of the waiter.
+                if state.swap(SET, Ordering::AcqRel) == ASLEEP {
+                    // SAFETY: kept alive by `kept`, or by the slot of the calling thread.
+                    unsafe { &*registry }.wake_waiter(index);
+                }
+                drop(kept);
+            }
+            Owner::External(ref gate) => {
+                let gate = Arc::clone(gate);
+                // SAFETY: valid by 1.
+                let state = unsafe { &(*this).state };
+                // Release: pairs with the Acquire in `is_set`.
+                state.store(SET, Ordering::Release);
+                gate.open();
+            }
+        }
+    }
+}
+
+impl Gate {
+    fn wait(&self) {
+        let is_open = self.is_open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = self.opened.wait_while(is_open, |is_open| !*is_open);
+        drop(open);
+    }
+
+    fn open(&self) {
+        *self.is_open.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.opened.notify_one();
+    }
+}
+
+/// A latch that is set when a count reaches zero.
+pub(crate) struct CountLatch {
+    count: AtomicUsize,
+    latch: Latch,
+}
+
+impl CountLatch {
+    /// See [`Latch::new`].
+    pub(crate) fn new(count: usize, worker: Option<&WorkerThread>, setters: &Registry) -> Self {
+        Self {
+            count: AtomicUsize::new(count),
+            latch: Latch::new(worker, setters),
+        }
+    }
+
+    /// What is waited at.
+    pub(crate) fn latch(&self) -> &Latch {
+        &self.latch
+    }
+
+    /// One more. The count is not zero yet.
+    pub(crate) fn increment(&self) {
+        // Relaxed: the caller is one of those counted.
+        let before = self.count.fetch_add(1, Ordering::Relaxed);
+        debug_assert_ne!(before, 0, "a count that has reached zero stays there");
+    }
+
+    /// One less.
+    ///
+    /// # Safety
+    /// As for [`Latch::set`], until the count is lowered.
+    pub(crate) unsafe fn decrement(this: *const Self) {
+        // SAFETY: valid by the caller's promise.
+        let count = unsafe { &(*this).count };
+        // AcqRel: the last one hands on what all have done.
+        if count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // SAFETY: the waiter waits for the latch, so it is valid until that is set.
+            let latch = unsafe { &raw const (*this).latch };
+            // SAFETY: 1. as above. 2. By the caller's promise.
+            unsafe { Latch::set(latch) };
+        }
+    }
+}

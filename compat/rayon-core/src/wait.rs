@@ -1,0 +1,150 @@
+//! Waiting of a thread in a slot.
+//!
+//! A waiter runs, in this order:
+//! 1. what its own frames have pushed, newest first, and broadcasts, which only it may run;
+//! 2. parts of the execution that it waits for, wherever they are, and of what that execution waits for in turn;
+//! 3. anything of its pool, but only as the last resort: when every slot's thread waits and finds nothing to do, or
+//!    when work has waited for [`PATIENCE`] and nobody has taken it.
+//!
+//! So a thread that holds a lock across a parallel call does not, as long as another thread can, run a stranger that
+//! wants the same lock. Without the last resort two pools of one thread could wait for each other for ever.
+//!
+//! A thread of manyhands declares that it blocks before it sleeps here, so that another one runs tasks in its place.
+//!
+//! Not here: external threads, which only sleep (`latch.rs`).
+
+use crate::job::JobRef;
+use crate::latch::Latch;
+use crate::sleep::State;
+use crate::slot::Execution;
+use crate::unwind::AbortIfPanic;
+use crate::worker::WorkerThread;
+use std::time::Duration;
+
+impl WorkerThread {
+    /// Waits until `latch`, which is this thread's, is set.
+    #[inline]
+    pub(crate) fn wait_until(&self, latch: &Latch) {
+        if !latch.is_set() {
+            self.wait_until_cold(latch);
+        }
+    }
+
+    #[cold]
+    fn wait_until_cold(&self, latch: &Latch) {
+        // Others hold pointers into the frames below.
+        let frame = AbortIfPanic;
+        let slot = self.slot();
+        let awaiting = slot.awaiting();
+        let mut looks = 0;
+        while !latch.is_set() {
+            slot.set_awaiting(latch.id());
+            if let Some(job) = self.take_local().or_else(|| self.find_part(latch)) {
+                self.execute(job);
+                looks = 0;
+            } else if looks < LOOKS {
+                looks += 1;
+                if looks < LOOKS / 2 {
+                    (0..16).for_each(|_| std::hint::spin_loop());
+                } else {
+                    std::thread::yield_now();
+                }
+            } else if let Some(job) = self.sleep_at(latch) {
+                self.execute(job);
+                looks = 0;
+            } else {
+                // A thread that was woken will soon be needed again.
+                looks = LOOKS / 2;
+            }
+        }
+        slot.set_awaiting(awaiting);
+        frame.disarm();
+    }
+
+    /// A part of what runs for `latch`, or of what that waits for.
+    fn find_part(&self, latch: &Latch) -> Option<JobRef> {
+        let mut chain: [Option<Execution>; CHAIN] = [None; CHAIN];
+        let mut awaited = latch.id();
+        for length in 0..CHAIN {
+            let mut next = None;
+            for (index, slot) in self.other_slots() {
+                let Some(execution) = slot.execution_for(index, awaited) else {
+                    continue;
+                };
+                chain[length] = Some(execution);
+                if let Some(job) = slot.steal_forked() {
+                    if self.run_still(&chain) && !latch.is_set() {
+                        return Some(job);
+                    }
+                    // It may be a part of something else, which is not this thread's to run now.
+                    self.registry().inject(job);
+                    return None;
+                }
+                let then = slot.awaiting();
+                if then != 0 && slot.runs(execution) {
+                    next = Some((execution, then));
+                }
+            }
+            let (execution, then) = next?;
+            chain[length] = Some(execution);
+            awaited = then;
+        }
+        None
+    }
+
+    fn run_still(&self, chain: &[Option<Execution>]) -> bool {
+        let mut executions = chain.iter().flatten();
+        executions.all(|execution| self.registry().slot(execution.slot).runs(*execution))
+    }
+
+    /// Sleeps until `latch` is set, or somebody pushes what may be a part of what it stands for. Returns a job if
+    /// there is one for this thread, be it as the last resort.
+    fn sleep_at(&self, latch: &Latch) -> Option<JobRef> {
+        let registry = self.registry();
+        registry.begin_stuck();
+        let found = self.last_resort().or_else(|| self.sleep_stuck(latch));
+        registry.end_stuck();
+        found
+    }
+
+    /// Anything, if every thread of the pool waits and has found nothing.
+    fn last_resort(&self) -> Option<JobRef> {
+        self.registry()
+            .is_all_stuck()
+            .then(|| self.find())
+            .flatten()
+    }
+
+    fn sleep_stuck(&self, latch: &Latch) -> Option<JobRef> {
+        if !latch.fall_asleep() {
+            return None;
+        }
+        let (registry, slot) = (self.registry(), self.slot());
+        registry.sleep().announce(&slot.state, State::Waiting);
+        // Once more: who pushes from now on sees the announcement.
+        let mut found = self
+            .take_local()
+            .or_else(|| self.find_part(latch))
+            .or_else(|| self.last_resort());
+        let mut is_neglected = false;
+        if found.is_none() && !latch.is_set() {
+            let had_work = registry.has_work_for(self);
+            // The token says that somebody has woken this thread.
+            let has_token = manyhands::task::blocking(|| slot.parker.park(Some(PATIENCE)));
+            is_neglected = had_work && !has_token;
+        }
+        registry.sleep().end(&slot.state, State::Waiting);
+        latch.wake_up();
+        if found.is_none() && is_neglected && !latch.is_set() {
+            found = self.find();
+        }
+        found
+    }
+}
+
+/// Looks of a waiter before it sleeps; the later half of them lets other threads run.
+const LOOKS: u32 = 64;
+/// How far a waiter follows what its runner waits for.
+const CHAIN: usize = 8;
+/// How long work of the pool may wait before a waiter takes it for stuck.
+const PATIENCE: Duration = Duration::from_millis(10);

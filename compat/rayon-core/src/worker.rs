@@ -1,0 +1,274 @@
+//! The thread in a slot: its own half of the slot, finding work, executing it, the main loop of a pool's thread.
+//!
+//! Order of looking: what its own frames have pushed, newest first; detached closures; broadcasts; what others have
+//! pushed, oldest first; what came from outside.
+//!
+//! Not here: what a waiting thread may run (`wait.rs`).
+//!
+//! Unsafe: jobs are performed by pointer, and the thread-local lookup is a pointer to the thread's own half.
+
+use crate::Yield;
+use crate::job::{Awaited, FifoQueue, JobRef};
+use crate::registry::Registry;
+use crate::sleep::State;
+use crate::slot::Slot;
+use crossbeam_deque::Worker as Deque;
+use std::cell::Cell;
+use std::ptr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The thread's own half of a slot.
+pub(crate) struct WorkerThread {
+    registry: Arc<Registry>,
+    index: usize,
+    pub(crate) deque: Deque<JobRef>,
+    detached: Deque<JobRef>,
+    fifo: FifoQueue,
+    random: Cell<u32>,
+    /// How many executions are on top of one another.
+    level: Cell<usize>,
+}
+
+thread_local! {
+    static CURRENT: Cell<*const WorkerThread> = const { Cell::new(ptr::null()) };
+}
+
+/// A thread's time in a slot.
+pub(crate) struct SlotGuard(());
+
+impl SlotGuard {
+    /// The calling thread, which has no slot, takes that of `worker`.
+    ///
+    /// # Safety
+    /// `worker` lives, and is no other thread's, until the guard is dropped, on this thread.
+    pub(crate) unsafe fn begin(worker: *const WorkerThread) -> Self {
+        debug_assert!(CURRENT.get().is_null(), "a thread has one slot");
+        CURRENT.set(worker);
+        Self(())
+    }
+}
+
+impl Drop for SlotGuard {
+    fn drop(&mut self) {
+        CURRENT.set(ptr::null());
+    }
+}
+
+impl WorkerThread {
+    pub(crate) fn new(
+        registry: Arc<Registry>,
+        index: usize,
+        deque: Deque<JobRef>,
+        detached: Deque<JobRef>,
+    ) -> Self {
+        Self {
+            registry,
+            index,
+            deque,
+            detached,
+            fifo: FifoQueue::new(Awaited::NOBODY),
+            random: Cell::new(0x9E37_79B9_u32.wrapping_mul(index as u32 + 1) | 1),
+            level: Cell::new(0),
+        }
+    }
+
+    /// The calling thread's, if it has a slot.
+    #[inline]
+    pub(crate) fn current<'any>() -> Option<&'any Self> {
+        // SAFETY: null, or alive while the thread is in its slot. What is called here returns before that ends, because
+        // a slot is left only by the frame that took it.
+        unsafe { CURRENT.get().as_ref() }
+    }
+
+    #[inline]
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    #[inline]
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    pub(crate) fn slot(&self) -> &Slot {
+        self.registry.slot(self.index)
+    }
+
+    /// Adds a job that this thread's frames wait for, or will.
+    #[inline]
+    pub(crate) fn push(&self, job: JobRef) {
+        self.deque.push(job);
+        self.registry.notify_pushed(self);
+    }
+
+    /// Adds a job that nobody waits for. It is apart from the others, so that no waiter runs it; but not where this
+    /// thread is the only one, whose order is exact.
+    pub(crate) fn push_detached(&self, job: JobRef) {
+        if self.registry.num_threads() == 1 {
+            self.deque.push(job);
+        } else {
+            self.detached.push(job);
+        }
+        self.registry.notify_pushed(self);
+    }
+
+    /// As [`push_detached`](Self::push_detached); such jobs are run in the order in which they came.
+    ///
+    /// # Safety
+    /// The pool does not end before the job is performed.
+    pub(crate) unsafe fn push_detached_fifo(&self, job: JobRef) {
+        // SAFETY: as promised; this lives as long as its pool.
+        let entry = unsafe { self.fifo.push(job) };
+        self.push_detached(entry);
+    }
+
+    /// Whether it has pushed something that still waits here.
+    pub(crate) fn has_pending(&self) -> bool {
+        !(self.deque.is_empty() && self.detached.is_empty())
+    }
+
+    /// The next of what this thread's frames have pushed, or is for this thread only.
+    pub(crate) fn take_local(&self) -> Option<JobRef> {
+        self.deque.pop().or_else(|| self.slot().take_broadcast())
+    }
+
+    /// One look at all places, as one who is free for anything.
+    pub(crate) fn find(&self) -> Option<JobRef> {
+        self.find_here()
+            .or_else(|| self.steal())
+            .or_else(|| self.registry.take_injected())
+    }
+
+    fn find_here(&self) -> Option<JobRef> {
+        self.deque
+            .pop()
+            .or_else(|| self.detached.pop())
+            .or_else(|| self.slot().take_broadcast())
+    }
+
+    fn steal(&self) -> Option<JobRef> {
+        self.other_slots().find_map(|(_, slot)| slot.steal())
+    }
+
+    /// The other slots with their numbers, beginning anywhere.
+    pub(crate) fn other_slots(&self) -> impl Iterator<Item = (usize, &Slot)> {
+        let count = self.registry.num_threads();
+        let first = self.next_random() as usize % count;
+        (first..count)
+            .chain(0..first)
+            .filter(|index| *index != self.index)
+            .map(|index| (index, self.registry.slot(index)))
+    }
+
+    /// Executes a job, on top of whatever this thread does.
+    pub(crate) fn execute(&self, job: JobRef) {
+        let level = self.level.get();
+        // What lies in the deque below belongs to something else, so nobody may take it for a part of this job.
+        let awaited = if self.deque.is_empty() {
+            job.awaited()
+        } else {
+            Awaited::NOBODY
+        };
+        let slot = self.slot();
+        let awaiting = slot.awaiting();
+        slot.set_awaiting(0);
+        slot.begin_execution(level, awaited);
+        self.level.set(level + 1);
+        // SAFETY: 1. taken from a queue. 2. The thread is in its slot.
+        unsafe { job.perform() };
+        self.level.set(level);
+        slot.end_execution(level);
+        slot.set_awaiting(awaiting);
+    }
+
+    /// Executes one job of any kind, if there is one.
+    pub(crate) fn yield_now(&self) -> Yield {
+        self.execute_found(self.find())
+    }
+
+    /// Executes one job of its own, if there is one.
+    pub(crate) fn yield_local(&self) -> Yield {
+        self.execute_found(self.find_here())
+    }
+
+    fn execute_found(&self, found: Option<JobRef>) -> Yield {
+        let Some(job) = found else {
+            return Yield::Idle;
+        };
+        self.execute(job);
+        Yield::Executed
+    }
+
+    /// The main loop of a thread that belongs to its pool: until the pool ends.
+    pub(crate) fn run(&self) {
+        while let Some(job) = self.next_job() {
+            self.execute(job);
+        }
+    }
+
+    /// The next job; sleeps until there is one. `None` when the pool has ended.
+    fn next_job(&self) -> Option<JobRef> {
+        if let Some(job) = self.find() {
+            return Some(job);
+        }
+        let sleep = self.registry.sleep();
+        sleep.begin_search();
+        loop {
+            if let Some(job) = self.search() {
+                self.end_search();
+                return Some(job);
+            }
+            let slot = self.slot();
+            sleep.announce(&slot.state, State::Idle);
+            sleep.end_search();
+            let mut limit = Some(NAP);
+            while !self.registry.has_work_for(self) {
+                if self.registry.has_ended() {
+                    return None;
+                }
+                if !slot.state.is(State::Idle) {
+                    break;
+                }
+                slot.parker.park(limit);
+                limit = None;
+            }
+            // Counts it as searching, unless the thread that has woken it has done so.
+            sleep.end(&slot.state, State::Idle);
+        }
+    }
+
+    /// Looks for work for a while.
+    pub(crate) fn search(&self) -> Option<JobRef> {
+        (0..SEARCHES).find_map(|_| {
+            let found = self.find();
+            if found.is_none() {
+                std::thread::yield_now();
+            }
+            found
+        })
+    }
+
+    /// Does not search any more, because it has found something. The last searcher sees to it that another one comes
+    /// for what is left.
+    pub(crate) fn end_search(&self) {
+        if self.registry.sleep().end_search() && self.registry.has_work_for(self) {
+            self.registry.notify_pushed(self);
+        }
+    }
+
+    /// A small random number: xorshift, George Marsaglia 2003.
+    fn next_random(&self) -> u32 {
+        let mut x = self.random.get();
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+        self.random.set(x);
+        x
+    }
+}
+
+/// Looks of a free thread before it sleeps.
+const SEARCHES: u32 = 32;
+/// The first sleep of a thread: long beside the time that a store takes to become visible.
+pub(crate) const NAP: Duration = Duration::from_millis(1);
