@@ -322,7 +322,7 @@ mod tests {
 
     /// Partitions cover the range exactly once, also when many threads claim them.
     #[test]
-    fn p17_many_runners_claim_every_position_exactly_once() {
+    fn many_runners_claim_every_position_exactly_once() {
         const LEN: u32 = if cfg!(miri) { 300 } else { 100_000 };
         for runners in [2, 3, 12] {
             let ranges = RangeSet::new(runners, LEN);

@@ -30,7 +30,7 @@ fn watched_items(count: usize) -> (impl Iterator<Item = usize> + Send, Arc<Atomi
 }
 
 #[test]
-fn p24_a_loop_that_is_cancelled_before_it_begins_takes_nothing_from_its_source() {
+fn a_loop_that_is_cancelled_before_it_begins_takes_nothing_from_its_source() {
     let source = Source::new();
     source.cancel();
     let token = source.token();
@@ -42,7 +42,7 @@ fn p24_a_loop_that_is_cancelled_before_it_begins_takes_nothing_from_its_source()
 }
 
 #[test]
-fn p25_a_fixed_concurrency_is_reached_and_never_exceeded() {
+fn a_fixed_concurrency_is_reached_and_never_exceeded() {
     for count in [1, 2, 7] {
         let water = Arc::new(HighWater::default());
         let inside = Arc::clone(&water);
@@ -79,7 +79,7 @@ fn one_at_a_time_is_in_order() {
 }
 
 #[test]
-fn p26_bodies_that_never_wait_run_as_tasks_and_no_items_end_at_once() {
+fn bodies_that_never_wait_run_as_tasks_and_no_items_end_at_once() {
     within(20, || {
         let caller = thread::current().id();
         let ran_on = map_async(0..20, |_| async { thread::current().id() });
@@ -94,7 +94,7 @@ fn p26_bodies_that_never_wait_run_as_tasks_and_no_items_end_at_once() {
 }
 
 #[test]
-fn p27_each_item_is_run_once() {
+fn each_item_is_run_once() {
     on_each_runtime(|runtime| {
         let counts = Arc::new(counters(3_000));
         let seen = Arc::clone(&counts);
@@ -122,14 +122,14 @@ macro_rules! each_index_of {
 }
 
 #[test]
-fn p27_indices_of_every_integer_type() {
+fn an_async_loop_runs_over_indices_of_every_integer_type() {
     each_index_of!(
         i8, u8, i16, u16, i32, u32, i64, u64, i128, u128, isize, usize
     );
 }
 
 #[test]
-fn p28_bodies_run_on_the_runtime_that_was_given() {
+fn bodies_run_on_the_runtime_that_was_given() {
     within(20, || {
         let named = Runtime::builder()
             .workers(2)
@@ -142,7 +142,7 @@ fn p28_bodies_run_on_the_runtime_that_was_given() {
 }
 
 #[test]
-fn p29_a_failure_ends_the_items_that_run_and_begins_no_more() {
+fn a_failure_ends_the_items_that_run_and_begins_no_more() {
     for seed in 0..20 {
         let ledger = Ledger::new(1_000);
         let items = ledger.make_all();
@@ -162,7 +162,7 @@ fn p29_a_failure_ends_the_items_that_run_and_begins_no_more() {
 }
 
 #[test]
-fn p30_every_failure_is_kept_and_a_cancellation_beside_them() {
+fn every_failure_is_kept_and_a_cancellation_beside_them() {
     within(20, || {
         let runtime = Runtime::builder().workers(1).max_threads(1);
         let runtime = runtime.build().unwrap();
@@ -201,7 +201,7 @@ fn p30_every_failure_is_kept_and_a_cancellation_beside_them() {
 }
 
 #[test]
-fn p31_a_panic_of_the_source_comes_through_the_loop() {
+fn a_panic_of_the_source_resumes_from_the_loop() {
     let items = (0..10).inspect(|i| {
         if *i == 4 {
             blow("source");
@@ -227,7 +227,7 @@ fn p31_a_panic_of_the_source_comes_through_the_loop() {
 }
 
 #[test]
-fn p31_a_panic_of_a_source_that_is_dropped_early_is_reported_beside_what_failed() {
+fn a_panic_of_a_source_that_is_dropped_early_is_reported_beside_what_failed() {
     let brittle = BrittleItems;
     let items = (0..9).map(move |i| (i, &brittle).0);
     let options = parallel::options().degree_of_parallelism(1);
@@ -270,7 +270,7 @@ impl Drop for BrittleItems {
 }
 
 #[test]
-fn p31_nothing_is_thrown_by_the_call_itself() {
+fn the_call_that_makes_the_loop_does_not_panic() {
     for (breaks_at_the_end, message) in [(false, "not opened"), (true, "not closed")] {
         let looping = for_each_async(Brittle { breaks_at_the_end }, |_| async {});
         let panics = panics_of(|| simulate(1, looping));
@@ -497,7 +497,7 @@ fn loops_run_inside_loops() {
 }
 
 #[test]
-fn p14_states_of_an_async_loop_are_lent_to_one_item_at_a_time_and_finished() {
+fn states_of_an_async_loop_are_lent_to_one_item_at_a_time_and_finished() {
     let (made, finished) = (
         Arc::new(AtomicUsize::new(0)),
         Arc::new(Mutex::new(Vec::new())),
@@ -541,7 +541,7 @@ fn counted_states(
 }
 
 #[test]
-fn p14_the_state_of_an_item_that_panics_is_dropped_and_the_others_are_finished() {
+fn the_state_of_an_item_that_panics_is_dropped_and_the_others_are_finished() {
     let ledger = Ledger::new(4);
     let (init, finish, finished) = counted_states(&ledger);
     let options = parallel::options()
@@ -561,7 +561,7 @@ fn p14_the_state_of_an_item_that_panics_is_dropped_and_the_others_are_finished()
 }
 
 #[test]
-fn p14_results_come_beside_lent_states() {
+fn results_come_beside_lent_states() {
     let finished = Arc::new(Mutex::new(Vec::new()));
     let finishing = Arc::clone(&finished);
     let options = parallel::options().degree_of_parallelism(4);
@@ -577,7 +577,7 @@ fn p14_results_come_beside_lent_states() {
 }
 
 #[test]
-fn p14_the_state_of_an_item_that_fails_is_dropped_and_not_finished() {
+fn the_state_of_an_item_that_fails_is_dropped_and_not_finished() {
     for maps in [false, true] {
         let ledger = Ledger::new(2);
         let (init, finish, finished) = counted_states(&ledger);

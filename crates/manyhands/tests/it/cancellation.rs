@@ -25,7 +25,7 @@ impl Log {
 }
 
 #[test]
-fn p64_callbacks_run_once_and_the_newest_first() {
+fn callbacks_run_once_and_the_newest_first() {
     let (source, log) = (Source::new(), Log::default());
     let _registrations = ["a", "b", "c"].map(|name| source.token().register(log.writes(name)));
     assert!(log.take().is_empty());
@@ -51,7 +51,7 @@ fn callbacks_run_on_the_thread_that_cancels() {
 }
 
 #[test]
-fn p64_a_callback_registered_late_runs_at_once_on_the_thread_that_registers() {
+fn a_callback_registered_late_runs_at_once_on_the_thread_that_registers() {
     let (source, log) = (Source::new(), Log::default());
     source.cancel();
     let registration = source.token().register(log.writes("late"));
@@ -161,7 +161,7 @@ fn unregistering_waits_for_its_own_callback_only() {
 }
 
 #[test]
-fn p64_a_callback_may_drop_its_own_registration() {
+fn a_callback_may_drop_its_own_registration() {
     within(60, || {
         let source = Source::new();
         let place: Arc<Mutex<Option<Registration>>> = Arc::default();
@@ -207,7 +207,7 @@ fn a_callback_may_cancel_its_own_source() {
 }
 
 #[test]
-fn p65_every_callback_runs_even_if_some_panic_and_the_panics_go_on_together() {
+fn every_callback_runs_even_if_some_panic_and_the_panics_go_on_together() {
     let (source, log) = (Source::new(), Log::default());
     let token = source.token();
     let _registrations = (
@@ -232,7 +232,7 @@ fn p65_every_callback_runs_even_if_some_panic_and_the_panics_go_on_together() {
 }
 
 #[test]
-fn p65_a_linked_source_is_cancelled_by_any_of_its_parents() {
+fn a_linked_source_is_cancelled_by_any_of_its_parents() {
     for which in 0..50 {
         let parents: Vec<_> = (0..50).map(|_| Source::new()).collect();
         let tokens: Vec<_> = parents.iter().map(Source::token).collect();
@@ -246,7 +246,7 @@ fn p65_a_linked_source_is_cancelled_by_any_of_its_parents() {
 }
 
 #[test]
-fn p65_a_linked_source_never_cancels_its_parents() {
+fn a_linked_source_never_cancels_its_parents() {
     let (parent, other) = (Source::new(), Source::new());
     let child = Source::linked(&[parent.token(), other.token()]);
     child.cancel();

@@ -63,7 +63,7 @@ fn poll_with<F: Future + Unpin>(future: &mut F, waker: &Arc<CountingWaker>) {
 }
 
 #[test]
-fn p56_closing_is_true_once_and_the_drain_is_waited_for() {
+fn closing_is_true_once_and_the_drain_is_waited_for() {
     let (sender, receiver) = channel::unbounded();
     sender.send(1).unwrap();
     let mut drained = sender.wait_drained_async();
@@ -80,7 +80,7 @@ fn p56_closing_is_true_once_and_the_drain_is_waited_for() {
 }
 
 #[test]
-fn p57_after_closing_with_a_reason_items_come_first_and_then_the_reason() {
+fn after_closing_with_a_reason_items_come_first_and_then_the_reason() {
     let (sender, receiver) = channel::bounded(4);
     sender.send(1).unwrap();
     assert!(sender.close_with("no more"));
@@ -108,7 +108,7 @@ fn p57_after_closing_with_a_reason_items_come_first_and_then_the_reason() {
 }
 
 #[test]
-fn p58_a_receive_that_is_given_up_takes_nothing_and_passes_the_word_on() {
+fn a_receive_that_is_given_up_takes_nothing_and_passes_the_word_on() {
     for (kind, (sender, receiver)) in kinds() {
         let (first, second) = (
             Arc::new(CountingWaker::default()),
@@ -128,7 +128,7 @@ fn p58_a_receive_that_is_given_up_takes_nothing_and_passes_the_word_on() {
 }
 
 #[test]
-fn p58_a_send_that_is_given_up_leaves_nothing_and_passes_the_word_on() {
+fn a_send_that_is_given_up_leaves_nothing_and_passes_the_word_on() {
     let (sender, receiver) = channel::bounded(1);
     sender.send(0).unwrap();
     let (first, second) = (
@@ -149,7 +149,7 @@ fn p58_a_send_that_is_given_up_leaves_nothing_and_passes_the_word_on() {
 }
 
 #[test]
-fn p59_one_to_one_passes_a_hundred_thousand_in_order() {
+fn one_to_one_passes_a_hundred_thousand_in_order() {
     for (kind, (sender, receiver)) in kinds() {
         within(60, move || {
             let count = if kind == "rendezvous" { 5_000 } else { 100_000 };
@@ -161,7 +161,7 @@ fn p59_one_to_one_passes_a_hundred_thousand_in_order() {
 }
 
 #[test]
-fn p59_many_to_many_loses_and_doubles_nothing_and_keeps_each_sender_s_order() {
+fn many_to_many_loses_and_doubles_nothing_and_keeps_each_sender_s_order() {
     for (kind, (sender, receiver)) in kinds() {
         within(60, move || many_to_many(kind, sender, receiver));
     }
@@ -220,7 +220,7 @@ fn many_to_many(kind: &str, sender: Sender<u64>, receiver: Receiver<u64>) {
 }
 
 #[test]
-fn p60_a_peek_takes_nothing_and_the_count_is_exact() {
+fn a_peek_takes_nothing_and_the_count_is_exact() {
     for (kind, (sender, receiver)) in kinds()
         .into_iter()
         .filter(|(kind, _)| *kind != "rendezvous")
@@ -239,7 +239,7 @@ fn p60_a_peek_takes_nothing_and_the_count_is_exact() {
 }
 
 #[test]
-fn p61_each_way_of_dropping_leaves_the_right_items_and_tells_of_the_others() {
+fn each_way_of_dropping_leaves_the_right_items_and_tells_of_the_others() {
     for (when_full, left, lost) in [
         (WhenFull::DropNewest, [1, 2, 5], [3, 4]),
         (WhenFull::DropOldest, [3, 4, 5], [1, 2]),
@@ -263,7 +263,7 @@ fn p61_each_way_of_dropping_leaves_the_right_items_and_tells_of_the_others() {
 }
 
 #[test]
-fn p61_the_callback_may_use_the_channel() {
+fn the_callback_may_use_the_channel() {
     let (report, reports) = mpsc::channel();
     let back: Arc<Mutex<Option<Receiver<u32>>>> = Arc::default();
     let inside = Arc::clone(&back);
@@ -282,7 +282,7 @@ fn p61_the_callback_may_use_the_channel() {
 }
 
 #[test]
-fn p62_a_rendezvous_holds_nothing_and_skips_a_waiter_that_gave_up() {
+fn a_rendezvous_holds_nothing_and_skips_a_waiter_that_gave_up() {
     let (sender, receiver) = channel::rendezvous();
     assert_eq!((sender.len(), sender.capacity()), (0, Some(0)));
     assert_eq!(sender.try_send(1), Err(TrySendError::Full(1)));
@@ -298,7 +298,7 @@ fn p62_a_rendezvous_holds_nothing_and_skips_a_waiter_that_gave_up() {
 }
 
 #[test]
-fn p62_a_send_meets_a_receiver_that_waits() {
+fn a_send_meets_a_receiver_that_waits() {
     let (sender, receiver) = channel::rendezvous();
     let mut waiting = receiver.recv_async();
     assert!(is_pending(&mut waiting));
@@ -309,7 +309,7 @@ fn p62_a_send_meets_a_receiver_that_waits() {
 }
 
 #[test]
-fn p61_a_rendezvous_drops_what_is_sent_and_never_what_is_on_its_way() {
+fn a_rendezvous_drops_what_is_sent_and_never_what_is_on_its_way() {
     for when_full in [
         WhenFull::DropNewest,
         WhenFull::DropOldest,
@@ -333,7 +333,7 @@ fn p61_a_rendezvous_drops_what_is_sent_and_never_what_is_on_its_way() {
 }
 
 #[test]
-fn p63_the_smallest_comes_first_and_the_older_of_equals() {
+fn the_smallest_comes_first_and_the_older_of_equals() {
     #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
     struct Urgency(u32);
     let (sender, receiver) = channel::options().capacity(6).prioritized();

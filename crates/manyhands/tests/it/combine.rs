@@ -13,7 +13,7 @@ use std::sync::{Mutex, mpsc};
 use std::task::{Context, Poll, Waker};
 
 #[test]
-fn p68_when_all_keeps_the_order_and_every_error() {
+fn when_all_keeps_the_order_and_every_error() {
     on_each_runtime(|runtime| {
         runtime.install(|| {
             let handles = (0..300_usize).map(|i| {
@@ -148,7 +148,7 @@ fn when_all_drops_every_future_once_also_after_a_panic_and_halfway() {
 }
 
 #[test]
-fn p68_when_any_chooses_what_is_done_in_argument_order_and_refuses_none() {
+fn when_any_chooses_what_is_done_in_argument_order_and_refuses_none() {
     on_each_runtime(|runtime| {
         let done = runtime.install(|| [task::spawn(ready(0)), task::spawn(ready(1))]);
         wait_until("both have ended", || {
@@ -429,7 +429,7 @@ fn is_cancelled(error: &GroupError<String>) -> bool {
 }
 
 #[test]
-fn p69_continuations_follow_whatever_the_outcome_and_15_000_of_them_end() {
+fn continuations_follow_whatever_the_outcome_and_15_000_of_them_end() {
     on_each_runtime(|runtime| {
         runtime.install(|| {
             let mut chain = task::spawn(ready(0));
@@ -448,7 +448,7 @@ fn p69_continuations_follow_whatever_the_outcome_and_15_000_of_them_end() {
 }
 
 #[test]
-fn p67_a_wait_that_is_cancelled_before_never_polls() {
+fn a_wait_that_is_cancelled_before_never_polls() {
     let source = cancel::Source::new();
     source.cancel();
     let token = source.token();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 
 #[test]
-fn p66_of_50_racing_setters_exactly_one_wins() {
+fn of_50_racing_setters_exactly_one_wins() {
     within(30, || {
         for round in 0..40 {
             let (completer, completion) = task::completion();
@@ -77,7 +77,7 @@ fn any_number_of_waiters_get_the_result() {
 }
 
 #[test]
-fn p70_the_thread_that_sets_the_result_never_runs_the_waiting_code() {
+fn the_thread_that_sets_the_result_never_runs_the_waiting_code() {
     on_runtime(2, |runtime| {
         let (completer, completion) = task::completion();
         let (sender, receiver) = mpsc::channel();

@@ -7,7 +7,7 @@ use manyhands::parallel::{from_iter, options};
 use std::sync::Mutex;
 
 #[test]
-fn p11_long_loops_reach_the_degree_and_do_not_exceed_it() {
+fn long_loops_reach_the_degree_and_do_not_exceed_it() {
     on_runtime(3, |runtime| {
         for degree in [2, 3] {
             attempt_until("as many bodies at once as allowed", || {
@@ -32,7 +32,7 @@ fn p11_long_loops_reach_the_degree_and_do_not_exceed_it() {
 }
 
 #[test]
-fn p11_a_degree_above_the_number_of_workers_is_no_harm() {
+fn a_degree_above_the_number_of_workers_is_no_harm() {
     on_each_runtime(|runtime| {
         let inside = HighWater::default();
         let options = options().runtime(runtime).degree_of_parallelism(100);
@@ -53,7 +53,7 @@ fn p11_a_degree_above_the_number_of_workers_is_no_harm() {
 }
 
 #[test]
-fn p11_degree_one_stays_in_order_in_a_loop_too_long_for_one_block() {
+fn degree_one_stays_in_order_in_a_loop_too_long_for_one_block() {
     on_runtime(2, |runtime| {
         let last = Mutex::new(None);
         let options = options().runtime(runtime).degree_of_parallelism(1);
@@ -65,7 +65,7 @@ fn p11_degree_one_stays_in_order_in_a_loop_too_long_for_one_block() {
 }
 
 #[test]
-fn p11_nested_loops_keep_their_own_degrees() {
+fn nested_loops_keep_their_own_degrees() {
     on_each_runtime(|runtime| {
         let (outer, inner) = (HighWater::default(), Mutex::new(Vec::new()));
         let options = options().runtime(runtime);
@@ -90,7 +90,7 @@ fn p11_nested_loops_keep_their_own_degrees() {
 }
 
 #[test]
-fn p12_a_degree_of_zero_is_refused() {
+fn a_degree_of_zero_is_refused() {
     let payloads = panics_of(|| options().degree_of_parallelism(0));
     assert_eq!(
         message_of(&payloads[0]),

@@ -173,7 +173,7 @@ fn run_with(
 }
 
 #[test]
-fn p02_every_entry_runs_each_item_exactly_once() {
+fn every_entry_runs_each_item_exactly_once() {
     on_each_runtime(|runtime| {
         for (name, entry) in ENTRIES {
             for n in [0, 1, 2, 3, 17, 1_000, 5_000] {
@@ -192,7 +192,7 @@ fn p02_every_entry_runs_each_item_exactly_once() {
 }
 
 #[test]
-fn p02_every_entry_runs_each_item_exactly_once_when_shared() {
+fn every_entry_runs_each_item_exactly_once_when_shared() {
     on_each_runtime(|runtime| {
         for (name, entry) in ENTRIES {
             let ran = counters(400);
@@ -207,7 +207,7 @@ fn p02_every_entry_runs_each_item_exactly_once_when_shared() {
 }
 
 #[test]
-fn p09_no_entry_runs_a_body_when_cancelled_before() {
+fn no_entry_runs_a_body_when_cancelled_before() {
     on_each_runtime(|runtime| {
         let source = Source::new();
         source.cancel();
@@ -224,7 +224,7 @@ fn p09_no_entry_runs_a_body_when_cancelled_before() {
 }
 
 #[test]
-fn p10_every_entry_cancelled_in_flight_ends_early_with_the_callers_token() {
+fn every_entry_cancelled_in_flight_ends_early_with_the_callers_token() {
     on_each_runtime(|runtime| {
         for (name, entry) in ENTRIES {
             let (source, other) = (Source::new(), Source::new());
@@ -246,7 +246,7 @@ fn p10_every_entry_cancelled_in_flight_ends_early_with_the_callers_token() {
 }
 
 #[test]
-fn p10_every_entry_sees_a_cancellation_from_another_thread() {
+fn every_entry_sees_a_cancellation_from_another_thread() {
     on_runtime(2, |runtime| {
         for (name, entry) in ENTRIES {
             let source = Source::new();
@@ -272,7 +272,7 @@ fn p10_every_entry_sees_a_cancellation_from_another_thread() {
 }
 
 #[test]
-fn p11_no_entry_exceeds_its_degree() {
+fn no_entry_exceeds_its_degree() {
     on_each_runtime(|runtime| {
         for (name, entry) in ENTRIES {
             for degree in [1, 2, 3] {
@@ -292,7 +292,7 @@ fn p11_no_entry_exceeds_its_degree() {
 }
 
 #[test]
-fn p11_every_entry_at_degree_one_is_in_order_on_the_caller() {
+fn every_entry_at_degree_one_is_in_order_on_the_caller() {
     on_each_runtime(|runtime| {
         let here = std::thread::current().id();
         for (name, entry) in ENTRIES {
@@ -314,7 +314,7 @@ fn p11_every_entry_at_degree_one_is_in_order_on_the_caller() {
 }
 
 #[test]
-fn p13_every_entry_hands_on_every_panic_and_starts_no_more_work() {
+fn every_entry_hands_on_every_panic_and_starts_no_more_work() {
     on_each_runtime(|runtime| {
         for (name, entry) in ENTRIES {
             let (ran, thrown) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
@@ -347,7 +347,7 @@ fn p13_every_entry_hands_on_every_panic_and_starts_no_more_work() {
 }
 
 #[test]
-fn p13_a_panic_leaves_the_runtime_usable() {
+fn a_panic_leaves_the_runtime_usable() {
     on_each_runtime(|runtime| {
         for (name, entry) in ENTRIES {
             let token = Token::never();

@@ -15,7 +15,7 @@ use std::sync::{Barrier, Mutex};
 use std::time::Duration;
 
 #[test]
-fn p13_one_panic_goes_on_with_its_own_payload() {
+fn one_panic_goes_on_with_its_own_payload() {
     on_each_runtime(|runtime| {
         for at in [0, 1, 50, 999] {
             let payload = catch_unwind(AssertUnwindSafe(|| {
@@ -33,7 +33,7 @@ fn p13_one_panic_goes_on_with_its_own_payload() {
 }
 
 #[test]
-fn p13_panics_at_the_same_time_are_one_aggregate() {
+fn panics_at_the_same_time_are_one_aggregate() {
     // Items that are pulled one by one may wait for one another.
     on_runtime(2, |runtime| {
         let barrier = Barrier::new(2);
@@ -58,7 +58,7 @@ fn p13_panics_at_the_same_time_are_one_aggregate() {
 }
 
 #[test]
-fn p13_panics_of_a_loop_over_indices_at_the_same_time_are_all_handed_on() {
+fn panics_of_a_loop_over_indices_at_the_same_time_are_all_handed_on() {
     on_runtime(2, |runtime| {
         attempt_until("two panics of one loop", || {
             let (inside, thrown) = (HighWater::default(), AtomicUsize::new(0));
@@ -82,7 +82,7 @@ fn p13_panics_of_a_loop_over_indices_at_the_same_time_are_all_handed_on() {
 }
 
 #[test]
-fn p13_running_bodies_see_that_another_has_failed() {
+fn running_bodies_see_that_another_has_failed() {
     on_runtime(2, |runtime| {
         let (failing, seen) = (AtomicBool::new(false), AtomicBool::new(false));
         let source = || from_iter(0..2).unbuffered();
@@ -123,7 +123,7 @@ fn p13_running_bodies_see_that_another_has_failed() {
 }
 
 #[test]
-fn p13_bodies_over_indices_see_that_another_has_failed() {
+fn bodies_over_indices_see_that_another_has_failed() {
     on_runtime(2, |runtime| {
         attempt_until("a failure seen by another body", || {
             let (inside, seen) = (HighWater::default(), AtomicBool::new(false));
@@ -152,7 +152,7 @@ fn p13_bodies_over_indices_see_that_another_has_failed() {
 }
 
 #[test]
-fn p13_try_forms_report_every_error_and_panic_at_its_position() {
+fn try_forms_report_every_error_and_panic_at_its_position() {
     on_each_runtime(|runtime| {
         let thrown = Mutex::new(Vec::new());
         let body = |i: u64| {
@@ -224,7 +224,7 @@ fn p13_try_forms_report_every_error_and_panic_at_its_position() {
 }
 
 #[test]
-fn p13_everything_below_a_single_failure_may_run_and_results_are_given_back() {
+fn everything_below_a_single_failure_may_run_and_results_are_given_back() {
     within(60, || {
         assert_eq!(
             parallel::try_map(0..1_000_u32, |i| Ok::<_, ()>(i + 1)).unwrap(),
@@ -245,7 +245,7 @@ fn p13_everything_below_a_single_failure_may_run_and_results_are_given_back() {
 }
 
 #[test]
-fn p20_failures_and_cancellation_are_reported_together() {
+fn failures_and_cancellation_are_reported_together() {
     on_each_runtime(|runtime| {
         let source = Source::new();
         let token = source.token();

@@ -86,7 +86,7 @@ fn an_interval_begins_at_its_start_and_can_be_reset() {
 }
 
 #[test]
-fn p80_a_changed_period_counts_from_then_also_for_a_waiting_task() {
+fn a_changed_period_counts_from_then_also_for_a_waiting_task() {
     let run = Simulation::new(1).run(async {
         let start = time::now();
         let mut interval = time::interval(millis(3_600_000));

@@ -7,7 +7,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
-fn p19_any_number_of_closures_is_run_each_once() {
+fn any_number_of_closures_is_run_each_once() {
     on_each_runtime(|runtime| {
         for count in [0, 1, 10, 97, 1_000] {
             let ran = crate::support::counters(count);
@@ -23,7 +23,7 @@ fn p19_any_number_of_closures_is_run_each_once() {
 }
 
 #[test]
-fn p19_tuples_arrays_and_vectors_give_their_results_in_place() {
+fn tuples_arrays_and_vectors_give_their_results_in_place() {
     within(60, || {
         assert_eq!(parallel::invoke((|| 1, || 'b')), (1, 'b'));
         let (a, b, c) = parallel::invoke((|| 1_u8, || "two".to_owned(), || vec![3]));
@@ -56,7 +56,7 @@ fn p19_tuples_arrays_and_vectors_give_their_results_in_place() {
 }
 
 #[test]
-fn p20_one_failure_does_not_stop_the_others() {
+fn one_failure_does_not_stop_the_others() {
     on_each_runtime(|runtime| {
         let ran = AtomicUsize::new(0);
         let closures: Vec<_> = (0..100)
@@ -80,7 +80,7 @@ fn p20_one_failure_does_not_stop_the_others() {
 }
 
 #[test]
-fn p20_every_failure_is_in_the_aggregate() {
+fn every_failure_is_in_the_aggregate() {
     on_each_runtime(|runtime| {
         let closures: Vec<_> = (0..100_usize).map(|i| move || blow(i)).collect();
         let payloads = panics_of(|| options().runtime(runtime).invoke(closures));
@@ -94,7 +94,7 @@ fn p20_every_failure_is_in_the_aggregate() {
 }
 
 #[test]
-fn p20_a_failure_is_not_hidden_by_a_cancellation() {
+fn a_failure_is_not_hidden_by_a_cancellation() {
     on_each_runtime(|runtime| {
         let source = Source::new();
         let token = source.token();
@@ -111,7 +111,7 @@ fn p20_a_failure_is_not_hidden_by_a_cancellation() {
 }
 
 #[test]
-fn p21_ten_closures_may_wait_for_one_another() {
+fn ten_closures_may_wait_for_one_another() {
     for workers in [1, 2, 4] {
         on_runtime(workers, move |runtime| {
             for _ in 0..3 {
@@ -133,7 +133,7 @@ fn p21_ten_closures_may_wait_for_one_another() {
 }
 
 #[test]
-fn p21_a_tuple_of_closures_may_wait_for_one_another() {
+fn a_tuple_of_closures_may_wait_for_one_another() {
     for workers in [1, 2, 4] {
         on_runtime(workers, move |runtime| {
             let barrier = Barrier::new(10);
@@ -149,7 +149,7 @@ fn p21_a_tuple_of_closures_may_wait_for_one_another() {
 }
 
 #[test]
-fn p21_closures_may_wait_for_one_another_after_quick_ones() {
+fn closures_may_wait_for_one_another_after_quick_ones() {
     // A runner that has just run quick closures must not take several at once.
     for workers in [1, 2, 4] {
         on_runtime(workers, move |runtime| {
@@ -173,7 +173,7 @@ fn p21_closures_may_wait_for_one_another_after_quick_ones() {
 }
 
 #[test]
-fn p21_closures_may_wait_for_one_another_inside_a_task_and_a_loop() {
+fn closures_may_wait_for_one_another_inside_a_task_and_a_loop() {
     on_runtime(2, |runtime| {
         let waiting = || {
             let barrier = Barrier::new(4);

@@ -23,7 +23,7 @@ fn check_broken(ran: &[AtomicUsize], lowest: usize) {
 }
 
 #[test]
-fn p04_break_runs_every_index_below() {
+fn break_runs_every_index_below() {
     on_each_runtime(|runtime| {
         for round in 0..40 {
             let n = 1 + random_below(round, 3_000);
@@ -47,7 +47,7 @@ fn p04_break_runs_every_index_below() {
 }
 
 #[test]
-fn p04_break_runs_every_item_below_in_every_source() {
+fn break_runs_every_item_below_in_every_source() {
     on_each_runtime(|runtime| {
         for at in [0, 1, 70, 999] {
             let n = 1_000_usize;
@@ -85,7 +85,7 @@ fn p04_break_runs_every_item_below_in_every_source() {
 }
 
 #[test]
-fn p04_break_skips_most_of_what_is_above() {
+fn break_skips_most_of_what_is_above() {
     on_each_runtime(|runtime| {
         let ran = AtomicUsize::new(0);
         options()
@@ -101,7 +101,7 @@ fn p04_break_skips_most_of_what_is_above() {
 }
 
 #[test]
-fn p05_of_several_breaks_the_lowest_wins() {
+fn of_several_breaks_the_lowest_wins() {
     on_each_runtime(|runtime| {
         for first in [0_i32, 3, 250, 1_499] {
             let ran = counters(1_500);
@@ -125,7 +125,7 @@ fn p05_of_several_breaks_the_lowest_wins() {
 }
 
 #[test]
-fn p05_other_bodies_see_the_lowest_break() {
+fn other_bodies_see_the_lowest_break() {
     // Items that are pulled one by one may wait for one another, so both bodies are in flight.
     on_runtime(2, |runtime| {
         let (low_in, high_in) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -167,7 +167,7 @@ fn p05_other_bodies_see_the_lowest_break() {
 }
 
 #[test]
-fn p06_a_stopped_loop_is_not_completed_and_has_no_lowest_break() {
+fn a_stopped_loop_is_not_completed_and_has_no_lowest_break() {
     on_each_runtime(|runtime| {
         let options = options().runtime(runtime);
         for at in [0, 1, 500, 99_999] {
@@ -195,7 +195,7 @@ fn p06_a_stopped_loop_is_not_completed_and_has_no_lowest_break() {
 }
 
 #[test]
-fn p06_running_bodies_see_the_stop() {
+fn running_bodies_see_the_stop() {
     on_runtime(2, |runtime| {
         attempt_until("a stop seen by a body that did not stop", || {
             let (inside, seen) = (HighWater::default(), AtomicBool::new(false));
@@ -221,7 +221,7 @@ fn p06_running_bodies_see_the_stop() {
 }
 
 #[test]
-fn p07_break_after_stop_is_refused_and_the_stop_rules() {
+fn break_after_stop_is_refused_and_the_stop_rules() {
     on_each_runtime(|runtime| {
         let refused = AtomicU64::new(0);
         let outcome = options()
@@ -245,7 +245,7 @@ fn p07_break_after_stop_is_refused_and_the_stop_rules() {
 }
 
 #[test]
-fn p07_stop_after_break_is_refused_and_the_break_rules() {
+fn stop_after_break_is_refused_and_the_break_rules() {
     on_each_runtime(|runtime| {
         let outcome = options()
             .runtime(runtime)
@@ -265,7 +265,7 @@ fn p07_stop_after_break_is_refused_and_the_break_rules() {
 }
 
 #[test]
-fn p07_a_refusal_that_is_not_caught_ends_the_loop() {
+fn a_refusal_that_is_not_caught_ends_the_loop() {
     on_each_runtime(|runtime| {
         let payloads = panics_of(|| {
             options()
@@ -285,7 +285,7 @@ fn p07_a_refusal_that_is_not_caught_ends_the_loop() {
 }
 
 #[test]
-fn p08_cancelled_wins_over_stop_and_break() {
+fn cancelled_wins_over_stop_and_break() {
     on_each_runtime(|runtime| {
         let ways: [fn(&Control<'_, u64>); 2] = [
             |control| control.stop(),
@@ -312,7 +312,7 @@ fn p08_cancelled_wins_over_stop_and_break() {
 }
 
 #[test]
-fn p08_a_call_is_either_completed_or_cancelled() {
+fn a_call_is_either_completed_or_cancelled() {
     on_runtime(2, |runtime| {
         for round in 0..200 {
             let source = Source::new();
@@ -342,7 +342,7 @@ fn p08_a_call_is_either_completed_or_cancelled() {
 }
 
 #[test]
-fn p08_a_running_body_hears_from_its_control_that_the_loop_was_cancelled() {
+fn a_running_body_sees_by_its_control_that_the_loop_was_cancelled() {
     on_each_runtime(|runtime| {
         let source = Source::new();
         let token = source.token();

@@ -36,7 +36,7 @@ impl Books {
 }
 
 #[test]
-fn p14_each_state_is_made_once_and_finished_once_and_sums_are_exact() {
+fn each_state_is_made_once_and_finished_once_and_sums_are_exact() {
     on_each_runtime(|runtime| {
         for degree in [1, 2, 3] {
             let options = options().runtime(runtime).degree_of_parallelism(degree);
@@ -85,7 +85,7 @@ fn p14_each_state_is_made_once_and_finished_once_and_sums_are_exact() {
 }
 
 #[test]
-fn p14_each_state_is_finished_when_bodies_panic_fail_or_leave_early() {
+fn each_state_is_finished_when_bodies_panic_fail_or_leave_early() {
     on_each_runtime(|runtime| {
         for at in [0, 1, 60, 499] {
             let books = Books::default();
@@ -127,7 +127,7 @@ fn p14_each_state_is_finished_when_bodies_panic_fail_or_leave_early() {
 }
 
 #[test]
-fn p14_a_panic_where_the_state_is_made_or_finished_goes_on() {
+fn a_panic_where_the_state_is_made_or_finished_goes_on() {
     on_each_runtime(|runtime| {
         let options = options().runtime(runtime);
         let finished = AtomicUsize::new(0);
@@ -157,7 +157,7 @@ fn p14_a_panic_where_the_state_is_made_or_finished_goes_on() {
 }
 
 #[test]
-fn p14_an_empty_or_cancelled_loop_makes_no_state_that_it_does_not_finish() {
+fn an_empty_or_cancelled_loop_makes_no_state_that_it_does_not_finish() {
     on_each_runtime(|runtime| {
         let books = Books::default();
         let source = Source::new();

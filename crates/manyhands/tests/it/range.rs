@@ -24,7 +24,7 @@ fn never_runs<R: IndexRange<Index: PartialEq + Debug> + Clone>(range: R) {
 
 #[test]
 #[expect(clippy::reversed_empty_ranges, reason = "that is what is tested")]
-fn p01_an_empty_or_reversed_range_runs_nothing_and_is_completed() {
+fn an_empty_or_reversed_range_runs_nothing_and_is_completed() {
     within(60, || {
         never_runs(0..0_u8);
         never_runs(7..7_i8);
@@ -48,7 +48,7 @@ fn p01_an_empty_or_reversed_range_runs_nothing_and_is_completed() {
 }
 
 #[test]
-fn p01_empty_sources_run_nothing_and_are_completed() {
+fn empty_sources_run_nothing_and_are_completed() {
     within(60, || {
         let none: [u8; 0] = [];
         parallel::for_each(&none, |_| panic!("ran"));
@@ -86,7 +86,7 @@ where
 }
 
 #[test]
-fn p03_ranges_at_both_ends_of_every_type_are_covered() {
+fn ranges_at_both_ends_of_every_type_are_covered() {
     within(60, || {
         covers(0..=u8::MAX);
         covers(i8::MIN..=i8::MAX);
@@ -113,7 +113,7 @@ fn p03_ranges_at_both_ends_of_every_type_are_covered() {
 }
 
 #[test]
-fn p03_whole_spans_of_small_types_are_covered_when_shared() {
+fn whole_spans_of_small_types_are_covered_when_shared() {
     on_each_runtime(|runtime| {
         let options = options().runtime(runtime);
         let bytes = counters(256);
@@ -171,7 +171,7 @@ where
 }
 
 #[test]
-fn p03_endless_ranges_can_be_broken_and_stopped() {
+fn endless_ranges_can_be_broken_and_stopped() {
     on_each_runtime(|runtime| {
         ends_early(runtime, &(0..=u64::MAX), |i| u64::from(i.unsigned_abs()));
         ends_early(runtime, &(0..u64::MAX), |i| u64::from(i.unsigned_abs()));
@@ -187,7 +187,7 @@ fn p03_endless_ranges_can_be_broken_and_stopped() {
 }
 
 #[test]
-fn p03_endless_ranges_can_be_cancelled_searched_and_fail() {
+fn endless_ranges_can_be_cancelled_searched_and_fail() {
     on_each_runtime(|runtime| {
         let options = options().runtime(runtime);
         let source = Source::new();
@@ -209,7 +209,7 @@ fn p03_endless_ranges_can_be_cancelled_searched_and_fail() {
 }
 
 #[test]
-fn p03_an_endless_deterministic_reduction_can_be_cancelled() {
+fn an_endless_deterministic_reduction_can_be_cancelled() {
     on_each_runtime(|runtime| {
         let source = Source::new();
         let token = source.token();
@@ -231,7 +231,7 @@ fn p03_an_endless_deterministic_reduction_can_be_cancelled() {
 }
 
 #[test]
-fn p17_spans_are_covered_once_when_many_threads_loop_at_once() {
+fn spans_are_covered_once_when_many_threads_loop_at_once() {
     on_runtime(3, |runtime| {
         let span = 3_000;
         std::thread::scope(|threads| {
@@ -260,7 +260,7 @@ fn p17_spans_are_covered_once_when_many_threads_loop_at_once() {
 }
 
 #[test]
-fn p17_one_counter_hears_of_every_index_from_eight_threads() {
+fn one_counter_counts_every_index_of_eight_threads() {
     within(60, || {
         let sum = AtomicU64::new(0);
         std::thread::scope(|threads| {
@@ -280,7 +280,7 @@ fn p17_one_counter_hears_of_every_index_from_eight_threads() {
 
 #[test]
 #[cfg_attr(debug_assertions, ignore = "adds up more than 2^31 numbers")]
-fn p02_a_loop_driven_in_several_goes_runs_every_index() {
+fn a_loop_driven_in_several_goes_runs_every_index() {
     // Loops of more than 2^31 positions are.
     on_runtime(2, |runtime| {
         let end = (1_u64 << 31) + 12_345;

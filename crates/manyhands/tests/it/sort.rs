@@ -31,7 +31,7 @@ fn slowly(left: u64, right: u64) -> Order {
 }
 
 #[test]
-fn p46_sorts_give_what_the_standard_library_gives() {
+fn sorts_give_what_the_standard_library_gives() {
     on_each_runtime(|runtime| {
         for input in inputs() {
             let mut expected = input.clone();
@@ -132,7 +132,7 @@ fn a_comparison_that_panics_loses_and_doubles_nothing() {
 }
 
 #[test]
-fn p10_a_cancelled_sort_leaves_every_item_in_the_slice() {
+fn a_cancelled_sort_leaves_every_item_in_the_slice() {
     on_each_runtime(|runtime| {
         for calls in [0, 100, 5_000, 9_000, 11_000] {
             let source = cancel::Source::new();

@@ -53,7 +53,7 @@ fn mutable_items_are_written_from_every_runner() {
 }
 
 #[test]
-fn p02_an_iterator_gives_each_item_once_whatever_its_size_hint() {
+fn an_iterator_gives_each_item_once_whatever_its_size_hint() {
     struct Hinting(std::ops::Range<usize>, (usize, Option<usize>));
     impl Iterator for Hinting {
         type Item = usize;
@@ -80,7 +80,7 @@ fn p02_an_iterator_gives_each_item_once_whatever_its_size_hint() {
 }
 
 #[test]
-fn p15_an_unbuffered_item_may_wait_for_the_next_one() {
+fn an_unbuffered_item_may_wait_for_the_next_one() {
     on_runtime(2, |runtime| {
         for round in 0..20 {
             let board = Board::new(40);
@@ -98,7 +98,7 @@ fn p15_an_unbuffered_item_may_wait_for_the_next_one() {
 }
 
 #[test]
-fn p15_unbuffered_items_may_wait_in_a_chain_and_in_every_kind_of_loop() {
+fn unbuffered_items_may_wait_in_a_chain_and_in_every_kind_of_loop() {
     on_each_runtime(|runtime| {
         let board = Board::new(6);
         let wait_for_next = |board: &Board, i: usize| {
@@ -124,7 +124,7 @@ fn p15_unbuffered_items_may_wait_in_a_chain_and_in_every_kind_of_loop() {
 }
 
 #[test]
-fn p15_an_unbuffered_source_is_never_pulled_ahead_of_its_runners() {
+fn an_unbuffered_source_is_never_pulled_ahead_of_its_runners() {
     on_each_runtime(|runtime| {
         for degree in [1, 2, 3] {
             let (pulled, ran) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -186,7 +186,7 @@ fn is_dropped<T>(panics_at: u32, work: impl FnOnce(Noted) -> T) -> Vec<String> {
 const NOWHERE: u32 = u32::MAX;
 
 #[test]
-fn p16_iterators_are_dropped_once_before_the_loop_returns() {
+fn iterators_are_dropped_once_before_the_loop_returns() {
     on_each_runtime(|runtime| {
         for micros in [0, 2] {
             let options = options().runtime(runtime);
@@ -230,7 +230,7 @@ fn p16_iterators_are_dropped_once_before_the_loop_returns() {
 }
 
 #[test]
-fn p16_iterators_are_dropped_once_when_bodies_panic() {
+fn iterators_are_dropped_once_when_bodies_panic() {
     on_each_runtime(|runtime| {
         for at in [2_999, 2_998, 2_000, 0] {
             let options = options().runtime(runtime);
@@ -255,7 +255,7 @@ fn p16_iterators_are_dropped_once_when_bodies_panic() {
 }
 
 #[test]
-fn p16_a_panic_of_the_iterator_is_one_panic_of_the_loop() {
+fn a_panic_of_the_iterator_is_one_panic_of_the_loop() {
     on_each_runtime(|runtime| {
         for at in [3_000, 2_999, 2_500, 1] {
             let options = options().runtime(runtime);
@@ -285,7 +285,7 @@ fn p16_a_panic_of_the_iterator_is_one_panic_of_the_loop() {
 /// Promise 18, that what cannot be shared out is refused, is kept by the compiler: see the doctests of
 /// [`parallel::Source`]. This is its other half.
 #[test]
-fn p18_what_can_be_sent_can_be_shared_out_even_if_it_cannot_be_shared() {
+fn what_can_be_sent_can_be_shared_out_even_if_it_cannot_be_shared() {
     fn double<S: parallel::Source<Item = u32>>(options: &Options<'_>, source: S) -> u32 {
         options
             .map_reduce(source, |n| n * 2, |a, b| a + b)

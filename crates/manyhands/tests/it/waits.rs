@@ -88,7 +88,7 @@ fn a_token_ends_every_wait() {
 }
 
 #[test]
-fn p58_what_is_cancelled_before_is_cancelled_even_if_it_could_finish() {
+fn what_is_cancelled_before_is_cancelled_even_if_it_could_finish() {
     within(20, || {
         let source = Source::new();
         source.cancel();

@@ -44,7 +44,7 @@ fn check_takes_part(name: &str, other: &str, work: impl Fn(&(dyn Fn() + Sync))) 
 }
 
 #[test]
-fn p22_the_runtime_option_is_used_inside_another_runtime() {
+fn the_runtime_option_is_used_inside_another_runtime() {
     on(named("first", 2), |first| {
         let second = named("second", 2);
         let options = options().runtime(&second);
@@ -91,7 +91,7 @@ fn scope_on(runtime: &Runtime, work: impl Fn() + Sync) {
 }
 
 #[test]
-fn p22_without_the_option_the_current_runtime_is_used() {
+fn without_the_option_the_current_runtime_is_used() {
     on(named("first", 2), |first| {
         let second = named("second", 2);
         let check_all = |name: &str, other: &str| {
@@ -116,7 +116,7 @@ fn p22_without_the_option_the_current_runtime_is_used() {
 }
 
 #[test]
-fn p22_without_any_runtime_the_default_one_is_used() {
+fn without_any_runtime_the_default_one_is_used() {
     if std::thread::available_parallelism().unwrap().get() == 1 {
         // The default runtime has one place then, and the caller takes it.
         return;
@@ -134,7 +134,7 @@ pub(crate) fn where_tasks_run() -> String {
 }
 
 #[test]
-fn p22_tasks_go_to_the_current_runtime() {
+fn tasks_go_to_the_current_runtime() {
     on(named("first", 2), |first| {
         let second = named("second", 1);
         first.install(|| {

@@ -373,7 +373,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn p39_every_pair_of_operators_does_what_its_twins_do(items in vec(-9..40_i32, 0..60), setting in any_setting()) {
+    fn every_pair_of_operators_does_what_its_twins_do(items in vec(-9..40_i32, 0..60), setting in any_setting()) {
         let pairs: Vec<(_, _, Run)> = pairs! {
             ordered:
             [map filter filter_map flat_map flatten inspect enumerate rev take skip take_last skip_last step_by chunks zip chain take_while map_while skip_while default_if_empty inclusive_scan exclusive_scan distinct distinct_by union intersect except group_by aggregate_by count_by fold_by join left_join group_join order_by then_by sequential]
@@ -388,7 +388,7 @@ proptest! {
 
     /// Of operators whose results do not depend on the order of their items.
     #[test]
-    fn p39_every_pair_of_unordered_operators_gives_the_same_items(items in vec(-9..40_i32, 0..60), setting in any_setting()) {
+    fn every_pair_of_unordered_operators_gives_the_same_items(items in vec(-9..40_i32, 0..60), setting in any_setting()) {
         let pairs: Vec<(_, _, Run)> = pairs! {
             unordered:
             [map filter filter_map flat_map flatten inspect chain default_if_empty distinct union intersect except count_by fold_by join left_join group_join order_by then_by sequential]

@@ -10,12 +10,12 @@ use std::thread;
 
 #[test]
 #[should_panic(expected = "at least 1")]
-fn p32_a_degree_of_zero_is_refused() {
+fn a_degree_of_zero_is_refused() {
     let _ = (0..9).into_par_query().degree_of_parallelism(0);
 }
 
 #[test]
-fn p32_of_two_settings_the_later_one_holds() {
+fn of_two_settings_the_later_one_holds() {
     let query = || (0..1000).into_par_query().degree_of_parallelism(16);
     assert!(query().degree_of_parallelism(1).explain().is_sequential());
     let mode = query()
@@ -25,7 +25,7 @@ fn p32_of_two_settings_the_later_one_holds() {
 }
 
 #[test]
-fn p32_with_degree_one_the_caller_runs_everything_in_order() {
+fn with_degree_one_the_caller_runs_everything_in_order() {
     within_limit(|| {
         let caller = thread::current().id();
         let next = AtomicUsize::new(0);
@@ -41,7 +41,7 @@ fn p32_with_degree_one_the_caller_runs_everything_in_order() {
 }
 
 #[test]
-fn p32_no_more_runners_than_the_degree() {
+fn a_query_has_no_more_runners_than_its_degree() {
     within_limit(|| {
         let runtime = Runtime::builder().workers(8).build().unwrap();
         for degree in [1, 2, 3] {
@@ -59,7 +59,7 @@ fn p32_no_more_runners_than_the_degree() {
 }
 
 #[test]
-fn p33_bodies_of_a_parallel_query_may_wait_for_one_another() {
+fn bodies_of_a_parallel_query_may_wait_for_one_another() {
     for source in ["positions", "iterator", "keys"] {
         within_limit(move || {
             let runtime = Runtime::builder().workers(4).build().unwrap();
@@ -88,7 +88,7 @@ fn p33_bodies_of_a_parallel_query_may_wait_for_one_another() {
 }
 
 #[test]
-fn p35_order_is_kept_for_every_way_to_merge_and_run() {
+fn order_is_kept_for_every_way_to_merge_and_run() {
     within_limit(|| {
         let expected: Vec<u32> = (0..3000).filter(|n| n % 3 == 1).collect();
         for setting in settings() {
@@ -110,7 +110,7 @@ fn p35_order_is_kept_for_every_way_to_merge_and_run() {
 }
 
 #[test]
-fn p55_blocks_that_end_out_of_order_still_give_the_right_order() {
+fn blocks_that_end_out_of_order_still_give_the_right_order() {
     within_limit(|| {
         let runtime = Runtime::builder().workers(2).build().unwrap();
         // The first item waits until the last one was made, so its block ends last.
@@ -202,7 +202,7 @@ fn with_every_breaker(n: usize) -> usize {
 }
 
 #[test]
-fn p47_queries_that_need_all_their_input_end_while_every_worker_is_busy() {
+fn queries_that_need_all_their_input_end_while_every_worker_is_busy() {
     within_limit(|| {
         let runtime = Runtime::builder().workers(2).build().unwrap();
         let (busy, is_over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));

@@ -120,7 +120,7 @@ fn chains() -> impl Iterator<Item = (&'static str, Chain)> {
 }
 
 #[test]
-fn p38_a_panic_at_any_item_surfaces_and_drops_each_item_once() {
+fn a_panic_at_any_item_surfaces_and_drops_each_item_once() {
     within_limit(|| {
         for (name, chain) in chains() {
             for (setting, at) in few_settings()
@@ -168,7 +168,7 @@ fn p38_a_panic_at_any_item_surfaces_and_drops_each_item_once() {
 }
 
 #[test]
-fn p37_a_cancellation_at_any_item_drops_each_item_once() {
+fn a_cancellation_at_any_item_drops_each_item_once() {
     within_limit(|| {
         for (name, chain) in chains() {
             for (setting, at) in few_settings()
@@ -194,7 +194,7 @@ fn p37_a_cancellation_at_any_item_drops_each_item_once() {
 }
 
 #[test]
-fn p37_a_query_cancelled_before_it_begins_calls_nothing() {
+fn a_query_cancelled_before_it_begins_calls_nothing() {
     within_limit(|| {
         for (name, chain) in chains() {
             for setting in few_settings() {
@@ -213,7 +213,7 @@ fn p37_a_query_cancelled_before_it_begins_calls_nothing() {
 }
 
 #[test]
-fn p40_an_iteration_left_after_any_item_drops_each_item_once() {
+fn an_iteration_left_after_any_item_drops_each_item_once() {
     within_limit(|| {
         for setting in few_settings() {
             for count in 0..=usize::try_from(LEN).expect("a few items") + 1 {
@@ -242,7 +242,7 @@ fn p40_an_iteration_left_after_any_item_drops_each_item_once() {
 }
 
 #[test]
-fn p41_a_query_that_is_dropped_has_called_nothing_and_drops_its_items() {
+fn a_query_that_is_dropped_has_called_nothing_and_drops_its_items() {
     let ledger = Arc::new(Ledger::default());
     let query = ledger.make_all(LEN).into_par_query();
     let query = query

@@ -68,7 +68,7 @@ fn the_first_of_a_sort_is_the_first_of_equal_ones() {
 
 /// All steps after the last item taken would have been made.
 #[test]
-fn p40_an_iteration_ends_when_no_more_may_be_taken() {
+fn an_iteration_ends_when_no_more_may_be_taken() {
     within_limit(|| {
         for setting in few_settings() {
             let numbers = || setting.set((0..u64::MAX).into_par_query()).unordered();
@@ -170,7 +170,7 @@ fn work(n: u64) -> u64 {
 }
 
 #[test]
-fn p32_who_iterates_over_a_sequential_query_runs_it() {
+fn the_iterating_thread_runs_a_sequential_query() {
     within_limit(|| {
         let caller = thread::current().id();
         let query = || {
@@ -192,7 +192,7 @@ fn p32_who_iterates_over_a_sequential_query_runs_it() {
 }
 
 #[test]
-fn p36_without_a_buffer_no_more_is_made_at_once_than_there_are_workers() {
+fn without_a_buffer_no_more_is_made_at_once_than_there_are_workers() {
     let runtime = Runtime::builder().workers(2).build().unwrap();
     let made = AtomicUsize::new(0);
     let numbers = (0..1_000).into_par_query().runtime(&runtime).inspect(|_| {
@@ -271,7 +271,7 @@ fn an_unwanted_match_is_dropped_where_it_blocks_no_other_runner() {
 }
 
 #[test]
-fn p32_sizes_of_zero_are_refused() {
+fn sizes_of_zero_are_refused() {
     let three = [1, 2, 3];
     assert!(panics(|| drop(three.par_query().chunks(0))));
     assert!(panics(|| drop(three.par_query().step_by(0))));

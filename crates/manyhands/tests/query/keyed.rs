@@ -218,22 +218,22 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn p51_groups_are_complete_and_in_the_order_of_their_first_items(keys in vec(0..20_u8, 0..200), setting in any_setting()) {
+    fn groups_are_complete_and_in_the_order_of_their_first_items(keys in vec(0..20_u8, 0..200), setting in any_setting()) {
         check_groups(&numbered(&keys), setting);
     }
 
     #[test]
-    fn p50_sets_keep_the_first_of_equal_items_in_its_place(keys in vec(0..40_u8, 0..200), others in vec(0..40_u8, 0..50), setting in any_setting()) {
+    fn sets_keep_the_first_of_equal_items_in_its_place(keys in vec(0..40_u8, 0..200), others in vec(0..40_u8, 0..50), setting in any_setting()) {
         check_sets(&numbered(&keys), &others, setting);
     }
 
     #[test]
-    fn p51_joins_pair_every_match_in_the_order_of_both_sides(keys in vec(0..20_u8, 0..60), others in vec(0..20_u8, 0..60), setting in any_setting()) {
+    fn joins_pair_every_match_in_the_order_of_both_sides(keys in vec(0..20_u8, 0..60), others in vec(0..20_u8, 0..60), setting in any_setting()) {
         check_joins(&numbered(&keys), &numbered(&others), setting);
     }
 
     #[test]
-    fn p46_sorts_are_stable_and_further_keys_settle_ties(keys in vec((0..4_u8, 0..4_u8), 0..200), setting in any_setting()) {
+    fn sorts_are_stable_and_further_keys_settle_ties(keys in vec((0..4_u8, 0..4_u8), 0..200), setting in any_setting()) {
         let items: Vec<_> = keys.into_iter().zip(0_usize..).collect();
         let query = || setting.set(items.par_query()).copied();
         let sorted = |compare: fn(&Pair, &Pair) -> std::cmp::Ordering| {
@@ -259,7 +259,7 @@ proptest! {
     }
 
     #[test]
-    fn p53_a_lookup_is_complete(keys in vec(any::<u8>(), 0..200), setting in any_setting()) {
+    fn a_lookup_is_complete(keys in vec(any::<u8>(), 0..200), setting in any_setting()) {
         let items = numbered(&keys);
         let lookup = setting.set(items.par_query()).copied().to_lookup(|item| item.0);
         let groups = groups_of(&items, |item| item.0);
@@ -276,7 +276,7 @@ proptest! {
 
 /// Enough items for every way of distributing them, with few and with many keys.
 #[test]
-fn p50_p51_many_items_with_few_and_many_keys_keep_every_promise() {
+fn many_items_with_few_and_many_keys_keep_every_promise() {
     const LEN: u64 = 150_000;
     within_limit(|| {
         for keys in [1, 1_000, 60_000, u64::MAX] {
@@ -406,7 +406,7 @@ fn an_operator_that_needs_all_items_is_explained() {
 /// A few matches are kept in one table, very many in parts, with the same result. They are large here, so that some
 /// thousands are very many.
 #[test]
-fn p51_few_and_many_partners_are_found_in_the_same_order() {
+fn few_and_many_partners_are_found_in_the_same_order() {
     within_limit(|| {
         for len in [1, 4_095, 12_200, 12_300_u64] {
             // Most keys once, every tenth item's key several times.

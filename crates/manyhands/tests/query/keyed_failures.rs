@@ -111,7 +111,7 @@ fn chains() -> [(&'static str, Chain); 9] {
 }
 
 #[test]
-fn p38_a_panic_at_any_call_of_any_closure_surfaces_and_drops_each_item_once() {
+fn a_panic_at_any_call_of_any_closure_surfaces_and_drops_each_item_once() {
     within_limit(|| {
         for (name, chain) in chains() {
             for setting in few_settings() {
@@ -167,7 +167,7 @@ fn count_handed_out(ledger: &Arc<Ledger>, fuse: &Fuse) {
 }
 
 #[test]
-fn p38_a_panic_while_items_of_many_keys_are_handed_out_drops_each_once() {
+fn a_panic_while_items_of_many_keys_are_handed_out_drops_each_once() {
     within_limit(|| {
         for calls in [50_000, 900_000, 1_900_000, usize::MAX / 2] {
             let fuse = Fuse {

@@ -47,7 +47,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn p39_item_by_item(items in vec(any::<i32>(), 0..150), setting in any_setting()) {
+    fn operators_on_single_items_do_what_iterators_do(items in vec(any::<i32>(), 0..150), setting in any_setting()) {
         same!(setting, items, |q| q.map(i64::from).to_vec(), |t| t.map(i64::from).collect::<Vec<_>>());
         same!(setting, items, |q| q.filter(|n| n % 3 == 0).to_vec(), |t| t.filter(|n| n % 3 == 0).collect::<Items>());
         same!(setting, items, |q| q.filter_map(|n| n.checked_mul(9)).to_vec(), |t| t.filter_map(|n| n.checked_mul(9)).collect::<Items>());
@@ -58,7 +58,7 @@ proptest! {
     }
 
     #[test]
-    fn p49_p54_by_place(items in vec(any::<i32>(), 0..150), count in 0..170_usize, setting in any_setting()) {
+    fn operators_on_positions_do_what_iterators_do(items in vec(any::<i32>(), 0..150), count in 0..170_usize, setting in any_setting()) {
         same!(setting, items, |q| q.enumerate().to_vec(), |t| t.enumerate().collect::<Vec<_>>());
         same!(setting, items, |q| q.rev().to_vec(), |t| t.rev().collect::<Items>());
         same!(setting, items, |q| q.take(count).to_vec(), |t| t.take(count).collect::<Items>());
@@ -73,13 +73,13 @@ proptest! {
     }
 
     #[test]
-    fn p47_zip_has_the_shorter_length_and_right_pairs(items in vec(any::<i32>(), 0..150), other in vec(any::<u8>(), 0..150), setting in any_setting()) {
+    fn zip_has_the_shorter_length_and_right_pairs(items in vec(any::<i32>(), 0..150), other in vec(any::<u8>(), 0..150), setting in any_setting()) {
         same!(setting, items, |q| q.zip(other.par_query()).to_vec(), |t| t.zip(&other).collect::<Vec<_>>());
         same!(setting, items, |q| q.zip(query::from_iter(&other).filter(|n| **n > 7)).to_vec(), |t| t.zip(other.iter().filter(|n| **n > 7)).collect::<Vec<_>>());
     }
 
     #[test]
-    fn p49_while_forms_stop_at_the_first_failure(items in vec(0..100_i32, 0..150), limit in 0..100_i32, setting in any_setting()) {
+    fn while_forms_stop_at_the_first_failure(items in vec(0..100_i32, 0..150), limit in 0..100_i32, setting in any_setting()) {
         same!(setting, items, |q| q.take_while(|n| *n <= limit).to_vec(), |t| t.take_while(|n| *n <= limit).collect::<Items>());
         same!(setting, items, |q| q.skip_while(|n| *n <= limit).to_vec(), |t| t.skip_while(|n| *n <= limit).collect::<Items>());
         same!(setting, items, |q| q.map_while(|n| (n <= limit).then_some(-n)).to_vec(), |t| t.map_while(|n| (n <= limit).then_some(-n)).collect::<Items>());
@@ -87,7 +87,7 @@ proptest! {
     }
 
     #[test]
-    fn p44_p45_finds(items in vec(0..60_i32, 0..150), wanted in 0..70_i32, setting in any_setting()) {
+    fn searches_find_what_iterators_find(items in vec(0..60_i32, 0..150), wanted in 0..70_i32, setting in any_setting()) {
         same!(setting, items, |q| q.any(|n| n == wanted), |t| { let mut t = t; t.any(|n| n == wanted) });
         same!(setting, items, |q| q.all(|n| n != wanted), |t| { let mut t = t; t.all(|n| n != wanted) });
         same!(setting, items, |q| q.contains(&wanted), |t| { let mut t = t; t.any(|n| n == wanted) });
@@ -102,7 +102,7 @@ proptest! {
     }
 
     #[test]
-    fn p52_values(items in vec(any::<i32>(), 0..150), setting in any_setting()) {
+    fn single_results_are_what_iterators_give(items in vec(any::<i32>(), 0..150), setting in any_setting()) {
         same!(setting, items, |q| q.map(i64::from).sum::<i64>(), |t| t.map(i64::from).sum::<i64>());
         same!(setting, items, |q| q.count(), |t| t.count());
         same!(setting, items, |q| q.min(), |t| t.min());
@@ -120,7 +120,7 @@ proptest! {
     }
 
     #[test]
-    fn p48_sequence_equal_sees_each_difference(items in vec(any::<i32>(), 1..100), at in any::<proptest::sample::Index>(), setting in any_setting()) {
+    fn sequence_equal_sees_each_difference(items in vec(any::<i32>(), 1..100), at in any::<proptest::sample::Index>(), setting in any_setting()) {
         let (mut other, mut longer) = (items.clone(), items.clone());
         other[at.index(items.len())] ^= 1;
         longer.push(0);

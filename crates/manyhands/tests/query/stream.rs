@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const LEN: usize = 1_000_000;
 
 #[test]
-fn p36_first_items_come_before_the_last_are_made() {
+fn first_items_come_before_the_last_are_made() {
     within_limit(|| {
         let made = AtomicUsize::new(0);
         let count = |n: usize| {
@@ -33,7 +33,7 @@ fn p36_first_items_come_before_the_last_are_made() {
 }
 
 #[test]
-fn p36_a_source_is_not_read_after_a_panic() {
+fn a_source_is_not_read_after_a_panic() {
     within_limit(|| {
         let read = AtomicUsize::new(0);
         let source = (0..LEN).inspect(|_| {
@@ -52,7 +52,7 @@ fn p36_a_source_is_not_read_after_a_panic() {
 }
 
 #[test]
-fn p40_dropping_a_stream_early_ends_its_producer() {
+fn dropping_a_stream_early_ends_its_producer() {
     within_limit(|| {
         let ledger = Arc::new(Ledger::default());
         let making = Arc::clone(&ledger);
@@ -75,7 +75,7 @@ fn p40_dropping_a_stream_early_ends_its_producer() {
 }
 
 #[test]
-fn p36_a_stream_gives_every_item_in_order_to_threads_and_to_async_code() {
+fn a_stream_gives_every_item_in_order_to_threads_and_to_async_code() {
     within_limit(|| {
         let query = || (0..LEN).into_par_query().filter(|n| n % 3 == 0);
         assert!(
@@ -90,7 +90,7 @@ fn p36_a_stream_gives_every_item_in_order_to_threads_and_to_async_code() {
 }
 
 #[test]
-fn p36_a_panic_of_the_producer_comes_through_the_stream() {
+fn a_panic_of_the_producer_comes_through_the_stream() {
     within_limit(|| {
         let mut stream = (0..1000)
             .into_par_query()
@@ -182,7 +182,7 @@ fn an_iterator_that_runs_ahead_needs_only_one_worker() {
 }
 
 #[test]
-fn p40_an_iterator_dropped_early_ends_those_who_run_ahead() {
+fn dropping_an_iterator_early_ends_the_workers_that_run_ahead() {
     within_limit(|| {
         let ledger = Arc::new(Ledger::default());
         let made = AtomicUsize::new(0);
@@ -210,7 +210,7 @@ fn p40_an_iterator_dropped_early_ends_those_who_run_ahead() {
 }
 
 #[test]
-fn p36_a_panic_comes_through_to_who_iterates_when_it_gets_there() {
+fn a_panic_reaches_the_iterating_thread_at_its_item() {
     within_limit(|| {
         let query = || {
             let numbers = (0..10_000).into_par_query();

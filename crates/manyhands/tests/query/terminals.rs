@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 #[test]
-fn p34_seeds_are_combined_one_time_less_than_they_are_made() {
+fn seeds_are_combined_one_time_less_than_they_are_made() {
     for setting in settings() {
         let (seeds, combined) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let sum = setting
@@ -32,7 +32,7 @@ fn p34_seeds_are_combined_one_time_less_than_they_are_made() {
 }
 
 #[test]
-fn p42_for_each_sees_each_item_once() {
+fn for_each_sees_each_item_once() {
     for setting in settings() {
         let seen: Vec<AtomicUsize> = (0..300).map(|_| AtomicUsize::new(0)).collect();
         setting.set((0..300_usize).into_par_query()).for_each(|n| {
@@ -43,7 +43,7 @@ fn p42_for_each_sees_each_item_once() {
 }
 
 #[test]
-fn p43_p45_p52_empty_queries() {
+fn empty_queries_have_the_results_of_empty_iterators() {
     let none = || query::empty::<i32>();
     assert_eq!(none().reduce(|a, b| a + b), None);
     assert_eq!(none().fold(|| 7, |a, b| a + b, |a, b| a + b), 7);
@@ -63,7 +63,7 @@ fn p43_p45_p52_empty_queries() {
 }
 
 #[test]
-fn p44_a_search_without_a_match_visits_every_item_once() {
+fn a_search_without_a_match_visits_every_item_once() {
     for setting in settings() {
         let visited = AtomicUsize::new(0);
         let found = setting.set((0..400).into_par_query()).find(|_| {
@@ -75,7 +75,7 @@ fn p44_a_search_without_a_match_visits_every_item_once() {
 }
 
 #[test]
-fn p45_single_stops_at_the_second_item() {
+fn single_stops_at_the_second_item() {
     let visited = AtomicUsize::new(0);
     let single = query::from_iter(0..)
         .inspect(|_| {
@@ -87,7 +87,7 @@ fn p45_single_stops_at_the_second_item() {
 }
 
 #[test]
-fn p52_sums_at_the_ends_of_their_types() {
+fn sums_at_the_ends_of_their_types_overflow_where_they_should() {
     assert_eq!([i64::MAX, 1, -1].par_query().checked_sum(), Some(i64::MAX));
     assert_eq!([i64::MAX, 1].par_query().checked_sum(), None);
     assert_eq!([u128::MAX, 1].par_query().checked_sum(), None);
@@ -102,7 +102,7 @@ fn p52_sums_at_the_ends_of_their_types() {
 }
 
 #[test]
-fn p53_the_last_of_equal_keys_stays_in_a_map() {
+fn the_last_of_equal_keys_stays_in_a_map() {
     within_limit(|| {
         for setting in settings() {
             let query = || {
@@ -234,7 +234,7 @@ fn the_first_item_wins_though_it_is_detected_last() {
 }
 
 #[test]
-fn p38_try_forms_report_errors_and_panics_with_positions() {
+fn try_forms_report_errors_and_panics_with_positions() {
     within_limit(|| {
         for setting in settings() {
             let query = || setting.set((0..100_u64).into_par_query());
@@ -365,7 +365,7 @@ impl Partitioned for Triangle {
 }
 
 #[test]
-fn p55_a_source_of_ones_own_is_cut_anywhere() {
+fn a_source_of_ones_own_is_cut_anywhere() {
     for setting in settings() {
         let found = setting
             .set(query::from_partitioned(Triangle(30)))
