@@ -149,7 +149,7 @@ impl Tokio {
     fn end(&self, thread: thread::JoinHandle<()>) {
         // Published by what wakes the thread, wherever it is.
         self.is_over.set();
-        self.poller.rouse();
+        self.poller.repoll_thread();
         self.thread.unpark();
         thread.join().expect("the model fails at once");
     }
@@ -193,7 +193,7 @@ impl IoDriver for &Tokio {
 }
 
 #[test]
-fn who_is_in_the_place_is_woken_by_its_alarm_whatever_tokio_gets_to_do_meanwhile() {
+fn a_polling_worker_is_woken_by_its_alarm_whatever_tokio_does_meanwhile() {
     check(|| {
         let tokio = Tokio::new();
         let thread = Tokio::stand_by(&tokio);
@@ -213,7 +213,7 @@ fn who_is_in_the_place_is_woken_by_its_alarm_whatever_tokio_gets_to_do_meanwhile
 }
 
 #[test]
-fn who_asks_is_woken_when_the_thread_has_left_and_gets_in() {
+fn a_worker_that_asks_is_woken_when_the_thread_has_stopped_and_polls_then() {
     check(|| {
         let tokio = Tokio::new();
         let thread = Tokio::stand_by(&tokio);
@@ -228,7 +228,7 @@ fn who_asks_is_woken_when_the_thread_has_left_and_gets_in() {
 }
 
 #[test]
-fn the_alarm_of_who_comes_next_is_not_lost_with_that_of_who_leaves() {
+fn the_alarm_of_the_next_poller_is_not_cleared_with_that_of_the_last() {
     check(|| {
         let tokio = Tokio::new();
         let thread = Tokio::stand_by(&tokio);
@@ -246,7 +246,7 @@ fn the_alarm_of_who_comes_next_is_not_lost_with_that_of_who_leaves() {
 }
 
 #[test]
-fn the_thread_watches_after_the_last_worker_has_called_it() {
+fn the_thread_polls_after_the_last_worker_has_called_it() {
     check(|| {
         let tokio = Tokio::new();
         let thread = Tokio::stand_by(&tokio);

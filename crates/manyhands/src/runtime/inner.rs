@@ -442,8 +442,8 @@ impl Pool for RuntimeInner {
         slot.woken_at
             .store(clock::ticks().max(1), Ordering::Relaxed);
         // Sockets wake workers far more often than loops do, and for less than it costs to move one.
-        let is_watching = current::worker().is_some_and(|(own, _)| own.is_watching.get());
-        if waker == Waker::GoesOn && !is_watching {
+        let is_polling = current::worker().is_some_and(|(own, _)| own.is_polling.get());
+        if waker == Waker::GoesOn && !is_polling {
             slot.placement.steer_away();
         }
         slot.parker.unpark();

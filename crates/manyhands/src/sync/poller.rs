@@ -18,9 +18,9 @@
 //! - `ASKED`: the thread polls, and was asked to stop.
 //!
 //! # Threads
-//! A worker calls `come`, and if that succeeds `set_alarm` and `leave`; `ask` when it only wants the thread to stop.
-//! The thread calls `answer`, and if that succeeds `poll_leave` until it is ready and `thread_leaves`; then `nap`.
-//! Any thread calls `call`.
+//! A worker calls `take_as_worker`, and if that succeeds `set_alarm` and `release_by_worker`. A worker that only wants
+//! the thread to stop calls `ask_thread_to_stop`. The thread calls `take_if_called`, and if that succeeds
+//! `poll_asked_to_stop` until it is ready, then `release_by_thread`; in any case `wake_due`. Any thread calls `call`.
 //!
 //! # Ordering
 //! W1: the worker that asks writes `asker` and `holder`, then takes the waker; the thread stores its waker, then reads
@@ -90,11 +90,11 @@ pub(crate) trait IoDriver: Copy {
 /// Then it wakes the poller if its alarm is due. Returns how long the thread may sleep.
 pub(crate) fn stand_by(driver: impl IoDriver, now: impl FnOnce() -> u64) -> PollerSleep {
     let poller = driver.poller();
-    if poller.answer() {
-        driver.block_on(|context| poller.poll_leave(context, || driver.has_tasks()));
-        poller.thread_leaves();
+    if poller.take_if_called() {
+        driver.block_on(|context| poller.poll_asked_to_stop(context, || driver.has_tasks()));
+        poller.release_by_thread();
     }
-    poller.nap(now())
+    poller.wake_due(now())
 }
 
 /// Calls the stand-in thread, which polls unless there is a poller.
@@ -116,7 +116,7 @@ pub(crate) fn sleep(
         }
         return false;
     }
-    if !poller.come(sleeper) {
+    if !poller.take_as_worker(sleeper) {
         return false;
     }
     if let Some(alarm) = alarm() {
@@ -131,13 +131,13 @@ pub(crate) fn sleep(
 }
 
 /// Worker: polls once without waiting, unless another worker polls. Asks the stand-in thread to stop if that does.
-pub(crate) fn look(driver: impl IoDriver, sleeper: &'static dyn Sleeper) {
+pub(crate) fn poll_once(driver: impl IoDriver, sleeper: &'static dyn Sleeper) {
     let poller = driver.poller();
-    if poller.is_threads() {
+    if poller.is_held_by_thread() {
         if !driver.has_tasks() {
-            poller.ask(sleeper);
+            poller.ask_thread_to_stop(sleeper);
         }
-    } else if poller.come(sleeper) {
+    } else if poller.take_as_worker(sleeper) {
         let mut is_first = true;
         poll_until(driver, sleeper, |context| {
             if !is_first {
@@ -165,7 +165,7 @@ fn poll_until(
     poll: impl FnMut(&mut Context<'_>) -> Poll<()>,
 ) {
     driver.block_on_worker(sleeper, poll);
-    driver.poller().leave();
+    driver.poller().release_by_worker();
     if driver.has_tasks() {
         call(driver);
     }
@@ -192,22 +192,22 @@ impl Poller {
     }
 
     /// Whether a worker polls. A hint.
-    pub(crate) fn is_workers(&self) -> bool {
+    pub(crate) fn is_held_by_worker(&self) -> bool {
         // Relaxed: a hint.
         self.holder.load(Ordering::Relaxed) == WORKER
     }
 
     /// Whether the thread polls. A hint.
-    fn is_threads(&self) -> bool {
+    fn is_held_by_thread(&self) -> bool {
         // Relaxed: a hint.
         matches!(self.holder.load(Ordering::Relaxed), THREAD | ASKED)
     }
 
     /// Worker: becomes the poller. `false` if there is one; if that is the thread, it wakes `sleeper` when it has
     /// stopped.
-    fn come(&self, sleeper: &'static dyn Sleeper) -> bool {
+    fn take_as_worker(&self, sleeper: &'static dyn Sleeper) -> bool {
         while !self.take(WORKER) {
-            if self.is_workers() || self.ask(sleeper) {
+            if self.is_held_by_worker() || self.ask_thread_to_stop(sleeper) {
                 return false;
             }
         }
@@ -215,7 +215,7 @@ impl Poller {
     }
 
     /// Worker: asks the thread to stop and to wake `sleeper` then. `false` if the thread does not poll.
-    fn ask(&self, sleeper: &'static dyn Sleeper) -> bool {
+    fn ask_thread_to_stop(&self, sleeper: &'static dyn Sleeper) -> bool {
         *lock(&self.asker) = Some(sleeper);
         // Release: W1; the leaving thread reads the asker. Relaxed on failure: a worker that asked before has
         // published nothing that is needed, and the lock of the asker orders which one is woken.
@@ -225,12 +225,12 @@ impl Poller {
         if asked.is_err_and(|holder| holder != ASKED) {
             return false;
         }
-        self.rouse();
+        self.repoll_thread();
         true
     }
 
     /// Makes the thread, if it polls, check whether it was asked to stop.
-    pub(crate) fn rouse(&self) {
+    pub(crate) fn repoll_thread(&self) {
         let waker = lock(&self.waker).take();
         if let Some(waker) = waker {
             waker.wake();
@@ -248,28 +248,32 @@ impl Poller {
     }
 
     /// Worker: stops polling.
-    fn leave(&self) {
+    fn release_by_worker(&self) {
         // SeqCst: W3, and in one order with W2.
         self.alarm.store(NEVER, Ordering::SeqCst);
         // Release: publishes what the worker stored about its leaving, and that its alarm is cleared.
         self.holder.store(VACANT, Ordering::Release);
     }
 
-    /// Asks the thread to poll unless there is a poller. The caller unparks it.
+    /// Asks the thread to poll unless there is a poller. The caller unparks the thread.
     fn call(&self) {
         // AcqRel: Release, so that the called thread sees the state as the caller left it. An exchange,
-        // as in `answer`, so that calls and answers are in one order.
+        // as in `take_if_called`, so that calls and answers are in one order.
         self.is_called.swap(true, Ordering::AcqRel);
     }
 
     /// Thread: becomes the poller if it is called and there is none.
-    fn answer(&self) -> bool {
+    fn take_if_called(&self) -> bool {
         // Acquire: pairs with the Release in `call`.
         self.is_called.swap(false, Ordering::Acquire) && self.take(THREAD)
     }
 
     /// Polling thread: ready when it must stop, because a worker takes over. Never while `must_stay`.
-    fn poll_leave(&self, context: &Context<'_>, must_stay: impl FnOnce() -> bool) -> Poll<()> {
+    fn poll_asked_to_stop(
+        &self,
+        context: &Context<'_>,
+        must_stay: impl FnOnce() -> bool,
+    ) -> Poll<()> {
         *lock(&self.waker) = Some(context.waker().clone());
         // Relaxed: W1, through the lock above.
         if self.holder.load(Ordering::Relaxed) == ASKED && !must_stay() {
@@ -280,9 +284,9 @@ impl Poller {
     }
 
     /// Thread: stops polling, and wakes the worker that asked for it.
-    fn thread_leaves(&self) {
+    fn release_by_thread(&self) {
         *lock(&self.waker) = None;
-        // AcqRel: Release publishes the leaving; Acquire pairs with `ask`, whose asker is read below.
+        // AcqRel: Release publishes the leaving; Acquire pairs with `ask_thread_to_stop`, whose asker is read below.
         self.holder.swap(VACANT, Ordering::AcqRel);
         let asker = lock(&self.asker).take();
         if let Some(asker) = asker {
@@ -291,11 +295,11 @@ impl Poller {
     }
 
     /// Thread that does not poll: wakes the poller if its alarm is due. Returns how long the thread may sleep.
-    fn nap(&self, now: u64) -> PollerSleep {
+    fn wake_due(&self, now: u64) -> PollerSleep {
         // SeqCst: W2.
         let alarm = self.alarm.load(Ordering::SeqCst);
         if alarm <= now {
-            self.wake_due(alarm);
+            self.take_alarm(alarm);
             return PollerSleep::No;
         }
         // SeqCst, both: W2.
@@ -310,7 +314,7 @@ impl Poller {
         }
     }
 
-    fn wake_due(&self, alarm: u64) {
+    fn take_alarm(&self, alarm: u64) {
         // SeqCst: W2. If another alarm was set meanwhile, the next call handles it. Relaxed on failure: for the same
         // reason.
         let is_taken =

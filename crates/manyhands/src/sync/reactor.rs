@@ -9,8 +9,8 @@ use std::time::Duration;
 
 /// Polls sockets on the calling thread.
 pub(crate) trait Reactor: Debug + Sync {
-    /// Whether `sleeper` may sleep here now.
-    fn vacancy(&'static self, sleeper: &'static dyn Sleeper) -> PollerState;
+    /// Whether `sleeper` may poll here now.
+    fn poller_state(&'static self, sleeper: &'static dyn Sleeper) -> PollerState;
 
     /// Sleeps until `sleeper` is woken or `limit` is over, and wakes the tasks of ready sockets. Returns `false` at
     /// once if another thread polls or is about to; then `sleeper` is woken once it can poll. May return early for
@@ -18,13 +18,13 @@ pub(crate) trait Reactor: Debug + Sync {
     fn sleep(&'static self, sleeper: &'static dyn Sleeper, limit: Option<Duration>) -> bool;
 
     /// Wakes the tasks of sockets that are ready now, unless another thread polls.
-    fn look(&'static self, sleeper: &'static dyn Sleeper);
+    fn poll_once(&'static self, sleeper: &'static dyn Sleeper);
 
-    /// A worker will not poll again: calls another thread unless one polls.
-    fn leave(&'static self);
+    /// A worker that will not poll again calls another thread, unless one polls.
+    fn hand_over_polling(&'static self);
 
     /// Calls another thread if there was no poller for a while.
-    fn attend(&'static self);
+    fn ensure_poller(&'static self);
 }
 
 /// A worker that sleeps at a reactor.

@@ -1,6 +1,6 @@
-//! How a task that is a closure runs: once, by a worker or, in place, by who waits for it.
+//! How a task that is a closure runs: a worker runs it once, or the thread that waits for it does, in place.
 //!
-//! Not here: futures (`future.rs`), and in which order a cell is claimed, run and let go (`steps.rs`).
+//! Not here: futures (`future.rs`), and the order in which a cell is claimed, run and released (`steps.rs`).
 //!
 //! Unsafe: cells are reached by pointer.
 
@@ -42,7 +42,7 @@ impl<F: FnOnce() -> T, T, N: Name> Work for Closure<F, N> {
 unsafe fn run<F: FnOnce() -> T, T, N: Name>(cell: NonNull<Header>, step: Step) -> bool {
     // SAFETY: claimed by the caller.
     let work = unsafe { Cell::<Closure<F, N>>::work(cell) };
-    // SAFETY: there, and read once; the outcome follows.
+    // SAFETY: the closure is there, and is read once; the outcome takes its place below.
     let Closure(closure, _) = unsafe { work.read() };
     let outcome = match step {
         Step::Run => {
@@ -58,8 +58,8 @@ unsafe fn run<F: FnOnce() -> T, T, N: Name>(cell: NonNull<Header>, step: Step) -
     true
 }
 
-/// The handle's part: claims and runs the closure in place. Returns whether it did. Not generic, so that it is
-/// compiled once.
+/// Claims the closure for the handle and runs it on the calling thread. Returns whether it did. This function is not
+/// generic, so that it is compiled once.
 ///
 /// # Safety
 /// The caller holds the handle's part of a cell with a closure.
@@ -68,9 +68,9 @@ pub(super) unsafe fn run_in_place(cell: NonNull<Header>) -> bool {
     unsafe { steps::run_in_place(cell) }
 }
 
-/// The queue's part: see [`Job::perform`].
+/// What a worker does with a closure from a queue; see [`Job::perform`].
 unsafe fn perform(job: *mut Job, action: Action<'_>) -> bool {
-    // SAFETY: the queue's part of a closure's cell is the caller's.
+    // SAFETY: the caller holds the queue's part of a closure's cell.
     unsafe { steps::perform_closure(cell::from_job(job), action) }
 }
 

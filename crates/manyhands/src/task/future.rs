@@ -1,10 +1,10 @@
-//! How a task that is a future runs: polled by one worker after another until it is ready, then dropped.
+//! How a task that is a future runs: workers poll it, one after another, until it is ready; the last one drops it.
 //!
-//! The future never moves, and is dropped in its place before anybody learns of the outcome. A panic of
-//! a poll is the task's outcome; one of a drop is swallowed.
+//! The future does not move. It is dropped in place before the outcome is published. If a poll panics, the panic is the
+//! task's outcome; a panic of the drop is caught and ignored.
 //!
-//! Not here: closures (`closure.rs`), in which order a cell is polled, finished and released (`steps.rs`), where a woken
-//! task is queued (`schedule.rs`).
+//! Not here: closures (`closure.rs`), the order in which a cell is polled, finished and released (`steps.rs`), and where
+//! a woken task is queued (`schedule.rs`).
 //!
 //! Unsafe: cells are reached by pointer, and a future in a cell is pinned.
 
@@ -19,19 +19,19 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
-/// A future in a cell, that may be polled within reach of `R`.
+/// A future in a cell; `R` says which workers may poll it.
 pub(super) struct Async<F, N, R>(F, PhantomData<(N, R)>);
 
 /// Which workers may poll a future.
 pub(super) trait Affinity {
-    /// What a future of this reach is.
+    /// The kind of task that such a future is.
     const SORT: TaskKind;
 }
 
 /// Any worker.
 pub(super) struct AnyWorker;
 
-/// The one it was spawned on.
+/// The worker that the future was spawned on.
 pub(super) struct BoundWorker;
 
 impl Affinity for AnyWorker {
@@ -82,9 +82,9 @@ unsafe fn run<F: Future, N: Name, R: Affinity>(cell: NonNull<Header>, step: Step
     };
     // SAFETY: as promised.
     let work = unsafe { Cell::<Async<F, N, R>>::work(cell) };
-    // SAFETY: there, and not used again; the outcome follows.
+    // SAFETY: the future is there, and is not used again; the outcome takes its place below.
     contain(|| unsafe { work.drop_in_place() });
-    // SAFETY: the runner's, and the future is gone.
+    // SAFETY: the caller is the runner, and the future was dropped above.
     unsafe { Cell::<Async<F, N, R>>::write_outcome(cell, outcome) };
     true
 }
@@ -98,9 +98,9 @@ unsafe fn poll<F: Future, N: Name, R: Affinity>(
     let waker = unsafe { Borrowed::of(cell) };
     // SAFETY: as promised.
     let work = unsafe { Cell::<Async<F, N, R>>::work(cell) };
-    // SAFETY: the runner's, and the future is not gone, because it has not been ready.
+    // SAFETY: the caller is the runner, and the future is there until it has been ready.
     let Async(future, _) = unsafe { &mut *work };
-    // SAFETY: the cell is on the heap, and the future is dropped in its place.
+    // SAFETY: the cell is on the heap, and the future is dropped in place.
     let future = unsafe { Pin::new_unchecked(future) };
     match catch(|| future.poll(&mut Context::from_waker(&waker))) {
         Ok(Poll::Pending) => None,
@@ -109,9 +109,9 @@ unsafe fn poll<F: Future, N: Name, R: Affinity>(
     }
 }
 
-/// The queue's part: see [`Job::perform`].
+/// What a worker does with a future from a queue; see [`Job::perform`].
 unsafe fn perform(job: *mut Job, action: Action<'_>) -> bool {
-    // SAFETY: the queue's part of a future's cell is the caller's.
+    // SAFETY: the caller holds the queue's part of a future's cell.
     unsafe { steps::perform_future(cell::from_job(job), action) };
     true
 }
@@ -150,7 +150,7 @@ impl HeldFuture for NonNull<Header> {
 
     #[inline]
     unsafe fn take_out(&self, action: Action<'_>) {
-        // SAFETY: held by the caller.
+        // SAFETY: the caller holds the cell.
         schedule::take_out(unsafe { self.as_ref() }, action);
     }
 
@@ -161,7 +161,7 @@ impl HeldFuture for NonNull<Header> {
     }
 }
 
-/// The runtime ends: see [`Job::cancel`].
+/// What the end of the runtime does to a task that waits; see [`Job::cancel`].
 unsafe fn cancel_registered(job: *mut Job) {
     // SAFETY: a registered task is not freed.
     unsafe { steps::cancel(cell::from_job(job)) };

@@ -1,6 +1,6 @@
-//! Tasks that belong together: waited for, gathered and cancelled as one.
+//! Groups of tasks: one call waits for all of them, gathers their results or cancels them.
 //!
-//! Not here: futures that borrow, for which the caller must wait before it returns (`scope.rs`, `try_scope.rs`).
+//! Not here: scopes, whose futures may borrow because the call waits for them (`scope.rs`, `try_scope.rs`).
 
 use crate::task::{JoinError, JoinHandle, WhenEach, builder};
 use futures_core::Stream;
@@ -8,14 +8,14 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Tasks that end no later than the group is waited for, or are cancelled when it is dropped.
+/// A group of tasks: waiting for the group waits for all of them, and dropping it cancels them.
 ///
 /// The results are gathered all together ([`wait`](Self::wait)), one by one as the tasks end
 /// ([`next`](Self::next)), or until the first failure ([`try_wait`](TaskGroup::try_wait)).
 ///
 /// # Dropping
-/// Cancels the tasks that have not ended and does not wait for them: each is dropped where tasks run, at its
-/// next suspension at the latest. To wait for that, call [`cancel`](Self::cancel) and then `wait`.
+/// The drop cancels the tasks that have not ended, and does not wait for them: a worker drops each of them, at its next
+/// suspension at the latest. To wait for that, call [`cancel`](Self::cancel) and then `wait`.
 ///
 /// # Examples
 /// ```
@@ -40,7 +40,7 @@ pub struct TaskGroup<T> {
 }
 
 impl<T: Send + 'static> TaskGroup<T> {
-    /// No tasks.
+    /// An empty group.
     ///
     /// Example: see [`TaskGroup`].
     #[must_use]
@@ -84,7 +84,7 @@ impl<T: Send + 'static> TaskGroup<T> {
         self.push(builder::run((), closure));
     }
 
-    /// Makes an existing task one of this group.
+    /// Adds an existing task to this group.
     ///
     /// # Examples
     /// ```
@@ -100,7 +100,7 @@ impl<T: Send + 'static> TaskGroup<T> {
 }
 
 impl<T> TaskGroup<T> {
-    /// How many tasks have not given their results.
+    /// How many results have not been returned.
     ///
     /// Example: see [`TaskGroup`].
     #[must_use]
@@ -108,7 +108,7 @@ impl<T> TaskGroup<T> {
         self.tasks.waiting()
     }
 
-    /// Whether every task has given its result.
+    /// Whether every result has been returned.
     ///
     /// Example: see [`TaskGroup`].
     #[must_use]
@@ -132,8 +132,8 @@ impl<T> TaskGroup<T> {
         self.tasks.handles().for_each(JoinHandle::cancel);
     }
 
-    /// The next result in the order in which the tasks end, with the place of its task in the order of
-    /// their spawning; `None` when all have been given.
+    /// Waits for the next task that ends, and returns its result with its place in the order of spawning; `None` when
+    /// every result has been returned.
     ///
     /// # Cancellation
     /// Dropping the future loses no result.
@@ -164,11 +164,11 @@ impl<T> TaskGroup<T> {
         Pin::new(&mut self.tasks).poll_next(context)
     }
 
-    /// Waits for all tasks and gives the results that have not been given yet, in the order in which the
-    /// tasks were spawned, every failure among them.
+    /// Waits for all tasks, and returns the results that [`next`](Self::next) has not returned, in the order in which
+    /// the tasks were spawned. Failures are among them.
     ///
     /// # Cancellation
-    /// When the returned future is dropped, the group is.
+    /// Dropping the future drops the group.
     ///
     /// # Examples
     /// ```
@@ -191,14 +191,14 @@ impl<T> TaskGroup<T> {
 }
 
 impl<T, E> TaskGroup<Result<T, E>> {
-    /// Waits for all tasks and gives their values in the order in which they were spawned. At the first
-    /// failure the other tasks are cancelled; still it is waited until all have ended.
+    /// Waits for all tasks, and returns their values in the order in which they were spawned. The first failure cancels
+    /// the other tasks; the call still waits until all of them have ended.
     ///
     /// # Errors
-    /// [`GroupError`]: what failed first.
+    /// [`GroupError`]: the first failure.
     ///
     /// # Cancellation
-    /// When the returned future is dropped, the group is.
+    /// Dropping the future drops the group.
     ///
     /// # Examples
     /// ```
@@ -266,7 +266,7 @@ impl<T> Drop for TaskGroup<T> {
 pub struct GroupError<E> {
     /// The place of the task in the order of spawning.
     pub index: usize,
-    /// What it was.
+    /// How the task failed.
     pub failure: GroupFailure<E>,
 }
 
@@ -275,7 +275,7 @@ pub struct GroupError<E> {
 /// Example: see [`GroupError`].
 #[derive(Debug)]
 pub enum GroupFailure<E> {
-    /// It gave an error.
+    /// It returned an error.
     Failed(E),
     /// It panicked or was cancelled.
     Ended(JoinError),

@@ -6,9 +6,9 @@
 //!
 //! # Who polls
 //! A worker that falls asleep becomes the poller if there is none, and stops polling to run a task. While it runs, its
-//! runtime's monitor is active, and calls the thread (`attend`) when there was no poller for a millisecond; a busy
-//! worker polls once in a while, so that this is rare. A worker that will not poll again calls the thread itself
-//! (`leave`). So there is a poller, or a worker is awake and the monitor watches it.
+//! runtime's monitor is active, and calls the thread (`ensure_poller`) when there was no poller for a millisecond; a
+//! busy worker polls once in a while, so that this is rare. A worker that will not poll again calls the thread itself
+//! (`hand_over_polling`). So there is a poller, or a worker is awake and the monitor watches it.
 //! The thread polls until a worker asks to take over, and wakes that worker when it has stopped. The transitions are in
 //! `sync/poller.rs`, which also says which thread keeps the poller's alarm.
 //!
@@ -181,11 +181,11 @@ impl IoDriver for &'static Driver {
 }
 
 impl Reactor for Driver {
-    fn vacancy(&'static self, sleeper: &'static dyn Sleeper) -> PollerState {
+    fn poller_state(&'static self, sleeper: &'static dyn Sleeper) -> PollerState {
         if self.has_tasks() {
             return PollerState::None;
         }
-        if self.poller.is_workers() {
+        if self.poller.is_held_by_worker() {
             return PollerState::Taken;
         }
         // Relaxed: advice.
@@ -204,15 +204,15 @@ impl Reactor for Driver {
         })
     }
 
-    fn look(&'static self, sleeper: &'static dyn Sleeper) {
-        poller::look(self, sleeper);
+    fn poll_once(&'static self, sleeper: &'static dyn Sleeper) {
+        poller::poll_once(self, sleeper);
     }
 
-    fn leave(&'static self) {
+    fn hand_over_polling(&'static self) {
         poller::call(self);
     }
 
-    fn attend(&'static self) {
+    fn ensure_poller(&'static self) {
         if self.poller.is_vacant() && self.ticks_left() > clock::ticks_in(ABSENCE_NANOS) {
             poller::call(self);
         }

@@ -1,8 +1,10 @@
-//! The worker that polls the I/O driver: it sleeps inside the driver, or polls it once.
+//! How a worker polls the I/O driver: it sleeps inside the driver, or polls it once between two jobs.
 //!
-//! Tasks that a socket wakes meanwhile go to the worker's own queue and notify no other worker: it runs them itself.
+//! A task that a socket wakes meanwhile goes to the worker's own queue. No other worker is notified, because this one
+//! runs the task itself.
 //!
-//! Not here: the stand-in thread that polls when no worker does, and the driver (`sync/reactor.rs`, `tokio`).
+//! Not here: the driver and its stand-in thread, which polls while no worker does (`sync/reactor.rs`, `sync/poller.rs`,
+//! `tokio_driver`).
 
 use crate::runtime::RuntimeInner;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
@@ -17,23 +19,23 @@ impl RuntimeInner {
         self.settings.tokio_context.reactor()
     }
 
-    /// Whether the worker on `slot` may poll the driver.
-    pub(crate) fn vacancy(&self, slot: &'static WorkerSlot) -> PollerState {
+    /// Whether the worker on `slot` may poll the driver now.
+    pub(crate) fn poller_state(&self, slot: &'static WorkerSlot) -> PollerState {
         self.reactor()
-            .map_or(PollerState::None, |reactor| reactor.vacancy(slot))
+            .map_or(PollerState::None, |reactor| reactor.poller_state(slot))
     }
 
     /// Monitor: makes sure that a thread polls the driver.
-    pub(crate) fn attend_to_sockets(&self) {
+    pub(crate) fn ensure_poller(&self) {
         if let Some(reactor) = self.reactor() {
-            reactor.attend();
+            reactor.ensure_poller();
         }
     }
 
-    /// Worker: will poll the driver no more.
-    pub(crate) fn leave_sockets(&self) {
+    /// Worker that will not poll again: makes sure that another thread does.
+    pub(crate) fn hand_over_polling(&self) {
         if let Some(reactor) = self.reactor() {
-            reactor.leave();
+            reactor.hand_over_polling();
         }
     }
 
@@ -43,7 +45,7 @@ impl RuntimeInner {
         // A worker that has tasks but no room to run them would leave the driver at once.
         let reactor = self.reactor().filter(|_| slot.tasks.is_empty());
         if let Some(reactor) = reactor
-            && watch(slot, || reactor.sleep(&**slot, slot.time_to_sleep(limit)))
+            && while_polling(slot, || reactor.sleep(&**slot, slot.time_to_sleep(limit)))
         {
             slot.parker.end_polls();
         } else {
@@ -52,20 +54,21 @@ impl RuntimeInner {
     }
 
     /// Busy worker on `slot`: polls the driver once, which wakes tasks whose sockets are ready.
-    pub(crate) fn look_at_sockets(&self, slot: &'static OccupiedSlot) {
+    pub(crate) fn poll_driver_once(&self, slot: &'static OccupiedSlot) {
         if let Some(reactor) = self.reactor() {
-            watch(slot, || reactor.look(&**slot));
+            while_polling(slot, || reactor.poll_once(&**slot));
         }
     }
 }
 
-fn watch<R>(slot: &OccupiedSlot, watch: impl FnOnce() -> R) -> R {
+/// Runs `poll` with the slot marked: the tasks that sockets wake meanwhile are for this worker.
+fn while_polling<R>(slot: &OccupiedSlot, poll: impl FnOnce() -> R) -> R {
     slot.is_turning.set(true);
-    slot.is_watching.set(true);
-    let watched = watch();
-    slot.is_watching.set(false);
+    slot.is_polling.set(true);
+    let polled = poll();
+    slot.is_polling.set(false);
     slot.is_turning.set(false);
-    watched
+    polled
 }
 
 impl Sleeper for WorkerSlot {

@@ -89,7 +89,7 @@ impl Sweeper {
     /// Looks at the whole runtime once.
     pub(crate) fn sweep(&mut self, shared: &RuntimeInner) -> Sweep {
         clock::calibrate();
-        shared.attend_to_sockets();
+        shared.ensure_poller();
         let now = clock::now();
         if shared.settings.hill_climbing {
             let sampler = self

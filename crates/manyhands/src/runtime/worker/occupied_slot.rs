@@ -35,8 +35,8 @@ pub(crate) struct OccupiedSlot {
     pub(crate) turns: Cell<PriorityTurns>,
     /// Advances its wheel between two jobs.
     pub(crate) is_turning: Cell<bool>,
-    /// Polls the I/O driver, which wakes tasks.
-    pub(crate) is_watching: Cell<bool>,
+    /// Polls the I/O driver, whose sockets wake tasks.
+    pub(crate) is_polling: Cell<bool>,
     /// Inside a join that is being timed.
     pub(crate) in_timed_join: Cell<bool>,
     /// The steal graces of others.
@@ -69,7 +69,7 @@ impl OccupiedSlot {
             pushes_to_beat: Cell::new(1),
             turns: Cell::new(PriorityTurns::default()),
             is_turning: Cell::new(false),
-            is_watching: Cell::new(false),
+            is_polling: Cell::new(false),
             in_timed_join: Cell::new(false),
             patience: GraceCache::new(),
             last_wake: Cell::new(0),

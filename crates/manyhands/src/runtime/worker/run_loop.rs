@@ -72,7 +72,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
         at_work.tick = at_work.tick.wrapping_add(1);
         timer_poll.fire_timers(slot);
         if at_work.tick.is_multiple_of(GLOBAL_QUEUE_INTERVAL) {
-            shared.look_at_sockets(slot);
+            shared.poll_driver_once(slot);
         }
         let spin_nanos = at_work.spin_nanos;
         match waking::next(shared, index, &mut at_work) {
@@ -123,7 +123,7 @@ impl waking::Worker for AtWork<'_> {
     }
 
     fn may_search(&self) -> bool {
-        self.shared.vacancy(self.slot) != PollerState::Free
+        self.shared.poller_state(self.slot) != PollerState::Free
     }
 
     fn spin(&mut self) -> Option<FoundWork> {
@@ -370,7 +370,7 @@ fn spin(shared: &RuntimeInner, slot: &'static OccupiedSlot, nanos: u64) -> Optio
     let since = clock::ticks();
     // A counter that has jumped back ends the spin.
     let spun = |nanos| clock::ticks().abs_diff(since) >= clock::ticks_in(nanos);
-    let is_over = || match shared.vacancy(slot) {
+    let is_over = || match shared.poller_state(slot) {
         PollerState::Free => true,
         PollerState::Soon => false,
         PollerState::Taken => spun(SPIN_NANOS_MIN),

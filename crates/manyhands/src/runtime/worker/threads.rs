@@ -124,7 +124,7 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
     // The thread that has started this one may have been refused the monitor's.
     shared.arm_monitor();
     let end = run_loop::run(shared, slot, index);
-    shared.leave_sockets();
+    shared.hand_over_polling();
     Settings::run_hook(shared.settings.on_stop.as_ref(), index);
     slot.placement.end();
     drop(stay);
