@@ -24,10 +24,16 @@ pub(crate) fn run(run: Run) -> Result<Ending, Failure> {
     Ok(done)
 }
 
-/// The experiments of the tour, in order: sequential loops against ours and nothing else, for the
-/// sake of time.
+/// The experiments of the tour, in order: sequential loops against ours and nothing else, at sizes
+/// that leave time for all of them.
 pub(crate) fn experiments() -> Result<Vec<Experiment>, LabError> {
-    let stop = |(id, cases)| Ok(registry::find(id)?.first_cases(cases).first_arms(2));
+    let stop = |(id, cases)| {
+        let whole = registry::find(id)?;
+        Ok(whole
+            .first_cases(cases)
+            .first_arms(2)
+            .sizes_of(Scale::Quick))
+    };
     STOPS.into_iter().map(stop).collect()
 }
 

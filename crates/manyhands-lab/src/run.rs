@@ -4,10 +4,10 @@ use crate::{
     Experiment, LabError,
     child::Taken,
     clock::ClockCard,
-    director::{BlockStep, Director, Pass, Step, Subject, TimeLeft},
+    director::{BlockStep, Director, Pass, Plan, Step, Subject, TimeLeft},
     launcher::ChildError,
     machine::Machine,
-    record::{Block, CoreTrace, Event, FORMAT, Head, Key, Settings},
+    record::{Block, CoreTrace, Event, FORMAT, Head, Key, Sample, Settings},
     store::Store,
 };
 use std::{
@@ -115,6 +115,15 @@ impl Journal for Vec<Event> {
 
 /// Learns what happens, between blocks.
 pub trait Observer {
+    /// A run with a budget has decided what fits.
+    ///
+    /// # Errors
+    /// Whatever makes it pointless to go on.
+    fn planned(&mut self, plan: &Plan) -> Result<(), LabError> {
+        let _ = plan;
+        Ok(())
+    }
+
     /// A step is about to be carried out.
     fn begins(&mut self, step: &Step, progress: &Progress) {
         let _ = (step, progress);
@@ -249,6 +258,7 @@ impl Run<'_> {
     /// Carries a step out; the event is what there is to record of it.
     fn carry_out(&mut self, step: &Step) -> Result<Option<Event>, ChildError> {
         match step {
+            Step::Pilot { subject, n, arms } => Ok(Some(self.pilot(subject, *n, *arms))),
             Step::Launch {
                 subject, launch, ..
             } => {
@@ -287,6 +297,30 @@ impl Run<'_> {
                 self.close();
                 Ok(None)
             }
+        }
+    }
+
+    /// Takes one block in a process of its own. A case that fails here will fail again where it is
+    /// measured, and say why.
+    fn pilot(&mut self, subject: &Subject, n: usize, arms: usize) -> Event {
+        let began = self.executor.elapsed();
+        let step = BlockStep {
+            key: subject.key(n),
+            launch: 0,
+            order: (0..arms).collect(),
+        };
+        let mut block = || -> Result<Taken, ChildError> {
+            self.executor.launch(subject, step.launch)?;
+            self.executor.open(step.launch, n)?;
+            self.executor.block(&step)
+        };
+        let samples = block().map_or_else(|_| Vec::new(), |taken| taken.samples);
+        self.executor.close();
+        let spent = self.executor.elapsed().saturating_sub(began);
+        Event::Piloted {
+            key: step.key,
+            nanos: samples.iter().map(Sample::nanos).collect(),
+            pilot_nanos: u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX),
         }
     }
 
@@ -334,7 +368,11 @@ impl Run<'_> {
         let now = self.executor.elapsed();
         self.journal.append(event, self.director.spent(now))?;
         self.director.observe(event, now);
-        self.observer.happened(event, &self.progress())
+        self.observer.happened(event, &self.progress())?;
+        match (event, self.director.plan()) {
+            (Event::Piloted { .. }, Some(plan)) => self.observer.planned(plan),
+            _ => Ok(()),
+        }
     }
 
     fn progress(&self) -> Progress {
@@ -371,7 +409,7 @@ fn block(step: &BlockStep, taken: Taken) -> Event {
 /// The point a step is about.
 fn key_of(step: &Step) -> Option<Key> {
     match step {
-        Step::Launch { subject, n, .. } => Some(subject.key(*n)),
+        Step::Pilot { subject, n, .. } | Step::Launch { subject, n, .. } => Some(subject.key(*n)),
         Step::Open { key, .. } => Some(key.clone()),
         Step::Block(block) => Some(block.key.clone()),
         Step::Peak(pass) | Step::Cores(pass) => Some(pass.subject.key(pass.n)),

@@ -55,6 +55,9 @@ fn describe(step: &Step) -> Option<String> {
         format!("{experiment} {case}, n = {}", report::count(n))
     };
     match step {
+        Step::Pilot { subject, .. } => {
+            Some(format!("{} {}, planning", subject.experiment, subject.case))
+        }
         Step::Launch { .. } | Step::Open { .. } | Step::Close | Step::Finished => None,
         Step::Block(block) => {
             let key = &block.key;

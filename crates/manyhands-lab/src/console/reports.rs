@@ -3,12 +3,13 @@
 
 use crate::{
     LabError,
+    director::Plan,
     findings::{self, ExperimentFindings, Findings},
     record::{Block, Event, Head, Key},
     report::{self, Published},
     store::{EVENTS, Store},
 };
-use std::mem;
+use std::time::Duration;
 
 /// What was published about the experiments of a run, given what the run has found.
 pub type Companion = fn(&Findings) -> Published;
@@ -29,14 +30,67 @@ pub(super) fn section(head: &Head, events: &[Event], id: &str, companion: Compan
     experiments(&findings, &companion(&findings))
 }
 
-/// What there is to print about experiments that the time did not suffice to begin.
+/// The experiments that the time did not suffice to begin, in a sentence.
 pub(super) fn not_begun(findings: &Findings) -> String {
     let failed = |id: &str| findings.failures.iter().any(|one| one.key.experiment == id);
-    let mut findings = findings.clone();
-    let mut all = mem::take(&mut findings.experiments);
-    all.retain(|one| one.cases.is_empty() && !failed(&one.id));
-    findings.experiments = all;
-    experiments(&findings, &Published::default())
+    let empty = |one: &&ExperimentFindings| one.cases.is_empty() && !failed(&one.id);
+    let all = findings.experiments.iter().filter(empty);
+    let ids: Vec<&str> = all.map(|one| one.id.as_str()).collect();
+    if ids.is_empty() {
+        return String::new();
+    }
+    report::wrapped(&format!(
+        "Not begun, as no time was left: {}.",
+        ids.join(", ")
+    ))
+}
+
+/// What fits into the budget and what does not, before it is measured.
+pub(super) fn plan_words(plan: &Plan) -> String {
+    let time = |time: Duration| {
+        let whole = Duration::from_secs(time.as_secs());
+        let up = u64::from(whole < time);
+        humantime::format_duration(whole + Duration::from_secs(up))
+    };
+    let mut left_out: Vec<(String, Duration)> = Vec::new();
+    let cases = plan
+        .left_out
+        .chunk_by(|(one, _), (next, _)| one.experiment == next.experiment && one.case == next.case);
+    for case in cases {
+        let (key, _) = &case[0];
+        let from = if case.len() > 1 { "from" } else { "at" };
+        let on = if case.len() > 1 { " on" } else { "" };
+        let what = format!(
+            "{} {} {from} n = {}{on}",
+            key.experiment,
+            key.case,
+            report::count(key.n)
+        );
+        left_out.push((what, case.iter().map(|(_, cost)| *cost).sum()));
+    }
+    let passes = plan.passes_left_out.iter();
+    left_out.extend(passes.map(|(key, cost)| {
+        let what = format!("memory and cores of {} {}", key.experiment, key.case);
+        (what, *cost)
+    }));
+    if left_out.is_empty() {
+        return String::new();
+    }
+    let is_all_known = left_out.iter().all(|(_, cost)| !cost.is_zero());
+    let names: Vec<String> = left_out
+        .into_iter()
+        .map(|(what, cost)| match cost {
+            Duration::ZERO => what,
+            cost => format!("{what} ({})", time(cost)),
+        })
+        .collect();
+    report::wrapped(&format!(
+        "Everything that was asked takes {} {}; in {} there is no time for: {}.",
+        if is_all_known { "about" } else { "more than" },
+        time(plan.needed),
+        time(plan.budget),
+        names.join("; ")
+    ))
 }
 
 fn experiments(findings: &Findings, published: &Published) -> String {
@@ -89,4 +143,41 @@ pub fn write(
 /// Says where the results are.
 pub(super) fn listing(folder: &str) -> String {
     format!("Report, charts, tables: {folder}/report.html and beside it; as measured: {EVENTS}.\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(n: usize) -> Key {
+        Key {
+            experiment: "E1".to_owned(),
+            case: "case".to_owned(),
+            n,
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said_with_its_time() {
+        let seconds = Duration::from_secs;
+        let mut plan = Plan {
+            costs: Vec::new(),
+            left_out: vec![(key(10), seconds(4)), (key(1_000), seconds(400))],
+            passes_left_out: vec![(key(1_000), seconds(9))],
+            needed: seconds(500),
+            budget: seconds(70),
+        };
+        let words = plan_words(&plan).replace('\n', " ");
+        for part in [
+            "8m 20s",
+            "1m 10s",
+            "E1 case from n = 10 on (6m 44s)",
+            "memory and cores",
+        ] {
+            assert!(words.contains(part), "'{part}' is missing in: {words}");
+        }
+        plan.left_out.clear();
+        plan.passes_left_out.clear();
+        assert_eq!(plan_words(&plan), "");
+    }
 }

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     Experiment, LabError,
     clock::utc,
-    director::{Director, Statistics, Step},
+    director::{Director, Plan, Statistics, Step},
     findings::{self, Findings},
     launcher::{Launcher, Live},
     machine::{Machine, NOISE_PROBE, Noise},
@@ -214,7 +214,16 @@ impl Observer for Host<'_> {
         self.progress.show(step, progress);
     }
 
+    fn planned(&mut self, plan: &Plan) -> Result<(), LabError> {
+        let text = reports::plan_words(plan);
+        self.progress.aside(|| print(&text))
+    }
+
     fn happened(&mut self, event: &Event, _: &run::Progress) -> Result<(), LabError> {
+        if let Event::Piloted { .. } = event {
+            self.events.push(event.clone());
+            return Ok(());
+        }
         let (id, _) = event.subject();
         if self.current.as_deref() != Some(id) {
             let id = id.to_owned();

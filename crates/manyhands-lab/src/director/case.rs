@@ -4,12 +4,14 @@
 use super::{
     analyst::{Analyst, Measured},
     estimate,
+    plan::Pilot,
     quota::{BLOCKS_PER_CLEAN_MAX, Quota},
     step::Subject,
 };
 use crate::{
     break_even::Probe,
-    record::{Block, CaseCard},
+    launcher::TRACE,
+    record::{Block, CaseCard, Settings},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,6 +34,10 @@ pub(super) struct Case {
     exhausted: BTreeSet<usize>,
     pub(super) passes_done: usize,
     pub(super) launches: u32,
+    /// What was learned of its cost before anything was measured.
+    pub(super) pilot: Option<Pilot>,
+    /// With a budget, when this case must end; known once it has begun.
+    pub(super) end: Option<Duration>,
 }
 
 /// A size that was begun.
@@ -65,9 +71,10 @@ pub(super) enum Goal {
 #[derive(Clone, Copy)]
 pub(super) struct Moment<'run> {
     pub(super) now: Duration,
+    /// When the sizes of the case must be done with.
     pub(super) deadline: Option<Duration>,
-    /// Weight of all cases after this one.
-    pub(super) weight_after: usize,
+    /// When the run must end: a size that was begun has the fewest blocks unless this is over.
+    pub(super) budget: Option<Duration>,
     pub(super) quota: Quota,
     pub(super) launches: u32,
     pub(super) analyst: &'run dyn Analyst,
@@ -75,7 +82,7 @@ pub(super) struct Moment<'run> {
 
 impl Moment<'_> {
     fn is_late(&self) -> bool {
-        self.deadline.is_some_and(|deadline| self.now >= deadline)
+        self.budget.is_some_and(|end| self.now >= end)
     }
 }
 
@@ -95,6 +102,8 @@ impl Case {
             exhausted: BTreeSet::new(),
             passes_done: 0,
             launches: 0,
+            pilot: None,
+            end: None,
         }
     }
 
@@ -184,7 +193,7 @@ impl Case {
         let patience = moment.quota.patience * u32::try_from(points).unwrap_or(u32::MAX);
         let share = moment.deadline.map_or(patience, |deadline| {
             let part = points * self.point_weight();
-            let all = (self.weight_left() + moment.weight_after).max(part);
+            let all = self.weight_left().max(part);
             let left = deadline.saturating_sub(moment.now);
             left.mul_f64(part as f64 / all as f64)
         });
@@ -196,9 +205,7 @@ impl Case {
         let Some(deadline) = moment.deadline else {
             return true;
         };
-        let blocks = moment.quota.min + OPENING_BLOCKS * moment.launches as usize;
-        let needed =
-            self.block_cost(n).unwrap_or_default() * u32::try_from(blocks).unwrap_or(u32::MAX);
+        let needed = self.point_cost(n, moment.quota, moment.launches);
         moment.now < deadline && moment.now.saturating_add(needed) <= deadline
     }
 
@@ -291,6 +298,36 @@ impl Case {
         self.points.values().map(|point| point.spent).sum()
     }
 
+    /// Time of the fewest blocks at a size, with opening it in all processes.
+    pub(super) fn point_cost(&self, n: usize, quota: Quota, launches: u32) -> Duration {
+        let blocks = quota.min + OPENING_BLOCKS * launches as usize;
+        self.block_cost(n).unwrap_or_default() * u32::try_from(blocks).unwrap_or(u32::MAX)
+    }
+
+    /// Time to start a process.
+    pub(super) fn launch_cost(&self) -> Duration {
+        let known = self.pilot.as_ref().map(Pilot::launch_cost);
+        known.unwrap_or(LAUNCH)
+    }
+
+    /// Time of the untimed passes at a size.
+    pub(super) fn passes_cost(&self, n: usize, settings: &Settings) -> Duration {
+        let arms = u32::try_from(self.card.arms.len()).unwrap_or(u32::MAX);
+        let call = self.block_cost(n).unwrap_or_default() / (arms + 1);
+        let start = (self.launch_cost() + call) * arms;
+        let memory = if settings.memory {
+            start
+        } else {
+            Duration::ZERO
+        };
+        let cores = if settings.cores {
+            start + TRACE * arms
+        } else {
+            Duration::ZERO
+        };
+        memory + cores
+    }
+
     fn point_weight(&self) -> usize {
         self.card.arms.len() + 1
     }
@@ -300,7 +337,9 @@ impl Case {
     pub(super) fn block_cost(&self, n: usize) -> Option<Duration> {
         let mut below = self.blocks.range(..=n).rev();
         let mut above = self.blocks.range(n..);
-        let (known, blocks) = below.next().or_else(|| above.next())?;
+        let Some((known, blocks)) = below.next().or_else(|| above.next()) else {
+            return self.pilot.as_ref()?.block_cost(n);
+        };
         let spent = self.points.get(known)?.spent;
         estimate::block_cost(blocks, spent, n as f64 / (*known).max(1) as f64)
     }
@@ -308,5 +347,7 @@ impl Case {
 
 /// Points of the card that a search costs about as much as.
 const SEARCH_POINTS: usize = 6;
+/// Time to start a process, where it was not seen.
+const LAUNCH: Duration = Duration::from_millis(100);
 /// Opening a size calls each arm up to three times; a block does so once.
 const OPENING_BLOCKS: usize = 3;

@@ -1,6 +1,6 @@
 //! What is still to come, in time.
 
-use crate::record::Block;
+use crate::record::{Block, Sample};
 use std::time::Duration;
 
 /// Time until a run ends, as far as one can tell.
@@ -23,14 +23,24 @@ pub(super) fn block_cost(blocks: &[Block], spent: Duration, factor: f64) -> Opti
         .map(|sample| sample.wall_nanos as f64)
         .sum();
     let all = spent.as_nanos() as f64 / blocks.len() as f64;
-    let overhead = (all - timed).max(0.0);
-    let longer = |nanos: f64| (nanos * factor).max(SAMPLE_NANOS_MIN);
-    let scaled: f64 = last
-        .samples
-        .iter()
-        .map(|sample| longer(sample.nanos()))
-        .sum();
-    Some(Duration::from_secs_f64((scaled + overhead) / 1e9))
+    let overhead = (all - timed).max(0.0) / 1e9;
+    let nanos: Vec<f64> = last.samples.iter().map(Sample::nanos).collect();
+    Some(Duration::from_secs_f64(scaled(&nanos, factor)? + overhead))
+}
+
+/// Seconds of one block, from the time of one call of each arm, at `factor` times the size. An arm
+/// grows as the baseline does: what it takes beyond that at a small size is what it costs to start.
+pub(super) fn scaled(nanos: &[f64], factor: f64) -> Option<f64> {
+    let baseline = nanos.first()?;
+    let longer = |nanos: &f64| {
+        let call = if factor > 1.0 {
+            nanos + baseline * (factor - 1.0)
+        } else {
+            nanos * factor
+        };
+        call.max(SAMPLE_NANOS_MIN)
+    };
+    Some(nanos.iter().map(longer).sum::<f64>() / 1e9)
 }
 
 /// Shorter calls are repeated until they take so long.
@@ -39,7 +49,7 @@ const SAMPLE_NANOS_MIN: f64 = 1e6;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Meters, Sample};
+    use crate::record::Meters;
 
     #[test]
     fn long_calls_grow_with_the_size_and_short_ones_fill_a_batch() {
@@ -68,5 +78,12 @@ mod tests {
         check(4_000, 10.0, 3);
         check(4_000, 10_000.0, 21);
         assert_eq!(block_cost(&[], Duration::ZERO, 1.0), None);
+    }
+
+    #[test]
+    fn what_an_arm_takes_to_start_does_not_grow() {
+        // The second arm takes 50 ms to start and is no slower than the first beyond that.
+        let seconds = scaled(&[1e6, 51e6], 100.0).unwrap();
+        assert!((seconds - 0.25).abs() < 1e-9, "{seconds}");
     }
 }

@@ -6,19 +6,22 @@
 //! events, so that a run that was cut goes on as if nothing had happened: the processes are
 //! started anew, and that is all.
 //!
-//! With a budget every point has its share of what is left by weight; what it does not need
-//! passes to those after it, and what no longer fits is left out.
+//! With a budget each case is tried first, and a [`Plan`] says what fits and what does not. Then
+//! every case has its share of what is left, and in it every point; what one does not need passes
+//! to those after it, and what no longer fits is left out.
 
 mod analyst;
 mod case;
 mod estimate;
 mod order;
+mod plan;
 mod quota;
 mod statistics;
 mod step;
 
 pub use analyst::{Analyst, Measured};
 pub use estimate::TimeLeft;
+pub use plan::Plan;
 pub use statistics::Statistics;
 pub use step::{BlockStep, Pass, Step, Subject};
 
@@ -27,6 +30,7 @@ use crate::{
     record::{Event, ExperimentCard, Head, Key, Settings},
 };
 use case::{Case, Goal, Moment};
+use plan::Pilot;
 use quota::{Quota, TURN_BLOCKS};
 use std::{fmt, time::Duration};
 
@@ -37,6 +41,8 @@ pub struct Director {
     analyst: Box<dyn Analyst>,
     cases: Vec<Case>,
     current: usize,
+    /// With a budget, once all cases were tried.
+    plan: Option<Plan>,
     slots: Vec<Option<Process>>,
     asked: Asked,
     asked_at: Duration,
@@ -75,6 +81,7 @@ impl Director {
             settings,
             analyst,
             current: 0,
+            plan: None,
             asked: Asked::Nothing,
             asked_at: Duration::ZERO,
             before: Duration::ZERO,
@@ -96,10 +103,14 @@ impl Director {
         for event in events {
             director.go_to(event, &mut at)?;
             let before = director.before;
-            if let Event::Block { block, .. } = event {
-                let timed = block.samples.iter().map(|sample| sample.wall_nanos).sum();
-                director.before += Duration::from_nanos(timed);
-            }
+            director.before += match event {
+                Event::Block { block, .. } => {
+                    let timed = block.samples.iter().map(|sample| sample.wall_nanos).sum();
+                    Duration::from_nanos(timed)
+                }
+                Event::Piloted { pilot_nanos, .. } => Duration::from_nanos(*pilot_nanos),
+                _ => Duration::ZERO,
+            };
             director.observe(event, director.before - before);
         }
         director.asked = Asked::Nothing;
@@ -122,7 +133,7 @@ impl Director {
         self.asked = Asked::Nothing;
         let (case, moment) = self.current_case(self.before);
         match event {
-            Event::Launched { .. } => {}
+            Event::Launched { .. } | Event::Piloted { .. } => {}
             Event::Block { key, .. } => {
                 // Blocks of one point follow each other; nothing is to be decided between them.
                 if at.as_ref() != Some(key) {
@@ -150,13 +161,16 @@ impl Director {
 
     fn decide(&mut self, now: Duration) -> Step {
         self.asked = Asked::Nothing;
+        if let Some(step) = self.pilot() {
+            return step;
+        }
         while self.current < self.cases.len() {
             let (case, moment) = self.current_case(now);
             match case.goal(&moment) {
                 Goal::Block(n) => return self.toward_block(n),
                 Goal::Passes if self.slots.iter().any(Option::is_some) => return Step::Close,
                 Goal::Passes => {
-                    if let Some(step) = self.pass() {
+                    if let Some(step) = self.pass(now) {
                         self.asked = Asked::Pass;
                         return step;
                     }
@@ -165,6 +179,38 @@ impl Director {
             self.current += 1;
         }
         Step::Finished
+    }
+
+    /// With a budget, the next case that was not tried yet.
+    fn pilot(&mut self) -> Option<Step> {
+        if self.settings.budget.is_none() || self.plan.is_some() {
+            return None;
+        }
+        self.current = self.cases.iter().position(|case| case.pilot.is_none())?;
+        let case = &self.cases[self.current];
+        Some(Step::Pilot {
+            subject: case.subject.clone(),
+            n: Pilot::size(&case.card)?,
+            arms: case.card.arms.len() + 1,
+        })
+    }
+
+    /// What fits into the budget, once that is known.
+    #[must_use]
+    pub fn plan(&self) -> Option<&Plan> {
+        self.plan.as_ref()
+    }
+
+    /// Keeps what a pilot has shown. After the last one all is planned, and the first case begins.
+    fn keep_pilot(&mut self, pilot: Pilot) {
+        self.cases[self.current].pilot = Some(pilot);
+        if let Some(budget) = self.settings.budget
+            && Plan::is_possible(&self.cases, budget)
+        {
+            let plan = Plan::of(&self.cases, budget, self.quota, &self.settings);
+            self.plan = Some(plan);
+            self.current = 0;
+        }
     }
 
     /// The block whose turn it is, or what its process needs before.
@@ -190,7 +236,7 @@ impl Director {
     }
 
     /// The next pass at the largest size: memory of each arm, then a picture of each arm.
-    fn pass(&self) -> Option<Step> {
+    fn pass(&self, now: Duration) -> Option<Step> {
         let case = &self.cases[self.current];
         let arms = case.card.arms.len();
         let memory = if self.settings.memory { arms } else { 0 };
@@ -202,6 +248,12 @@ impl Director {
             arm,
         };
         let done = case.passes_done;
+        let all = u32::try_from(memory + cores).unwrap_or(u32::MAX);
+        let each = case.passes_cost(n, &self.settings).checked_div(all);
+        let each = each.unwrap_or_default();
+        if case.end.is_some_and(|end| now.saturating_add(each) > end) {
+            return None;
+        }
         if done < memory {
             Some(Step::Peak(pass(done)))
         } else if done < memory + cores {
@@ -217,6 +269,18 @@ impl Director {
             return;
         };
         match (event, self.asked) {
+            (
+                Event::Piloted {
+                    key,
+                    nanos,
+                    pilot_nanos,
+                },
+                _,
+            ) => self.keep_pilot(Pilot {
+                n: key.n,
+                nanos: nanos.clone(),
+                spent: Duration::from_nanos(*pilot_nanos),
+            }),
             (Event::Launched { launch, .. }, asked) => {
                 case.launches = case.launches.max(launch + 1);
                 if let Asked::Slot(slot) = asked {
@@ -297,6 +361,14 @@ impl Director {
             .mean_point()
             .or_else(|| known.checked_div(points_known));
         let unknown = mean.unwrap_or_default() * points_unknown;
+        let passes = self.cases.iter().skip(self.current).map(|case| {
+            let n = case
+                .largest()
+                .or(case.card.sizes.last().copied())
+                .unwrap_or(0);
+            case.passes_cost(n, &self.settings)
+        });
+        let known = known + passes.sum::<Duration>();
         let budget = self
             .settings
             .budget
@@ -341,19 +413,26 @@ impl Director {
     }
 
     fn current_case(&mut self, now: Duration) -> (&mut Case, Moment<'_>) {
-        let weight_after = self.cases[self.current + 1..]
-            .iter()
-            .map(Case::weight_left)
-            .sum();
+        let case = &mut self.cases[self.current];
+        if let (None, Some(plan), Some(budget)) = (case.end, &self.plan, self.settings.budget) {
+            case.end = Some(now + plan.share(self.current, budget.saturating_sub(now)));
+        }
+        let largest = case.largest().unwrap_or(0);
+        let is_planned = |plan: &Plan| plan.has_passes_of(&case.subject);
+        let passes = if self.plan.as_ref().is_some_and(is_planned) {
+            case.passes_cost(largest, &self.settings)
+        } else {
+            Duration::ZERO
+        };
         let moment = Moment {
             now,
-            deadline: self.settings.budget,
-            weight_after,
+            deadline: case.end.map(|end| end.saturating_sub(passes)),
+            budget: self.settings.budget,
             quota: self.quota,
             launches: self.settings.launches,
             analyst: self.analyst.as_ref(),
         };
-        (&mut self.cases[self.current], moment)
+        (case, moment)
     }
 }
 

@@ -5,6 +5,15 @@ use crate::record::Key;
 /// One step of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
+    /// Try a case at a tiny size, for what it will cost.
+    Pilot {
+        /// The case.
+        subject: Subject,
+        /// Size.
+        n: usize,
+        /// Arms, the baseline's twin among them.
+        arms: usize,
+    },
     /// Start a fresh process for a case.
     Launch {
         /// The case.

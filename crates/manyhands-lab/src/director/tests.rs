@@ -13,6 +13,8 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
+mod budget;
+
 /// Every arm but the baseline is twice as fast, from size 100 on.
 struct Simulation {
     now: Duration,
@@ -20,6 +22,8 @@ struct Simulation {
     launched: Vec<(String, u32)>,
     open: BTreeMap<u32, usize>,
     fails: fn(&BlockStep) -> bool,
+    /// What a picture of the cores takes.
+    picture: Duration,
 }
 
 impl Simulation {
@@ -30,6 +34,7 @@ impl Simulation {
             launched: Vec::new(),
             open: BTreeMap::new(),
             fails: |_| false,
+            picture: Duration::ZERO,
         }
     }
 
@@ -88,6 +93,7 @@ impl Executor for Simulation {
     }
 
     fn cores(&mut self, _: &Pass) -> Result<Option<CoreTrace>, ChildError> {
+        self.now += self.picture;
         Ok(None)
     }
 
@@ -282,34 +288,6 @@ fn without_patience_a_long_point_has_the_fewest_blocks() {
 }
 
 #[test]
-fn a_budget_is_kept_and_what_is_left_over_passes_on() {
-    for millis in [50, 200, 400, 1_000] {
-        let mut simulation = Simulation::new();
-        let (log, _) = run(&head(with_budget(millis)), &mut simulation);
-        // One block may overrun the end.
-        assert!(
-            simulation.now <= Duration::from_millis(millis + 3),
-            "{millis}"
-        );
-        assert!(log.blocks_at("searched", 10) > 0);
-    }
-    // Plenty: every point takes what it wants, and time stays.
-    let mut simulation = Simulation::new();
-    let (log, _) = run(&head(with_budget(60_000)), &mut simulation);
-    assert_eq!(log.blocks_at("plain", 1_000), 36);
-    assert!(simulation.now < Duration::from_secs(1));
-}
-
-#[test]
-fn a_size_that_does_not_fit_is_left_out_and_the_next_case_is_measured() {
-    let mut head = head(with_budget(400));
-    head.experiments[0].cases[0].sizes = vec![10, 1_000_000];
-    let (log, _) = run(&head, &mut Simulation::new());
-    assert_eq!(log.blocks_at("searched", 1_000_000), 0);
-    assert!(log.blocks_at("plain", 1_000) >= 12);
-}
-
-#[test]
 fn a_point_that_fails_is_recorded_and_the_run_goes_on_with_new_processes() {
     let mut simulation = Simulation::new();
     simulation.fails = |step| step.key.case == "plain" && step.key.n == 10 && step.launch == 1;
@@ -408,6 +386,7 @@ fn passes_follow_the_blocks_of_a_case_once_for_each_arm() {
 fn measured(events: &[Event]) -> Vec<(Key, Option<Vec<usize>>)> {
     let measured = |event: &Event| match event {
         Event::Launched { .. } => None,
+        Event::Piloted { key, .. } => Some((key.clone(), None)),
         Event::Block { key, block } => Some((key.clone(), Some(block.order.clone()))),
         Event::Memory { key, .. } | Event::Cores { key, .. } | Event::Failed { key, .. } => {
             Some((key.clone(), None))

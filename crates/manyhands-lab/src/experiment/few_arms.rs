@@ -1,4 +1,4 @@
-//! A case with fewer of its arms, for a run that has little time.
+//! A case with fewer of its arms or at other sizes, for a run that has little time.
 
 use super::{Trial, Workload};
 use crate::record::Scale;
@@ -7,6 +7,8 @@ use crate::record::Scale;
 pub(super) struct FewArms {
     pub(super) case: Box<dyn Workload>,
     pub(super) arms: usize,
+    /// The scale whose sizes it has, if not that of the run.
+    pub(super) sizes_of: Option<Scale>,
 }
 
 impl Workload for FewArms {
@@ -21,7 +23,7 @@ impl Workload for FewArms {
     }
 
     fn sizes(&self, scale: Scale) -> Vec<usize> {
-        self.case.sizes(scale)
+        self.case.sizes(self.sizes_of.unwrap_or(scale))
     }
 
     fn unit(&self) -> &str {

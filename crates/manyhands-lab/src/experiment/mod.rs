@@ -13,6 +13,7 @@ pub use case::{Case, Returned, Stored};
 pub use workload::{Trial, Workload};
 
 use crate::record::{CaseCard, ExperimentCard, Scale};
+use few_arms::FewArms;
 use std::{borrow::Cow, fmt};
 
 /// One question with its cases, for example "five hashes over one paragraph".
@@ -76,8 +77,24 @@ impl Experiment {
 
     /// Keeps the first `arms` arms of each case and leaves the others out.
     #[must_use]
-    pub fn first_arms(mut self, arms: usize) -> Self {
-        let few = |case| Box::new(few_arms::FewArms { case, arms }) as Box<dyn Workload>;
+    pub fn first_arms(self, arms: usize) -> Self {
+        self.with_few(arms, None)
+    }
+
+    /// Gives each case the sizes of this scale, whatever the scale of the run.
+    #[must_use]
+    pub fn sizes_of(self, scale: Scale) -> Self {
+        self.with_few(usize::MAX, Some(scale))
+    }
+
+    fn with_few(mut self, arms: usize, sizes_of: Option<Scale>) -> Self {
+        let few = |case| {
+            Box::new(FewArms {
+                case,
+                arms,
+                sizes_of,
+            }) as Box<dyn Workload>
+        };
         self.cases = self.cases.into_iter().map(few).collect();
         self
     }
@@ -174,6 +191,19 @@ mod tests {
         let mut expected = whole.card(Scale::Full);
         expected.cases[0].arms.truncate(2);
         assert_eq!(few.card(Scale::Full), expected);
+    }
+
+    #[test]
+    fn an_experiment_may_have_the_sizes_of_another_scale() {
+        let case = Case::returning("sum")
+            .full_sizes([1, 2])
+            .quick_sizes([1])
+            .arm("one", |n| n)
+            .arm("two", |n| n);
+        let experiment = Experiment::new("X", "x").case(case).sizes_of(Scale::Quick);
+        let card = experiment.card(Scale::Full);
+        assert_eq!(card.cases[0].sizes, [1]);
+        assert_eq!(card.cases[0].arms.len(), 2);
     }
 
     #[test]

@@ -42,12 +42,13 @@ pub(super) fn collect<'run>(head: &'run Head, events: &'run [Event]) -> Collecte
     let cards: HashMap<_, _> = cards.collect();
     let mut cases: HashMap<_, CaseEvents<'run>> = HashMap::new();
     for event in events {
-        let name = case_of(event);
+        let name = event.subject();
         let Some(card) = cards.get(&name) else {
             continue;
         };
         let case = cases.entry(name).or_default();
         match event {
+            Event::Piloted { .. } => {}
             Event::Launched {
                 clock_cost_nanos,
                 clock_grain_nanos,
@@ -70,16 +71,4 @@ pub(super) fn collect<'run>(head: &'run Head, events: &'run [Event]) -> Collecte
         }
     }
     Collected(cases)
-}
-
-fn case_of(event: &Event) -> (&str, &str) {
-    match event {
-        Event::Launched {
-            experiment, case, ..
-        } => (experiment, case),
-        Event::Block { key, .. }
-        | Event::Memory { key, .. }
-        | Event::Cores { key, .. }
-        | Event::Failed { key, .. } => (&key.experiment, &key.case),
-    }
 }

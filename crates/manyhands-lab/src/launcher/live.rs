@@ -135,4 +135,4 @@ fn unexpected(reply: &Reply) -> ChildError {
 }
 
 /// A picture of the cores shows this much.
-const TRACE: Duration = Duration::from_secs(1);
+pub(crate) const TRACE: Duration = Duration::from_secs(1);

@@ -8,6 +8,7 @@ pub(crate) mod process;
 
 pub use error::ChildError;
 pub use live::Live;
+pub(crate) use live::TRACE;
 
 use crate::child::{self, Batch, protocol::Reply};
 use process::{Process, read_reply};

@@ -6,6 +6,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
+    /// A case was tried at a tiny size, to plan for a budget.
+    Piloted {
+        /// Which point; it may be no size of the case, and is none of its results.
+        #[serde(flatten)]
+        key: Key,
+        /// Time of one call, by arm, with the baseline's twin; empty if the case failed.
+        nanos: Vec<f64>,
+        /// Time of all of it, with starting the process.
+        pilot_nanos: u64,
+    },
     /// A fresh process was started for a case.
     Launched {
         /// Id of the experiment.
@@ -65,7 +75,8 @@ impl Event {
             Self::Launched {
                 experiment, case, ..
             } => (experiment, case),
-            Self::Block { key, .. }
+            Self::Piloted { key, .. }
+            | Self::Block { key, .. }
             | Self::Memory { key, .. }
             | Self::Cores { key, .. }
             | Self::Failed { key, .. } => (&key.experiment, &key.case),
