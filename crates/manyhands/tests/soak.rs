@@ -1,7 +1,7 @@
 //! Soak: random programs over the whole public interface, under random delays; each operation is compared with a
 //! sequential oracle or counted.
 //!
-//! A program is made of its seed: the pool, the delays, who calls from where, and what. The schedule is not. One that
+//! A program is made of its seed: the pool, the delays, which threads call, and what. The schedule is not. One that
 //! does not end in time is a fault too: what every thread does is printed, and the process aborts. At the end
 //! a table says how often each kind of operation has been run, and how often it failed.
 //!

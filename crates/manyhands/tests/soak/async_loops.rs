@@ -4,6 +4,7 @@ use crate::counted::{Tally, Thing, Visits};
 use crate::delays::random::{Random, mix};
 use crate::table::{Area, Kind};
 use crate::world::{Load, Planned, World, planned_panics};
+use futures::future::BoxFuture;
 use futures::stream;
 use manyhands::{cancel, parallel, task, time};
 use std::sync::Arc;
@@ -72,6 +73,18 @@ async fn pause(number: u64) {
     }
 }
 
+/// A body that makes its thing when it is called, and gives it after a pause.
+fn things(tally: &Arc<Tally>) -> impl Fn(u64) -> BoxFuture<'static, Thing> + Send + Sync + 'static {
+    let tally = Arc::clone(tally);
+    move |number| {
+        let thing = tally.make(number);
+        Box::pin(async move {
+            pause(mix(number)).await;
+            thing
+        })
+    }
+}
+
 fn len(random: &mut Random) -> u64 {
     let most = random.pick(&[3, 40, 200]);
     random.below(most)
@@ -118,19 +131,9 @@ fn for_range(random: &mut Random, _: &World) {
 
 fn map(random: &mut Random, _: &World) {
     let (len, tally) = (len(random), Tally::new());
-    let body = {
-        let tally = Arc::clone(&tally);
-        move |number: u64| {
-            let thing = tally.make(number);
-            async move {
-                pause(mix(number)).await;
-                thing
-            }
-        }
-    };
     let source = parallel::from_stream(stream::iter(0..len));
     let options = parallel::options().concurrency_between(1..=1 + random.length(40));
-    let things = task::block_on(options.map_async(source, body));
+    let things = task::block_on(options.map_async(source, things(&tally)));
     assert!(things.iter().map(Thing::number).eq(0..len), "in order");
     drop(things);
     tally.assert_none_left();
@@ -139,14 +142,12 @@ fn map(random: &mut Random, _: &World) {
 fn try_map(random: &mut Random, _: &World) {
     let (len, tally) = (len(random), Tally::new());
     let at = random.below(2 * len + 1);
-    let body = {
-        let tally = Arc::clone(&tally);
-        move |number: u64| {
-            let thing = tally.make(number);
-            async move {
-                pause(mix(number)).await;
-                if number == at { Err(thing) } else { Ok(thing) }
-            }
+    let make = things(&tally);
+    let body = move |number: u64| {
+        let thing = make(number);
+        async move {
+            let thing = thing.await;
+            if number == at { Err(thing) } else { Ok(thing) }
         }
     };
     match task::block_on(parallel::try_map_async(0..len, body)) {
@@ -174,17 +175,7 @@ fn wait_until_dropped(tally: &Tally) {
 
 fn streamed(random: &mut Random, _: &World) {
     let (len, tally) = (len(random), Tally::new());
-    let body = {
-        let tally = Arc::clone(&tally);
-        move |number: u64| {
-            let thing = tally.make(number);
-            async move {
-                pause(mix(number)).await;
-                thing
-            }
-        }
-    };
-    let mut results = parallel::stream_async(0..len, body);
+    let mut results = parallel::stream_async(0..len, things(&tally));
     let mut next = 0;
     task::block_on(async {
         while let Some(thing) = results.next().await {
@@ -200,17 +191,7 @@ fn streamed(random: &mut Random, _: &World) {
 fn unordered(random: &mut Random, _: &World) {
     let (len, tally) = (len(random), Tally::new());
     let visits = Visits::new(len);
-    let body = {
-        let tally = Arc::clone(&tally);
-        move |number: u64| {
-            let thing = tally.make(number);
-            async move {
-                pause(mix(number)).await;
-                thing
-            }
-        }
-    };
-    let mut results = parallel::stream_async_unordered(0..len, body);
+    let mut results = parallel::stream_async_unordered(0..len, things(&tally));
     task::block_on(async {
         while let Some(thing) = results.next().await {
             visits.visit(thing.number());
@@ -278,17 +259,15 @@ fn local(random: &mut Random, _: &World) {
 fn panics(random: &mut Random, _: &World) {
     let (len, tally) = (1 + len(random), Tally::new());
     let at = random.below(len);
-    let body = {
-        let tally = Arc::clone(&tally);
-        move |number: u64| {
-            let thing = tally.make(number);
-            async move {
-                pause(mix(number)).await;
-                if number == at {
-                    Planned::throw(thing.number());
-                }
-                thing
+    let make = things(&tally);
+    let body = move |number: u64| {
+        let thing = make(number);
+        async move {
+            let thing = thing.await;
+            if number == at {
+                Planned::throw(thing.number());
             }
+            thing
         }
     };
     let panics = planned_panics(|| task::block_on(parallel::map_async(0..len, body)));
@@ -299,18 +278,15 @@ fn panics(random: &mut Random, _: &World) {
 fn cancelled(random: &mut Random, _: &World) {
     let (len, tally, source) = (len(random), Tally::new(), cancel::Source::new());
     let (at, token) = (random.below(2 * len + 1), source.token());
-    let body = {
-        let tally = Arc::clone(&tally);
-        let source = Arc::new(source);
-        move |number: u64| {
-            let (thing, source) = (tally.make(number), Arc::clone(&source));
-            async move {
-                pause(mix(number)).await;
-                if number == at {
-                    source.cancel();
-                }
-                thing
+    let (make, source) = (things(&tally), Arc::new(source));
+    let body = move |number: u64| {
+        let (thing, source) = (make(number), Arc::clone(&source));
+        async move {
+            let thing = thing.await;
+            if number == at {
+                source.cancel();
             }
+            thing
         }
     };
     let result = task::block_on(
@@ -327,17 +303,7 @@ fn cancelled(random: &mut Random, _: &World) {
 
 fn dropped(random: &mut Random, _: &World) {
     let (len, taken, tally) = (len(random), random.below(20), Tally::new());
-    let body = {
-        let tally = Arc::clone(&tally);
-        move |number: u64| {
-            let thing = tally.make(number);
-            async move {
-                pause(mix(number)).await;
-                thing
-            }
-        }
-    };
-    let mut results = parallel::stream_async(0..len, body);
+    let mut results = parallel::stream_async(0..len, things(&tally));
     task::block_on(async {
         for number in 0..taken.min(len) {
             assert_eq!(

@@ -43,7 +43,7 @@ impl Got {
     fn item(&mut self, number: u64) {
         assert_eq!(
             number, self.next,
-            "in order, but for what was told to be lost"
+            "in order, but for what was reported as lost"
         );
         self.next += 1;
         self.received += 1;
@@ -51,6 +51,19 @@ impl Got {
 
     fn lost(&mut self, count: u64) {
         self.next += count;
+    }
+}
+
+/// What the tasks give, one after the other.
+fn ends<T>(tasks: Vec<task::JoinHandle<T>>) -> impl Iterator<Item = T> {
+    let tasks = tasks.into_iter();
+    tasks.map(|task| task.join().expect("it does not panic"))
+}
+
+#[track_caller]
+fn assert_all_are(numbers: impl Iterator<Item = u64>, expected: u64, why: &str) {
+    for number in numbers {
+        assert_eq!(number, expected, "{why}");
     }
 }
 
@@ -99,10 +112,8 @@ fn all_get_all(random: &mut Random, _: &World) {
         .collect();
     drop(first);
     let sending = send_all(random, sender, &tally, len);
-    for task in tasks {
-        let got = task.join().expect("it does not panic");
-        assert_eq!(got.next, len, "all were received or told to be lost");
-    }
+    let got = ends(tasks).map(|got| got.next);
+    assert_all_are(got, len, "all were received or reported as lost");
     sending.join().expect("it does not panic");
     tally.assert_none_left();
 }
@@ -139,10 +150,8 @@ fn streams(random: &mut Random, _: &World) {
         .collect();
     drop(receiver);
     let sending = send_all(random, sender, &tally, len);
-    for task in tasks {
-        let got = task.join().expect("it does not panic");
-        assert_eq!(got.next, len, "all were received or told to be lost");
-    }
+    let got = ends(tasks).map(|got| got.next);
+    assert_all_are(got, len, "all were received or reported as lost");
     sending.join().expect("it does not panic");
     tally.assert_none_left();
 }
@@ -180,13 +189,7 @@ fn watch(random: &mut Random, _: &World) {
         assert_eq!(sender.latest().number(), number);
     }
     drop(sender);
-    for task in tasks {
-        assert_eq!(
-            task.join().expect("it does not panic"),
-            len,
-            "the last is always seen"
-        );
-    }
+    assert_all_are(ends(tasks), len, "the last is always seen");
     assert_eq!(receiver.latest().number(), len);
     drop(receiver);
     tally.assert_none_left();
@@ -229,12 +232,6 @@ fn watch_streams(random: &mut Random, _: &World) {
     } else {
         send();
     }
-    for task in tasks {
-        assert_eq!(
-            task.join().expect("it does not panic"),
-            len,
-            "the last is always seen"
-        );
-    }
+    assert_all_are(ends(tasks), len, "the last is always seen");
     tally.assert_none_left();
 }

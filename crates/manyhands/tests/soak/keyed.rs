@@ -5,8 +5,10 @@ use crate::delays::random::{Random, mix};
 use crate::queries::{set, things};
 use crate::table::{Area, Kind};
 use crate::world::{Load, World, len};
+use manyhands::query::Matches;
 use manyhands::query::prelude::*;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 pub(crate) const KINDS: Area = &[
     Kind {
@@ -40,30 +42,93 @@ fn keys(random: &mut Random) -> u64 {
     random.pick(&[1, 7, 300, 1 << 40])
 }
 
-/// The numbers of each key, by first items, by iterators.
-fn grouped(len: u64, key: impl Fn(u64) -> u64) -> Vec<(u64, Vec<u64>)> {
-    let mut places = HashMap::new();
-    let mut groups: Vec<(u64, Vec<u64>)> = Vec::new();
-    for number in 0..len {
-        let place = *places.entry(key(number)).or_insert_with(|| {
-            groups.push((key(number), Vec::new()));
-            groups.len() - 1
-        });
-        groups[place].1.push(number);
+/// Counted things with keys, each of which takes some work.
+struct Keyed {
+    load: Load,
+    tally: Arc<Tally>,
+    len: u64,
+    keys: u64,
+}
+
+impl Keyed {
+    fn random(random: &mut Random) -> Self {
+        let load = Load::random(random);
+        Self {
+            load,
+            tally: Tally::new(),
+            len: len(random, load),
+            keys: keys(random),
+        }
     }
-    groups
+
+    fn things(&self) -> Vec<Thing> {
+        things(&self.tally, self.len)
+    }
+
+    fn key(&self, number: u64) -> u64 {
+        mix(number) % self.keys
+    }
+
+    /// Does the work.
+    fn key_of(&self, thing: &Thing) -> u64 {
+        self.load.work(thing.number());
+        self.key(thing.number())
+    }
+
+    /// The numbers of each key, by first items, by iterators.
+    fn grouped(&self) -> Vec<(u64, Vec<u64>)> {
+        let mut places = HashMap::new();
+        let mut groups: Vec<(u64, Vec<u64>)> = Vec::new();
+        for number in 0..self.len {
+            let place = *places.entry(self.key(number)).or_insert_with(|| {
+                groups.push((self.key(number), Vec::new()));
+                groups.len() - 1
+            });
+            groups[place].1.push(number);
+        }
+        groups
+    }
+}
+
+/// Numbers and rows to join: a row belongs to the numbers with its remainder.
+struct Rows {
+    load: Load,
+    tally: Arc<Tally>,
+    len: u64,
+    keys: u64,
+    count: u64,
+}
+
+impl Rows {
+    fn random(random: &mut Random) -> Self {
+        let load = Load::random(random);
+        let len = len(random, load);
+        let keys = 1 + len / 2;
+        Self {
+            load,
+            tally: Tally::new(),
+            len,
+            keys,
+            count: random.below(2 * keys),
+        }
+    }
+
+    fn things(&self) -> Vec<Thing> {
+        things(&self.tally, self.count)
+    }
+
+    /// The rows that belong to a number.
+    fn of(&self, number: u64) -> impl Iterator<Item = u64> + use<> {
+        let step = usize::try_from(self.keys).expect("small");
+        (number % self.keys..self.count).step_by(step)
+    }
 }
 
 fn group_by(random: &mut Random, _: &World) {
-    let (load, tally, keys) = (Load::random(random), Tally::new(), keys(random));
-    let len = len(random, load);
-    let key = |number: u64| mix(number) % keys;
-    let by_key = |thing: &Thing| {
-        load.work(thing.number());
-        key(thing.number())
-    };
-    let expected = grouped(len, key);
-    let query = set(random, things(&tally, len).into_par_query());
+    let keyed = Keyed::random(random);
+    let by_key = |thing: &Thing| keyed.key_of(thing);
+    let expected = keyed.grouped();
+    let query = set(random, keyed.things().into_par_query());
     if random.is_one_in(2) {
         let groups = query.group_by(by_key).to_vec();
         assert_eq!(groups.len(), expected.len());
@@ -84,19 +149,14 @@ fn group_by(random: &mut Random, _: &World) {
             );
         }
     }
-    tally.assert_none_left();
+    keyed.tally.assert_none_left();
 }
 
 fn fold_by(random: &mut Random, _: &World) {
-    let (load, tally, keys) = (Load::random(random), Tally::new(), keys(random));
-    let len = len(random, load);
-    let key = |number: u64| mix(number) % keys;
-    let by_key = |thing: &Thing| {
-        load.work(thing.number());
-        key(thing.number())
-    };
-    let expected = grouped(len, key);
-    let query = set(random, things(&tally, len).into_par_query());
+    let keyed = Keyed::random(random);
+    let by_key = |thing: &Thing| keyed.key_of(thing);
+    let expected = keyed.grouped();
+    let query = set(random, keyed.things().into_par_query());
     let how = random.below(3);
     let found: Vec<(u64, u64)> = match how {
         0 => query
@@ -138,22 +198,16 @@ fn fold_by(random: &mut Random, _: &World) {
             .into_iter()
             .map(|(key, numbers)| (key, value(numbers))))
     );
-    tally.assert_none_left();
+    keyed.tally.assert_none_left();
 }
 
 fn distinct(random: &mut Random, _: &World) {
-    let (load, tally, keys) = (Load::random(random), Tally::new(), keys(random));
-    let len = len(random, load);
-    let key = |number: u64| mix(number) % keys;
-    let firsts: Vec<u64> = grouped(len, key)
-        .iter()
-        .map(|(_, numbers)| numbers[0])
-        .collect();
-    let query = set(random, things(&tally, len).into_par_query());
-    let found = query.distinct_by(|thing| {
-        load.work(thing.number());
-        key(thing.number())
-    });
+    let keyed = Keyed::random(random);
+    let (len, key) = (keyed.len, |number| keyed.key(number));
+    let groups = keyed.grouped();
+    let firsts: Vec<u64> = groups.iter().map(|(_, numbers)| numbers[0]).collect();
+    let query = set(random, keyed.things().into_par_query());
+    let found = query.distinct_by(|thing| keyed.key_of(thing));
     assert!(
         found
             .to_vec()
@@ -180,7 +234,7 @@ fn distinct(random: &mut Random, _: &World) {
     found.sort_unstable();
     expected.sort_unstable();
     assert_eq!(found, expected);
-    tally.assert_none_left();
+    keyed.tally.assert_none_left();
 }
 
 fn sets(random: &mut Random, _: &World) {
@@ -225,13 +279,10 @@ fn sets(random: &mut Random, _: &World) {
 }
 
 fn join(random: &mut Random, _: &World) {
-    let (load, tally) = (Load::random(random), Tally::new());
-    let len = len(random, load);
-    let keys = 1 + len / 2;
-    let rows = random.below(2 * keys);
+    let rows = Rows::random(random);
+    let (len, keys, load) = (rows.len, rows.keys, rows.load);
     let query = set(random, (0..len).into_par_query()).inspect(|&number| load.burn(number));
-    let partners = |number: u64| (0..rows).filter(move |row| row % keys == number % keys);
-    let other = things(&tally, rows);
+    let other = rows.things();
     let is_left = random.is_one_in(2);
     let (key, other_key) = (
         |number: &u64| number % keys,
@@ -245,45 +296,29 @@ fn join(random: &mut Random, _: &World) {
         query.join(other, key, other_key, pair).to_vec()
     };
     let expected = (0..len).flat_map(|number| {
-        let mut pairs: Vec<_> = partners_of(number, rows, keys)
-            .map(|row| (number, Some(row)))
-            .collect();
+        let mut pairs: Vec<_> = rows.of(number).map(|row| (number, Some(row))).collect();
         if pairs.is_empty() && is_left {
             pairs.push((number, None));
         }
         pairs
     });
     assert!(found.into_iter().eq(expected));
-    assert!(len == 0 || partners(0).eq(partners_of(0, rows, keys)));
-    tally.assert_none_left();
-}
-
-/// The rows with a number's key.
-fn partners_of(number: u64, rows: u64, keys: u64) -> impl Iterator<Item = u64> {
-    (number % keys..rows).step_by(usize::try_from(keys).expect("small"))
+    rows.tally.assert_none_left();
 }
 
 fn group_join(random: &mut Random, _: &World) {
-    let (load, tally) = (Load::random(random), Tally::new());
-    let len = len(random, load);
-    let keys = 1 + len / 2;
-    let rows = random.below(2 * keys);
-    let query = set(random, things(&tally, len).into_par_query());
-    let count = |thing: Thing, rows: manyhands::query::Matches<'_, Thing>| {
-        load.work(thing.number());
-        (thing, rows.map(Thing::number).sum::<u64>())
+    let rows = Rows::random(random);
+    let query = set(random, things(&rows.tally, rows.len).into_par_query());
+    let sum = |thing: Thing, found: Matches<'_, Thing>| {
+        rows.load.work(thing.number());
+        (thing, found.map(Thing::number).sum::<u64>())
     };
-    let key = |thing: &Thing| thing.number() % keys;
-    let found = query
-        .group_join(things(&tally, rows), key, key, count)
-        .to_vec();
-    assert_eq!(found.len() as u64, len);
+    let key = |thing: &Thing| thing.number() % rows.keys;
+    let found = query.group_join(rows.things(), key, key, sum).to_vec();
+    assert_eq!(found.len() as u64, rows.len);
     for (number, (thing, sum)) in (0..).zip(&found) {
-        assert_eq!(
-            (thing.number(), *sum),
-            (number, partners_of(number, rows, keys).sum())
-        );
+        assert_eq!((thing.number(), *sum), (number, rows.of(number).sum()));
     }
     drop(found);
-    tally.assert_none_left();
+    rows.tally.assert_none_left();
 }
