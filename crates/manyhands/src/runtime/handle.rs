@@ -198,7 +198,8 @@ impl Runtime {
         Metrics::of(&self.shared)
     }
 
-    /// Why the number of threads changed: the latest 200 changes, the oldest of them first.
+    /// Why the number of threads changed: the latest 200 changes, the oldest of them first. A thread that starts may run
+    /// work a moment before its change is listed.
     ///
     /// # Examples
     /// ```

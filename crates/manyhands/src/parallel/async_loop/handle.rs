@@ -146,9 +146,9 @@ impl LoopHandle {
 impl LoopControl {
     fn change(&self, limits: Limits) {
         let waker = {
-            let mut papers = lock(&self.0);
-            papers.new_limits = Some(limits);
-            papers.waker.take()
+            let mut state = lock(&self.0);
+            state.new_limits = Some(limits);
+            state.waker.take()
         };
         if let Some(waker) = waker {
             wake(waker);
@@ -157,18 +157,18 @@ impl LoopControl {
 
     /// The loop takes over new limits; the next change wakes `waker`.
     pub(super) fn take_limits(&self, waker: &Waker) -> Option<Limits> {
-        let mut papers = lock(&self.0);
-        let limits = papers.new_limits.take();
-        let is_known = papers
+        let mut state = lock(&self.0);
+        let limits = state.new_limits.take();
+        let is_known = state
             .waker
             .as_ref()
             .is_some_and(|known| known.will_wake(waker));
         let before = if is_known {
             None
         } else {
-            papers.waker.replace(waker.clone())
+            state.waker.replace(waker.clone())
         };
-        drop(papers);
+        drop(state);
         drop(before);
         limits
     }
