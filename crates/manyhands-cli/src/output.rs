@@ -72,7 +72,13 @@ fn complain(text: &str) -> ExitCode {
     ExitCode::from(BAD_ARGUMENTS)
 }
 
+/// Says something that may hold what was typed: control characters are shown as escapes.
 fn say(line: &str) {
+    let shown = |c: char| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    let line: String = line.chars().map(shown).collect();
     // Standard error is the last resort: nobody is left to tell if it fails.
     let _ = writeln!(io::stderr(), "{line}");
 }

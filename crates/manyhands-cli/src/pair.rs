@@ -19,6 +19,14 @@ use std::{
 /// Times the two commands side by side.
 pub(crate) fn run(first: &[OsString], second: &[OsString], run: Run) -> Result<Ending, Failure> {
     for command in [first, second] {
+        // The run is resumed by what stands in its report, so an escape would not do.
+        if line(command).chars().any(char::is_control) {
+            return Err(Failure::Arguments(
+                "a command has control characters, which cannot stand in a report: put it in a \
+                 script"
+                    .to_owned(),
+            ));
+        }
         start(command).map_err(Failure::Arguments)?;
     }
     lab::begin(vec![experiment(first, second)], run, console::alone)

@@ -65,6 +65,7 @@ pub mod machine;
 pub mod meter;
 pub mod model;
 pub mod paper;
+mod plain;
 pub mod published;
 pub mod record;
 pub mod registry;

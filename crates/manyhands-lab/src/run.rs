@@ -7,6 +7,7 @@ use crate::{
     director::{BlockStep, Director, Pass, Plan, Step, Subject, TimeLeft},
     launcher::ChildError,
     machine::Machine,
+    plain::plain,
     record::{Block, CoreTrace, Event, FORMAT, Head, Key, Sample, Settings},
     store::Store,
 };
@@ -353,6 +354,7 @@ impl Run<'_> {
             Step::Cores(pass) => format!("picture of the cores for arm {}: {error}", pass.arm),
             _ => error.to_string(),
         };
+        let message = plain(&message).into_owned();
         self.happened(&Event::Failed { key, message })?;
         // One process has failed; the others have opened a size that is not measured any more.
         self.close();

@@ -73,6 +73,7 @@ fn what_cannot_be_is_refused_in_one_line() {
         assert!(err.contains(culprit), "'{culprit}' is missing in: {err}");
     }
     check(&["lab", "run", "E99"], 2, "E99");
+    check(&["lab", "run", "E\x1b[2J"], 2, "E\\u{1b}[2J");
     check(&["lab", "run"], 2, "<ID>");
     check(&["lab", "run", "E3", "--quick", "--full"], 2, "--full");
     check(&["lab", "run", "E3", "--budget", "soon"], 2, "soon");
@@ -88,6 +89,11 @@ fn what_cannot_be_is_refused_in_one_line() {
         &["lab", "command", "--", "no-such-program", "--vs", "true"],
         2,
         "no-such-program",
+    );
+    check(
+        &["lab", "command", "--", "true", "\x1b[2J", "--vs", "true"],
+        2,
+        "control characters",
     );
 }
 

@@ -112,7 +112,7 @@ pub fn text(findings: &Findings, companion: Companion) -> String {
 /// anything.
 ///
 /// # Errors
-/// [`LabError::File`] if one cannot be written, [`LabError::Chart`] if one cannot be drawn.
+/// [`LabError::File`] if one cannot be written.
 pub fn write(
     store: &mut Store,
     findings: &Findings,
@@ -125,7 +125,7 @@ pub fn write(
         gate.map_or_else(Vec::new, |gate| gate.causes(block))
     };
     let published = companion(findings);
-    let files = report::files(findings, events, causes, &published)?;
+    let files = report::files(findings, events, causes, &published);
     let named: Vec<(&str, &[u8])> = files
         .iter()
         .map(|file| (file.path.as_str(), file.bytes.as_slice()))

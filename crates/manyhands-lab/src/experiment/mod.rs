@@ -12,7 +12,10 @@ mod workload;
 pub use case::{Case, Returned, Stored};
 pub use workload::{Trial, Workload};
 
-use crate::record::{CaseCard, ExperimentCard, Scale};
+use crate::{
+    plain::plain,
+    record::{CaseCard, ExperimentCard, Scale},
+};
 use few_arms::FewArms;
 use std::{borrow::Cow, fmt};
 
@@ -27,12 +30,13 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Makes an experiment without cases.
+    /// Makes an experiment without cases. Control characters in its texts, and in the names of its
+    /// cases and arms, are shown as escapes.
     #[must_use]
     pub fn new(id: impl Into<Cow<'static, str>>, title: impl Into<Cow<'static, str>>) -> Self {
         Self {
-            id: id.into(),
-            title: title.into(),
+            id: plain(&id.into()).into_owned().into(),
+            title: plain(&title.into()).into_owned().into(),
             source: None,
             claim: None,
             notes: Vec::new(),
@@ -135,22 +139,22 @@ impl Experiment {
         &self.cases
     }
 
-    /// The case of this name.
+    /// The case of this name, as it stands in the card.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&dyn Workload> {
         let mut cases = self.cases.iter().map(AsRef::as_ref);
-        cases.find(|case| case.name() == name)
+        cases.find(|case| plain(case.name()) == name)
     }
 
     /// The experiment as data, with the sizes of a scale.
     #[must_use]
     pub fn card(&self, scale: Scale) -> ExperimentCard {
         let card = |case: &dyn Workload| CaseCard {
-            name: case.name().to_owned(),
-            arms: case.arms(),
+            name: plain(case.name()).into_owned(),
+            arms: case.arms().iter().map(|arm| plain(arm).into()).collect(),
             sizes: case.sizes(scale),
             finds_break_even: case.finds_break_even(),
-            unit: case.unit().to_owned(),
+            unit: plain(case.unit()).into_owned(),
             cpus: case.cpus(),
         };
         ExperimentCard {
@@ -204,6 +208,23 @@ mod tests {
         let card = experiment.card(Scale::Full);
         assert_eq!(card.cases[0].sizes, [1]);
         assert_eq!(card.cases[0].arms.len(), 2);
+    }
+
+    #[test]
+    fn names_that_steer_a_terminal_are_shown_as_escapes() {
+        let case = Case::returning("sum\x1b[2J")
+            .full_sizes([1])
+            .arm("one\n", |n| n)
+            .arm("two\0", |n| n);
+        let experiment = Experiment::new("X\r", "x\u{202e}").case(case);
+        let card = experiment.card(Scale::Full);
+        assert_eq!(
+            (card.id.as_str(), card.title.as_str()),
+            ("X\\r", "x\\u{202e}")
+        );
+        assert_eq!(card.cases[0].name, "sum\\u{1b}[2J");
+        assert_eq!(card.cases[0].arms, ["one\\n", "two\\u{0}"]);
+        assert!(experiment.find(&card.cases[0].name).is_some());
     }
 
     #[test]

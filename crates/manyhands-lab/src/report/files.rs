@@ -2,7 +2,7 @@
 
 use super::{Published, html, markdown, measurements_csv, results_csv, summary_json};
 use crate::{
-    LabError, chart,
+    chart,
     findings::{Cause, Findings},
     record::{Block, Event, Key},
 };
@@ -16,31 +16,30 @@ pub struct ReportFile {
     pub bytes: Vec<u8>,
 }
 
-/// The page, the Markdown report, both tables, the summary, and every chart as SVG and as PNG.
-///
-/// # Errors
-/// [`LabError::Chart`] if a chart cannot be drawn.
+/// The page, the Markdown report, both tables, the summary, and every chart as SVG and as PNG. A
+/// chart that cannot be drawn is missing; the page says so.
 pub fn files(
     findings: &Findings,
     events: &[Event],
     causes: impl Fn(&Key, &Block) -> Vec<Cause>,
     published: &Published,
-) -> Result<Vec<ReportFile>, LabError> {
+) -> Vec<ReportFile> {
     let measurements = measurements_csv(&findings.head, events, causes);
     let mut files = vec![
-        file(FILES[0], html(findings, published)?),
+        file(FILES[0], html(findings, published)),
         file(FILES[1], markdown(findings, published)),
         file(FILES[2], results_csv(findings)),
         file(FILES[3], measurements),
         file(FILES[4], summary_json(findings)),
     ];
     for named in published.beside(chart::all(findings)) {
-        let svg = chart::svg(&named.chart)?;
-        let png = chart::png(&svg)?;
-        files.push(file(&format!("{CHARTS}/{}.svg", named.name), svg));
-        files.push(file(&format!("{CHARTS}/{}.png", named.name), png));
+        let drawn = chart::svg(&named.chart).and_then(|svg| Ok((chart::png(&svg)?, svg)));
+        if let Ok((png, svg)) = drawn {
+            files.push(file(&format!("{CHARTS}/{}.svg", named.name), svg));
+            files.push(file(&format!("{CHARTS}/{}.png", named.name), png));
+        }
     }
-    Ok(files)
+    files
 }
 
 fn file(path: &str, bytes: impl Into<Vec<u8>>) -> ReportFile {
@@ -60,3 +59,27 @@ pub(crate) const FILES: [&str; 5] = [
 ];
 /// Folder of the charts.
 const CHARTS: &str = "charts";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn a_chart_that_cannot_be_drawn_costs_that_chart_only() {
+        let names = |findings: &Findings| -> Vec<String> {
+            let files = files(findings, &[], |_, _| Vec::new(), &Published::default());
+            files.into_iter().map(|file| file.path).collect()
+        };
+        let mut findings = fixture::findings();
+        let all = names(&findings);
+        // No XML file may hold this, so no picture can be made of it.
+        let experiment = &mut findings.experiments[0];
+        experiment.title.push('\u{1}');
+        let id = experiment.id.to_lowercase();
+        let is_of_it = |name: &&String| name.starts_with(&format!("{CHARTS}/{id}-"));
+        let (lost, left): (Vec<_>, Vec<_>) = all.iter().partition(is_of_it);
+        assert!(!lost.is_empty() && left.len() > FILES.len());
+        assert_eq!(names(&findings).iter().collect::<Vec<_>>(), left);
+    }
+}

@@ -53,7 +53,7 @@ fn a_noisy_run_says_so_in_every_report() {
     for text in [
         terminal,
         super::markdown(&noisy, &published),
-        super::html(&noisy, &published).unwrap(),
+        super::html(&noisy, &published),
     ] {
         assert!(text.contains(said), "{text}");
     }
@@ -138,7 +138,7 @@ fn the_comparison_of_two_runs_is_as_kept_and_fits_the_terminal() {
 
 #[test]
 fn the_page_is_one_a_parser_finds_no_fault_with_and_needs_nothing_else() {
-    let text = super::html(&fixture::findings(), &fixture::published()).unwrap();
+    let text = super::html(&fixture::findings(), &fixture::published());
     let page = Html::parse_document(&text);
     assert_eq!(page.errors, Vec::<std::borrow::Cow<'_, str>>::new());
     let count = |selector: &str| page.select(&Selector::parse(selector).unwrap()).count();
@@ -159,7 +159,7 @@ fn the_page_is_one_a_parser_finds_no_fault_with_and_needs_nothing_else() {
 
 #[test]
 fn the_page_is_as_kept() {
-    let text = super::html(&fixture::findings(), &fixture::published()).unwrap();
+    let text = super::html(&fixture::findings(), &fixture::published());
     check("report.html", &without_charts(&text));
 }
 
@@ -217,7 +217,6 @@ fn the_folder_has_every_report_and_each_chart_twice() {
         fixture::causes,
         &fixture::published(),
     );
-    let files = files.unwrap();
     let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
     let expected = [
         "report.html",

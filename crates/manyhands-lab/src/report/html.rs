@@ -9,7 +9,6 @@ use super::{
     terminal::{group_sentences, not_measured},
 };
 use crate::{
-    LabError,
     chart::{self, Named},
     findings::{ExperimentFindings, Findings},
     paper::Paper,
@@ -18,21 +17,28 @@ use askama::Template;
 use serde_json::Value;
 
 /// The page, with all charts drawn in it and what was published beside what was found.
-///
-/// # Errors
-/// [`LabError::Chart`] if a chart cannot be drawn.
+/// In place of a chart that cannot be drawn it says why.
 ///
 /// # Panics
 /// Never: the template only joins strings.
-pub fn html(findings: &Findings, published: &Published) -> Result<String, LabError> {
-    let mut drawn = Vec::new();
+#[must_use]
+pub fn html(findings: &Findings, published: &Published) -> String {
+    let (mut drawn, mut missing) = (Vec::new(), Vec::new());
     for named in published.beside(chart::all(findings)) {
-        let svg = chart::svg(&named.chart)?;
-        drawn.push((named, svg));
+        match chart::svg(&named.chart) {
+            Ok(svg) => drawn.push((named, svg)),
+            Err(error) => missing.push((named, error)),
+        }
     }
-    let sections = findings.experiments.iter();
-    let sections =
-        sections.map(|one| section(findings, one, published.papers.get(&one.id), &drawn));
+    let sections = findings.experiments.iter().map(|one| {
+        let mut section = section(findings, one, published.papers.get(&one.id), &drawn);
+        let of_it = missing
+            .iter()
+            .filter(|(named, _)| named.experiment == one.id);
+        let sentences = of_it.map(|(named, error)| format!("No chart '{}': {error}.", named.name));
+        section.missing.extend(sentences);
+        section
+    });
     let page = Page {
         version: &findings.head.version,
         started: &findings.head.started,
@@ -44,7 +50,7 @@ pub fn html(findings: &Findings, published: &Published) -> Result<String, LabErr
         disturbance: disturbance(findings),
         card: machine_card(findings),
     };
-    Ok(page.render().expect("the template only joins strings"))
+    page.render().expect("the template only joins strings")
 }
 
 #[derive(Template)]

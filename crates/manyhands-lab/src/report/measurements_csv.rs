@@ -1,12 +1,12 @@
 //! Every sample of a run as a row.
 
-use super::conditions::pool_words;
+use super::{cell::cell, conditions::pool_words};
 use crate::{
     findings::Cause,
     record::{Block, CaseCard, Event, Head, Key, Sample},
 };
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// Every sample of a run as a row of CSV: the column names of BenchmarkDotNet's measurements file
 /// first, so that scripts made for those read this one, then our own.
@@ -81,10 +81,10 @@ impl Context<'_> {
         let meters = sample.meters;
         let calls = u64::from(sample.calls.max(1));
         Row {
-            target: format!("{}.{method}", self.key.case),
-            target_namespace: &self.key.experiment,
-            target_type: &self.key.case,
-            target_method: method,
+            target: cell(&format!("{}.{method}", self.key.case)).into_owned(),
+            target_namespace: cell(&self.key.experiment),
+            target_type: cell(&self.key.case),
+            target_method: cell(method),
             job_id: "manyhands",
             job_launch_count: self.head.settings.launches,
             job_runtime: format!("manyhands {}", self.head.version),
@@ -116,11 +116,11 @@ struct Row<'run> {
     #[serde(rename = "Target")]
     target: String,
     #[serde(rename = "Target_Namespace")]
-    target_namespace: &'run str,
+    target_namespace: Cow<'run, str>,
     #[serde(rename = "Target_Type")]
-    target_type: &'run str,
+    target_type: Cow<'run, str>,
     #[serde(rename = "Target_Method")]
-    target_method: &'run str,
+    target_method: Cow<'run, str>,
     #[serde(rename = "Job_Id")]
     job_id: &'static str,
     #[serde(rename = "Job_LaunchCount")]

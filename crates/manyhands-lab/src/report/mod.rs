@@ -3,6 +3,7 @@
 //! Everything here is a pure function of [`Findings`](crate::findings::Findings), or, for the raw
 //! table, of a run's head and events. Nothing is judged here and nothing is written to disk.
 
+mod cell;
 mod compare;
 mod conditions;
 mod files;

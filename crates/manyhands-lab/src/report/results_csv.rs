@@ -1,16 +1,18 @@
 //! The table of results for programs.
 
-use super::verdict_words::verdict_word;
+use super::{cell::cell, verdict_words::verdict_word};
 use crate::{
     findings::{CaseFindings, ExperimentFindings, Findings, Point, Times},
     stats::Estimate,
 };
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// The results as CSV, one row for each case, size and arm.
 ///
 /// Separated by commas, decimals with points, quoted by RFC 4180. Times are nanoseconds per call;
-/// an empty cell means "not measured". The baseline's rows have no speed-up and no verdict.
+/// an empty cell means "not measured". A name that begins like a formula stands behind an
+/// apostrophe. The baseline's rows have no speed-up and no verdict.
 ///
 /// # Panics
 /// Never: rows of numbers and strings have a form as CSV.
@@ -33,12 +35,12 @@ pub fn results_csv(findings: &Findings) -> String {
 
 #[derive(Serialize)]
 struct Row<'run> {
-    experiment: &'run str,
-    case: &'run str,
-    unit: &'run str,
+    experiment: Cow<'run, str>,
+    case: Cow<'run, str>,
+    unit: Cow<'run, str>,
     n: usize,
-    arm: &'run str,
-    baseline: &'run str,
+    arm: Cow<'run, str>,
+    baseline: Cow<'run, str>,
     blocks: usize,
     disturbed: usize,
     median_nanos: f64,
@@ -84,12 +86,12 @@ impl<'run> Row<'run> {
             .iter()
             .find(|peak| peak.n == point.n && peak.arm == arm);
         Self {
-            experiment: &experiment.id,
-            case: &case.card.name,
-            unit: &case.card.unit,
+            experiment: cell(&experiment.id),
+            case: cell(&case.card.name),
+            unit: cell(&case.card.unit),
             n: point.n,
-            arm: &case.card.arms[arm],
-            baseline: &case.card.arms[0],
+            arm: cell(&case.card.arms[arm]),
+            baseline: cell(&case.card.arms[0]),
             blocks: point.blocks,
             disturbed: point.disturbed,
             median_nanos: times.median.median,

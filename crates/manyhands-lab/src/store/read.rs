@@ -3,6 +3,7 @@
 use super::{EVENTS, HEAD, Line};
 use crate::{
     LabError,
+    plain::steers,
     record::{Event, FORMAT, Head},
 };
 use serde::Deserialize;
@@ -75,5 +76,25 @@ fn read_head(path: &Path) -> Result<Head, LabError> {
             found: format,
         });
     }
-    serde_json::from_slice(&bytes).map_err(damaged)
+    let head: Head = serde_json::from_slice(&bytes).map_err(damaged)?;
+    if names(&head).any(|name| name.chars().any(steers)) {
+        return Err(LabError::Damaged {
+            path: path.to_owned(),
+            line: 1,
+            reason: "a name has control characters".to_owned(),
+        });
+    }
+    Ok(head)
+}
+
+/// Everything in a head that is printed as it is.
+fn names(head: &Head) -> impl Iterator<Item = &str> {
+    let cases = head.experiments.iter().flat_map(|one| &one.cases);
+    let of_cases = cases.flat_map(|case| case.arms.iter().chain([&case.name, &case.unit]));
+    let of_experiments = head
+        .experiments
+        .iter()
+        .flat_map(|one| [&one.id, &one.title]);
+    let all = of_experiments.chain(of_cases).chain([&head.started]);
+    all.map(String::as_str)
 }

@@ -119,6 +119,18 @@ fn an_unknown_format_is_refused_whatever_else_the_head_holds() {
 }
 
 #[test]
+fn a_head_with_control_characters_in_a_name_is_refused() {
+    let folder = folder();
+    let path = folder.path().join(HEAD);
+    let text = fs::read_to_string(&path).unwrap();
+    let steering = text.replace("2026-01-01T00:00:00Z", "\\u001b[2J");
+    assert_ne!(text, steering);
+    fs::write(&path, steering).unwrap();
+    let error = read(folder.path()).unwrap_err();
+    assert!(error.to_string().contains("control characters"), "{error}");
+}
+
+#[test]
 fn a_run_is_replaced_only_if_asked_to() {
     let folder = folder();
     let create = |existing| Store::create(folder.path(), &head(2), existing);

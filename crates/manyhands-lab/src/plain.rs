@@ -1,0 +1,43 @@
+//! Texts from outside, made fit for a terminal, a page, a picture and a table.
+
+use std::borrow::Cow;
+
+/// The text with every character that steers instead of showing written as an escape: control
+/// characters, those that turn the direction of writing, and those that no XML file may hold.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        if steers(c) {
+            plain.extend(c.escape_default());
+        } else {
+            plain.push(c);
+        }
+    }
+    Cow::Owned(plain)
+}
+
+/// Whether a character does something else than to show itself.
+pub(crate) fn steers(c: char) -> bool {
+    let turns =
+        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let breaks = matches!(c, '\u{2028}' | '\u{2029}');
+    c.is_control() || turns || breaks || matches!(c, '\u{fffe}' | '\u{ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_is_written_and_all_else_stays() {
+        assert_eq!(plain("größer ÷ 2\u{1f600}"), "größer ÷ 2\u{1f600}");
+        assert_eq!(plain("a\x1b[31mb\n\t"), "a\\u{1b}[31mb\\n\\t");
+        assert_eq!(
+            plain("\u{202e}x\u{ffff}\u{9b}"),
+            "\\u{202e}x\\u{ffff}\\u{9b}"
+        );
+    }
+}
