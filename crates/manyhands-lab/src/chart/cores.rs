@@ -28,7 +28,8 @@ pub fn cores(
     let notes = vec![
         findings.head.machine.line(),
         format!(
-            "busy share of each core during one call at n = {}, in a pass that is not timed, {}",
+            "busy share of each core while calls at n = {} follow each other, in a pass that is \
+             not timed, {}",
             count(n),
             findings.head.started
         ),
@@ -114,8 +115,9 @@ fn series(trace: &Trace, strip: &Strip) -> Series {
         x: step as f64 * trace.trace.step_millis,
         y: busy,
         interval: None,
+        is_doubtful: false,
     };
-    // A last step of nothing ends the strip where the call ended.
+    // A last step of nothing ends the strip where the calls ended.
     let steps = strip.busy.iter().copied().chain([0.0]).enumerate();
     Series {
         name: String::new(),

@@ -1,6 +1,6 @@
 //! Colours and markers of the families.
 
-use super::sheet::{FINE, Sheet};
+use super::sheet::{FINE, INK, Sheet};
 use crate::LabError;
 use plotters::{
     element::{Circle, PathElement, Polygon},
@@ -69,9 +69,23 @@ fn diamond(half: i32) -> [(i32, i32); 4] {
     [(0, -half), (half, 0), (0, half), (-half, 0)]
 }
 
-fn cross(sheet: &Sheet<'_>, (x, y): (i32, i32), color: RGBColor) -> Result<(), LabError> {
-    for rise in [-RADIUS, RADIUS] {
-        let ends = vec![(x - RADIUS, y - rise), (x + RADIUS, y + rise)];
+/// Draws a cross over a marker, larger than it: the point is not to be relied on.
+pub(super) fn cross_out(sheet: &Sheet<'_>, at: (i32, i32)) -> Result<(), LabError> {
+    cross_of(sheet, at, INK, 2 * RADIUS)
+}
+
+fn cross(sheet: &Sheet<'_>, at: (i32, i32), color: RGBColor) -> Result<(), LabError> {
+    cross_of(sheet, at, color, RADIUS)
+}
+
+fn cross_of(
+    sheet: &Sheet<'_>,
+    (x, y): (i32, i32),
+    color: RGBColor,
+    half: i32,
+) -> Result<(), LabError> {
+    for rise in [-half, half] {
+        let ends = vec![(x - half, y - rise), (x + half, y + rise)];
         let stroke = PathElement::new(ends, color.stroke_width(7));
         sheet.draw(&stroke).map_err(LabError::chart)?;
     }

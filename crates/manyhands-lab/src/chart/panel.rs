@@ -183,13 +183,25 @@ impl Placed<'_, '_> {
         for one in points() {
             let (x, y) = self.at(one.x, one.y);
             if let Some((low, high)) = one.interval {
-                let (low, high) = (self.row(low), self.row(high));
-                line(self.sheet, &[(x, low), (x, high)], color, 5)?;
-                for end in [low, high] {
+                let axis = &self.panel.y;
+                let is_shown = |end: &f64| (axis.low..=axis.high).contains(end);
+                let ends = [low, high].into_iter().filter(is_shown);
+                let ends: Vec<i32> = ends.map(|end| self.row(end)).collect();
+                line(
+                    self.sheet,
+                    &[(x, self.row(low)), (x, self.row(high))],
+                    color,
+                    5,
+                )?;
+                // A bar that is cut at the edge has no end there.
+                for end in ends {
                     line(self.sheet, &[(x - CAP, end), (x + CAP, end)], color, 5)?;
                 }
             }
             marks::marker(self.sheet, (x, y), series.family)?;
+            if one.is_doubtful {
+                marks::cross_out(self.sheet, (x, y))?;
+            }
         }
         Ok(())
     }

@@ -101,6 +101,7 @@ fn panel_over_bound(facet: &Facet) -> Option<Panel> {
             interval: point
                 .interval
                 .map(|(low, high)| (low / bound, high / bound)),
+            is_doubtful: false,
         })
     };
     let series: Vec<Series> = facet
@@ -170,6 +171,7 @@ fn mark(point: &ScalingPoint) -> Mark {
         x: point.cpus as f64,
         y: point.nanos,
         interval: point.interval,
+        is_doubtful: false,
     }
 }
 

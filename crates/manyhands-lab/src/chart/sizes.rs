@@ -3,8 +3,10 @@
 use super::spec::{Axis, Band, ChartSpec, Form, Mark, Panel, Reference, Series, Stroke};
 use crate::{
     break_even::{Answer, Kind},
-    findings::{CaseFindings, Comparison, ExperimentFindings, Findings},
-    report::{break_even_label, break_even_sentence, conditions, count, nanos, plural, ratio},
+    findings::{CaseFindings, Comparison, ExperimentFindings, Findings, Point},
+    report::{
+        break_even_label, break_even_sentence, conditions, count, nanos, percent, plural, ratio,
+    },
     stats::Estimate,
 };
 
@@ -32,10 +34,13 @@ pub fn over_sizes(
     );
     Some(ChartSpec {
         title: title(experiment, case),
-        notes: conditions(findings, case.points.iter()),
+        notes: notes(findings, case.points.iter()),
         description: description.trim_end().to_owned(),
         columns: 1,
-        panels: vec![times(case, x.clone().without_text())?, speed_ups(case, x)],
+        panels: vec![
+            times(findings, case, x.clone().without_text())?,
+            speed_ups(findings, case, x),
+        ],
     })
 }
 
@@ -54,12 +59,50 @@ pub(super) fn shown(comparison: &Comparison) -> Estimate {
 }
 
 /// A point with an error bar.
-pub(super) fn mark(x: f64, estimate: Estimate) -> Mark {
+pub(super) fn mark(x: f64, estimate: Estimate, is_doubtful: bool) -> Mark {
     Mark {
         x,
         y: estimate.median,
-        interval: Some((estimate.low, estimate.high)),
+        interval: estimate.ends(),
+        is_doubtful,
     }
+}
+
+/// Whether more blocks of a point were disturbed than a quiet machine may have.
+pub(super) fn is_doubtful(findings: &Findings, point: &Point) -> bool {
+    let tolerated = findings.head.settings.thresholds.too_noisy;
+    point.disturbed as f64 > tolerated * point.blocks as f64
+}
+
+/// The lines below the headline: the conditions, and what a cross means if there is one.
+pub(super) fn notes<'run>(
+    findings: &Findings,
+    points: impl Iterator<Item = &'run Point> + Clone,
+) -> Vec<String> {
+    let mut notes = conditions(findings, points.clone());
+    if points.into_iter().any(|point| is_doubtful(findings, point)) {
+        let tolerated = findings.head.settings.thresholds.too_noisy;
+        notes.push(format!(
+            "crossed out: more than {} of the point's blocks were disturbed",
+            percent(tolerated)
+        ));
+    }
+    notes
+}
+
+/// What an axis of speed-ups must hold: all medians, and of the error bars what lies within twice
+/// and half of these. One wide bar would flatten everything else; it is cut at the edge.
+pub(super) fn ends<'run>(marks: impl Iterator<Item = &'run Mark> + Clone) -> Vec<f64> {
+    let medians = marks.clone().map(|mark| mark.y);
+    let (low, high) = medians.fold((f64::INFINITY, 0.0_f64), |(low, high), y| {
+        (low.min(y), high.max(y))
+    });
+    let bars = marks.filter_map(|mark| mark.interval);
+    let bars = bars.flat_map(|(low, high)| [low, high]);
+    let bars = bars.map(|end| end.clamp(low / 2.0, high * 2.0));
+    bars.chain([low, high])
+        .filter(|end| end.is_finite())
+        .collect()
 }
 
 /// The line at which nothing is gained and nothing lost.
@@ -71,12 +114,15 @@ pub(super) fn line_at_one(x: &Axis) -> Reference {
     }
 }
 
-fn times(case: &CaseFindings, x: Axis) -> Option<Panel> {
+fn times(findings: &Findings, case: &CaseFindings, x: Axis) -> Option<Panel> {
     let of_arm = |(arm, name): (usize, &String)| {
         let points: Vec<Mark> = case
             .points
             .iter()
-            .filter_map(|point| Some(mark(point.n as f64, point.times.get(arm)?.median)))
+            .filter_map(|point| {
+                let median = point.times.get(arm)?.median;
+                Some(mark(point.n as f64, median, is_doubtful(findings, point)))
+            })
             .collect();
         let last = points.last().map_or_else(String::new, |one| nanos(one.y));
         Series {
@@ -101,14 +147,15 @@ fn times(case: &CaseFindings, x: Axis) -> Option<Panel> {
     })
 }
 
-fn speed_ups(case: &CaseFindings, x: Axis) -> Panel {
+fn speed_ups(findings: &Findings, case: &CaseFindings, x: Axis) -> Panel {
     let of_arm = |(index, name): (usize, &String)| {
         let points: Vec<Mark> = case
             .points
             .iter()
             .filter_map(|point| {
                 let comparison = point.comparisons.get(index)?;
-                Some(mark(point.n as f64, shown(comparison)))
+                let doubt = is_doubtful(findings, point);
+                Some(mark(point.n as f64, shown(comparison), doubt))
             })
             .collect();
         Series {
@@ -121,11 +168,7 @@ fn speed_ups(case: &CaseFindings, x: Axis) -> Panel {
     };
     let challengers = case.card.arms.iter().skip(1).enumerate();
     let series: Vec<Series> = challengers.map(of_arm).collect();
-    let ends = series
-        .iter()
-        .flat_map(|one| &one.points)
-        .flat_map(|one| one.interval)
-        .flat_map(|(low, high)| [low, high]);
+    let ends = ends(series.iter().flat_map(|one| &one.points));
     Panel {
         caption: format!(
             "speed-up over {}, with 95 % intervals",
@@ -135,7 +178,7 @@ fn speed_ups(case: &CaseFindings, x: Axis) -> Panel {
                 .map_or("the baseline", String::as_str)
         ),
         height: 130,
-        y: Axis::speed_ups(ends),
+        y: Axis::speed_ups(ends.into_iter()),
         references: vec![line_at_one(&x)],
         x,
         bands: bands(case, Words::None),
@@ -168,4 +211,26 @@ fn bands(case: &CaseFindings, words: Words) -> Vec<Band> {
         })
     };
     case.answers.iter().enumerate().filter_map(band).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_wide_error_bar_does_not_flatten_the_chart() {
+        let mark = |y: f64, interval| Mark {
+            x: 1.0,
+            y,
+            interval,
+            is_doubtful: false,
+        };
+        let marks = [
+            mark(1.5, Some((1.4, 1.6))),
+            mark(1.9, Some((0.001, 3_000.0))),
+            mark(0.9, None),
+        ];
+        let axis = Axis::speed_ups(ends(marks.iter()).into_iter());
+        assert!(axis.low > 0.4 && axis.high < 4.2, "{axis:?}");
+    }
 }

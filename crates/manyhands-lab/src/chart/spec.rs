@@ -104,6 +104,8 @@ pub struct Mark {
     pub y: f64,
     /// Ends of the error bar.
     pub interval: Option<(f64, f64)>,
+    /// Whether to mark it as one not to rely on.
+    pub is_doubtful: bool,
 }
 
 /// A line to compare with.

@@ -1,12 +1,12 @@
 //! Speed-ups of all arms, case by case, for experiments whose cases have one size each.
 
 use super::{
-    sizes::{line_at_one, mark, shown},
+    sizes::{ends, is_doubtful, line_at_one, mark, notes, shown},
     spec::{Axis, ChartSpec, Form, Mark, Panel, Series},
 };
 use crate::{
     findings::{CaseFindings, ExperimentFindings, Findings},
-    report::{conditions, ratio},
+    report::ratio,
 };
 
 /// The chart of an experiment, or `None` unless it has two cases or more, each with one size and
@@ -29,25 +29,21 @@ pub fn speed_ups_by_case(
             name: arms[index + 1].clone(),
             family: index + 1,
             form: Form::Dots,
-            points: marks(cases, index, challengers),
+            points: marks(findings, cases, index, challengers),
             end_label: String::new(),
         })
         .collect();
-    let ends = series
-        .iter()
-        .flat_map(|one| &one.points)
-        .flat_map(|one| one.interval)
-        .flat_map(|(low, high)| [low, high]);
+    let ends = ends(series.iter().flat_map(|one| &one.points));
     let x = Axis::names("", &names);
     Some(ChartSpec {
         title: experiment.title.clone(),
-        notes: conditions(findings, cases.iter().flat_map(|case| &case.points)),
+        notes: notes(findings, cases.iter().flat_map(|case| &case.points)),
         description: description(&names, &series),
         columns: 1,
         panels: vec![Panel {
             caption: format!("speed-up over {}, with 95 % intervals", arms[0]),
             height: 240,
-            y: Axis::speed_ups(ends),
+            y: Axis::speed_ups(ends.into_iter()),
             references: vec![line_at_one(&x)],
             x,
             bands: Vec::new(),
@@ -57,11 +53,17 @@ pub fn speed_ups_by_case(
 }
 
 /// One arm's points, shifted so that arms stand side by side.
-fn marks(cases: &[CaseFindings], index: usize, challengers: usize) -> Vec<Mark> {
+fn marks(
+    findings: &Findings,
+    cases: &[CaseFindings],
+    index: usize,
+    challengers: usize,
+) -> Vec<Mark> {
     let shift = (index as f64 - (challengers as f64 - 1.0) / 2.0) * 0.4 / challengers as f64;
     let one = |(place, case): (usize, &CaseFindings)| {
         let comparison = case.points[0].comparisons.get(index)?;
-        Some(mark(place as f64 + shift, shown(comparison)))
+        let doubt = is_doubtful(findings, &case.points[0]);
+        Some(mark(place as f64 + shift, shown(comparison), doubt))
     };
     cases.iter().enumerate().filter_map(one).collect()
 }

@@ -7,6 +7,7 @@ use crate::{
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use std::{
+    cell::Cell,
     io::{self, IsTerminal},
     time::Duration,
 };
@@ -14,6 +15,7 @@ use std::{
 /// Time spent, time left, and what is being measured.
 pub(super) struct Progress {
     bar: ProgressBar,
+    shown: Cell<u64>,
 }
 
 impl Progress {
@@ -22,17 +24,20 @@ impl Progress {
         let watched = io::stdout().is_terminal() && io::stderr().is_terminal();
         let bar = if watched {
             // No steady tick: a thread that draws would disturb what is measured.
-            ProgressBar::new(1).with_style(style())
+            ProgressBar::new(WHOLE).with_style(style())
         } else {
             ProgressBar::hidden()
         };
-        Self { bar }
+        Self {
+            bar,
+            shown: Cell::new(0),
+        }
     }
 
     /// Shows what is about to happen and how long it may all take.
     pub(super) fn show(&self, step: &Step, time: &Time) {
-        self.bar.set_length(millis(time.spent + time.left.duration));
-        self.bar.set_position(millis(time.spent));
+        self.shown.set(forward(self.shown.get(), time));
+        self.bar.set_position(self.shown.get());
         if let Some(what) = describe(step) {
             self.bar
                 .set_message(format!("{} · {what}", left(&time.left)));
@@ -100,13 +105,35 @@ fn style() -> ProgressStyle {
     style.unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+/// The place of the bar, of [`WHOLE`]. What is left may turn out to be more than was thought; the
+/// bar then waits where it is.
+fn forward(shown: u64, time: &Time) -> u64 {
+    let all = (time.spent + time.left.duration).as_millis().max(1);
+    let place = time.spent.as_millis() * u128::from(WHOLE) / all;
+    u64::try_from(place).unwrap_or(WHOLE).max(shown)
 }
+
+/// The length of the bar.
+const WHOLE: u64 = 1_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_bar_moves_forward_only() {
+        let time = |spent, left| Time {
+            spent: Duration::from_secs(spent),
+            left: TimeLeft {
+                duration: Duration::from_secs(left),
+                points_unknown: 0,
+            },
+        };
+        let half = forward(0, &time(10, 10));
+        assert_eq!(half, 500);
+        assert_eq!(forward(half, &time(11, 100)), 500);
+        assert_eq!(forward(half, &time(90, 10)), 900);
+    }
 
     #[test]
     fn the_time_left_says_how_sure_it_is() {

@@ -44,8 +44,8 @@ struct Row<'run> {
     blocks: usize,
     disturbed: usize,
     median_nanos: f64,
-    median_low: f64,
-    median_high: f64,
+    median_low: Option<f64>,
+    median_high: Option<f64>,
     mean_nanos: f64,
     standard_deviation_nanos: f64,
     minimum_nanos: f64,
@@ -95,8 +95,8 @@ impl<'run> Row<'run> {
             blocks: point.blocks,
             disturbed: point.disturbed,
             median_nanos: times.median.median,
-            median_low: times.median.low,
-            median_high: times.median.high,
+            median_low: low(times.median),
+            median_high: high(times.median),
             mean_nanos: times.mean,
             standard_deviation_nanos: times.standard_deviation,
             minimum_nanos: times.minimum,
@@ -107,17 +107,17 @@ impl<'run> Row<'run> {
             allocated_bytes: times.allocations.map(|(_, allocated)| allocated),
             peak_bytes: peak.map(|peak| peak.bytes),
             speed_up: clean.map(median),
-            speed_up_low: clean.map(low),
-            speed_up_high: clean.map(high),
+            speed_up_low: clean.and_then(low),
+            speed_up_high: clean.and_then(high),
             as_found: as_found.map(median),
-            as_found_low: as_found.map(low),
-            as_found_high: as_found.map(high),
+            as_found_low: as_found.and_then(low),
+            as_found_high: as_found.and_then(high),
             verdict: comparison.map(|one| verdict_word(one.verdict)),
             q_value: comparison.and_then(|one| one.q_value),
             spread_between_launches: comparison.map(|one| one.spread.between_launches),
             spread_within_launches: comparison.map(|one| one.spread.within_launches),
-            floor_low: point.floor.map(low),
-            floor_high: point.floor.map(high),
+            floor_low: point.floor.and_then(low),
+            floor_high: point.floor.and_then(high),
         }
     }
 }
@@ -126,10 +126,10 @@ fn median(estimate: Estimate) -> f64 {
     estimate.median
 }
 
-fn low(estimate: Estimate) -> f64 {
-    estimate.low
+fn low(estimate: Estimate) -> Option<f64> {
+    estimate.ends().map(|(low, _)| low)
 }
 
-fn high(estimate: Estimate) -> f64 {
-    estimate.high
+fn high(estimate: Estimate) -> Option<f64> {
+    estimate.ends().map(|(_, high)| high)
 }

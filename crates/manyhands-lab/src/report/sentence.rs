@@ -360,6 +360,7 @@ fn sizes(estimate: Estimate) -> String {
 /// The noise floor of some points, or that there is none.
 pub(super) fn floor_sentence<'point>(points: impl Iterator<Item = &'point Point>) -> String {
     let floors = points.filter_map(|point| Some((point.n, point.floor?)));
+    let floors = floors.filter(|(_, floor)| floor.ends().is_some());
     let width = |floor: &Estimate| (floor.high / floor.low).ln();
     let widest = floors.max_by(|(_, one), (_, other)| width(one).total_cmp(&width(other)));
     widest.map_or_else(

@@ -15,7 +15,7 @@ use serde::Serialize;
 /// `format` counts up when a field changes its meaning or goes; fields may be added without that.
 /// `head` is the run's head as recorded. `experiments[].cases[].points[]` has for each size
 /// `times` by arm and `comparisons` by arm from the second on; a median or speed-up is always an
-/// object with `median`, `low`, `high`, the ends of a 95 % interval. Times are nanoseconds per
+/// object with `median`, `low`, `high`, the ends of a 95 % interval; one or two blocks have none. Times are nanoseconds per
 /// call; speed-ups are the baseline's time over the arm's. `verdict` is one of `faster`, `slower`,
 /// `no difference`, `undecided`. `break_even[].kind` is one of
 /// `between`, `always_from`, `never_up_to`, `not_decided`, `no_difference`, `several`,
@@ -341,16 +341,16 @@ impl From<&Fit> for FitOut {
 #[derive(Serialize)]
 struct EstimateOut {
     median: f64,
-    low: f64,
-    high: f64,
+    low: Option<f64>,
+    high: Option<f64>,
 }
 
 impl From<Estimate> for EstimateOut {
     fn from(estimate: Estimate) -> Self {
         Self {
             median: estimate.median,
-            low: estimate.low,
-            high: estimate.high,
+            low: estimate.ends().map(|(low, _)| low),
+            high: estimate.ends().map(|(_, high)| high),
         }
     }
 }

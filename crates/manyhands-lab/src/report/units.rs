@@ -62,9 +62,12 @@ pub(super) fn few(value: f64) -> String {
         .to_owned()
 }
 
-/// The ends of an interval of ratios: (1.80 … 1.94).
+/// The ends of an interval of ratios, (1.80 … 1.94), or (–) if it has none.
 pub(super) fn interval(estimate: Estimate) -> String {
-    format!("({:.2} … {:.2})", estimate.low, estimate.high)
+    estimate.ends().map_or_else(
+        || "(–)".to_owned(),
+        |(low, high)| format!("({low:.2} … {high:.2})"),
+    )
 }
 
 /// A share as a percentage, with a decimal below ten.
@@ -169,6 +172,17 @@ mod tests {
         assert_eq!(count(1_000), "1,000");
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(ratio(1.868), "1.87×");
+    }
+
+    #[test]
+    fn an_interval_without_ends_is_a_dash() {
+        let estimate = |low, high| Estimate {
+            median: 1.5,
+            low,
+            high,
+        };
+        assert_eq!(ratio_cell(estimate(1.4, 1.6)), "1.50 (1.40 … 1.60)");
+        assert_eq!(ratio_cell(estimate(0.0, f64::INFINITY)), "1.50 (–)");
     }
 
     #[test]

@@ -16,7 +16,8 @@
 //! price is width: with three launches that do not differ it is half again as wide, on average,
 //! as blocks alone would give. More launches cost less than more blocks.
 //!
-//! Fewer than six blocks in all cannot give 95 %: their interval is their range, or less.
+//! Fewer than six blocks in all cannot give 95 %: their interval is their range, or less. One or two
+//! say nothing at all about how far they scatter: theirs has no ends.
 
 use super::{
     moments::variance,
@@ -31,9 +32,9 @@ use std::collections::BTreeMap;
 pub struct Estimate {
     /// The median.
     pub median: f64,
-    /// Lower end of the interval.
+    /// Lower end of the interval; 0 if there is none.
     pub low: f64,
-    /// Upper end of the interval.
+    /// Upper end of the interval; infinite if there is none.
     pub high: f64,
 }
 
@@ -54,6 +55,14 @@ pub fn estimate_median(launches: &[Vec<f64>], seed: u64) -> Option<Estimate> {
     let mut rng = rng_for(seed);
     let resampled = (0..RESAMPLES).map(|_| resampler.draw(&mut rng)).collect();
     let medians: Vec<f64> = logs.iter().filter_map(|values| median(values)).collect();
+    if logs.iter().map(Vec::len).sum::<usize>() < BLOCKS_MIN {
+        let median = resampler.median().exp();
+        return Some(Estimate {
+            median,
+            low: 0.0,
+            high: f64::INFINITY,
+        });
+    }
     Some(interval_of(resampler.median(), resampled, &medians).exp())
 }
 
@@ -100,6 +109,13 @@ fn student_97_5(freedom: f64) -> f64 {
 }
 
 impl Estimate {
+    /// The ends of the interval, if it has any.
+    #[must_use]
+    pub fn ends(&self) -> Option<(f64, f64)> {
+        let has_ends = self.low > 0.0 && self.high.is_finite();
+        has_ends.then_some((self.low, self.high))
+    }
+
     /// From logarithms to what they are the logarithms of.
     pub(crate) fn exp(self) -> Self {
         Self {
@@ -110,6 +126,8 @@ impl Estimate {
     }
 }
 
+/// Fewer blocks have no interval.
+const BLOCKS_MIN: usize = 3;
 /// Share left out at each end.
 const TAIL: f64 = 0.025;
 /// The normal distribution's quantile for the same share.
@@ -125,6 +143,21 @@ mod tests {
     fn no_values_no_estimate() {
         assert_eq!(estimate_median(&[], 1), None);
         assert_eq!(estimate_median(&[Vec::new()], 1), None);
+    }
+
+    #[test]
+    fn one_or_two_values_have_a_median_and_no_interval() {
+        for launches in [
+            vec![vec![2.0]],
+            vec![vec![2.0, 2.0]],
+            vec![vec![2.0], vec![2.0]],
+        ] {
+            let estimate = estimate_median(&launches, 1).unwrap();
+            assert!((estimate.median - 2.0).abs() < 1e-12);
+            assert_eq!(estimate.ends(), None);
+        }
+        let three = estimate_median(&[vec![2.0, 3.0, 4.0]], 1).unwrap();
+        assert!(three.ends().is_some());
     }
 
     #[test]
@@ -192,7 +225,7 @@ mod tests {
     }
 
     fn launches() -> impl Strategy<Value = Vec<Vec<f64>>> {
-        prop::collection::vec(prop::collection::vec(0.1..10.0_f64, 1..8), 1..4)
+        prop::collection::vec(prop::collection::vec(0.1..10.0_f64, 3..8), 1..4)
     }
 
     proptest! {
