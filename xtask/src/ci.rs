@@ -38,6 +38,10 @@ const STEPS: &[Step] = &[
         run: step::peers::run,
     },
     Step {
+        name: "compat",
+        run: || step::compat::run(step::compat::Extent::Short),
+    },
+    Step {
         name: "loom",
         run: || step::loom::run(PREEMPTIONS_DEFAULT),
     },

@@ -2,8 +2,9 @@
 //! exit code becomes a [`Failure`].
 
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
 use std::time::Duration;
 
 use wait_timeout::ChildExt;
@@ -42,6 +43,14 @@ impl Invocation {
             invocation.program = cargo;
         }
         invocation
+    }
+
+    /// A program by its path, without arguments.
+    pub(crate) fn program(path: impl AsRef<OsStr>) -> Self {
+        Self {
+            program: path.as_ref().to_owned(),
+            ..Self::new("")
+        }
     }
 
     pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
@@ -89,12 +98,26 @@ impl Invocation {
     /// Runs it and returns what it wrote to standard output, and whether it failed.
     pub(crate) fn stdout_even_if_it_fails(&self) -> Result<(String, Result<(), Failure>), Failure> {
         println!("$ {self}");
-        let output = self
-            .spawn(Stdio::piped())?
-            .wait_with_output()
+        let mut child = self.spawn(Stdio::piped())?;
+        let mut stdout = child.stdout.take();
+        // Beside the wait, because a full pipe would stop the program.
+        let reader = thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let read = stdout.as_mut().map(|stdout| stdout.read_to_end(&mut bytes));
+            read.transpose().map(|_| bytes)
+        });
+        let status = match self.limit {
+            None => child
+                .wait()
+                .map_err(|error| self.cannot("wait for", &error)),
+            Some(limit) => self.wait_at_most(&mut child, limit),
+        };
+        let bytes = reader
+            .join()
+            .unwrap_or_else(|_| Ok(Vec::new()))
             .map_err(|error| self.cannot("read", &error))?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        Ok((text, self.judge(output.status)))
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Ok((text, status.and_then(|status| self.judge(status))))
     }
 
     fn spawn(&self, stdout: Stdio) -> Result<Child, Failure> {
@@ -185,6 +208,15 @@ mod tests {
         assert!(failed.to_string().contains("failed"), "{failed}");
         let missing = Invocation::new("no-such-program").run().unwrap_err();
         assert!(missing.to_string().contains("cannot start"), "{missing}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_hanging_program_is_stopped_while_its_output_is_read() {
+        let hang = Invocation::program("yes").limit(Duration::from_millis(20));
+        let (text, ended) = hang.stdout_even_if_it_fails().unwrap();
+        assert!(text.starts_with("y\n"), "{text:.9}");
+        assert!(ended.unwrap_err().to_string().contains("was stopped"));
     }
 
     #[test]

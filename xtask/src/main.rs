@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         Request::Examples => step::examples::run(),
         Request::Soak(plan) => step::soak::run(plan),
         Request::Sanitize => step::sanitize::run(),
+        Request::Compat(extent) => step::compat::run(extent),
         Request::CompileTime(how) => step::compile_time::run(how),
         Request::Against { revision, words } => step::against::run(&revision, &words),
         Request::Results(words) => step::results::run(&words),

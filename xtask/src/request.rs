@@ -1,5 +1,6 @@
 //! The command line: words as typed become a [`Request`].
 
+use crate::step::compat::Extent as Published;
 use crate::step::compile_time::How;
 use crate::step::explore::Extent;
 use crate::step::loom::PREEMPTIONS_DEFAULT;
@@ -22,6 +23,8 @@ usage: cargo xtask <command>
   tidy [--write]          checks the rules of this code base; --write renews UNSAFE.md
   docs                    builds the documentation with warnings denied
   examples                builds and runs every example of the library
+  compat [--short]        the tests that rayon and rayon-core publish, against the façade under rayon-core's name;
+                          in short without what takes long, as in `ci`
   sanitize                stress test under ThreadSanitizer and AddressSanitizer (nightly)
   soak [--minutes N] [--seed S] [--jobs J]
                           random programs over the whole library under random delays, for N minutes
@@ -51,6 +54,7 @@ pub(crate) enum Request {
     Tidy(Mode),
     Docs,
     Examples,
+    Compat(Published),
     Sanitize,
     Soak(Plan),
     CompileTime(How),
@@ -89,6 +93,8 @@ impl Request {
             ["tidy", "--write"] => Ok(Self::Tidy(Mode::Write)),
             ["docs"] => Ok(Self::Docs),
             ["examples"] => Ok(Self::Examples),
+            ["compat"] => Ok(Self::Compat(Published::Full)),
+            ["compat", "--short"] => Ok(Self::Compat(Published::Short)),
             ["sanitize"] => Ok(Self::Sanitize),
             ["soak", options @ ..] => Ok(Self::Soak(soak_plan(options)?)),
             ["compile-time"] => Ok(Self::CompileTime(How::Check)),
@@ -152,6 +158,7 @@ mod tests {
                 "tidy",
                 "docs",
                 "examples",
+                "compat",
                 "sanitize",
                 "soak",
                 "compile-time",
@@ -200,6 +207,8 @@ mod tests {
             parse("results joins --rounds 9"),
             Ok(Request::Results(words.to_vec()))
         );
+        let short = Request::Compat(Published::Short);
+        assert_eq!(parse("compat --short"), Ok(short));
         assert_eq!(parse("results"), Ok(Request::Results(Vec::new())));
         let build = Request::CompileTime(How::Build);
         assert_eq!(parse("compile-time --build"), Ok(build));

@@ -2,6 +2,7 @@
 
 pub(crate) mod against;
 pub(crate) mod clippy;
+pub(crate) mod compat;
 pub(crate) mod compile_time;
 pub(crate) mod docs;
 pub(crate) mod examples;

@@ -1,0 +1,203 @@
+//! The published packages of rayon and rayon-core, and what is made of them below the build output.
+//!
+//! rayon is taken as it is, with the façade patched in. rayon-core's integration tests run against the façade; its
+//! unit tests reach into the crate, so they are added to a copy of the façade.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::FACADE;
+use crate::command::Invocation;
+use crate::failure::Failure;
+use crate::workspace;
+
+/// The newest releases when the façade was written.
+const RAYON: &str = "1.12.0";
+const RAYON_CORE: &str = "1.13.0";
+
+/// A package with tests.
+#[derive(Debug)]
+pub(crate) struct Package {
+    pub(crate) name: &'static str,
+    pub(crate) folder: PathBuf,
+    /// The module that has all that is the published package's, where that is not the whole.
+    pub(crate) module: Option<&'static str>,
+}
+
+/// Downloads the packages and puts the suites together.
+pub(crate) fn prepare() -> Result<Vec<Package>, Failure> {
+    let folder = workspace::target_subdir("compat");
+    let failed =
+        |error: io::Error| Failure::new(format!("cannot prepare {}: {error}", folder.display()));
+    let vendor = download(&folder).map_err(failed)??;
+    let rayon = folder.join("rayon");
+    put_rayon(&vendor, &rayon).map_err(failed)?;
+    let core = folder.join("rayon-core");
+    put_core(&vendor, &core).map_err(failed)?;
+    Ok(vec![
+        Package {
+            name: "rayon",
+            folder: rayon,
+            module: None,
+        },
+        Package {
+            name: "rayon-core",
+            folder: core,
+            module: Some("original"),
+        },
+    ])
+}
+
+/// Lets cargo download the packages with all that they depend on.
+fn download(folder: &Path) -> io::Result<Result<PathBuf, Failure>> {
+    let published = folder.join("published");
+    fs::create_dir_all(published.join("src"))?;
+    fs::write(published.join("src/lib.rs"), "")?;
+    let manifest = format!(
+        "[workspace]\n[package]\nname = \"published\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
+         [dependencies]\nrayon = \"={RAYON}\"\nrayon-core = \"={RAYON_CORE}\"\n"
+    );
+    fs::write(published.join("Cargo.toml"), manifest)?;
+    let vendor = folder.join("vendor");
+    let vendored = Invocation::cargo("vendor --quiet --versioned-dirs --manifest-path")
+        .arg(published.join("Cargo.toml"))
+        .arg(&vendor)
+        .stdout();
+    Ok(vendored.map(|_configuration| vendor))
+}
+
+/// rayon with the façade patched in.
+fn put_rayon(vendor: &Path, to: &Path) -> io::Result<()> {
+    let original = vendor.join(format!("rayon-{RAYON}"));
+    replace(&original.join("src"), &to.join("src"))?;
+    replace(&original.join("tests"), &to.join("tests"))?;
+    let facade = workspace::root().join(FACADE);
+    let mut manifest = fs::read_to_string(original.join("Cargo.toml"))?;
+    manifest += &format!(
+        "\n[workspace]\n{PROFILE}\n[patch.crates-io]\nrayon-core = {{ path = {:?} }}\n",
+        facade.display().to_string()
+    );
+    fs::write(to.join("Cargo.toml"), manifest)?;
+    fs::copy(original.join("README.md"), to.join("README.md"))?;
+    Ok(())
+}
+
+/// The façade's code with rayon-core's tests.
+fn put_core(vendor: &Path, to: &Path) -> io::Result<()> {
+    let facade = workspace::root().join(FACADE);
+    let original = vendor.join(format!("rayon-core-{RAYON_CORE}"));
+    replace(&facade.join("src"), &to.join("src"))?;
+    replace(&original.join("tests"), &to.join("tests"))?;
+    fs::copy(facade.join("build.rs"), to.join("build.rs"))?;
+    let inside = to.join("src/original");
+    replace(
+        &original.join("src/compile_fail"),
+        &inside.join("compile_fail"),
+    )?;
+    let mut modules = String::from("mod compile_fail;\n");
+    for (module, imports) in UNIT_TESTS {
+        let from = match *module {
+            "root" => original.join("src/test.rs"),
+            module => original.join("src").join(module).join("test.rs"),
+        };
+        fs::copy(from, inside.join(format!("{module}.rs")))?;
+        modules += &format!(
+            "#[cfg(test)]\n#[path = \".\"]\nmod in_{module} {{\n    use crate::{imports};\n    \
+             #[path = \"{module}.rs\"]\n    mod test;\n}}\n"
+        );
+    }
+    fs::write(inside.join("mod.rs"), modules)?;
+    let root = to.join("src/lib.rs");
+    // The published tests have no such rules.
+    let code = fs::read_to_string(&root)?.replace("#![deny(unsafe_code)]", "");
+    fs::write(root, code + "\n#[allow(warnings)]\nmod original;\n")?;
+    fs::write(to.join("Cargo.toml"), core_manifest(&facade)?)
+}
+
+/// The façade's manifest, with the library's path made absolute and what the tests depend on.
+fn core_manifest(facade: &Path) -> io::Result<String> {
+    let manifest = fs::read_to_string(facade.join("Cargo.toml"))?;
+    let until_tests = manifest.split("[dev-dependencies]").next();
+    let library = workspace::root().join("crates/manyhands");
+    let manifest = until_tests.unwrap_or_default().replace(
+        "\"../../crates/manyhands\"",
+        &format!("{:?}", library.display().to_string()),
+    );
+    Ok(manifest + TEST_DEPENDENCIES + PROFILE)
+}
+
+/// Modules with unit tests, and what these expect beside them.
+const UNIT_TESTS: &[(&str, &str)] = &[
+    ("root", "*"),
+    ("broadcast", "{*, broadcast::*}"),
+    ("join", "{*, join::*, unwind}"),
+    ("scope", "{*, scope::*}"),
+    ("spawn", "{*, spawn::*}"),
+    ("thread_pool", "*"),
+];
+
+/// As in rayon-core's manifest.
+const TEST_DEPENDENCIES: &str = "\
+[dev-dependencies]
+crossbeam-utils = \"0.8\"
+libc = \"0.2\"
+rand = \"0.9\"
+rand_xorshift = \"0.4\"
+scoped-tls = \"1.0\"
+";
+
+/// As the façade's, so that the library is built once.
+const PROFILE: &str = "
+[profile.dev]
+debug = \"line-tables-only\"
+";
+
+/// Makes `to` a copy of the folder `from`. A file that is the same already is left alone, so that it is not built
+/// again.
+fn replace(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(to)? {
+        let old = entry?;
+        if !from.join(old.file_name()).exists() && old.file_type()?.is_file() {
+            fs::remove_file(old.path())?;
+        }
+    }
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let place = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            replace(&entry.path(), &place)?;
+        } else if fs::read(entry.path())? != fs::read(&place).unwrap_or_default() {
+            fs::copy(entry.path(), place)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_follows_its_original() {
+        let folder = workspace::target_subdir("compat-copy-test");
+        let (from, to) = (folder.join("from"), folder.join("to"));
+        fs::create_dir_all(from.join("inner")).unwrap();
+        fs::create_dir_all(&to).unwrap();
+        fs::write(from.join("inner/a"), "1").unwrap();
+        fs::write(to.join("gone"), "2").unwrap();
+        replace(&from, &to).unwrap();
+        assert_eq!(fs::read_to_string(to.join("inner/a")).unwrap(), "1");
+        assert!(!to.join("gone").exists());
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn the_copy_s_manifest_has_the_façade_s_name_and_no_relative_path() {
+        let manifest = core_manifest(&workspace::root().join(FACADE)).unwrap();
+        assert!(manifest.contains("name = \"rayon-core\""));
+        assert!(!manifest.contains("\"../"), "{manifest}");
+        assert!(!manifest.contains("rayon = "), "{manifest}");
+    }
+}

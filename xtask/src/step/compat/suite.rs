@@ -1,0 +1,169 @@
+//! One package's tests: built together, each test program run with a limit of time, and counted.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::published::Package;
+use super::{Extent, build_folder};
+use crate::command::Invocation;
+use crate::failure::Failure;
+
+/// For one test program, or all examples of one package's documentation.
+const LIMIT: Duration = Duration::from_secs(900);
+
+/// What the table calls the tests inside a package's code.
+const UNIT_TESTS: &str = "unit tests";
+/// It searches for half a minute of processor time, with either core.
+const LONG: &str = "octillion";
+
+/// What became of some tests.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Count {
+    pub(crate) passed: usize,
+    pub(crate) ignored: usize,
+    pub(crate) failed: Vec<String>,
+}
+
+impl Count {
+    pub(crate) fn add(&mut self, more: &Self) {
+        self.passed += more.passed;
+        self.ignored += more.ignored;
+        self.failed.extend_from_slice(&more.failed);
+    }
+}
+
+/// Builds and runs the package's tests. Each suite is a row: its name and its counts.
+pub(crate) fn run_all(package: &Package, extent: Extent) -> Result<Vec<(String, Count)>, Failure> {
+    let cargo_test = |options: &str| {
+        Invocation::cargo(&format!("test {options} --manifest-path"))
+            .arg(package.folder.join("Cargo.toml"))
+            .arg("--target-dir")
+            .arg(build_folder())
+    };
+    let built = cargo_test("--quiet --lib --tests --no-run --message-format=json").stdout()?;
+    let programs = programs(&built);
+    if programs.is_empty() {
+        let message = format!("no test programs of {} were built", package.name);
+        return Err(Failure::new(message));
+    }
+    let mut rows = Vec::new();
+    for program in programs {
+        let suite = suite_name(program, package.name);
+        if extent == Extent::Short && suite == LONG {
+            continue;
+        }
+        let module = package.module.filter(|_| suite == UNIT_TESTS);
+        let ran = module
+            .into_iter()
+            .fold(Invocation::program(program), Invocation::arg)
+            .limit(LIMIT);
+        let (text, ended) = ran.stdout_even_if_it_fails()?;
+        rows.push((format!("{}: {suite}", package.name), count(&text, ended)?));
+    }
+    if package.module.is_some() || extent == Extent::Full {
+        let examples = cargo_test("--quiet --doc").arg("--");
+        let examples = package.module.into_iter().fold(examples, Invocation::arg);
+        let (text, ended) = examples.stdout_even_if_it_fails()?;
+        let name = format!("{}: documentation", package.name);
+        rows.push((name, count(&text, ended)?));
+    }
+    Ok(rows)
+}
+
+/// The programs in cargo's messages.
+fn programs(messages: &str) -> Vec<&str> {
+    let mut programs: Vec<&str> = messages
+        .lines()
+        .filter_map(|line| {
+            let rest = &line[line.find(EXECUTABLE)? + EXECUTABLE.len()..];
+            rest.split('"').next()
+        })
+        .collect();
+    programs.sort_unstable();
+    programs
+}
+
+const EXECUTABLE: &str = "\"executable\":\"";
+
+/// `octillion` for `…/octillion-0a1b2c`; the package's own name is that of its unit tests.
+fn suite_name(program: &str, package: &str) -> String {
+    let file = Path::new(program).file_stem().unwrap_or_default();
+    let file = file.to_string_lossy();
+    let name = file.rsplit_once('-').map_or(&*file, |(name, _)| name);
+    if name == package.replace('-', "_") {
+        UNIT_TESTS.to_owned()
+    } else {
+        name.to_owned()
+    }
+}
+
+/// Counts what the test harness has printed. A program that ended without a result fails.
+fn count(text: &str, ended: Result<(), Failure>) -> Result<Count, Failure> {
+    let mut count = Count::default();
+    let mut has_result = false;
+    for line in text.lines() {
+        if let Some(name) = line
+            .strip_prefix("test ")
+            .and_then(|line| line.strip_suffix(" ... FAILED"))
+            // With fewer words the harness names them only in its list.
+            .or_else(|| line.strip_prefix("---- ")?.strip_suffix(" stdout ----"))
+        {
+            count.failed.push(name.to_owned());
+        } else if let Some(result) = line.strip_prefix("test result: ") {
+            has_result = true;
+            count.passed += number_before(result, " passed");
+            count.ignored += number_before(result, " ignored");
+        }
+    }
+    count.failed.sort_unstable();
+    count.failed.dedup();
+    if !has_result || (ended.is_err() && count.failed.is_empty()) {
+        ended?;
+        return Err(Failure::new("a test program has printed no result"));
+    }
+    Ok(count)
+}
+
+fn number_before(text: &str, word: &str) -> usize {
+    let before = text.split(word).next().unwrap_or_default();
+    let digits = before.rsplit(' ').next().unwrap_or_default();
+    digits.parse().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_and_names_are_read_from_cargo_s_messages() {
+        let messages = "{\"reason\":\"x\",\"executable\":\"/t/rayon_core-12ab\",\"fresh\":true}\n\
+                        {\"executable\":null}\n{\"executable\":\"/t/cross_pool-3c\"}\n";
+        let programs = programs(messages);
+        assert_eq!(programs, ["/t/cross_pool-3c", "/t/rayon_core-12ab"]);
+        assert_eq!(suite_name(programs[0], "rayon-core"), "cross_pool");
+        assert_eq!(suite_name(programs[1], "rayon-core"), "unit tests");
+    }
+
+    #[test]
+    fn results_are_counted_and_failures_named() {
+        let text = "test a ... ok\ntest b ... FAILED\n---- b stdout ----\n\
+                    test result: FAILED. 1 passed; 1 failed; 2 ignored; 0 measured\n";
+        let expected = Count {
+            passed: 1,
+            ignored: 2,
+            failed: vec!["b".to_owned()],
+        };
+        assert_eq!(
+            count(text, Err(Failure::new("exit 101"))).unwrap(),
+            expected
+        );
+    }
+
+    #[test]
+    fn a_program_that_ends_early_is_a_failure() {
+        let cut = "running 3 tests\ntest a ... ok\n";
+        let killed = count(cut, Err(Failure::new("signal 9"))).unwrap_err();
+        assert_eq!(killed.to_string(), "signal 9");
+        assert!(count(cut, Ok(())).is_err());
+    }
+}
