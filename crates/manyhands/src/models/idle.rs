@@ -141,6 +141,24 @@ fn a_task_is_run_although_a_thread_could_not_be_started() {
 }
 
 #[test]
+fn a_short_task_behind_a_full_pool_is_run_and_leaves_the_counts_right() {
+    check_deeper(3, || {
+        let model = Pool::<1>::new(1, 1, 1, Starts::Always);
+        // The limit is one, and a thread that computes for long has that place.
+        model.idle.begin(Activity::ExternalThread);
+        model.idle.set_extra_for_short_tasks(1);
+        let pusher = thread::spawn({
+            let model = Arc::clone(&model);
+            move || model.inject_short(0)
+        });
+        // More than may, so it runs nothing but the short task.
+        model.work(0, Sleeps::Shortly);
+        pusher.join().unwrap();
+        model.idle.end(Activity::ExternalThread);
+    });
+}
+
+#[test]
 fn two_wakers_claim_one_sleeper_once() {
     check(|| {
         let model = Pool::<0>::new(2, 1, 0, Starts::Never);

@@ -135,6 +135,11 @@ impl<const TASKS: usize> Pool<TASKS> {
         self.queue(number, Notify::Others);
     }
 
+    /// Queues a short task and rings for it.
+    pub(super) fn inject_short(&self, number: usize) {
+        self.queue(number, Notify::OthersOfShort);
+    }
+
     /// Queues a task, as the queue's owner.
     pub(super) fn queue(&self, number: usize, notify: Notify) {
         let task = &self.tasks[number];
@@ -306,6 +311,11 @@ impl<'pool, const TASKS: usize> waking::Worker for Worker<'pool, TASKS> {
         }
         let own = self.pool.take_own(self.index);
         own.or_else(|| self.pool.queue.take(1).map(|run| Work::at(run.first)))
+    }
+
+    fn find_short(&mut self) -> Option<Self::FoundWork> {
+        let may = self.pool.idle.may_run_short_task();
+        may.then(|| self.find()).flatten()
     }
 
     fn may_search(&self) -> bool {

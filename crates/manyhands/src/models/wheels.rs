@@ -210,6 +210,10 @@ impl<F: FnMut()> waking::Worker for Sleeper<'_, F> {
         None
     }
 
+    fn find_short(&mut self) -> Option<Self::FoundWork> {
+        None
+    }
+
     fn may_search(&self) -> bool {
         false
     }

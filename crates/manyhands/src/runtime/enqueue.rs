@@ -93,7 +93,30 @@ fn own_queue(priority: Priority) -> Option<(&'static OccupiedSlot, &'static Runt
 #[inline]
 unsafe fn to_own(shared: &RuntimeInner, slot: &OccupiedSlot, job: *mut Job, notify: Notify) {
     // SAFETY: by the caller's promise.
+    let is_short =
+        notify == Notify::Others && unsafe { is_favoured(shared, job, Priority::Normal) };
+    let notify = if is_short {
+        Notify::OthersOfShort
+    } else {
+        notify
+    };
+    // SAFETY: by the caller's promise.
     unsafe { waking::queue(shared, &slot.hold, &slot.tasks, job, notify) };
+}
+
+/// Whether a thread beyond the limit may be woken for this job, which is about to be queued.
+///
+/// # Safety
+/// `job` is valid.
+#[inline]
+unsafe fn is_favoured(shared: &RuntimeInner, job: *mut Job, priority: Priority) -> bool {
+    shared.idle.favours_short_tasks()
+        && match priority {
+            Priority::Interactive => true,
+            // SAFETY: by the caller's promise.
+            Priority::Normal => !shared.long_kinds.has(unsafe { (*job).kind() }),
+            Priority::Background => false,
+        }
 }
 
 /// # Safety
@@ -130,8 +153,10 @@ unsafe fn to_runtime(shared: &RuntimeInner, job: *mut Job, priority: Priority) {
         .lane(priority)
         .unwrap_or(&shared.injector);
     // SAFETY: by the caller's promise.
+    let is_short = unsafe { is_favoured(shared, job, priority) };
+    // SAFETY: by the caller's promise.
     unsafe { queue.push(job) };
-    shared.wake_if_nobody_searches();
+    waking::wake_for_task(shared, is_short);
 }
 
 /// # Safety

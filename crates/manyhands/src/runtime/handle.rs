@@ -214,11 +214,10 @@ impl Runtime {
         self.shared.changes.latest()
     }
 
-    /// Computations that kept a worker for more than 10 ms while other work waited: the latest 64, the oldest
-    /// of them first. Other workers can run the waiting work meanwhile. If they are kept too, even short tasks wait
-    /// until the runtime adds a thread for them: after half a second, or after five seconds where the workers do not
-    /// have a processor each. A task that spins until a queued one has run waits as long. Such a computation should be
-    /// a loop or a `join`, or await at intervals.
+    /// Computations that kept a worker for more than 10 ms while every place was taken: the latest 64, the oldest
+    /// of them first. Short tasks pass them on a thread beyond the workers. Tasks of types that compute for long
+    /// themselves wait until the runtime adds a thread for them: after half a second, or after five seconds where the
+    /// workers do not have a processor each. Such a computation should be a loop or a `join`, or await at intervals.
     ///
     /// The monitor sees them in its sweeps, so it misses some.
     ///

@@ -17,6 +17,7 @@ use crate::runtime::monitor::thread::Monitor;
 use crate::runtime::sleep::idle::{Claim, Idle};
 use crate::runtime::sleep::timers::Clock;
 use crate::runtime::sleep::waking::{self, Pool, Waker};
+use crate::runtime::worker::long_kinds::LongKinds;
 use crate::runtime::worker::priority::PriorityQueues;
 use crate::runtime::worker::refused_starts::Refusal;
 use crate::runtime::worker::slot::WorkerSlot;
@@ -48,6 +49,10 @@ pub(crate) struct RuntimeInner {
     wake_latency: AtomicU64,
     /// The kind of job that blocked its thread last, or null.
     blocking_kind: AtomicPtr<JobKind>,
+    /// The kinds of job that compute for long.
+    pub(super) long_kinds: LongKinds,
+    /// Short tasks that threads beyond the limit have found.
+    pub(super) short_tasks_found: SharedCounter,
     monitor: Monitor,
     /// What time it is.
     pub(crate) clock: Clock,
@@ -96,6 +101,8 @@ impl RuntimeInner {
             external_end: AtomicUsize::new(0),
             wake_latency: AtomicU64::new(clock::ticks_in(WAKE_NANOS_FIRST)),
             blocking_kind: AtomicPtr::new(ptr::null_mut()),
+            long_kinds: LongKinds::new(),
+            short_tasks_found: SharedCounter::default(),
             monitor: Monitor::new(),
             clock,
             outside_timers: Timers::take(),

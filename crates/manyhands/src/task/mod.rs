@@ -3,8 +3,11 @@
 //! # Order
 //! A task that is spawned or woken on a worker goes to the back of that worker's queue, from outside to the
 //! back of the runtime's. Both are first in, first out; idle workers take from others' queues, oldest
-//! first. So that no source can starve another, every 61st time a worker looks for work it checks the
-//! queue for tasks from outside first, and equally often the queues of other workers.
+//! first. So that no source can starve another, once in a round of 61 tasks, or of about half a millisecond where
+//! tasks are longer, a worker checks the queue for tasks from outside first, and once the queues of other workers.
+//!
+//! While long computations hold every place, one more thread runs the tasks that wait, but for those of closure and
+//! future types that were themselves seen to compute for a millisecond and are not interactive.
 //!
 //! While a thread is blocked, a worker that takes several tasks together first runs those of other closure and
 //! future types than the one that blocked: each task of that type may cost another thread.

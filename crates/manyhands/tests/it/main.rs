@@ -66,6 +66,7 @@ mod range;
 mod reduce;
 mod runtime;
 mod scope;
+mod short_tasks;
 mod shutdown;
 mod simulation;
 mod sort;

@@ -33,8 +33,8 @@ pub enum ThreadChangeReason {
     BlockingDeclared,
     /// The monitor detected that a thread is blocked: another one started in its place.
     BlockingDetected,
-    /// All threads computed for half a second without finishing anything, while work waited; for five seconds
-    /// where other threads of the system wanted the processors too.
+    /// Long computations held every place: another thread started for the short tasks that waited. Or for other work,
+    /// after half a second, or after five seconds where other threads of the system wanted the processors too.
     Starvation,
     /// Hill climbing: more threads raised throughput, or fewer kept it. `threads` says how many may run.
     HillClimbing,

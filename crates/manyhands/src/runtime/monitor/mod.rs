@@ -10,6 +10,8 @@ pub(crate) mod changes;
 #[cfg(not(loom))]
 mod detector;
 #[cfg(not(loom))]
+mod favour;
+#[cfg(not(loom))]
 mod hill_climbing;
 #[cfg(not(loom))]
 mod hill_climbing_sampler;

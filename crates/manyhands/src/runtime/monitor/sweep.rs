@@ -11,16 +11,19 @@
 //! sweeps detect no more threads. The longer it lasts, the longer the pauses between its sweeps become.
 //!
 //! # Long computations
-//! A sweep notes them. It adds no thread for them, but one for the work behind them when they have occupied every
-//! running thread for half a second, or for five seconds where other threads want the processors.
+//! A sweep notes them. When they hold every place, a thread beyond the limit may run short tasks
+//! (`worker/short_tasks.rs`). For other work a sweep adds a thread only when they have held every place for half a
+//! second, or for five seconds where other threads want the processors.
 //!
 //! Not here: when sweeps are made (`thread.rs`).
 
 use crate::integrations::tracing_events;
 use crate::job::SlotNumber;
 use crate::runtime::monitor::detector::{Look, ThreadVerdict, Watch};
+use crate::runtime::monitor::favour::{self, Favour, Held};
 use crate::runtime::monitor::hill_climbing_sampler::HillClimbingSampler;
 use crate::runtime::monitor::memory;
+use crate::runtime::sleep::waking;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{LongJob, RuntimeInner, Stall, ThreadChangeReason};
 use crate::sync::{clock, processor_load};
@@ -40,6 +43,7 @@ pub(crate) struct Sweeper {
     sampler: Option<HillClimbingSampler>,
     /// How many threads more than the workers may run, by hill climbing.
     climbed: usize,
+    favour: Favour,
     rechecked: Option<Instant>,
     memory_checked: Option<Instant>,
 }
@@ -81,6 +85,8 @@ struct SweepStats {
     newly_blocked: usize,
     /// Threads that have computed at one job for so long that waiting work starves.
     starving: usize,
+    /// Threads that have computed at one job for so long that a short task need not wait for its end.
+    long: usize,
     /// Threads in the same job as at the last sweep, for too short a time to decide.
     undecided: usize,
 }
@@ -106,11 +112,13 @@ impl Sweeper {
         if !shared.idle.has_room() || self.burst.is_some() {
             let stats = self.look_at_all(shared, now);
             self.react(shared, now, &stats);
+            self.favour_short_tasks(shared, now, &stats);
             if let Some(burst) = self.burst {
                 return Sweep::Burst(burst.pause(now));
             }
             if !shared.idle.has_room() && !shared.idle.is_anyone_searching() {
-                return if stats.undecided > 0 || shared.idle.census().detected_blocked > 0 {
+                let is_open = stats.undecided + stats.long > 0 || self.favour.is_on();
+                return if is_open || shared.idle.census().detected_blocked > 0 {
                     Sweep::Watch
                 } else {
                     Sweep::Busy
@@ -138,9 +146,13 @@ impl Sweeper {
         self.burst = None;
         self.stalled = None;
         self.set_extra(shared, 0);
-        if shared.idle.census().detected_blocked > 0 {
-            // So that no thread counts as blocked for long after it has gone on.
-            self.look_at_all(shared, now);
+        if !shared.idle.has_room() || shared.idle.census().detected_blocked > 0 {
+            // So that no thread counts as blocked for long after it has gone on, and long jobs are known.
+            let stats = self.look_at_all(shared, now);
+            self.favour_short_tasks(shared, now, &stats);
+        } else {
+            self.favour.end();
+            shared.idle.set_extra_for_short_tasks(0);
         }
         if shared.idle.is_inactive() {
             Sweep::Inactive
@@ -189,11 +201,13 @@ impl Sweeper {
                 ThreadVerdict::Unknown => stats.undecided += usize::from(is_same_job),
                 verdict @ (ThreadVerdict::Runs | ThreadVerdict::Starved) => {
                     let running_for = watch.at_it_for(at);
+                    let runs = verdict == ThreadVerdict::Runs;
+                    stats.long += usize::from(is_long(shared, slot, running_for, runs));
                     stats.starving += usize::from(
                         running_for >= STARVED_AFTER_ALL
                             || (running_for >= STARVED_AFTER && watch.has_processor()),
                     );
-                    if verdict == ThreadVerdict::Runs
+                    if runs
                         && running_for >= LONG
                         && job != self.noted.insert(slot.number, job.unwrap_or(0))
                     {
@@ -254,6 +268,21 @@ impl Sweeper {
         if self.burst.is_some() && !shared.idle.may_grow() {
             // No thread can be added, so frequent sweeps are of no use.
             self.burst = None;
+        }
+    }
+
+    /// Lets threads beyond the limit run short tasks while long jobs hold every place.
+    fn favour_short_tasks(&mut self, shared: &RuntimeInner, now: Instant, stats: &SweepStats) {
+        let threads = self.favour.update(Held {
+            now,
+            long: stats.long,
+            running: shared.idle.running(),
+            limit: shared.idle.limit(),
+        });
+        let threads = u32::try_from(threads).unwrap_or(u32::MAX);
+        shared.idle.set_extra_for_short_tasks(threads);
+        if shared.has_waiting_tasks() && self.favour.wakes(now, shared.short_tasks_found.read()) {
+            waking::wake_for_short_task(shared);
         }
     }
 
@@ -319,6 +348,18 @@ fn help_if_stuck(slot: &WorkerSlot) -> bool {
         slot.deque.demand();
     }
     true
+}
+
+/// Whether the job of the thread on `slot` counts as long. If it `runs` and is long by itself, its kind is noted.
+fn is_long(shared: &RuntimeInner, slot: &WorkerSlot, running_for: Duration, runs: bool) -> bool {
+    let kind = slot.kind();
+    if favour::is_long(running_for) {
+        if runs {
+            shared.long_kinds.note(kind);
+        }
+        return true;
+    }
+    favour::is_long_by_kind(running_for) && shared.long_kinds.has(kind)
 }
 
 fn note_long(shared: &RuntimeInner, slot: &WorkerSlot, at: Instant, running_for: Duration) {

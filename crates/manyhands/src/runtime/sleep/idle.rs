@@ -51,6 +51,8 @@ pub(crate) struct Idle {
     detected_blocked: AtomicU32,
     /// How many threads more than the limit may run, for a while.
     extra: AtomicU32,
+    /// How many more than those may run short tasks, for a while.
+    extra_for_short_tasks: AtomicU32,
     /// One bit for each worker, set while it sleeps or is about to.
     sleepers: Box<[AtomicU64]>,
     /// One bit for each worker, set while it has no thread after one has ended there or could not be started.
@@ -99,6 +101,7 @@ impl Idle {
             counts: Padded(AtomicU64::new(0)),
             detected_blocked: AtomicU32::new(0),
             extra: AtomicU32::new(0),
+            extra_for_short_tasks: AtomicU32::new(0),
             sleepers: bits(),
             vacant: bits(),
             started: AtomicU32::new(0),
@@ -155,6 +158,24 @@ impl Idle {
     /// Whether more threads run than may, so that a worker between two jobs should sleep.
     pub(crate) fn is_overfull(&self) -> bool {
         self.running() > self.running_max() as usize
+    }
+
+    /// Whether threads beyond the limit may run short tasks now; see `worker/short_tasks.rs`.
+    #[inline]
+    pub(crate) fn favours_short_tasks(&self) -> bool {
+        // Relaxed: advice.
+        self.extra_for_short_tasks.load(Ordering::Relaxed) > 0
+    }
+
+    /// Worker beyond the limit: whether it may run a short task.
+    pub(crate) fn may_run_short_task(&self) -> bool {
+        self.favours_short_tasks() && self.running() <= self.running_short_max() as usize
+    }
+
+    /// Monitor: lets `count` threads beyond all others run short tasks.
+    pub(crate) fn set_extra_for_short_tasks(&self, count: u32) {
+        // Relaxed: advice. Tasks do not depend on these threads.
+        self.extra_for_short_tasks.store(count, Ordering::Relaxed);
     }
 
     /// Whether a worker is awake and looks for work, so that new work need not wake another.
@@ -274,7 +295,17 @@ impl Idle {
 
     /// Claims a worker to be woken or started, if one more may run.
     pub(crate) fn claim(&self) -> Option<Claim> {
-        while self.raise_awake() {
+        self.claim_below(|| self.running_max())
+    }
+
+    /// Claims a worker that is to run a short task, if one more may do so.
+    pub(crate) fn claim_for_short_task(&self) -> Option<Claim> {
+        self.claim_below(|| self.running_short_max())
+    }
+
+    /// Claims a worker while fewer than `max` threads run.
+    fn claim_below(&self, max: impl Fn() -> u32) -> Option<Claim> {
+        while self.raise_awake(&max) {
             let claim = self.claim_sleeper().or_else(|| self.claim_unstarted());
             if claim.is_some() {
                 return claim;
@@ -352,12 +383,12 @@ impl Idle {
         WorkerClaim::AwakeAfterRaise
     }
 
-    /// Counts one more thread as awake, if the limit allows.
-    fn raise_awake(&self) -> bool {
+    /// Counts one more thread as awake, if fewer than `max` run.
+    fn raise_awake(&self, max: impl Fn() -> u32) -> bool {
         // SeqCst: I1.
         let mut counts = self.counts.load(Ordering::SeqCst);
         loop {
-            if self.running_in(counts) >= self.running_max() {
+            if self.running_in(counts) >= max() {
                 return false;
             }
             let raised = counts + AWAKE;
@@ -431,6 +462,11 @@ impl Idle {
     fn running_max(&self) -> u32 {
         // SeqCst: I1.
         self.limit + self.extra.load(Ordering::SeqCst)
+    }
+
+    fn running_short_max(&self) -> u32 {
+        // Relaxed: advice.
+        self.running_max() + self.extra_for_short_tasks.load(Ordering::Relaxed)
     }
 
     fn threads_allowed(&self) -> u32 {

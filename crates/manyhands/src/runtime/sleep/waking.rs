@@ -59,10 +59,30 @@ pub(crate) fn wake_if_nobody_searches(pool: &impl Pool) {
     }
 }
 
+/// As [`wake_if_nobody_searches`], for a task. For a short one a thread beyond the limit is woken where the monitor
+/// allows that; see `worker/short_tasks.rs`.
+pub(crate) fn wake_for_task(pool: &impl Pool, is_short: bool) {
+    if is_short && !pool.idle().has_room() && !pool.idle().is_anyone_searching() {
+        wake_for_short_task(pool);
+    } else {
+        wake_if_nobody_searches(pool);
+    }
+}
+
+/// Wakes a worker for a short task, or starts one, if one more may run such tasks.
+#[cold]
+pub(crate) fn wake_for_short_task(pool: &impl Pool) {
+    wake_claimed(pool, pool.idle().claim_for_short_task(), Waker::GoesOn);
+}
+
 /// Wakes a worker, or starts one, if one more may run. Returns whether it did.
 #[cold]
 pub(crate) fn wake(pool: &impl Pool, waker: Waker) -> bool {
-    let mut claim = pool.idle().claim();
+    wake_claimed(pool, pool.idle().claim(), waker)
+}
+
+/// Unparks or starts the worker that was claimed, or another one. Returns whether it did.
+fn wake_claimed(pool: &impl Pool, mut claim: Option<Claim>, waker: Waker) -> bool {
     while let Some(claimed) = claim {
         pool.arm_monitor();
         match claimed {
@@ -126,6 +146,8 @@ pub(crate) fn end_block(pool: &impl Pool) {
 pub(crate) enum Notify {
     /// One without work.
     Others,
+    /// As [`Others`](Self::Others); the task is short, so a thread beyond the limit will do.
+    OthersOfShort,
     /// None: the worker itself will run it soon.
     Nobody,
     /// None, and steal grace begins: the task is the first in the queue.
@@ -145,14 +167,16 @@ pub(crate) unsafe fn queue<T: Linked>(
     notify: Notify,
 ) {
     match notify {
-        Notify::Others => grace.end(),
+        Notify::Others | Notify::OthersOfShort => grace.end(),
         Notify::Nobody => {}
         Notify::NobodyWithGrace => grace.begin(),
     }
     // SAFETY: by the caller's promise.
     unsafe { tasks.push(task) };
-    if notify == Notify::Others {
-        wake_if_nobody_searches(pool);
+    match notify {
+        Notify::Others => wake_for_task(pool, false),
+        Notify::OthersOfShort => wake_for_task(pool, true),
+        Notify::Nobody | Notify::NobodyWithGrace => {}
     }
 }
 
@@ -177,6 +201,9 @@ pub(crate) trait Worker {
 
     /// Looks once at every queue, call and deque where work may be.
     fn find(&mut self) -> Option<Self::FoundWork>;
+
+    /// Worker beyond the limit: looks for a short task, if it may run one.
+    fn find_short(&mut self) -> Option<Self::FoundWork>;
 
     /// Whether it may spin before it sleeps.
     fn may_search(&self) -> bool;
@@ -245,7 +272,7 @@ pub(crate) enum Next<R> {
     Searched(R),
     /// Nothing: it has slept.
     Slept(Slept),
-    /// It has slept without looking, because more threads run than may.
+    /// It has slept without looking for more than short tasks, because more threads run than may.
     SleptOverLimit(Slept),
 }
 
@@ -257,7 +284,10 @@ pub(crate) fn next<W: Worker>(
     worker: &mut W,
 ) -> Next<W::FoundWork> {
     if pool.idle().is_overfull() && !worker.has_own_work() {
-        return Next::SleptOverLimit(sleep(pool, index, worker));
+        return match worker.find_short() {
+            Some(found) => Next::FoundWork(found),
+            None => Next::SleptOverLimit(sleep(pool, index, worker)),
+        };
     }
     if let Some(found) = worker.find() {
         return Next::FoundWork(found);

@@ -6,6 +6,8 @@ pub(crate) mod signal;
 pub(crate) mod steal_grace;
 
 #[cfg(not(loom))]
+pub(crate) mod long_kinds;
+#[cfg(not(loom))]
 pub(crate) mod occupied_slot;
 #[cfg(not(loom))]
 mod placement;
@@ -14,7 +16,11 @@ pub(crate) mod priority;
 #[cfg(not(loom))]
 pub(crate) mod refused_starts;
 #[cfg(not(loom))]
+mod rounds;
+#[cfg(not(loom))]
 pub(crate) mod run_loop;
+#[cfg(not(loom))]
+mod short_tasks;
 #[cfg(not(loom))]
 pub(crate) mod slot;
 #[cfg(not(loom))]

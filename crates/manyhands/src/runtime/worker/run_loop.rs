@@ -1,9 +1,8 @@
 //! The worker: look for work, run it, spin a little, sleep.
 //!
 //! Order of looking: own tasks, in turn with those that only this worker may run, tasks from outside, calls that others left open, their exposed jobs, their
-//! tasks. Once in 61 times tasks from outside come first, and once what others have, so that no source can
-//! starve another: whatever waits in sight of a running worker is looked at before that worker has run 61
-//! more pieces of its own.
+//! tasks. Once in a round tasks from outside come first, and once what others have, so that no source can starve
+//! another (`rounds.rs`).
 //!
 //! Not here: what a waiting thread may run (`wait.rs`).
 //!
@@ -15,6 +14,8 @@ use crate::runtime::fork_join::helper_slot::HelperGuard;
 use crate::runtime::sleep::timers::TimerPoll;
 use crate::runtime::sleep::waking::{self, Next, Slept};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
+use crate::runtime::worker::rounds::{Rounds, Turn};
+use crate::runtime::worker::short_tasks;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::worker::steal_grace::StealGrace;
 use crate::runtime::{Priority, RuntimeInner};
@@ -60,7 +61,8 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
     let mut at_work = AtWork {
         shared,
         slot,
-        tick: 0,
+        rounds: Rounds::new(),
+        turn: Turn::Own,
         spin_nanos: SPIN_NANOS_MAX,
         spare: SpareTime::NEVER_OVER,
     };
@@ -69,9 +71,9 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
             // What it ran has forked, and has ended in the child, where this is the only thread.
             abort(process::FORKED);
         }
-        at_work.tick = at_work.tick.wrapping_add(1);
+        at_work.turn = at_work.rounds.next();
         timer_poll.fire_timers(slot);
-        if at_work.tick.is_multiple_of(GLOBAL_QUEUE_INTERVAL) {
+        if at_work.turn == Turn::Outside {
             shared.poll_driver_once(slot);
         }
         let spin_nanos = at_work.spin_nanos;
@@ -98,8 +100,12 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
                     backoff.reset();
                 }
                 timer_poll.hurry();
+                at_work.rounds.restart();
             }
-            Next::SleptOverLimit(_) => timer_poll.hurry(),
+            Next::SleptOverLimit(_) => {
+                timer_poll.hurry();
+                at_work.rounds.restart();
+            }
         }
     }
     End::Over
@@ -109,7 +115,8 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
 struct AtWork<'pool> {
     shared: &'pool RuntimeInner,
     slot: &'static OccupiedSlot,
-    tick: u32,
+    rounds: Rounds,
+    turn: Turn,
     spin_nanos: u64,
     spare: SpareTime,
 }
@@ -119,7 +126,13 @@ impl waking::Worker for AtWork<'_> {
 
     #[inline]
     fn find(&mut self) -> Option<FoundWork> {
-        find(self.shared, self.slot, self.tick)
+        find(self.shared, self.slot, self.turn)
+    }
+
+    fn find_short(&mut self) -> Option<FoundWork> {
+        let may = self.shared.idle.may_run_short_task() && !self.shared.is_closing();
+        let found = may.then(|| short_tasks::find(self.shared, self.slot));
+        found.flatten().map(FoundWork::Job)
     }
 
     fn may_search(&self) -> bool {
@@ -214,14 +227,14 @@ pub(crate) fn perform(slot: &OccupiedSlot, found: FoundWork) {
 /// Inlined wherever it is called: what it finds is three words, which a call returns through memory, 19 instructions
 /// for each task.
 #[inline(always)]
-fn find(shared: &RuntimeInner, slot: &'static OccupiedSlot, tick: u32) -> Option<FoundWork> {
+fn find(shared: &RuntimeInner, slot: &'static OccupiedSlot, turn: Turn) -> Option<FoundWork> {
     if shared.is_closing() {
         return find_while_closing(shared, slot);
     }
     if shared.priority_queues.is_used() {
-        return find_by_priority(shared, slot, tick);
+        return find_by_priority(shared, slot, turn);
     }
-    find_usual(shared, slot, tick)
+    find_usual(shared, slot, turn)
 }
 
 /// Drops what is queued, and looks for what others need help with.
@@ -237,7 +250,7 @@ fn find_while_closing(shared: &RuntimeInner, slot: &'static OccupiedSlot) -> Opt
 fn find_by_priority(
     shared: &RuntimeInner,
     slot: &'static OccupiedSlot,
-    tick: u32,
+    turn: Turn,
 ) -> Option<FoundWork> {
     let now = clock::ticks();
     let mut turns = slot.turns.get();
@@ -245,7 +258,7 @@ fn find_by_priority(
         turns.come_to(priority, now);
         match priority {
             Priority::Interactive => take_one(&shared.priority_queues.interactive),
-            Priority::Normal => find_usual(shared, slot, tick),
+            Priority::Normal => find_usual(shared, slot, turn),
             Priority::Background => take_one(&shared.priority_queues.background),
         }
     });
@@ -261,17 +274,17 @@ fn take_one(queue: &TaskQueue<Job>) -> Option<FoundWork> {
 }
 
 /// Looks for what is of the usual priority.
-fn find_usual(shared: &RuntimeInner, slot: &'static OccupiedSlot, tick: u32) -> Option<FoundWork> {
-    let out_of_turn = match tick % GLOBAL_QUEUE_INTERVAL {
-        OUTSIDE_TURN => take_tasks(shared, slot, None, TASKS_TAKEN_MAX),
+fn find_usual(shared: &RuntimeInner, slot: &'static OccupiedSlot, turn: Turn) -> Option<FoundWork> {
+    let out_of_turn = match turn {
+        Turn::Outside => take_tasks(shared, slot, None, TASKS_TAKEN_MAX),
         // One only: a worker that has work of its own would only move the rest from cache to cache.
-        OTHERS_TURN => find_elsewhere(shared, slot, 1),
-        _ => None,
+        Turn::Others => find_elsewhere(shared, slot, 1),
+        Turn::Own | Turn::OwnBound => None,
     };
     if out_of_turn.is_some() {
         return out_of_turn;
     }
-    let (first, second) = if tick.is_multiple_of(2) {
+    let (first, second) = if turn == Turn::OwnBound {
         (&slot.local, &slot.tasks)
     } else {
         (&slot.tasks, &slot.local)
@@ -379,7 +392,7 @@ fn spin(shared: &RuntimeInner, slot: &'static OccupiedSlot, nanos: u64) -> Optio
     let mut found = None;
     while found.is_none() && !is_over() && !shared.idle.is_overfull() {
         (0..LOOKS_APART).for_each(|_| spin_loop());
-        found = find(shared, slot, 1);
+        found = find(shared, slot, Turn::Own);
     }
     found
 }
@@ -413,11 +426,6 @@ impl SpareTime {
     }
 }
 
-/// Once in this many looks tasks from outside come first, after a look at sockets, and once the work of other slots. Prime, so that it
-/// does not beat with what tasks do in rounds.
-const GLOBAL_QUEUE_INTERVAL: u32 = 61;
-const OUTSIDE_TURN: u32 = 0;
-const OTHERS_TURN: u32 = 30;
 /// Most tasks moved in one go: enough to share the price of a steal, few enough to leave some behind.
 const TASKS_TAKEN_MAX: usize = 32;
 /// Spin-loop hints between two looks.

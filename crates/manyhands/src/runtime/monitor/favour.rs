@@ -1,0 +1,172 @@
+//! Short tasks are favoured while long jobs hold every place: for how long, and by how many threads beyond the limit.
+//!
+//! A pure function of what the sweeps saw, with tests by table.
+//!
+//! Not here: which tasks are short (`worker/long_kinds.rs`), and where they are found (`worker/short_tasks.rs`).
+
+use std::time::{Duration, Instant};
+
+/// What the monitor remembers of it from sweep to sweep.
+#[derive(Debug, Default)]
+pub(super) struct Favour {
+    on: Option<On>,
+}
+
+/// While short tasks are favoured.
+#[derive(Debug, Clone, Copy)]
+struct On {
+    until: Instant,
+    threads: usize,
+    /// When a thread is woken next for short tasks that no thread was woken for.
+    look_at: Instant,
+    pause: Duration,
+    /// How many short tasks had been found when one was woken last.
+    found: u64,
+}
+
+/// What a sweep saw.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Held {
+    /// When.
+    pub(super) now: Instant,
+    /// Threads in long jobs.
+    pub(super) long: usize,
+    /// Threads that run.
+    pub(super) running: usize,
+    /// Threads that may run.
+    pub(super) limit: usize,
+}
+
+impl Favour {
+    /// Whether short tasks are favoured now.
+    pub(super) fn is_on(&self) -> bool {
+        self.on.is_some()
+    }
+
+    /// Takes a sweep into account. Returns how many threads beyond the limit may run short tasks.
+    pub(super) fn update(&mut self, held: Held) -> usize {
+        if held.long >= held.running.max(held.limit) {
+            let on = self.on.get_or_insert(On {
+                until: held.now,
+                threads: 0,
+                look_at: held.now,
+                pause: LOOKS_APART,
+                found: 0,
+            });
+            on.until = held.now + LASTS;
+            // One, and one more for each that turned out to be long, but no more than the workers.
+            on.threads = (held.long + 1 - held.limit).min(held.limit);
+        } else if self.on.is_some_and(|on| held.now >= on.until) {
+            self.on = None;
+        }
+        self.on.map_or(0, |on| on.threads)
+    }
+
+    /// Favours short tasks no more.
+    pub(super) fn end(&mut self) {
+        self.on = None;
+    }
+
+    /// Whether a thread is to be woken now for tasks that wait and no thread was woken for; `found` counts the short
+    /// ones found so far. Seldom while nothing is found: all that wait may be long ones.
+    pub(super) fn wakes(&mut self, now: Instant, found: u64) -> bool {
+        let Some(on) = self.on.as_mut().filter(|on| now >= on.look_at) else {
+            return false;
+        };
+        on.pause = if found == on.found {
+            (on.pause * 2).min(LOOKS_APART_MAX)
+        } else {
+            LOOKS_APART
+        };
+        on.found = found;
+        on.look_at = now + on.pause;
+        true
+    }
+}
+
+/// Whether a job that has run for this long is a long one by itself, and so is its kind.
+pub(super) fn is_long(running_for: Duration) -> bool {
+    running_for >= LONG
+}
+
+/// Whether a job of a long kind that has run for this long counts as long.
+pub(super) fn is_long_by_kind(running_for: Duration) -> bool {
+    running_for >= LONG_BY_KIND
+}
+
+const LONG: Duration = Duration::from_millis(1);
+const LONG_BY_KIND: Duration = Duration::from_micros(100);
+/// How long short tasks are favoured after long jobs were seen to hold every place.
+const LASTS: Duration = Duration::from_millis(20);
+const LOOKS_APART: Duration = Duration::from_millis(1);
+const LOOKS_APART_MAX: Duration = Duration::from_millis(64);
+
+#[cfg(test)]
+mod tests {
+    use super::{Favour, Held, LASTS, LOOKS_APART, LOOKS_APART_MAX};
+    use crate::sync::clock;
+    use std::time::{Duration, Instant};
+
+    fn held(now: Instant, long: usize, running: usize) -> Held {
+        Held {
+            now,
+            long,
+            running,
+            limit: 2,
+        }
+    }
+
+    #[test]
+    fn threads_are_allowed_while_every_place_is_held_and_for_a_while_after() {
+        let start = clock::now();
+        let mut favour = Favour::default();
+        let mut threads = |after, long, running| favour.update(held(start + after, long, running));
+        assert_eq!(threads(Duration::ZERO, 1, 2), 0);
+        assert_eq!(threads(Duration::ZERO, 2, 2), 1);
+        assert_eq!(threads(LASTS / 2, 1, 2), 1);
+        assert_eq!(threads(LASTS, 0, 2), 0);
+        assert_eq!(
+            threads(LASTS, 2, 1),
+            1,
+            "a thread has just been counted as blocked"
+        );
+    }
+
+    #[test]
+    fn each_thread_that_turns_out_to_be_long_is_made_up_for_up_to_the_workers() {
+        let now = clock::now();
+        let mut favour = Favour::default();
+        assert_eq!(favour.update(held(now, 3, 3)), 2);
+        assert_eq!(favour.update(held(now, 4, 4)), 2);
+        assert_eq!(favour.update(held(now, 3, 4)), 2, "as before");
+    }
+
+    #[test]
+    fn a_look_that_finds_nothing_makes_the_next_pause_longer() {
+        let start = clock::now();
+        let mut favour = Favour::default();
+        assert!(!favour.wakes(start, 0), "not while it is off");
+        favour.update(held(start, 2, 2));
+        // Whether one is woken after this number of pauses, with these tasks found until then.
+        let mut wakes = |pauses, found| favour.wakes(start + LOOKS_APART * pauses, found);
+        assert!(wakes(0, 0));
+        assert!(!wakes(1, 0));
+        assert!(wakes(2, 0));
+        assert!(!wakes(5, 0));
+        assert!(wakes(6, 3), "four later; some were found");
+        assert!(wakes(7, 3));
+        assert!(!wakes(8, 3));
+        assert!(wakes(9, 3));
+    }
+
+    #[test]
+    fn pauses_do_not_grow_for_ever() {
+        let mut now = clock::now();
+        let mut favour = Favour::default();
+        favour.update(held(now, 2, 2));
+        for _ in 0..20 {
+            now += LOOKS_APART_MAX;
+            assert!(favour.wakes(now, 0));
+        }
+    }
+}

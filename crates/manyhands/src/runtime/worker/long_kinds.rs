@@ -1,0 +1,79 @@
+//! The kinds of job that were seen to compute for long: a task of such a kind is long, any other is short.
+//!
+//! Not here: seeing it (`monitor/favour.rs`), and what is done with short tasks (`short_tasks.rs`).
+
+use crate::job::JobKind;
+use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::ptr;
+
+/// The kinds that were last seen to compute for long.
+#[derive(Debug)]
+pub(crate) struct LongKinds {
+    kinds: [AtomicPtr<JobKind>; KINDS_KEPT],
+    next: AtomicUsize,
+}
+
+impl LongKinds {
+    /// None.
+    pub(crate) fn new() -> Self {
+        Self {
+            kinds: [const { AtomicPtr::new(ptr::null_mut()) }; KINDS_KEPT],
+            next: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether tasks of this kind were seen to compute for long.
+    pub(crate) fn has(&self, kind: *const JobKind) -> bool {
+        if kind.is_null() {
+            return false;
+        }
+        // Relaxed: advice; kinds are only compared.
+        let is_it = |known: &AtomicPtr<_>| ptr::eq(known.load(Ordering::Relaxed), kind);
+        self.kinds.iter().any(is_it)
+    }
+
+    /// Monitor: a job of this kind has computed for long. The one noted first is forgotten for it.
+    pub(crate) fn note(&self, kind: *const JobKind) {
+        if kind.is_null() || self.has(kind) {
+            return;
+        }
+        // Relaxed, all: as above, and only the monitor writes.
+        let next = self.next.load(Ordering::Relaxed);
+        self.next.store((next + 1) % KINDS_KEPT, Ordering::Relaxed);
+        self.kinds[next].store(kind.cast_mut(), Ordering::Relaxed);
+    }
+}
+
+/// Few programs have more kinds of long task at a time.
+const KINDS_KEPT: usize = 4;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{KINDS_KEPT, LongKinds};
+    use crate::job::JobKind;
+    use std::ptr;
+
+    /// Addresses that are compared and never followed.
+    fn kind(number: usize) -> *const JobKind {
+        ptr::without_provenance(number * align_of::<JobKind>())
+    }
+
+    #[test]
+    fn the_last_few_kinds_are_kept() {
+        let kinds = LongKinds::new();
+        kinds.note(ptr::null());
+        (1..=KINDS_KEPT).for_each(|number| kinds.note(kind(number)));
+        kinds.note(kind(1));
+        assert!((1..=KINDS_KEPT).all(|number| kinds.has(kind(number))));
+        kinds.note(kind(KINDS_KEPT + 1));
+        assert!(kinds.has(kind(KINDS_KEPT + 1)));
+        assert!(!kinds.has(kind(1)));
+        assert!(kinds.has(kind(2)));
+    }
+
+    #[test]
+    fn nothing_is_long_at_first() {
+        assert!(!LongKinds::new().has(kind(1)));
+        assert!(!LongKinds::new().has(ptr::null()));
+    }
+}

@@ -1,0 +1,64 @@
+//! Short tasks where long ones hold every place: where a thread beyond the limit finds one.
+//!
+//! When every thread that may run is inside a job for long, a task that waits has to wait for the end of one of them. The
+//! monitor sees that and lets a thread beyond the limit run, for *short tasks* only: those whose kind, the type of
+//! their closure or future, it has not seen to compute for long. So a cheap request passes expensive ones, and
+//! expensive ones do not compete with each other for processors.
+//!
+//! No task depends on this: it only comes earlier. Every worker takes tasks of all kinds when a place is free.
+//!
+//! Not here: seeing that every place is held (`monitor/favour.rs`), which kinds are long (`long_kinds.rs`), and waking the
+//! thread (`sleep/waking.rs`).
+//!
+//! Unsafe: jobs are reached by pointer.
+
+use crate::job::Job;
+use crate::queue::TaskQueue;
+use crate::runtime::RuntimeInner;
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
+
+/// Worker beyond the limit: takes a short task that waits anywhere, but for those bound to other workers. Long ones
+/// that it meets go to its own queue, from which others take them.
+pub(crate) fn find(shared: &RuntimeInner, slot: &'static OccupiedSlot) -> Option<*mut Job> {
+    let random = slot.next_random() as usize;
+    let others = shared
+        .other_slots(slot, random)
+        .filter(|other| !slot.is_patient_with(other));
+    let interactive = shared.priority_queues.interactive.take(1);
+    let found = interactive.map(|run| run.first).or_else(|| {
+        [&slot.tasks, &*shared.injector]
+            .into_iter()
+            .chain(others.map(|other| &other.tasks))
+            .find_map(|queue| take_short(shared, slot, queue))
+    })?;
+    shared.short_tasks_found.bump();
+    Some(found)
+}
+
+/// Takes a run of tasks, keeps the first short one in hand and the rest as the worker's own.
+fn take_short(
+    shared: &RuntimeInner,
+    slot: &OccupiedSlot,
+    queue: &TaskQueue<Job>,
+) -> Option<*mut Job> {
+    let mut run = queue.take(TASKS_TAKEN_MAX)?;
+    let is_long = |job: &Job| shared.long_kinds.has(job.kind());
+    // SAFETY: the run is fresh from `take`.
+    unsafe { run.move_back(is_long) };
+    // SAFETY: as above, so its first task is valid.
+    let first = (!is_long(unsafe { &*run.first })).then_some(run.first);
+    if first.is_some() && run.len == 1 {
+        return first;
+    }
+    if first.is_some() {
+        // SAFETY: the run is fresh from `take`, with more than one task.
+        unsafe { run.drop_first() };
+    }
+    slot.hold.end();
+    // SAFETY: taken from a queue of this type, untouched but for the steps above.
+    unsafe { slot.tasks.append(run) };
+    first
+}
+
+/// As many as a worker takes in one go.
+const TASKS_TAKEN_MAX: usize = 32;

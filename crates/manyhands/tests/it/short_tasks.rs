@@ -1,0 +1,92 @@
+//! Short tasks where long computations hold every place.
+
+use crate::support::{on_runtime, wait_until};
+use manyhands::task::{self, Priority};
+use std::hint;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Long computations: how many have begun, and whether they may end.
+#[derive(Default)]
+struct Long {
+    begun: AtomicUsize,
+    may_end: AtomicBool,
+}
+
+impl Long {
+    /// A long computation, of the same type each time.
+    fn compute(self: &Arc<Self>) -> impl FnOnce() + Send + use<> {
+        let long = Arc::clone(self);
+        move || {
+            long.begun.fetch_add(1, Ordering::SeqCst);
+            while !long.may_end.load(Ordering::SeqCst) {
+                hint::spin_loop();
+            }
+        }
+    }
+
+    fn has_begun(&self, count: usize) {
+        wait_until("long computations", || {
+            self.begun.load(Ordering::SeqCst) == count
+        });
+    }
+
+    fn end(&self) {
+        self.may_end.store(true, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn short_tasks_pass_long_ones_that_hold_every_place_and_more_that_wait() {
+    on_runtime(2, |runtime| {
+        let _entered = runtime.enter();
+        let long = Arc::new(Long::default());
+        let tasks: Vec<_> = (0..8).map(|_| task::run(long.compute())).collect();
+        long.has_begun(2);
+        for _ in 0..100 {
+            let long = Arc::clone(&long);
+            let begun = task::run(move || long.begun.load(Ordering::SeqCst));
+            assert_eq!(begun.join().unwrap(), 2, "a long one came first");
+        }
+        long.end();
+        tasks.into_iter().for_each(|task| task.join().unwrap());
+        assert_eq!(long.begun.load(Ordering::SeqCst), 8);
+    });
+}
+
+#[test]
+fn short_tasks_of_a_long_one_that_goes_on_computing_are_run() {
+    on_runtime(1, |runtime| {
+        let _entered = runtime.enter();
+        let computing = task::run(|| {
+            let done = Arc::new(AtomicUsize::new(0));
+            for _ in 0..3 {
+                let done = Arc::clone(&done);
+                // Into the queue of this worker, which does not come to it.
+                drop(task::run(move || done.fetch_add(1, Ordering::SeqCst)));
+            }
+            while done.load(Ordering::SeqCst) < 3 {
+                hint::spin_loop();
+            }
+        });
+        computing.join().unwrap();
+    });
+}
+
+#[test]
+fn an_interactive_task_passes_long_ones_of_its_own_type() {
+    on_runtime(1, |runtime| {
+        let _entered = runtime.enter();
+        let (long, interactive) = (Arc::new(Long::default()), Arc::new(Long::default()));
+        let tasks = [task::run(long.compute()), task::run(long.compute())];
+        long.has_begun(1);
+        let passing = task::Builder::new().priority(Priority::Interactive);
+        let passing = passing.run(interactive.compute());
+        interactive.has_begun(1);
+        assert_eq!(long.begun.load(Ordering::SeqCst), 1);
+        interactive.end();
+        passing.join().unwrap();
+        long.end();
+        tasks.into_iter().for_each(|task| task.join().unwrap());
+    });
+}
