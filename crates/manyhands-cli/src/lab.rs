@@ -13,7 +13,7 @@ use manyhands_lab::{
     published, registry, report,
     run::Interrupt,
     self_test::{self, Criterion, Extent},
-    store::{self, Store},
+    store::{self, Damage, Recording, Store},
 };
 use std::{
     io::{self, Write},
@@ -71,8 +71,10 @@ pub(crate) fn begin(
 }
 
 /// Goes on with an interrupted run.
-pub(crate) fn resume(folder: &Path) -> Result<Ending, Failure> {
-    let head = store::read(folder)?.head;
+pub(crate) fn resume(folder: &Path, damage: Damage) -> Result<Ending, Failure> {
+    let recording = store::read(folder, damage)?;
+    say_skipped(folder, &recording)?;
+    let head = recording.head;
     let (launcher, companion): (_, Companion) = match pair::launcher(&head)? {
         Some(launcher) => (launcher, console::alone),
         None if tour::took(&head)? => (tour::launcher()?, published::companion),
@@ -80,6 +82,7 @@ pub(crate) fn resume(folder: &Path) -> Result<Ending, Failure> {
     };
     Ok(console::resume(
         folder,
+        damage,
         launcher,
         program(companion),
         &Interrupt::on_signal()?,
@@ -94,8 +97,9 @@ fn program(companion: Companion) -> Program {
 }
 
 /// Makes the reports of a run again.
-pub(crate) fn report(folder: &Path) -> Result<Ending, Failure> {
-    let (mut store, recording) = Store::resume(folder)?;
+pub(crate) fn report(folder: &Path, damage: Damage) -> Result<Ending, Failure> {
+    let (mut store, recording) = Store::resume(folder, damage)?;
+    say_skipped(folder, &recording)?;
     let findings = findings::analyse(&recording.head, &recording.events);
     let companion = published::companion;
     let said = console::write(&mut store, &findings, &recording.events, companion)?;
@@ -105,13 +109,28 @@ pub(crate) fn report(folder: &Path) -> Result<Ending, Failure> {
 }
 
 /// Compares two runs.
-pub(crate) fn compare(first: &Path, second: &Path) -> Result<Ending, Failure> {
-    let findings = |folder| -> Result<_, Failure> {
-        let recording = store::read(folder)?;
+pub(crate) fn compare(first: &Path, second: &Path, damage: Damage) -> Result<Ending, Failure> {
+    let findings = |folder: &Path| -> Result<_, Failure> {
+        let recording = store::read(folder, damage)?;
+        say_skipped(folder, &recording)?;
         Ok(findings::analyse(&recording.head, &recording.events))
     };
     output::print(&report::compare(&findings(first)?, &findings(second)?))?;
     Ok(Ending::Good)
+}
+
+/// Says which lines of a run were skipped, if any.
+fn say_skipped(folder: &Path, recording: &Recording) -> Result<(), Failure> {
+    if recording.skipped.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> = recording.skipped.iter().map(usize::to_string).collect();
+    output::print(&format!(
+        "Skipped in '{}', as they are damaged: lines {} of its events.\n",
+        folder.display(),
+        lines.join(", ")
+    ))?;
+    Ok(())
 }
 
 /// Checks the laboratory itself.

@@ -42,9 +42,9 @@ fn run(typed: Typed) -> Result<Ending, Failure> {
         meant::Command::Tour(run) => tour::run(run),
         meant::Command::List => lab::list(),
         meant::Command::Run { ids, run } => lab::run(&ids, run),
-        meant::Command::Resume(folder) => lab::resume(&folder),
-        meant::Command::Report(folder) => lab::report(&folder),
-        meant::Command::Compare(first, second) => lab::compare(&first, &second),
+        meant::Command::Resume(folder, damage) => lab::resume(&folder, damage),
+        meant::Command::Report(folder, damage) => lab::report(&folder, damage),
+        meant::Command::Compare(first, second, damage) => lab::compare(&first, &second, damage),
         meant::Command::SelfTest { quick, seed } => lab::self_test(quick, seed),
         meant::Command::Pair { first, second, run } => pair::run(&first, &second, run),
     }

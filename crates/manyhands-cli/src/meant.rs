@@ -4,7 +4,7 @@ use crate::typed::{Typed, TypedCommand, TypedLab, TypedTour};
 use manyhands_lab::{
     console::Options,
     record::{Scale, Settings},
-    store::Existing,
+    store::{Damage, Existing},
 };
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
@@ -23,11 +23,11 @@ pub(crate) enum Command {
         run: Run,
     },
     /// Go on with the run in this folder.
-    Resume(PathBuf),
+    Resume(PathBuf, Damage),
     /// Make the reports of the run in this folder again.
-    Report(PathBuf),
+    Report(PathBuf, Damage),
     /// Compare the runs in these folders.
-    Compare(PathBuf, PathBuf),
+    Compare(PathBuf, PathBuf, Damage),
     /// Check the laboratory itself.
     SelfTest {
         /// A tenth of the trials.
@@ -73,9 +73,19 @@ fn mean_lab(typed: TypedLab) -> Result<Command, String> {
             ids,
             run: mean_run(&options, LAB_OUT)?,
         },
-        TypedLab::Resume { folder } => Command::Resume(folder),
-        TypedLab::Report { folder } => Command::Report(folder),
-        TypedLab::Compare { first, second } => Command::Compare(first, second),
+        TypedLab::Resume {
+            skip_damaged,
+            folder,
+        } => Command::Resume(folder, damage(skip_damaged)),
+        TypedLab::Report {
+            skip_damaged,
+            folder,
+        } => Command::Report(folder, damage(skip_damaged)),
+        TypedLab::Compare {
+            skip_damaged,
+            first,
+            second,
+        } => Command::Compare(first, second, damage(skip_damaged)),
         TypedLab::SelfTest { quick, seed } => Command::SelfTest {
             quick,
             seed: seed.unwrap_or_else(Settings::drawn_seed),
@@ -86,6 +96,14 @@ fn mean_lab(typed: TypedLab) -> Result<Command, String> {
             Command::Pair { first, second, run }
         }
     })
+}
+
+fn damage(skip_damaged: bool) -> Damage {
+    if skip_damaged {
+        Damage::Skip
+    } else {
+        Damage::Refuse
+    }
 }
 
 fn mean_run(options: &Options, default_out: &str) -> Result<Run, String> {

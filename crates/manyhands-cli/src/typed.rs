@@ -65,18 +65,27 @@ pub(crate) enum TypedLab {
     },
     /// Go on with a run that was interrupted
     Resume {
+        /// Do without blocks whose lines are damaged
+        #[arg(long)]
+        skip_damaged: bool,
         /// Its folder
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
     /// Make the tables, charts and reports of a run again from its raw measurements
     Report {
+        /// Do without blocks whose lines are damaged
+        #[arg(long)]
+        skip_damaged: bool,
         /// Its folder
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
     /// Compare the results of two runs
     Compare {
+        /// Do without blocks whose lines are damaged
+        #[arg(long)]
+        skip_damaged: bool,
         /// Folder of the first run
         #[arg(value_name = "A")]
         first: PathBuf,

@@ -11,6 +11,7 @@ use crate::{
     experiment::agreement::Agreement,
     record::Scale,
     run::Interrupt,
+    store::Damage,
 };
 use clap::Parser;
 use std::{
@@ -127,7 +128,13 @@ fn measure(typed: &Typed, mut experiments: Vec<Experiment>) -> Result<Ending, La
 
 fn resume(folder: &Path) -> Result<Ending, LabError> {
     let interrupt = Interrupt::on_signal()?;
-    console::resume(folder, console::launcher()?, PROGRAM, &interrupt)
+    console::resume(
+        folder,
+        Damage::Refuse,
+        console::launcher()?,
+        PROGRAM,
+        &interrupt,
+    )
 }
 
 /// Calls every arm once at the smallest size.

@@ -161,7 +161,8 @@ pub struct Progress {
 pub struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// A flag that the interrupt signal sets, Ctrl-C in a terminal. Once in a program.
+    /// A flag that any signal sets which asks a program to end: Ctrl-C in a terminal, the end of
+    /// the terminal, a system that shuts down. Once in a program.
     ///
     /// # Errors
     /// [`LabError::Signal`] if there is a handler for it already.

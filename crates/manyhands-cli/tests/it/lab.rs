@@ -113,6 +113,13 @@ fn damaged_results_are_named_with_their_line() {
         err.contains("events.ndjson") && err.contains("line 1"),
         "{err}"
     );
+    let skipped = manyhands(&["lab", "report", "--skip-damaged", path(&out)]);
+    assert_eq!(skipped.status.code(), Some(0));
+    let printed = text(&skipped.stdout);
+    assert!(
+        printed.contains("lines 1 ") && printed.contains("E6"),
+        "{printed}"
+    );
 }
 
 fn run(out: &Path, arguments: &[&str]) -> Output {

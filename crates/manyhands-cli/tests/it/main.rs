@@ -2,6 +2,7 @@
 
 mod arguments;
 mod lab;
+mod signals;
 mod tour;
 
 use std::process::{Command, Output};

@@ -13,7 +13,7 @@ use crate::{
     machine::{Machine, NOISE_PROBE, Noise},
     record::{Event, Head, Settings},
     run::{self, Interrupt, Observer, Outcome},
-    store::{Existing, Store},
+    store::{Damage, Existing, Store},
 };
 use std::{
     io::{self, Write},
@@ -96,11 +96,12 @@ pub fn begin(job: Job, interrupt: &Interrupt) -> Result<Ending, LabError> {
 /// Those of [`Store::resume`] and [`Director::resume`].
 pub fn resume(
     folder: &Path,
+    damage: Damage,
     launcher: Launcher,
     program: Program,
     interrupt: &Interrupt,
 ) -> Result<Ending, LabError> {
-    let (store, recording) = Store::resume(folder)?;
+    let (store, recording) = Store::resume(folder, damage)?;
     let judge = Box::new(Statistics::new(&recording.head));
     let director = Director::resume(&recording.head, judge, &recording.events, recording.spent)?;
     introduce(&recording.head)?;

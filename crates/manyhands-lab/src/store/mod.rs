@@ -14,7 +14,7 @@ mod manifest;
 mod read;
 mod replace;
 
-pub use read::{Recording, read};
+pub use read::{Damage, Recording, read};
 pub(crate) use replace::replace_file;
 
 use crate::{
@@ -86,9 +86,9 @@ impl Store {
     ///
     /// # Errors
     /// Those of [`read`], and [`LabError::FolderLocked`] if another process writes it.
-    pub fn resume(folder: &Path) -> Result<(Self, Recording), LabError> {
+    pub fn resume(folder: &Path, damage: Damage) -> Result<(Self, Recording), LabError> {
         let lock = lock(folder)?;
-        let recording = read(folder)?;
+        let recording = read(folder, damage)?;
         let manifest = Manifest::of(folder)?;
         let path = folder.join(EVENTS);
         let mut events = OpenOptions::new()

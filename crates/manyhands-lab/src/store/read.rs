@@ -18,8 +18,19 @@ pub struct Recording {
     pub events: Vec<Event>,
     /// Time that the run had taken when the last of them happened.
     pub spent: Duration,
+    /// Lines that were skipped because they are damaged, from 1.
+    pub skipped: Vec<usize>,
     /// Bytes of the events' file that are whole lines.
     pub(super) whole_bytes: u64,
+}
+
+/// What to do with a damaged line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Damage {
+    /// Refuse the run.
+    Refuse,
+    /// Do without the block that it was.
+    Skip,
 }
 
 /// Reads the run in a folder, finished or not. The run may still be going on.
@@ -27,32 +38,40 @@ pub struct Recording {
 /// # Errors
 /// [`LabError::File`] if there is none, [`LabError::UnknownFormat`] if another version wrote it,
 /// [`LabError::Damaged`] if a file does not hold what this program wrote. An unfinished last line
-/// of the events is no damage: a process was killed while writing it.
-pub fn read(folder: &Path) -> Result<Recording, LabError> {
+/// of the events is no damage: a process was killed while writing it. A damaged line before it costs
+/// its block, if that is asked for.
+pub fn read(folder: &Path, damage: Damage) -> Result<Recording, LabError> {
     let head = read_head(&folder.join(HEAD))?;
     let path = folder.join(EVENTS);
     let bytes = fs::read(&path).map_err(LabError::file("read", &path))?;
     let mut events = Vec::new();
     let mut spent = Duration::ZERO;
-    let mut whole_bytes = 0;
-    for bytes in bytes.split_inclusive(|byte| *byte == b'\n') {
+    let (mut whole_bytes, mut skipped) = (0, Vec::new());
+    for (index, bytes) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let Some(json) = bytes.strip_suffix(b"\n") else {
             break;
         };
-        let line: Line<Event> =
-            serde_json::from_slice(json).map_err(|error| LabError::Damaged {
-                path: path.clone(),
-                line: events.len() + 1,
-                reason: error.to_string(),
-            })?;
-        events.push(line.event);
-        spent = Duration::from_millis(line.spent_millis);
+        match (serde_json::from_slice::<Line<Event>>(json), damage) {
+            (Ok(line), _) => {
+                events.push(line.event);
+                spent = Duration::from_millis(line.spent_millis);
+            }
+            (Err(_), Damage::Skip) => skipped.push(index + 1),
+            (Err(error), Damage::Refuse) => {
+                return Err(LabError::Damaged {
+                    path,
+                    line: index + 1,
+                    reason: error.to_string(),
+                });
+            }
+        }
         whole_bytes += bytes.len() as u64;
     }
     Ok(Recording {
         head,
         events,
         spent,
+        skipped,
         whole_bytes,
     })
 }

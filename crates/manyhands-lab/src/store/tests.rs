@@ -47,7 +47,7 @@ fn events_of(folder: &Path) -> Vec<u8> {
 #[test]
 fn what_is_written_is_read() {
     let folder = folder();
-    let recording = read(folder.path()).unwrap();
+    let recording = read(folder.path(), Damage::Refuse).unwrap();
     assert_eq!(recording.head, head(1));
     assert_eq!(recording.events, [event(0), event(1), event(2)]);
     assert_eq!(recording.spent, SPENT);
@@ -58,7 +58,7 @@ fn lines_that_tell_no_time_are_read() {
     let folder = folder();
     let old = serde_json::to_string(&event(7)).unwrap() + "\n";
     fs::write(folder.path().join(EVENTS), old).unwrap();
-    let recording = read(folder.path()).unwrap();
+    let recording = read(folder.path(), Damage::Refuse).unwrap();
     assert_eq!(recording.events, [event(7)]);
     assert_eq!(recording.spent, Duration::ZERO);
 }
@@ -70,10 +70,10 @@ fn a_line_cut_anywhere_is_dropped_and_the_run_goes_on_behind_the_last_whole_one(
     let line = whole.len() / 3;
     for cut in line..whole.len() {
         fs::write(folder.path().join(EVENTS), &whole[..cut]).unwrap();
-        let (mut store, recording) = Store::resume(folder.path()).unwrap();
+        let (mut store, recording) = Store::resume(folder.path(), Damage::Refuse).unwrap();
         assert_eq!(recording.events.len(), cut / line, "cut at {cut}");
         store.append(&event(9), SPENT).unwrap();
-        let read = read(folder.path()).unwrap();
+        let read = read(folder.path(), Damage::Refuse).unwrap();
         assert_eq!(read.events.last(), Some(&event(9)));
         assert_eq!(read.events.len(), cut / line + 1);
     }
@@ -87,7 +87,7 @@ fn damage_before_the_last_line_is_named_by_its_line() {
         let line = bytes.len() / 3;
         damage(&mut bytes, line);
         fs::write(folder.path().join(EVENTS), bytes).unwrap();
-        let error = read(folder.path()).unwrap_err();
+        let error = read(folder.path(), Damage::Refuse).unwrap_err();
         assert!(error.to_string().contains(EVENTS), "{error}");
         match error {
             LabError::Damaged { line, .. } => assert_eq!(line, expected),
@@ -102,16 +102,33 @@ fn damage_before_the_last_line_is_named_by_its_line() {
 }
 
 #[test]
+fn a_damaged_line_in_the_middle_costs_that_line_if_asked() {
+    let folder = folder();
+    let mut bytes = events_of(folder.path());
+    let line = bytes.len() / 3;
+    bytes[line + 3] = 0;
+    fs::write(folder.path().join(EVENTS), &bytes).unwrap();
+    let recording = read(folder.path(), Damage::Skip).unwrap();
+    assert_eq!(recording.events, [event(0), event(2)]);
+    assert_eq!(recording.skipped, [2]);
+    // Whoever goes on with it writes behind the last line.
+    let (mut store, _) = Store::resume(folder.path(), Damage::Skip).unwrap();
+    store.append(&event(3), SPENT).unwrap();
+    let recording = read(folder.path(), Damage::Skip).unwrap();
+    assert_eq!(recording.events, [event(0), event(2), event(3)]);
+}
+
+#[test]
 fn an_unknown_format_is_refused_whatever_else_the_head_holds() {
     let folder = folder();
     fs::write(folder.path().join(HEAD), r#"{"format": 99, "new": []}"#).unwrap();
-    let error = read(folder.path()).unwrap_err();
+    let error = read(folder.path(), Damage::Refuse).unwrap_err();
     assert!(
         matches!(error, LabError::UnknownFormat { found: 99, .. }),
         "{error}"
     );
     fs::write(folder.path().join(HEAD), "{").unwrap();
-    let error = read(folder.path()).unwrap_err();
+    let error = read(folder.path(), Damage::Refuse).unwrap_err();
     assert!(
         matches!(error, LabError::Damaged { line: 1, .. }),
         "{error}"
@@ -126,7 +143,7 @@ fn a_head_with_control_characters_in_a_name_is_refused() {
     let steering = text.replace("2026-01-01T00:00:00Z", "\\u001b[2J");
     assert_ne!(text, steering);
     fs::write(&path, steering).unwrap();
-    let error = read(folder.path()).unwrap_err();
+    let error = read(folder.path(), Damage::Refuse).unwrap_err();
     assert!(error.to_string().contains("control characters"), "{error}");
 }
 
@@ -136,16 +153,16 @@ fn a_run_is_replaced_only_if_asked_to() {
     let create = |existing| Store::create(folder.path(), &head(2), existing);
     let error = create(Existing::Keep).unwrap_err();
     assert!(matches!(error, LabError::FolderInUse { .. }), "{error}");
-    assert_eq!(read(folder.path()).unwrap().events.len(), 3);
+    assert_eq!(read(folder.path(), Damage::Refuse).unwrap().events.len(), 3);
     drop(create(Existing::Replace).unwrap());
-    let recording = read(folder.path()).unwrap();
+    let recording = read(folder.path(), Damage::Refuse).unwrap();
     assert_eq!((recording.head, recording.events), (head(2), Vec::new()));
 }
 
 #[test]
 fn a_run_that_is_replaced_goes_with_its_reports_and_nothing_else() {
     let folder = folder();
-    let (mut store, _) = Store::resume(folder.path()).unwrap();
+    let (mut store, _) = Store::resume(folder.path(), Damage::Refuse).unwrap();
     let computed = ["report.html", "charts/old.svg", "charts/old.png"];
     let others = ["notes.txt", "charts/notes.txt", "charts/holiday.png"];
     let files = computed.map(|name| (name, &b"text"[..]));
@@ -178,7 +195,7 @@ fn a_file_that_somebody_else_made_is_neither_replaced_nor_removed() {
     }
     // One that appears later is left alone, and the others are written.
     let folder = folder();
-    let (mut store, _) = Store::resume(folder.path()).unwrap();
+    let (mut store, _) = Store::resume(folder.path(), Damage::Refuse).unwrap();
     fs::write(folder.path().join("report.md"), "mine").unwrap();
     let files = ["report.html", "report.md"].map(|name| (name, &b"ours"[..]));
     assert_eq!(store.write(&files).unwrap(), ["report.md"]);
@@ -202,36 +219,43 @@ fn what_a_killed_beginning_leaves_is_no_run() {
     let folder = folder();
     fs::remove_file(folder.path().join(HEAD)).unwrap();
     drop(Store::create(folder.path(), &head(2), Existing::Keep).unwrap());
-    assert!(read(folder.path()).unwrap().events.is_empty());
+    assert!(
+        read(folder.path(), Damage::Refuse)
+            .unwrap()
+            .events
+            .is_empty()
+    );
 }
 
 #[test]
 fn a_folder_has_one_writer_and_any_number_of_readers() {
     let folder = folder();
-    let (store, _) = Store::resume(folder.path()).unwrap();
-    let second = Store::resume(folder.path()).map(drop).unwrap_err();
+    let (store, _) = Store::resume(folder.path(), Damage::Refuse).unwrap();
+    let second = Store::resume(folder.path(), Damage::Refuse)
+        .map(drop)
+        .unwrap_err();
     assert!(matches!(second, LabError::FolderLocked { .. }), "{second}");
     let third = Store::create(folder.path(), &head(2), Existing::Replace).unwrap_err();
     assert!(matches!(third, LabError::FolderLocked { .. }), "{third}");
-    assert_eq!(read(folder.path()).unwrap().events.len(), 3);
+    assert_eq!(read(folder.path(), Damage::Refuse).unwrap().events.len(), 3);
     drop(store);
-    assert!(Store::resume(folder.path()).is_ok());
+    assert!(Store::resume(folder.path(), Damage::Refuse).is_ok());
 }
 
 #[test]
 fn the_lock_ends_with_the_store_also_if_a_starting_process_has_a_copy_of_the_file() {
     let folder = folder();
-    let (store, _) = Store::resume(folder.path()).unwrap();
+    let (store, _) = Store::resume(folder.path(), Damage::Refuse).unwrap();
     let copy = store.lock.try_clone().unwrap();
     drop(store);
-    assert!(Store::resume(folder.path()).is_ok());
+    assert!(Store::resume(folder.path(), Damage::Refuse).is_ok());
     drop(copy);
 }
 
 #[test]
 fn derived_files_are_replaced_whole() {
     let folder = folder();
-    let (mut store, _) = Store::resume(folder.path()).unwrap();
+    let (mut store, _) = Store::resume(folder.path(), Damage::Refuse).unwrap();
     for content in [&b"long first version"[..], b"second"] {
         store.write(&[("charts/a.svg", content)]).unwrap();
     }
@@ -243,7 +267,7 @@ fn derived_files_are_replaced_whole() {
 #[test]
 fn a_folder_without_a_run_cannot_go_on() {
     let folder = tempfile::tempdir().unwrap();
-    match Store::resume(folder.path()).map(drop) {
+    match Store::resume(folder.path(), Damage::Refuse).map(drop) {
         Err(LabError::File { source, .. }) => assert_eq!(source.kind(), io::ErrorKind::NotFound),
         other => panic!("{other:?}"),
     }

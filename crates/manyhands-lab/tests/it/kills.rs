@@ -7,7 +7,7 @@ use manyhands_lab::{
     launcher::Live,
     record::{Event, Scale, Settings},
     run::{self, Interrupt, Observer, Progress},
-    store::{self, Existing, Store},
+    store::{self, Damage, Existing, Store},
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::{
@@ -31,7 +31,7 @@ fn runs_where_it_is_wanted() {
     let case = env::var(CASE).unwrap();
     let head = program::head(&[&case], Settings::new(Scale::Standard, 3));
     let (mut store, mut director) = if folder.join("run.json").exists() {
-        let (store, recording) = Store::resume(&folder).unwrap();
+        let (store, recording) = Store::resume(&folder, Damage::Refuse).unwrap();
         let analyst = Box::new(Simple);
         let (events, spent) = (&recording.events, recording.spent);
         let director = Director::resume(&recording.head, analyst, events, spent).unwrap();
@@ -104,7 +104,7 @@ fn a_run_killed_again_and_again_keeps_every_block_and_leaves_no_process() {
     loop {
         let after = rng.random_range(1..8);
         let reported = run_and_kill(folder.path(), after);
-        let events = store::read(folder.path()).unwrap().events;
+        let events = store::read(folder.path(), Damage::Refuse).unwrap().events;
         assert!(events.starts_with(&kept), "what was kept has changed");
         assert!(events.len() >= kept.len() + reported, "an event is lost");
         kept = events;

@@ -6,7 +6,7 @@ use manyhands_lab::{
     launcher::{Launcher, Live},
     record::{Event, Head, PoolState, Settings},
     run::{self, Interrupt, Outcome, Silent},
-    store::{self, Existing, Store},
+    store::{self, Damage, Existing, Store},
 };
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ fn run(head: &Head, launcher: Launcher) -> Vec<Event> {
         &interrupt,
     );
     assert_eq!(outcome.unwrap(), Outcome::Finished);
-    store::read(folder.path()).unwrap().events
+    store::read(folder.path(), Damage::Refuse).unwrap().events
 }
 
 fn blocks_at(events: &[Event], n: usize) -> usize {

@@ -1,0 +1,63 @@
+//! A run that is asked to end says what it has found so far, whichever signal asks.
+#![cfg(unix)]
+
+use crate::text;
+use std::{
+    io::{BufRead, BufReader, Read},
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+#[test]
+fn every_signal_that_ends_a_program_ends_a_run_with_its_report() {
+    for signal in ["INT", "TERM", "HUP"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let out = folder.path().join("run");
+        let child = Command::new(env!("CARGO_BIN_EXE_manyhands"))
+            .args(["lab", "run", "E3", "--quick", "--out"])
+            .arg(&out)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut child = Ended(child.expect("the binary starts"));
+        let mut printed = BufReader::new(child.0.stdout.take().expect("its output"));
+        // When the first line is there, signals are listened to.
+        let (first, rest) = mpsc::channel();
+        thread::spawn(move || {
+            let mut line = String::new();
+            printed.read_line(&mut line).expect("a line");
+            first.send(line).expect("somebody listens");
+            let mut bytes = Vec::new();
+            printed.read_to_end(&mut bytes).expect("the rest");
+            first.send(text(&bytes)).expect("somebody listens");
+        });
+        rest.recv_timeout(DEADLINE).expect("a first line");
+        let killed = Command::new("kill")
+            .args(["-s", signal, &child.0.id().to_string()])
+            .status();
+        assert!(killed.expect("kill is there").success());
+        let printed = rest.recv_timeout(DEADLINE).expect("an end");
+        let status = child.0.wait().expect("a status");
+        assert_eq!(status.code(), Some(130), "{signal}: {printed}");
+        assert!(
+            printed.contains("To go on: manyhands lab resume"),
+            "{signal}: {printed}"
+        );
+        assert!(out.join("report.html").exists(), "{signal}");
+    }
+}
+
+/// A process that does not outlive its test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        // Both fail only for a process that has ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+const DEADLINE: Duration = Duration::from_secs(120);
