@@ -13,7 +13,8 @@ pub(crate) const HELP: &str = "\
 usage: cargo xtask <command>
 
   ci                      everything below except `sanitize`, `soak`, `compile-time`, `against` and `results`, and
-                          also formatting, lints, tests, a smoke run of the tour and a check of the peers
+                          also formatting, lints, tests, a smoke run of the tour, a build of each crate from its
+                          archive and a check of the peers
   loom [--preemptions N]  model-checks the protocols (default 2 preemptions)
   explore [--minutes N]   runs programs on the whole library in 10,000 random schedules each, or in as many
                           fresh ones as N minutes allow

@@ -10,6 +10,7 @@ pub(crate) mod explore;
 pub(crate) mod format;
 pub(crate) mod loom;
 pub(crate) mod miri;
+pub(crate) mod package;
 pub(crate) mod peers;
 pub(crate) mod results;
 pub(crate) mod sanitize;
