@@ -111,7 +111,7 @@ fn a_damaged_line_in_the_middle_costs_that_line_if_asked() {
     let recording = read(folder.path(), Damage::Skip).unwrap();
     assert_eq!(recording.events, [event(0), event(2)]);
     assert_eq!(recording.skipped, [2]);
-    // Whoever goes on with it writes behind the last line.
+    // A run that goes on is written behind the last line.
     let (mut store, _) = Store::resume(folder.path(), Damage::Skip).unwrap();
     store.append(&event(3), SPENT).unwrap();
     let recording = read(folder.path(), Damage::Skip).unwrap();
