@@ -6,30 +6,68 @@ use crate::{
     pair, tour,
 };
 use manyhands_lab::{
-    Experiment,
+    Experiment, Scale, Workload,
     console::{self, Companion, Ending, Job, Program},
     findings,
     machine::Machine,
-    published, registry, report,
+    published,
+    record::Settings,
+    registry, report,
     run::Interrupt,
     self_test::{self, Criterion, Extent},
     store::{self, Damage, Recording, Store},
 };
-use std::{
-    io::{self, Write},
-    path::Path,
-};
+use std::path::Path;
 
-/// Lists the experiments.
-pub(crate) fn list() -> Result<Ending, Failure> {
-    let mut out = io::stdout().lock();
-    for experiment in registry::experiments() {
-        writeln!(out, "{:5} {}", experiment.id(), experiment.title())?;
-        for text in experiment.claimed().into_iter().chain(experiment.origin()) {
-            writeln!(out, "      {text}")?;
+/// Lists the experiments; of those that are named, also the cases, and how long they take.
+pub(crate) fn list(ids: &[String]) -> Result<Ending, Failure> {
+    if ids.is_empty() {
+        for experiment in registry::experiments() {
+            output::print(&headline(&experiment))?;
+        }
+    }
+    for id in ids {
+        for experiment in selected(id)? {
+            output::print(&headline(&experiment))?;
+            for case in experiment.cases() {
+                output::print(&details(case.as_ref()))?;
+            }
+            let time = |scale| {
+                let settings = Settings::new(scale, 1);
+                let only = std::slice::from_ref(&experiment);
+                console::needed(only, &settings, console::launcher()?)
+            };
+            let (quick, standard) = (time(Scale::Quick)?, time(Scale::Standard)?);
+            output::print(&format!(
+                "      takes about {:.0} s here, with --quick {:.0} s\n",
+                standard.as_secs_f64().ceil(),
+                quick.as_secs_f64().ceil()
+            ))?;
         }
     }
     Ok(Ending::Good)
+}
+
+fn headline(experiment: &Experiment) -> String {
+    let mut text = format!("{:5} {}\n", experiment.id(), experiment.title());
+    for line in experiment.claimed().into_iter().chain(experiment.origin()) {
+        text += &format!("      {line}\n");
+    }
+    text
+}
+
+fn details(case: &dyn Workload) -> String {
+    let sizes: Vec<String> = case
+        .sizes(Scale::Standard)
+        .into_iter()
+        .map(report::count)
+        .collect();
+    format!(
+        "      {}: {}; n = {}\n",
+        case.name(),
+        case.arms().join(", "),
+        sizes.join(" · ")
+    )
 }
 
 /// Runs experiments by id.

@@ -40,7 +40,7 @@ fn run(typed: Typed) -> Result<Ending, Failure> {
     }
     match command {
         meant::Command::Tour(run) => tour::run(run),
-        meant::Command::List => lab::list(),
+        meant::Command::List(ids) => lab::list(&ids),
         meant::Command::Run { ids, run } => lab::run(&ids, run),
         meant::Command::Resume(folder, damage) => lab::resume(&folder, damage),
         meant::Command::Report(folder, damage) => lab::report(&folder, damage),

@@ -13,8 +13,8 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 pub(crate) enum Command {
     /// The tour.
     Tour(Run),
-    /// List the experiments.
-    List,
+    /// List the experiments; of these also the arms, sizes and times.
+    List(Vec<String>),
     /// Run experiments.
     Run {
         /// Their ids, at least one.
@@ -68,7 +68,7 @@ pub(crate) fn mean(typed: Typed) -> Result<Command, String> {
 
 fn mean_lab(typed: TypedLab) -> Result<Command, String> {
     Ok(match typed {
-        TypedLab::List => Command::List,
+        TypedLab::List { ids } => Command::List(ids),
         TypedLab::Run { ids, options } => Command::Run {
             ids,
             run: mean_run(&options, LAB_OUT)?,

@@ -54,7 +54,11 @@ pub(crate) struct TypedTour {
 #[derive(Debug, PartialEq, Subcommand)]
 pub(crate) enum TypedLab {
     /// List the experiments
-    List,
+    List {
+        /// Also the arms and sizes of these, and how long they take here
+        #[arg(value_name = "ID")]
+        ids: Vec<String>,
+    },
     /// Run experiments: tables, break-evens, charts and a report in a folder
     Run {
         /// Experiments, such as E3 or E1b; 'all' for all of them

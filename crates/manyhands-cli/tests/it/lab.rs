@@ -17,6 +17,18 @@ fn the_list_names_every_experiment_that_can_be_run() {
 }
 
 #[test]
+fn the_list_of_one_experiment_has_its_arms_sizes_and_time() {
+    let output = manyhands(&["lab", "list", "e3"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let printed = text(&output.stdout);
+    for part in ["E3 ", "sequential", "rayon", "100,000", "takes about"] {
+        assert!(printed.contains(part), "'{part}' is missing in: {printed}");
+    }
+    let unknown = manyhands(&["lab", "list", "E99"]);
+    assert_eq!(unknown.status.code(), Some(2));
+}
+
+#[test]
 fn a_run_is_kept_reported_again_and_compared() {
     let folder = tempfile::tempdir().expect("a folder");
     let (first, second) = (folder.path().join("first"), folder.path().join("second"));

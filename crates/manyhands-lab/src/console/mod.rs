@@ -1,10 +1,12 @@
 //! A run as its user sees it in a terminal: options, progress, tables, files, and how it ended.
 
+mod needed;
 mod options;
 mod progress;
 mod reports;
 mod session;
 
+pub use needed::needed;
 pub use options::{Options, TypedPool, parse_budget};
 pub use reports::{Companion, alone, text, write};
 pub use session::{Ending, Job, Program, begin, launcher, resume};
