@@ -73,7 +73,11 @@ const LIMITS: &[Limit] = &[
     },
     Limit {
         called: "Moment::now()",
-        by: &["runtime/sleep/timers.rs", "timer/moment.rs"],
+        by: &[
+            "runtime/sleep/clock.rs",
+            "runtime/sleep/timers.rs",
+            "timer/moment.rs",
+        ],
         claim: "whatever reads the clock for its meaning asks `runtime::timers::now`",
     },
 ];

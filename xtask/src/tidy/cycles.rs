@@ -12,13 +12,6 @@ use super::tree::{LIBRARY, Tree, library_module};
 /// More files than this must not be in one circle.
 const CIRCLE_MAX: usize = 2;
 
-/// Layers that are not in order yet: how large their circle is, which may only shrink, and why.
-const KNOWN: &[(&str, usize, &str)] = &[(
-    "runtime",
-    14,
-    "the data that all threads share and the steps on them are in one circle of files",
-)];
-
 /// The root, and what sets the whole going.
 const EXEMPT: &[&str] = &["lib", "models", "explore"];
 
@@ -27,7 +20,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let circles = circles(&files.imports());
     circles
         .into_iter()
-        .filter(|circle| circle.len() > allowed(circle[0]))
+        .filter(|circle| circle.len() > CIRCLE_MAX)
         .map(|circle| {
             let names: Vec<&str> = circle.iter().map(|path| inside(path)).collect();
             let message = format!(
@@ -38,13 +31,6 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             Finding::in_file(circle[0], message)
         })
         .collect()
-}
-
-/// How many files may be in one circle of the layer of this file.
-fn allowed(path: &str) -> usize {
-    let layer = library_module(path).unwrap_or_default();
-    let known = KNOWN.iter().find(|(known, ..)| *known == layer);
-    known.map_or(CIRCLE_MAX, |(_, count, _)| *count)
 }
 
 fn inside(path: &str) -> &str {

@@ -1,11 +1,11 @@
-//! The builder of a runtime, and its settings.
+//! The builder of a runtime.
+//!
+//! Not here: the settings that it makes (`settings.rs`).
 
-use crate::integrations::tracing_events;
-use crate::job::{catch, contain, dispose};
 use crate::runtime::io::tokio_context::TokioContext;
+use crate::runtime::settings::{HookFn, NameFn, Settings, StallFn};
 use crate::runtime::{Runtime, RuntimeInner, Stall, current, topology};
 use std::error::Error;
-use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
@@ -32,7 +32,7 @@ pub struct Builder {
     on_start: Option<HookFn>,
     on_stop: Option<HookFn>,
     on_stall: Option<StallFn>,
-    pub(super) tokio_context: TokioContext,
+    tokio_context: TokioContext,
 }
 
 impl Builder {
@@ -255,10 +255,13 @@ impl Builder {
     /// assert_eq!(refused.to_string(), "a runtime needs at least one worker");
     /// ```
     pub fn build(self) -> Result<Runtime, BuildError> {
+        self.build_shared().map(Runtime::from_shared)
+    }
+
+    fn build_shared(self) -> Result<Arc<RuntimeInner>, BuildError> {
         let workers = self.workers.unwrap_or_else(topology::default_workers);
-        let threads_max = self
-            .threads_max
-            .unwrap_or_else(|| workers.saturating_add(SPARES_DEFAULT));
+        let defaults = Settings::for_workers(workers);
+        let threads_max = self.threads_max.unwrap_or(defaults.threads_max);
         if workers == 0 {
             return Err(BuildError(Fault::NoWorkers));
         }
@@ -272,20 +275,20 @@ impl Builder {
             return Err(BuildError(Fault::TooManyThreads(threads_max)));
         }
         let tokio_context = self.tokio_context.start();
-        Ok(Runtime::from_shared(RuntimeInner::new(Settings {
+        Ok(RuntimeInner::new(Settings {
             workers,
             threads_max,
-            thread_keep_alive: self.thread_keep_alive.unwrap_or(KEEP_ALIVE_DEFAULT),
+            thread_keep_alive: self.thread_keep_alive.unwrap_or(defaults.thread_keep_alive),
             hill_climbing: self.hill_climbing,
             stack_size: self.stack_size,
-            name: self.name.unwrap_or_else(|| NAME_DEFAULT.to_owned()),
+            name: self.name.unwrap_or(defaults.name),
             thread_name: self.thread_name,
             on_start: self.on_start,
             on_stop: self.on_stop,
             on_stall: self.on_stall,
             tokio_context: tokio_context
                 .map_err(|error| BuildError(Fault::Tokio(Refusal(Arc::new(error)))))?,
-        })))
+        }))
     }
 
     /// Makes the runtime that is used where no other is current, as configured here; see
@@ -310,7 +313,77 @@ impl Builder {
     /// ```
     #[doc(alias = "build_global")]
     pub fn build_default(self) -> Result<&'static Runtime, BuildError> {
-        current::make_default_runtime(self)
+        // First, because making one may start tokio's driver.
+        if current::has_default_runtime() {
+            return Err(BuildError(Fault::DefaultExists));
+        }
+        current::set_default_runtime(self.build_shared()?).map_err(|superfluous| {
+            drop(Runtime::from_shared(superfluous));
+            BuildError(Fault::DefaultExists)
+        })?;
+        Ok(Runtime::default_runtime())
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl Builder {
+    /// Puts tokio around every worker, and around every thread while it has [entered](crate::Runtime::enter) the
+    /// runtime or is in [`install`](crate::Runtime::install): its sockets and timers work there as they are.
+    ///
+    /// The workers still run everything; [`tokio_driver`](crate::integrations::tokio_driver) says what tokio does, and what does
+    /// not work. Guards of [`enter`](crate::Runtime::enter) must then be dropped in the reverse order of their
+    /// making, or tokio panics.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{Runtime, task};
+    /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    /// use tokio::net::{TcpListener, TcpStream};
+    ///
+    /// let runtime = Runtime::builder().tokio().build().unwrap();
+    /// let _entered = runtime.enter();
+    /// let greeting = task::block_on(async {
+    ///     let listener = TcpListener::bind("127.0.0.1:0").await?;
+    ///     let mut client = TcpStream::connect(listener.local_addr()?).await?;
+    ///     task::spawn(async move {
+    ///         let (mut stream, _from) = listener.accept().await?;
+    ///         stream.write_all(b"hello").await
+    ///     });
+    ///     let mut greeting = String::new();
+    ///     client.read_to_string(&mut greeting).await?;
+    ///     Ok::<_, std::io::Error>(greeting)
+    /// });
+    /// assert_eq!(greeting.unwrap(), "hello");
+    /// ```
+    #[doc(alias = "enable_all")]
+    #[doc(alias = "enable_io")]
+    pub fn tokio(mut self) -> Self {
+        self.tokio_context = TokioContext::OwnTokio(None);
+        self
+    }
+
+    /// As [`tokio`](Self::tokio), with a tokio runtime that exists already and that another thread drives, such as
+    /// that of `#[tokio::main]`.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{Runtime, task};
+    /// use std::time::Duration;
+    ///
+    /// let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    /// let runtime = Runtime::builder().tokio_handle(tokio.handle().clone()).build().unwrap();
+    /// let handle = runtime.install(|| {
+    ///     task::spawn(async {
+    ///         tokio::time::sleep(Duration::from_millis(5)).await;
+    ///         6 * 7
+    ///     })
+    /// });
+    /// assert_eq!(tokio.block_on(handle).unwrap(), 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn tokio_handle(mut self, handle: tokio::runtime::Handle) -> Self {
+        self.tokio_context = TokioContext::Tokio(handle);
+        self
     }
 }
 
@@ -346,13 +419,6 @@ impl PartialEq for Refusal {
 }
 
 impl Eq for Refusal {}
-
-impl BuildError {
-    /// There is a default runtime.
-    pub(super) fn default_exists() -> Self {
-        Self(Fault::DefaultExists)
-    }
-}
 
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -391,111 +457,6 @@ impl Error for BuildError {
     }
 }
 
-/// A checked configuration.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) workers: usize,
-    pub(crate) threads_max: usize,
-    pub(crate) thread_keep_alive: Duration,
-    pub(crate) hill_climbing: bool,
-    pub(crate) stack_size: Option<usize>,
-    pub(crate) name: String,
-    thread_name: Option<NameFn>,
-    pub(crate) on_start: Option<HookFn>,
-    pub(crate) on_stop: Option<HookFn>,
-    on_stall: Option<StallFn>,
-    pub(crate) tokio_context: TokioContext,
-}
-
-impl Settings {
-    /// Settings of a runtime that starts no threads, because the calling thread is its worker.
-    pub(crate) fn for_one_thread() -> Self {
-        Self {
-            workers: 1,
-            threads_max: 1,
-            thread_keep_alive: KEEP_ALIVE_DEFAULT,
-            hill_climbing: false,
-            stack_size: None,
-            name: NAME_DEFAULT.to_owned(),
-            thread_name: None,
-            on_start: None,
-            on_stop: None,
-            on_stall: None,
-            tokio_context: TokioContext::Nothing,
-        }
-    }
-
-    /// The name of worker `index`. A naming function that panics gets the default name.
-    pub(crate) fn name_of(&self, index: usize) -> String {
-        let own = self
-            .thread_name
-            .as_ref()
-            .and_then(|name| catch(|| name.0(index)).map_err(dispose).ok());
-        // A name with a null byte cannot be given to a thread.
-        let can_be_given = |name: &String| !name.contains('\0');
-        own.filter(can_be_given)
-            .or_else(|| Some(format!("{}-{index}", self.name)).filter(can_be_given))
-            .unwrap_or_else(|| format!("{NAME_DEFAULT}-{index}"))
-    }
-
-    /// Runs a hook and contains its panic.
-    pub(crate) fn run_hook(hook: Option<&HookFn>, index: usize) {
-        if let Some(hook) = hook {
-            contain(|| hook.0(index));
-        }
-    }
-}
-
-impl Settings {
-    /// Reports a stall to the user.
-    pub(crate) fn report_stall(&self, stall: &Stall) {
-        tracing_events::stall(&self.name, stall);
-        match &self.on_stall {
-            Some(hook) => {
-                contain(|| hook.0(stall));
-            }
-            None => warn(stall),
-        }
-    }
-}
-
-/// Prints a stall, so that a program does not hang silently; a hook replaces this.
-fn warn(stall: &Stall) {
-    let line = format!("manyhands: {stall}\n");
-    // A closed stream or a broken pipe is ignored.
-    let _ = io::stderr().write_all(line.as_bytes());
-}
-
-struct NameFn(Box<dyn Fn(usize) -> String + Send + Sync>);
-
-/// A start or stop hook.
-pub(crate) struct HookFn(Box<dyn Fn(usize) + Send + Sync>);
-
-impl fmt::Debug for NameFn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a naming function")
-    }
-}
-
-struct StallFn(Box<dyn Fn(&Stall) + Send + Sync>);
-
-impl fmt::Debug for StallFn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a hook")
-    }
-}
-
-impl fmt::Debug for HookFn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a hook")
-    }
-}
-
-const NAME_DEFAULT: &str = "manyhands";
-/// Threads that may run in place of blocked ones, by default.
-const SPARES_DEFAULT: usize = 256;
-/// Longer than the pauses of most bursts, short enough that the pool is back at its size ten seconds after.
-const KEEP_ALIVE_DEFAULT: Duration = Duration::from_secs(5);
 /// Worker slots are numbered with 16 bits, and other runtimes and external threads need some too.
 const THREADS_MAX: usize = 32_768;
 

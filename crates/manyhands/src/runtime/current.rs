@@ -16,12 +16,13 @@
 //! Unsafe: a thread occupies a slot.
 
 use crate::runtime::io::tokio_context::TokioContextGuard;
+use crate::runtime::settings::Settings;
 use crate::runtime::sleep::idle::Activity;
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
+use crate::runtime::worker::refused_starts;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
-use crate::runtime::worker::{refused_starts, run_loop};
-use crate::runtime::{BuildError, Builder, Runtime, RuntimeInner};
+use crate::runtime::{RuntimeInner, topology};
 use crate::sync::{process, thread_state};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
@@ -74,7 +75,7 @@ pub(crate) fn with_runtime<R>(f: impl FnOnce(&RuntimeInner) -> R) -> R {
     process::refuse_forked();
     match entered() {
         Some(shared) => f(&shared),
-        None => f(default_runtime().shared()),
+        None => f(default_runtime()),
     }
 }
 
@@ -123,43 +124,45 @@ fn recompute(stack: &[Frame]) {
     SEAT.set(slot);
 }
 
-static DEFAULT: OnceLock<Runtime> = OnceLock::new();
+static DEFAULT: OnceLock<Arc<RuntimeInner>> = OnceLock::new();
 
 /// The runtime that is used where no other is current.
-pub(crate) fn default_runtime() -> &'static Runtime {
-    DEFAULT.get_or_init(Runtime::with_defaults)
+pub(crate) fn default_runtime() -> &'static RuntimeInner {
+    let new = || RuntimeInner::new(Settings::for_workers(topology::default_workers()));
+    DEFAULT.get_or_init(new)
 }
 
-/// Makes that runtime, unless there is one.
-pub(crate) fn make_default_runtime(builder: Builder) -> Result<&'static Runtime, BuildError> {
-    // First, because making one may start tokio's driver.
-    if DEFAULT.get().is_some() {
-        return Err(BuildError::default_exists());
-    }
-    DEFAULT
-        .set(builder.build()?)
-        .map_err(|_| BuildError::default_exists())?;
-    Ok(default_runtime())
+/// Whether there is one already.
+pub(crate) fn has_default_runtime() -> bool {
+    DEFAULT.get().is_some()
 }
 
-/// Makes a runtime the current one of this thread until dropped. See [`Runtime::enter`].
+/// Makes `shared` the default runtime, unless there is one.
 ///
-/// Example: see [`Runtime::enter`].
+/// # Errors
+/// `shared`, which was not used.
+pub(crate) fn set_default_runtime(shared: Arc<RuntimeInner>) -> Result<(), Arc<RuntimeInner>> {
+    DEFAULT.set(shared)
+}
+
+/// Makes a runtime the current one of this thread until dropped. See [`Runtime::enter`](crate::Runtime::enter).
+///
+/// Example: see [`Runtime::enter`](crate::Runtime::enter).
 #[derive(Debug)]
 #[must_use = "the runtime is current only while the guard lives"]
 pub struct EnterGuard<'runtime> {
     id: u64,
     _surrounded: TokioContextGuard<'runtime>,
     /// Not `Send`: it speaks of this thread.
-    borrowed: PhantomData<(&'runtime Runtime, *const ())>,
+    borrowed: PhantomData<(&'runtime RuntimeInner, *const ())>,
 }
 
 impl<'runtime> EnterGuard<'runtime> {
-    pub(crate) fn new(runtime: &'runtime Runtime) -> Self {
+    pub(crate) fn new(runtime: &'runtime RuntimeInner) -> Self {
         refused_starts::try_again();
         Self {
-            id: push(runtime.shared().to_arc(), None),
-            _surrounded: runtime.shared().settings.tokio_context.enter(),
+            id: push(runtime.to_arc(), None),
+            _surrounded: runtime.settings.tokio_context.enter(),
             borrowed: PhantomData,
         }
     }
@@ -216,7 +219,7 @@ impl Drop for WorkerGuard {
     /// destructor has spawned since is dropped here, while the thread still is the worker, until nothing is left.
     fn drop(&mut self) {
         if self.slot.is_worker() {
-            run_loop::discard_local(self.slot.runtime(), self.slot);
+            self.slot.runtime().discard_local(self.slot);
             self.slot.hosts_tasks.set(false);
         }
         remove(self.id);

@@ -4,7 +4,7 @@ use crate::runtime::current::{self, EnterGuard, ExternalThread};
 use crate::runtime::worker::slot::SlotState;
 use crate::runtime::{Builder, LongJob, Metrics, RuntimeInner, ThreadChange};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A pool of workers that runs loops, forks and tasks together.
 ///
@@ -82,7 +82,8 @@ impl Runtime {
     /// assert!(workers >= 1);
     /// ```
     pub fn default_runtime() -> &'static Self {
-        current::default_runtime()
+        static DEFAULT: OnceLock<Runtime> = OnceLock::new();
+        DEFAULT.get_or_init(|| Self::from_shared(current::default_runtime().to_arc()))
     }
 
     /// Runs `f` on the calling thread with this runtime as the current one, as one of its running threads.
@@ -126,7 +127,7 @@ impl Runtime {
     /// ```
     #[doc(alias = "build_global")]
     pub fn enter(&self) -> EnterGuard<'_> {
-        EnterGuard::new(self)
+        EnterGuard::new(&self.shared)
     }
 
     /// The name from [`Builder::name`].
@@ -258,12 +259,6 @@ impl Runtime {
         ShutdownReport {
             dropped: self.shared.close(),
         }
-    }
-
-    pub(crate) fn with_defaults() -> Self {
-        Self::builder()
-            .build()
-            .unwrap_or_else(|error| panic!("the default runtime: {error}"))
     }
 
     pub(crate) fn from_shared(shared: Arc<RuntimeInner>) -> Self {

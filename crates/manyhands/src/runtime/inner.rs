@@ -1,6 +1,7 @@
 //! What all threads of one runtime share.
 //!
-//! Not here: the public handle (`handle.rs`), and what a worker does (`run_loop.rs`).
+//! Not here: the public handle (`handle.rs`), what the steps of sleeping and ending need of it (`pool.rs`), and what a
+//! worker does (`run_loop.rs`).
 //!
 //! Unsafe: slots are kept as pointers to leaked memory; jobs are dropped by pointer.
 
@@ -8,18 +9,18 @@ use crate::job::{Action, Job, JobKind, TaskRegistry};
 use crate::probe::{Ring, SharedCounter};
 use crate::queue::TaskQueue;
 use crate::runtime::LongJob;
-use crate::runtime::builder::Settings;
-use crate::runtime::current;
-use crate::runtime::ending::{self, Ending, Ends, Joined};
+use crate::runtime::ending::{self, Ending, Joined};
 use crate::runtime::fork_join::helper_slot::HelperSlot;
 use crate::runtime::monitor::changes::Changes;
-use crate::runtime::monitor::thread::Monitor;
+use crate::runtime::monitor::control::Monitor;
+use crate::runtime::settings::Settings;
+use crate::runtime::sleep::clock::Clock;
 use crate::runtime::sleep::idle::{Claim, Idle};
-use crate::runtime::sleep::timers::Clock;
-use crate::runtime::sleep::waking::{self, Pool, Waker};
+use crate::runtime::sleep::waking::{self, Waker};
 use crate::runtime::worker::long_kinds::LongKinds;
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::priority::PriorityQueues;
-use crate::runtime::worker::refused_starts::Refusal;
+use crate::runtime::worker::refusal::Refusal;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, Padded, clock, lock, process, thread};
@@ -53,12 +54,12 @@ pub(crate) struct RuntimeInner {
     pub(super) long_kinds: LongKinds,
     /// Short tasks that threads beyond the limit have found.
     pub(super) short_tasks_found: SharedCounter,
-    monitor: Monitor,
+    pub(super) monitor: Monitor,
     /// What time it is.
     pub(crate) clock: Clock,
     /// What waits for a time on threads that are not workers.
     pub(crate) outside_timers: &'static Timers,
-    ending: Ending,
+    pub(super) ending: Ending,
     /// Tasks dropped because they had not been started.
     dropped: AtomicUsize,
     pub(super) threads: Mutex<Vec<thread::JoinHandle<()>>>,
@@ -223,16 +224,6 @@ impl RuntimeInner {
         (census.blocked + census.detected_blocked > 0 && !kind.is_null()).then_some(kind)
     }
 
-    /// Makes sure that the monitor watches.
-    pub(crate) fn arm_monitor(&self) {
-        self.monitor.arm(&self.this);
-    }
-
-    /// Makes the monitor look at the outside's timers anew.
-    pub(crate) fn rouse_monitor(&self) {
-        self.monitor.rouse(&self.this);
-    }
-
     /// The slots of started workers and of external threads past and present.
     pub(crate) fn all_slots(&self) -> impl Iterator<Item = &'static WorkerSlot> {
         // Acquire: pairs with the AcqRel in `take_external_slot`; a slot not yet stored reads as null.
@@ -394,7 +385,7 @@ impl RuntimeInner {
     }
 
     /// Lets no task wait any more, and queues those that do, to be dropped.
-    fn cancel_waiting(&self) {
+    pub(super) fn cancel_waiting(&self) {
         self.registry.close(|job| {
             // SAFETY: registered, because the registry is locked.
             unsafe { Job::cancel(job) };
@@ -424,78 +415,20 @@ impl RuntimeInner {
         }
     }
 
+    /// Drops the tasks that only the occupant of `slot` may drop.
+    pub(crate) fn discard_local(&self, slot: &OccupiedSlot) {
+        while let Some(run) = slot.local.take(1) {
+            // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.
+            let is_dropped = unsafe { Job::perform(run.first, Action::Drop(self.registry)) };
+            self.count_dropped(is_dropped);
+        }
+    }
+
     /// A task was taken from a queue to be dropped; it may have been run by then.
-    pub(crate) fn count_dropped(&self, is_dropped: bool) {
+    fn count_dropped(&self, is_dropped: bool) {
         // Relaxed: a count.
         self.dropped
             .fetch_add(usize::from(is_dropped), Ordering::Relaxed);
-    }
-}
-
-impl Pool for RuntimeInner {
-    fn idle(&self) -> &Idle {
-        &self.idle
-    }
-
-    fn has_visible_work(&self) -> bool {
-        self.has_visible_work(None)
-    }
-
-    fn unpark(&self, worker: usize, waker: Waker) {
-        let Some(slot) = self.slot_at(worker) else {
-            return;
-        };
-        // Relaxed: a measurement.
-        slot.woken_at
-            .store(clock::ticks().max(1), Ordering::Relaxed);
-        // Sockets wake workers far more often than loops do, and for less than it costs to move one.
-        let is_polling = current::worker().is_some_and(|(own, _)| own.is_polling.get());
-        if waker == Waker::GoesOn && !is_polling {
-            slot.placement.steer_away();
-        }
-        slot.parker.unpark();
-    }
-
-    fn start(&self, worker: usize) -> bool {
-        self.start_worker(worker)
-    }
-
-    fn arm_monitor(&self) {
-        self.arm_monitor();
-    }
-
-    fn alert_monitor(&self) {
-        self.monitor.alert(&self.this);
-    }
-
-    fn rouse_monitor(&self) {
-        self.rouse_monitor();
-    }
-
-    fn look_for_end(&self) {
-        ending::is_over(self);
-    }
-}
-
-impl Ends for RuntimeInner {
-    fn ending(&self) -> &Ending {
-        &self.ending
-    }
-
-    fn registry(&self) -> &TaskRegistry {
-        self.registry
-    }
-
-    fn cancel_waiting(&self) {
-        self.cancel_waiting();
-    }
-
-    fn discard_queued(&self) {
-        self.discard_queued();
-    }
-
-    fn unpark_all(&self) {
-        self.all_slots().for_each(|slot| slot.parker.unpark());
     }
 }
 

@@ -26,6 +26,10 @@ mod io;
 #[cfg(not(loom))]
 mod metrics;
 #[cfg(not(loom))]
+mod pool;
+#[cfg(not(loom))]
+mod settings;
+#[cfg(not(loom))]
 pub(crate) mod simulator;
 #[cfg(not(loom))]
 mod topology;

@@ -10,9 +10,9 @@
 use crate::job::{Action, Job};
 use crate::queue::TaskQueue;
 use crate::runtime::RuntimeInner;
-use crate::runtime::builder::Settings;
 use crate::runtime::current::WorkerGuard;
-use crate::runtime::sleep::timers::Clock;
+use crate::runtime::settings::Settings;
+use crate::runtime::sleep::clock::Clock;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::run_loop::{self, FoundWork};
 
@@ -132,7 +132,7 @@ impl Drop for Simulator {
         }
         self.shared.begin_to_close();
         while !self.shared.registry().is_empty() {
-            run_loop::discard_local(&self.shared, self.slot);
+            self.shared.discard_local(self.slot);
             self.shared.discard_queued();
         }
         self.shared.close();

@@ -4,8 +4,6 @@
 
 #[cfg(feature = "tokio")]
 use crate::integrations::tokio_driver::Driver;
-#[cfg(feature = "tokio")]
-use crate::runtime::Builder;
 use crate::sync::Reactor;
 use std::io;
 use std::marker::PhantomData;
@@ -69,67 +67,5 @@ impl TokioContext {
             },
             borrowed: PhantomData,
         }
-    }
-}
-
-#[cfg(feature = "tokio")]
-impl Builder {
-    /// Puts tokio around every worker, and around every thread while it has [entered](crate::Runtime::enter) the
-    /// runtime or is in [`install`](crate::Runtime::install): its sockets and timers work there as they are.
-    ///
-    /// The workers still run everything; [`tokio_driver`](crate::integrations::tokio_driver) says what tokio does, and what does
-    /// not work. Guards of [`enter`](crate::Runtime::enter) must then be dropped in the reverse order of their
-    /// making, or tokio panics.
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::{Runtime, task};
-    /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    /// use tokio::net::{TcpListener, TcpStream};
-    ///
-    /// let runtime = Runtime::builder().tokio().build().unwrap();
-    /// let _entered = runtime.enter();
-    /// let greeting = task::block_on(async {
-    ///     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    ///     let mut client = TcpStream::connect(listener.local_addr()?).await?;
-    ///     task::spawn(async move {
-    ///         let (mut stream, _from) = listener.accept().await?;
-    ///         stream.write_all(b"hello").await
-    ///     });
-    ///     let mut greeting = String::new();
-    ///     client.read_to_string(&mut greeting).await?;
-    ///     Ok::<_, std::io::Error>(greeting)
-    /// });
-    /// assert_eq!(greeting.unwrap(), "hello");
-    /// ```
-    #[doc(alias = "enable_all")]
-    #[doc(alias = "enable_io")]
-    pub fn tokio(mut self) -> Self {
-        self.tokio_context = TokioContext::OwnTokio(None);
-        self
-    }
-
-    /// As [`tokio`](Self::tokio), with a tokio runtime that exists already and that another thread drives, such as
-    /// that of `#[tokio::main]`.
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::{Runtime, task};
-    /// use std::time::Duration;
-    ///
-    /// let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    /// let runtime = Runtime::builder().tokio_handle(tokio.handle().clone()).build().unwrap();
-    /// let handle = runtime.install(|| {
-    ///     task::spawn(async {
-    ///         tokio::time::sleep(Duration::from_millis(5)).await;
-    ///         6 * 7
-    ///     })
-    /// });
-    /// assert_eq!(tokio.block_on(handle).unwrap(), 42);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn tokio_handle(mut self, handle: Handle) -> Self {
-        self.tokio_context = TokioContext::Tokio(handle);
-        self
     }
 }

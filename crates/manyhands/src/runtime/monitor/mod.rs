@@ -8,6 +8,8 @@ pub(crate) mod switch;
 #[cfg(not(loom))]
 pub(crate) mod changes;
 #[cfg(not(loom))]
+pub(crate) mod control;
+#[cfg(not(loom))]
 mod detector;
 #[cfg(not(loom))]
 mod favour;
@@ -22,9 +24,11 @@ mod memory;
 #[cfg(not(loom))]
 mod stall;
 #[cfg(not(loom))]
+mod stalled_threads;
+#[cfg(not(loom))]
 mod sweep;
 #[cfg(not(loom))]
-pub(crate) mod thread;
+mod thread;
 
 #[cfg(not(loom))]
 pub use changes::{ThreadChange, ThreadChangeReason};

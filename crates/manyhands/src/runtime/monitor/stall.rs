@@ -1,9 +1,8 @@
 //! The report of a stall: which thread waits for what.
 //!
-//! Not here: detecting it (`sweep.rs`).
+//! Not here: detecting it (`sweep.rs`), and reading what the threads wait for (`stalled_threads.rs`).
 
-use crate::runtime::worker::slot::{SlotState, WorkerSlot};
-use crate::runtime::{RuntimeInner, ThreadChangeReason};
+use crate::runtime::ThreadChangeReason;
 use std::fmt;
 use std::panic::Location;
 
@@ -71,37 +70,6 @@ pub enum Wait {
     Declared,
     /// Something that the library does not know.
     Unknown,
-}
-
-impl Stall {
-    /// Reads which threads wait now.
-    pub(crate) fn of(shared: &RuntimeInner, reason: ThreadChangeReason) -> Self {
-        Self {
-            reason,
-            threads: shared.idle.threads(),
-            blocked: shared.all_slots().filter_map(StalledThread::on).collect(),
-        }
-    }
-}
-
-impl StalledThread {
-    fn on(slot: &'static WorkerSlot) -> Option<Self> {
-        let waits = match slot.occupant() {
-            SlotState::Waiting => {
-                let runner = slot.awaiting().slot().and_then(WorkerSlot::by_number);
-                runner
-                    .and_then(WorkerSlot::worker)
-                    .map_or(Wait::Declared, Wait::Worker)
-            }
-            SlotState::Running if slot.detected_blocked.is_set() => Wait::Unknown,
-            _ => return None,
-        };
-        Some(Self {
-            worker: slot.worker(),
-            task: slot.task(),
-            waits,
-        })
-    }
 }
 
 impl fmt::Display for Stall {

@@ -6,7 +6,8 @@
 //! It sweeps only while some thread takes part in the runtime, less and less often while it has nothing to do, and
 //! sleeps when all sleep.
 //!
-//! Not here: what a sweep does (`sweep.rs`), and how the monitor is switched on and off (`switch.rs`).
+//! Not here: what a sweep does (`sweep.rs`), and how the monitor is switched on and off (`switch.rs`) and ended
+//! (`control.rs`).
 //!
 //! While the monitor has no thread it is off, except between the switching on and the start that follows. If the
 //! system refuses that start, the starting thread switches the monitor off again. A thread that armed it in between
@@ -17,96 +18,68 @@ use crate::job::contain;
 use crate::runtime::RuntimeInner;
 use crate::runtime::monitor::sweep::{Sweep, Sweeper};
 use crate::runtime::monitor::switch::{AfterSwitch, State, Switch};
-use crate::sync::{Mutex, lock, thread, thread_state};
+use crate::sync::{lock, thread, thread_state};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// The runtime's side of its monitor.
-#[derive(Debug)]
-pub(crate) struct Monitor {
-    switch: Arc<Switch>,
-    thread: Mutex<Option<thread::JoinHandle<()>>>,
-}
-
-impl Monitor {
-    /// A monitor that is off; its thread starts when it is first armed.
-    pub(crate) fn new() -> Self {
-        Self {
-            switch: Arc::new(Switch::new()),
-            thread: Mutex::new(None),
-        }
-    }
-
-    /// Switches the monitor on unless it is.
+impl RuntimeInner {
+    /// Makes sure that the monitor watches.
     #[inline]
-    pub(crate) fn arm(&self, shared: &Weak<RuntimeInner>) {
-        if self.switch.arm() == AfterSwitch::Unpark {
-            self.unpark_or_start(shared);
+    pub(crate) fn arm_monitor(&self) {
+        if self.monitor.switch.arm() == AfterSwitch::Unpark {
+            self.unpark_or_start_monitor();
         }
     }
 
-    /// Makes it sweep soon, unless it does so anyway.
+    /// Makes the monitor sweep soon, unless it does so anyway.
     #[inline]
-    pub(crate) fn alert(&self, shared: &Weak<RuntimeInner>) {
-        if self.switch.alert() == AfterSwitch::Unpark {
-            self.unpark_or_start(shared);
+    pub(crate) fn alert_monitor(&self) {
+        if self.monitor.switch.alert() == AfterSwitch::Unpark {
+            self.unpark_or_start_monitor();
         }
     }
 
-    /// Ends the monitor and waits for its thread.
-    pub(crate) fn close(&self) {
-        self.switch.close();
-        // The lock is released first: the monitor's thread may want it.
-        let thread = lock(&self.thread).take();
-        if let Some(thread) = thread
-            && thread.thread().id() != thread::current().id()
-        {
-            // That thread contains every panic: of the user's hook, of wakers, of a broken error stream. Held by
-            // `tests/it/survival.rs::a_stall_hook_that_panics_with_anything_keeps_the_monitor`.
-            let _ = thread.join();
-        }
-    }
-
-    /// Makes it look at the timers again, on or off.
-    pub(crate) fn rouse(&self, shared: &Weak<RuntimeInner>) {
-        if self.switch.rouse() == AfterSwitch::Unpark {
-            self.unpark_or_start(shared);
+    /// Makes the monitor look at the outside's timers anew, on or off.
+    pub(crate) fn rouse_monitor(&self) {
+        if self.monitor.switch.rouse() == AfterSwitch::Unpark {
+            self.unpark_or_start_monitor();
         }
     }
 
     #[cold]
-    fn unpark_or_start(&self, weak: &Weak<RuntimeInner>) {
-        let mut thread = lock(&self.thread);
+    fn unpark_or_start_monitor(&self) {
+        let switch = &self.monitor.switch;
+        let mut thread = lock(&self.monitor.thread);
         if thread.is_some() {
-            self.switch.parker.unpark();
+            switch.parker.unpark();
             return;
         }
         // Under the lock, so that `close` joins every thread that is started.
-        let is_closed = self.switch.state() == State::Closed;
-        let Some(shared) = weak.upgrade().filter(|_| !is_closed) else {
+        let is_closed = switch.state() == State::Closed;
+        let Some(_shared) = self.this().filter(|_| !is_closed) else {
             return;
         };
-        if shared.refusal.may_ask() {
-            *thread = self.start(weak);
+        if self.refusal.may_ask() {
+            *thread = start(switch, self.weak());
         }
         if thread.is_some() {
-            shared.refusal.end();
+            self.refusal.end();
             return;
         }
         // Off again: the next thread that arms the monitor tries to start it, and so does a waiting thread.
-        self.switch.take_back();
+        switch.take_back();
         drop(thread);
-        shared.note_refused();
+        self.note_refused();
     }
+}
 
-    fn start(&self, weak: &Weak<RuntimeInner>) -> Option<thread::JoinHandle<()>> {
-        let (switch, shared) = (Arc::clone(&self.switch), Weak::clone(weak));
-        let name = "manyhands-monitor".to_owned();
-        let spawned = thread::Builder::new()
-            .name(name)
-            .spawn(move || watch_on(&switch, &shared));
-        spawned.ok()
-    }
+fn start(switch: &Arc<Switch>, shared: Weak<RuntimeInner>) -> Option<thread::JoinHandle<()>> {
+    let switch = Arc::clone(switch);
+    let name = "manyhands-monitor".to_owned();
+    let spawned = thread::Builder::new()
+        .name(name)
+        .spawn(move || watch_on(&switch, &shared));
+    spawned.ok()
 }
 
 /// The monitor's thread. A panic in a sweep ends that sweep, not the thread.

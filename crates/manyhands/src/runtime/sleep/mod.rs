@@ -7,6 +7,8 @@ pub(crate) mod idle;
 pub(crate) mod waking;
 
 #[cfg(not(loom))]
+pub(crate) mod clock;
+#[cfg(not(loom))]
 pub(crate) mod timers;
 
 pub(crate) use blocking::blocking;

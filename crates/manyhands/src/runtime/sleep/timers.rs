@@ -18,45 +18,11 @@ use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::SlotState;
 use crate::runtime::{RuntimeInner, current};
-use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::clock;
 use crate::timer::{Closed, Entry, Moment, NEVER};
 use std::pin::Pin;
 use std::task::Waker;
 use std::time::Duration;
-
-/// A runtime's clock.
-#[derive(Debug)]
-pub(crate) enum Clock {
-    /// The system's.
-    System,
-    /// A simulation's: written by the one thread that runs it.
-    Virtual(AtomicU64),
-}
-
-impl Clock {
-    /// The present.
-    pub(crate) fn now(&self) -> Moment {
-        match self {
-            Self::System => Moment::now(),
-            // Relaxed: one thread.
-            Self::Virtual(nanos) => Moment::from_nanos(nanos.load(Ordering::Relaxed)),
-        }
-    }
-
-    /// Whether it is a simulation's.
-    pub(crate) fn is_virtual(&self) -> bool {
-        matches!(self, Self::Virtual(_))
-    }
-
-    /// Sets a virtual clock.
-    pub(crate) fn set(&self, now: Moment) {
-        if let Self::Virtual(nanos) = self {
-            // Relaxed: one thread.
-            nanos.store(now.to_nanos(), Ordering::Relaxed);
-        }
-    }
-}
 
 /// The present, by the current runtime's clock.
 pub(crate) fn now() -> Moment {
@@ -79,7 +45,7 @@ pub(crate) fn link(mut entry: Pin<&mut Entry>, now: Moment, waker: Waker) {
     let here = |shared: &RuntimeInner| shared.link_outside(entry.as_mut(), now, waker);
     if let Err((Closed, waker)) = current::with_runtime(here) {
         // The current runtime has ended; the default one never does.
-        let shared = current::default_runtime().shared();
+        let shared = current::default_runtime();
         let linked = shared.link_outside(entry, now, waker);
         linked.expect("the default runtime is never shut down");
     }

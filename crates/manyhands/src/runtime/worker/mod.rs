@@ -14,6 +14,8 @@ mod placement;
 #[cfg(not(loom))]
 pub(crate) mod priority;
 #[cfg(not(loom))]
+pub(crate) mod refusal;
+#[cfg(not(loom))]
 pub(crate) mod refused_starts;
 #[cfg(not(loom))]
 mod rounds;

@@ -16,57 +16,11 @@
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{RuntimeInner, Stall, ThreadChangeReason};
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, Parker, clock, global, lock, try_lock};
 use std::mem;
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
-
-/// What a runtime remembers of refused starts.
-#[derive(Debug, Default)]
-pub(crate) struct Refusal {
-    /// On the list, or about to be.
-    is_listed: AtomicBool,
-    /// When a start was refused last, in ticks; 0: it was not, or one has succeeded since.
-    last: AtomicU64,
-    lasting: Mutex<Option<Lasting>>,
-}
-
-#[derive(Debug)]
-struct Lasting {
-    since: Instant,
-    is_reported: bool,
-}
-
-impl Refusal {
-    /// Whether enough time has passed since the last refusal to ask again.
-    pub(crate) fn may_ask(&self) -> bool {
-        // Relaxed: advice.
-        let last = self.last.load(Ordering::Relaxed);
-        // A counter that has jumped back reads as much time.
-        last == 0 || clock::ticks().abs_diff(last) >= clock::ticks_in(ASK_APART_NANOS)
-    }
-
-    /// A thread has been started.
-    pub(crate) fn end(&self) {
-        // Relaxed, both: advice.
-        if self.last.load(Ordering::Relaxed) != 0 {
-            self.last.store(0, Ordering::Relaxed);
-            *lock(&self.lasting) = None;
-        }
-    }
-
-    /// Whether it has lasted so long that it must be reported, which it then counts as.
-    fn must_be_reported(&self) -> bool {
-        let mut lasting = lock(&self.lasting);
-        let lasting = lasting.get_or_insert_with(|| Lasting {
-            since: clock::now(),
-            is_reported: false,
-        });
-        let is_long = clock::now().saturating_duration_since(lasting.since) >= TOLD_AFTER;
-        is_long && !mem::replace(&mut lasting.is_reported, true)
-    }
-}
+use std::time::Duration;
 
 impl RuntimeInner {
     /// The system has refused a thread, or would just now: others are to try again. The caller holds no lock.
@@ -245,10 +199,7 @@ global! {
 struct Shard(Mutex<Vec<Arc<Parker>>>);
 
 const SHARDS: usize = 16;
-/// A refused start takes about ten microseconds.
-const ASK_APART_NANOS: u64 = 1_000_000;
 /// More than the time between two askings.
 const PATIENCE: Duration = Duration::from_millis(3);
 /// Before a thread that waits helps itself: 0.3 s.
 const ATTEMPTS: u32 = 100;
-const TOLD_AFTER: Duration = Duration::from_secs(1);

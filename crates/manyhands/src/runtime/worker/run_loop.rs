@@ -240,7 +240,7 @@ fn find(shared: &RuntimeInner, slot: &'static OccupiedSlot, turn: Turn) -> Optio
 /// Drops what is queued, and looks for what others need help with.
 #[cold]
 fn find_while_closing(shared: &RuntimeInner, slot: &'static OccupiedSlot) -> Option<FoundWork> {
-    discard_local(shared, slot);
+    shared.discard_local(slot);
     shared.discard_queued();
     find_elsewhere(shared, slot, TASKS_TAKEN_MAX)
 }
@@ -294,15 +294,6 @@ fn find_usual(shared: &RuntimeInner, slot: &'static OccupiedSlot, turn: Turn) ->
     }
     take_tasks(shared, slot, None, TASKS_TAKEN_MAX)
         .or_else(|| find_elsewhere(shared, slot, TASKS_TAKEN_MAX))
-}
-
-/// Drops the tasks that only this worker may drop.
-pub(crate) fn discard_local(shared: &RuntimeInner, slot: &OccupiedSlot) {
-    while let Some(run) = slot.local.take(1) {
-        // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.
-        let is_dropped = unsafe { Job::perform(run.first, Action::Drop(shared.registry())) };
-        shared.count_dropped(is_dropped);
-    }
 }
 
 /// Looks at the other slots, starting anywhere; takes up to `tasks_max` tasks.

@@ -14,8 +14,8 @@
 
 use crate::integrations::tracing_events;
 use crate::job::{AbortOnUnwind, contain};
-use crate::runtime::builder::Settings;
 use crate::runtime::monitor::changes::ThreadChangeReason;
+use crate::runtime::settings::Settings;
 use crate::runtime::sleep::waking::{self, Wheel};
 use crate::runtime::worker::run_loop::{self, End};
 use crate::runtime::worker::slot::WorkerSlot;

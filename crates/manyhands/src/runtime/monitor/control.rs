@@ -1,0 +1,38 @@
+//! A runtime's side of its monitor: the switch, and the thread's handle.
+//!
+//! Not here: how the thread is started, and what it does (`thread.rs`).
+
+use crate::runtime::monitor::switch::Switch;
+use crate::sync::{Mutex, lock, thread};
+use std::sync::Arc;
+
+/// The runtime's side of its monitor.
+#[derive(Debug)]
+pub(crate) struct Monitor {
+    pub(super) switch: Arc<Switch>,
+    pub(super) thread: Mutex<Option<thread::JoinHandle<()>>>,
+}
+
+impl Monitor {
+    /// A monitor that is off; its thread starts when it is first armed.
+    pub(crate) fn new() -> Self {
+        Self {
+            switch: Arc::new(Switch::new()),
+            thread: Mutex::new(None),
+        }
+    }
+
+    /// Ends the monitor and waits for its thread.
+    pub(crate) fn close(&self) {
+        self.switch.close();
+        // The lock is released first: the monitor's thread may want it.
+        let thread = lock(&self.thread).take();
+        if let Some(thread) = thread
+            && thread.thread().id() != thread::current().id()
+        {
+            // That thread contains every panic: of the user's hook, of wakers, of a broken error stream. Held by
+            // `tests/it/survival.rs::a_stall_hook_that_panics_with_anything_keeps_the_monitor`.
+            let _ = thread.join();
+        }
+    }
+}

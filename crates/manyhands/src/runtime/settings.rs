@@ -1,0 +1,127 @@
+//! The settings of a runtime, checked: its numbers, names and hooks.
+//!
+//! Not here: how a user chooses them (`builder.rs`).
+
+use crate::integrations::tracing_events;
+use crate::job::{catch, contain, dispose};
+use crate::runtime::Stall;
+use crate::runtime::io::tokio_context::TokioContext;
+use std::io::Write;
+use std::time::Duration;
+use std::{fmt, io};
+
+/// A checked configuration.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) workers: usize,
+    pub(crate) threads_max: usize,
+    pub(crate) thread_keep_alive: Duration,
+    pub(crate) hill_climbing: bool,
+    pub(crate) stack_size: Option<usize>,
+    pub(crate) name: String,
+    pub(super) thread_name: Option<NameFn>,
+    pub(crate) on_start: Option<HookFn>,
+    pub(crate) on_stop: Option<HookFn>,
+    pub(super) on_stall: Option<StallFn>,
+    pub(crate) tokio_context: TokioContext,
+}
+
+impl Settings {
+    /// What a runtime of this many workers has where nothing else is asked for.
+    pub(crate) fn for_workers(workers: usize) -> Self {
+        Self {
+            workers,
+            threads_max: workers.saturating_add(SPARES_DEFAULT),
+            thread_keep_alive: KEEP_ALIVE_DEFAULT,
+            hill_climbing: false,
+            stack_size: None,
+            name: NAME_DEFAULT.to_owned(),
+            thread_name: None,
+            on_start: None,
+            on_stop: None,
+            on_stall: None,
+            tokio_context: TokioContext::Nothing,
+        }
+    }
+
+    /// Settings of a runtime that starts no threads, because the calling thread is its worker.
+    pub(crate) fn for_one_thread() -> Self {
+        Self {
+            threads_max: 1,
+            ..Self::for_workers(1)
+        }
+    }
+
+    /// The name of worker `index`. A naming function that panics gets the default name.
+    pub(crate) fn name_of(&self, index: usize) -> String {
+        let own = self
+            .thread_name
+            .as_ref()
+            .and_then(|name| catch(|| name.0(index)).map_err(dispose).ok());
+        // A name with a null byte cannot be given to a thread.
+        let can_be_given = |name: &String| !name.contains('\0');
+        own.filter(can_be_given)
+            .or_else(|| Some(format!("{}-{index}", self.name)).filter(can_be_given))
+            .unwrap_or_else(|| format!("{NAME_DEFAULT}-{index}"))
+    }
+
+    /// Runs a hook and contains its panic.
+    pub(crate) fn run_hook(hook: Option<&HookFn>, index: usize) {
+        if let Some(hook) = hook {
+            contain(|| hook.0(index));
+        }
+    }
+}
+
+impl Settings {
+    /// Reports a stall to the user.
+    pub(crate) fn report_stall(&self, stall: &Stall) {
+        tracing_events::stall(&self.name, stall);
+        match &self.on_stall {
+            Some(hook) => {
+                contain(|| hook.0(stall));
+            }
+            None => warn(stall),
+        }
+    }
+}
+
+/// Prints a stall, so that a program does not hang silently; a hook replaces this.
+fn warn(stall: &Stall) {
+    let line = format!("manyhands: {stall}\n");
+    // A closed stream or a broken pipe is ignored.
+    let _ = io::stderr().write_all(line.as_bytes());
+}
+
+/// Names threads.
+pub(super) struct NameFn(pub(super) Box<dyn Fn(usize) -> String + Send + Sync>);
+
+/// A start or stop hook.
+pub(crate) struct HookFn(pub(super) Box<dyn Fn(usize) + Send + Sync>);
+
+impl fmt::Debug for NameFn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a naming function")
+    }
+}
+
+/// Is called when the runtime stalls.
+pub(super) struct StallFn(pub(super) Box<dyn Fn(&Stall) + Send + Sync>);
+
+impl fmt::Debug for StallFn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a hook")
+    }
+}
+
+impl fmt::Debug for HookFn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a hook")
+    }
+}
+
+const NAME_DEFAULT: &str = "manyhands";
+/// Threads that may run in place of blocked ones, by default.
+const SPARES_DEFAULT: usize = 256;
+/// Longer than the pauses of most bursts, short enough that the pool is back at its size ten seconds after.
+const KEEP_ALIVE_DEFAULT: Duration = Duration::from_secs(5);

@@ -1,0 +1,58 @@
+//! What a runtime remembers of threads that the system has refused.
+//!
+//! Not here: which thread tries again, and when (`refused_starts.rs`).
+
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Mutex, clock, lock};
+use std::mem;
+use std::time::{Duration, Instant};
+
+/// What a runtime remembers of refused starts.
+#[derive(Debug, Default)]
+pub(crate) struct Refusal {
+    /// On the list, or about to be.
+    pub(super) is_listed: AtomicBool,
+    /// When a start was refused last, in ticks; 0: it was not, or one has succeeded since.
+    pub(super) last: AtomicU64,
+    lasting: Mutex<Option<Lasting>>,
+}
+
+#[derive(Debug)]
+struct Lasting {
+    since: Instant,
+    is_reported: bool,
+}
+
+impl Refusal {
+    /// Whether enough time has passed since the last refusal to ask again.
+    pub(crate) fn may_ask(&self) -> bool {
+        // Relaxed: advice.
+        let last = self.last.load(Ordering::Relaxed);
+        // A counter that has jumped back reads as much time.
+        last == 0 || clock::ticks().abs_diff(last) >= clock::ticks_in(ASK_APART_NANOS)
+    }
+
+    /// A thread has been started.
+    pub(crate) fn end(&self) {
+        // Relaxed, both: advice.
+        if self.last.load(Ordering::Relaxed) != 0 {
+            self.last.store(0, Ordering::Relaxed);
+            *lock(&self.lasting) = None;
+        }
+    }
+
+    /// Whether it has lasted so long that it must be reported, which it then counts as.
+    pub(super) fn must_be_reported(&self) -> bool {
+        let mut lasting = lock(&self.lasting);
+        let lasting = lasting.get_or_insert_with(|| Lasting {
+            since: clock::now(),
+            is_reported: false,
+        });
+        let is_long = clock::now().saturating_duration_since(lasting.since) >= TOLD_AFTER;
+        is_long && !mem::replace(&mut lasting.is_reported, true)
+    }
+}
+
+/// A refused start takes about ten microseconds.
+const ASK_APART_NANOS: u64 = 1_000_000;
+const TOLD_AFTER: Duration = Duration::from_secs(1);
