@@ -54,6 +54,8 @@ pub(crate) enum Comparison {
     Climbing(Settings),
     /// A web service's heavy request, in order and in parallel, asked seldom and by many at once
     Server(Settings),
+    /// A service at saturation: heavy requests of eight clients, and cheap ones every 2 ms; and at 10 … 120 % load
+    Saturation(Settings),
     /// Keys: counting, joining and sorting, n = 100 … 10⁷ (without polars, which builds for too long)
     Keys(Settings),
     /// Queries: nine chains of operators and five hashes, n = 1 … 10⁶
@@ -79,6 +81,7 @@ impl Comparison {
             Self::Mixed(settings) => ("mixed", settings),
             Self::Climbing(settings) => ("climbing", settings),
             Self::Server(settings) => ("server", settings),
+            Self::Saturation(settings) => ("saturation", settings),
             Self::Keys(settings) => ("keys", settings),
             Self::Queries(settings) => ("queries", settings),
             Self::Idle(settings) => ("idle", settings),

@@ -5,8 +5,8 @@ use manyhands_lab::contest::Arm;
 use crate::cli::Settings;
 use crate::report::{Outcome, Report};
 use crate::{
-    channels, climbing, idle, io, items, joins, keys, loops, mixed, queries, server, starvation,
-    tasks, timers,
+    channels, climbing, idle, io, items, joins, keys, loops, mixed, queries, saturation, server,
+    starvation, tasks, timers,
 };
 
 /// One comparison.
@@ -43,7 +43,7 @@ macro_rules! problem {
     };
 }
 
-const ALL: [Problem; 14] = [
+const ALL: [Problem; 15] = [
     problem!(loops),
     problem!(joins),
     problem!(items),
@@ -55,6 +55,7 @@ const ALL: [Problem; 14] = [
     problem!(mixed),
     problem!(climbing),
     problem!(server),
+    problem!(saturation),
     problem!(queries),
     problem!(keys),
     problem!(idle),

@@ -60,11 +60,15 @@ impl Column {
 
     fn text(self, result: &CaseResult, label: &str, first: &str) -> Option<String> {
         let median = || result.median(label, self.index);
+        // An arm that measures less than the others leaves a dot, not a doubt.
+        if result.values(label, self.index).is_none() {
+            return Some("·".to_owned());
+        }
         match self.kind {
             Kind::Time => median().map(time),
             Kind::Ratio { base } => {
                 let ratio = result.ratio(label, base.unwrap_or(first), self.index);
-                // A base that did not run leaves a dot, not a doubt about this arm.
+                // So does a base that did not run.
                 Some(ratio.map_or_else(|| "·".to_owned(), |ratio| ratio.to_string()))
             }
             Kind::Times => median().map(|value| format!("{value:.2} ×")),
@@ -184,6 +188,9 @@ mod tests {
         ];
         let table = case_table(&result, &columns);
         assert!(table.ends_with("| base | · | 1.00 (–) |\n"), "{table}");
+        let columns = [Column::time("measured", 0), Column::time("not measured", 1)];
+        let table = case_table(&result, &columns);
+        assert!(table.ends_with("| base | 1 ns | · |\n"), "{table}");
     }
 
     #[test]

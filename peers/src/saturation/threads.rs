@@ -1,0 +1,41 @@
+//! The machine's capacity: as many plain threads as workers that do one heavy request after the other, and
+//! nothing beside them.
+
+use std::hint::black_box;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use manyhands_lab::contest::Sample;
+
+use crate::saturation::measure::throughput;
+use crate::saturation::work;
+
+/// Answers with nanoseconds for each request and requests a second; there is nothing else to tell.
+pub(crate) fn answer(window: Duration) -> Sample {
+    Sample {
+        checksum: work::in_order(),
+        values: throughput(requests_per_second(window)).to_vec(),
+    }
+}
+
+/// What all threads together do.
+pub(crate) fn requests_per_second(window: Duration) -> f64 {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(|| one(window))).collect();
+        let rates = threads.into_iter().map(|thread| thread.join());
+        rates
+            .map(|rate| rate.expect("hashing does not panic"))
+            .sum()
+    })
+}
+
+/// What one thread does.
+fn one(window: Duration) -> f64 {
+    let (mut requests, start) = (0, Instant::now());
+    while start.elapsed() < window {
+        black_box(work::in_order());
+        requests += 1;
+    }
+    f64::from(requests) / start.elapsed().as_secs_f64()
+}
