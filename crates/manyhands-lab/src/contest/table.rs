@@ -190,7 +190,7 @@ mod tests {
         assert!(table.ends_with("| base | · | 1.00 (–) |\n"), "{table}");
         let columns = [Column::time("measured", 0), Column::time("not measured", 1)];
         let table = case_table(&result, &columns);
-        assert!(table.ends_with("| base | 1 ns | · |\n"), "{table}");
+        assert!(table.ends_with("| base | 1.00 ns | · |\n"), "{table}");
     }
 
     #[test]
