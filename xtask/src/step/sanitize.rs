@@ -18,10 +18,10 @@ use crate::workspace;
 /// The test programs, cheapest first.
 const PROGRAMS: &[&str] = &["pool", "query", "it", "stress"];
 
-/// The instrumented test programs take longer to build than to run: one unit, which is optimised once and a little.
+/// The instrumented test programs take longer to optimise than they then save.
 const BUILD: [&str; 2] = [
-    "profile.release.package.manyhands.opt-level=1",
-    "profile.release.package.manyhands.codegen-units=1",
+    "profile.release.package.manyhands.opt-level=0",
+    "profile.release.package.manyhands.codegen-units=16",
 ];
 
 /// What the sanitizers do not look at, or look at in another form.

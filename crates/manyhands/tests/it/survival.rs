@@ -172,6 +172,8 @@ fn poll_with<F: Future>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
 
 #[test]
 fn wakers_that_panic_when_woken_and_when_dropped_keep_no_worker_and_no_monitor() {
+    // Long enough to be polled before it is due, also where all is slow.
+    const SHORT: Duration = Duration::from_millis(if cfg!(sanitized) { 200 } else { 1 });
     for times in [1, 2, ENDLESS] {
         survives(plain, move |_| {
             let waker = Waker::from(Arc::new(Grenade(Evil(times))));
@@ -181,20 +183,20 @@ fn wakers_that_panic_when_woken_and_when_dropped_keep_no_worker_and_no_monitor()
             assert!(poll_with(Pin::new(&mut handle), &waker).is_pending());
             drop(sender);
             // Woken by the monitor, which advances the wheel for external threads.
-            let mut sleep = Box::pin(time::sleep(Duration::from_millis(1)));
+            let mut sleep = Box::pin(time::sleep(SHORT));
             assert!(poll_with(sleep.as_mut(), &waker).is_pending());
             // Woken by the worker, whose wheel the sleep is in.
             let theirs = waker.clone();
             task::spawn(async move {
-                let mut sleep = Box::pin(time::sleep(Duration::from_millis(1)));
+                let mut sleep = Box::pin(time::sleep(SHORT));
                 assert!(poll_with(sleep.as_mut(), &theirs).is_pending());
-                time::sleep(Duration::from_millis(3)).await;
+                time::sleep(3 * SHORT).await;
                 // The last waker but one goes with this task.
                 leak(panics_of(|| drop(theirs)));
             })
             .join()
             .unwrap();
-            task::block_on(time::sleep(Duration::from_millis(3)));
+            task::block_on(time::sleep(3 * SHORT));
             leak(panics_of(|| drop(waker)));
         });
     }
