@@ -28,8 +28,6 @@ pub(crate) struct Registry {
     /// Held while a broadcast is queued, so that all slots see broadcasts in the same order.
     broadcasting: Mutex<()>,
     sleep: Sleep,
-    /// Slots whose threads wait and have found nothing to do.
-    stuck: AtomicUsize,
     host: Host,
     handlers: Handlers,
     /// The handle, and the detached jobs that have not ended.
@@ -107,7 +105,6 @@ impl Registry {
             injected: Injector::new(),
             broadcasting: Mutex::new(()),
             sleep: Sleep::default(),
-            stuck: AtomicUsize::new(0),
             host,
             handlers,
             users: AtomicUsize::new(1),
@@ -188,6 +185,13 @@ impl Registry {
         if counts.wants_wake() {
             self.wake_for(counts, None);
         }
+    }
+
+    /// Gives back a job that was stolen from slot `index`, whose thread may wait for it meanwhile.
+    pub(crate) fn give_back(&self, index: usize, job: JobRef) {
+        self.slots[index].give_back(job);
+        std::sync::atomic::fence(Ordering::SeqCst);
+        self.rouse(index, State::Waiting);
     }
 
     /// Queues a job for each slot, in the order of the slots.
@@ -305,27 +309,23 @@ impl Registry {
         }
     }
 
-    /// The latch is set at which the thread in slot `index` sleeps.
+    /// The latch is set at which the thread in slot `index` sleeps, or is about to.
     pub(crate) fn wake_waiter(&self, index: usize) {
-        // The state may not say yet that it sleeps: it has marked the latch first. The token ends that sleep.
-        if !self.rouse(index, State::Waiting) {
-            self.slots[index].parker.unpark();
-        }
+        let slot = &self.slots[index];
+        self.sleep.interrupt_wait(&slot.state);
+        slot.parker.unpark();
     }
 
-    /// A thread waits and has found nothing to do.
-    pub(crate) fn begin_stuck(&self) {
-        self.stuck.fetch_add(1, Ordering::SeqCst);
+    /// Whether all threads but that of `worker` sleep at latches that are not set.
+    pub(crate) fn all_others_wait(&self, worker: &WorkerThread) -> bool {
+        let mut others = worker.other_slots();
+        others.all(|(_, slot)| slot.state.is(State::Waiting))
     }
 
-    /// It goes on, or has found something.
-    pub(crate) fn end_stuck(&self) {
-        self.stuck.fetch_sub(1, Ordering::SeqCst);
-    }
-
-    /// Whether no thread of the pool has anything to do but to wait for the others.
-    pub(crate) fn is_all_stuck(&self) -> bool {
-        self.stuck.load(Ordering::SeqCst) == self.num_threads()
+    /// Whether none of the other threads runs, as far as the system says: each sleeps at a latch or in its work.
+    pub(crate) fn no_other_runs(&self, worker: &WorkerThread) -> bool {
+        let mut others = worker.other_slots();
+        others.all(|(_, slot)| slot.state.is(State::Waiting) || slot.is_blocked())
     }
 
     /// Calls `op` on a thread with a slot here: on the calling one if it has, else on any. `op` gets whether it was

@@ -13,8 +13,9 @@
 //! Not here: the thread's own half (`worker.rs`), and sleeping (`sleep.rs`).
 
 use crate::job::{Awaited, JobRef};
-use crate::sleep::{Parker, SlotState};
+use crate::sleep::{Parker, SlotState, State};
 use crossbeam_deque::{Injector, Steal, Stealer};
+use manyhands::facade::ThreadName;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// One slot, as other threads see it.
@@ -23,6 +24,8 @@ pub(crate) struct Slot {
     deque: Stealer<JobRef>,
     /// Detached closures.
     detached: Stealer<JobRef>,
+    /// What was stolen from the deque by a thread that could not use it.
+    returned: Injector<JobRef>,
     /// What only the thread in this slot may run.
     pub(crate) broadcasts: Injector<JobRef>,
     pub(crate) state: SlotState,
@@ -30,6 +33,8 @@ pub(crate) struct Slot {
     executions: [Record; LEVELS],
     /// The latch at which the thread waits in its newest frame; 0: none.
     awaiting: AtomicUsize,
+    /// The thread's [`ThreadName`]; 0: none.
+    thread: AtomicU64,
 }
 
 /// Executions that are recorded on top of one another; nobody helps with deeper ones.
@@ -57,11 +62,13 @@ impl Slot {
         Self {
             deque,
             detached,
+            returned: Injector::new(),
             broadcasts: Injector::new(),
             state: SlotState::default(),
             parker: Parker::default(),
             executions: Default::default(),
             awaiting: AtomicUsize::new(0),
+            thread: AtomicU64::new(0),
         }
     }
 
@@ -73,7 +80,18 @@ impl Slot {
     /// The oldest of anything that another thread may run.
     pub(crate) fn steal(&self) -> Option<JobRef> {
         self.steal_forked()
+            .or_else(|| self.take_returned())
             .or_else(|| taken(|| self.detached.steal()))
+    }
+
+    /// Gives back a job that was stolen here. The thread in this slot may wait for it, and look for it here only.
+    pub(crate) fn give_back(&self, job: JobRef) {
+        self.returned.push(job);
+    }
+
+    /// The oldest of what was given back.
+    pub(crate) fn take_returned(&self) -> Option<JobRef> {
+        taken(|| self.returned.steal())
     }
 
     /// The oldest of what only the thread in this slot may run.
@@ -83,7 +101,7 @@ impl Slot {
 
     /// Whether another thread may find something here.
     pub(crate) fn has_work_for_others(&self) -> bool {
-        !(self.deque.is_empty() && self.detached.is_empty())
+        !(self.deque.is_empty() && self.returned.is_empty() && self.detached.is_empty())
     }
 
     /// The thread in the slot: begins to execute a job at `level`.
@@ -147,6 +165,22 @@ impl Slot {
         })
     }
 
+    /// Names the thread in the slot, or says that there is none.
+    pub(crate) fn set_thread(&self, thread: Option<ThreadName>) {
+        // Relaxed: the name stands alone.
+        self.thread
+            .store(thread.map_or(0, ThreadName::to_bits), Ordering::Relaxed);
+    }
+
+    /// Whether the thread in the slot has work, and sleeps in it. Where the system does not say, it may.
+    pub(crate) fn is_blocked(&self) -> bool {
+        // Relaxed: as above.
+        let thread = self.thread.load(Ordering::Relaxed);
+        thread != 0
+            && self.state.is(State::Awake)
+            && ThreadName::from_bits(thread).is_asleep().unwrap_or(true)
+    }
+
     /// The thread in the slot: says where it waits; 0: nowhere.
     pub(crate) fn set_awaiting(&self, latch: usize) {
         // Release: what was executed before is visible to who follows this.
@@ -168,5 +202,52 @@ pub(crate) fn taken(steal: impl Fn() -> Steal<JobRef>) -> Option<JobRef> {
             Steal::Empty => return None,
             Steal::Retry => std::hint::spin_loop(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Slot;
+    use crate::job::{Awaited, HeapJob};
+    use crossbeam_deque::Worker as Deque;
+
+    fn slot() -> Slot {
+        Slot::new(Deque::new_lifo().stealer(), Deque::new_lifo().stealer())
+    }
+
+    #[test]
+    fn an_execution_is_found_by_its_latch_while_it_runs() {
+        let slot = slot();
+        let awaited = |latch| Awaited { latch, slot: 3 };
+        slot.begin_execution(0, awaited(7));
+        slot.begin_execution(1, awaited(8));
+        let outer = slot.execution_for(5, 7).unwrap();
+        let inner = slot.execution_for(5, 8).unwrap();
+        assert!(slot.runs(outer) && slot.runs(inner));
+        assert_eq!(
+            (inner.slot, slot.waiters().collect::<Vec<_>>()),
+            (5, vec![2, 2])
+        );
+        slot.end_execution(1);
+        assert!(slot.runs(outer) && !slot.runs(inner));
+        assert!(slot.execution_for(5, 8).is_none());
+        slot.begin_execution(1, awaited(8));
+        assert!(!slot.runs(inner), "another execution for the same latch");
+    }
+
+    #[test]
+    #[expect(unsafe_code, reason = "a job of its own, taken back before it is lost")]
+    fn what_was_given_back_is_there_for_the_owner_and_for_thieves() {
+        let slot = slot();
+        // SAFETY: it borrows nothing; it is performed below.
+        let job = unsafe { HeapJob::job(Awaited::NOBODY, || ()) };
+        slot.give_back(job);
+        assert!(slot.has_work_for_others());
+        assert_eq!(slot.steal(), Some(job));
+        slot.give_back(job);
+        assert_eq!(slot.steal_forked(), None, "it is no part of what runs here");
+        assert_eq!(slot.take_returned(), Some(job));
+        // SAFETY: 1. once. 2. The closure asks for no slot.
+        unsafe { job.perform() };
     }
 }

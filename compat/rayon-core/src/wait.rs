@@ -3,8 +3,8 @@
 //! A waiter runs, in this order:
 //! 1. what its own frames have pushed, newest first, and broadcasts, which only it may run;
 //! 2. parts of the execution that it waits for, wherever they are, and of what that execution waits for in turn;
-//! 3. anything of its pool, but only as the last resort: when every slot's thread waits and finds nothing to do, or
-//!    when work has waited for [`PATIENCE`] and nobody has taken it.
+//! 3. anything of its pool, but only as the last resort: when every other thread of the pool sleeps, at a latch or,
+//!    now and [`PATIENCE`] ago, in its work.
 //!
 //! So a thread that holds a lock across a parallel call does not, as long as another thread can, run a stranger that
 //! wants the same lock. Without the last resort two pools of one thread could wait for each other for ever.
@@ -77,7 +77,7 @@ impl WorkerThread {
                         return Some(job);
                     }
                     // It may be a part of something else, which is not this thread's to run now.
-                    self.registry().inject(job);
+                    self.registry().give_back(index, job);
                     return None;
                 }
                 let then = slot.awaiting();
@@ -100,44 +100,29 @@ impl WorkerThread {
     /// Sleeps until `latch` is set, or somebody pushes what may be a part of what it stands for. Returns a job if
     /// there is one for this thread, be it as the last resort.
     fn sleep_at(&self, latch: &Latch) -> Option<JobRef> {
-        let registry = self.registry();
-        registry.begin_stuck();
-        let found = self.last_resort().or_else(|| self.sleep_stuck(latch));
-        registry.end_stuck();
-        found
-    }
-
-    /// Anything, if every thread of the pool waits and has found nothing.
-    fn last_resort(&self) -> Option<JobRef> {
-        self.registry()
-            .is_all_stuck()
-            .then(|| self.find())
-            .flatten()
-    }
-
-    fn sleep_stuck(&self, latch: &Latch) -> Option<JobRef> {
+        let (registry, slot) = (self.registry(), self.slot());
+        let sleep = registry.sleep();
+        let before = slot.state.before_sleep();
         if !latch.fall_asleep() {
             return None;
         }
-        let (registry, slot) = (self.registry(), self.slot());
-        registry.sleep().announce(&slot.state, State::Waiting);
-        // Once more: who pushes from now on sees the announcement.
-        let mut found = self
-            .take_local()
-            .or_else(|| self.find_part(latch))
-            .or_else(|| self.last_resort());
-        let mut is_neglected = false;
-        if found.is_none() && !latch.is_set() {
-            let had_work = registry.has_work_for(self);
-            // The token says that somebody has woken this thread.
-            let has_token = manyhands::task::blocking(|| slot.parker.park(Some(PATIENCE)));
-            is_neglected = had_work && !has_token;
+        let mut found = None;
+        if sleep.announce(&slot.state, before, State::Waiting) {
+            // Once more: who pushes from now on sees the announcement.
+            found = self.take_local().or_else(|| self.find_part(latch));
+            let mut is_last_resort = found.is_none() && registry.all_others_wait(self);
+            if found.is_none() && !is_last_resort && !latch.is_set() {
+                let is_work_stuck = registry.has_work_for(self) && registry.no_other_runs(self);
+                // A token says that somebody has woken this thread.
+                let has_token = manyhands::task::blocking(|| slot.parker.park(Some(PATIENCE)));
+                is_last_resort = is_work_stuck && !has_token && registry.no_other_runs(self);
+            }
+            sleep.end(&slot.state, State::Waiting);
+            if is_last_resort && !latch.is_set() {
+                found = self.find();
+            }
         }
-        registry.sleep().end(&slot.state, State::Waiting);
         latch.wake_up();
-        if found.is_none() && is_neglected && !latch.is_set() {
-            found = self.find();
-        }
         found
     }
 }
@@ -146,5 +131,5 @@ impl WorkerThread {
 const LOOKS: u32 = 64;
 /// How far a waiter follows what its runner waits for.
 const CHAIN: usize = 8;
-/// How long work of the pool may wait before a waiter takes it for stuck.
+/// How long all threads of a pool may sleep beside waiting work.
 const PATIENCE: Duration = Duration::from_millis(10);

@@ -13,6 +13,7 @@ use crate::registry::Registry;
 use crate::sleep::State;
 use crate::slot::Slot;
 use crossbeam_deque::Worker as Deque;
+use manyhands::facade::ThreadName;
 use std::cell::Cell;
 use std::ptr;
 use std::sync::Arc;
@@ -32,6 +33,7 @@ pub(crate) struct WorkerThread {
 
 thread_local! {
     static CURRENT: Cell<*const WorkerThread> = const { Cell::new(ptr::null()) };
+    static THREAD: ThreadName = ThreadName::current();
 }
 
 /// A thread's time in a slot.
@@ -45,12 +47,18 @@ impl SlotGuard {
     pub(crate) unsafe fn begin(worker: *const WorkerThread) -> Self {
         debug_assert!(CURRENT.get().is_null(), "a thread has one slot");
         CURRENT.set(worker);
+        // SAFETY: alive by the caller's promise.
+        let slot = unsafe { &*worker }.slot();
+        slot.set_thread(Some(THREAD.with(|name| *name)));
         Self(())
     }
 }
 
 impl Drop for SlotGuard {
     fn drop(&mut self) {
+        if let Some(worker) = WorkerThread::current() {
+            worker.slot().set_thread(None);
+        }
         CURRENT.set(ptr::null());
     }
 }
@@ -130,7 +138,7 @@ impl WorkerThread {
 
     /// The next of what this thread's frames have pushed, or is for this thread only.
     pub(crate) fn take_local(&self) -> Option<JobRef> {
-        self.deque.pop().or_else(|| self.slot().take_broadcast())
+        self.take_forked().or_else(|| self.slot().take_broadcast())
     }
 
     /// One look at all places, as one who is free for anything.
@@ -140,9 +148,12 @@ impl WorkerThread {
             .or_else(|| self.registry.take_injected())
     }
 
+    fn take_forked(&self) -> Option<JobRef> {
+        self.deque.pop().or_else(|| self.slot().take_returned())
+    }
+
     fn find_here(&self) -> Option<JobRef> {
-        self.deque
-            .pop()
+        self.take_forked()
             .or_else(|| self.detached.pop())
             .or_else(|| self.slot().take_broadcast())
     }
@@ -220,7 +231,8 @@ impl WorkerThread {
                 return Some(job);
             }
             let slot = self.slot();
-            sleep.announce(&slot.state, State::Idle);
+            // Fails only if a latch that it has left is late to interrupt it.
+            while !sleep.announce(&slot.state, slot.state.before_sleep(), State::Idle) {}
             sleep.end_search();
             let mut limit = Some(NAP);
             while !self.registry.has_work_for(self) {

@@ -187,6 +187,10 @@ pub mod parallel;
 )]
 pub mod query;
 
+#[cfg(not(loom))]
+#[doc(hidden)]
+pub mod facade;
+
 #[cfg(all(test, loom))]
 #[expect(
     unsafe_code,

@@ -26,6 +26,7 @@ const LAYERS: &[&str] = &[
     "engine",
     "parallel",
     "query",
+    "facade",
 ];
 
 /// Its modules are layers of their own: each stands where what it ties together needs it.
