@@ -1,6 +1,6 @@
 //! Rule: what users of the library can name has an example, or says where one shows it.
 //!
-//! An example is a block of code that runs in the tests. "Example: see [`Metrics`]." leads to another item's, which
+//! An example is a block of code that runs in the tests. The words `Example: see` and a link lead to another item's, which
 //! must have one of its own; if a function says so, that example must call it. A type may be one that nobody writes
 //! down, such as the future a function returns, so its example need not name it.
 
