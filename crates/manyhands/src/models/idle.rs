@@ -143,7 +143,7 @@ fn a_task_is_run_although_a_thread_could_not_be_started() {
 #[test]
 fn a_short_task_behind_a_full_pool_is_run_and_leaves_the_counts_right() {
     check_deeper(3, || {
-        let model = Pool::<1>::new(1, 1, 1, Starts::Always);
+        let model = one_worker::<1>();
         // The limit is one, and a thread that computes for long has that place.
         model.idle.begin(Activity::ExternalThread);
         model.idle.set_extra_for_short_tasks(1);
@@ -154,7 +154,9 @@ fn a_short_task_behind_a_full_pool_is_run_and_leaves_the_counts_right() {
         // More than may, so it runs nothing but the short task.
         model.work(0, Sleeps::Shortly);
         pusher.join().unwrap();
+        assert_eq!(model.idle.running(), 2);
         model.idle.end(Activity::ExternalThread);
+        assert_eq!(model.idle.running(), 1);
     });
 }
 

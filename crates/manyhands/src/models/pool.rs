@@ -159,6 +159,10 @@ impl<const TASKS: usize> Pool<TASKS> {
         while !self.is_over() {
             match waking::next(self, index, &mut worker) {
                 Next::FoundWork(task) | Next::Searched(task) => self.run(task),
+                Next::FoundShort(task) => {
+                    self.run(task);
+                    self.idle.end_short_task();
+                }
                 Next::Slept(Slept::Left) | Next::SleptOverLimit(Slept::Left) => {
                     return self.vacate(index);
                 }

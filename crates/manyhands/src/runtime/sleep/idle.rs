@@ -36,6 +36,11 @@
 //! another thread has taken the room meanwhile; the thread that gives this room back then looks for work and for
 //! sleepers. So the order of bit and count does not matter. The bit comes first, which saves the start of a thread.
 //!
+//! I2: a worker beyond the limit finds no room when it has announced, so for short tasks the step above is not enough. The
+//! pusher of one who can claim nobody sets `short_task_waits` and tries once more. A worker that has announced and sees
+//! the limit for short tasks not reached takes the flag back, and looks again. All of this is SeqCst: if the flag is
+//! set after that, the pusher's second try finds the bit and the lowered count.
+//!
 //! Work that its owner will do anyway (an exposed job, an open loop) is published with Release only. There a missed
 //! wake costs parallelism until the monitor's next sweep, never progress.
 
@@ -53,6 +58,10 @@ pub(crate) struct Idle {
     extra: AtomicU32,
     /// How many more than those may run short tasks, for a while.
     extra_for_short_tasks: AtomicU32,
+    /// Threads beyond the limit that look for a short task, or run one.
+    in_short_tasks: AtomicU32,
+    /// Set when a short task was queued and no thread could be claimed for it.
+    short_task_waits: AtomicBool,
     /// One bit for each worker, set while it sleeps or is about to.
     sleepers: Box<[AtomicU64]>,
     /// One bit for each worker, set while it has no thread after one has ended there or could not be started.
@@ -102,6 +111,8 @@ impl Idle {
             detected_blocked: AtomicU32::new(0),
             extra: AtomicU32::new(0),
             extra_for_short_tasks: AtomicU32::new(0),
+            in_short_tasks: AtomicU32::new(0),
+            short_task_waits: AtomicBool::new(false),
             sleepers: bits(),
             vacant: bits(),
             started: AtomicU32::new(0),
@@ -155,9 +166,25 @@ impl Idle {
         (self.running_max() as usize).saturating_sub(self.running())
     }
 
-    /// Whether more threads run than may, so that a worker between two jobs should sleep.
+    /// Whether more threads run than may, apart from those in short tasks, so that a worker between two jobs should
+    /// sleep.
     pub(crate) fn is_overfull(&self) -> bool {
-        self.running() > self.running_max() as usize
+        let (running, max) = (self.running(), self.running_max() as usize);
+        // Relaxed: advice. A thread that goes on though it should sleep asks again after its next job.
+        running > max && running > max + self.in_short_tasks.load(Ordering::Relaxed) as usize
+    }
+
+    /// Worker beyond the limit: looks for a short task, and runs it. Until the end of that it does not keep others
+    /// from work of all kinds, so that long tasks go on at the rate of the workers.
+    pub(crate) fn begin_short_task(&self) {
+        // Relaxed: advice.
+        self.in_short_tasks.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The end of [`begin_short_task`](Self::begin_short_task).
+    pub(crate) fn end_short_task(&self) {
+        // Relaxed: as above.
+        self.in_short_tasks.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Whether threads beyond the limit may run short tasks now; see `worker/short_tasks.rs`.
@@ -298,9 +325,24 @@ impl Idle {
         self.claim_below(|| self.running_max())
     }
 
-    /// Claims a worker that is to run a short task, if one more may do so.
+    /// Claims a worker that is to run a short task, if one more may do so. Else the next one that falls asleep looks again.
     pub(crate) fn claim_for_short_task(&self) -> Option<Claim> {
-        self.claim_below(|| self.running_short_max())
+        let claim = || self.claim_below(|| self.running_short_max());
+        claim().or_else(|| {
+            // SeqCst: I2; set before the count is read again.
+            if !self.short_task_waits.load(Ordering::SeqCst) {
+                self.short_task_waits.store(true, Ordering::SeqCst);
+            }
+            claim()
+        })
+    }
+
+    /// Announced worker: whether it must look again for a short task that nobody was claimed for.
+    pub(crate) fn takes_call_for_short_task(&self) -> bool {
+        self.favours_short_tasks()
+            && self.running() < self.running_short_max() as usize
+            // SeqCst: I2; read after the count was lowered.
+            && self.short_task_waits.swap(false, Ordering::SeqCst)
     }
 
     /// Claims a worker while fewer than `max` threads run.
@@ -608,6 +650,36 @@ mod tests {
         assert!(idle.is_overfull());
         idle.set_extra(1);
         assert!(!idle.is_overfull());
+    }
+
+    #[test]
+    fn a_thread_in_a_short_task_does_not_keep_a_worker_from_long_ones() {
+        let idle = Idle::new(1, 3);
+        assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
+        assert_eq!(idle.claim_for_short_task(), None);
+        idle.set_extra_for_short_tasks(1);
+        assert_eq!(idle.claim_for_short_task(), Some(Claim::Unstarted(1)));
+        assert!(idle.is_overfull(), "the thread has not looked yet");
+        idle.begin_short_task();
+        assert!(!idle.is_overfull());
+        idle.end_short_task();
+        assert!(idle.is_overfull());
+        idle.begin_short_task();
+        idle.begin(Activity::ExternalThread);
+        assert!(idle.is_overfull(), "another one too many");
+    }
+
+    #[test]
+    fn a_call_for_a_short_task_is_taken_once_and_only_where_there_is_room_for_it() {
+        let idle = Idle::new(1, 1);
+        assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
+        idle.set_extra_for_short_tasks(1);
+        idle.begin(Activity::ExternalThread);
+        assert_eq!(idle.claim_for_short_task(), None);
+        assert!(!idle.takes_call_for_short_task(), "no room");
+        idle.announce(0);
+        assert!(idle.takes_call_for_short_task());
+        assert!(!idle.takes_call_for_short_task(), "taken");
     }
 
     #[test]

@@ -268,6 +268,8 @@ pub(crate) fn link_outside(
 pub(crate) enum Next<R> {
     /// Work, at the first look.
     FoundWork(R),
+    /// A short task, for a worker beyond the limit. `Idle::end_short_task` is to be called when it has been run.
+    FoundShort(R),
     /// Work, after it has spun.
     Searched(R),
     /// Nothing: it has slept.
@@ -284,10 +286,12 @@ pub(crate) fn next<W: Worker>(
     worker: &mut W,
 ) -> Next<W::FoundWork> {
     if pool.idle().is_overfull() && !worker.has_own_work() {
-        return match worker.find_short() {
-            Some(found) => Next::FoundWork(found),
-            None => Next::SleptOverLimit(sleep(pool, index, worker)),
-        };
+        pool.idle().begin_short_task();
+        if let Some(found) = worker.find_short() {
+            return Next::FoundShort(found);
+        }
+        pool.idle().end_short_task();
+        return Next::SleptOverLimit(sleep(pool, index, worker));
     }
     if let Some(found) = worker.find() {
         return Next::FoundWork(found);
@@ -330,7 +334,10 @@ pub(crate) fn sleep(pool: &impl Pool, index: usize, sleeper: &mut impl Worker) -
         if sleeper.is_over() {
             return Slept::Over;
         }
-        if sleeper.has_own_work() || (pool.idle().has_room() && sleeper.sees_work()) {
+        if sleeper.has_own_work()
+            || (pool.idle().has_room() && sleeper.sees_work())
+            || pool.idle().takes_call_for_short_task()
+        {
             break;
         }
         if sleeper.is_spare() {

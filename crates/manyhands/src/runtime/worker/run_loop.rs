@@ -82,6 +82,11 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
                 backoff.reset();
                 perform(slot, found);
             }
+            Next::FoundShort(found) => {
+                backoff.reset();
+                perform(slot, found);
+                shared.idle.end_short_task();
+            }
             Next::Searched(found) => {
                 at_work.spin_nanos = (spin_nanos * 2).min(SPIN_NANOS_MAX);
                 backoff.reset();
