@@ -4,6 +4,8 @@
 //!
 //! Not here: which tasks are short (`worker/long_kinds.rs`), and where they are found (`worker/short_tasks.rs`).
 
+use crate::job::JobKind;
+use crate::runtime::worker::long_kinds::LongKinds;
 use std::time::{Duration, Instant};
 
 /// What the monitor remembers of it from sweep to sweep.
@@ -84,14 +86,23 @@ impl Favour {
     }
 }
 
-/// Whether a job that has run for this long is a long one by itself, and so is its kind.
-pub(super) fn is_long(running_for: Duration) -> bool {
-    running_for >= LONG
-}
-
-/// Whether a job of a long kind that has run for this long counts as long.
-pub(super) fn is_long_by_kind(running_for: Duration) -> bool {
-    running_for >= LONG_BY_KIND
+/// Whether a job of this kind that has run for this long counts as long. If it `runs` and is long by itself, its kind is
+/// noted. One whose kind is not known to be long does not count where it does not run: a thread beyond the limit would
+/// run more of that kind.
+pub(super) fn is_long(
+    known: &LongKinds,
+    kind: *const JobKind,
+    running_for: Duration,
+    runs: bool,
+) -> bool {
+    if runs && running_for >= LONG {
+        known.note(kind);
+    }
+    if kind.is_null() {
+        running_for >= LONG
+    } else {
+        running_for >= LONG_BY_KIND && known.has(kind)
+    }
 }
 
 const LONG: Duration = Duration::from_millis(1);
@@ -103,8 +114,10 @@ const LOOKS_APART_MAX: Duration = Duration::from_millis(64);
 
 #[cfg(test)]
 mod tests {
-    use super::{Favour, Held, LASTS, LOOKS_APART, LOOKS_APART_MAX};
+    use super::{Favour, Held, LASTS, LONG, LONG_BY_KIND, LOOKS_APART, LOOKS_APART_MAX, is_long};
+    use crate::runtime::worker::long_kinds::LongKinds;
     use crate::sync::clock;
+    use std::ptr;
     use std::time::{Duration, Instant};
 
     fn held(now: Instant, long: usize, running: usize) -> Held {
@@ -114,6 +127,19 @@ mod tests {
             running,
             limit: 2,
         }
+    }
+
+    #[test]
+    fn a_job_that_gets_no_processor_is_long_only_if_its_kind_is_known_to_be() {
+        let (known, kind) = (LongKinds::new(), ptr::without_provenance(64));
+        assert!(!is_long(&known, kind, LONG, false));
+        assert!(!known.has(kind));
+        assert!(!is_long(&known, kind, LONG_BY_KIND, true));
+        assert!(is_long(&known, kind, LONG, true));
+        assert!(is_long(&known, kind, LONG_BY_KIND, false));
+        assert!(!is_long(&known, kind, LONG_BY_KIND / 2, false));
+        assert!(!is_long(&known, ptr::null(), LONG_BY_KIND, true));
+        assert!(is_long(&known, ptr::null(), LONG, false), "a loop");
     }
 
     #[test]

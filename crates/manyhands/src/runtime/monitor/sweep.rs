@@ -18,9 +18,9 @@
 //! Not here: when sweeps are made (`thread.rs`).
 
 use crate::integrations::tracing_events;
-use crate::job::SlotNumber;
+use crate::job::{JobKind, SlotNumber};
 use crate::runtime::monitor::detector::{Look, ThreadVerdict, Watch};
-use crate::runtime::monitor::favour::{self, Favour, Held};
+use crate::runtime::monitor::favour::{Favour, Held, is_long};
 use crate::runtime::monitor::hill_climbing_sampler::HillClimbingSampler;
 use crate::runtime::monitor::memory;
 use crate::runtime::sleep::waking;
@@ -28,12 +28,15 @@ use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{LongJob, RuntimeInner, Stall, ThreadChangeReason};
 use crate::sync::{clock, processor_load};
 use std::collections::HashMap;
+use std::ptr;
 use std::time::{Duration, Instant};
 
 /// What the monitor remembers from sweep to sweep.
 #[derive(Debug, Default)]
 pub(crate) struct Sweeper {
     watches: HashMap<SlotNumber, Watch>,
+    /// The kind of each slot's job, or null where other jobs were seen inside it.
+    kinds: HashMap<SlotNumber, *const JobKind>,
     /// The last of the long jobs that was noted, by slot.
     noted: HashMap<SlotNumber, u64>,
     burst: Option<Burst>,
@@ -188,6 +191,7 @@ impl Sweeper {
                 continue;
             }
             let is_same_job = watch.job() == job;
+            let kind = kind_of_job(&mut self.kinds, slot, is_same_job);
             let look = Look {
                 at,
                 job,
@@ -202,7 +206,7 @@ impl Sweeper {
                 verdict @ (ThreadVerdict::Runs | ThreadVerdict::Starved) => {
                     let running_for = watch.at_it_for(at);
                     let runs = verdict == ThreadVerdict::Runs;
-                    stats.long += usize::from(is_long(shared, slot, running_for, runs));
+                    stats.long += usize::from(is_long(&shared.long_kinds, kind, running_for, runs));
                     stats.starving += usize::from(
                         running_for >= STARVED_AFTER_ALL
                             || (running_for >= STARVED_AFTER && watch.has_processor()),
@@ -221,10 +225,8 @@ impl Sweeper {
         // Read once for all of them, and only if it matters.
         let mut taken = None;
         let mut are_taken = || *taken.get_or_insert_with(processor_load::all_are_taken);
-        for slot in asleep
-            .into_iter()
-            .filter(|slot| !slot.detected_blocked.is_set())
-        {
+        asleep.retain(|slot| !slot.detected_blocked.is_set());
+        for slot in asleep {
             let watch = self.watches.entry(slot.number).or_default();
             if watch.is_to_be_replaced(at, others_run, &mut are_taken) {
                 shared.note_blocking_kind(slot);
@@ -350,16 +352,21 @@ fn help_if_stuck(slot: &WorkerSlot) -> bool {
     true
 }
 
-/// Whether the job of the thread on `slot` counts as long. If it `runs` and is long by itself, its kind is noted.
-fn is_long(shared: &RuntimeInner, slot: &WorkerSlot, running_for: Duration, runs: bool) -> bool {
-    let kind = slot.kind();
-    if favour::is_long(running_for) {
-        if runs {
-            shared.long_kinds.note(kind);
-        }
-        return true;
+/// The kind of the job of the thread on `slot`, or null where another kind was seen at an earlier look at the same job:
+/// the job ran others inside it, or the thread had just gone on to the next.
+fn kind_of_job(
+    kinds: &mut HashMap<SlotNumber, *const JobKind>,
+    slot: &WorkerSlot,
+    is_same_job: bool,
+) -> *const JobKind {
+    let now = slot.kind();
+    let kind = kinds.entry(slot.number).or_insert(now);
+    if !is_same_job {
+        *kind = now;
+    } else if !ptr::eq(*kind, now) {
+        *kind = ptr::null();
     }
-    favour::is_long_by_kind(running_for) && shared.long_kinds.has(kind)
+    *kind
 }
 
 fn note_long(shared: &RuntimeInner, slot: &WorkerSlot, at: Instant, running_for: Duration) {
