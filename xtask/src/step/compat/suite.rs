@@ -16,6 +16,10 @@ const UNIT_TESTS: &str = "unit tests";
 /// It searches for half a minute of processor time, with either core.
 const LONG: &str = "octillion";
 
+/// They end only if other threads come for the last part of a range again and again while it is searched. On a machine
+/// with much other work that may never happen, with either core.
+const ENDS_BY_CHANCE: &str = "test_usize_i64_overflow";
+
 /// What became of some tests.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
@@ -53,8 +57,13 @@ pub(crate) fn run_all(package: &Package, extent: Extent) -> Result<Vec<(String, 
             continue;
         }
         let module = package.module.filter(|_| suite == UNIT_TESTS);
+        let skipped: &[&str] = match extent {
+            Extent::Short => &["--skip", ENDS_BY_CHANCE],
+            Extent::Full => &[],
+        };
         let ran = module
             .into_iter()
+            .chain(skipped.iter().copied())
             .fold(Invocation::program(program), Invocation::arg)
             .limit(LIMIT);
         let (text, ended) = ran.stdout_even_if_it_fails()?;
