@@ -16,8 +16,8 @@ const UNIT_TESTS: &str = "unit tests";
 /// It searches for half a minute of processor time, with either core.
 const LONG: &str = "octillion";
 
-/// They end only if other threads come for the last part of a range again and again while it is searched. On a machine
-/// with much other work that may never happen, with either core.
+/// Two tests of this name end only if other threads come for the last part of a range again and again while it is
+/// searched. On a busy machine those that wait here may come too late.
 const ENDS_BY_CHANCE: &str = "test_usize_i64_overflow";
 
 /// What became of some tests.
