@@ -37,10 +37,10 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    /// The first round begins with the next turn.
+    /// At the beginning of a round of short pieces.
     pub(super) fn new() -> Self {
         Self {
-            piece: PIECES_MAX,
+            piece: 0,
             pieces: PIECES_MAX,
             since: clock::ticks(),
             is_even: false,
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn a_round_has_one_look_outside_and_one_at_others() {
         let turns = turns(Rounds::new(), 61);
-        assert_eq!(turns[0], Turn::Outside);
+        assert_eq!(turns[60], Turn::Outside);
         let count = |turn| turns.iter().filter(|&&other| other == turn).count();
         assert_eq!(count(Turn::Outside), 1);
         assert_eq!(count(Turn::Others), 1);
