@@ -322,7 +322,10 @@ fn a_subscriber_that_panics_when_it_is_asked_does_no_harm() {
                 round
             };
             assert_eq!(task::spawn(twice).join().unwrap(), round);
-            assert!(ASKED_COUNT.load(Ordering::SeqCst) >= before + 4);
+            // Nobody waits for the detached task, which another worker may run.
+            while ASKED_COUNT.load(Ordering::SeqCst) < before + 4 {
+                std::thread::yield_now();
+            }
         }
     });
 }
