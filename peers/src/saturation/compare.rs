@@ -23,7 +23,7 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcom
          workers, without cheap tasks: above 1 is more.\n",
     );
     report.line(
-        "At a load of so many percent heavy requests, done in order, are due on a clock as well. All of 100 is what \
+        "At each load, given in percent, heavy requests are due on a clock as well and done in order. All of 100 is what \
          those threads do, measured in the same process just before. Beyond it the times grow with the window.\n",
     );
     let results = plan.run(&ARMS, Lifetime::PerMeasurement, &cases);

@@ -9,7 +9,7 @@
 
 use crate::runtime::sleep::blocking;
 #[cfg(not(loom))]
-use crate::runtime::worker::refused_starts::park;
+use crate::runtime::worker::refused_starts::{panic_if_given_up, park};
 use crate::sync::{Parker, spin_loop, thread};
 use crate::task::budget;
 use std::sync::Arc;
@@ -32,6 +32,9 @@ pub(super) fn retry<R>(mut attempt: impl FnMut() -> Option<R>) -> Option<R> {
 }
 
 /// Polls until ready.
+///
+/// # Panics
+/// Where the runtime's threads are refused for so long that nobody may ever come.
 pub(super) fn wait<R>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> R {
     let signal = Arc::new(Parker::new());
     let waker = Waker::from(Arc::clone(&signal));
@@ -40,6 +43,8 @@ pub(super) fn wait<R>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> R {
         if let Poll::Ready(result) = budget::unlimited(|| poll(&mut cx)) {
             return result;
         }
+        #[cfg(not(loom))]
+        panic_if_given_up();
         if !spin_for_wake(&signal) {
             blocking(|| park(&signal, None));
         }

@@ -238,10 +238,15 @@ impl Builder {
     /// is shut down drops the work that still waits, and threads that wait for its tasks get an error.
     ///
     /// When there has been no thread for a second, the runtime reports this to [`on_stall`](Self::on_stall) with the
-    /// reason [`NotStarted`](crate::ThreadChangeReason::NotStarted). One case goes unseen while the system refuses
-    /// even the first thread: a thread that waits outside this library, such as in a channel of the standard library,
-    /// does not try again. If every thread of the program waits so, nothing goes on or is reported until one pushes
-    /// work, enters a runtime, or waits here.
+    /// reason [`NotStarted`](crate::ThreadChangeReason::NotStarted). After ten seconds without any thread while work
+    /// waits, threads that wait in this runtime for a task, a future or a channel panic, unless their wait ends by a
+    /// time limit of the library, such as [`recv_timeout`](crate::channel::Receiver::recv_timeout). The work stays
+    /// queued. The end of a [`task::scope`](crate::task::scope()) cannot unwind, because its futures borrow, so there the
+    /// process aborts.
+    ///
+    /// One case goes unseen while the system refuses even the first thread: a thread that waits outside this library,
+    /// such as in a channel of the standard library, does not try again. If every thread of the program waits so,
+    /// nothing goes on or is reported until one pushes work, enters a runtime, or waits here.
     ///
     /// # Errors
     /// [`BuildError`] when a number is zero or too large, or the thread limit is below the worker count; with tokio,

@@ -79,6 +79,17 @@ pub(crate) fn with_runtime<R>(f: impl FnOnce(&RuntimeInner) -> R) -> R {
     }
 }
 
+/// Calls `f` with the runtime that [`with_runtime`] would use, unless it would have to make one.
+pub(crate) fn with_existing_runtime<R>(f: impl FnOnce(&RuntimeInner) -> R) -> Option<R> {
+    if let Some((_, shared)) = slot_of_runtime() {
+        return Some(f(shared));
+    }
+    match entered() {
+        Some(shared) => Some(f(&shared)),
+        None => DEFAULT.get().map(|shared| f(shared)),
+    }
+}
+
 /// The runtime entered last that has not been closed.
 fn entered() -> Option<Arc<RuntimeInner>> {
     let newest_open = |stack: &RefCell<Vec<Frame>>| {

@@ -25,7 +25,8 @@ use std::task::{Context, RawWaker, RawWakerVTable, Waker};
 /// await instead.
 ///
 /// # Panics
-/// If the future does.
+/// If the future does; and where the system has refused every thread of the runtime for ten seconds while work waits for
+/// one ([`Builder::build`](crate::Builder::build)).
 ///
 /// # Examples
 /// ```
@@ -39,13 +40,25 @@ use std::task::{Context, RawWaker, RawWakerVTable, Waker};
 #[doc(alias = "tokio::main")]
 #[doc(alias = "GetAwaiter().GetResult")]
 pub fn block_on<F: Future>(future: F) -> F::Output {
+    block(future, wait::for_task)
+}
+
+/// [`block_on`] for a future that becomes ready without any thread of the pool, so that nothing is ever given up.
+pub(crate) fn block_on_timer<F: Future>(future: F) -> F::Output {
+    block(future, wait::for_work)
+}
+
+type Wait =
+    fn(&'static OccupiedSlot, &dyn Fn() -> bool, &dyn Fn() -> ExecutionId, &dyn Fn() -> bool);
+
+fn block<F: Future>(future: F, wait: Wait) -> F::Output {
     match current::slot() {
-        Some(slot) => poll_on(slot, future),
-        None => WorkerSlot::borrow_to_wait(|slot| poll_on(slot, future)),
+        Some(slot) => poll_on(slot, future, wait),
+        None => WorkerSlot::borrow_to_wait(|slot| poll_on(slot, future, wait)),
     }
 }
 
-fn poll_on<F: Future>(slot: &'static OccupiedSlot, future: F) -> F::Output {
+fn poll_on<F: Future>(slot: &'static OccupiedSlot, future: F, wait: Wait) -> F::Output {
     let mut future = pin!(future);
     let waker = waker_of(slot);
     let mut context = Context::from_waker(&waker);
@@ -54,7 +67,7 @@ fn poll_on<F: Future>(slot: &'static OccupiedSlot, future: F) -> F::Output {
         let poll = || future.as_mut().poll(&mut context);
         slot.signal.drive(poll, |signal| {
             let nobody = || ExecutionId::UNKNOWN;
-            wait::for_work(slot, &|| signal.is_raised(), &nobody, &|| true);
+            wait(slot, &|| signal.is_raised(), &nobody, &|| true);
         })
     })
 }

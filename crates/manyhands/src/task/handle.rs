@@ -157,13 +157,17 @@ impl<T> JoinHandle<T> {
     /// # Blocking
     /// A closure that has not been started yet runs on the calling thread, if that belongs to the pool, or if
     /// the system has refused threads for 0.3 s. Only the pool runs a future, which waits while there is no
-    /// thread ([`Builder::build`](crate::Builder::build)).
+    /// thread.
     /// Otherwise the caller waits and helps only with this task's own forks and loops. While it
     /// sleeps another worker runs in its place. Inside a future, await the handle instead.
     ///
     /// # Errors
     /// [`JoinError`] when the task panicked, was cancelled, or was dropped because its runtime was shut
     /// down.
+    ///
+    /// # Panics
+    /// Where the system has refused every thread of the runtime for ten seconds while work waits for one
+    /// ([`Builder::build`](crate::Builder::build)).
     ///
     /// # Examples
     /// ```
@@ -194,7 +198,7 @@ impl<T> JoinHandle<T> {
 
     fn wait_on(&self, slot: &'static OccupiedSlot) {
         let joiner = self.joiner();
-        wait::for_work(slot, &|| joiner.is_final(), &|| joiner.runner(), &|| {
+        wait::for_task(slot, &|| joiner.is_final(), &|| joiner.runner(), &|| {
             joiner.fall_asleep(slot.number)
         });
     }

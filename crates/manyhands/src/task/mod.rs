@@ -78,6 +78,7 @@ mod yield_now;
 
 pub use crate::runtime::Priority;
 pub use block_on::block_on;
+pub(crate) use block_on::block_on_timer;
 pub use blocking::blocking;
 pub use builder::Builder;
 pub use completion::{Completer, Completion, CompletionError, completion};

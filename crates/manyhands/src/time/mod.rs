@@ -43,7 +43,7 @@ pub use sleep::{Sleep, sleep, sleep_until};
 pub use timeout::{Elapsed, Timeout, timeout, timeout_at};
 
 use crate::runtime::sleep::timers;
-use crate::task;
+use crate::task::block_on_timer;
 use std::time::{Duration, Instant};
 
 /// The current time: by the system's clock, or, in a simulation, the simulated one.
@@ -88,5 +88,5 @@ pub fn now() -> Instant {
 #[doc(alias = "thread::sleep")]
 #[doc(alias = "Thread.Sleep")]
 pub fn sleep_blocking(duration: Duration) {
-    task::block_on(sleep(duration));
+    block_on_timer(sleep(duration));
 }

@@ -47,6 +47,26 @@ pub(crate) fn for_work(
     waiting::for_work(&mut OnSlot::new(slot), is_over, &help, fall_asleep);
 }
 
+/// As [`for_work`], for the work of a task, which perhaps only a worker may run.
+///
+/// # Panics
+/// If there is no worker and the system refuses to start one ([`refused_starts::panic_if_given_up`]).
+#[cold]
+pub(crate) fn for_task(
+    slot: &'static OccupiedSlot,
+    is_over: &dyn Fn() -> bool,
+    runner: &dyn Fn() -> ExecutionId,
+    fall_asleep: &dyn Fn() -> bool,
+) {
+    let ends = || is_over() || refused_starts::is_given_up();
+    while !is_over() {
+        for_work(slot, &ends, runner, fall_asleep);
+        if !is_over() {
+            refused_starts::panic_if_given_up();
+        }
+    }
+}
+
 /// Waits on `slot` until `latch` is final, running nothing: for a thread that unwinds, because jobs must not run on a
 /// panicking thread.
 #[cold]

@@ -23,6 +23,12 @@ struct Lasting {
     is_reported: bool,
 }
 
+impl Lasting {
+    fn is(&self, long: Duration) -> bool {
+        clock::now().saturating_duration_since(self.since) >= long
+    }
+}
+
 impl Refusal {
     /// Whether enough time has passed since the last refusal to ask again.
     pub(crate) fn may_ask(&self) -> bool {
@@ -37,7 +43,7 @@ impl Refusal {
         // Relaxed, both: advice.
         if self.last.load(Ordering::Relaxed) != 0 {
             self.last.store(0, Ordering::Relaxed);
-            *lock(&self.lasting) = None;
+            self.forget();
         }
     }
 
@@ -48,11 +54,24 @@ impl Refusal {
             since: clock::now(),
             is_reported: false,
         });
-        let is_long = clock::now().saturating_duration_since(lasting.since) >= TOLD_AFTER;
-        is_long && !mem::replace(&mut lasting.is_reported, true)
+        lasting.is(TOLD_AFTER) && !mem::replace(&mut lasting.is_reported, true)
+    }
+
+    /// Whether it has lasted so long that threads which wait for the pool's work give up.
+    pub(super) fn is_given_up(&self) -> bool {
+        let lasting = lock(&self.lasting);
+        lasting
+            .as_ref()
+            .is_some_and(|lasting| lasting.is(GIVEN_UP_AFTER))
+    }
+
+    /// Nothing waits for a thread just now.
+    pub(super) fn forget(&self) {
+        *lock(&self.lasting) = None;
     }
 }
 
 /// A refused start takes about ten microseconds.
 const ASK_APART_NANOS: u64 = 1_000_000;
 const TOLD_AFTER: Duration = Duration::from_secs(1);
+const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);

@@ -7,7 +7,8 @@
 //! a runtime. Where the monitor runs it tries again too, at every round in which work waits, and new work
 //! always does, but not more often than once in a millisecond.
 //!
-//! Where no thread comes for long and nothing runs, that is reported as a stall.
+//! Where no thread comes for a second and nothing runs, that is reported as a stall. After ten seconds threads that
+//! wait for the pool's work panic, if the pool has no thread: what they wait for may never come.
 //!
 //! # Ordering
 //! The flag is set (SeqCst) before every slot is unparked, and every thread that sleeps without one; who is about to
@@ -15,7 +16,7 @@
 
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::slot::WorkerSlot;
-use crate::runtime::{RuntimeInner, Stall, ThreadChangeReason};
+use crate::runtime::{RuntimeInner, Stall, ThreadChangeReason, current};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, Parker, clock, global, lock, try_lock};
 use std::mem;
@@ -63,8 +64,9 @@ impl RuntimeInner {
             let _ = self.fire_outside_timers();
         }
         // SeqCst: as above.
-        if self.refusal.is_listed.load(Ordering::SeqCst)
-            && self.idle.running() == 0
+        if !self.refusal.is_listed.load(Ordering::SeqCst) {
+            self.refusal.forget();
+        } else if self.idle.running() == 0
             && self.has_visible_work(None)
             && self.refusal.must_be_reported()
         {
@@ -72,6 +74,42 @@ impl RuntimeInner {
             self.settings.report_stall(&Stall::of(self, reason));
         }
     }
+}
+
+/// Whether the calling thread may wait for ever: its runtime has work and no thread, and has been refused one for ten
+/// seconds.
+#[inline]
+pub(crate) fn is_given_up() -> bool {
+    is_any() && is_own_runtime_given_up()
+}
+
+#[cold]
+fn is_own_runtime_given_up() -> bool {
+    let is_given_up = |shared: &RuntimeInner| {
+        let is_hopeless = || {
+            shared.refusal.is_given_up()
+                && shared.idle.threads() == 0
+                && shared.has_visible_work(None)
+        };
+        is_hopeless() && {
+            // The refusal may have ended since somebody last asked.
+            shared.try_again();
+            is_hopeless()
+        }
+    };
+    current::with_existing_runtime(is_given_up).unwrap_or(false)
+}
+
+/// For a thread that waits for what may be the pool's work.
+///
+/// # Panics
+/// If it [may wait for ever](is_given_up).
+#[inline]
+pub(crate) fn panic_if_given_up() {
+    assert!(
+        !is_given_up(),
+        "the system has refused every thread of this runtime for ten seconds, and work waits for one"
+    );
 }
 
 /// Whether a runtime of this process waits for a thread that was refused.
