@@ -19,6 +19,7 @@
 mod builder;
 mod deprecated;
 mod error;
+mod executions;
 mod thread_pool;
 mod unwind;
 

@@ -265,7 +265,7 @@ impl Registry {
         }
         if counts.waiting() > 0 {
             match pusher {
-                Some(pusher) => self.wake_waiter_of(pusher.index()),
+                Some(pusher) => self.wake_waiter_of(pusher),
                 // Every thread may wait, and then one of them is the last resort.
                 None => {
                     let _ = (0..self.num_threads()).any(|index| self.rouse(index, State::Waiting));
@@ -274,20 +274,22 @@ impl Registry {
         }
     }
 
-    /// Wakes a thread that waits for what runs in slot `index`, be it through others.
-    fn wake_waiter_of(&self, index: usize) {
-        let mut index = index;
-        for _ in 0..CHAIN {
-            let mut outermost = None;
-            for waiter in self.slots[index].waiters() {
+    /// Wakes a thread that waits for what `pusher` executes, be it through others.
+    fn wake_waiter_of(&self, pusher: &WorkerThread) {
+        let mut seen = pusher.seen.borrow_mut();
+        seen.clear();
+        seen.push(pusher.index());
+        let mut next = 0;
+        while let Some(&index) = seen.get(next) {
+            next += 1;
+            for waiter in self.slots[index].executions.waiters() {
+                if seen.contains(&waiter) {
+                    continue;
+                }
                 if self.rouse(waiter, State::Waiting) {
                     return;
                 }
-                outermost = Some(waiter);
-            }
-            match outermost {
-                Some(waiter) => index = waiter,
-                None => return,
+                seen.push(waiter);
             }
         }
     }
@@ -449,6 +451,3 @@ impl Registry {
 /// Names a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RegistryId(usize);
-
-/// How far a pusher follows who waits for it.
-const CHAIN: usize = 8;

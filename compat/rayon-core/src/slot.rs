@@ -1,22 +1,16 @@
 //! Slots: what the threads of a pool show one another.
 //!
 //! A pool has a fixed number of slots. The thread in a slot pushes to its deques; any other may steal from them. A
-//! slot also says what its thread executes and what it waits for, so that a waiter can help with what it waits for.
+//! slot also says what its thread executes and waits for, so that a waiter can help with what it waits for.
 //!
-//! # Executions
-//! A thread in a slot executes jobs on top of one another: it waits in one, and helps with another. Each level has a
-//! record: a serial number, odd while an execution runs, and the latch that its waiter waits at. The deque of a slot
-//! is empty whenever its thread takes work from elsewhere, so all that is in it while such a job runs was pushed by
-//! that job. A thief that checks *after* its steal that the execution still runs has taken a part of it: the record
-//! ends before the thread pushes anything else, and the steal makes visible what came before the push.
-//!
-//! Not here: the thread's own half (`worker.rs`), and sleeping (`sleep.rs`).
+//! Not here: the thread's own half (`worker.rs`), what it executes (`executions.rs`), and sleeping (`sleep.rs`).
 
-use crate::job::{Awaited, JobRef};
+use crate::executions::Executions;
+use crate::job::JobRef;
 use crate::sleep::{Parker, SlotState, State};
 use crossbeam_deque::{Injector, Steal, Stealer};
 use manyhands::facade::ThreadName;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One slot, as other threads see it.
 pub(crate) struct Slot {
@@ -30,31 +24,9 @@ pub(crate) struct Slot {
     pub(crate) broadcasts: Injector<JobRef>,
     pub(crate) state: SlotState,
     pub(crate) parker: Parker,
-    executions: [Record; LEVELS],
-    /// The latch at which the thread waits in its newest frame; 0: none.
-    awaiting: AtomicUsize,
+    pub(crate) executions: Executions,
     /// The thread's [`ThreadName`]; 0: none.
     thread: AtomicU64,
-}
-
-/// Executions that are recorded on top of one another; nobody helps with deeper ones.
-const LEVELS: usize = 8;
-
-#[derive(Default)]
-struct Record {
-    /// Odd while the execution runs.
-    serial: AtomicU64,
-    latch: AtomicUsize,
-    /// The slot of the waiter, plus one; 0: none.
-    waiter: AtomicUsize,
-}
-
-/// An execution that ran when it was found.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Execution {
-    pub(crate) slot: usize,
-    level: usize,
-    serial: u64,
 }
 
 impl Slot {
@@ -66,8 +38,7 @@ impl Slot {
             broadcasts: Injector::new(),
             state: SlotState::default(),
             parker: Parker::default(),
-            executions: Default::default(),
-            awaiting: AtomicUsize::new(0),
+            executions: Executions::default(),
             thread: AtomicU64::new(0),
         }
     }
@@ -104,67 +75,6 @@ impl Slot {
         !(self.deque.is_empty() && self.returned.is_empty() && self.detached.is_empty())
     }
 
-    /// The thread in the slot: begins to execute a job at `level`.
-    pub(crate) fn begin_execution(&self, level: usize, awaited: Awaited) {
-        let Some(record) = self.executions.get(level) else {
-            return;
-        };
-        // Relaxed, all: only this thread writes; a reader that sees an old serial discards what it has read.
-        record.latch.store(awaited.latch, Ordering::Relaxed);
-        record.waiter.store(awaited.slot, Ordering::Relaxed);
-        let serial = record.serial.load(Ordering::Relaxed);
-        // Release: who sees the serial sees the rest.
-        record.serial.store(serial + 1, Ordering::Release);
-    }
-
-    /// The thread in the slot: has executed it.
-    pub(crate) fn end_execution(&self, level: usize) {
-        let Some(record) = self.executions.get(level) else {
-            return;
-        };
-        // Relaxed: only this thread writes.
-        let serial = record.serial.load(Ordering::Relaxed);
-        // Release: pairs with the Acquire in `runs`.
-        record.serial.store(serial + 1, Ordering::Release);
-    }
-
-    /// An execution here that is part of what is waited for at `latch`. `slot` is this slot's number.
-    pub(crate) fn execution_for(&self, slot: usize, latch: usize) -> Option<Execution> {
-        self.executions
-            .iter()
-            .enumerate()
-            .find_map(|(level, record)| {
-                // Acquire: pairs with the Release in `begin_execution`.
-                let serial = record.serial.load(Ordering::Acquire);
-                // Relaxed: `runs` decides.
-                let is_it = serial % 2 == 1 && record.latch.load(Ordering::Relaxed) == latch;
-                is_it.then_some(Execution {
-                    slot,
-                    level,
-                    serial,
-                })
-            })
-    }
-
-    /// Whether `execution`, found here, still runs.
-    pub(crate) fn runs(&self, execution: Execution) -> bool {
-        // Acquire: what was read before this is not older than it.
-        self.executions[execution.level]
-            .serial
-            .load(Ordering::Acquire)
-            == execution.serial
-    }
-
-    /// The slots that wait for what runs here, the innermost first.
-    pub(crate) fn waiters(&self) -> impl Iterator<Item = usize> {
-        self.executions.iter().rev().filter_map(|record| {
-            // Relaxed, both: a hint.
-            let runs = record.serial.load(Ordering::Relaxed) % 2 == 1;
-            let waiter = record.waiter.load(Ordering::Relaxed);
-            (runs && waiter != 0).then(|| waiter - 1)
-        })
-    }
-
     /// Names the thread in the slot, or says that there is none.
     pub(crate) fn set_thread(&self, thread: Option<ThreadName>) {
         // Relaxed: the name stands alone.
@@ -179,18 +89,6 @@ impl Slot {
         thread != 0
             && self.state.is(State::Awake)
             && ThreadName::from_bits(thread).is_asleep().unwrap_or(true)
-    }
-
-    /// The thread in the slot: says where it waits; 0: nowhere.
-    pub(crate) fn set_awaiting(&self, latch: usize) {
-        // Release: what was executed before is visible to who follows this.
-        self.awaiting.store(latch, Ordering::Release);
-    }
-
-    /// Where the thread waits.
-    pub(crate) fn awaiting(&self) -> usize {
-        // Acquire: pairs with the Release in `set_awaiting`.
-        self.awaiting.load(Ordering::Acquire)
     }
 }
 
@@ -213,26 +111,6 @@ mod tests {
 
     fn slot() -> Slot {
         Slot::new(Deque::new_lifo().stealer(), Deque::new_lifo().stealer())
-    }
-
-    #[test]
-    fn an_execution_is_found_by_its_latch_while_it_runs() {
-        let slot = slot();
-        let awaited = |latch| Awaited { latch, slot: 3 };
-        slot.begin_execution(0, awaited(7));
-        slot.begin_execution(1, awaited(8));
-        let outer = slot.execution_for(5, 7).unwrap();
-        let inner = slot.execution_for(5, 8).unwrap();
-        assert!(slot.runs(outer) && slot.runs(inner));
-        assert_eq!(
-            (inner.slot, slot.waiters().collect::<Vec<_>>()),
-            (5, vec![2, 2])
-        );
-        slot.end_execution(1);
-        assert!(slot.runs(outer) && !slot.runs(inner));
-        assert!(slot.execution_for(5, 8).is_none());
-        slot.begin_execution(1, awaited(8));
-        assert!(!slot.runs(inner), "another execution for the same latch");
     }
 
     #[test]

@@ -13,13 +13,23 @@
 //!
 //! Not here: external threads, which only sleep (`latch.rs`).
 
+use crate::executions::Execution;
 use crate::job::JobRef;
 use crate::latch::Latch;
 use crate::sleep::State;
-use crate::slot::Execution;
 use crate::unwind::AbortIfPanic;
 use crate::worker::WorkerThread;
+use std::ops::ControlFlow;
 use std::time::Duration;
+
+/// A slot where a part of what is waited for runs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Link {
+    slot: usize,
+    execution: Execution,
+    /// The link whose thread waits for it; `None`: the one that searches.
+    waiter: Option<usize>,
+}
 
 impl WorkerThread {
     /// Waits until `latch`, which is this thread's, is set.
@@ -34,11 +44,9 @@ impl WorkerThread {
     fn wait_until_cold(&self, latch: &Latch) {
         // Others hold pointers into the frames below.
         let frame = AbortIfPanic;
-        let slot = self.slot();
-        let awaiting = slot.awaiting();
         let mut looks = 0;
+        self.set_awaits(latch.id());
         while !latch.is_set() {
-            slot.set_awaiting(latch.id());
             if let Some(job) = self.take_local().or_else(|| self.find_part(latch)) {
                 self.execute(job);
                 looks = 0;
@@ -57,44 +65,76 @@ impl WorkerThread {
                 looks = LOOKS / 2;
             }
         }
-        slot.set_awaiting(awaiting);
+        self.set_awaits(0);
         frame.disarm();
     }
 
-    /// A part of what runs for `latch`, or of what that waits for.
+    /// A part of what runs for `latch`, or of what that waits for in turn, however long that chain is.
     fn find_part(&self, latch: &Latch) -> Option<JobRef> {
-        let mut chain: [Option<Execution>; CHAIN] = [None; CHAIN];
-        let mut awaited = latch.id();
-        for length in 0..CHAIN {
-            let mut next = None;
-            for (index, slot) in self.other_slots() {
-                let Some(execution) = slot.execution_for(index, awaited) else {
-                    continue;
-                };
-                chain[length] = Some(execution);
-                if let Some(job) = slot.steal_forked() {
-                    if self.run_still(&chain) && !latch.is_set() {
-                        return Some(job);
-                    }
-                    // It may be a part of something else, which is not this thread's to run now.
-                    self.registry().give_back(index, job);
-                    return None;
-                }
-                let then = slot.awaiting();
-                if then != 0 && slot.runs(execution) {
-                    next = Some((execution, then));
-                }
-            }
-            let (execution, then) = next?;
-            chain[length] = Some(execution);
-            awaited = then;
+        let mut path = self.path.borrow_mut();
+        path.clear();
+        let mut found = self.find_part_at(latch, latch.id(), None, &mut path);
+        let mut followed = 0;
+        while found.is_continue()
+            && let Some(&Link {
+                slot, execution, ..
+            }) = path.get(followed)
+        {
+            let executions = &self.registry().slot(slot).executions;
+            found = executions.awaited_in(execution).try_for_each(|awaited| {
+                self.find_part_at(latch, awaited, Some(followed), &mut path)
+            });
+            followed += 1;
         }
-        None
+        found.break_value().flatten()
     }
 
-    fn run_still(&self, chain: &[Option<Execution>]) -> bool {
-        let mut executions = chain.iter().flatten();
-        executions.all(|execution| self.registry().slot(execution.slot).runs(*execution))
+    /// Adds to `path` where executions for `awaited` run, for which the link `waiter` waits. Ends the search with a job
+    /// that is part of one, or with none where a job has been stolen that may be no part any more.
+    fn find_part_at(
+        &self,
+        latch: &Latch,
+        awaited: usize,
+        waiter: Option<usize>,
+        path: &mut Vec<Link>,
+    ) -> ControlFlow<Option<JobRef>> {
+        for (index, slot) in self.other_slots() {
+            let Some(execution) = slot.executions.find(awaited) else {
+                continue;
+            };
+            let is_covered =
+                |link: &Link| link.slot == index && !execution.is_below(link.execution);
+            if path.iter().any(is_covered) {
+                continue;
+            }
+            path.push(Link {
+                slot: index,
+                execution,
+                waiter,
+            });
+            if let Some(job) = slot.steal_forked() {
+                if self.leads_here(path) && !latch.is_set() {
+                    return ControlFlow::Break(Some(job));
+                }
+                // It may be a part of something else, which is not this thread's to run now.
+                self.registry().give_back(index, job);
+                return ControlFlow::Break(None);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Whether all executions that the newest link was found through still run.
+    fn leads_here(&self, path: &[Link]) -> bool {
+        let mut next = path.last();
+        while let Some(link) = next {
+            let executions = &self.registry().slot(link.slot).executions;
+            if !executions.runs(link.execution) {
+                return false;
+            }
+            next = link.waiter.map(|waiter| &path[waiter]);
+        }
+        true
     }
 
     /// Sleeps until `latch` is set, or somebody pushes what may be a part of what it stands for. Returns a job if
@@ -129,7 +169,5 @@ impl WorkerThread {
 
 /// Looks of a waiter before it sleeps; the later half of them lets other threads run.
 const LOOKS: u32 = 64;
-/// How far a waiter follows what its runner waits for.
-const CHAIN: usize = 8;
 /// How long all threads of a pool may sleep beside waiting work.
 const PATIENCE: Duration = Duration::from_millis(10);

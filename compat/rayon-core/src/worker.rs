@@ -12,9 +12,10 @@ use crate::job::{Awaited, FifoQueue, JobRef};
 use crate::registry::Registry;
 use crate::sleep::State;
 use crate::slot::Slot;
+use crate::wait::Link;
 use crossbeam_deque::Worker as Deque;
 use manyhands::facade::ThreadName;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +30,10 @@ pub(crate) struct WorkerThread {
     random: Cell<u32>,
     /// How many executions are on top of one another.
     level: Cell<usize>,
+    /// For `find_part`: how it came from its latch to where it looks.
+    pub(crate) path: RefCell<Vec<Link>>,
+    /// For waking: the slots that were looked at.
+    pub(crate) seen: RefCell<Vec<usize>>,
 }
 
 thread_local! {
@@ -78,6 +83,8 @@ impl WorkerThread {
             fifo: FifoQueue::new(Awaited::NOBODY),
             random: Cell::new(0x9E37_79B9_u32.wrapping_mul(index as u32 + 1) | 1),
             level: Cell::new(0),
+            path: RefCell::default(),
+            seen: RefCell::default(),
         }
     }
 
@@ -181,16 +188,21 @@ impl WorkerThread {
         } else {
             Awaited::NOBODY
         };
-        let slot = self.slot();
-        let awaiting = slot.awaiting();
-        slot.set_awaiting(0);
-        slot.begin_execution(level, awaited);
+        let executions = &self.slot().executions;
+        executions.begin(level, awaited);
         self.level.set(level + 1);
         // SAFETY: 1. taken from a queue. 2. The thread is in its slot.
         unsafe { job.perform() };
         self.level.set(level);
-        slot.end_execution(level);
-        slot.set_awaiting(awaiting);
+        executions.end(level);
+    }
+
+    /// Shows others at which latch the newest execution of this thread waits; 0: at none. What is not executed, but
+    /// called from outside, is part of nothing that others wait for.
+    pub(crate) fn set_awaits(&self, latch: usize) {
+        if let Some(level) = self.level.get().checked_sub(1) {
+            self.slot().executions.set_awaits(level, latch);
+        }
     }
 
     /// Executes one job of any kind, if there is one.

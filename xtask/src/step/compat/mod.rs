@@ -23,8 +23,8 @@ const FACADE: &str = "compat/rayon-core";
 /// How much is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// All but one suite that takes long, two tests that may not end on a busy machine, and the examples in rayon's
-    /// documentation, each of which is a program of its own.
+    /// All but one suite that takes long, and the examples in rayon's documentation, each of which is a program of its
+    /// own.
     Short,
     Full,
 }

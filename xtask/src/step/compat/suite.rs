@@ -16,10 +16,6 @@ const UNIT_TESTS: &str = "unit tests";
 /// It searches for half a minute of processor time, with either core.
 const LONG: &str = "octillion";
 
-/// Two tests of this name end only if other threads come for the last part of a range again and again while it is
-/// searched. On a busy machine those that wait here may come too late.
-const ENDS_BY_CHANCE: &str = "test_usize_i64_overflow";
-
 /// What became of some tests.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
@@ -57,13 +53,8 @@ pub(crate) fn run_all(package: &Package, extent: Extent) -> Result<Vec<(String, 
             continue;
         }
         let module = package.module.filter(|_| suite == UNIT_TESTS);
-        let skipped: &[&str] = match extent {
-            Extent::Short => &["--skip", ENDS_BY_CHANCE],
-            Extent::Full => &[],
-        };
         let ran = module
             .into_iter()
-            .chain(skipped.iter().copied())
             .fold(Invocation::program(program), Invocation::arg)
             .limit(LIMIT);
         let (text, ended) = ran.stdout_even_if_it_fails()?;
