@@ -88,6 +88,8 @@ where
     R: Send,
 {
     let count = registry.num_threads();
+    // A worker of manyhands runs its own part, as a thread of the pool.
+    let _lent = registry.lend_slot();
     let current = WorkerThread::current();
     let all = CountLatch::new(count, current, registry);
     let jobs: Vec<_> = (0..count)

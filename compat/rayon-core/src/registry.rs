@@ -8,7 +8,7 @@ use crate::ThreadPoolBuildError;
 use crate::builder::{Handlers, ThreadPoolBuilder};
 use crate::job::{JobRef, StackJob};
 use crate::latch::Latch;
-use crate::shared::SharedHost;
+use crate::shared::{LentSlot, SharedHost};
 use crate::sleep::{Counts, Sleep, State};
 use crate::slot::{Slot, taken};
 use crate::threads::{self, ThreadSpawn, Threads};
@@ -352,12 +352,18 @@ impl Registry {
         OP: FnOnce(&WorkerThread, bool) -> R + Send,
         R: Send,
     {
-        if let Host::Shared(host) = &self.host
-            && let Some(lent) = host.take_slot_inline(self)
-        {
+        if let Some(lent) = self.lend_slot() {
             return op(lent.worker(), false);
         }
         self.send(None, op)
+    }
+
+    /// A slot for the calling thread, if it has none, is a worker of manyhands, and the pool is on its runtime.
+    pub(crate) fn lend_slot(&self) -> Option<LentSlot> {
+        match &self.host {
+            Host::Shared(host) => host.take_slot_inline(self),
+            Host::Own(_) => None,
+        }
     }
 
     /// Sends `op` to this pool and waits.

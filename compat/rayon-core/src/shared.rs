@@ -8,7 +8,7 @@
 //! until there are none, or for a slice of time, and leaves. So rayon's work and manyhands' tasks take turns, and
 //! a worker that blocks is replaced for both.
 //!
-//! Not here: what a in its slot thread runs (`worker.rs`).
+//! Not here: what a thread runs in its slot (`worker.rs`).
 //!
 //! Unsafe: the threads' halves of free slots are kept as pointers.
 
@@ -98,12 +98,40 @@ impl SharedHost {
     /// There is a broadcast for slot `index`: calls a thread to it, if it has none.
     pub(crate) fn call_for_slot(&self, _registry: &Arc<Registry>, index: usize) {
         if self.is_free(index) {
-            self.run_on_runtime(move |host| {
-                if let Some(lent) = host.take_slot(index) {
-                    lent.serve(IsSearching::No);
-                }
-            });
+            self.run_on_runtime(move |host| host.serve_broadcast(index));
         }
+    }
+
+    /// Brings a thread to slot `index`, which has a broadcast: the one that is at home there, or, if that does not come
+    /// in time, this one.
+    fn serve_broadcast(&'static self, index: usize) {
+        let home = self.home();
+        if home != Some(index) {
+            if let Some(lent) = home
+                .filter(|home| self.lacks_thread(*home))
+                .and_then(|home| self.take_slot(home))
+            {
+                lent.serve(IsSearching::No);
+            }
+            if index < self.runtime.workers() && self.lacks_thread(index) {
+                // This thread is busy here, so another one comes for that.
+                self.run_on_runtime(move |host| host.serve_broadcast(index));
+                let since = now();
+                while self.lacks_thread(index) && now() - since < HOME_PATIENCE {
+                    std::thread::yield_now();
+                }
+            }
+        }
+        if self.lacks_thread(index)
+            && let Some(lent) = self.take_slot(index)
+        {
+            lent.serve(IsSearching::No);
+        }
+    }
+
+    /// Whether slot `index` has a broadcast and no thread.
+    fn lacks_thread(&self, index: usize) -> bool {
+        self.is_free(index) && !self.registry().slot(index).broadcasts.is_empty()
     }
 
     fn run_on_runtime(&self, f: impl FnOnce(&'static Self) + Send + 'static) {
@@ -127,17 +155,19 @@ impl SharedHost {
         if WorkerThread::current().is_some() {
             return None;
         }
-        let home = self
-            .runtime
-            .worker_index()
-            .filter(|index| *index < self.free.len());
-        if let Some(lent) = home.and_then(|home| self.take_slot(home)) {
+        if let Some(lent) = self.home().and_then(|home| self.take_slot(home)) {
             return Some(lent);
         }
         // From the last one, where the thread that is at home starts last.
         (0..self.free.len())
             .rev()
             .find_map(|index| self.take_slot(index))
+    }
+
+    /// The slot where the calling thread is at home.
+    fn home(&self) -> Option<usize> {
+        let index = self.runtime.worker_index();
+        index.filter(|index| *index < self.free.len())
     }
 
     fn is_free(&self, index: usize) -> bool {
@@ -238,11 +268,13 @@ impl Drop for LentSlot {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "how long a thread has served is all that is asked of the clock"
+    reason = "how long a thread has served or waited is all that is asked of the clock"
 )]
 fn now() -> Instant {
     Instant::now()
 }
 
+/// How long others wait for the thread that is at home in a slot with a broadcast.
+const HOME_PATIENCE: Duration = Duration::from_millis(10);
 /// How long a thread serves the pool before the runtime's other tasks have a turn.
 const SLICE: Duration = Duration::from_micros(200);
