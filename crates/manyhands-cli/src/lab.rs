@@ -1,51 +1,71 @@
 //! The laboratory's commands.
 
 use crate::{
-    meant::Run,
+    meant::{Form, Run},
     output::{self, Failure},
     pair, tour,
 };
 use manyhands_lab::{
     Experiment, Scale, Workload,
-    console::{self, Companion, Ending, Job, Program},
+    console::{self, Companion, Ending, Job, Program, Screen},
     findings,
     machine::Machine,
     published,
     record::Settings,
-    registry, report,
+    registry,
+    report::{self, Listed},
     run::Interrupt,
     self_test::{self, Criterion, Extent},
     store::{self, Damage, Recording, Store},
 };
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 /// Lists the experiments; of those that are named, also the cases, and how long they take.
-pub(crate) fn list(ids: &[String]) -> Result<Ending, Failure> {
+pub(crate) fn list(ids: &[String], form: Form) -> Result<Ending, Failure> {
+    let mut listed = Vec::new();
     if ids.is_empty() {
-        for experiment in registry::experiments() {
-            output::print(&headline(&experiment))?;
-        }
+        let all = registry::experiments().into_iter();
+        listed.extend(all.map(|experiment| Listed {
+            experiment,
+            takes: None,
+        }));
     }
     for id in ids {
         for experiment in selected(id)? {
-            output::print(&headline(&experiment))?;
-            for case in experiment.cases() {
-                output::print(&details(case.as_ref()))?;
-            }
-            let time = |scale| {
-                let settings = Settings::new(scale, 1);
-                let only = std::slice::from_ref(&experiment);
-                console::needed(only, &settings, console::launcher()?)
-            };
-            let (quick, standard) = (time(Scale::Quick)?, time(Scale::Standard)?);
-            output::print(&format!(
-                "      takes about {:.0} s here, with --quick {:.0} s\n",
-                standard.as_secs_f64().ceil(),
-                quick.as_secs_f64().ceil()
-            ))?;
+            let takes = Some((
+                needed(&experiment, Scale::Quick)?,
+                needed(&experiment, Scale::Standard)?,
+            ));
+            listed.push(Listed { experiment, takes });
         }
     }
+    output::print(&match form {
+        Form::Json => report::experiments_json(&listed) + "\n",
+        Form::Text => listed.iter().map(entry).collect(),
+    })?;
     Ok(Ending::Good)
+}
+
+fn needed(experiment: &Experiment, scale: Scale) -> Result<Duration, Failure> {
+    let only = std::slice::from_ref(experiment);
+    let settings = Settings::new(scale, 1);
+    Ok(console::needed(only, &settings, console::launcher()?)?)
+}
+
+/// An experiment in the list: with its cases if it was named.
+fn entry(listed: &Listed) -> String {
+    let experiment = &listed.experiment;
+    let mut text = headline(experiment);
+    if let Some((quick, standard)) = listed.takes {
+        let cases = experiment.cases().iter();
+        text += &cases.map(|case| details(case.as_ref())).collect::<String>();
+        text += &format!(
+            "      takes about {:.0} s here, with --quick {:.0} s\n",
+            standard.as_secs_f64().ceil(),
+            quick.as_secs_f64().ceil()
+        );
+    }
+    text
 }
 
 fn headline(experiment: &Experiment) -> String {
@@ -103,7 +123,7 @@ pub(crate) fn begin(
         folder: run.out,
         existing: run.existing,
         force: run.force,
-        program: program(companion),
+        program: program(companion, run.screen),
     };
     Ok(console::begin(job, &Interrupt::on_signal()?)?)
 }
@@ -113,23 +133,24 @@ pub(crate) fn resume(folder: &Path, damage: Damage) -> Result<Ending, Failure> {
     let recording = store::read(folder, damage)?;
     say_skipped(folder, &recording)?;
     let head = recording.head;
-    let (launcher, companion): (_, Companion) = match pair::launcher(&head)? {
-        Some(launcher) => (launcher, console::alone),
-        None if tour::took(&head)? => (tour::launcher()?, published::companion),
-        None => (console::launcher()?, published::companion),
+    let (launcher, companion, screen): (_, Companion, _) = match pair::launcher(&head)? {
+        Some(launcher) => (launcher, console::alone, Screen::Tables),
+        None if tour::took(&head)? => (tour::launcher()?, console::alone, Screen::Answer),
+        None => (console::launcher()?, published::companion, Screen::Tables),
     };
     Ok(console::resume(
         folder,
         damage,
         launcher,
-        program(companion),
+        program(companion, screen),
         &Interrupt::on_signal()?,
     )?)
 }
 
-fn program(companion: Companion) -> Program {
+fn program(companion: Companion, screen: Screen) -> Program {
     Program {
         companion,
+        screen,
         going_on: |folder| format!("manyhands lab resume {}", folder.display()),
     }
 }
@@ -139,36 +160,57 @@ pub(crate) fn report(folder: &Path, damage: Damage) -> Result<Ending, Failure> {
     let (mut store, recording) = Store::resume(folder, damage)?;
     say_skipped(folder, &recording)?;
     let findings = findings::analyse(&recording.head, &recording.events);
-    let companion = published::companion;
-    let said = console::write(&mut store, &findings, &recording.events, companion)?;
-    output::print(&console::text(&findings, companion))?;
+    let companion: Companion = if tour::took(&recording.head)? {
+        console::alone
+    } else {
+        published::companion
+    };
+    let width = console::width();
+    let said = console::write(&mut store, &findings, &recording.events, companion, width)?;
+    output::print(&console::text(&findings, companion, width))?;
     output::print(&said)?;
     Ok(Ending::Good)
 }
 
 /// Compares two runs.
-pub(crate) fn compare(first: &Path, second: &Path, damage: Damage) -> Result<Ending, Failure> {
+pub(crate) fn compare(
+    first: &Path,
+    second: &Path,
+    damage: Damage,
+    form: Form,
+) -> Result<Ending, Failure> {
     let findings = |folder: &Path| -> Result<_, Failure> {
         let recording = store::read(folder, damage)?;
-        say_skipped(folder, &recording)?;
+        match form {
+            Form::Text => say_skipped(folder, &recording)?,
+            Form::Json => output::remark(&skipped(folder, &recording)),
+        }
         Ok(findings::analyse(&recording.head, &recording.events))
     };
-    output::print(&report::compare(&findings(first)?, &findings(second)?))?;
+    let (before, after) = (findings(first)?, findings(second)?);
+    output::print(&match form {
+        Form::Text => report::compare(&before, &after, console::width()),
+        Form::Json => report::compare_json(&before, &after) + "\n",
+    })?;
     Ok(Ending::Good)
 }
 
 /// Says which lines of a run were skipped, if any.
 fn say_skipped(folder: &Path, recording: &Recording) -> Result<(), Failure> {
+    Ok(output::print(&skipped(folder, recording))?)
+}
+
+/// Which lines of a run were skipped; empty if none was.
+fn skipped(folder: &Path, recording: &Recording) -> String {
     if recording.skipped.is_empty() {
-        return Ok(());
+        return String::new();
     }
     let lines: Vec<String> = recording.skipped.iter().map(usize::to_string).collect();
-    output::print(&format!(
+    format!(
         "Skipped in '{}', as they are damaged: lines {} of its events.\n",
         folder.display(),
         lines.join(", ")
-    ))?;
-    Ok(())
+    )
 }
 
 /// Checks the laboratory itself.

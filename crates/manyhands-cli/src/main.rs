@@ -40,11 +40,13 @@ fn run(typed: Typed) -> Result<Ending, Failure> {
     }
     match command {
         meant::Command::Tour(run) => tour::run(run),
-        meant::Command::List(ids) => lab::list(&ids),
+        meant::Command::List(ids, form) => lab::list(&ids, form),
         meant::Command::Run { ids, run } => lab::run(&ids, run),
         meant::Command::Resume(folder, damage) => lab::resume(&folder, damage),
         meant::Command::Report(folder, damage) => lab::report(&folder, damage),
-        meant::Command::Compare(first, second, damage) => lab::compare(&first, &second, damage),
+        meant::Command::Compare(first, second, damage, form) => {
+            lab::compare(&first, &second, damage, form)
+        }
         meant::Command::SelfTest { quick, seed } => lab::self_test(quick, seed),
         meant::Command::Pair { first, second, run } => pair::run(&first, &second, run),
     }

@@ -2,7 +2,7 @@
 
 use crate::typed::{Typed, TypedCommand, TypedLab, TypedTour};
 use manyhands_lab::{
-    console::Options,
+    console::{Options, Screen},
     record::{Scale, Settings},
     store::{Damage, Existing},
 };
@@ -14,7 +14,7 @@ pub(crate) enum Command {
     /// The tour.
     Tour(Run),
     /// List the experiments; of these also the arms, sizes and times.
-    List(Vec<String>),
+    List(Vec<String>, Form),
     /// Run experiments.
     Run {
         /// Their ids, at least one.
@@ -27,7 +27,7 @@ pub(crate) enum Command {
     /// Make the reports of the run in this folder again.
     Report(PathBuf, Damage),
     /// Compare the runs in these folders.
-    Compare(PathBuf, PathBuf, Damage),
+    Compare(PathBuf, PathBuf, Damage, Form),
     /// Check the laboratory itself.
     SelfTest {
         /// A tenth of the trials.
@@ -46,6 +46,15 @@ pub(crate) enum Command {
     },
 }
 
+/// In which form an answer is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
 /// How to measure and where to put it.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Run {
@@ -53,6 +62,7 @@ pub(crate) struct Run {
     pub(crate) out: PathBuf,
     pub(crate) existing: Existing,
     pub(crate) force: bool,
+    pub(crate) screen: Screen,
 }
 
 /// Works out what was meant, or says in one line why nothing sensible was.
@@ -68,7 +78,7 @@ pub(crate) fn mean(typed: Typed) -> Result<Command, String> {
 
 fn mean_lab(typed: TypedLab) -> Result<Command, String> {
     Ok(match typed {
-        TypedLab::List { ids } => Command::List(ids),
+        TypedLab::List { ids, json } => Command::List(ids, form(json)),
         TypedLab::Run { ids, options } => Command::Run {
             ids,
             run: mean_run(&options, LAB_OUT)?,
@@ -85,7 +95,8 @@ fn mean_lab(typed: TypedLab) -> Result<Command, String> {
             skip_damaged,
             first,
             second,
-        } => Command::Compare(first, second, damage(skip_damaged)),
+            json,
+        } => Command::Compare(first, second, damage(skip_damaged), form(json)),
         TypedLab::SelfTest { quick, seed } => Command::SelfTest {
             quick,
             seed: seed.unwrap_or_else(Settings::drawn_seed),
@@ -106,12 +117,17 @@ fn damage(skip_damaged: bool) -> Damage {
     }
 }
 
+fn form(json: bool) -> Form {
+    if json { Form::Json } else { Form::Text }
+}
+
 fn mean_run(options: &Options, default_out: &str) -> Result<Run, String> {
     Ok(Run {
         settings: options.settings()?,
         out: options.folder(default_out)?,
         existing: options.existing(),
         force: options.force,
+        screen: options.screen(),
     })
 }
 
@@ -131,6 +147,7 @@ fn mean_tour(typed: TypedTour) -> Result<Run, String> {
     };
     run.settings.budget = typed.budget.or(Some(default_budget));
     run.force = true;
+    run.screen = Screen::Answer;
     Ok(run)
 }
 
@@ -173,6 +190,7 @@ mod tests {
         assert_eq!(tour.out, PathBuf::from("manyhands-tour"));
         assert_eq!(tour.settings.budget, Some(Duration::from_secs(35)));
         assert_eq!(tour.existing, Existing::Keep);
+        assert_eq!(tour.screen, Screen::Answer);
     }
 
     #[test]
@@ -200,6 +218,25 @@ mod tests {
         assert_eq!(run.settings.scale, Scale::Full);
         assert_eq!(run.existing, Existing::Keep);
         assert_eq!(run.settings.budget, None);
+    }
+
+    #[test]
+    fn json_is_asked_for_and_not_assumed() {
+        let screen = |line| match meant(line) {
+            Ok(Command::Run { run, .. } | Command::Pair { run, .. }) => run.screen,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(screen("manyhands lab run E3 --json"), Screen::Json);
+        assert_eq!(screen("manyhands lab run E3"), Screen::Tables);
+        let pair = "manyhands lab command --json -- true --vs true";
+        assert_eq!(screen(pair), Screen::Json);
+        let list = Command::List(Vec::new(), Form::Json);
+        assert_eq!(meant("manyhands lab list --json"), Ok(list));
+        let compared = meant("manyhands lab compare a b --json");
+        assert!(matches!(
+            compared,
+            Ok(Command::Compare(_, _, _, Form::Json))
+        ));
     }
 
     #[test]

@@ -12,6 +12,12 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     write!(io::stdout(), "{text}")
 }
 
+/// Tells people something on standard error, beside an answer that is for programs.
+pub(crate) fn remark(text: &str) {
+    // Standard error is the last resort: nobody is left to tell if it fails.
+    let _ = write!(io::stderr(), "{text}");
+}
+
 /// Why the program ends early.
 #[derive(Debug)]
 pub(crate) enum Failure {

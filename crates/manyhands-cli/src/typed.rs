@@ -58,6 +58,9 @@ pub(crate) enum TypedLab {
         /// Also the arms and sizes of these, and how long they take here
         #[arg(value_name = "ID")]
         ids: Vec<String>,
+        /// Print them as JSON and nothing else
+        #[arg(long)]
+        json: bool,
     },
     /// Run experiments: tables, break-evens, charts and a report in a folder
     Run {
@@ -96,6 +99,9 @@ pub(crate) enum TypedLab {
         /// Folder of the second run
         #[arg(value_name = "B")]
         second: PathBuf,
+        /// Print the comparison as JSON and nothing else
+        #[arg(long)]
+        json: bool,
     },
     /// Check the laboratory itself on this machine: false verdicts, known differences, known
     /// break-evens

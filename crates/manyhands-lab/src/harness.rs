@@ -7,7 +7,7 @@
 
 use crate::{
     Experiment, LabError, child,
-    console::{self, Ending, Job, Options, Program},
+    console::{self, Ending, Job, Options, Program, Screen},
     experiment::agreement::Agreement,
     record::Scale,
     run::Interrupt,
@@ -110,7 +110,7 @@ fn measure(typed: &Typed, mut experiments: Vec<Experiment>) -> Result<Ending, La
         return Err(wrong(format!("there is no experiment '{id}'")));
     }
     if typed.resume {
-        return resume(&folder);
+        return resume(&folder, typed.options.screen());
     }
     if !typed.ids.is_empty() {
         experiments.retain(|one| typed.ids.iter().any(|id| is_it(one, id)));
@@ -121,18 +121,18 @@ fn measure(typed: &Typed, mut experiments: Vec<Experiment>) -> Result<Ending, La
         folder,
         existing: typed.options.existing(),
         force: typed.options.force,
-        program: PROGRAM,
+        program: program(typed.options.screen()),
     };
     console::begin(job, &Interrupt::on_signal()?)
 }
 
-fn resume(folder: &Path) -> Result<Ending, LabError> {
+fn resume(folder: &Path, screen: Screen) -> Result<Ending, LabError> {
     let interrupt = Interrupt::on_signal()?;
     console::resume(
         folder,
         Damage::Refuse,
         console::launcher()?,
-        PROGRAM,
+        program(screen),
         &interrupt,
     )
 }
@@ -158,10 +158,13 @@ fn compare(experiments: &[Experiment]) -> Result<(), LabError> {
     Ok(())
 }
 
-const PROGRAM: Program = Program {
-    companion: console::alone,
-    going_on,
-};
+fn program(screen: Screen) -> Program {
+    Program {
+        companion: console::alone,
+        going_on,
+        screen,
+    }
+}
 
 /// Cargo names the program after the benchmark, with a hash behind it.
 fn going_on(folder: &Path) -> String {

@@ -53,6 +53,10 @@ fn a_run_is_kept_reported_again_and_compared() {
     assert_eq!(compared.status.code(), Some(0));
     assert!(text(&compared.stdout).contains("E6"));
 
+    let compared = manyhands(&["lab", "compare", path(&first), path(&second), "--json"]);
+    let json = json(&compared);
+    assert_eq!(json["cases"][0]["experiment"], "E6", "{json}");
+
     // Nothing is left to do, so this ends at once and well.
     let resumed = manyhands(&["lab", "resume", path(&first)]);
     assert!(is_done(&resumed), "{}", text(&resumed.stderr));
@@ -73,6 +77,45 @@ fn two_commands_are_timed_side_by_side() {
 
     let resumed = manyhands(&["lab", "resume", path(&out)]);
     assert!(is_done(&resumed), "{}", text(&resumed.stderr));
+}
+
+#[test]
+fn json_is_all_there_is_on_standard_output() {
+    let list = json(&manyhands(&["lab", "list", "--json"]));
+    let ids = list["experiments"].as_array().expect("a list");
+    assert!(ids.iter().any(|one| one["id"] == "E15b"), "{list}");
+    let one = json(&manyhands(&["lab", "list", "e12", "--json"]));
+    let experiment = &one["experiments"][0];
+    assert_eq!(experiment["cases"][0]["unit"], "millisecond");
+    assert!(experiment["standard_seconds"].as_f64() > Some(1.0), "{one}");
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("run");
+    let arguments = ["lab", "run", "E6", "--quick", "--budget", "2s", "--json"];
+    let ran = run(&out, &arguments);
+    assert!(is_done(&ran), "{}", text(&ran.stderr));
+    let summary = json(&ran);
+    assert_eq!(summary["experiments"][0]["id"], "E6", "{summary}");
+    let kept = fs::read_to_string(out.join("summary.json")).expect("the summary");
+    assert_eq!(text(&ran.stdout).trim_end(), kept);
+
+    let out = folder.path().join("pair");
+    let ran = manyhands(&[
+        "lab",
+        "command",
+        "--quick",
+        "--budget",
+        "2s",
+        "--json",
+        "--out",
+        path(&out),
+        "--",
+        "true",
+        "--vs",
+        "true",
+    ]);
+    assert!(is_done(&ran), "{}", text(&ran.stderr));
+    assert_eq!(json(&ran)["experiments"][0]["id"], "commands");
 }
 
 #[test]
@@ -143,6 +186,11 @@ fn run(out: &Path, arguments: &[&str]) -> Output {
 /// Whether a run ended well; on a machine that is not quiet the code says so.
 fn is_done(output: &Output) -> bool {
     matches!(output.status.code(), Some(0 | 3))
+}
+
+/// Standard output, which must be JSON and nothing else.
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
 fn path(path: &Path) -> &str {

@@ -4,7 +4,7 @@ use crate::{manyhands, text};
 use std::{fs, fs::File, io::BufReader, path::Path};
 
 #[test]
-fn a_quick_tour_prints_tables_and_leaves_all_its_files() {
+fn a_quick_tour_prints_its_answer_on_one_screen_and_leaves_all_its_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("new").join("tour");
     let out_text = out.to_str().expect("a path in UTF-8");
@@ -19,9 +19,24 @@ fn a_quick_tour_prints_tables_and_leaves_all_its_files() {
         "{}",
         text(&output.stderr)
     );
-    for part in ["seed 7", "E3", "sequential", "Try next", out_text] {
+    for part in ["seed 7", "Answer, for SHA-512", "for", "Try next", out_text] {
         assert!(printed.contains(part), "'{part}' is missing in: {printed}");
     }
+    // The question is first, and all of it fits one screen.
+    assert!(
+        printed
+            .lines()
+            .next()
+            .is_some_and(|line| line.ends_with('?'))
+    );
+    assert!(printed.lines().count() <= 40, "{printed}");
+    // No figure of another machine stands beside those of this one.
+    assert!(!printed.contains("aper"), "{printed}");
+    let chart = printed
+        .lines()
+        .find_map(|line| line.strip_prefix("Chart: "));
+    let chart = chart.expect("a chart is named");
+    assert!(fs::exists(chart).expect("its folder is there"), "{chart}");
     // Nobody watches, so there is no progress bar.
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
 
@@ -39,8 +54,12 @@ fn a_quick_tour_prints_tables_and_leaves_all_its_files() {
         assert!(content.contains("E3"), "{file}");
     }
     check_measurements(&out.join("results-measurements.csv"));
+    check_kept(&out);
+}
 
-    // What was measured is not replaced unless that is asked for, by a tour no more than by a run.
+/// What was measured is not replaced unless that is asked for, by a tour no more than by a run.
+fn check_kept(out: &Path) {
+    let out_text = out.to_str().expect("a path in UTF-8");
     let events = fs::read(out.join("events.ndjson")).expect("events");
     let again = manyhands(&["tour", "--quick", "--out", out_text]);
     assert_eq!(again.status.code(), Some(1));

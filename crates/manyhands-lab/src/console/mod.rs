@@ -4,9 +4,11 @@ mod needed;
 mod options;
 mod progress;
 mod reports;
+mod screen;
 mod session;
 
 pub use needed::needed;
 pub use options::{Options, TypedPool, parse_budget};
 pub use reports::{Companion, alone, text, write};
+pub use screen::{Screen, width};
 pub use session::{Ending, Job, Program, begin, launcher, resume};

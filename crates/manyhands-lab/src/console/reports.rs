@@ -1,12 +1,13 @@
 //! The texts and files that are made of a run, in one place, so that a run and a later report on
 //! it make the same.
 
+use super::Screen;
 use crate::{
-    LabError,
+    LabError, chart,
     director::Plan,
     findings::{self, ExperimentFindings, Findings},
     record::{Block, Event, Head, Key},
-    report::{self, Published},
+    report::{self, Published, Width},
     store::{EVENTS, Store},
 };
 use std::time::Duration;
@@ -21,17 +22,23 @@ pub fn alone(_: &Findings) -> Published {
 }
 
 /// What there is to print about one experiment when it is measured. The others are not looked at.
-pub(super) fn section(head: &Head, events: &[Event], id: &str, companion: Companion) -> String {
+pub(super) fn section(
+    head: &Head,
+    events: &[Event],
+    id: &str,
+    companion: Companion,
+    width: Width,
+) -> String {
     let mut head = head.clone();
     head.experiments.retain(|one| one.id == id);
     // The events of an experiment follow each other.
     let first = events.iter().position(|event| event.subject().0 == id);
     let findings = findings::analyse(&head, &events[first.unwrap_or(0)..]);
-    experiments(&findings, &companion(&findings))
+    experiments(&findings, &companion(&findings), width)
 }
 
 /// The experiments that the time did not suffice to begin, in a sentence.
-pub(super) fn not_begun(findings: &Findings) -> String {
+pub(super) fn not_begun(findings: &Findings, width: Width) -> String {
     let failed = |id: &str| findings.failures.iter().any(|one| one.key.experiment == id);
     let empty = |one: &&ExperimentFindings| one.cases.is_empty() && !failed(&one.id);
     let all = findings.experiments.iter().filter(empty);
@@ -39,14 +46,14 @@ pub(super) fn not_begun(findings: &Findings) -> String {
     if ids.is_empty() {
         return String::new();
     }
-    report::wrapped(&format!(
+    width.wrapped(&format!(
         "Not begun, as no time was left: {}.",
         ids.join(", ")
     ))
 }
 
 /// What fits into the budget and what does not, before it is measured.
-pub(super) fn plan_words(plan: &Plan) -> String {
+pub(super) fn plan_words(plan: &Plan, width: Width) -> String {
     let time = |time: Duration| {
         let whole = Duration::from_secs(time.as_secs());
         let up = u64::from(whole < time);
@@ -84,7 +91,7 @@ pub(super) fn plan_words(plan: &Plan) -> String {
             cost => format!("{what} ({})", time(cost)),
         })
         .collect();
-    report::wrapped(&format!(
+    width.wrapped(&format!(
         "Everything that was asked takes {} {}; in {} there is no time for: {}.",
         if is_all_known { "about" } else { "more than" },
         time(plan.needed),
@@ -93,19 +100,19 @@ pub(super) fn plan_words(plan: &Plan) -> String {
     ))
 }
 
-fn experiments(findings: &Findings, published: &Published) -> String {
+fn experiments(findings: &Findings, published: &Published, width: Width) -> String {
     let text = |experiment: &ExperimentFindings| {
         let paper = published.papers.get(&experiment.id);
-        let text = report::experiment_text(findings, experiment, paper);
-        text + &report::meters_text(experiment) + "\n"
+        let text = report::experiment_text(findings, experiment, paper, width);
+        text + &report::meters_text(experiment, width) + "\n"
     };
     findings.experiments.iter().map(text).collect()
 }
 
 /// What there is to print about a whole run.
 #[must_use]
-pub fn text(findings: &Findings, companion: Companion) -> String {
-    experiments(findings, &companion(findings)) + &report::closing(findings)
+pub fn text(findings: &Findings, companion: Companion, width: Width) -> String {
+    experiments(findings, &companion(findings), width) + &report::closing(findings, width)
 }
 
 /// Writes all files that are computed from a run. The answer is what there is to say about that, if
@@ -118,6 +125,7 @@ pub fn write(
     findings: &Findings,
     events: &[Event],
     companion: Companion,
+    width: Width,
 ) -> Result<String, LabError> {
     let gates = findings::gates(&findings.head, events);
     let causes = |key: &Key, block: &Block| {
@@ -133,7 +141,7 @@ pub fn write(
     let left_alone = store.write(&named)?;
     Ok(match left_alone.as_slice() {
         [] => String::new(),
-        names => report::wrapped(&format!(
+        names => width.wrapped(&format!(
             "Not written, because files that are not of this program have these names: {}.",
             names.join(", ")
         )),
@@ -141,8 +149,16 @@ pub fn write(
 }
 
 /// Says where the results are.
-pub(super) fn listing(folder: &str) -> String {
-    format!("Report, charts, tables: {folder}/report.html and beside it; as measured: {EVENTS}.\n")
+pub(super) fn listing(findings: &Findings, folder: &str, screen: Screen) -> String {
+    let first = chart::all(findings).into_iter().next();
+    let chart = first.filter(|_| screen == Screen::Answer).map(|chart| {
+        let path = report::chart_path(&chart.name);
+        format!("Chart: {folder}/{path}\n")
+    });
+    let chart = chart.unwrap_or_default();
+    format!(
+        "{chart}Report, charts, tables: {folder}/report.html and beside it; as measured: {EVENTS}.\n"
+    )
 }
 
 #[cfg(test)]
@@ -167,7 +183,7 @@ mod tests {
             needed: seconds(500),
             budget: seconds(70),
         };
-        let words = plan_words(&plan).replace('\n', " ");
+        let words = plan_words(&plan, Width::default()).replace('\n', " ");
         for part in [
             "8m 20s",
             "1m 10s",
@@ -178,6 +194,6 @@ mod tests {
         }
         plan.left_out.clear();
         plan.passes_left_out.clear();
-        assert_eq!(plan_words(&plan), "");
+        assert_eq!(plan_words(&plan, Width::default()), "");
     }
 }

@@ -3,6 +3,7 @@
 use super::{
     progress::Progress,
     reports::{self, Companion},
+    screen::{self, Screen, print},
 };
 use crate::{
     Experiment, LabError,
@@ -12,11 +13,11 @@ use crate::{
     launcher::{Launcher, Live},
     machine::{Machine, NOISE_PROBE, Noise},
     record::{Event, Head, Settings},
+    report::{self, Width},
     run::{self, Interrupt, Observer, Outcome},
     store::{Damage, Existing, Store},
 };
 use std::{
-    io::{self, Write},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -45,6 +46,8 @@ pub struct Program {
     pub companion: Companion,
     /// The command that goes on with the interrupted run in this folder.
     pub going_on: fn(&Path) -> String,
+    /// What is printed.
+    pub screen: Screen,
 }
 
 /// How a run ended, for an exit code.
@@ -84,7 +87,7 @@ pub fn begin(job: Job, interrupt: &Interrupt) -> Result<Ending, LabError> {
     }
     let head = run::head(&job.experiments, job.settings, machine, utc());
     let store = Store::create(&job.folder, &head, job.existing)?;
-    introduce(&head)?;
+    introduce(&head, job.program.screen)?;
     let director = Director::new(&head, Box::new(Statistics::new(&head)));
     let session = Session::new(head, Vec::new(), store, job.program);
     session.run(director, launcher()?, interrupt)
@@ -104,7 +107,7 @@ pub fn resume(
     let (store, recording) = Store::resume(folder, damage)?;
     let judge = Box::new(Statistics::new(&recording.head));
     let director = Director::resume(&recording.head, judge, &recording.events, recording.spent)?;
-    introduce(&recording.head)?;
+    introduce(&recording.head, program.screen)?;
     let session = Session::new(recording.head, recording.events, store, program);
     session.run(director, launcher, interrupt)
 }
@@ -145,7 +148,8 @@ impl Session {
         let mut host = Host {
             head: &self.head,
             events: &mut self.events,
-            companion: self.program.companion,
+            program: self.program,
+            width: screen::width(),
             progress: Progress::new(),
             current: None,
         };
@@ -160,22 +164,32 @@ impl Session {
         let outcome = outcome?;
         host.section_ends()?;
         let findings = findings::analyse(&self.head, &self.events);
-        if outcome == Outcome::Finished {
-            print(&reports::not_begun(&findings))?;
+        let (screen, width) = (self.program.screen, screen::width());
+        if outcome == Outcome::Finished && screen == Screen::Tables {
+            print(&reports::not_begun(&findings, width))?;
         }
         let companion = self.program.companion;
-        let said = reports::write(&mut self.store, &findings, &self.events, companion)?;
-        print(&said)?;
-        self.conclude(&findings, outcome)
+        let said = reports::write(&mut self.store, &findings, &self.events, companion, width)?;
+        screen.say(&said)?;
+        self.conclude(&findings, outcome, width)
     }
 
-    fn conclude(&self, findings: &Findings, outcome: Outcome) -> Result<Ending, LabError> {
-        let folder = self.store.folder();
-        print(&crate::report::closing(findings))?;
-        print(&reports::listing(&folder.display().to_string()))?;
+    fn conclude(
+        &self,
+        findings: &Findings,
+        outcome: Outcome,
+        width: Width,
+    ) -> Result<Ending, LabError> {
+        let (folder, screen) = (self.store.folder(), self.program.screen);
+        let listing = reports::listing(findings, &folder.display().to_string(), screen);
+        match screen {
+            Screen::Tables => print(&(report::closing(findings, width) + &listing))?,
+            Screen::Answer => print(&(report::answer_text(findings, width) + &listing))?,
+            Screen::Json => print(&(report::summary_json(findings) + "\n"))?,
+        }
         if outcome == Outcome::Interrupted {
             let again = (self.program.going_on)(folder);
-            print(&format!(
+            screen.say(&format!(
                 "\nInterrupted; every finished block is kept. To go on: {again}\n"
             ))?;
             return Ok(Ending::Interrupted);
@@ -194,7 +208,8 @@ impl Session {
 struct Host<'run> {
     head: &'run Head,
     events: &'run mut Vec<Event>,
-    companion: Companion,
+    program: Program,
+    width: Width,
     progress: Progress,
     /// The experiment that is being measured.
     current: Option<String>,
@@ -205,7 +220,11 @@ impl Host<'_> {
         let Some(id) = self.current.take() else {
             return Ok(());
         };
-        let text = reports::section(self.head, self.events, &id, self.companion);
+        if self.program.screen != Screen::Tables {
+            return Ok(());
+        }
+        let companion = self.program.companion;
+        let text = reports::section(self.head, self.events, &id, companion, self.width);
         self.progress.aside(|| print(&format!("\n{text}")))
     }
 }
@@ -216,8 +235,12 @@ impl Observer for Host<'_> {
     }
 
     fn planned(&mut self, plan: &Plan) -> Result<(), LabError> {
-        let text = reports::plan_words(plan);
-        self.progress.aside(|| print(&text))
+        if self.program.screen == Screen::Answer {
+            // What was left out is said with the answer.
+            return Ok(());
+        }
+        let text = reports::plan_words(plan, self.width);
+        self.progress.aside(|| self.program.screen.say(&text))
     }
 
     fn happened(&mut self, event: &Event, _: &run::Progress) -> Result<(), LabError> {
@@ -237,7 +260,10 @@ impl Observer for Host<'_> {
 }
 
 /// Says where and how it measures, and how quiet the machine is.
-fn introduce(head: &Head) -> Result<(), LabError> {
+fn introduce(head: &Head, screen: Screen) -> Result<(), LabError> {
+    if screen == Screen::Json {
+        return Ok(());
+    }
     let noise = Noise::probe(NOISE_PROBE);
     let mut lines = vec![head.machine.line()];
     if cfg!(debug_assertions) {
@@ -245,21 +271,25 @@ fn introduce(head: &Head) -> Result<(), LabError> {
             .push("Built without optimisation: these times mean little, use --release.".to_owned());
     }
     let settings = &head.settings;
-    lines.push(format!(
-        "{} fresh processes per case take turns; every block has every arm once, in shuffled order, \
-         and the baseline twice; seed {}.",
-        settings.launches, settings.seed
-    ));
+    if screen == Screen::Tables {
+        lines.push(format!(
+            "{} fresh processes per case take turns; every block has every arm once, in shuffled \
+             order, and the baseline twice; seed {}.",
+            settings.launches, settings.seed
+        ));
+    }
     lines.push(noise.sentence());
+    if screen == Screen::Answer {
+        let time = settings.budget.map_or_else(String::new, |budget| {
+            format!(" for about {:.0} s", budget.as_secs_f64())
+        });
+        lines.push(format!("Measuring{time}, seed {}.", settings.seed));
+    }
+    let width = screen::width();
     for line in lines {
-        print(&crate::report::wrapped(&line))?;
+        print(&width.wrapped(&line))?;
     }
     Ok(())
-}
-
-fn print(text: &str) -> Result<(), LabError> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).map_err(LabError::Output)
 }
 
 const NOT_QUIET: u8 = 3;

@@ -16,7 +16,7 @@ use crate::{
     break_even::Answer,
     record::{CaseCard, CoreTrace, Head},
     stats::Estimate,
-    verdict::Verdict,
+    verdict::{Doubt, Verdict},
 };
 
 /// A whole run.
@@ -132,6 +132,8 @@ pub struct Comparison {
     pub as_found: Estimate,
     /// What the clean blocks say.
     pub verdict: Verdict,
+    /// Why the clean blocks decide nothing, where they do not.
+    pub doubt: Option<Doubt>,
     /// p-value of the signs against "no difference at all", of the blocks the verdict is from.
     pub p_value: f64,
     /// Its q-value after Benjamini and Hochberg among all comparisons of the run, if there are so

@@ -154,6 +154,7 @@ impl<'run> Observed<'run> {
             clean: speed_up,
             as_found,
             verdict: speed_up.map_or(Verdict::Undecided, verdict),
+            doubt: self.judge.doubt(&values, speed_up, floor),
             p_value: p_value(&values),
             q_value: None,
             spread: spread(&by_launch(ratios(self.best(), arm))),

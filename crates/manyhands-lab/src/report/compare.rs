@@ -8,8 +8,8 @@
 use super::{
     grid::{Column, Grid},
     sentence::kind_words,
-    terminal::wrapped,
     units::{count, nanos, ratio_cell},
+    width::Width,
 };
 use crate::{
     findings::{CaseFindings, Findings, Point},
@@ -18,51 +18,60 @@ use crate::{
 
 /// What became of every time and speed-up that both runs have, as text for a terminal.
 #[must_use]
-pub fn compare(before: &Findings, after: &Findings) -> String {
-    let mut text = format!(
-        "before  {}, {}\nafter   {}, {}\n",
-        before.head.started,
-        before.head.machine.line(),
-        after.head.started,
-        after.head.machine.line()
-    );
-    let times = if before.head.machine.line() == after.head.machine.line() {
-        Times::Compare
-    } else {
-        Times::DoNot
-    };
+pub fn compare(before: &Findings, after: &Findings, width: Width) -> String {
+    let mut text = String::new();
+    for (name, run) in [("before", before), ("after ", after)] {
+        let (started, machine) = (&run.head.started, run.head.machine.line());
+        text += &width.wrapped(&format!("{name}  {started}, {machine}"));
+    }
+    let times = Times::of(before, after);
     if times == Times::DoNot {
-        text += "Warning: the machines differ. Times do not compare, only speed-ups do.\n";
+        text += &width
+            .wrapped("Warning: the machines differ. Times do not compare, only speed-ups do.");
     }
     for run in [before, after] {
         if let Some(sentence) = super::not_quiet_sentence(run) {
-            text += &wrapped(&format!("Run of {}: {sentence}", run.head.started));
+            text += &width.wrapped(&format!("Run of {}: {sentence}", run.head.started));
         }
     }
     let mut matched = false;
-    for (title, case, other) in pairs(before, after) {
+    for Pair {
+        id,
+        before: case,
+        after: other,
+    } in pairs(before, after)
+    {
+        let title = format!("{id}  {}", case.card.name);
         let grid = grid(case, other, times);
         if !grid.rows.is_empty() {
             matched = true;
-            text += &format!("\n{title}\n{}\n", grid.terminal());
-            text += &break_evens(case, other);
+            text += &format!("\n{}{}\n", width.wrapped(&title), grid.terminal(width));
+            for (name, old, new) in break_evens(case, other) {
+                let sentence = format!("Break-even of '{name}': {old} before, {new} after.");
+                text += &width.wrapped(&sentence);
+            }
         }
     }
-    text += if matched {
-        "\nThe two runs were not paired: whatever changed on the machine between them is in these \
-         ratios.\nA ratio above 1 means faster after than before. \"changed\" is said where 1 lies \
-         outside the\n95 % interval; of twenty such intervals one is wrong by chance.\n"
+    let ending = if matched {
+        "The two runs were not paired: whatever changed on the machine between them is in these \
+         ratios. A ratio above 1 means faster after than before. \"changed\" is said where 1 lies \
+         outside the 95 % interval; of twenty such intervals one is wrong by chance."
     } else {
-        "\nThe two runs have no case, size and arm in common.\n"
+        "The two runs have no case, size and arm in common."
     };
-    text
+    text + "\n" + &width.wrapped(ending)
 }
 
-/// Cases that both runs have with the same baseline, with a headline.
-fn pairs<'run>(
-    before: &'run Findings,
-    after: &'run Findings,
-) -> Vec<(String, &'run CaseFindings, &'run CaseFindings)> {
+/// A case that both runs have with the same baseline.
+pub(super) struct Pair<'run> {
+    /// Id of its experiment.
+    pub(super) id: &'run str,
+    pub(super) before: &'run CaseFindings,
+    pub(super) after: &'run CaseFindings,
+}
+
+/// All such cases.
+pub(super) fn pairs<'run>(before: &'run Findings, after: &'run Findings) -> Vec<Pair<'run>> {
     let mut pairs = Vec::new();
     for experiment in &before.experiments {
         let mut others = after.experiments.iter();
@@ -73,10 +82,11 @@ fn pairs<'run>(
             let same = |one: &&CaseFindings| {
                 one.card.name == case.card.name && one.card.arms.first() == case.card.arms.first()
             };
-            if let Some(found) = other.cases.iter().find(same) {
-                let title = format!("{}  {}", experiment.id, case.card.name);
-                pairs.push((title, case, found));
-            }
+            pairs.extend(other.cases.iter().find(same).map(|after| Pair {
+                id: &experiment.id,
+                before: case,
+                after,
+            }));
         }
     }
     pairs
@@ -84,22 +94,45 @@ fn pairs<'run>(
 
 /// Whether times of the two runs may be compared.
 #[derive(Clone, Copy, PartialEq)]
-enum Times {
+pub(super) enum Times {
     Compare,
     DoNot,
 }
 
-fn grid(before: &CaseFindings, after: &CaseFindings, times: Times) -> Grid {
-    let mut grid = Grid::new(vec![
-        Column::numbers("n"),
-        Column::words("arm"),
-        Column::numbers("before"),
-        Column::numbers("after"),
-        Column::numbers("before ÷ after"),
-        Column::numbers("speed-ups"),
-        Column::numbers("ratio of those"),
-        Column::words("changed"),
-    ]);
+impl Times {
+    /// Those of different machines do not compare.
+    pub(super) fn of(before: &Findings, after: &Findings) -> Self {
+        if before.head.machine.line() == after.head.machine.line() {
+            Self::Compare
+        } else {
+            Self::DoNot
+        }
+    }
+}
+
+/// One arm at one size in both runs.
+pub(super) struct Change<'run> {
+    pub(super) n: usize,
+    pub(super) arm: &'run str,
+    /// Times before and after.
+    pub(super) times: (Estimate, Estimate),
+    /// The time before over the time after, where times compare.
+    pub(super) time: Option<Estimate>,
+    /// Speed-ups before and after, of an arm that is not the baseline.
+    pub(super) speed_ups: Option<(Estimate, Estimate)>,
+    /// The speed-up after over the speed-up before.
+    pub(super) gain: Option<Estimate>,
+    /// What changed, in a word or none.
+    pub(super) changed: &'static str,
+}
+
+/// Every arm at every size that both runs of a case have, as far as something can be compared.
+pub(super) fn changes<'run>(
+    before: &'run CaseFindings,
+    after: &CaseFindings,
+    times: Times,
+) -> Vec<Change<'run>> {
+    let mut changes = Vec::new();
     for point in &before.points {
         let Some(other) = after.points.iter().find(|other| other.n == point.n) else {
             continue;
@@ -108,39 +141,63 @@ fn grid(before: &CaseFindings, after: &CaseFindings, times: Times) -> Grid {
             let Some(arm_after) = after.card.arms.iter().position(|one| one == name) else {
                 continue;
             };
-            grid.rows
-                .extend(row(name, (point, arm), (other, arm_after), times));
+            changes.extend(change(name, (point, arm), (other, arm_after), times));
         }
     }
-    grid.without_empty_columns()
+    changes
 }
 
 /// One arm at one size in both runs; nothing if there is nothing to compare.
-fn row(
-    name: &str,
+fn change<'run>(
+    arm: &'run str,
     (before, arm_before): (&Point, usize),
     (after, arm_after): (&Point, usize),
     times: Times,
-) -> Option<Vec<String>> {
+) -> Option<Change<'run>> {
     let old = before.times.get(arm_before)?.median;
     let new = after.times.get(arm_after)?.median;
     let time = (times == Times::Compare).then(|| quotient(old, new));
     let speed_ups = speed_up(before, arm_before).zip(speed_up(after, arm_after));
     let gain = speed_ups.map(|(old, new)| quotient(new, old));
-    if time.is_none() && gain.is_none() {
-        return None;
-    }
+    (time.is_some() || gain.is_some()).then(|| Change {
+        n: before.n,
+        arm,
+        times: (old, new),
+        time,
+        speed_ups,
+        gain,
+        changed: changed(time, gain),
+    })
+}
+
+fn grid(before: &CaseFindings, after: &CaseFindings, times: Times) -> Grid {
+    let mut grid = Grid::new(vec![
+        Column::numbers("n"),
+        Column::arms("arm"),
+        Column::numbers("before"),
+        Column::numbers("after"),
+        Column::numbers("before ÷ after"),
+        Column::numbers("speed-ups"),
+        Column::numbers("ratio of those"),
+        Column::words("changed"),
+    ]);
     let text = |value: Option<String>| value.unwrap_or_default();
-    Some(vec![
-        count(before.n),
-        name.to_owned(),
-        nanos(old.median),
-        nanos(new.median),
-        text(time.map(ratio_cell)),
-        text(speed_ups.map(|(old, new)| format!("{:.2} → {:.2}", old.median, new.median))),
-        text(gain.map(ratio_cell)),
-        changed(time, gain).to_owned(),
-    ])
+    let speed_ups =
+        |(old, new): (Estimate, Estimate)| format!("{:.2} → {:.2}", old.median, new.median);
+    let row = |change: Change<'_>| {
+        vec![
+            count(change.n),
+            change.arm.to_owned(),
+            nanos(change.times.0.median),
+            nanos(change.times.1.median),
+            text(change.time.map(ratio_cell)),
+            text(change.speed_ups.map(speed_ups)),
+            text(change.gain.map(ratio_cell)),
+            change.changed.to_owned(),
+        ]
+    };
+    grid.rows = changes(before, after, times).into_iter().map(row).collect();
+    grid.without_empty_columns()
 }
 
 fn speed_up(point: &Point, arm: usize) -> Option<Estimate> {
@@ -148,20 +205,21 @@ fn speed_up(point: &Point, arm: usize) -> Option<Estimate> {
     Some(comparison.clean.unwrap_or(comparison.as_found))
 }
 
-/// The break-evens of the arms that were searched for one in both runs, a line each.
-fn break_evens(before: &CaseFindings, after: &CaseFindings) -> String {
+/// The break-evens of the arms that were searched for one in both runs: arm, before, after.
+pub(super) fn break_evens<'run>(
+    before: &'run CaseFindings,
+    after: &CaseFindings,
+) -> Vec<(&'run str, String, String)> {
     let answer = |case: &CaseFindings, name: &String| {
         let mut arms = case.card.arms.iter().skip(1);
         let index = arms.position(|one| one == name)?;
         Some(kind_words(&case.answers.get(index)?.kind))
     };
-    let line = |name: &String| {
+    let found = |name: &'run String| {
         let (old, new) = (answer(before, name)?, answer(after, name)?);
-        Some(wrapped(&format!(
-            "Break-even of '{name}': {old} before, {new} after."
-        )))
+        Some((name.as_str(), old, new))
     };
-    before.card.arms.iter().filter_map(line).collect()
+    before.card.arms.iter().filter_map(found).collect()
 }
 
 /// One independent estimate over another.

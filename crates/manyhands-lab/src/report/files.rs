@@ -36,10 +36,15 @@ pub fn files(
         let drawn = chart::svg(&named.chart).and_then(|svg| Ok((chart::png(&svg)?, svg)));
         if let Ok((png, svg)) = drawn {
             files.push(file(&format!("{CHARTS}/{}.svg", named.name), svg));
-            files.push(file(&format!("{CHARTS}/{}.png", named.name), png));
+            files.push(file(&chart_path(&named.name), png));
         }
     }
     files
+}
+
+/// Where the picture of a chart is in the folder of its run.
+pub(crate) fn chart_path(name: &str) -> String {
+    format!("{CHARTS}/{name}.png")
 }
 
 fn file(path: &str, bytes: impl Into<Vec<u8>>) -> ReportFile {

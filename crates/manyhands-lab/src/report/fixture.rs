@@ -15,7 +15,7 @@ use crate::{
         Scale, Settings,
     },
     stats::Estimate,
-    verdict::Verdict,
+    verdict::{Doubt, Verdict},
 };
 use std::collections::BTreeMap;
 
@@ -160,10 +160,18 @@ fn sizes() -> ExperimentFindings {
     points[2].dropped = vec![(Cause::Load, 15), (Cause::RunDelay, 9)];
     points[2].comparisons[0].as_found = estimate(2.31, 0.2);
     points[1].comparisons[0].verdict = Verdict::Undecided;
+    points[1].comparisons[0].doubt = Some(Doubt::Split {
+        agree: 13,
+        blocks: 24,
+    });
     points[3].disturbed = points[3].blocks;
     points[3].dropped = vec![(Cause::MajorFault, 24)];
     points[3].comparisons[1].clean = None;
     points[3].comparisons[1].verdict = Verdict::Undecided;
+    points[3].comparisons[1].doubt = Some(Doubt::FewBlocks {
+        blocks: 0,
+        needed: 11,
+    });
     let by_model = Answer {
         kind: Kind::Between {
             lower: 31.2,
@@ -285,6 +293,7 @@ fn kinds() -> ExperimentFindings {
     let open = experiment.cases.last_mut().map(|case| &mut case.points[1]);
     if let Some(point) = open {
         point.comparisons[0].verdict = Verdict::Undecided;
+        point.comparisons[0].doubt = Some(Doubt::Interval);
         point.comparisons[0].clean = Some(estimate(1.2, 0.3));
     }
     experiment
@@ -355,6 +364,7 @@ fn comparison(speed_up: f64) -> Comparison {
         clean: Some(estimate(speed_up, 0.03)),
         as_found: estimate(speed_up, 0.03),
         verdict,
+        doubt: None,
         spread: Spread {
             between_launches: 0.004,
             within_launches: 0.021,

@@ -3,7 +3,7 @@
 //! `UPDATE_GOLDEN=1 cargo test -p manyhands-lab golden` writes the files anew; look at the
 //! difference before it is kept.
 
-use super::{compare, fixture};
+use super::{Width, compare, fixture};
 use crate::{
     chart::{self, Contender, Facet, Scaling, ScalingPoint},
     findings::Findings,
@@ -26,13 +26,17 @@ fn check(name: &str, text: &str) {
 }
 
 fn all_text(findings: &Findings) -> String {
+    text_at(findings, Width::default())
+}
+
+fn text_at(findings: &Findings, width: Width) -> String {
     let published = fixture::published();
     let texts = findings.experiments.iter().map(|experiment| {
         let paper = published.papers.get(&experiment.id);
-        super::experiment_text(findings, experiment, paper) + "\n"
+        super::experiment_text(findings, experiment, paper, width) + "\n"
     });
-    let meters = super::meters_text(&findings.experiments[0]);
-    texts.collect::<String>() + &meters + &super::closing(findings)
+    let meters = super::meters_text(&findings.experiments[0], width);
+    texts.collect::<String>() + &meters + &super::closing(findings, width)
 }
 
 #[test]
@@ -41,6 +45,23 @@ fn the_terminal_text_is_as_kept_and_fits_the_terminal() {
     check("terminal.txt", &text);
     for line in text.lines() {
         assert!(line.chars().count() <= 100, "{line}");
+    }
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal_and_letters_for_arms_are_explained() {
+    for columns in [40, 60, 80, 132, 200] {
+        let width = Width::of(columns);
+        let (one, other) = (fixture::findings(), fixture::other_findings());
+        for text in [text_at(&one, width), compare(&one, &other, width)] {
+            for line in text.lines() {
+                assert!(line.chars().count() <= columns.into(), "{columns}: {line}");
+            }
+            // Between these it depends on the table.
+            let has_letters = text.contains("A = ") && text.contains(" = for_each");
+            assert!(has_letters || columns > 60, "{columns}: {text}");
+            assert!(!has_letters || columns < 132, "{columns}: {text}");
+        }
     }
 }
 
@@ -65,7 +86,7 @@ fn a_noisy_run_says_so_in_every_report() {
 fn an_experiment_without_blocks_says_so() {
     let mut findings = fixture::findings();
     findings.experiments[0].cases.clear();
-    let text = super::experiment_text(&findings, &findings.experiments[0], None);
+    let text = super::experiment_text(&findings, &findings.experiments[0], None, Width::default());
     let lines: Vec<&str> = text.lines().skip(1).collect();
     let left_out = "No time was left for SHA-512 at n = 1,000,000; SHA-512 at n = 10,000,000.";
     assert_eq!(lines, ["Nothing was measured.", left_out]);
@@ -113,7 +134,11 @@ fn the_summary_is_as_kept() {
 
 #[test]
 fn the_comparison_of_two_runs_is_as_kept_and_fits_the_terminal() {
-    let text = compare(&fixture::findings(), &fixture::other_findings());
+    let text = compare(
+        &fixture::findings(),
+        &fixture::other_findings(),
+        Width::default(),
+    );
     check("compare.txt", &text);
     assert!(text.contains("the machines differ"));
     let mut other_baseline = fixture::findings();
@@ -122,14 +147,14 @@ fn the_comparison_of_two_runs_is_as_kept_and_fits_the_terminal() {
             case.card.arms[0] = "another".into();
         }
     }
-    let nothing = compare(&fixture::findings(), &other_baseline);
+    let nothing = compare(&fixture::findings(), &other_baseline, Width::default());
     assert!(
         nothing.contains("no case, size and arm in common"),
         "{nothing}"
     );
     let mut same_machine = fixture::other_findings();
     same_machine.head.machine = fixture::findings().head.machine;
-    let same_machine = compare(&fixture::findings(), &same_machine);
+    let same_machine = compare(&fixture::findings(), &same_machine, Width::default());
     check("compare-same-machine.txt", &same_machine);
     for line in text.lines().chain(same_machine.lines()) {
         assert!(line.chars().count() <= 100, "{line}");

@@ -3,9 +3,12 @@
 //! Everything here is a pure function of [`Findings`](crate::findings::Findings), or, for the raw
 //! table, of a run's head and events. Nothing is judged here and nothing is written to disk.
 
+mod answer;
 mod cell;
 mod compare;
+mod compare_json;
 mod conditions;
+mod experiments_json;
 mod files;
 mod grid;
 mod html;
@@ -20,6 +23,7 @@ mod summary;
 mod terminal;
 mod units;
 mod verdict_words;
+mod width;
 
 #[cfg(test)]
 mod fixture;
@@ -28,9 +32,12 @@ mod golden;
 #[cfg(test)]
 mod rows_agree;
 
+pub use answer::answer_text;
 pub use compare::compare;
+pub use compare_json::compare_json;
 pub use conditions::{conditions, not_quiet_sentence};
-pub(crate) use files::FILES;
+pub use experiments_json::{Listed, experiments_json};
+pub(crate) use files::{FILES, chart_path};
 pub use files::{ReportFile, files};
 pub use grid::markdown_table;
 pub use html::html;
@@ -40,7 +47,7 @@ pub use published::Published;
 pub use results_csv::results_csv;
 pub use sentence::{break_even_label, break_even_sentence};
 pub use summary::summary_json;
-pub(crate) use terminal::wrapped;
 pub use terminal::{closing, experiment_text, meters_text};
 pub use units::{bytes, count, digits, nanos, percent, plural, ratio};
 pub use verdict_words::verdict_sentence;
+pub use width::Width;

@@ -18,7 +18,7 @@ pub(super) fn grid(experiment: &ExperimentFindings, paper: &Paper) -> Grid {
     let mut grid = Grid::new(vec![
         Column::words("case"),
         Column::numbers("n"),
-        Column::words("arm"),
+        Column::arms("arm"),
         Column::numbers("paper"),
         Column::numbers("here (95 % interval)"),
         Column::numbers("here ÷ paper"),

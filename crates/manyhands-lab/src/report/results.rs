@@ -69,8 +69,8 @@ pub(super) fn results(findings: &Findings, group: &Group<'_>) -> Grid {
     let mut grid = Grid::new(vec![
         Column::words("case"),
         Column::numbers("n"),
-        Column::numbers(baseline),
-        Column::words("arm"),
+        Column::baseline(baseline),
+        Column::arms("arm"),
         Column::numbers("median"),
         Column::numbers("speed-up (95 %)"),
         Column::words("verdict"),
@@ -191,7 +191,7 @@ fn meter_grid(group: &Group<'_>, sizes: Sizes, titles: &[&str], cells: Cells) ->
     let names = [
         Column::words("case"),
         Column::numbers("n"),
-        Column::words("arm"),
+        Column::arms("arm"),
     ];
     let numbers = titles.iter().map(|title| Column::numbers(title));
     let mut grid = Grid::new(names.into_iter().chain(numbers).collect());

@@ -1,6 +1,6 @@
 //! The summary as JSON: its own copy of the findings, so that those stay free to change.
 
-use super::verdict_words::verdict_word;
+use super::verdict_words::{doubt_words, verdict_word};
 use crate::{
     break_even::{Answer, Fit, Kind, Practical, Source},
     findings::{CaseFindings, Comparison, Findings, Point, Times},
@@ -17,7 +17,7 @@ use serde::Serialize;
 /// `times` by arm and `comparisons` by arm from the second on; a median or speed-up is always an
 /// object with `median`, `low`, `high`, the ends of a 95 % interval; one or two blocks have none. Times are nanoseconds per
 /// call; speed-ups are the baseline's time over the arm's. `verdict` is one of `faster`, `slower`,
-/// `no difference`, `undecided`. `break_even[].kind` is one of
+/// `no difference`, `undecided`; of the last, `undecided_because` says in words why. `break_even[].kind` is one of
 /// `between`, `always_from`, `never_up_to`, `not_decided`, `no_difference`, `several`,
 /// `too_few_blocks`, with the fields of that kind beside it. `practical_from` is the smallest size
 /// from which on an arm gains a tenth or more at every size measured, and `practical` the two
@@ -197,6 +197,7 @@ struct ComparisonOut<'run> {
     speed_up: Option<EstimateOut>,
     speed_up_as_found: EstimateOut,
     verdict: &'static str,
+    undecided_because: Option<String>,
     q_value: Option<f64>,
     spread_between_launches: f64,
     spread_within_launches: f64,
@@ -209,6 +210,7 @@ impl<'run> ComparisonOut<'run> {
             speed_up: comparison.clean.map(EstimateOut::from),
             speed_up_as_found: comparison.as_found.into(),
             verdict: verdict_word(comparison.verdict),
+            undecided_because: comparison.doubt.map(doubt_words),
             q_value: comparison.q_value,
             spread_between_launches: comparison.spread.between_launches,
             spread_within_launches: comparison.spread.within_launches,
@@ -339,7 +341,7 @@ impl From<&Fit> for FitOut {
 }
 
 #[derive(Serialize)]
-struct EstimateOut {
+pub(super) struct EstimateOut {
     median: f64,
     low: Option<f64>,
     high: Option<f64>,

@@ -1,13 +1,13 @@
-//! An experiment as text for a terminal, at most 100 columns wide.
+//! An experiment as text for a terminal, as wide as that is.
 
 use super::{
     conditions::{disturbance, not_quiet_sentence},
-    grid::WIDTH,
     paper,
     results::{Group, Sizes, groups, meters, results},
     sentence::{break_even_sentence, floor_sentence, spread_sentence},
     units::count,
     verdict_words::verdict_sentence,
+    width::Width,
 };
 use crate::{
     findings::{ExperimentFindings, Findings},
@@ -21,32 +21,33 @@ pub fn experiment_text(
     findings: &Findings,
     experiment: &ExperimentFindings,
     paper: Option<&Paper>,
+    width: Width,
 ) -> String {
-    let mut text = format!("{}  {}\n", experiment.id, experiment.title);
+    let mut text = width.wrapped(&format!("{}  {}", experiment.id, experiment.title));
     if experiment.cases.is_empty() {
         text += "Nothing was measured.\n";
     }
     for group in groups(experiment) {
         if let Some(name) = group.name {
-            text += &format!("\n{name}\n");
+            text += &format!("\n{}", width.wrapped(name));
         }
-        text += &results(findings, &group).terminal();
+        text += &results(findings, &group).terminal(width);
         text.push('\n');
         for sentence in group_sentences(findings, &group) {
-            text += &wrapped(&sentence);
+            text += &width.wrapped(&sentence);
         }
     }
     if let Some(paper) = paper {
         let grid = paper::grid(experiment, paper);
         if !grid.rows.is_empty() {
-            text += &format!("\nBeside the paper\n{}\n", grid.terminal());
+            text += &format!("\nBeside the paper\n{}\n", grid.terminal(width));
         }
         for remark in paper::remarks(experiment, paper) {
-            text += &wrapped(&remark);
+            text += &width.wrapped(&remark);
         }
     }
     for sentence in not_measured(findings, &experiment.id) {
-        text += &wrapped(&sentence);
+        text += &width.wrapped(&sentence);
     }
     text
 }
@@ -54,16 +55,14 @@ pub fn experiment_text(
 /// CPU time, memory and what the pool did, for an experiment at its largest sizes; empty if none of it
 /// was metered. The other reports have all sizes.
 #[must_use]
-pub fn meters_text(experiment: &ExperimentFindings) -> String {
+pub fn meters_text(experiment: &ExperimentFindings, width: Width) -> String {
     let of_group = |group: &Group<'_>| {
         let name = group.name.unwrap_or(&experiment.title);
         let tables = meters(group, Sizes::Largest).into_iter();
         tables
             .map(|grid| {
-                format!(
-                    "\n{name}, per call at the largest size\n{}\n",
-                    grid.terminal()
-                )
+                let title = format!("{name}, per call at the largest size");
+                format!("\n{}{}\n", width.wrapped(&title), grid.terminal(width))
             })
             .collect::<String>()
     };
@@ -73,10 +72,10 @@ pub fn meters_text(experiment: &ExperimentFindings) -> String {
 /// What is to be said once, after all experiments: disturbed blocks, and whether the machine was
 /// quiet enough.
 #[must_use]
-pub fn closing(findings: &Findings) -> String {
-    let mut text = wrapped(&disturbance(findings));
+pub fn closing(findings: &Findings, width: Width) -> String {
+    let mut text = width.wrapped(&disturbance(findings));
     if let Some(sentence) = not_quiet_sentence(findings) {
-        text += &wrapped(&sentence);
+        text += &width.wrapped(&sentence);
     }
     text
 }
@@ -125,9 +124,4 @@ pub(super) fn not_measured(findings: &Findings, experiment: &str) -> Vec<String>
 
 fn point_name(key: &Key) -> String {
     format!("{} at n = {}", key.case, count(key.n))
-}
-
-/// A paragraph in lines that fit the terminal.
-pub(crate) fn wrapped(sentence: &str) -> String {
-    textwrap::fill(sentence, usize::from(WIDTH)) + "\n"
 }

@@ -4,7 +4,7 @@ use super::units::{count, interval, percent, ratio};
 use crate::{
     findings::{CaseFindings, Comparison, Findings},
     stats::Estimate,
-    verdict::Verdict,
+    verdict::{Doubt, Verdict},
 };
 
 /// What the blocks say about an arm, over all sizes of its case.
@@ -42,6 +42,23 @@ pub(super) fn verdict_word(verdict: Verdict) -> &'static str {
     }
 }
 
+/// Why there is no verdict, as the end of a sentence.
+pub(super) fn doubt_words(doubt: Doubt) -> String {
+    match doubt {
+        Doubt::FewBlocks { blocks, needed } => format!(
+            "{} undisturbed {}, at least {} are needed",
+            count(blocks),
+            if blocks == 1 { "block" } else { "blocks" },
+            count(needed)
+        ),
+        Doubt::Split { agree, blocks } => {
+            format!("{} of {} blocks agree", count(agree), count(blocks))
+        }
+        Doubt::Interval => "the blocks agree, but the interval is too wide".to_owned(),
+        Doubt::Floor => "the blocks agree, but two equal arms differ by as much".to_owned(),
+    }
+}
+
 /// The rest of a sentence that begins with the arm.
 fn at_one_size(comparison: &Comparison, baseline: &str, effect: &str) -> String {
     let found = comparison.clean.unwrap_or(comparison.as_found);
@@ -65,8 +82,10 @@ fn at_one_size(comparison: &Comparison, baseline: &str, effect: &str) -> String 
             interval(found)
         ),
         Verdict::Undecided => format!(
-            "may be faster or slower than '{baseline}', the blocks do not tell: the speed-up is {} \
-             {}.",
+            "may be faster or slower than '{baseline}', {}: the speed-up is {} {}.",
+            comparison
+                .doubt
+                .map_or_else(|| "the blocks do not tell".to_owned(), doubt_words),
             ratio(found.median),
             interval(found)
         ),
@@ -85,6 +104,8 @@ fn inverse(estimate: Estimate) -> Estimate {
 struct Run {
     verdict: Verdict,
     sizes: Vec<usize>,
+    /// Why the largest of them is undecided.
+    doubt: Option<Doubt>,
 }
 
 fn runs(comparisons: &[(usize, &Comparison)]) -> Vec<Run> {
@@ -95,6 +116,7 @@ fn runs(comparisons: &[(usize, &Comparison)]) -> Vec<Run> {
         .map(|chunk| Run {
             verdict: chunk[0].1.verdict,
             sizes: chunk.iter().map(|(n, _)| *n).collect(),
+            doubt: chunk.last().and_then(|(_, comparison)| comparison.doubt),
         })
         .collect()
 }
@@ -105,5 +127,12 @@ fn run_words(run: &Run) -> String {
         [one] => format!("at n = {}", count(*one)),
         [] => String::new(),
     };
-    format!("{} {sizes}", verdict_word(run.verdict))
+    let why = match (run.doubt, run.sizes.as_slice()) {
+        (None, _) => String::new(),
+        (Some(doubt), [.., last]) if run.sizes.len() > 1 => {
+            format!(" (at n = {}, {})", count(*last), doubt_words(doubt))
+        }
+        (Some(doubt), _) => format!(" ({})", doubt_words(doubt)),
+    };
+    format!("{} {sizes}{why}", verdict_word(run.verdict))
 }

@@ -2,7 +2,11 @@
 //!
 //! A [`Rule`] looks at signs only and may be asked after every block. A [`Judge`] adds what the
 //! sizes of the ratios say: the interval of the speed-up, and what two equal arms differed by in
-//! the same blocks.
+//! the same blocks. Where there is no verdict, a [`Doubt`] says why.
+
+mod doubt;
+
+pub use doubt::Doubt;
 
 use crate::{
     record::{CaseCard, Settings},

@@ -1,0 +1,170 @@
+//! Two runs side by side, as JSON.
+
+use super::{
+    compare::{Change, Pair, Times, break_evens, changes, pairs},
+    summary::EstimateOut,
+};
+use crate::findings::Findings;
+use serde::Serialize;
+
+/// What [`compare`](super::compare) says, as indented JSON.
+///
+/// # Fields
+/// `format` counts up when a field changes its meaning or goes; fields may be added without that.
+/// `before` and `after` say when each run began, on which machine, and whether it was quiet.
+/// `times_compare` is false on different machines; `time_ratio` is `null` then. `cases[].changes[]`
+/// has each arm at each size that both runs have: `nanos_before` and `nanos_after`, the
+/// `time_ratio` (before over after), `speed_up_before` and `speed_up_after`, the `speed_up_ratio`
+/// (after over before), all with `median`, `low` and `high`, the ends of a 95 % interval; and
+/// `changed`, which is `time`, `speed-up`, `both` or empty. `cases[].break_even[]` has the answers
+/// in words.
+///
+/// # Panics
+/// Never: numbers, strings and lists have a form as JSON.
+///
+/// # Examples
+/// ```
+/// use manyhands_lab::{Experiment, Scale, findings, machine::Machine, record::Settings, run};
+/// let empty = [Experiment::new("X", "nothing")];
+/// let head = run::head(&empty, Settings::new(Scale::Quick, 1), Machine::default(), "now");
+/// let findings = findings::analyse(&head, &[]);
+/// let json = manyhands_lab::report::compare_json(&findings, &findings);
+/// assert!(json.contains("\"cases\": []"));
+/// ```
+#[must_use]
+pub fn compare_json(before: &Findings, after: &Findings) -> String {
+    let times = Times::of(before, after);
+    let case = |pair: Pair<'_>| CaseOut::new(&pair, times);
+    let cases: Vec<CaseOut> = pairs(before, after).into_iter().map(case).collect();
+    let file = CompareFile {
+        format: FORMAT,
+        before: RunOut::of(before),
+        after: RunOut::of(after),
+        times_compare: times == Times::Compare,
+        cases,
+    };
+    serde_json::to_string_pretty(&file).expect("numbers, strings and lists have a JSON form")
+}
+
+/// Counted up when a field changes its meaning or goes.
+const FORMAT: u32 = 1;
+
+#[derive(Serialize)]
+struct CompareFile<'run> {
+    format: u32,
+    before: RunOut<'run>,
+    after: RunOut<'run>,
+    times_compare: bool,
+    cases: Vec<CaseOut>,
+}
+
+#[derive(Serialize)]
+struct RunOut<'run> {
+    started: &'run str,
+    machine: String,
+    quiet: bool,
+}
+
+impl<'run> RunOut<'run> {
+    fn of(findings: &'run Findings) -> Self {
+        Self {
+            started: &findings.head.started,
+            machine: findings.head.machine.line(),
+            quiet: findings.quiet,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct CaseOut {
+    experiment: String,
+    case: String,
+    changes: Vec<ChangeOut>,
+    break_even: Vec<BreakEvenOut>,
+}
+
+impl CaseOut {
+    fn new(pair: &Pair<'_>, times: Times) -> Self {
+        let answers = break_evens(pair.before, pair.after).into_iter();
+        Self {
+            experiment: pair.id.to_owned(),
+            case: pair.before.card.name.clone(),
+            changes: changes(pair.before, pair.after, times)
+                .into_iter()
+                .map(ChangeOut::from)
+                .collect(),
+            break_even: answers
+                .map(|(arm, before, after)| BreakEvenOut {
+                    arm: arm.to_owned(),
+                    before,
+                    after,
+                })
+                .collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ChangeOut {
+    n: usize,
+    arm: String,
+    nanos_before: EstimateOut,
+    nanos_after: EstimateOut,
+    time_ratio: Option<EstimateOut>,
+    speed_up_before: Option<EstimateOut>,
+    speed_up_after: Option<EstimateOut>,
+    speed_up_ratio: Option<EstimateOut>,
+    changed: &'static str,
+}
+
+impl From<Change<'_>> for ChangeOut {
+    fn from(change: Change<'_>) -> Self {
+        Self {
+            n: change.n,
+            arm: change.arm.to_owned(),
+            nanos_before: change.times.0.into(),
+            nanos_after: change.times.1.into(),
+            time_ratio: change.time.map(EstimateOut::from),
+            speed_up_before: change.speed_ups.map(|(before, _)| before.into()),
+            speed_up_after: change.speed_ups.map(|(_, after)| after.into()),
+            speed_up_ratio: change.gain.map(EstimateOut::from),
+            changed: change.changed,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct BreakEvenOut {
+    arm: String,
+    before: String,
+    after: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+    use serde_json::Value;
+
+    #[test]
+    fn what_the_text_compares_the_json_has_too() {
+        let (before, mut after) = (fixture::findings(), fixture::other_findings());
+        let read = |after: &Findings| -> Value {
+            serde_json::from_str(&compare_json(&before, after)).expect("JSON")
+        };
+        let differ = read(&after);
+        assert_eq!(differ["times_compare"], false);
+        let first = &differ["cases"][0]["changes"][0];
+        assert_eq!(first["arm"], "for_each");
+        assert!(first["time_ratio"].is_null() && first["speed_up_ratio"]["low"].is_f64());
+        assert_eq!(differ["cases"][0]["break_even"][0]["before"], "n = 31 … 37");
+
+        after.head.machine = before.head.machine.clone();
+        let same = read(&after);
+        let baseline = &same["cases"][0]["changes"][0];
+        assert_eq!(baseline["arm"], "sequential");
+        assert_eq!(baseline["changed"], "time");
+        let ratio = baseline["time_ratio"]["median"].as_f64().expect("a number");
+        assert!((ratio - 0.8).abs() < 1e-9, "{ratio}");
+    }
+}

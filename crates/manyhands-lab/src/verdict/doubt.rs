@@ -1,0 +1,125 @@
+//! Why blocks do not decide a comparison.
+
+use super::{Judge, Side, Verdict};
+use crate::stats::Estimate;
+
+/// Why a comparison is undecided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// There are too few undisturbed blocks for any verdict.
+    FewBlocks {
+        /// Undisturbed blocks.
+        blocks: usize,
+        /// Blocks without which no verdict is possible.
+        needed: usize,
+    },
+    /// Some blocks say faster and some slower.
+    Split {
+        /// Blocks of the larger camp.
+        agree: usize,
+        /// Undisturbed blocks.
+        blocks: usize,
+    },
+    /// The blocks agree on a side, and their interval reaches what is no difference.
+    Interval,
+    /// The blocks agree on a side, and two equal arms differed by as much in the same blocks.
+    Floor,
+}
+
+impl Judge {
+    /// Why there is no verdict; `None` if there is one. The arguments are those of
+    /// [`verdict`](Self::verdict); without undisturbed blocks there is no speed-up.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_lab::{stats::Estimate, verdict::{Doubt, Judge}};
+    /// let judge = Judge { alpha: 0.05, smallest_effect: 0.02 };
+    /// let interval = Estimate { median: 1.0, low: 0.8, high: 1.2 };
+    /// let ratios: Vec<f64> = (0..24).map(|block| if block < 13 { 1.1 } else { 0.9 }).collect();
+    /// let doubt = judge.doubt(&ratios, Some(interval), None);
+    /// assert_eq!(doubt, Some(Doubt::Split { agree: 13, blocks: 24 }));
+    /// ```
+    #[must_use]
+    pub fn doubt(
+        &self,
+        ratios: &[f64],
+        speed_up: Option<Estimate>,
+        floor: Option<Estimate>,
+    ) -> Option<Doubt> {
+        let (blocks, needed) = (ratios.len(), self.blocks_min() as usize);
+        let few = Doubt::FewBlocks { blocks, needed };
+        let Some(speed_up) = speed_up.filter(|_| blocks >= needed) else {
+            return Some(few);
+        };
+        if self.verdict(ratios, speed_up, floor) != Verdict::Undecided {
+            return None;
+        }
+        Some(match self.signs().side(ratios) {
+            Side::Undecided => {
+                let faster = ratios.iter().filter(|ratio| **ratio > 1.0).count();
+                Doubt::Split {
+                    agree: faster.max(blocks - faster),
+                    blocks,
+                }
+            }
+            _ if self.verdict(ratios, speed_up, None) == Verdict::Undecided => Doubt::Interval,
+            _ => Doubt::Floor,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JUDGE: Judge = Judge {
+        alpha: 0.05,
+        smallest_effect: 0.02,
+    };
+
+    fn estimate(low: f64, high: f64) -> Estimate {
+        Estimate {
+            median: f64::midpoint(low, high),
+            low,
+            high,
+        }
+    }
+
+    #[test]
+    fn each_missing_condition_of_a_verdict_is_named() {
+        fn check(ratios: &[f64], ends: (f64, f64), floor: Option<(f64, f64)>, expected: Doubt) {
+            let floor = floor.map(|(low, high)| estimate(low, high));
+            let found = JUDGE.doubt(ratios, Some(estimate(ends.0, ends.1)), floor);
+            assert_eq!(found, Some(expected), "{ratios:?} in {ends:?}");
+        }
+        let (blocks, needed) = (3, 7);
+        check(
+            &[1.5; 3],
+            (1.4, 1.6),
+            None,
+            Doubt::FewBlocks { blocks, needed },
+        );
+        let mixed = [vec![1.2; 5], vec![0.9; 8]].concat();
+        let (agree, blocks) = (8, 13);
+        check(&mixed, (0.9, 1.2), None, Doubt::Split { agree, blocks });
+        check(&[1.1; 20], (1.001, 1.2), None, Doubt::Interval);
+        check(&[1.1; 20], (1.05, 1.15), Some((0.9, 1.06)), Doubt::Floor);
+        let nothing = Doubt::FewBlocks { blocks: 0, needed };
+        assert_eq!(JUDGE.doubt(&[], None, None), Some(nothing));
+    }
+
+    #[test]
+    fn there_is_a_doubt_just_where_there_is_no_verdict() {
+        for ratio in [0.5, 0.95, 0.985, 1.0, 1.015, 1.05, 2.0] {
+            for half in [0.001, 0.02, 0.2] {
+                for blocks in [0, 6, 7, 40] {
+                    let ratios = vec![ratio; blocks];
+                    let speed_up = estimate(ratio - half, ratio + half);
+                    let verdict = JUDGE.verdict(&ratios, speed_up, None);
+                    let doubt = JUDGE.doubt(&ratios, Some(speed_up), None);
+                    assert_eq!(doubt.is_some(), verdict == Verdict::Undecided);
+                }
+            }
+        }
+    }
+}
