@@ -34,6 +34,12 @@ const EXCEPTIONS: &[Exception] = &[
                  the magazines of blocks are tested under Miri",
     },
     Exception {
+        by: Both,
+        what: "a loop over more than 2³¹ positions",
+        tests: &["range::a_loop_driven_in_several_goes_runs_every_index"],
+        reason: "it takes minutes without optimisation, and handles no memory but what other loops do",
+    },
+    Exception {
         by: Address,
         what: "leaks of the tests in tests/it/survival.rs (xtask/sanitize/leaks.txt)",
         tests: &[],

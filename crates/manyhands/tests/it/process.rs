@@ -27,6 +27,8 @@ const PANICKED_OTHERWISE: i32 = 43;
 fn run_alone(test: &str) -> ExitStatus {
     let mut child = Command::new(env::current_exe().unwrap())
         .args(["--exact", "--ignored", "--nocapture", test])
+        // A child of `fork` would look the symbols up anew for each panic.
+        .env("RUST_BACKTRACE", "0")
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

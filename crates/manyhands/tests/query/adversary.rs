@@ -247,8 +247,7 @@ fn a_key_is_computed_once_for_each_item_whatever_it_gives() {
     within_limit(|| {
         for setting in few_settings() {
             for len in [2, 30, 500, 5_000_usize] {
-                let calls: &'static [AtomicUsize] =
-                    Vec::leak((0..len).map(|_| AtomicUsize::new(0)).collect());
+                let calls: Vec<AtomicUsize> = (0..len).map(|_| AtomicUsize::new(0)).collect();
                 let random = AtomicUsize::new(1);
                 let key = |n: &usize| {
                     calls[*n].fetch_add(1, Ordering::Relaxed);

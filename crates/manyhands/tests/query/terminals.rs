@@ -144,23 +144,23 @@ fn queries_are_collected_into_everything() {
 
 /// Cancels when it is compared.
 #[derive(Debug, Clone, Copy)]
-struct Cancelling(u32, &'static cancel::Source);
+struct Cancelling<'a>(u32, &'a cancel::Source);
 
-impl PartialEq for Cancelling {
+impl PartialEq for Cancelling<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Cancelling {}
+impl Eq for Cancelling<'_> {}
 
-impl PartialOrd for Cancelling {
+impl PartialOrd for Cancelling<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Cancelling {
+impl Ord for Cancelling<'_> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.1.cancel();
         self.0.cmp(&other.0)
@@ -170,7 +170,7 @@ impl Ord for Cancelling {
 #[test]
 fn a_set_is_not_returned_if_the_query_is_cancelled_while_it_is_sorted() {
     for setting in few_settings() {
-        let source: &'static cancel::Source = Box::leak(Box::default());
+        let source = &cancel::Source::new();
         let token = source.token();
         let query = setting.set((0..9).into_par_query()).cancellation(&token);
         let items = query.map(move |n| Cancelling(9 - n, source));
