@@ -40,6 +40,12 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "it takes minutes without optimisation, and handles no memory but what other loops do",
     },
     Exception {
+        by: Thread,
+        what: "threads that have ended and were not joined (report_thread_leaks)",
+        tests: &[],
+        reason: "the default runtime lives as long as the process, and may keep the last threads that have ended",
+    },
+    Exception {
         by: Address,
         what: "leaks of the tests in tests/it/survival.rs (xtask/sanitize/leaks.txt)",
         tests: &[],
@@ -138,6 +144,7 @@ impl Nightly {
             .env("LSAN_OPTIONS", format!("suppressions={}", leaks.display()))
             // Complete stacks, by which leaks are recognised.
             .env("ASAN_OPTIONS", "fast_unwind_on_malloc=0")
+            .env("TSAN_OPTIONS", "report_thread_leaks=0")
     }
 }
 
