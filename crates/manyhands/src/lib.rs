@@ -12,6 +12,7 @@
 //! | stopping what runs | [`cancel`] |
 //! | a pool of one's own, its limits and its metrics | [`Runtime`], [`Builder`] |
 //! | testing tasks by a virtual clock | [`simulation`] |
+//! | what a running program does | `inspect`, with the feature of that name |
 //! | tokio, hyper, `metrics`, `tracing`, `futures` | [`integrations`] |
 //!
 //! # Examples
@@ -55,6 +56,8 @@
 //! - `spawn`: `integrations::Spawner` is a spawner of `futures`.
 //! - `sink`: a channel's sender as a sink of `futures`.
 //! - `metrics`: `integrations::metrics_recorder` gives a runtime's numbers to the recorder of the crate `metrics`.
+//! - `inspect`: `inspect::snapshot` shows the tasks of the running program, what each waits for and where, and finds
+//!   deadlocks.
 //! - `tracing`: changes of the number of threads, stalls, long computations and panics that no handle receives are
 //!   events of the crate `tracing`, and what a task does is in a span; `integrations::tracing_events` lists them.
 //!
@@ -125,6 +128,12 @@ mod job;
 mod timer;
 
 pub mod integrations;
+
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+#[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
+pub mod inspect;
+#[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
+mod inspect;
 
 pub mod cancel;
 

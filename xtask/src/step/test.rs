@@ -7,6 +7,9 @@ use crate::failure::Failure;
 pub(crate) fn run() -> Result<(), Failure> {
     Invocation::cargo("test --workspace").run()?;
     let with_features = "test -p manyhands --all-features";
-    Invocation::cargo(&format!("{with_features} --lib --test ecosystem")).run()?;
+    Invocation::cargo(&format!(
+        "{with_features} --lib --test ecosystem --test inspect"
+    ))
+    .run()?;
     Invocation::cargo(&format!("{with_features} --doc")).run()
 }

@@ -10,6 +10,7 @@ const LAYERS: &[&str] = &[
     "sync",
     "integrations::tracing_events",
     "probe",
+    "inspect",
     "queue",
     "job",
     "timer",

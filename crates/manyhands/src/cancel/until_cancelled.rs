@@ -2,9 +2,11 @@
 
 use crate::cancel::registration::Key;
 use crate::cancel::{Cancelled, Token};
+use crate::inspect::{self, WaitKind};
 use crate::task::budget;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 /// Is ready when the token's source is cancelled; see [`Token::cancelled`].
@@ -75,6 +77,7 @@ impl Token {
 impl Future for UntilCancelled {
     type Output = ();
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let permit = ready!(budget::poll_proceed(context));
         ready!(self.poll_cancelled(context));
@@ -85,21 +88,24 @@ impl Future for UntilCancelled {
 
 impl UntilCancelled {
     /// As `poll`, but ignores the task's budget, which a future polled beside this one may use up each time.
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub(crate) fn poll_cancelled(&mut self, context: &Context<'_>) -> Poll<()> {
         if !self.token.is_cancelled() {
             self.key = self.token.callbacks.add_waker(context.waker(), self.key);
         }
         // If it could not register, the source has just been cancelled.
         if self.token.is_cancelled() {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
+            return Poll::Ready(());
         }
+        let resource = Arc::as_ptr(&self.token.callbacks).addr();
+        inspect::waits(self, context.waker(), WaitKind::Cancellation, resource);
+        Poll::Pending
     }
 }
 
 impl Drop for UntilCancelled {
     fn drop(&mut self) {
+        inspect::forget(self);
         if let Some(key) = self.key {
             self.token.callbacks.remove_waker(key);
         }

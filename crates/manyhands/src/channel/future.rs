@@ -6,11 +6,13 @@ use crate::channel::inner::ChannelInner;
 use crate::channel::step::{Sending, Until};
 use crate::channel::thread;
 use crate::channel::wait_list::WaiterKey;
+use crate::inspect::{self, WaitKind};
 use crate::task::budget;
 use futures_core::future::FusedFuture;
 use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
+use std::ptr;
 use std::task::{Context, Poll, ready};
 
 /// Sends one item; made by [`Sender::send_async`](super::Sender::send_async).
@@ -47,11 +49,14 @@ impl<T> Future for SendFuture<'_, T> {
     type Output = Result<(), SendError<T>>;
 
     #[inline]
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         refuse_another_poll(self.is_over);
         let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
-        let result = ready!(this.shared.poll_send(&mut this.sending, cx));
+        let polled = this.shared.poll_send(&mut this.sending, cx);
+        note_wait(&polled, this, this.shared, cx, WaitKind::Send);
+        let result = ready!(polled);
         permit.charge();
         this.is_over = true;
         Poll::Ready(result)
@@ -67,6 +72,7 @@ impl<T> FusedFuture for SendFuture<'_, T> {
 impl<T> Drop for SendFuture<'_, T> {
     #[inline]
     fn drop(&mut self) {
+        inspect::forget(self);
         drop(self.cancel());
     }
 }
@@ -119,10 +125,13 @@ impl<'a, T> SendManyFuture<'a, T> {
 impl<T> Future for SendManyFuture<'_, T> {
     type Output = Result<(), SendError<()>>;
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         refuse_another_poll(self.is_over);
         let permit = ready!(budget::poll_proceed(cx));
-        let result = ready!(self.poll_rest(cx));
+        let polled = self.poll_rest(cx);
+        note_wait(&polled, &*self, self.shared, cx, WaitKind::Send);
+        let result = ready!(polled);
         permit.charge();
         self.is_over = true;
         Poll::Ready(result)
@@ -137,6 +146,7 @@ impl<T> FusedFuture for SendManyFuture<'_, T> {
 
 impl<T> Drop for SendManyFuture<'_, T> {
     fn drop(&mut self) {
+        inspect::forget(self);
         if let Some(item) = self.shared.cancel_send(&mut self.sending) {
             self.items.push_front(item);
         }
@@ -173,11 +183,14 @@ impl<T> Future for RecvFuture<'_, T> {
     type Output = Result<T, RecvError>;
 
     #[inline]
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         refuse_another_poll(self.is_over);
         let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
-        let result = ready!(this.shared.poll_recv(&mut this.waiter, cx));
+        let polled = this.shared.poll_recv(&mut this.waiter, cx);
+        note_wait(&polled, this, this.shared, cx, WaitKind::Receive);
+        let result = ready!(polled);
         permit.charge_half();
         this.is_over = true;
         Poll::Ready(result)
@@ -193,6 +206,7 @@ impl<T> FusedFuture for RecvFuture<'_, T> {
 impl<T> Drop for RecvFuture<'_, T> {
     #[inline]
     fn drop(&mut self) {
+        inspect::forget(self);
         self.shared.cancel_recv(&mut self.waiter);
     }
 }
@@ -227,6 +241,7 @@ impl<'a, T> RecvManyFuture<'a, T> {
 impl<T> Future for RecvManyFuture<'_, T> {
     type Output = Result<usize, RecvError>;
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         refuse_another_poll(self.is_over);
         let permit = ready!(budget::poll_proceed(cx));
@@ -234,6 +249,7 @@ impl<T> Future for RecvManyFuture<'_, T> {
         let polled = this
             .shared
             .poll_recv_many(&mut this.waiter, cx, this.items, this.max);
+        note_wait(&polled, this, this.shared, cx, WaitKind::Receive);
         let result = ready!(polled);
         permit.charge();
         this.is_over = true;
@@ -249,6 +265,7 @@ impl<T> FusedFuture for RecvManyFuture<'_, T> {
 
 impl<T> Drop for RecvManyFuture<'_, T> {
     fn drop(&mut self) {
+        inspect::forget(self);
         self.shared.cancel_recv(&mut self.waiter);
     }
 }
@@ -279,6 +296,7 @@ impl<'a, T> EndFuture<'a, T> {
     }
 
     /// Blocks the thread until ready.
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub(super) fn wait(mut self) -> Result<(), CloseReason> {
         thread::wait(|cx| Pin::new(&mut self).poll(cx))
     }
@@ -287,11 +305,14 @@ impl<'a, T> EndFuture<'a, T> {
 impl<T> Future for EndFuture<'_, T> {
     type Output = Result<(), CloseReason>;
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         refuse_another_poll(self.is_over);
         let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
-        let result = ready!(this.shared.poll_until(this.until, &mut this.waiter, cx));
+        let polled = this.shared.poll_until(this.until, &mut this.waiter, cx);
+        note_wait(&polled, this, this.shared, cx, WaitKind::ChannelEnd);
+        let result = ready!(polled);
         permit.charge();
         this.is_over = true;
         Poll::Ready(result)
@@ -306,7 +327,24 @@ impl<T> FusedFuture for EndFuture<'_, T> {
 
 impl<T> Drop for EndFuture<'_, T> {
     fn drop(&mut self) {
+        inspect::forget(self);
         self.shared.cancel_until(self.until, &mut self.waiter);
+    }
+}
+
+/// Records that `future` waits for `channel`, if it does.
+#[inline]
+#[cfg_attr(feature = "inspect", track_caller)]
+pub(super) fn note_wait<R, F, C>(
+    polled: &Poll<R>,
+    future: &F,
+    channel: &C,
+    cx: &Context<'_>,
+    kind: WaitKind,
+) {
+    if polled.is_pending() {
+        let resource = ptr::from_ref(channel).addr();
+        inspect::waits(future, cx.waker(), kind, resource);
     }
 }
 

@@ -61,6 +61,7 @@ impl<T> Receiver<T> {
     /// ```
     #[doc(alias = "blocking_recv")]
     #[inline]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn recv(&self) -> Result<T, RecvError> {
         match self.shared.try_recv() {
             Ok(item) => Ok(item),
@@ -70,6 +71,7 @@ impl<T> Receiver<T> {
     }
 
     #[cold]
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn recv_later(&self) -> Result<T, RecvError> {
         // In a rendezvous channel retrying does not help: the item passes only while one side waits.
         if !self.shared.is_rendezvous() {
@@ -140,6 +142,7 @@ impl<T> Receiver<T> {
     /// assert_eq!(late, Err(RecvTimeoutError::Timeout));
     /// ```
     #[cfg(not(loom))]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn recv_timeout(&self, limit: Duration) -> Result<T, RecvTimeoutError> {
         let mut future = self.recv_async();
         match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
@@ -170,6 +173,7 @@ impl<T> Receiver<T> {
     /// assert_eq!(items, [0, 1, 2]);
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn recv_many(&self, items: &mut Vec<T>, max: usize) -> Result<usize, RecvError> {
         let mut future = self.recv_many_async(items, max);
         thread::wait(|cx| Pin::new(&mut future).poll(cx))
@@ -400,6 +404,7 @@ impl<T> Receiver<T> {
     /// drop(sender);
     /// assert!(receiver.wait_drained().is_ok());
     /// ```
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn wait_drained(&self) -> Result<(), CloseReason> {
         EndFuture::new(&self.shared, Until::Drained).wait()
     }

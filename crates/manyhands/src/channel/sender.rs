@@ -70,6 +70,7 @@ impl<T> Sender<T> {
     /// ```
     #[doc(alias = "blocking_send")]
     #[inline]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn send(&self, item: T) -> Result<(), SendError<T>> {
         match self.shared.try_send_to_known_room(item) {
             Ok(()) => Ok(()),
@@ -79,6 +80,7 @@ impl<T> Sender<T> {
     }
 
     #[cold]
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn send_later(&self, item: T) -> Result<(), SendError<T>> {
         let mut item = Some(item);
         // In a rendezvous channel retrying does not help: the item passes only while one side waits.
@@ -159,6 +161,7 @@ impl<T> Sender<T> {
     /// assert_eq!(late, Err(SendTimeoutError::Timeout("hello")));
     /// ```
     #[cfg(not(loom))]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn send_timeout(&self, item: T, limit: Duration) -> Result<(), SendTimeoutError<T>> {
         let mut future = self.send_async(item);
         match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
@@ -195,6 +198,7 @@ impl<T> Sender<T> {
     /// assert_eq!(received, [1, 2, 3]);
     /// # Ok::<(), channel::SendError<()>>(())
     /// ```
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn send_many(&self, items: &mut VecDeque<T>) -> Result<(), SendError<()>> {
         let mut future = self.send_many_async(items);
         thread::wait(|cx| Pin::new(&mut future).poll(cx))
@@ -379,6 +383,7 @@ impl<T> Sender<T> {
     /// receiver.close();
     /// assert!(sender.wait_closed().is_ok());
     /// ```
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn wait_closed(&self) -> Result<(), CloseReason> {
         EndFuture::new(&self.shared, Until::Closed).wait()
     }
@@ -414,6 +419,7 @@ impl<T> Sender<T> {
     /// sender.close_with("enough");
     /// assert_eq!(sender.wait_drained().unwrap_err().to_string(), "enough");
     /// ```
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn wait_drained(&self) -> Result<(), CloseReason> {
         EndFuture::new(&self.shared, Until::Drained).wait()
     }

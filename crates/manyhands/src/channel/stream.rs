@@ -1,7 +1,9 @@
 //! Receiving as a stream of `futures`, and as an iterator that blocks.
 
 use crate::channel::Receiver;
+use crate::channel::future::note_wait;
 use crate::channel::wait_list::WaiterKey;
+use crate::inspect::{self, WaitKind};
 use crate::task::budget;
 use futures_core::stream::{FusedStream, Stream};
 use std::pin::Pin;
@@ -39,7 +41,9 @@ impl<T> Stream for RecvStream<T> {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
-        let result = ready!(this.receiver.shared.poll_recv(&mut this.waiter, cx));
+        let polled = this.receiver.shared.poll_recv(&mut this.waiter, cx);
+        note_wait(&polled, this, &*this.receiver.shared, cx, WaitKind::Receive);
+        let result = ready!(polled);
         permit.charge_half();
         this.is_over = result.is_err();
         Poll::Ready(result.ok())
@@ -54,6 +58,7 @@ impl<T> FusedStream for RecvStream<T> {
 
 impl<T> Drop for RecvStream<T> {
     fn drop(&mut self) {
+        inspect::forget(self);
         self.receiver.shared.cancel_recv(&mut self.waiter);
     }
 }

@@ -7,6 +7,7 @@
 //! Not an executor: it polls one future of this module. It ignores the cooperative budget of a task that blocks like
 //! this in its poll: an exhausted budget would make the future pending and wake it at once, without end.
 
+use crate::inspect;
 use crate::runtime::sleep::blocking;
 #[cfg(not(loom))]
 use crate::runtime::worker::refused_starts::{panic_if_given_up, park};
@@ -35,12 +36,14 @@ pub(super) fn retry<R>(mut attempt: impl FnMut() -> Option<R>) -> Option<R> {
 ///
 /// # Panics
 /// Where the runtime's threads are refused for so long that nobody may ever come.
+#[cfg_attr(feature = "inspect", track_caller)]
 pub(super) fn wait<R>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> R {
     let signal = Arc::new(Parker::new());
     let waker = Waker::from(Arc::clone(&signal));
     let mut cx = Context::from_waker(&waker);
+    let recorded = inspect::thread_polls_one(&waker);
     loop {
-        if let Poll::Ready(result) = budget::unlimited(|| poll(&mut cx)) {
+        if let Poll::Ready(result) = recorded.poll(|| budget::unlimited(|| poll(&mut cx))) {
             return result;
         }
         #[cfg(not(loom))]
@@ -53,6 +56,7 @@ pub(super) fn wait<R>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> R {
 
 /// Polls until ready or for about `limit`; `None` when the time is over.
 #[cfg(not(loom))]
+#[cfg_attr(feature = "inspect", track_caller)]
 pub(super) fn wait_for<R>(
     limit: Duration,
     mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>,
@@ -62,8 +66,9 @@ pub(super) fn wait_for<R>(
     let signal = Arc::new(Parker::new());
     let waker = Waker::from(Arc::clone(&signal));
     let mut cx = Context::from_waker(&waker);
+    let recorded = inspect::thread_polls_one(&waker);
     loop {
-        if let Poll::Ready(result) = budget::unlimited(|| poll(&mut cx)) {
+        if let Poll::Ready(result) = recorded.poll(|| budget::unlimited(|| poll(&mut cx))) {
             return Some(result);
         }
         if spin_for_wake(&signal) {

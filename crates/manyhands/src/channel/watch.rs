@@ -20,9 +20,11 @@
 //! ```
 
 use crate::channel::error::{RecvError, SendError};
+use crate::channel::future::note_wait;
 use crate::channel::subscribers::{HasSubscribers, SenderCore, Subscribers, TakenWakers};
 use crate::channel::thread;
 use crate::channel::wait_list::WaiterKey;
+use crate::inspect::{self, WaitKind};
 use crate::sync::ShortLock;
 use crate::task::budget;
 use futures_core::future::FusedFuture;
@@ -283,6 +285,7 @@ impl<T> Receiver<T> {
     /// # writer.join().unwrap()?;
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn changed(&mut self) -> Result<Arc<T>, RecvError> {
         let mut future = self.changed_async();
         thread::wait(|cx| Pin::new(&mut future).poll(cx))
@@ -323,6 +326,7 @@ impl<T> Receiver<T> {
     /// assert!(receiver.changed_timeout(Duration::from_millis(1)).is_err());
     /// ```
     #[cfg(not(loom))]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn changed_timeout(&mut self, limit: Duration) -> Result<Arc<T>, RecvTimeoutError> {
         let mut future = self.changed_async();
         match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
@@ -439,13 +443,17 @@ pub struct ChangedFuture<'a, T> {
 impl<T> Future for ChangedFuture<'_, T> {
     type Output = Result<Arc<T>, RecvError>;
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(
             !self.is_over,
             "a wait for a change was polled after its end"
         );
         let this = &mut *self;
-        let result = ready!(this.receiver.poll_changed(&mut this.waiter, cx));
+        let polled = this.receiver.poll_changed(&mut this.waiter, cx);
+        let channel = &*this.receiver.shared;
+        note_wait(&polled, this, channel, cx, WaitKind::Receive);
+        let result = ready!(polled);
         this.is_over = true;
         Poll::Ready(result)
     }
@@ -459,6 +467,7 @@ impl<T> FusedFuture for ChangedFuture<'_, T> {
 
 impl<T> Drop for ChangedFuture<'_, T> {
     fn drop(&mut self) {
+        inspect::forget(self);
         self.receiver.cancel_changed(&mut self.waiter);
     }
 }

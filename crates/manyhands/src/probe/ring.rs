@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn the_latest_entries_are_kept_in_order() {
         let ring = Ring::<_, 3>::new();
-        assert_eq!(ring.to_vec(), []);
+        assert!(ring.to_vec().is_empty());
         (0..5).for_each(|entry| ring.push(entry));
         assert_eq!(ring.to_vec(), [2, 3, 4]);
     }

@@ -5,6 +5,7 @@
 //!
 //! Unsafe: slots are kept as pointers to leaked memory; jobs are dropped by pointer.
 
+use crate::inspect::{self, RuntimeNumber};
 use crate::job::{Action, Job, JobKind, TaskRegistry};
 use crate::probe::{Ring, SharedCounter};
 use crate::queue::TaskQueue;
@@ -32,6 +33,8 @@ use std::sync::{Arc, Weak};
 /// The shared part of a runtime.
 #[derive(Debug)]
 pub(crate) struct RuntimeInner {
+    /// Names it where its tasks are recorded.
+    pub(crate) number: RuntimeNumber,
     pub(crate) settings: Settings,
     pub(crate) idle: Idle,
     /// Tasks that come from outside.
@@ -89,7 +92,8 @@ impl RuntimeInner {
         process::watch_for_forks();
         process::refuse_forked();
         let (workers, threads_max) = (settings.workers, settings.threads_max);
-        Arc::new_cyclic(|this: &Weak<Self>| Self {
+        let shared = Arc::new_cyclic(|this: &Weak<Self>| Self {
+            number: RuntimeNumber::new(),
             settings,
             idle: Idle::new(workers, threads_max),
             injector: Padded(TaskQueue::new()),
@@ -117,7 +121,9 @@ impl RuntimeInner {
             refusal: Refusal::default(),
             this: Weak::clone(this),
             _aliased: PhantomPinned,
-        })
+        });
+        inspect::runtime_made(&shared);
+        shared
     }
 
     /// Where this runtime's tasks are registered while they wait.

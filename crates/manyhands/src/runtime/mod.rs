@@ -25,6 +25,8 @@ mod inner;
 mod io;
 #[cfg(not(loom))]
 mod metrics;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod observed;
 #[cfg(not(loom))]
 mod pool;
 #[cfg(not(loom))]

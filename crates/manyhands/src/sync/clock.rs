@@ -30,6 +30,15 @@ pub(crate) fn ticks_in(nanos: u64) -> u64 {
     (nanos * TICKS_PER_1024_NANOS.load(Ordering::Relaxed)) >> 10
 }
 
+/// Nanoseconds in `ticks` ticks, by the latest calibration.
+#[cfg(all(feature = "inspect", not(shuttle)))]
+pub(crate) fn nanos_in(ticks: u64) -> u64 {
+    // Relaxed: as above.
+    let ratio = TICKS_PER_1024_NANOS.load(Ordering::Relaxed);
+    let nanos = (u128::from(ticks) << 10) / u128::from(ratio);
+    u64::try_from(nanos).unwrap_or(u64::MAX)
+}
+
 /// The system's monotonic clock.
 #[expect(
     clippy::disallowed_methods,

@@ -5,6 +5,7 @@
 //!
 //! Unsafe: a waker is a pointer to a slot.
 
+use crate::inspect;
 use crate::job::ExecutionId;
 use crate::runtime::current;
 use crate::runtime::fork_join::wait;
@@ -63,8 +64,9 @@ fn poll_on<F: Future>(slot: &'static OccupiedSlot, future: F, wait: Wait) -> F::
     let waker = waker_of(slot);
     let mut context = Context::from_waker(&waker);
     let _outer = RaiseOnDrop(slot);
+    let recorded = inspect::thread_polls_any(&waker);
     budget::unlimited(|| {
-        let poll = || future.as_mut().poll(&mut context);
+        let poll = || recorded.poll(|| future.as_mut().poll(&mut context));
         slot.signal.drive(poll, |signal| {
             let nobody = || ExecutionId::UNKNOWN;
             wait(slot, &|| signal.is_raised(), &nobody, &|| true);

@@ -9,6 +9,7 @@
 //!
 //! Unsafe: the cell is reached through a pointer to its header, and freed by its last holder.
 
+use crate::inspect::{self, Running, TaskRecord, WorkType};
 use crate::integrations::tracing_events::{self, TaskSpan};
 use crate::job::{Job, JobKind, PanicPayload, SlotNumber, block, contain};
 use crate::runtime::worker::slot::WorkerSlot;
@@ -34,6 +35,8 @@ pub(super) struct Header {
     pub(super) joiner: Joiner,
     /// Where it was spawned.
     pub(super) location: &'static Location<'static>,
+    /// What is recorded of it.
+    pub(super) record: TaskRecord,
 }
 
 /// The operations that depend on the work's and the outcome's type.
@@ -52,6 +55,8 @@ pub(super) struct Kind {
     /// The task's priority.
     pub(super) priority: unsafe fn(NonNull<Header>) -> Priority,
     pub(super) sort: TaskKind,
+    /// The type of the work.
+    pub(super) work_type: WorkType,
 }
 
 /// What runs in a cell, and on which workers.
@@ -173,13 +178,66 @@ pub(super) fn allocate<W: Work>(
             place: AtomicU32::new(0),
             joiner: Joiner::new(),
             location,
+            record: TaskRecord::none(),
         },
         name,
         stage: UnsafeCell::new(Stage {
             work: ManuallyDrop::new(work),
         }),
     });
-    cell.cast()
+    let cell = cell.cast();
+    if inspect::is_open() {
+        // SAFETY: the caller holds the new cell.
+        unsafe { record_spawn(cell) };
+    }
+    cell
+}
+
+/// Records that the task exists.
+///
+/// # Safety
+/// The caller holds the cell.
+#[cold]
+unsafe fn record_spawn(cell: NonNull<Header>) {
+    // SAFETY: by the caller's promise.
+    let header = unsafe { cell.as_ref() };
+    let kind = header.kind();
+    // SAFETY: by the caller's promise.
+    let name = unsafe { (kind.name)(cell) };
+    // SAFETY: the name is valid as long as the cell.
+    let name = name.map(|name| unsafe { name.as_ref() });
+    let id = cell.addr().get();
+    header
+        .record
+        .spawned(id, name, kind.work_type, header.location);
+}
+
+/// Records that the calling thread begins to run or poll the task.
+///
+/// # Safety
+/// The caller holds the cell, and runs it.
+#[inline]
+pub(super) unsafe fn record_run(cell: NonNull<Header>) -> Running {
+    if !inspect::is_open() {
+        return Running::none();
+    }
+    // SAFETY: by the caller's promise.
+    unsafe { record_run_open(cell) }
+}
+
+/// # Safety
+/// As for [`record_run`].
+#[cold]
+unsafe fn record_run_open(cell: NonNull<Header>) -> Running {
+    // SAFETY: by the caller's promise.
+    let header = unsafe { cell.as_ref() };
+    if header.record.is_none() {
+        // SAFETY: by the caller's promise.
+        unsafe { record_spawn(cell) };
+    }
+    let worker =
+        current::worker().and_then(|(slot, shared)| Some((slot.worker()?, &shared.number)));
+    header.record.run(cell.addr().get(), worker)
 }
 
 /// The span of one run or poll for the subscriber of `tracing`, until it is dropped.
@@ -352,6 +410,6 @@ impl<W: Work> Cell<W> {
 }
 
 const _: () = assert!(
-    size_of::<Header>() <= 40,
+    size_of::<Header>() <= 40 + size_of::<TaskRecord>(),
     "a task's overhead is part of its contract"
 );

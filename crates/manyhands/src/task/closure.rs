@@ -4,6 +4,7 @@
 //!
 //! Unsafe: cells are reached by pointer.
 
+use crate::inspect::WorkType;
 use crate::job::{Action, Job, JobKind, PanicPayload, catch, contain};
 use crate::task::cell::{self, Cell, Failure, Header, Kind, Name, TaskKind, Work};
 use crate::task::steps::{self, HeldClosure, Step};
@@ -32,6 +33,7 @@ impl<F: FnOnce() -> T, T, N: Name> Work for Closure<F, N> {
         name: Cell::<Self>::name,
         priority: Cell::<Self>::priority,
         sort: TaskKind::Closure,
+        work_type: WorkType::closure::<F>(),
     };
 }
 
@@ -80,8 +82,11 @@ impl HeldClosure for NonNull<Header> {
         // SAFETY: claimed by the caller.
         let _span = unsafe { cell::span(self) };
         // SAFETY: as above.
+        let running = unsafe { cell::record_run(self) };
+        // SAFETY: as above.
         let run = unsafe { self.as_ref() }.kind().run;
         // SAFETY: as above.
         unsafe { run(self, step) };
+        running.end(true, || None);
     }
 }

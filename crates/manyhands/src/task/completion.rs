@@ -1,5 +1,6 @@
 //! Results that are set by hand: they connect callbacks and events to tasks.
 
+use crate::inspect::{self, WaitKind};
 use crate::job::wake;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, OnceLock, lock};
@@ -345,6 +346,7 @@ impl<T> Clone for Completion<T> {
 impl<T: Clone> Future for Completion<T> {
     type Output = Result<T, CompletionError>;
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let permit = ready!(budget::poll_proceed(context));
         let this = &mut *self;
@@ -354,6 +356,8 @@ impl<T: Clone> Future for Completion<T> {
                 let stale = waiters.register(&mut this.key, context.waker());
                 drop(waiters);
                 drop(stale);
+                let resource = Arc::as_ptr(&this.shared).addr();
+                inspect::waits(this, context.waker(), WaitKind::Completion, resource);
                 return Poll::Pending;
             }
         }
@@ -365,6 +369,7 @@ impl<T: Clone> Future for Completion<T> {
 
 impl<T> Drop for Completion<T> {
     fn drop(&mut self) {
+        inspect::forget(self);
         let waker = lock(&self.shared.waiters).remove(&mut self.key);
         drop::<Option<Waker>>(waker);
     }

@@ -8,6 +8,7 @@
 //!
 //! Unsafe: cells are reached by pointer, and a future in a cell is pinned.
 
+use crate::inspect::WorkType;
 use crate::job::{Action, Job, JobKind, PanicPayload, catch, contain};
 use crate::task::budget;
 use crate::task::cell::{self, Cell, Failure, Header, Kind, Name, TaskKind, Work};
@@ -64,6 +65,7 @@ impl<F: Future, N: Name, R: Affinity> Work for Async<F, N, R> {
             TaskKind::Future if N::HAS_PRIORITY => TaskKind::PrioritizedFuture,
             sort => sort,
         },
+        work_type: WorkType::future::<F>(),
     };
 }
 
@@ -122,16 +124,22 @@ impl HeldFuture for NonNull<Header> {
         // SAFETY: the caller is the runner.
         let _span = unsafe { cell::span(self) };
         // SAFETY: as above.
-        let run = unsafe { self.as_ref() }.kind().run;
+        let running = unsafe { cell::record_run(self) };
         // SAFETY: as above.
-        budget::during_poll(|| unsafe { run(self, Step::Run) })
+        let header = unsafe { self.as_ref() };
+        let run = header.kind().run;
+        // SAFETY: as above.
+        let is_over = budget::during_poll(|| unsafe { run(self, Step::Run) });
+        running.end(is_over, || header.state.wakers());
+        is_over
     }
 
     unsafe fn drop_future(self) {
         // SAFETY: the caller is the runner.
-        let run = unsafe { self.as_ref() }.kind().run;
+        let header = unsafe { self.as_ref() };
         // SAFETY: as above.
-        unsafe { run(self, Step::Drop) };
+        unsafe { (header.kind().run)(self, Step::Drop) };
+        header.record.ended();
     }
 
     #[inline]

@@ -2,6 +2,7 @@
 //!
 //! Unsafe: the handle holds its part of the cell by pointer.
 
+use crate::inspect;
 use crate::runtime::current;
 use crate::runtime::fork_join::wait;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
@@ -179,8 +180,12 @@ impl<T> JoinHandle<T> {
     /// ```
     #[doc(alias = "Wait")]
     #[doc(alias = "Result")]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn join(self) -> Result<T, JoinError> {
         let pool_slot = current::slot_of_runtime();
+        let record = &self.header().record;
+        // Before it is run in place, because the calling task waits for it then, too.
+        let _recorded = inspect::thread_waits_for_task(record, self.cell.addr().get());
         // If the system keeps refusing threads, perhaps no other thread will run it.
         let in_place = (pool_slot.is_some() || refused_starts::goes_on(|| self.joiner().is_final()))
             && self.header().kind().sort == TaskKind::Closure
@@ -228,10 +233,13 @@ impl<T> JoinHandle<T> {
 impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let permit = ready!(budget::poll_proceed(context));
         let joiner = self.joiner();
         if !joiner.is_final() && joiner.register(context.waker()) {
+            let (record, id) = (&self.header().record, self.cell.addr().get());
+            inspect::waits_for_task(&*self, context.waker(), record, id);
             return Poll::Pending;
         }
         permit.charge();
@@ -242,6 +250,7 @@ impl<T> Future for JoinHandle<T> {
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
+        inspect::forget(self);
         // SAFETY: where it is called the future is done, so the outcome belongs to the handle; of the handle's type.
         let take_outcome = || unsafe { cell::take_outcome::<T>(self.cell) };
         // SAFETY: the handle holds its part, and ends here.

@@ -65,6 +65,7 @@ unsafe fn requeue(cell: NonNull<Header>, by: WokenBy) {
     let kept = word.load(Ordering::Relaxed);
     // SAFETY: the caller holds the queue's part.
     let header = unsafe { cell.as_ref() };
+    header.record.woken();
     let sort = header.kind().sort;
     if sort == TaskKind::LocalFuture {
         // SAFETY: written by `prepare_to_wait`; slots are never freed. Held by

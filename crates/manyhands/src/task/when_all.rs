@@ -2,6 +2,7 @@
 //!
 //! Unsafe: the futures are pinned in one allocation, and each is dropped in place when it has ended.
 
+use crate::inspect::{self, WaitKind};
 use crate::job::contain;
 use crate::task::budget;
 use crate::task::ready_set::ReadySet;
@@ -108,6 +109,7 @@ impl<F: Future> Unpin for WhenAll<F> {}
 impl<F: Future> Future for WhenAll<F> {
     type Output = Vec<F::Output>;
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         this.ready.listen(context.waker());
@@ -117,7 +119,10 @@ impl<F: Future> Future for WhenAll<F> {
             let _ = ready!(budget::poll_proceed(context));
             match this.ready.next() {
                 Some(index) => this.poll_one(index),
-                None => return Poll::Pending,
+                None => {
+                    inspect::waits(this, context.waker(), WaitKind::Group, 0);
+                    return Poll::Pending;
+                }
             }
         }
         let results = std::mem::take(&mut this.results);

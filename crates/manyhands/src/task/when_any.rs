@@ -67,6 +67,7 @@ impl<T> Unpin for WhenAny<T> {}
 impl<T> Future for WhenAny<T> {
     type Output = FirstEnded<T>;
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(
             !self.handles.is_empty(),

@@ -1,5 +1,6 @@
 //! The results of several tasks, as they end.
 
+use crate::inspect::{self, WaitKind};
 use crate::job::wake;
 use crate::sync::{Mutex, lock};
 use crate::task::budget;
@@ -151,6 +152,7 @@ impl<T> Stream for WhenEach<T> {
             // A handle without budget would wake its own waker, and be polled again and again.
             let _ = ready!(budget::poll_proceed(context));
             let Some(index) = this.ended.next_or_register(context.waker()) else {
+                inspect::waits(this, context.waker(), WaitKind::Group, 0);
                 return Poll::Pending;
             };
             let notice = Waker::from(Arc::new(Notice {

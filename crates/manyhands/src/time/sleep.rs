@@ -2,6 +2,7 @@
 //!
 //! Unsafe: the timer is reached through the pinned future.
 
+use crate::inspect::{self, WaitKind};
 use crate::runtime::sleep::timers;
 use crate::task::budget;
 use crate::timer::{Entry, EntryState, Moment};
@@ -132,7 +133,16 @@ impl Sleep {
     }
 
     /// As `poll`, but ignores the task's budget.
-    pub(super) fn poll_elapsed(self: Pin<&mut Self>, context: &Context<'_>) -> Poll<()> {
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub(super) fn poll_elapsed(mut self: Pin<&mut Self>, context: &Context<'_>) -> Poll<()> {
+        let polled = self.as_mut().poll_entry(context);
+        if polled.is_pending() {
+            inspect::waits(&*self, context.waker(), WaitKind::Timer, 0);
+        }
+        polled
+    }
+
+    fn poll_entry(self: Pin<&mut Self>, context: &Context<'_>) -> Poll<()> {
         let mut entry = self.entry();
         match entry.as_mut().poll(context.waker()) {
             EntryState::Fired => return Poll::Ready(()),
@@ -158,6 +168,7 @@ impl Sleep {
 impl Future for Sleep {
     type Output = ();
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let permit = ready!(budget::poll_proceed(context));
         ready!(self.poll_elapsed(context));

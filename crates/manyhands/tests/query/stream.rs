@@ -85,7 +85,7 @@ fn a_stream_gives_every_item_in_order_to_threads_and_to_async_code() {
                 .eq((0..LEN).filter(|n| n % 3 == 0))
         );
         let sum = task::block_on(async { query().stream().fold(0, async |sum, n| sum + n).await });
-        assert_eq!(sum, (0..LEN).filter(|n| n % 3 == 0).sum());
+        assert_eq!(sum, (0..LEN).filter(|n| n % 3 == 0).sum::<usize>());
     });
 }
 

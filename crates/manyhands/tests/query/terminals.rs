@@ -26,7 +26,7 @@ fn seeds_are_combined_one_time_less_than_they_are_made() {
                     a + b
                 },
             );
-        assert_eq!(sum, (0..500).filter(|n| n % 2 == 0).sum());
+        assert_eq!(sum, (0..500).filter(|n| n % 2 == 0).sum::<u64>());
         assert_eq!(seeds.into_inner(), combined.into_inner() + 1);
     }
 }

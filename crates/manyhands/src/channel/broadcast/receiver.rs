@@ -2,8 +2,10 @@
 
 use crate::channel::broadcast::state::State;
 use crate::channel::broadcast::{RecvError, RecvStream, RecvTimeoutError, TryRecvError};
+use crate::channel::future::note_wait;
 use crate::channel::thread;
 use crate::channel::wait_list::WaiterKey;
+use crate::inspect::{self, WaitKind};
 use crate::sync::ShortLock;
 use crate::task::budget;
 use futures_core::future::FusedFuture;
@@ -55,6 +57,7 @@ impl<T> Receiver<T> {
     /// # speaker.join().unwrap()?;
     /// # Ok::<(), manyhands::channel::SendError<&str>>(())
     /// ```
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn recv(&mut self) -> Result<T, RecvError>
     where
         T: Clone,
@@ -124,6 +127,7 @@ impl<T> Receiver<T> {
     /// assert_eq!(late, Err(RecvTimeoutError::Timeout));
     /// ```
     #[cfg(not(loom))]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn recv_timeout(&mut self, limit: Duration) -> Result<T, RecvTimeoutError>
     where
         T: Clone,
@@ -257,10 +261,14 @@ pub struct RecvFuture<'a, T: Clone> {
 impl<T: Clone> Future for RecvFuture<'_, T> {
     type Output = Result<T, RecvError>;
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(!self.is_over, "a receive was polled after its end");
         let this = &mut *self;
-        let result = ready!(this.receiver.poll_recv_async(&mut this.waiter, cx));
+        let polled = this.receiver.poll_recv_async(&mut this.waiter, cx);
+        let channel = &*this.receiver.shared;
+        note_wait(&polled, this, channel, cx, WaitKind::Receive);
+        let result = ready!(polled);
         this.is_over = true;
         Poll::Ready(result)
     }
@@ -274,6 +282,7 @@ impl<T: Clone> FusedFuture for RecvFuture<'_, T> {
 
 impl<T: Clone> Drop for RecvFuture<'_, T> {
     fn drop(&mut self) {
+        inspect::forget(self);
         self.receiver.cancel_recv(&mut self.waiter);
     }
 }

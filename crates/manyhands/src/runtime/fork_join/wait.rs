@@ -11,6 +11,7 @@
 //!
 //! Unsafe: a waiter gives an unrelated job back by pointer.
 
+use crate::inspect;
 use crate::job::{Action, ExecutionId, Job, Latch, abort};
 use crate::runtime::Rest;
 use crate::runtime::current;
@@ -225,6 +226,7 @@ fn declare_blocked<R>(slot: &'static OccupiedSlot, sleep: impl FnOnce() -> R) ->
         abort(process::FORKED);
     }
     let _region = BlockingRegion::begin(slot);
+    let _recorded = inspect::thread_blocks();
     sleep()
 }
 

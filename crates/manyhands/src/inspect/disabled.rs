@@ -1,0 +1,137 @@
+//! Without the feature: nothing is recorded. Same functions as in `record.rs` and `environment.rs`, without code.
+
+use crate::inspect::WaitKind;
+use std::panic::Location;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+#[inline(always)]
+pub(crate) const fn is_open() -> bool {
+    false
+}
+
+/// In place of a task's number.
+#[derive(Debug)]
+pub(crate) struct TaskRecord;
+
+/// In place of the name of a type of work.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WorkType;
+
+/// In place of a run of a task.
+pub(crate) struct Running;
+
+/// In place of a wait of a thread.
+pub(crate) struct ThreadWait;
+
+/// In place of a runtime's number.
+#[derive(Debug)]
+pub(crate) struct RuntimeNumber;
+
+impl TaskRecord {
+    #[inline(always)]
+    pub(crate) const fn none() -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_none(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn spawned(
+        &self,
+        _id: usize,
+        _name: Option<&str>,
+        _work: WorkType,
+        _spawned_at: &'static Location<'static>,
+    ) {
+    }
+
+    #[inline(always)]
+    pub(crate) fn run(&self, _id: usize, _worker: Option<(usize, &RuntimeNumber)>) -> Running {
+        Running
+    }
+
+    #[inline(always)]
+    pub(crate) fn woken(&self) {}
+
+    #[inline(always)]
+    pub(crate) fn ended(&self) {}
+}
+
+#[expect(
+    clippy::extra_unused_type_parameters,
+    reason = "the types are named with the feature only"
+)]
+impl WorkType {
+    #[inline(always)]
+    pub(crate) const fn closure<F>() -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    pub(crate) const fn future<F>() -> Self {
+        Self
+    }
+}
+
+impl Running {
+    #[inline(always)]
+    pub(crate) const fn none() -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    pub(crate) fn end(self, _is_over: bool, _wakers: impl FnOnce() -> Option<u32>) {}
+}
+
+#[inline(always)]
+pub(crate) fn waits<L>(_leaf: &L, _waker: &Waker, _kind: WaitKind, _resource: usize) {}
+
+#[inline(always)]
+pub(crate) fn waits_for_task<L>(_leaf: &L, _waker: &Waker, _task: &TaskRecord, _id: usize) {}
+
+#[inline(always)]
+pub(crate) fn forget<L>(_leaf: &L) {}
+
+#[inline(always)]
+pub(crate) fn thread_waits_for_task(_task: &TaskRecord, _id: usize) -> ThreadWait {
+    ThreadWait
+}
+
+#[inline(always)]
+pub(crate) fn thread_polls_any(_waker: &Waker) -> ThreadWait {
+    ThreadWait
+}
+
+#[inline(always)]
+pub(crate) fn thread_polls_one(_waker: &Waker) -> ThreadWait {
+    ThreadWait
+}
+
+impl ThreadWait {
+    #[inline(always)]
+    pub(crate) fn poll<R>(&self, poll: impl FnOnce() -> Poll<R>) -> Poll<R> {
+        poll()
+    }
+}
+
+/// In place of the mark of a blocked thread.
+pub(crate) struct Blocked;
+
+#[inline(always)]
+pub(crate) fn thread_blocks() -> Blocked {
+    Blocked
+}
+
+impl RuntimeNumber {
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Self
+    }
+}
+
+#[inline(always)]
+pub(crate) fn runtime_made<R>(_runtime: &Arc<R>) {}

@@ -1,0 +1,112 @@
+//! What a running program does now: its tasks, what each of them waits for and where, and its workers. Only with the
+//! feature `inspect`.
+//!
+//! Nothing is recorded until it is asked for: by [`open`], by [`watch`], which also reports deadlocks on standard error, or by the
+//! environment variable `MANYHANDS_INSPECT`: if that is neither empty nor `0` when the first runtime is made, the program
+//! does both. What has been opened stays open.
+//!
+//! Tasks are futures and closures with a handle, and futures of scopes; also threads that are no task's, as long as
+//! they wait for one. Closures of [`run_detached`](crate::task::run_detached) and of a scope, halves of a join and
+//! blocks of loops are not tasks. A task that was spawned before recording was opened appears when it next runs.
+//!
+//! # What a task waits for
+//! The waits of this library record themselves: tasks, groups of them, channels, completions, timers and
+//! cancellations, each with the line of the program that waits. A task that waits for anything else, such as a
+//! socket of tokio, has no recorded wait.
+//!
+//! A task that can be woken by any of several waits goes on with the first. So a deadlock is a set of tasks each of
+//! which waits only for tasks of the set; see [`Snapshot::deadlocks`].
+//!
+//! # Cost
+//! Without the feature nothing. With it, eight bytes for each task, and one load and a branch where a task is spawned,
+//! runs, waits and is woken. While recording is open, each of these takes a short lock and reads the tick counter, and
+//! a task takes about 200 bytes more.
+//!
+//! # Examples
+//! A task that waits for ever is listed with how often it was polled; what it waits for is nothing of this library:
+//! ```
+//! # #[cfg(feature = "inspect")] {
+//! use manyhands::{inspect, task};
+//! use std::time::{Duration, Instant};
+//!
+//! inspect::open();
+//! let task = task::Builder::new().name("clerk").spawn(std::future::pending::<()>());
+//! let deadline = Instant::now() + Duration::from_secs(30);
+//! let clerk = loop {
+//!     let tasks = inspect::snapshot().tasks.into_iter();
+//!     let clerk = tasks.into_iter().find(|task| task.name.as_deref() == Some("clerk"));
+//!     match clerk {
+//!         Some(clerk) if clerk.state == inspect::TaskState::Waiting => break clerk,
+//!         _ => assert!(Instant::now() < deadline),
+//!     }
+//! };
+//! assert_eq!((clerk.polls, clerk.waits.len()), (1, 0));
+//! assert_eq!(clerk.spawned_at, Some(task.location()));
+//! task.cancel();
+//! # assert!(task.join().is_err());
+//! # }
+//! ```
+
+#[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
+mod disabled;
+#[cfg_attr(
+    not(all(feature = "inspect", not(any(loom, shuttle)))),
+    expect(unreachable_pub, reason = "public with the feature")
+)]
+mod wait_kind;
+
+#[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
+pub(crate) use disabled::{
+    Running, RuntimeNumber, TaskRecord, WorkType, forget, is_open, runtime_made, thread_blocks,
+    thread_polls_any, thread_polls_one, thread_waits_for_task, waits, waits_for_task,
+};
+#[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
+pub(crate) use wait_kind::WaitKind;
+
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod deadlock;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod environment;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod printable;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod record;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod runtimes;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod snapshot;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod table;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod take;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod task_state;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod watchdog;
+
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use environment::runtime_made;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use record::{
+    Running, RuntimeNumber, TaskRecord, WorkType, forget, is_open, thread_blocks, thread_polls_any,
+    thread_polls_one, thread_waits_for_task, waits, waits_for_task,
+};
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use runtimes::Observed;
+
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use deadlock::Deadlock;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use snapshot::{
+    RuntimeSnapshot, Snapshot, TaskSnapshot, WaitSnapshot, WorkerSnapshot, WorkerState,
+};
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use table::TaskNumber;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use take::{open, snapshot};
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use task_state::{TaskKind, TaskState};
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use wait_kind::WaitKind;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use watchdog::watch;

@@ -1,0 +1,483 @@
+//! With the feature: the hooks by which tasks and waits are recorded. Same functions as in `disabled.rs`.
+//!
+//! While recording is not open, each hook is one load and a branch. A thread knows the task that it runs, so that a
+//! future that is about to wait can record that in the task's record.
+//!
+//! # Threads
+//! A task is spawned and woken by any thread, and runs on one at a time. The order of its changes is that in which the
+//! task's queue hands it from thread to thread.
+//!
+//! Not here: the records (`table.rs`).
+
+use crate::inspect::table::{self, Record, TaskNumber, WaitRecord, Waits};
+use crate::inspect::task_state::{TaskKind, TaskState};
+use crate::inspect::wait_kind::WaitKind;
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{clock, global, thread};
+use std::cell::Cell;
+use std::panic::Location;
+use std::ptr;
+use std::task::{Poll, Waker};
+
+global! {
+    static IS_OPEN: AtomicBool = AtomicBool::new(false);
+}
+
+/// Whether tasks and waits are recorded.
+#[inline]
+pub(crate) fn is_open() -> bool {
+    // Relaxed: a task that misses the change is recorded when it next runs.
+    IS_OPEN.load(Ordering::Relaxed)
+}
+
+/// Records from now on.
+pub(super) fn open() {
+    // Relaxed: as above.
+    IS_OPEN.store(true, Ordering::Relaxed);
+}
+
+/// What a task's cell knows of its record: a [`TaskNumber`], or 0.
+#[derive(Debug)]
+pub(crate) struct TaskRecord(AtomicU64);
+
+/// The type of a task's closure or future.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WorkType {
+    name: fn() -> &'static str,
+    kind: TaskKind,
+}
+
+/// What the calling thread runs.
+#[derive(Debug, Clone, Copy)]
+struct Current {
+    number: Option<TaskNumber>,
+    /// The data of the waker with which it is polled.
+    waker: usize,
+    /// The line that all waits are recorded with, if the thread waits for one thing only.
+    at: Option<&'static Location<'static>>,
+}
+
+crate::sync::thread_local! {
+    static CURRENT: Cell<Current> = const {
+        Cell::new(Current { number: None, waker: 0, at: None })
+    };
+    /// The shard that gets what this thread spawns, plus 1; 0: not chosen yet.
+    static SPREAD: Cell<usize> = const { Cell::new(0) };
+}
+
+impl TaskRecord {
+    /// Not recorded.
+    pub(crate) const fn none() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Whether the task is not recorded.
+    pub(crate) fn is_none(&self) -> bool {
+        self.number().is_none()
+    }
+
+    fn number(&self) -> Option<TaskNumber> {
+        // Relaxed: written before the task is shared, or by its runner, and a number that is missed is none.
+        TaskNumber::from_bits(self.0.load(Ordering::Relaxed))
+    }
+
+    /// The task is about to be queued, or, if it was spawned before recording was opened, to run.
+    #[cold]
+    pub(crate) fn spawned(
+        &self,
+        id: usize,
+        name: Option<&str>,
+        work: WorkType,
+        spawned_at: &'static Location<'static>,
+    ) {
+        let record = Record {
+            id,
+            name: name.map(Box::from),
+            type_name: Some(work.name),
+            spawned_at: Some(spawned_at),
+            parent: CURRENT.get().number,
+            ..new_record(work.kind)
+        };
+        let number = table::insert(spread(), record);
+        // Relaxed: as in `number`.
+        self.0
+            .store(number.map_or(0, TaskNumber::to_bits), Ordering::Relaxed);
+    }
+
+    /// The calling thread begins to run or poll the task.
+    #[cold]
+    pub(crate) fn run(&self, id: usize, worker: Option<(usize, &RuntimeNumber)>) -> Running {
+        let Some(number) = self.number() else {
+            return Running::none();
+        };
+        let now = clock::ticks();
+        table::change(number, |record| {
+            record.enter(TaskState::Running, now);
+            record.forget_waits();
+            record.waits.wakers = Some(0);
+            record.polls += 1;
+            record.ran_on =
+                worker.and_then(|(worker, runtime)| Some((runtime.0, u32::try_from(worker).ok()?)));
+        });
+        let current = Current {
+            number: Some(number),
+            waker: id,
+            at: None,
+        };
+        let before = CURRENT.replace(current);
+        if let Some(outer) = before.number {
+            set_state(outer, TaskState::Running, TaskState::Blocked, now);
+        }
+        Running(Some((number, before)))
+    }
+
+    /// The task was queued again.
+    #[inline]
+    pub(crate) fn woken(&self) {
+        if is_open() {
+            self.note_wake();
+        }
+    }
+
+    #[cold]
+    fn note_wake(&self) {
+        let Some(number) = self.number() else { return };
+        let now = clock::ticks();
+        table::change(number, |record| {
+            record.enter(TaskState::Queued, now);
+            record.wakes += 1;
+            record.changes += 1;
+        });
+    }
+
+    /// The task ends, or was dropped.
+    #[inline]
+    pub(crate) fn ended(&self) {
+        if let Some(number) = self.number() {
+            table::remove(number);
+        }
+    }
+}
+
+impl WorkType {
+    /// Of a closure.
+    pub(crate) const fn closure<F>() -> Self {
+        Self {
+            name: std::any::type_name::<F>,
+            kind: TaskKind::Closure,
+        }
+    }
+
+    /// Of a future.
+    pub(crate) const fn future<F>() -> Self {
+        Self {
+            name: std::any::type_name::<F>,
+            kind: TaskKind::Future,
+        }
+    }
+}
+
+/// One run of a closure, or one poll of a future.
+#[must_use]
+pub(crate) struct Running(Option<(TaskNumber, Current)>);
+
+impl Running {
+    /// Of a task that is not recorded.
+    #[inline]
+    pub(crate) const fn none() -> Self {
+        Self(None)
+    }
+
+    /// Ends the run. `is_over`: so does the task.
+    #[inline]
+    pub(crate) fn end(self, is_over: bool, wakers: impl FnOnce() -> Option<u32>) {
+        let Some((number, before)) = self.0 else {
+            return;
+        };
+        CURRENT.set(before);
+        let now = clock::ticks();
+        if let Some(outer) = before.number {
+            set_state(outer, TaskState::Blocked, TaskState::Running, now);
+        }
+        if is_over {
+            table::remove(number);
+            return;
+        }
+        let wakers = wakers();
+        table::change(number, |record| {
+            record.enter(TaskState::Waiting, now);
+            record.waits.wakers = wakers;
+            record.changes += 1;
+        });
+    }
+}
+
+/// Changes the state of a task whose thread runs another one in its frame, or has done so.
+fn set_state(number: TaskNumber, from: TaskState, to: TaskState, now: u64) {
+    table::change(number, |record| {
+        if record.state == from {
+            record.enter(to, now);
+        }
+    });
+}
+
+/// A future of this library is about to be pending.
+///
+/// `leaf` is the future, `resource` the address of what it waits for.
+#[inline]
+#[track_caller]
+pub(crate) fn waits<L>(leaf: &L, waker: &Waker, kind: WaitKind, resource: usize) {
+    if is_open() {
+        let wait = new_wait(ptr::from_ref(leaf).addr(), kind, resource, None);
+        note_wait(wait, waker.data().addr());
+    }
+}
+
+/// As [`waits`], for the end of the task `task`.
+#[inline]
+#[track_caller]
+pub(crate) fn waits_for_task<L>(leaf: &L, waker: &Waker, task: &TaskRecord, id: usize) {
+    if is_open() {
+        let leaf = ptr::from_ref(leaf).addr();
+        let wait = new_wait(leaf, WaitKind::Task, id, task.number());
+        note_wait(wait, waker.data().addr());
+    }
+}
+
+/// The future `leaf` is dropped, so it does not wait any more.
+#[inline]
+pub(crate) fn forget<L>(leaf: &L) {
+    if is_open() {
+        forget_at(ptr::from_ref(leaf).addr());
+    }
+}
+
+#[cold]
+fn forget_at(leaf: usize) {
+    if let Some(number) = CURRENT.get().number {
+        table::change(number, |record| record.remove_wait(leaf));
+    }
+}
+
+#[track_caller]
+fn new_wait(leaf: usize, kind: WaitKind, resource: usize, owner: Option<TaskNumber>) -> WaitRecord {
+    WaitRecord {
+        leaf,
+        kind,
+        resource,
+        owner,
+        at: Location::caller(),
+        since: clock::ticks(),
+        is_direct: true,
+    }
+}
+
+#[cold]
+fn note_wait(mut wait: WaitRecord, waker: usize) {
+    let current = CURRENT.get();
+    let Some(number) = current.number else { return };
+    wait.is_direct = waker == current.waker;
+    wait.at = current.at.unwrap_or(wait.at);
+    table::change(number, |record| record.add_wait(wait));
+}
+
+/// The calling thread waits for the end of the task `task`, until this is dropped.
+#[inline]
+#[track_caller]
+pub(crate) fn thread_waits_for_task(task: &TaskRecord, id: usize) -> ThreadWait {
+    if !is_open() {
+        return ThreadWait(None);
+    }
+    let wait = new_wait(0, WaitKind::Task, id, task.number());
+    let begun = ThreadWait::begin(0, Some(wait.at), Some(0));
+    note_wait(wait, 0);
+    begun
+}
+
+/// The calling thread polls a future with this waker until it is ready. Any future: it may wait for several things, and
+/// for what is not recorded.
+#[inline]
+pub(crate) fn thread_polls_any(waker: &Waker) -> ThreadWait {
+    if !is_open() {
+        return ThreadWait(None);
+    }
+    ThreadWait::begin(waker.data().addr(), None, None)
+}
+
+/// As [`thread_polls_any`], a future that waits for one thing.
+#[inline]
+#[track_caller]
+pub(crate) fn thread_polls_one(waker: &Waker) -> ThreadWait {
+    if !is_open() {
+        return ThreadWait(None);
+    }
+    ThreadWait::begin(waker.data().addr(), Some(Location::caller()), Some(0))
+}
+
+/// What a thread waits for, until this is dropped: as the task that it runs, or else as a thread.
+#[must_use]
+pub(crate) struct ThreadWait(Option<Waiting>);
+
+struct Waiting {
+    number: TaskNumber,
+    before: Current,
+    /// What the task has recorded in this poll.
+    outer: Waits,
+    is_thread: bool,
+}
+
+impl ThreadWait {
+    #[cold]
+    fn begin(waker: usize, at: Option<&'static Location<'static>>, wakers: Option<u32>) -> Self {
+        let before = CURRENT.get();
+        let (number, is_thread) = match before.number {
+            Some(number) => (number, false),
+            None => match table::insert(spread(), thread_record()) {
+                Some(number) => (number, true),
+                None => return Self(None),
+            },
+        };
+        let mut outer = Waits::default();
+        let own = Waits {
+            wakers,
+            ..Waits::default()
+        };
+        table::change(number, |record| outer = record.replace_waits(own));
+        CURRENT.set(Current {
+            number: Some(number),
+            waker,
+            at,
+        });
+        Self(Some(Waiting {
+            number,
+            before,
+            outer,
+            is_thread,
+        }))
+    }
+
+    /// Polls once.
+    #[inline]
+    pub(crate) fn poll<R>(&self, poll: impl FnOnce() -> Poll<R>) -> Poll<R> {
+        if let Some(waiting) = &self.0 {
+            table::change(waiting.number, Record::forget_waits);
+        }
+        poll()
+    }
+}
+
+impl Drop for ThreadWait {
+    fn drop(&mut self) {
+        let Some(waiting) = self.0.take() else { return };
+        CURRENT.set(waiting.before);
+        if waiting.is_thread {
+            table::remove(waiting.number);
+        } else {
+            table::change(waiting.number, |record| {
+                record.replace_waits(waiting.outer);
+            });
+        }
+    }
+}
+
+/// The calling thread is blocked, until this is dropped.
+#[inline]
+pub(crate) fn thread_blocks() -> Blocked {
+    Blocked(if is_open() { Blocked::begin() } else { None })
+}
+
+/// See [`thread_blocks`].
+#[must_use]
+pub(crate) struct Blocked(Option<TaskNumber>);
+
+impl Blocked {
+    #[cold]
+    fn begin() -> Option<TaskNumber> {
+        let number = CURRENT.get().number?;
+        let now = clock::ticks();
+        let mut is_outermost = false;
+        table::change(number, |record| {
+            is_outermost = record.state == TaskState::Running;
+            if is_outermost {
+                record.enter(TaskState::Blocked, now);
+            }
+        });
+        is_outermost.then_some(number)
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        if let Some(number) = self.0 {
+            let now = clock::ticks();
+            table::change(number, |record| record.enter(TaskState::Running, now));
+        }
+    }
+}
+
+/// Names a runtime of this process.
+#[derive(Debug)]
+pub(crate) struct RuntimeNumber(u32);
+
+impl RuntimeNumber {
+    /// The next one.
+    pub(crate) fn new() -> Self {
+        global! {
+            static NEXT: AtomicU64 = AtomicU64::new(1);
+        }
+        // Relaxed: a count.
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self(u32::try_from(number).unwrap_or(u32::MAX))
+    }
+
+    /// As a plain number.
+    pub(crate) fn get(&self) -> u32 {
+        self.0
+    }
+}
+
+/// A task that was just spawned.
+fn new_record(kind: TaskKind) -> Record {
+    let now = clock::ticks();
+    Record {
+        kind,
+        id: 0,
+        name: None,
+        type_name: None,
+        spawned_at: None,
+        parent: None,
+        ran_on: None,
+        state: TaskState::Queued,
+        spawned: now,
+        since: now,
+        busy: 0,
+        polls: 0,
+        wakes: 0,
+        changes: 0,
+        waits: Waits::default(),
+    }
+}
+
+/// The calling thread, in place of a task.
+fn thread_record() -> Record {
+    Record {
+        name: thread::current().name().map(Box::from),
+        state: TaskState::Running,
+        ..new_record(TaskKind::Thread)
+    }
+}
+
+/// The shard for what this thread records.
+fn spread() -> usize {
+    global! {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+    }
+    let chosen = SPREAD.get();
+    if chosen > 0 {
+        return chosen - 1;
+    }
+    // Relaxed: any number will do.
+    let next = NEXT.fetch_add(1, Ordering::Relaxed);
+    SPREAD.set(next.wrapping_add(1).max(1));
+    next
+}

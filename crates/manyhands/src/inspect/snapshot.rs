@@ -1,0 +1,198 @@
+//! What a program does at one moment, as plain values.
+//!
+//! Not here: taking it (`take.rs`), and what follows from it (`deadlock.rs`).
+
+use crate::inspect::table::TaskNumber;
+use crate::inspect::task_state::{TaskKind, TaskState};
+use crate::inspect::wait_kind::WaitKind;
+use std::panic::Location;
+use std::time::Duration;
+
+/// What the program does; made by [`snapshot`](crate::inspect::snapshot).
+///
+/// Each task and each worker is as it was at one moment; those of different ones lie a moment apart.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "inspect")] {
+/// use manyhands::{Runtime, inspect, task};
+/// inspect::open();
+/// let runtime = Runtime::builder().workers(1).name("inspected").build()?;
+/// let waiting = runtime.install(|| task::spawn(std::future::pending::<()>()));
+/// let snapshot = inspect::snapshot();
+/// assert!(snapshot.runtimes.iter().any(|runtime| runtime.name == "inspected"));
+/// assert!(snapshot.tasks.iter().any(|task| task.spawned_at == Some(waiting.location())));
+/// # }
+/// # Ok::<(), manyhands::BuildError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// The runtimes that exist.
+    pub runtimes: Vec<RuntimeSnapshot>,
+    /// The tasks that were recorded and have not ended, in the order of their numbers.
+    pub tasks: Vec<TaskSnapshot>,
+}
+
+/// A runtime.
+///
+/// Example: see [`Snapshot`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RuntimeSnapshot {
+    /// Its number in this process.
+    pub number: u32,
+    /// Its name.
+    pub name: String,
+    /// How many threads may run at once.
+    pub limit: usize,
+    /// Tasks from external threads that wait for a worker, counted up to 10,000.
+    pub queued_outside: usize,
+    /// Threads started in place of one that declared that it blocks.
+    pub started_for_declared: u64,
+    /// Threads started in place of one that was detected as blocked.
+    pub started_for_detected: u64,
+    /// Threads started because computations had occupied every running thread for long.
+    pub started_for_starved: u64,
+    /// Its workers, and external threads that take part.
+    pub workers: Vec<WorkerSnapshot>,
+}
+
+/// A worker, or an external thread that takes part in a runtime.
+///
+/// Example: see [`Snapshot`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkerSnapshot {
+    /// Its number among the workers; `None` for an external thread.
+    pub index: Option<usize>,
+    /// What it does.
+    pub state: WorkerState,
+    /// Where the task was spawned that it runs.
+    pub task_spawned_at: Option<&'static Location<'static>>,
+    /// Tasks in its queue, counted up to 10,000.
+    pub queued: usize,
+    /// Halves of joins and closures of scopes in its deque.
+    pub forks: usize,
+    /// Pieces of work that it has completed.
+    pub completed: u64,
+    /// How often it stole.
+    pub steals: u64,
+    /// How often it went to sleep.
+    pub parks: u64,
+}
+
+/// What a worker does.
+///
+/// Example: see [`Snapshot`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WorkerState {
+    /// It runs something, or looks for something to run.
+    Running,
+    /// It sleeps for want of work.
+    Idle,
+    /// It has declared that it blocks.
+    Blocked,
+}
+
+/// A task that has not ended.
+///
+/// # Examples
+/// A closure that looks at its own task:
+/// ```
+/// # #[cfg(feature = "inspect")] {
+/// use manyhands::inspect::{self, TaskKind, TaskState};
+/// use manyhands::task;
+/// inspect::open();
+/// let seen = task::Builder::new().name("clerk").run(|| {
+///     let tasks = inspect::snapshot().tasks;
+///     tasks.into_iter().find(|task| task.name.as_deref() == Some("clerk"))
+/// });
+/// let clerk = seen.join()?.unwrap();
+/// assert_eq!((clerk.state, clerk.kind), (TaskState::Running, TaskKind::Closure));
+/// assert!(clerk.polls == 1 && clerk.waits.is_empty() && clerk.busy <= clerk.age);
+/// # }
+/// # Ok::<(), manyhands::task::JoinError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TaskSnapshot {
+    /// Its number.
+    pub number: TaskNumber,
+    /// What it is.
+    pub kind: TaskKind,
+    /// What its [`TaskId`](crate::task::TaskId) prints, in hexadecimal digits; 0 for a thread.
+    pub id: usize,
+    /// The name from [`task::Builder::name`](crate::task::Builder::name), or of the thread.
+    pub name: Option<String>,
+    /// The type of its closure or future; empty for a thread.
+    pub type_name: &'static str,
+    /// Where it was spawned.
+    pub spawned_at: Option<&'static Location<'static>>,
+    /// The task that spawned it.
+    pub parent: Option<TaskNumber>,
+    /// The number of the runtime and of the worker that ran it last.
+    pub ran_on: Option<(u32, usize)>,
+    /// What it does.
+    pub state: TaskState,
+    /// How long it has been in this state.
+    pub in_state: Duration,
+    /// How long ago it was spawned, or first seen.
+    pub age: Duration,
+    /// How long it has run, waits of its thread not counted.
+    pub busy: Duration,
+    /// How often it was polled or run.
+    pub polls: u64,
+    /// How often it was woken.
+    pub wakes: u64,
+    /// What it waits for: any one of these lets it go on.
+    pub waits: Vec<WaitSnapshot>,
+    /// Waits beyond the eight that are kept.
+    pub waits_left_out: u32,
+    /// The task may wait for something that is not in `waits`: more wakers of it exist than waits, or it is not known.
+    pub may_wait_for_more: bool,
+    /// A number that changes with each poll, each wake, and each change of its waits.
+    pub changes: u64,
+}
+
+/// One thing that a task waits for.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "inspect")] {
+/// use manyhands::{channel, inspect, task};
+/// use std::time::{Duration, Instant};
+/// inspect::open();
+/// let (sender, receiver) = channel::bounded::<u32>(1);
+/// let reader = task::Builder::new().name("reader").spawn(async move { receiver.recv_async().await });
+/// let deadline = Instant::now() + Duration::from_secs(10);
+/// let wait = loop {
+///     let tasks = inspect::snapshot().tasks;
+///     let reader = tasks.iter().find(|task| task.name.as_deref() == Some("reader"));
+///     match reader.and_then(|reader| reader.waits.first()) {
+///         Some(wait) => break wait.clone(),
+///         None => assert!(Instant::now() < deadline),
+///     }
+/// };
+/// assert_eq!((wait.kind, wait.owner), (inspect::WaitKind::Receive, None));
+/// sender.send(7).unwrap();
+/// assert_eq!(reader.join().unwrap(), Ok(7));
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WaitSnapshot {
+    /// Of what kind.
+    pub kind: WaitKind,
+    /// A number that is the same for all waits for the same channel, completion, token or task.
+    pub resource: usize,
+    /// The task that it waits for, if it is a task and recorded.
+    pub owner: Option<TaskNumber>,
+    /// The line that waits: of the `.await`, or of the call. In another library if that polls it.
+    pub at: &'static Location<'static>,
+    /// For how long.
+    pub waiting_for: Duration,
+    /// The end of the wait wakes the task itself, not a combinator in it, which may hold more waits than these.
+    pub is_direct: bool,
+}

@@ -1,0 +1,350 @@
+//! The table of recorded tasks: sharded, each shard behind a lock.
+//!
+//! A task keeps its number, not a pointer. A number names a place in the table and how often that place was used
+//! before, so one that outlives its task finds nothing. A reader copies a shard under its lock, so no record is torn;
+//! records of different shards are read a moment apart.
+//!
+//! Not here: what is recorded when (`record.rs`), and what is made of it (`snapshot.rs`).
+
+use crate::inspect::task_state::{TaskKind, TaskState};
+use crate::inspect::wait_kind::WaitKind;
+use crate::sync::{Mutex, Padded, global, lock};
+use std::fmt;
+use std::num::NonZeroU64;
+use std::panic::Location;
+
+/// Names a recorded task. No two tasks of a process have the same number.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "inspect")] {
+/// use manyhands::{inspect, task};
+/// inspect::open();
+/// let tasks = [1, 2].map(|_| task::spawn(std::future::pending::<()>()));
+/// let numbers: Vec<inspect::TaskNumber> =
+///     inspect::snapshot().tasks.iter().map(|task| task.number).collect();
+/// assert!(numbers.len() >= 2 && numbers[0] != numbers[1]);
+/// tasks.iter().for_each(task::JoinHandle::cancel);
+/// # }
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TaskNumber(NonZeroU64);
+
+/// What is recorded of one task. Times are readings of the tick counter.
+#[derive(Debug, Clone)]
+pub(super) struct Record {
+    pub(super) kind: TaskKind,
+    /// Which task this is for its handle and for `tracing`; 0: it has none.
+    pub(super) id: usize,
+    pub(super) name: Option<Box<str>>,
+    pub(super) type_name: Option<fn() -> &'static str>,
+    pub(super) spawned_at: Option<&'static Location<'static>>,
+    pub(super) parent: Option<TaskNumber>,
+    /// The runtime and the worker that ran it last.
+    pub(super) ran_on: Option<(u32, u32)>,
+    pub(super) state: TaskState,
+    /// When it was spawned, or first seen.
+    pub(super) spawned: u64,
+    /// When it got into this state.
+    pub(super) since: u64,
+    /// How long it has run.
+    pub(super) busy: u64,
+    pub(super) polls: u64,
+    pub(super) wakes: u64,
+    /// Raised by each poll, each wake, and each change of its waits.
+    pub(super) changes: u64,
+    pub(super) waits: Waits,
+}
+
+/// What a task waits for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Waits {
+    pub(super) list: Vec<WaitRecord>,
+    /// Waits that were not kept.
+    pub(super) left_out: u32,
+    /// How many wakers of the task exist, as far as that is known.
+    pub(super) wakers: Option<u32>,
+}
+
+/// One wait of a task.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WaitRecord {
+    /// Where the future that waits is.
+    pub(super) leaf: usize,
+    pub(super) kind: WaitKind,
+    /// What it waits for: an address.
+    pub(super) resource: usize,
+    /// The task that it waits for.
+    pub(super) owner: Option<TaskNumber>,
+    pub(super) at: &'static Location<'static>,
+    pub(super) since: u64,
+    /// The end of the wait wakes the task itself, not something inside it that may wait for more.
+    pub(super) is_direct: bool,
+}
+
+impl Record {
+    /// Changes its state. A thread that waits may wake up to look, and sleep again: that alone is no change of what it
+    /// waits for.
+    pub(super) fn enter(&mut self, state: TaskState, now: u64) {
+        if self.state == TaskState::Running {
+            self.busy += now.saturating_sub(self.since);
+        }
+        self.state = state;
+        self.since = now;
+    }
+
+    /// Forgets all waits.
+    pub(super) fn forget_waits(&mut self) {
+        self.waits.list.clear();
+        self.waits.left_out = 0;
+        self.changes += 1;
+    }
+
+    /// Puts other waits in, and returns these.
+    pub(super) fn replace_waits(&mut self, waits: Waits) -> Waits {
+        self.changes += 1;
+        std::mem::replace(&mut self.waits, waits)
+    }
+
+    /// Adds a wait; one of the same future takes the place of the earlier one.
+    pub(super) fn add_wait(&mut self, wait: WaitRecord) {
+        self.changes += 1;
+        let waits = &mut self.waits;
+        if let Some(known) = waits.list.iter_mut().find(|known| known.leaf == wait.leaf) {
+            *known = wait;
+        } else if waits.list.len() < WAITS_MAX {
+            if waits.list.is_empty() {
+                // Most tasks wait for one thing.
+                waits.list.reserve_exact(1);
+            }
+            waits.list.push(wait);
+        } else {
+            waits.left_out += 1;
+        }
+    }
+
+    /// Takes out the wait of a future that is dropped.
+    pub(super) fn remove_wait(&mut self, leaf: usize) {
+        let before = self.waits.list.len();
+        self.waits.list.retain(|wait| wait.leaf != leaf);
+        if self.waits.list.len() < before {
+            self.changes += 1;
+        }
+    }
+}
+
+/// Adds a record. `spread` chooses the shard. `None` if the shard is full.
+pub(super) fn insert(spread: usize, record: Record) -> Option<TaskNumber> {
+    let shard = spread % SHARDS;
+    let mut slots = lock(&TABLE[shard]);
+    let place = match slots.free.pop() {
+        Some(place) => place,
+        None if slots.slots.len() >= PLACES_MAX => return None,
+        None => {
+            slots.slots.push(Slot {
+                uses: 0,
+                record: None,
+            });
+            slots.slots.len() - 1
+        }
+    };
+    let slot = &mut slots.slots[place];
+    slot.uses = slot.uses.wrapping_add(1).max(1);
+    slot.record = Some(record);
+    Some(TaskNumber::new(slot.uses, place, shard))
+}
+
+/// Changes a record, if the task is still there.
+pub(super) fn change(number: TaskNumber, change: impl FnOnce(&mut Record)) {
+    let mut slots = lock(&TABLE[number.shard()]);
+    if let Some(record) = slots.record_of(number) {
+        change(record);
+    }
+}
+
+/// Takes a record out.
+pub(super) fn remove(number: TaskNumber) {
+    let mut slots = lock(&TABLE[number.shard()]);
+    let removed = slots.slots.get_mut(number.place()).and_then(|slot| {
+        let is_same = slot.uses == number.uses();
+        is_same.then(|| slot.record.take()).flatten()
+    });
+    if removed.is_some() {
+        slots.free.push(number.place());
+    }
+    drop(slots);
+    drop(removed);
+}
+
+/// Calls `see` with each record, one shard after the other.
+pub(super) fn for_each(mut see: impl FnMut(TaskNumber, &Record)) {
+    for (shard, slots) in TABLE.iter().enumerate() {
+        let slots = lock(slots);
+        for (place, slot) in slots.slots.iter().enumerate() {
+            if let Some(record) = &slot.record {
+                see(TaskNumber::new(slot.uses, place, shard), record);
+            }
+        }
+    }
+}
+
+impl TaskNumber {
+    fn new(uses: u32, place: usize, shard: usize) -> Self {
+        let bits = u64::from(uses) << 32 | ((place << SHARD_BITS) | shard) as u64;
+        Self(NonZeroU64::new(bits).expect("a place that is in use was used"))
+    }
+
+    /// As a word that is not 0.
+    pub(super) fn to_bits(self) -> u64 {
+        self.0.get()
+    }
+
+    /// The number that became this word, or `None` of 0.
+    pub(super) fn from_bits(bits: u64) -> Option<Self> {
+        NonZeroU64::new(bits).map(Self)
+    }
+
+    fn uses(self) -> u32 {
+        (self.0.get() >> 32) as u32
+    }
+
+    fn low(self) -> usize {
+        usize::try_from(self.0.get() & u64::from(u32::MAX)).expect("32 bits are an index")
+    }
+
+    fn place(self) -> usize {
+        self.low() >> SHARD_BITS
+    }
+
+    fn shard(self) -> usize {
+        self.low() % SHARDS
+    }
+}
+
+/// Short: the place, and from its second use on how often it was used.
+impl fmt::Display for TaskNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.low())?;
+        match self.uses() {
+            1 => Ok(()),
+            uses => write!(f, ".{uses}"),
+        }
+    }
+}
+
+impl fmt::Debug for TaskNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[derive(Debug)]
+struct Slots {
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    uses: u32,
+    record: Option<Record>,
+}
+
+impl Slots {
+    fn record_of(&mut self, number: TaskNumber) -> Option<&mut Record> {
+        let slot = self.slots.get_mut(number.place())?;
+        (slot.uses == number.uses()).then_some(slot.record.as_mut())?
+    }
+}
+
+global! {
+    static TABLE: [Padded<Mutex<Slots>>; SHARDS] = [const {
+        Padded(Mutex::new(Slots {
+            slots: Vec::new(),
+            free: Vec::new(),
+        }))
+    }; SHARDS];
+}
+
+const SHARD_BITS: u32 = 4;
+/// This number of threads can record tasks without contention for one lock.
+const SHARDS: usize = 1 << SHARD_BITS;
+/// Places of a shard: what a number has bits for.
+const PLACES_MAX: usize = 1 << (32 - SHARD_BITS);
+/// Waits of one task that are kept.
+const WAITS_MAX: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::{Record, SHARDS, TaskNumber, WAITS_MAX, WaitRecord, Waits, change, insert, remove};
+    use crate::inspect::task_state::{TaskKind, TaskState};
+    use crate::inspect::wait_kind::WaitKind;
+    use std::panic::Location;
+
+    fn record() -> Record {
+        Record {
+            kind: TaskKind::Future,
+            id: 0,
+            name: None,
+            type_name: None,
+            spawned_at: None,
+            parent: None,
+            ran_on: None,
+            state: TaskState::Queued,
+            spawned: 0,
+            since: 0,
+            busy: 0,
+            polls: 0,
+            wakes: 0,
+            changes: 0,
+            waits: Waits::default(),
+        }
+    }
+
+    fn is_there(number: TaskNumber) -> bool {
+        let mut is_there = false;
+        change(number, |_| is_there = true);
+        is_there
+    }
+
+    #[test]
+    fn a_number_that_outlives_its_task_finds_nothing() {
+        // No other test of this process fills this shard.
+        let first = insert(SHARDS - 1, record()).unwrap();
+        assert!(is_there(first));
+        remove(first);
+        assert!(!is_there(first));
+        let mut again = insert(SHARDS - 1, record()).unwrap();
+        while again.place() != first.place() {
+            again = insert(SHARDS - 1, record()).unwrap();
+        }
+        assert_ne!(first, again);
+        assert!(is_there(again) && !is_there(first));
+        remove(first);
+        assert!(is_there(again), "an old number removes nothing");
+        assert_eq!(again.to_string(), format!("{first}.{}", again.uses()));
+        assert_eq!(TaskNumber::from_bits(again.to_bits()), Some(again));
+    }
+
+    #[test]
+    fn waits_beyond_the_limit_are_counted_and_a_future_has_one() {
+        let mut record = record();
+        let wait = |leaf| WaitRecord {
+            leaf,
+            kind: WaitKind::Timer,
+            resource: 0,
+            owner: None,
+            at: Location::caller(),
+            since: 0,
+            is_direct: true,
+        };
+        (0..WAITS_MAX + 3).for_each(|leaf| record.add_wait(wait(leaf)));
+        record.add_wait(wait(0));
+        assert_eq!(record.waits.list.len(), WAITS_MAX);
+        assert_eq!(record.waits.left_out, 3);
+        record.remove_wait(0);
+        assert_eq!(record.waits.list.len(), WAITS_MAX - 1);
+        record.forget_waits();
+        assert_eq!((record.waits.list.len(), record.waits.left_out), (0, 0));
+    }
+}

@@ -1,0 +1,90 @@
+//! Opening the recording, and taking a snapshot.
+
+use crate::inspect::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
+use crate::inspect::table::{self, Record, TaskNumber, WaitRecord};
+use crate::inspect::task_state::TaskState;
+use crate::inspect::{record, runtimes};
+use crate::sync::clock;
+use std::time::Duration;
+
+/// Records from now on what tasks do and wait for. Opening again does nothing.
+///
+/// Example: see [`snapshot`].
+pub fn open() {
+    record::open();
+}
+
+/// What the program does now. Without [`open`] before it there are no tasks in it.
+///
+/// # Cost
+/// A copy of what is recorded, 16 parts one after the other. A task whose part is being copied waits until that is done
+/// before it runs, waits or ends.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "inspect")] {
+/// use manyhands::{inspect, task};
+/// inspect::open();
+/// let task = task::spawn(std::future::pending::<()>());
+/// assert!(!inspect::snapshot().tasks.is_empty());
+/// task.cancel();
+/// # }
+/// ```
+#[must_use]
+pub fn snapshot() -> Snapshot {
+    clock::calibrate();
+    let mut tasks = Vec::new();
+    table::for_each(|number, record| tasks.push(task_of(number, record)));
+    tasks.sort_unstable_by_key(|task| task.number);
+    Snapshot {
+        runtimes: runtimes::read(),
+        tasks,
+    }
+}
+
+fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
+    // Read under the shard's lock, so nothing recorded there is later.
+    let now = clock::ticks();
+    let passed = |from: u64| elapsed(now.saturating_sub(from));
+    let busy = match record.state {
+        TaskState::Running => record.busy + now.saturating_sub(record.since),
+        TaskState::Queued | TaskState::Waiting | TaskState::Blocked => record.busy,
+    };
+    let waits = &record.waits;
+    let wait = |wait: &WaitRecord| WaitSnapshot {
+        kind: wait.kind,
+        resource: wait.resource,
+        owner: wait.owner,
+        at: wait.at,
+        waiting_for: passed(wait.since),
+        is_direct: wait.is_direct,
+    };
+    TaskSnapshot {
+        number,
+        kind: record.kind,
+        id: record.id,
+        name: record.name.as_deref().map(str::to_owned),
+        type_name: record.type_name.map_or("", |name| name()),
+        spawned_at: record.spawned_at,
+        parent: record.parent,
+        ran_on: record
+            .ran_on
+            .map(|(runtime, worker)| (runtime, worker as usize)),
+        state: record.state,
+        in_state: passed(record.since),
+        age: passed(record.spawned),
+        busy: elapsed(busy),
+        polls: record.polls,
+        wakes: record.wakes,
+        waits: waits.list.iter().map(wait).collect(),
+        waits_left_out: waits.left_out,
+        may_wait_for_more: waits
+            .wakers
+            .is_none_or(|wakers| wakers as usize > waits.list.len()),
+        changes: record.changes,
+    }
+}
+
+fn elapsed(ticks: u64) -> Duration {
+    Duration::from_nanos(clock::nanos_in(ticks))
+}

@@ -1,0 +1,31 @@
+//! What a task is, and what it does.
+
+/// What a task is.
+///
+/// Example: see [`TaskSnapshot`](crate::inspect::TaskSnapshot).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TaskKind {
+    /// A future.
+    Future,
+    /// A closure.
+    Closure,
+    /// No task, but a thread that waits outside of any.
+    Thread,
+}
+
+/// What a task does.
+///
+/// Example: see [`TaskSnapshot`](crate::inspect::TaskSnapshot).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TaskState {
+    /// It is in a queue.
+    Queued,
+    /// A thread runs or polls it.
+    Running,
+    /// It was pending when it was last polled, and occupies no thread.
+    Waiting,
+    /// Its thread is blocked, or runs another task in its frame.
+    Blocked,
+}

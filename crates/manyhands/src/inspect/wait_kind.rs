@@ -1,0 +1,50 @@
+//! What a task can wait for, as far as this library knows.
+
+use std::fmt;
+
+/// What a task waits for.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "inspect")]
+/// assert_eq!(manyhands::inspect::WaitKind::Receive.to_string(), "an item of a channel");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WaitKind {
+    /// The end of a task.
+    #[cfg_attr(
+        not(all(feature = "inspect", not(any(loom, shuttle)))),
+        expect(dead_code, reason = "known without being said")
+    )]
+    Task,
+    /// The end of one of several tasks, or of several futures of the same task.
+    Group,
+    /// An item of a channel.
+    Receive,
+    /// Room in a channel.
+    Send,
+    /// The end of a channel.
+    ChannelEnd,
+    /// The result of a completion. The end of a `task::scope` is one.
+    Completion,
+    /// A time.
+    Timer,
+    /// A cancellation.
+    Cancellation,
+}
+
+impl fmt::Display for WaitKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Task => "a task",
+            Self::Group => "a group",
+            Self::Receive => "an item of a channel",
+            Self::Send => "room in a channel",
+            Self::ChannelEnd => "the end of a channel",
+            Self::Completion => "a completion",
+            Self::Timer => "a time",
+            Self::Cancellation => "a cancellation",
+        })
+    }
+}

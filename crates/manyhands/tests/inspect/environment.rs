@@ -1,0 +1,68 @@
+//! What the environment variable opens, seen in a process of its own.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+
+/// Starts the test `child` of this program with the variable set to `value`.
+fn child_with(value: &str) -> Child {
+    let program = std::env::current_exe().unwrap();
+    let mut command = Command::new(program);
+    command
+        .args(["--exact", "environment::child", "--ignored", "--nocapture"])
+        .env("MANYHANDS_INSPECT", value)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// Two tasks wait for each other, and the process for the end of its standard input. At the end it reports whether
+/// anything was recorded.
+#[test]
+#[ignore = "started by the tests below"]
+fn child() {
+    use manyhands::{channel, inspect, task};
+    let pass = || channel::bounded::<task::JoinHandle<()>>(1);
+    let ((to_a, from_b), (to_b, from_a)) = (pass(), pass());
+    let spawn = |name: &str, handles: channel::Receiver<task::JoinHandle<()>>| {
+        let named = task::Builder::new().name(name);
+        named.spawn(async move { drop(handles.recv_async().await.unwrap().await) })
+    };
+    let (a, b) = (spawn("child a", from_b), spawn("child b", from_a));
+    to_a.send(b).unwrap();
+    to_b.send(a).unwrap();
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+    let recorded = !inspect::snapshot().tasks.is_empty();
+    writeln!(std::io::stderr(), "recorded: {recorded}").unwrap();
+}
+
+#[test]
+fn the_variable_opens_recording_and_watchdog() {
+    let mut child = child_with("1");
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let report = lines.find(|line| line.as_ref().unwrap().contains("deadlock"));
+    assert_eq!(
+        report.unwrap().unwrap(),
+        "manyhands: deadlock: 2 tasks wait for each other in a ring"
+    );
+    for _ in ["child a", "child b"] {
+        let next = lines.next().unwrap().unwrap();
+        let is_named = next.contains("'child a' waits for") || next.contains("'child b' waits for");
+        assert!(is_named && next.contains(file!()), "{next}");
+    }
+    drop(child.stdin.take());
+    assert!(lines.any(|line| line.unwrap() == "recorded: true"));
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn without_the_variable_or_with_zero_nothing_is_opened() {
+    for value in ["", "0"] {
+        let mut child = child_with(value);
+        drop(child.stdin.take());
+        let output = child.wait_with_output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{errors}");
+        assert!(errors.contains("recorded: false"), "{errors}");
+    }
+}

@@ -1,0 +1,221 @@
+//! What a waiting task is said to wait for, and on which line.
+
+use crate::support::{Source, assert_waits_at, in_state, named, spawn, until, waiting};
+use manyhands::inspect::{self, TaskKind, TaskState, WaitKind};
+use manyhands::{cancel, channel, task, time};
+use std::future::{pending, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+const HERE: Source = (file!(), include_str!("waits.rs"));
+
+#[test]
+fn a_task_that_awaits_another_names_it_and_its_own_line() {
+    inspect::open();
+    let slow = spawn("join: slow", pending::<()>());
+    let handle_id = slow.id();
+    let waits = spawn("join: waits", async move { drop(slow.await) });
+    let listed = waiting("join: waits");
+    assert_waits_at(&listed, HERE, &["join: waits"]);
+    let wait = &listed.waits[0];
+    let slow = waiting("join: slow");
+    assert_eq!((wait.kind, wait.owner), (WaitKind::Task, Some(slow.number)));
+    assert_eq!(format!("{:x}", wait.resource), handle_id.to_string());
+    assert!(wait.is_direct && !listed.may_wait_for_more);
+    assert!(slow.waits.is_empty(), "the library does not know");
+    waits.cancel();
+}
+
+#[test]
+fn each_kind_of_wait_is_named_with_its_line() {
+    inspect::open();
+    let (sender, receiver) = channel::bounded::<u32>(1);
+    let (full, _rest) = channel::bounded::<u32>(1);
+    full.send(1).unwrap();
+    let (_completer, completion) = task::completion::<u32>();
+    let source = cancel::Source::new();
+    let token = source.token();
+    let tasks = [
+        spawn(
+            "kind: receive",
+            async move { drop(receiver.recv_async().await) },
+        ),
+        spawn("kind: send", async move {
+            full.send_async(2).await.unwrap_or_default();
+        }),
+        spawn("kind: completion", async move { drop(completion.await) }),
+        spawn("kind: cancellation", async move { token.cancelled().await }),
+        spawn("kind: timer", async {
+            time::sleep(Duration::from_secs(3600)).await;
+        }),
+        spawn("kind: end", async move {
+            drop(sender.wait_closed_async().await);
+        }),
+    ];
+    let kinds = [
+        ("kind: receive", WaitKind::Receive, "recv_async().await"),
+        ("kind: send", WaitKind::Send, "send_async(2).await"),
+        ("kind: completion", WaitKind::Completion, "completion.await"),
+        (
+            "kind: cancellation",
+            WaitKind::Cancellation,
+            "cancelled().await",
+        ),
+        (
+            "kind: timer",
+            WaitKind::Timer,
+            "sleep(Duration::from_secs(3600)).await",
+        ),
+        (
+            "kind: end",
+            WaitKind::ChannelEnd,
+            "wait_closed_async().await",
+        ),
+    ];
+    for (name, kind, part) in kinds {
+        let task = waiting(name);
+        assert_waits_at(&task, HERE, &[part]);
+        let wait = &task.waits[0];
+        assert_eq!(
+            (wait.kind, wait.owner, wait.is_direct),
+            (kind, None, true),
+            "{name}"
+        );
+        assert!(!task.may_wait_for_more, "{name}");
+    }
+    tasks.iter().for_each(task::JoinHandle::cancel);
+}
+
+#[test]
+fn both_ends_of_a_channel_wait_for_the_same_resource() {
+    inspect::open();
+    let (sender, receiver) = channel::bounded::<u32>(1);
+    let ends = sender.clone();
+    let reader = task::Builder::new().name("ends: reader");
+    let reader = reader.spawn(async move { receiver.recv_async().await });
+    let closed = task::Builder::new().name("ends: closed");
+    let closed = closed.spawn(async move { ends.wait_closed_async().await });
+    let resource = |name| waiting(name).waits[0].resource;
+    assert_eq!(resource("ends: reader"), resource("ends: closed"));
+    sender.send(1).unwrap();
+    assert_eq!(reader.join().unwrap(), Ok(1));
+    closed.cancel();
+}
+
+#[test]
+fn a_closure_that_blocks_shows_its_wait_and_the_line_of_the_call() {
+    inspect::open();
+    let slow = spawn("block: slow", pending::<()>());
+    let (to_join, joins) = channel::bounded(1);
+    let joining = task::Builder::new().name("block: joins").run(move || {
+        let slow: task::JoinHandle<()> = joins.recv().unwrap();
+        slow.join().is_err()
+    });
+    to_join.send(slow).unwrap();
+    let listed = in_state("block: joins", TaskState::Blocked);
+    let listed = if listed.waits[0].kind == WaitKind::Task {
+        listed
+    } else {
+        until(|| {
+            let task = named(&inspect::snapshot(), "block: joins")?.clone();
+            let joins = task.waits.first()?.kind == WaitKind::Task;
+            (joins && task.state == TaskState::Blocked).then_some(task)
+        })
+    };
+    assert_waits_at(&listed, HERE, &["slow.join()"]);
+    assert_eq!(listed.waits[0].owner, Some(waiting("block: slow").number));
+
+    let (sender, receiver) = channel::bounded::<u32>(1);
+    let receiving = task::Builder::new().name("block: receives");
+    let receiving = receiving.run(move || receiver.recv());
+    let listed = in_state("block: receives", TaskState::Blocked);
+    assert_waits_at(&listed, HERE, &["receiver.recv()"]);
+    assert_eq!(listed.waits[0].kind, WaitKind::Receive);
+    assert!(!listed.may_wait_for_more);
+    sender.send(1).unwrap();
+    assert_eq!(receiving.join().unwrap(), Ok(1));
+    // The runtime that both belong to is the default one, which is never shut down.
+    drop(joining);
+}
+
+#[test]
+fn a_thread_outside_that_joins_a_task_is_shown_as_its_waiter() {
+    inspect::open();
+    let slow = spawn("thread: slow", pending::<()>());
+    let number = waiting("thread: slow").number;
+    let joiner = std::thread::Builder::new().name("thread: joins".to_owned());
+    let joiner = joiner.spawn(move || slow.join()).unwrap();
+    let listed = in_state("thread: joins", TaskState::Blocked);
+    assert_eq!(
+        (listed.kind, listed.waits[0].owner),
+        (TaskKind::Thread, Some(number))
+    );
+    drop(joiner);
+}
+
+#[test]
+fn a_wait_with_a_time_limit_is_two_waits() {
+    inspect::open();
+    let slow = spawn("limit: slow", pending::<()>());
+    let limited = task::Builder::new().name("limit: waits");
+    let limited =
+        limited.spawn(async move { time::timeout(Duration::from_secs(3600), slow).await });
+    let kinds: Vec<_> = waiting("limit: waits")
+        .waits
+        .iter()
+        .map(|wait| wait.kind)
+        .collect();
+    assert_eq!(kinds, [WaitKind::Task, WaitKind::Timer]);
+    limited.cancel();
+}
+
+#[test]
+fn a_wait_that_was_given_up_in_the_same_poll_is_not_shown() {
+    inspect::open();
+    let slow = spawn("given up: slow", pending::<()>());
+    let (_sender, receiver) = channel::bounded::<u32>(1);
+    let waits = spawn("given up: waits", async move {
+        let mut receive = Box::pin(receiver.recv_async());
+        let once = poll_fn(|context| Poll::Ready(receive.as_mut().poll(context).is_pending()));
+        assert!(once.await);
+        drop(receive);
+        slow.await
+    });
+    assert_waits_at(&waiting("given up: waits"), HERE, &["slow.await"]);
+    waits.cancel();
+}
+
+#[test]
+fn a_wait_for_something_unknown_beside_a_known_one_is_noticed() {
+    inspect::open();
+    let slow = spawn("unknown: slow", pending::<()>());
+    let waits = task::Builder::new()
+        .name("unknown: waits")
+        .spawn(async move {
+            let mut kept = None;
+            let mut slow = pin!(slow);
+            poll_fn(|context| {
+                kept = Some(context.waker().clone());
+                slow.as_mut().poll(context)
+            })
+            .await
+        });
+    let listed = waiting("unknown: waits");
+    assert!(listed.waits.len() == 1 && listed.may_wait_for_more);
+    waits.cancel();
+}
+
+#[test]
+fn what_waits_inside_a_combinator_is_not_taken_for_all_there_is() {
+    inspect::open();
+    let slow = [1, 2].map(|_| task::spawn(pending::<()>()));
+    let all = task::Builder::new().name("inside: all");
+    let all = all.spawn(async move { task::when_all(slow).await.len() });
+    let listed = waiting("inside: all");
+    let direct: Vec<_> = listed.waits.iter().filter(|wait| wait.is_direct).collect();
+    assert_eq!(direct.len(), 1);
+    assert_eq!(direct[0].kind, WaitKind::Group);
+    assert_eq!(listed.waits.len(), 3);
+    all.cancel();
+}
