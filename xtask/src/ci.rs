@@ -34,6 +34,10 @@ const STEPS: &[Step] = &[
         run: step::docs::run,
     },
     Step {
+        name: "depends",
+        run: step::dependencies::run,
+    },
+    Step {
         name: "package",
         run: step::package::run,
     },

@@ -9,6 +9,11 @@
 //!
 //! [`contest`] compares what cannot share a process: contenders with pools of their own.
 //!
+//! # Features
+//! All are on by default; a benchmark of one's own needs none of them and half the dependencies
+//! without. `experiments` are those that come with the laboratory, and what was published about
+//! them; `charts` draws, in the page and as SVG; `png` makes pictures of the charts.
+//!
 //! # Examples
 //! ```standalone_crate
 //! use manyhands_lab::{Case, Experiment, Scale, child};
@@ -63,11 +68,14 @@ pub mod harness;
 pub mod launcher;
 pub mod machine;
 pub mod meter;
+#[cfg(feature = "experiments")]
 pub mod model;
 pub mod paper;
 mod plain;
+#[cfg(feature = "experiments")]
 pub mod published;
 pub mod record;
+#[cfg(feature = "experiments")]
 pub mod registry;
 pub mod report;
 pub mod run;
@@ -76,6 +84,7 @@ pub mod stats;
 pub mod store;
 mod system;
 pub mod verdict;
+#[cfg(feature = "experiments")]
 mod workload;
 
 pub use clock::ClockCard;

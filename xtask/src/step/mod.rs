@@ -4,6 +4,7 @@ pub(crate) mod against;
 pub(crate) mod clippy;
 pub(crate) mod compat;
 pub(crate) mod compile_time;
+pub(crate) mod dependencies;
 pub(crate) mod docs;
 pub(crate) mod examples;
 pub(crate) mod explore;

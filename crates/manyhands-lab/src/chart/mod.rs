@@ -5,31 +5,46 @@
 
 mod axis;
 mod cores;
+#[cfg(feature = "charts")]
 mod draw;
+#[cfg(feature = "charts")]
 mod labels;
+#[cfg(feature = "charts")]
 mod layout;
+#[cfg(feature = "charts")]
 mod marks;
 mod named;
+#[cfg(feature = "charts")]
 mod panel;
+#[cfg(feature = "png")]
 mod raster;
 mod scaling;
+#[cfg(feature = "charts")]
 mod sheet;
 mod sizes;
 mod spec;
 mod speed_ups;
+#[cfg(not(feature = "charts"))]
+mod undrawn;
 
 pub use cores::cores;
+#[cfg(feature = "charts")]
 pub use draw::svg;
 pub use named::{Named, all};
+#[cfg(feature = "png")]
 pub use raster::png;
 pub use scaling::{Contender, Facet, Scaling, ScalingPoint, scaling, scaling_over_bound};
 pub use sizes::over_sizes;
 pub use spec::{Axis, Band, ChartSpec, Form, Mark, Panel, Reference, Scale, Series, Stroke, Tick};
 pub use speed_ups::speed_ups_by_case;
+#[cfg(not(feature = "charts"))]
+pub use undrawn::svg;
 
 /// Width of every chart in pixels of the SVG; the PNG has twice as many.
 pub const WIDTH: u32 = 800;
 
+#[cfg(feature = "charts")]
 const FONT: &[u8] = include_bytes!("../../assets/DejaVuSans.ttf");
 /// The font's own name, by which both libraries know it.
+#[cfg(feature = "charts")]
 const FONT_NAME: &str = "DejaVu Sans";

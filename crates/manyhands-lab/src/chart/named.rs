@@ -18,9 +18,12 @@ pub struct Named {
 
 /// All charts of a run in the order of its experiments: times and speed-ups over sizes for every
 /// case with several sizes, speed-ups by case for experiments with one size a case, and the
-/// pictures of the cores.
+/// pictures of the cores. None if the laboratory was built without the feature `charts`.
 #[must_use]
 pub fn all(findings: &Findings) -> Vec<Named> {
+    if !cfg!(feature = "charts") {
+        return Vec::new();
+    }
     let of_experiment = |one| of_experiment(findings, one);
     findings
         .experiments

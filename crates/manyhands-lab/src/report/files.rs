@@ -2,7 +2,7 @@
 
 use super::{Published, html, markdown, measurements_csv, results_csv, summary_json};
 use crate::{
-    chart,
+    LabError, chart,
     findings::{Cause, Findings},
     record::{Block, Event, Key},
 };
@@ -33,18 +33,32 @@ pub fn files(
         file(FILES[4], summary_json(findings)),
     ];
     for named in published.beside(chart::all(findings)) {
-        let drawn = chart::svg(&named.chart).and_then(|svg| Ok((chart::png(&svg)?, svg)));
-        if let Ok((png, svg)) = drawn {
-            files.push(file(&format!("{CHARTS}/{}.svg", named.name), svg));
-            files.push(file(&chart_path(&named.name), png));
+        if let Ok(drawn) = drawn(&named) {
+            files.extend(drawn);
         }
     }
     files
 }
 
+/// A chart as SVG, and as PNG where this build makes those.
+fn drawn(named: &chart::Named) -> Result<Vec<ReportFile>, LabError> {
+    let svg = chart::svg(&named.chart)?;
+    #[cfg(feature = "png")]
+    let png = file(&path(&named.name, "png"), chart::png(&svg)?);
+    Ok(vec![
+        file(&path(&named.name, "svg"), svg),
+        #[cfg(feature = "png")]
+        png,
+    ])
+}
+
 /// Where the picture of a chart is in the folder of its run.
 pub(crate) fn chart_path(name: &str) -> String {
-    format!("{CHARTS}/{name}.png")
+    path(name, if cfg!(feature = "png") { "png" } else { "svg" })
+}
+
+fn path(name: &str, extension: &str) -> String {
+    format!("{CHARTS}/{name}.{extension}")
 }
 
 fn file(path: &str, bytes: impl Into<Vec<u8>>) -> ReportFile {

@@ -28,6 +28,7 @@ mod width;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
+#[cfg(feature = "png")]
 mod golden;
 #[cfg(test)]
 mod rows_agree;

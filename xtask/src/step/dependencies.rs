@@ -1,0 +1,69 @@
+//! A benchmark of one's own that asks the laboratory for no feature compiles few crates: who measures
+//! a function should not wait for an SVG renderer.
+
+use crate::command::Invocation;
+use crate::failure::Failure;
+
+/// The laboratory without its default features, its own crate and the library included.
+const CRATES_MAX: usize = 60;
+
+pub(crate) fn run() -> Result<(), Failure> {
+    let tree = Invocation::cargo(
+        "tree --locked --package manyhands-lab --no-default-features --edges normal,build \
+         --prefix none --no-dedupe",
+    );
+    judge(&tree.stdout()?)
+}
+
+fn judge(tree: &str) -> Result<(), Failure> {
+    let crates = crates(tree);
+    println!("{} crates, at most {CRATES_MAX}", crates.len());
+    if crates.len() <= CRATES_MAX {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "the laboratory without features needs {} crates, at most {CRATES_MAX}: {}",
+        crates.len(),
+        crates.join(", ")
+    )))
+}
+
+/// Names and versions, each once.
+fn crates(tree: &str) -> Vec<&str> {
+    let version = |line: &'_ str| line.match_indices(' ').nth(1).map_or(line.len(), |at| at.0);
+    let mut crates: Vec<&str> = tree
+        .lines()
+        .filter(|line| !line.is_empty())
+        .map(|line| &line[..version(line)])
+        .collect();
+    crates.sort_unstable();
+    crates.dedup();
+    crates
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crate_counts_once_and_each_of_its_versions() {
+        let tree = "lab v0.1.0 (/somewhere)\nsyn v3.0.0\nsyn v2.0.0\nserde_derive v1.0.0 \
+                    (proc-macro)\n\nsyn v3.0.0\n";
+        let expected = [
+            "lab v0.1.0",
+            "serde_derive v1.0.0",
+            "syn v2.0.0",
+            "syn v3.0.0",
+        ];
+        assert_eq!(crates(tree), expected);
+    }
+
+    #[test]
+    fn one_crate_too_many_is_a_failure_that_names_them() {
+        let tree =
+            |count: usize| -> String { (0..count).map(|one| format!("c{one} v1.0.0\n")).collect() };
+        assert!(judge(&tree(CRATES_MAX)).is_ok());
+        let failure = judge(&tree(CRATES_MAX + 1)).unwrap_err();
+        assert!(failure.to_string().contains("c60 v1.0.0"), "{failure}");
+    }
+}
