@@ -27,7 +27,10 @@ pub fn head(
     machine: Machine,
     started: impl Into<String>,
 ) -> Head {
-    let card = |experiment: &Experiment| experiment.card(settings.scale);
+    let card = |experiment: &Experiment| {
+        let card = experiment.card(settings.scale);
+        card.on_cpus(&settings.cpus, &settings.copies)
+    };
     Head {
         format: FORMAT,
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -14,6 +14,7 @@ mod layout;
 #[cfg(feature = "charts")]
 mod marks;
 mod named;
+mod over_cpus;
 #[cfg(feature = "charts")]
 mod panel;
 #[cfg(feature = "png")]
@@ -31,6 +32,7 @@ pub use cores::cores;
 #[cfg(feature = "charts")]
 pub use draw::svg;
 pub use named::{Named, all};
+pub use over_cpus::over_cpus;
 #[cfg(feature = "png")]
 pub use raster::png;
 pub use scaling::{Contender, Facet, Scaling, ScalingPoint, scaling, scaling_over_bound};

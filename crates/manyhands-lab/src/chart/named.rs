@@ -1,6 +1,6 @@
 //! Which charts a run has, and the names of their files.
 
-use super::{cores, over_sizes, spec::ChartSpec, speed_ups_by_case};
+use super::{cores, over_cpus, over_sizes, spec::ChartSpec, speed_ups_by_case};
 use crate::findings::{CaseFindings, ExperimentFindings, Findings};
 
 /// A chart of a run with the name of its file.
@@ -17,8 +17,8 @@ pub struct Named {
 }
 
 /// All charts of a run in the order of its experiments: times and speed-ups over sizes for every
-/// case with several sizes, speed-ups by case for experiments with one size a case, and the
-/// pictures of the cores. None if the laboratory was built without the feature `charts`.
+/// case with several sizes, speed-ups by case for experiments with one size a case, times over CPUs
+/// where there are several numbers of them, and the pictures of the cores. None if the laboratory was built without the feature `charts`.
 #[must_use]
 pub fn all(findings: &Findings) -> Vec<Named> {
     if !cfg!(feature = "charts") {
@@ -54,8 +54,15 @@ fn of_experiment(findings: &Findings, experiment: &ExperimentFindings) -> Vec<Na
         case: None,
         chart,
     });
+    let over_cpus = over_cpus(findings, experiment).map(|chart| Named {
+        name: file_name(&[&experiment.id, "cpus"]),
+        experiment: experiment.id.clone(),
+        case: None,
+        chart,
+    });
     let cases = experiment.cases.iter().flat_map(of_case);
-    by_case.into_iter().chain(cases).collect()
+    let of_all = by_case.into_iter().chain(over_cpus);
+    of_all.chain(cases).collect()
 }
 
 /// Joins words with dashes; everything but letters and digits becomes one dash.

@@ -5,6 +5,7 @@
 //! region. What a block means is decided elsewhere.
 
 use super::{
+    copies::Copies,
     protocol::{Batch, Start, Taken},
     sum,
 };
@@ -25,6 +26,7 @@ pub(crate) struct Bench<'case> {
     agreement: Agreement,
     pool: PoolState,
     meter: Meter,
+    copies: Option<Copies<'case>>,
 }
 
 /// What the pilot found out about an arm.
@@ -57,12 +59,19 @@ impl<'case> Bench<'case> {
             trial: case.open(n),
             pool: start.pool,
             meter: Meter::new(),
+            copies: None,
         })
     }
 
     /// Counts what this pool does, too.
     pub(crate) fn with_pool(mut self, pool: Arc<Runtime>) -> Self {
         self.meter = Meter::new().with_pool(pool);
+        self
+    }
+
+    /// Runs copies of every call beside it.
+    pub(crate) fn with_copies(mut self, copies: Option<Copies<'case>>) -> Self {
+        self.copies = copies;
         self
     }
 
@@ -172,6 +181,9 @@ impl<'case> Bench<'case> {
         };
         let name = &self.arms[arm].name;
         self.agreement.check(name, self.trial.checksum())?;
+        for checksum in self.copies.iter_mut().flat_map(Copies::take_checksums) {
+            self.agreement.check(name, checksum)?;
+        }
         Ok(sample)
     }
 
@@ -189,9 +201,13 @@ impl<'case> Bench<'case> {
     /// Counters are read outside of what is timed.
     fn timed(&mut self, arm: usize, calls: u32) -> Sample {
         let before = self.meter.read();
-        let watch = Stopwatch::start();
-        self.trial.call(arm, calls);
-        let wall = watch.elapsed();
+        let wall = if let Some(copies) = &mut self.copies {
+            copies.call(self.trial.as_mut(), arm, calls)
+        } else {
+            let watch = Stopwatch::start();
+            self.trial.call(arm, calls);
+            watch.elapsed()
+        };
         Sample {
             calls,
             wall_nanos: u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX),
@@ -271,6 +287,7 @@ mod tests {
             experiment: "X".to_owned(),
             case: "recorded".to_owned(),
             cpus: None,
+            copies: None,
             workers: None,
             pool,
             batch: Batch::default(),

@@ -7,6 +7,7 @@
 //! `bench`.
 
 mod bench;
+mod copies;
 pub(crate) mod protocol;
 pub(crate) mod sequence;
 mod serve;

@@ -54,6 +54,8 @@ pub(crate) struct Start {
     pub(crate) case: String,
     /// CPUs to stay on, counted from the first allowed one.
     pub(crate) cpus: Option<usize>,
+    /// Copies of each call that run at the same time.
+    pub(crate) copies: Option<usize>,
     /// Workers of the pool that the arms find.
     pub(crate) workers: Option<usize>,
     /// State of the pool when a timed call begins.

@@ -8,6 +8,7 @@
 
 use super::{
     Bench,
+    copies::Copies,
     protocol::{Reply, Request, Start},
     sequence::{self, Received},
 };
@@ -102,7 +103,10 @@ fn failed(message: impl AsRef<str>) -> Reply {
     }
 }
 
-fn find<'case>(experiments: &'case [Experiment], start: &Start) -> Option<&'case dyn Workload> {
+fn find<'case>(
+    experiments: &'case [Experiment],
+    start: &Start,
+) -> Option<&'case (dyn Workload + Send + Sync)> {
     let mut all = experiments.iter();
     let experiment = all.find(|experiment| experiment.id() == start.experiment)?;
     experiment.find(&start.case)
@@ -124,14 +128,14 @@ fn prepare(start: &Start) -> Result<Arc<Runtime>, String> {
 
 /// The case and what is open of it.
 struct Session<'case> {
-    case: &'case dyn Workload,
+    case: &'case (dyn Workload + Send + Sync),
     start: &'case Start,
     pool: &'case Arc<Runtime>,
     clock: ClockCard,
     bench: Option<Bench<'case>>,
 }
 
-impl Session<'_> {
+impl<'case> Session<'case> {
     fn answer_to(&mut self, request: Request) -> Reply {
         // What an arm's panic may leave behind is not used: the parent ends a process that failed.
         let attempt = panic::AssertUnwindSafe(|| self.carry_out(request));
@@ -147,8 +151,9 @@ impl Session<'_> {
             Request::Open { n } => {
                 // The results of the size before go first: both at once may not fit.
                 self.bench = None;
-                let pool = Arc::clone(self.pool);
-                let mut bench = Bench::new(self.case, n, self.start)?.with_pool(pool);
+                let mut bench = Bench::new(self.case, n, self.start)?
+                    .with_pool(Arc::clone(self.pool))
+                    .with_copies(self.copies(n));
                 bench.pilot(self.start.batch, self.clock)?;
                 self.bench = Some(bench);
                 Ok(Reply::Opened)
@@ -163,6 +168,11 @@ impl Session<'_> {
             Request::Repeat { n, arm, at_least } => self.repeat(n, arm, at_least),
             Request::Start(_) => Ok(failed("started twice")),
         }
+    }
+
+    fn copies(&self, n: usize) -> Option<Copies<'case>> {
+        let all = self.start.copies.filter(|all| *all > 1)?;
+        Some(Copies::new(self.case, n, all, Arc::clone(self.pool)))
     }
 
     fn peak(&self, n: usize, arm: usize) -> Result<Reply, LabError> {

@@ -2,8 +2,10 @@
 
 use super::Screen;
 use crate::{
+    machine::PinError,
     record::{PoolState, Scale, Settings},
     store::Existing,
+    system,
 };
 use clap::{Args, ValueEnum};
 use std::{path::PathBuf, time::Duration};
@@ -46,6 +48,15 @@ pub struct Options {
     /// Workers of the pool [default: one per CPU]
     #[arg(long, value_name = "N")]
     pub workers: Option<usize>,
+
+    /// Numbers of CPUs that every arm is confined to, one after the other, such as 1,2,4; pools are
+    /// as large
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    pub cpus: Vec<usize>,
+
+    /// Numbers of copies of each call that run at once, contending for as many CPUs, such as 1,2,4
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    pub copies: Vec<usize>,
 
     /// Fresh processes per case, 3 to 64
     #[arg(long, value_name = "N")]
@@ -105,6 +116,8 @@ impl Options {
             return Err(format!("'--workers' is not between 1 and {WORKERS_MAX}"));
         }
         settings.workers = self.workers;
+        settings.cpus = cpus("--cpus", &self.cpus)?;
+        settings.copies = cpus("--copies", &self.copies)?;
         settings.budget = self.budget;
         settings.pool = match self.pool {
             Some(TypedPool::Parked) => PoolState::Parked,
@@ -148,6 +161,26 @@ impl Options {
             return Err(format!("'--out {}' is a file, not a folder", out.display()));
         }
         Ok(out)
+    }
+}
+
+/// Numbers of CPUs, ascending, that a process may be confined to here.
+fn cpus(option: &str, asked: &[usize]) -> Result<Vec<usize>, String> {
+    if asked.is_empty() {
+        return Ok(Vec::new());
+    }
+    let Some(allowed) = system::allowed_cpus().map(|cpus| cpus.len()) else {
+        return Err(format!("'{option}': {}", PinError::NotSupported));
+    };
+    let mut cpus = asked.to_vec();
+    cpus.sort_unstable();
+    cpus.dedup();
+    let possible = 1..=allowed;
+    match cpus.iter().find(|cpus| !possible.contains(cpus)) {
+        Some(impossible) => Err(format!(
+            "'{option} {impossible}': this process may use 1 to {allowed} CPUs"
+        )),
+        None => Ok(cpus),
     }
 }
 
@@ -237,6 +270,20 @@ mod tests {
                 ..Options::default()
             };
             check(&options, "--workers");
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn cpus_are_sorted_and_more_than_there_are_are_refused() {
+        let options = |cpus: &[usize]| Options {
+            cpus: cpus.to_vec(),
+            ..Options::default()
+        };
+        assert_eq!(options(&[1, 1]).settings().unwrap().cpus, [1]);
+        for impossible in [0, 100_000] {
+            let complaint = options(&[1, impossible]).settings().unwrap_err();
+            assert!(complaint.contains(&impossible.to_string()), "{complaint}");
         }
     }
 

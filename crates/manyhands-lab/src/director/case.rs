@@ -92,7 +92,9 @@ impl Case {
             subject: Subject {
                 experiment: experiment.to_owned(),
                 case: card.name.clone(),
+                of: card.of.clone().unwrap_or_else(|| card.name.clone()),
                 cpus: card.cpus,
+                copies: card.copies,
             },
             card: card.clone(),
             blocks: BTreeMap::new(),

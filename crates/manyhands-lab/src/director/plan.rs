@@ -237,6 +237,8 @@ mod tests {
                 finds_break_even: false,
                 unit: "item".to_owned(),
                 cpus: None,
+                of: None,
+                copies: None,
             };
             let mut case = Case::new("X", &card);
             case.pilot = Some(Pilot {

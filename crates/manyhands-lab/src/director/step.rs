@@ -49,8 +49,12 @@ pub struct Subject {
     pub experiment: String,
     /// Name of the case.
     pub case: String,
+    /// The experiment's own name of the case.
+    pub of: String,
     /// CPUs to stay on.
     pub cpus: Option<usize>,
+    /// Copies of each call that run at the same time.
+    pub copies: Option<usize>,
 }
 
 impl Subject {

@@ -173,6 +173,8 @@ fn card(name: &str, sizes: &[usize]) -> CaseCard {
         finds_break_even: false,
         unit: "item".to_owned(),
         cpus: None,
+        of: None,
+        copies: None,
     }
 }
 

@@ -50,7 +50,7 @@ pub struct Case<R, K = Stored> {
     in_any_order: bool,
     room: Room<R>,
     arms: Vec<Arm<R>>,
-    kind: PhantomData<K>,
+    kind: PhantomData<fn() -> K>,
 }
 
 /// Arms get the size and a vector for their results.
@@ -67,7 +67,7 @@ struct Arm<R> {
     body: Body<R>,
 }
 
-type Body<R> = Box<dyn Fn(usize, &mut Vec<R>)>;
+type Body<R> = Box<dyn Fn(usize, &mut Vec<R>) + Send + Sync>;
 
 /// What the vector holds when an arm starts.
 enum Room<R> {
@@ -96,7 +96,7 @@ impl<R> Case<R> {
     pub fn arm(
         self,
         name: impl Into<Cow<'static, str>>,
-        body: impl Fn(usize, &mut Vec<R>) + 'static,
+        body: impl Fn(usize, &mut Vec<R>) + Send + Sync + 'static,
     ) -> Self {
         self.with_arm(name.into(), Box::new(body))
     }
@@ -115,7 +115,7 @@ impl<R> Case<R, Returned> {
     pub fn arm(
         self,
         name: impl Into<Cow<'static, str>>,
-        body: impl Fn(usize) -> R + 'static,
+        body: impl Fn(usize) -> R + Send + Sync + 'static,
     ) -> Self {
         let keep = move |n, results: &mut Vec<R>| {
             results.clear();
@@ -129,7 +129,7 @@ impl<R> Case<R, Returned> {
     pub fn arm_async<F: Future<Output = R>>(
         self,
         name: impl Into<Cow<'static, str>>,
-        body: impl Fn(usize) -> F + 'static,
+        body: impl Fn(usize) -> F + Send + Sync + 'static,
     ) -> Self {
         self.arm(name, move |n| pollster::block_on(body(n)))
     }

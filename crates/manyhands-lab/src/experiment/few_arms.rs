@@ -5,7 +5,7 @@ use crate::record::Scale;
 
 /// The first few arms of another case.
 pub(super) struct FewArms {
-    pub(super) case: Box<dyn Workload>,
+    pub(super) case: Box<dyn Workload + Send + Sync>,
     pub(super) arms: usize,
     /// The scale whose sizes it has, if not that of the run.
     pub(super) sizes_of: Option<Scale>,

@@ -1,7 +1,8 @@
 //! Experiments, their cases and arms, as values.
 //!
 //! # Threads
-//! Everything here stays on the thread that measures; only the bodies of the arms go elsewhere.
+//! What is open of a case stays on its thread. Several threads may open the same case, where copies
+//! of a call contend.
 
 pub(crate) mod agreement;
 mod case;
@@ -19,6 +20,9 @@ use crate::{
 use few_arms::FewArms;
 use std::{borrow::Cow, fmt};
 
+/// A case that several threads may run at once.
+type SharedWorkload = dyn Workload + Send + Sync;
+
 /// One question with its cases, for example "five hashes over one paragraph".
 pub struct Experiment {
     id: Cow<'static, str>,
@@ -26,7 +30,7 @@ pub struct Experiment {
     source: Option<Cow<'static, str>>,
     claim: Option<Cow<'static, str>>,
     notes: Vec<Cow<'static, str>>,
-    cases: Vec<Box<dyn Workload>>,
+    cases: Vec<Box<SharedWorkload>>,
 }
 
 impl Experiment {
@@ -46,7 +50,7 @@ impl Experiment {
 
     /// Adds a case.
     #[must_use]
-    pub fn case(mut self, case: impl Workload + 'static) -> Self {
+    pub fn case(mut self, case: impl Workload + Send + Sync + 'static) -> Self {
         self.cases.push(Box::new(case));
         self
     }
@@ -97,7 +101,7 @@ impl Experiment {
                 case,
                 arms,
                 sizes_of,
-            }) as Box<dyn Workload>
+            }) as Box<SharedWorkload>
         };
         self.cases = self.cases.into_iter().map(few).collect();
         self
@@ -135,13 +139,13 @@ impl Experiment {
 
     /// The cases in the order they run.
     #[must_use]
-    pub fn cases(&self) -> &[Box<dyn Workload>] {
+    pub fn cases(&self) -> &[Box<dyn Workload + Send + Sync>] {
         &self.cases
     }
 
     /// The case of this name, as it stands in the card.
     #[must_use]
-    pub fn find(&self, name: &str) -> Option<&dyn Workload> {
+    pub fn find(&self, name: &str) -> Option<&(dyn Workload + Send + Sync)> {
         let mut cases = self.cases.iter().map(AsRef::as_ref);
         cases.find(|case| plain(case.name()) == name)
     }
@@ -156,6 +160,8 @@ impl Experiment {
             finds_break_even: case.finds_break_even(),
             unit: plain(case.unit()).into_owned(),
             cpus: case.cpus(),
+            of: None,
+            copies: None,
         };
         ExperimentCard {
             id: self.id.to_string(),
@@ -247,6 +253,8 @@ mod tests {
             finds_break_even: true,
             unit: "square".to_owned(),
             cpus: Some(1),
+            of: None,
+            copies: None,
         };
         assert_eq!(card.cases, [expected]);
         assert_eq!(experiment.card(Scale::Full).cases[0].sizes, [1, 2]);

@@ -5,12 +5,14 @@ mod analyse;
 mod case;
 mod collect;
 mod point;
+mod scaling;
 #[cfg(test)]
 mod tests;
 
 pub use crate::stats::Spread;
 pub use analyse::{analyse, gates};
 pub use point::point;
+pub use scaling::{ArmOverCopies, ArmOverCpus, AtCopies, AtCpus, OverCopies, OverCpus};
 
 use crate::{
     break_even::Answer,

@@ -19,6 +19,8 @@ fn head(sizes: &[usize]) -> Head {
         finds_break_even: true,
         unit: "item".into(),
         cpus: None,
+        of: None,
+        copies: None,
     };
     Head {
         format: FORMAT,

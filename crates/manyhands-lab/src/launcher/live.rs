@@ -38,8 +38,9 @@ impl Live {
         let mut process = self.launcher.launch()?;
         let start = Request::Start(Start {
             experiment: subject.experiment.clone(),
-            case: subject.case.clone(),
+            case: subject.of.clone(),
             cpus: subject.cpus,
+            copies: subject.copies,
             workers: self.workers,
             pool: self.pool,
             batch: self.launcher.batch,

@@ -48,4 +48,90 @@ pub struct CaseCard {
     /// CPUs the processes of this case are pinned to, counted from the first allowed one; `None`
     /// for all.
     pub cpus: Option<usize>,
+    /// The experiment's own name of the case, if this is the case on other CPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// Copies of each call that run at the same time, each on a thread of its own; `None` for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copies: Option<usize>,
+}
+
+impl ExperimentCard {
+    /// The experiment with each of its cases once for each number of CPUs in `shared`, which one
+    /// call has for itself, and once for each in `contending`, on which as many copies of a call
+    /// run at once. A case that has its CPUs already stays as it is; so do all if both are empty.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_lab::{Case, Experiment, Scale};
+    /// let case = Case::returning("sum").full_sizes([100]).arm("a", |n| n).arm("b", |n| n);
+    /// let card = Experiment::new("sums", "Sums").case(case).card(Scale::Quick);
+    /// let names: Vec<String> = card
+    ///     .on_cpus(&[1, 2], &[2])
+    ///     .cases
+    ///     .into_iter()
+    ///     .map(|case| case.name)
+    ///     .collect();
+    /// assert_eq!(names, ["sum, 1 CPU", "sum, 2 CPUs", "sum, 2 copies"]);
+    /// ```
+    #[must_use]
+    pub fn on_cpus(mut self, shared: &[usize], contending: &[usize]) -> Self {
+        if shared.is_empty() && contending.is_empty() {
+            return self;
+        }
+        let all = |card: CaseCard| {
+            if card.cpus.is_some() {
+                return vec![card];
+            }
+            let shared = shared.iter().map(|cpus| card.on(*cpus, None));
+            let contending = contending.iter().map(|cpus| card.on(*cpus, Some(*cpus)));
+            shared.chain(contending).collect()
+        };
+        self.cases = self.cases.into_iter().flat_map(all).collect();
+        self
+    }
+}
+
+impl CaseCard {
+    fn on(&self, cpus: usize, copies: Option<usize>) -> Self {
+        let what = match (cpus, copies) {
+            (1, None) => "CPU",
+            (_, None) => "CPUs",
+            (1, Some(_)) => "copy",
+            (_, Some(_)) => "copies",
+        };
+        Self {
+            name: format!("{}, {cpus} {what}", self.name),
+            of: Some(self.name.clone()),
+            cpus: Some(cpus),
+            copies,
+            ..self.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Case, Experiment, Scale};
+
+    #[test]
+    fn a_case_on_other_cpus_keeps_all_but_its_name() {
+        let case = || Case::returning("sum").full_sizes([1, 2]).arm("a", |n| n);
+        let card = Experiment::new("X", "x")
+            .case(case().arm("b", |n| n))
+            .card(Scale::Full);
+        assert_eq!(card.clone().on_cpus(&[], &[]), card);
+        let [one, two] = card.clone().on_cpus(&[1], &[4]).cases.try_into().unwrap();
+        assert_eq!((one.cpus, one.copies), (Some(1), None));
+        assert_eq!((two.cpus, two.copies), (Some(4), Some(4)));
+        for variant in [one, two] {
+            assert_eq!(variant.of.as_deref(), Some("sum"));
+            assert_eq!(variant.arms, card.cases[0].arms);
+            assert_eq!(variant.sizes, [1, 2]);
+        }
+        let pinned = Experiment::new("X", "x")
+            .case(case().pinned_to(1))
+            .card(Scale::Full);
+        assert_eq!(pinned.clone().on_cpus(&[1, 2], &[2]), pinned);
+    }
 }

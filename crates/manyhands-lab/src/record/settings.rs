@@ -30,6 +30,12 @@ pub struct Settings {
     /// Whether to record what each core does while an arm runs, at a case's largest size.
     #[serde(default)]
     pub cores: bool,
+    /// Numbers of CPUs to confine every arm to, one after the other; empty for all there are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpus: Vec<usize>,
+    /// Numbers of copies of each call that contend for as many CPUs; empty for none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copies: Vec<usize>,
 }
 
 impl Settings {
@@ -51,6 +57,8 @@ impl Settings {
             thresholds: Thresholds::default(),
             memory: false,
             cores: false,
+            cpus: Vec::new(),
+            copies: Vec::new(),
         }
     }
 

@@ -299,6 +299,26 @@ fn kinds() -> ExperimentFindings {
     experiment
 }
 
+/// One case on 1 to 8 CPUs, and in one and two copies.
+pub(crate) fn over_cpus() -> ExperimentFindings {
+    let variant = |cpus: usize, copies: Option<usize>, medians: [f64; 2]| {
+        let points = vec![point(300, &medians)];
+        let mut case = case(SHA_512, &["sequential", "for"], points);
+        case.card.of = Some(SHA_512.into());
+        (case.card.cpus, case.card.copies) = (Some(cpus), copies);
+        let what = if copies.is_some() { "copies" } else { "CPUs" };
+        case.card.name = format!("{SHA_512}, {cpus} {what}");
+        case
+    };
+    let alone = 300.0 * 1_000.0;
+    let shared = [(1, 1.0), (2, 1.9), (4, 3.4), (8, 5.0)];
+    let shared = shared.map(|(cpus, gain)| variant(cpus, None, [alone, alone / gain]));
+    let contending = [(1, alone), (2, alone * 1.25)];
+    let contending = contending.map(|(cpus, nanos)| variant(cpus, Some(cpus), [nanos, nanos]));
+    let cases = shared.into_iter().chain(contending).collect();
+    experiment("E1a", "SHA-512 over CPUs", cases)
+}
+
 fn experiment(id: &str, title: &str, cases: Vec<CaseFindings>) -> ExperimentFindings {
     ExperimentFindings {
         id: id.into(),
@@ -316,6 +336,8 @@ pub(super) fn case(name: &str, arms: &[&str], points: Vec<Point>) -> CaseFinding
             finds_break_even: true,
             unit: "item".into(),
             cpus: None,
+            of: None,
+            copies: None,
         },
         points,
         answers: Vec::new(),

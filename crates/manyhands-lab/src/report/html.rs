@@ -6,6 +6,7 @@ use super::{
     paper,
     published::Published,
     results::{Sizes, groups, meters, results},
+    scaling::{self, Titled},
     terminal::{group_sentences, not_measured},
 };
 use crate::{
@@ -71,6 +72,7 @@ struct Section<'run> {
     id: &'run str,
     title: &'run str,
     groups: Vec<GroupOut<'run>>,
+    scaling: Vec<Titled>,
     paper: Option<PaperOut>,
     missing: Vec<String>,
 }
@@ -110,6 +112,7 @@ fn section<'run>(
         id: &experiment.id,
         title: &experiment.title,
         groups: groups.collect(),
+        scaling: scaling::tables(experiment),
         paper: paper.map(|paper| PaperOut {
             grid: paper::grid(experiment, paper),
             remarks: paper::remarks(experiment, paper),

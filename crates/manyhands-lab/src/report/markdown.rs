@@ -6,6 +6,7 @@ use super::{
     paper,
     published::Published,
     results::{Sizes, groups, meters, results},
+    scaling,
     terminal::{group_sentences, not_measured},
 };
 use crate::{
@@ -70,6 +71,11 @@ fn section(
         for grid in meters(&group, Sizes::All) {
             text += &format!("Per call:\n\n{}\n", grid.markdown());
         }
+    }
+    for table in scaling::tables(experiment) {
+        let title = escaped(&table.title);
+        text += &format!("### {title}\n\n{}", table.grid.markdown());
+        text += &list(&table.sentences);
     }
     if let Some(paper) = paper {
         let grid = paper::grid(experiment, paper);

@@ -18,6 +18,7 @@ mod paper;
 mod published;
 mod results;
 mod results_csv;
+mod scaling;
 mod sentence;
 mod summary;
 mod terminal;
@@ -26,7 +27,7 @@ mod verdict_words;
 mod width;
 
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 #[cfg(test)]
 #[cfg(feature = "png")]
 mod golden;

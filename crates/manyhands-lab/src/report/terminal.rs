@@ -4,6 +4,7 @@ use super::{
     conditions::{disturbance, not_quiet_sentence},
     paper,
     results::{Group, Sizes, groups, meters, results},
+    scaling,
     sentence::{break_even_sentence, floor_sentence, spread_sentence},
     units::count,
     verdict_words::verdict_sentence,
@@ -35,6 +36,16 @@ pub fn experiment_text(
         text.push('\n');
         for sentence in group_sentences(findings, &group) {
             text += &width.wrapped(&sentence);
+        }
+    }
+    for table in scaling::tables(experiment) {
+        text += &format!(
+            "\n{}{}\n",
+            width.wrapped(&table.title),
+            table.grid.terminal(width)
+        );
+        for sentence in &table.sentences {
+            text += &width.wrapped(sentence);
         }
     }
     if let Some(paper) = paper {

@@ -46,7 +46,7 @@ impl Spin {
         self,
         name: String,
         sizes: impl IntoIterator<Item = usize>,
-        cost_micros: impl Fn(usize) -> f64 + 'static,
+        cost_micros: impl Fn(usize) -> f64 + Send + Sync + 'static,
     ) -> Case<usize, Returned> {
         self.case(name, sizes, |n| n as f64, cost_micros)
             .finds_break_even()
@@ -56,8 +56,8 @@ impl Spin {
         self,
         name: String,
         sizes: impl IntoIterator<Item = usize>,
-        baseline_micros: impl Fn(usize) -> f64 + 'static,
-        cost_micros: impl Fn(usize) -> f64 + 'static,
+        baseline_micros: impl Fn(usize) -> f64 + Send + Sync + 'static,
+        cost_micros: impl Fn(usize) -> f64 + Send + Sync + 'static,
     ) -> Case<usize, Returned> {
         let arm = move |micros: f64, n: usize| {
             self.micros(micros);

@@ -52,6 +52,7 @@ impl Executor for InProcess<'_> {
             experiment: subject.experiment.clone(),
             case: subject.case.clone(),
             cpus: None,
+            copies: None,
             workers: None,
             pool: PoolState::Warm,
             batch: self.batch,

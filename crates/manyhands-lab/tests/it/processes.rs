@@ -4,7 +4,7 @@ use crate::program::{self, BAD, Simple};
 use manyhands_lab::{
     director::Director,
     launcher::{Launcher, Live},
-    record::{Event, Head, PoolState, Settings},
+    record::{Block, Event, Head, PoolState, Settings},
     run::{self, Interrupt, Outcome, Silent},
     store::{self, Damage, Existing, Store},
 };
@@ -141,6 +141,42 @@ fn the_processes_of_a_pinned_case_see_as_many_cpus_as_they_are_pinned_to() {
     if std::thread::available_parallelism().unwrap().get() > 1 {
         assert_ne!(checksums("pinned"), checksums("free"));
     }
+}
+
+fn blocks(events: &[Event]) -> Vec<(&str, &Block)> {
+    let blocks = events.iter().filter_map(|event| match event {
+        Event::Block { key, block } => Some((key.case.as_str(), block)),
+        Event::Failed { message, .. } => panic!("{message}"),
+        _ => None,
+    });
+    blocks.collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn every_arm_is_confined_to_the_cpus_that_were_asked_for() {
+    let mut head = program::head(&["pinned", "free"], program::quick());
+    let card = head.experiments.remove(0);
+    head.experiments.push(card.on_cpus(&[1], &[]));
+    let events = run(&head, program::launcher());
+    let blocks = blocks(&events);
+    let checksum = |name: &str| blocks.iter().find(|(case, _)| *case == name);
+    let (pinned, confined) = (
+        checksum("pinned").unwrap(),
+        checksum("free, 1 CPU").unwrap(),
+    );
+    assert_eq!(pinned.1.checksum, confined.1.checksum);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn copies_of_a_call_are_measured_together() {
+    let mut head = program::head(&["fine"], program::quick());
+    let card = head.experiments.remove(0);
+    let cpus = std::thread::available_parallelism().unwrap().get().min(2);
+    head.experiments.push(card.on_cpus(&[], &[cpus]));
+    let events = run(&head, program::launcher());
+    assert_eq!(blocks(&events).len(), 3 * 12);
 }
 
 #[test]

@@ -100,7 +100,7 @@ pub(crate) fn experiments() -> Vec<Experiment> {
 
 fn case(
     name: &'static str,
-    challenger: impl Fn(usize) -> usize + 'static,
+    challenger: impl Fn(usize) -> usize + Send + Sync + 'static,
 ) -> Case<usize, manyhands_lab::Returned> {
     Case::returning(name)
         .full_sizes([7, BAD, 20])

@@ -28,6 +28,8 @@ pub(super) fn findings(id: &str, case: &str, arms: &[(&str, f64, Option<f64>)]) 
         finds_break_even: false,
         unit: "item".to_owned(),
         cpus: None,
+        of: None,
+        copies: None,
     };
     let case = CaseFindings {
         card,

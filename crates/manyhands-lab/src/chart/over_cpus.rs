@@ -1,0 +1,62 @@
+//! The measured times of an experiment over CPUs.
+
+use super::{Contender, Facet, Scaling, ScalingPoint, spec::ChartSpec};
+use crate::{
+    findings::{ArmOverCpus, CaseFindings, ExperimentFindings, Findings, OverCpus, Point},
+    report::{conditions, count},
+};
+
+/// Times over CPUs, a panel for each case, with the lines that nothing goes below. `None` unless
+/// the experiment was measured on several numbers of CPUs.
+///
+/// # Examples
+/// ```
+/// use manyhands_lab::{Experiment, Scale, chart, findings, machine::Machine, record::Settings, run};
+/// let experiments = [Experiment::new("X", "nothing")];
+/// let head = run::head(&experiments, Settings::new(Scale::Quick, 1), Machine::default(), "now");
+/// let findings = findings::analyse(&head, &[]);
+/// assert!(chart::over_cpus(&findings, &findings.experiments[0]).is_none());
+/// ```
+#[must_use]
+pub fn over_cpus(findings: &Findings, experiment: &ExperimentFindings) -> Option<ChartSpec> {
+    let found = experiment.over_cpus();
+    let variants = experiment
+        .cases
+        .iter()
+        .filter(|case| case.card.of.is_some());
+    let points = variants.flat_map(|case: &CaseFindings| case.points.iter());
+    let is_shown = |point: &&Point| found.iter().any(|case| case.n == point.n);
+    super::scaling(&Scaling {
+        title: format!("{}: measured times over CPUs", experiment.id),
+        notes: conditions(findings, points.filter(is_shown)),
+        facets: found.iter().map(facet).collect(),
+    })
+}
+
+fn facet(case: &OverCpus) -> Facet {
+    let contender = |(family, arm): (usize, &ArmOverCpus)| Contender {
+        name: arm.name.clone(),
+        family,
+        points: arm
+            .points
+            .iter()
+            .map(|at| ScalingPoint {
+                cpus: at.cpus,
+                nanos: at.nanos.median,
+                interval: at.nanos.ends(),
+            })
+            .collect(),
+    };
+    let baseline = || case.arms.first().map_or(&[][..], |arm| &arm.points[..]);
+    let alone = baseline().first().map_or(0.0, |at| at.nanos.median);
+    let ideal = baseline()
+        .iter()
+        .map(|at| (at.cpus, alone / at.cpus as f64));
+    let bound = baseline().iter().map(|at| (at.cpus, at.bound_nanos));
+    Facet {
+        caption: format!("{}, n = {}", case.case, count(case.n)),
+        contenders: case.arms.iter().enumerate().map(contender).collect(),
+        ideal: ideal.collect(),
+        rounds_bound: bound.collect(),
+    }
+}

@@ -1,0 +1,264 @@
+//! The same case on several numbers of CPUs: what more of them bring, and what copies of a call take
+//! from each other.
+
+use super::{CaseFindings, ExperimentFindings};
+use crate::stats::{Estimate, Scalability, karp_flatt};
+
+/// One size of a case on several numbers of CPUs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OverCpus {
+    /// The experiment's own name of the case.
+    pub case: String,
+    /// The largest size that was measured on all of them.
+    pub n: usize,
+    /// The baseline first.
+    pub arms: Vec<ArmOverCpus>,
+}
+
+/// One arm on several numbers of CPUs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArmOverCpus {
+    /// Its name.
+    pub name: String,
+    /// By ascending number of CPUs.
+    pub points: Vec<AtCpus>,
+    /// The universal scalability law through the speed-ups, if there are enough of them.
+    pub law: Option<Scalability>,
+}
+
+/// One arm on one number of CPUs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AtCpus {
+    /// CPUs.
+    pub cpus: usize,
+    /// Time of a call, in nanoseconds.
+    pub nanos: Estimate,
+    /// Time of the baseline on the fewest CPUs over this time.
+    pub speed_up: f64,
+    /// The serial fraction after Karp and Flatt; `None` on a single CPU.
+    pub serial_fraction: Option<f64>,
+    /// The time below which nobody comes who does not split an item: whole rounds of equal items,
+    /// each of the length that one has in the baseline.
+    pub bound_nanos: f64,
+}
+
+/// One size of a case, in several numbers of copies at the same time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OverCopies {
+    /// The experiment's own name of the case.
+    pub case: String,
+    /// The largest size that was measured with all of them.
+    pub n: usize,
+    /// The baseline first.
+    pub arms: Vec<ArmOverCopies>,
+}
+
+/// One arm in several numbers of copies.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArmOverCopies {
+    /// Its name.
+    pub name: String,
+    /// By ascending number of copies.
+    pub points: Vec<AtCopies>,
+}
+
+/// Copies of one arm on as many CPUs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AtCopies {
+    /// Copies.
+    pub copies: usize,
+    /// Time until all copies of a call have ended, in nanoseconds.
+    pub nanos: Estimate,
+    /// Calls in a given time, as multiples of those of one copy alone; `None` if none was measured
+    /// alone.
+    pub throughput: Option<f64>,
+}
+
+impl ExperimentFindings {
+    /// Each case that was measured on several numbers of CPUs.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_lab::findings::ExperimentFindings;
+    /// let nothing = ExperimentFindings { id: "X".into(), title: "x".into(), cases: Vec::new() };
+    /// assert!(nothing.over_cpus().is_empty() && nothing.over_copies().is_empty());
+    /// ```
+    #[must_use]
+    pub fn over_cpus(&self) -> Vec<OverCpus> {
+        let families = families(&self.cases, |case| case.card.copies.is_none());
+        families.iter().filter_map(|one| one.over_cpus()).collect()
+    }
+
+    /// Each case that was measured in several numbers of copies.
+    ///
+    /// Example: see [`over_cpus`](Self::over_cpus).
+    #[must_use]
+    pub fn over_copies(&self) -> Vec<OverCopies> {
+        let families = families(&self.cases, |case| case.card.copies.is_some());
+        families
+            .iter()
+            .filter_map(|one| one.over_copies())
+            .collect()
+    }
+}
+
+/// The variants of one case, by ascending number of CPUs.
+struct Family<'run> {
+    name: &'run str,
+    variants: Vec<(usize, &'run CaseFindings)>,
+}
+
+fn families(cases: &[CaseFindings], wanted: fn(&CaseFindings) -> bool) -> Vec<Family<'_>> {
+    let mut families: Vec<Family<'_>> = Vec::new();
+    for case in cases.iter().filter(|case| wanted(case)) {
+        let (Some(name), Some(cpus)) = (case.card.of.as_deref(), case.card.cpus) else {
+            continue;
+        };
+        match families.iter_mut().find(|family| family.name == name) {
+            Some(family) => family.variants.push((cpus, case)),
+            None => families.push(Family {
+                name,
+                variants: vec![(cpus, case)],
+            }),
+        }
+    }
+    for family in &mut families {
+        family.variants.sort_by_key(|(cpus, _)| *cpus);
+    }
+    families.retain(|family| family.variants.len() > 1);
+    families
+}
+
+impl Family<'_> {
+    /// The largest size that all have.
+    fn n(&self) -> Option<usize> {
+        let (_, first) = self.variants.first()?;
+        let has = |case: &CaseFindings, n| case.points.iter().any(|point| point.n == n);
+        let sizes = first.points.iter().rev().map(|point| point.n);
+        let mut sizes = sizes.filter(|n| self.variants.iter().all(|(_, case)| has(case, *n)));
+        sizes.next()
+    }
+
+    fn arms(&self) -> &[String] {
+        self.variants
+            .first()
+            .map_or(&[], |(_, case)| &case.card.arms)
+    }
+
+    /// One arm's times at a size, by number of CPUs.
+    fn times(&self, n: usize, arm: usize) -> Vec<(usize, Estimate)> {
+        let time = |(cpus, case): &(usize, &CaseFindings)| {
+            let point = case.points.iter().find(|point| point.n == n)?;
+            Some((*cpus, point.times.get(arm)?.median))
+        };
+        self.variants.iter().filter_map(time).collect()
+    }
+
+    fn over_cpus(&self) -> Option<OverCpus> {
+        let n = self.n()?;
+        let (_, alone) = *self.times(n, 0).first()?;
+        let arm = |(arm, name): (usize, &String)| {
+            let at = |(cpus, nanos): (usize, Estimate)| AtCpus {
+                cpus,
+                nanos,
+                speed_up: alone.median / nanos.median,
+                serial_fraction: karp_flatt(alone.median / nanos.median, workers(cpus)),
+                bound_nanos: n.div_ceil(cpus) as f64 * alone.median / n.max(1) as f64,
+            };
+            let points: Vec<AtCpus> = self.times(n, arm).into_iter().map(at).collect();
+            let speed_ups: Vec<(u32, f64)> = points
+                .iter()
+                .map(|point| (workers(point.cpus), point.speed_up))
+                .collect();
+            ArmOverCpus {
+                name: name.clone(),
+                points,
+                law: Scalability::fit(&speed_ups),
+            }
+        };
+        Some(OverCpus {
+            case: self.name.to_owned(),
+            n,
+            arms: self.arms().iter().enumerate().map(arm).collect(),
+        })
+    }
+
+    fn over_copies(&self) -> Option<OverCopies> {
+        let n = self.n()?;
+        let arm = |(arm, name): (usize, &String)| {
+            let times = self.times(n, arm);
+            let alone = times.iter().find(|(copies, _)| *copies == 1);
+            let alone = alone.map(|(_, nanos)| nanos.median);
+            let at = |(copies, nanos): &(usize, Estimate)| AtCopies {
+                copies: *copies,
+                nanos: *nanos,
+                throughput: alone.map(|alone| *copies as f64 * alone / nanos.median),
+            };
+            ArmOverCopies {
+                name: name.clone(),
+                points: times.iter().map(at).collect(),
+            }
+        };
+        Some(OverCopies {
+            case: self.name.to_owned(),
+            n,
+            arms: self.arms().iter().enumerate().map(arm).collect(),
+        })
+    }
+}
+
+fn workers(cpus: usize) -> u32 {
+    u32::try_from(cpus).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::report::fixture::over_cpus as experiment;
+
+    #[test]
+    fn what_more_cpus_bring_is_measured_against_the_baseline_alone() {
+        let found = experiment().over_cpus();
+        let [case] = found.as_slice() else {
+            panic!("{found:?}");
+        };
+        assert_eq!((case.case.as_str(), case.n), ("SHA-512", 300));
+        let [sequential, parallel] = case.arms.as_slice() else {
+            panic!("{case:?}");
+        };
+        assert_eq!(sequential.points.len(), 4);
+        assert!(sequential.points.iter().all(|at| at.speed_up == 1.0));
+        let cpus: Vec<usize> = parallel.points.iter().map(|at| at.cpus).collect();
+        assert_eq!(cpus, [1, 2, 4, 8]);
+        let last = parallel.points[3];
+        assert!((last.speed_up - 5.0).abs() < 1e-9, "{last:?}");
+        // (1/5 − 1/8) / (1 − 1/8).
+        let serial = last.serial_fraction.unwrap();
+        assert!((serial - 0.075 / 0.875).abs() < 1e-9, "{serial}");
+        assert_eq!(parallel.points[0].serial_fraction, None);
+        // 38 rounds of one item.
+        assert!((last.bound_nanos - 38.0 * 1_000.0).abs() < 1e-6);
+        assert!(parallel.law.is_some());
+    }
+
+    #[test]
+    fn copies_are_compared_with_one_alone() {
+        let found = experiment().over_copies();
+        let [case] = found.as_slice() else {
+            panic!("{found:?}");
+        };
+        let throughput: Vec<Option<f64>> = case.arms[0]
+            .points
+            .iter()
+            .map(|at| at.throughput.map(|value| (value * 100.0).round() / 100.0))
+            .collect();
+        assert_eq!(throughput, [Some(1.0), Some(1.6)]);
+    }
+
+    #[test]
+    fn a_single_number_of_cpus_is_no_curve() {
+        let mut experiment = experiment();
+        experiment.cases.retain(|case| case.card.cpus == Some(2));
+        assert_eq!(experiment.over_cpus(), []);
+        assert_eq!(experiment.over_copies(), []);
+    }
+}

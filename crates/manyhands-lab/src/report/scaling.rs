@@ -1,0 +1,146 @@
+//! What more CPUs bring, as tables and sentences.
+
+use super::{
+    grid::{Column, Grid},
+    units::{count, nanos, percent, ratio},
+};
+use crate::findings::{ArmOverCpus, ExperimentFindings, OverCopies, OverCpus};
+
+/// A table with its title and what is said below it.
+pub(super) struct Titled {
+    pub(super) title: String,
+    pub(super) grid: Grid,
+    pub(super) sentences: Vec<String>,
+}
+
+/// The tables of an experiment over CPUs and over copies; none if it was measured on one number only.
+pub(super) fn tables(experiment: &ExperimentFindings) -> Vec<Titled> {
+    let shared = experiment.over_cpus();
+    let contending = experiment.over_copies();
+    let shared = shared.iter().map(over_cpus);
+    shared.chain(contending.iter().map(over_copies)).collect()
+}
+
+fn over_cpus(case: &OverCpus) -> Titled {
+    let mut grid = Grid::new(vec![
+        Column::numbers("CPUs"),
+        Column::arms("arm"),
+        Column::numbers("median"),
+        Column::numbers("speed-up"),
+        Column::numbers("serial fraction"),
+        Column::numbers("rounds bound"),
+        Column::numbers("over the bound"),
+    ]);
+    let points = case.arms.first().map_or(0, |arm| arm.points.len());
+    for place in 0..points {
+        for arm in &case.arms {
+            let Some(at) = arm.points.get(place) else {
+                continue;
+            };
+            grid.rows.push(vec![
+                count(at.cpus),
+                arm.name.clone(),
+                nanos(at.nanos.median),
+                ratio(at.speed_up),
+                at.serial_fraction.map_or_else(String::new, signed_percent),
+                nanos(at.bound_nanos),
+                ratio(at.nanos.median / at.bound_nanos),
+            ]);
+        }
+    }
+    let mut sentences = vec![
+        "Speed-ups are over the baseline on the fewest CPUs. The serial fraction is that of Karp \
+         and Flatt; if it grows with the CPUs, the loss is no serial work. The bound is that of \
+         whole rounds of equal items."
+            .to_owned(),
+    ];
+    sentences.extend(case.arms.iter().skip(1).filter_map(law));
+    Titled {
+        title: format!("{}, n = {}, over CPUs", case.case, count(case.n)),
+        grid,
+        sentences,
+    }
+}
+
+/// A share that may be less than nothing: two CPUs may do more than twice as much.
+fn signed_percent(share: f64) -> String {
+    if share < 0.0 {
+        format!("−{}", percent(-share))
+    } else {
+        percent(share)
+    }
+}
+
+fn law(arm: &ArmOverCpus) -> Option<String> {
+    let law = arm.law?;
+    let end = law.peak().map_or_else(
+        || "it predicts no number of CPUs from which on more would lose".to_owned(),
+        |peak| format!("it predicts a loss beyond {peak:.0} CPUs"),
+    );
+    Some(format!(
+        "'{}' by the universal scalability law: {} one at a time, {} lost to each pair of CPUs; {end}.",
+        arm.name,
+        percent(law.contention),
+        percent(law.coherency)
+    ))
+}
+
+fn over_copies(case: &OverCopies) -> Titled {
+    let mut grid = Grid::new(vec![
+        Column::numbers("copies"),
+        Column::arms("arm"),
+        Column::numbers("median"),
+        Column::numbers("throughput"),
+    ]);
+    let points = case.arms.first().map_or(0, |arm| arm.points.len());
+    for place in 0..points {
+        for arm in &case.arms {
+            let Some(at) = arm.points.get(place) else {
+                continue;
+            };
+            grid.rows.push(vec![
+                count(at.copies),
+                arm.name.clone(),
+                nanos(at.nanos.median),
+                at.throughput.map_or_else(String::new, ratio),
+            ]);
+        }
+    }
+    Titled {
+        title: format!("{}, n = {}, in copies", case.case, count(case.n)),
+        grid: grid.without_empty_columns(),
+        sentences: vec![
+            "A time is that until all copies have ended, each on a thread of its own and all on as \
+             many CPUs as there are copies; throughput is calls in a given time, as multiples of \
+             those of one copy."
+                .to_owned(),
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn each_number_of_cpus_has_its_speed_up_serial_fraction_and_bound() {
+        let tables = tables(&fixture::over_cpus());
+        let titles: Vec<&str> = tables.iter().map(|one| one.title.as_str()).collect();
+        let expected = ["SHA-512, n = 300, over CPUs", "SHA-512, n = 300, in copies"];
+        assert_eq!(titles, expected);
+        let rows = &tables[0].grid.rows;
+        assert_eq!(rows.len(), 8);
+        let last = ["8", "for", "60.0 µs", "5.00×", "8.6 %", "38.0 µs", "1.58×"];
+        assert_eq!(rows[7], last);
+        assert!(tables[0].sentences[1].contains("'for' by the universal"));
+        let copies = ["2", "for", "375 µs", "1.60×"];
+        assert_eq!(tables[1].grid.rows[3], copies);
+    }
+
+    #[test]
+    fn more_than_ideal_is_a_negative_share() {
+        assert_eq!(signed_percent(-0.05), "−5 %");
+        assert_eq!(signed_percent(0.05), "5 %");
+    }
+}
