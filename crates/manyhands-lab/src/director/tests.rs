@@ -193,6 +193,7 @@ fn head(settings: Settings) -> Head {
             id: "X".to_owned(),
             title: String::new(),
             cases: vec![searched, plain],
+            ..ExperimentCard::default()
         }],
     }
 }

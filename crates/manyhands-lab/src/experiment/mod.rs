@@ -15,7 +15,7 @@ pub use workload::{Trial, Workload};
 
 use crate::{
     plain::plain,
-    record::{CaseCard, ExperimentCard, Scale},
+    record::{CaseCard, ClaimCard, ClaimPart, ClaimTest, ExperimentCard, Scale},
 };
 use few_arms::FewArms;
 use std::{borrow::Cow, fmt};
@@ -29,6 +29,7 @@ pub struct Experiment {
     title: Cow<'static, str>,
     source: Option<Cow<'static, str>>,
     claim: Option<Cow<'static, str>>,
+    claim_parts: Vec<ClaimPart>,
     notes: Vec<Cow<'static, str>>,
     cases: Vec<Box<SharedWorkload>>,
 }
@@ -43,6 +44,7 @@ impl Experiment {
             title: plain(&title.into()).into_owned().into(),
             source: None,
             claim: None,
+            claim_parts: Vec::new(),
             notes: Vec::new(),
             cases: Vec::new(),
         }
@@ -69,11 +71,34 @@ impl Experiment {
         self
     }
 
+    /// Adds a part of the claim that measurements decide: what it says, and by what.
+    #[must_use]
+    pub fn decided_by(mut self, says: impl Into<Cow<'static, str>>, test: ClaimTest) -> Self {
+        let says = says.into();
+        let says = plain(&says).into_owned();
+        self.claim_parts.push(ClaimPart { says, test });
+        self
+    }
+
     /// Adds what a reader of the numbers must know, as a sentence.
     #[must_use]
     pub fn note(mut self, note: impl Into<Cow<'static, str>>) -> Self {
         self.notes.push(note.into());
         self
+    }
+
+    /// Asks about the same cases with another title, and leaves out what was claimed elsewhere, its
+    /// source, and the notes.
+    #[must_use]
+    pub fn asked_as(self, title: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            title: plain(&title.into()).into_owned().into(),
+            source: None,
+            claim: None,
+            claim_parts: Vec::new(),
+            notes: Vec::new(),
+            ..self
+        }
     }
 
     /// Keeps the first `cases` cases and leaves the others out.
@@ -167,6 +192,12 @@ impl Experiment {
             id: self.id.to_string(),
             title: self.title.to_string(),
             cases: self.cases.iter().map(|case| card(case.as_ref())).collect(),
+            source: self.source.as_deref().map(|source| plain(source).into()),
+            claim: self.claim.as_deref().map(|claim| ClaimCard {
+                text: plain(claim).into(),
+                parts: self.claim_parts.clone(),
+            }),
+            notes: self.notes.iter().map(|note| plain(note).into()).collect(),
         }
     }
 }
@@ -201,6 +232,21 @@ mod tests {
         let mut expected = whole.card(Scale::Full);
         expected.cases[0].arms.truncate(2);
         assert_eq!(few.card(Scale::Full), expected);
+    }
+
+    #[test]
+    fn a_question_asked_anew_has_its_own_title_and_no_claim() {
+        let case = Case::returning("sum").full_sizes([1]).arm("one", |n| n);
+        let experiment = Experiment::new("X", "x on 96 CPUs")
+            .source("a post")
+            .claim("It pays.")
+            .decided_by("it pays", ClaimTest::faster("one", 1))
+            .note("Look twice.")
+            .case(case);
+        assert_eq!(experiment.card(Scale::Full).notes, ["Look twice."]);
+        let card = experiment.asked_as("x").card(Scale::Full);
+        assert_eq!((card.title.as_str(), card.cases.len()), ("x", 1));
+        assert!(card.claim.is_none() && card.source.is_none() && card.notes.is_empty());
     }
 
     #[test]

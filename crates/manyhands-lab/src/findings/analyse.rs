@@ -1,12 +1,12 @@
 //! From the events of a run to its findings.
 
 use super::{
-    ExperimentFindings, Failure, Findings, case,
+    CaseFindings, ExperimentFindings, Failure, Findings, case,
     collect::{Collected, collect},
 };
 use crate::{
     gate::{Capacity, Gate},
-    record::{Event, Head, Key},
+    record::{CaseCard, Event, ExperimentCard, Head, Key},
     stats::q_values,
 };
 use std::collections::HashMap;
@@ -24,18 +24,7 @@ pub fn analyse(head: &Head, events: &[Event]) -> Findings {
     let experiments: Vec<ExperimentFindings> = head
         .experiments
         .iter()
-        .map(|experiment| ExperimentFindings {
-            id: experiment.id.clone(),
-            title: experiment.title.clone(),
-            cases: experiment
-                .cases
-                .iter()
-                .filter_map(|card| {
-                    let found = collected.case(&experiment.id, &card.name)?;
-                    (!found.blocks.is_empty()).then(|| case::case(head, card, found))
-                })
-                .collect(),
-        })
+        .map(|card| experiment(head, card, &collected))
         .collect();
 
     let points = || {
@@ -57,6 +46,24 @@ pub fn analyse(head: &Head, events: &[Event]) -> Findings {
     };
     add_q_values(&mut findings);
     findings
+}
+
+fn experiment(head: &Head, card: &ExperimentCard, collected: &Collected<'_>) -> ExperimentFindings {
+    let case = |one: &CaseCard| {
+        let found = collected.case(&card.id, &one.name)?;
+        (!found.blocks.is_empty()).then(|| case::case(head, one, found))
+    };
+    let cases: Vec<CaseFindings> = card.cases.iter().filter_map(case).collect();
+    let mut found = ExperimentFindings {
+        id: card.id.clone(),
+        title: card.title.clone(),
+        cases,
+        claim: None,
+        source: card.source.clone(),
+        notes: card.notes.clone(),
+    };
+    found.claim = card.claim.as_ref().map(|claim| found.judge(claim));
+    found
 }
 
 /// The gate of each point of a run.

@@ -1,6 +1,6 @@
 //! From the events of one case to its findings.
 
-use super::{CaseFindings, Peak, Point, Trace, collect::CaseEvents, point::Observed};
+use super::{CaseFindings, Peak, Point, Trace, collect::CaseEvents, point::Observed, suspicion};
 use crate::{
     break_even::{Answer, Finder, Points, Verdicts},
     gate::Capacity,
@@ -46,6 +46,7 @@ pub(super) fn case(head: &Head, card: &CaseCard, found: &CaseEvents<'_>) -> Case
                 trace: (*trace).clone(),
             })
             .collect(),
+        suspicious: suspicion::suspicious(&points, arms, capacity.allowed),
         points,
         card: card.clone(),
     }

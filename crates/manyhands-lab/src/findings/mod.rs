@@ -3,14 +3,17 @@
 
 mod analyse;
 mod case;
+mod claim;
 mod collect;
 mod point;
 mod scaling;
+mod suspicion;
 #[cfg(test)]
 mod tests;
 
 pub use crate::stats::Spread;
 pub use analyse::{analyse, gates};
+pub use claim::{Evidence, JudgedClaim, JudgedPart, Ruling};
 pub use point::point;
 pub use scaling::{ArmOverCopies, ArmOverCpus, AtCopies, AtCpus, OverCopies, OverCpus};
 
@@ -41,7 +44,7 @@ pub struct Findings {
 }
 
 /// One experiment.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ExperimentFindings {
     /// Id.
     pub id: String,
@@ -49,6 +52,12 @@ pub struct ExperimentFindings {
     pub title: String,
     /// Its cases that have blocks.
     pub cases: Vec<CaseFindings>,
+    /// What was claimed, and what was found of it here.
+    pub claim: Option<JudgedClaim>,
+    /// Where the question comes from.
+    pub source: Option<String>,
+    /// What a reader of the numbers must know, as sentences.
+    pub notes: Vec<String>,
 }
 
 /// One case.
@@ -69,6 +78,8 @@ pub struct CaseFindings {
     pub peaks: Vec<Peak>,
     /// Pictures of the cores, where they were taken.
     pub traces: Vec<Trace>,
+    /// Arms whose time does not grow with the size, though their work should.
+    pub suspicious: Vec<usize>,
 }
 
 /// One size of a case.

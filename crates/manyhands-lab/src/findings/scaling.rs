@@ -80,7 +80,7 @@ impl ExperimentFindings {
     /// # Examples
     /// ```
     /// use manyhands_lab::findings::ExperimentFindings;
-    /// let nothing = ExperimentFindings { id: "X".into(), title: "x".into(), cases: Vec::new() };
+    /// let nothing = ExperimentFindings::default();
     /// assert!(nothing.over_cpus().is_empty() && nothing.over_copies().is_empty());
     /// ```
     #[must_use]

@@ -35,6 +35,7 @@ fn head(sizes: &[usize]) -> Head {
             id: "E".into(),
             title: "Example".into(),
             cases: vec![case],
+            ..ExperimentCard::default()
         }],
     }
 }

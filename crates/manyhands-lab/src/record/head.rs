@@ -1,6 +1,6 @@
 //! The head of a run: what was asked, of which experiments, on which machine.
 
-use super::Settings;
+use super::{ClaimCard, Settings};
 use crate::machine::Machine;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub struct Head {
 }
 
 /// An experiment as data.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentCard {
     /// Id, unique in a run.
     pub id: String,
@@ -30,6 +30,15 @@ pub struct ExperimentCard {
     pub title: String,
     /// Its cases, in the order they run.
     pub cases: Vec<CaseCard>,
+    /// Where the question comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// What was claimed there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<ClaimCard>,
+    /// What a reader of the numbers must know, as sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// A case as data.

@@ -3,10 +3,12 @@
 //! Everything printed, drawn or exported is computed from these values and from nothing else, so
 //! a report can be made again at any later time. They are plain data: no judgement, no clock.
 
+mod claim;
 mod event;
 mod head;
 mod settings;
 
+pub use claim::{ClaimCard, ClaimPart, ClaimTest, Range};
 pub use event::{Block, CoreTrace, Event, Key, Meters, PoolMeters, Sample};
 pub use head::{CaseCard, ExperimentCard, Head};
 pub use settings::{PoolState, Scale, Settings, Thresholds};

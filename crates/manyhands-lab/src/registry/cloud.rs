@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     Case, Experiment,
+    record::{ClaimTest, Range},
     workload::{
         bcrypts::bcrypt,
         hashes::{HELLO, LOREM},
@@ -21,10 +22,16 @@ pub(super) fn e7() -> Experiment {
         "E7",
         "Five hashes of \"Hello World\", on 16 to 64 CPUs in the cloud",
     );
-    five_hashes(experiment, HELLO).source(POST).claim(
-        "Twice the CPUs make HMAC-SHA512 only 10 % faster: the hashes are too cheap to be worth \
-         managing threads.",
-    )
+    five_hashes(experiment, HELLO)
+        .source(POST)
+        .claim(
+            "Twice the CPUs make HMAC-SHA512 only 10 % faster: the hashes are too cheap to be worth \
+             managing threads.",
+        )
+        .decided_by(
+            "twice the CPUs bring a fifth at most (measured with --cpus)",
+            ClaimTest::doubling("for", Range::of(0.9, 1.2)),
+        )
 }
 
 /// BCrypt of one text.
@@ -45,6 +52,10 @@ pub(super) fn e8() -> Experiment {
         "Time halves when CPUs double. Ranges are about 40 % faster than the plain parallel \
              loop on 64 CPUs and 25 % on 96, but no faster on 32; why is not known.",
     )
+    .decided_by(
+        "time halves, to within a tenth, when CPUs double (measured with --cpus)",
+        ClaimTest::doubling("for", Range::of(1.8, 2.2)),
+    )
 }
 
 /// BCrypt of paragraphs, with every kind of loop and query.
@@ -54,6 +65,7 @@ pub(super) fn e9() -> Experiment {
         case(cost)
             .in_any_order()
             .arm("sequential", loops::sequential(item))
+            .arm("sequential, by item", loops::sequential_by_item(item))
             .arm("for_each", loops::for_each(item))
             .arm("iter", loops::iter(item))
             .arm("for", loops::for_range(item))
@@ -70,6 +82,10 @@ pub(super) fn e9() -> Experiment {
     .claim(
         "Parallel queries are a little faster than parallel loops; ranges are as fast as \
              queries on 64 and 96 CPUs; on 192 all are equal.",
+    )
+    .decided_by(
+        "a parallel query is up to a quarter faster than a parallel loop",
+        ClaimTest::speed_up("query, unordered", "for", 0, Range::of(1.0, 1.25)),
     )
     .note("BCrypt reads the first 72 bytes of a text and ignores the rest of the paragraph.")
     .note(ORDER)

@@ -2,6 +2,7 @@
 
 use crate::{
     Case, Experiment,
+    record::{ClaimTest, Range},
     workload::{
         bcrypts::bcrypt,
         hashes::{self, HELLO, LOREM},
@@ -27,6 +28,14 @@ pub(super) fn e1a() -> Experiment {
             "From 100 hashes on the parallel loop is faster; ranges, recommended for small loop \
              bodies, make no difference.",
         )
+        .decided_by(
+            "from 100 hashes on it is faster",
+            ClaimTest::faster("for", 100),
+        )
+        .decided_by(
+            "ranges make no difference, of a tenth or more",
+            ClaimTest::speed_up("ranges", "for", 100, Range::of(0.9, 1.1)),
+        )
         .note("Eight bytes of each hash are stored, so that the arms can be compared.")
         .case(with_loops(case, item))
 }
@@ -44,6 +53,7 @@ pub(super) fn e1b() -> Experiment {
             "Even five of the cheapest hashes are faster in parallel; on 6 cores with 12 threads \
              the gain is 4.26 times on average.",
         )
+        .decided_by("five are faster in parallel", ClaimTest::faster("for", 5))
         .note("The hashes are stored; beside their cost that is nothing.")
         .case(
             case(4)
@@ -71,10 +81,17 @@ pub(super) fn e2() -> Experiment {
         "E2",
         "Five hashes over copies of one 445-byte paragraph, results stored",
     );
-    five_hashes(experiment, LOREM).source(POST).claim(
-        "SHA-512 is faster than SHA-256 although it computes more, because it suits 64-bit \
-         processors.",
-    )
+    let is_faster = ClaimTest::CaseFaster {
+        case: "SHA-512".to_owned(),
+        than: "SHA-256".to_owned(),
+    };
+    five_hashes(experiment, LOREM)
+        .source(POST)
+        .claim(
+            "SHA-512 is faster than SHA-256 although it computes more, because it suits 64-bit \
+             processors.",
+        )
+        .decided_by("SHA-512 is faster than SHA-256", is_faster)
 }
 
 /// SHA-512 of a short text, results stored, with every kind of parallel loop.
@@ -90,6 +107,18 @@ pub(super) fn e3() -> Experiment {
         .claim(
             "Parallel loops are faster from about 50 hashes on, and it makes no difference which \
              of them is taken.",
+        )
+        .decided_by(
+            "the break-even is at about 50 hashes, from half of that to twice",
+            ClaimTest::break_even("for", Range::of(25.0, 100.0)),
+        )
+        .decided_by(
+            "ranges make no difference, of a tenth or more",
+            ClaimTest::speed_up("ranges", "for", 100, Range::of(0.9, 1.1)),
+        )
+        .decided_by(
+            "nor does a loop over items",
+            ClaimTest::speed_up("for_each", "for", 100, Range::of(0.9, 1.1)),
         )
         .case(with_loops(case, item).arm("for_each", loops::for_each(item)))
 }

@@ -102,7 +102,7 @@ fn common_start(one: &str, other: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Scale, Workload};
+    use crate::{Scale, Workload, record::ClaimTest};
     use std::collections::HashSet;
 
     #[test]
@@ -154,6 +154,32 @@ mod tests {
         for experiment in experiments() {
             assert!(experiment.claimed().is_some(), "{experiment:?}");
             assert!(experiment.origin().is_some(), "{experiment:?}");
+        }
+    }
+
+    #[test]
+    fn every_claim_has_a_part_that_is_decided_by_arms_that_are_there() {
+        for experiment in experiments() {
+            let claim = experiment.card(Scale::Full).claim.expect("it was claimed");
+            assert!(!claim.parts.is_empty(), "{experiment:?}");
+            for part in claim.parts {
+                let named = match &part.test {
+                    ClaimTest::Faster { arm, .. }
+                    | ClaimTest::BreakEven { arm, .. }
+                    | ClaimTest::NeverFaster { arm }
+                    | ClaimTest::Doubling { arm, .. } => vec![arm],
+                    ClaimTest::SpeedUp { arm, over, .. } | ClaimTest::Memory { arm, over, .. } => {
+                        vec![arm, over]
+                    }
+                    ClaimTest::CaseFaster { case, than } => {
+                        assert!(experiment.find(case).is_some() && experiment.find(than).is_some());
+                        Vec::new()
+                    }
+                };
+                let mut cases = experiment.cases().iter();
+                let found = cases.any(|case| named.iter().all(|arm| case.arms().contains(arm)));
+                assert!(found, "{experiment:?} {named:?}");
+            }
         }
     }
 

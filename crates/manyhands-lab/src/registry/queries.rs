@@ -3,6 +3,7 @@
 use super::loops::POST;
 use crate::{
     Case, Experiment,
+    record::{ClaimTest, Range},
     workload::{
         hashes::{self, LOREM},
         primes, switching,
@@ -33,6 +34,10 @@ pub(super) fn e4() -> Experiment {
         "Up to 10 000 the parallel query is about 50 % faster in .NET 8, and more than 50 % \
          slower in .NET Framework.",
     )
+    .decided_by(
+        "a query without order is half again as fast from 10,000 on, or more",
+        ClaimTest::speed_up("query, unordered", "iter", 10_000, Range::from(1.5)),
+    )
     .note(ORDER)
     .case(case)
 }
@@ -45,6 +50,10 @@ pub(super) fn e5() -> Experiment {
     )
     .source(POST)
     .claim("Queries are hardly slower than loops: neither sequential nor parallel ones.")
+    .decided_by(
+        "a parallel query is at most a tenth slower than a loop that collects",
+        ClaimTest::speed_up("query, unordered", "map", 0, Range::from(0.9)),
+    )
     .note("The arm 'map' is a parallel loop that collects: beside it the cost of a query shows.")
     .note(ORDER)
     .case(collecting("HMAC-SHA512", hashes::hmac_sha512))
@@ -100,7 +109,10 @@ pub(super) fn e6() -> Experiment {
         "Squares, by queries that switch between parallel and sequential",
     )
     .source(POST)
-    .claim("What a switch costs could not be told; it may have been optimised away.")
+    .claim("What a switch costs could not be told; it may have been optimised away.")    .decided_by(
+        "a switch changes less than a tenth",
+        ClaimTest::speed_up("switching", "without switching", 0, Range::of(0.9, 1.1)),
+    )
     .note(
         "The first case is the post's benchmark: its query has nothing to do in parallel before it \
          switches. The second, a filter, a map and a filter, is the post's example of switching, which it \

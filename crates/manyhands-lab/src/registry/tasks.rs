@@ -3,6 +3,7 @@
 use crate::{
     Case, Experiment,
     experiment::Returned,
+    record::{ClaimTest, Range},
     workload::{
         counting::{self, Piece, count, sleep},
         queueing,
@@ -17,6 +18,10 @@ pub(super) fn e10() -> Experiment {
             "Two short pieces take longer through a pool than in series; from some length on the \
              pool gains.",
         )
+        .decided_by(
+            "there is a break-even, above one cycle",
+            ClaimTest::break_even("two tasks", Range::from(1.0)),
+        )
         .note("Two tasks are at most twice as fast, on any number of CPUs.")
         .case(counting_loops())
 }
@@ -26,6 +31,12 @@ pub(super) fn e11() -> Experiment {
     Experiment::new("E11", "Two equal counting loops on a single CPU")
         .source(ASYNC)
         .claim("On a single CPU there is nothing to gain, however long the loops.")
+        .decided_by(
+            "two tasks are faster at no size",
+            ClaimTest::NeverFaster {
+                arm: "two tasks".to_owned(),
+            },
+        )
         .case(counting_loops().pinned_to(1))
 }
 
@@ -38,6 +49,10 @@ pub(super) fn e12() -> Experiment {
     Experiment::new("E12", "Two equal sleeps, in series or as two tasks")
         .source(ASYNC)
         .claim("Sleeps show a gain that computing would not have: they need no processor.")
+        .decided_by(
+            "two tasks are faster at every size",
+            ClaimTest::faster("two tasks", 1),
+        )
         .note("CPU time stands beside wall time: next to none was used by either arm.")
         .case(case)
 }
@@ -57,6 +72,10 @@ pub(super) fn e13() -> Experiment {
         .claim(
             "The pool of .NET 4 takes half the time of that of .NET 3.5 on two cores, and less \
              than a fifth on four.",
+        )
+        .decided_by(
+            "the newer pool takes half the time or less",
+            ClaimTest::speed_up("run", "locked queue", 0, Range::from(2.0)),
         )
         .note(
             "The arm 'locked queue' is built here the way the older pool was: boxed closures \

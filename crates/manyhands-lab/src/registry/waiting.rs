@@ -3,6 +3,7 @@
 use crate::{
     Case, Experiment,
     experiment::Returned,
+    record::{ClaimTest, Range},
     workload::{calls, waiting},
 };
 
@@ -16,7 +17,8 @@ pub(super) fn e14() -> Experiment {
         .arm("for_each_async @ 4", calls::limited(4))
         .arm("for_each_async @ 40", calls::limited(40))
         .arm("for_each_async", calls::found)
-        .arm("channel", calls::through_channel);
+        .arm("channel", calls::through_channel)
+        .arm(calls::TWO_CHANNELS, calls::two_channels(4));
     Experiment::new(
         "E14",
         "Calls that wait for somebody else, some or all at a time",
@@ -26,6 +28,10 @@ pub(super) fn e14() -> Experiment {
         "All calls at once, with a channel for what they bring, end twelve times as fast as a \
              loop that has four at a time; a loop without a limit of its own is the worst of both.",
     )
+    .decided_by(
+        "all at once is ten times as fast as four at a time, or more",
+        ClaimTest::speed_up("channel", "for @ 4", 100, Range::from(10.0)),
+    )
     .note(
         "Every call waits 10 to 49 ms; the same list for all arms. No limit can end before \
              the sum of the waits over the limit, and nothing before the longest wait.",
@@ -34,6 +40,10 @@ pub(super) fn e14() -> Experiment {
         "'for @ 4' blocks a thread for each call that waits. Here 'for_each_async' without a \
              limit finds one while it runs; the published one had as many at a time as there were \
              CPUs.",
+    )
+    .note(
+        "'two channels @ 4' is what the post proposes and did not measure: the first half of every \
+             wait for all at once, the second half four at a time, with a channel between the two.",
     )
     .case(case)
 }
@@ -48,6 +58,10 @@ pub(super) fn e15() -> Experiment {
         "Many waiting tasks, in a list with and without room for all",
     )
     .claim("Giving the list its size saves next to nothing: the tasks are what takes memory.")
+    .decided_by(
+        "a tenth of the memory at most (measured with --memory)",
+        ClaimTest::memory("list preallocated", "list grows", Range::of(0.9, 1.1)),
+    )
     .case(case)
 }
 
@@ -61,6 +75,14 @@ pub(super) fn e15b() -> Experiment {
     Experiment::new("E15b", "Appending to a list with and without room for all")
         .source(MILLION)
         .claim("A list that grows takes twice the memory, and 1.6 times as long.")
+        .decided_by(
+            "twice the memory, to within a tenth (measured with --memory)",
+            ClaimTest::memory("list grows", "list preallocated", Range::of(1.8, 2.2)),
+        )
+        .decided_by(
+            "a list that has room takes less time, by 1.4 to 1.8 times",
+            ClaimTest::speed_up("list preallocated", "list grows", 0, Range::of(1.4, 1.8)),
+        )
         .note(
             "A list that grows is often moved by the system without being copied, and its old \
              places are free again at once: see the peak memory (--memory).",
@@ -76,6 +98,14 @@ pub(super) fn e16() -> Experiment {
         .arm("deadlines in turn", waiting::deadlines_in_turn);
     waiting_experiment("E16", "Many waits, with and without a task around each")
         .claim("Without the tasks the same waits take less than half the memory, and end sooner.")
+        .decided_by(
+            "less than half the memory (measured with --memory)",
+            ClaimTest::memory("timers alone", "a task each", Range::of(0.0, 0.5)),
+        )
+        .decided_by(
+            "the waits end no later",
+            ClaimTest::speed_up("timers alone", "a task each", 0, Range::from(1.0)),
+        )
         .note(
             "'timers alone' sets all timers at once, each in a box; 'deadlines in turn' awaits \
              them one after another, so that few are ever set. Both are awaited by the thread that \
@@ -94,6 +124,22 @@ pub(super) fn e17() -> Experiment {
         .claim(
             "With one timer for all, a task each takes a third of the memory, and without tasks \
              the waits take a tenth.",
+        )
+        .decided_by(
+            "with a task each, a quarter to a half of the memory (measured with --memory)",
+            ClaimTest::memory(
+                "one timer, a task each",
+                "a task each",
+                Range::of(0.25, 0.5),
+            ),
+        )
+        .decided_by(
+            "without tasks, an eighth or less",
+            ClaimTest::memory(
+                "one timer, awaited each",
+                "a task each",
+                Range::of(0.0, 0.125),
+            ),
         )
         .note("The shared timer is a completion that one task sets after its sleep.")
         .case(case)

@@ -26,6 +26,7 @@ pub(crate) fn findings() -> Findings {
         id: one.id.clone(),
         title: one.title.clone(),
         cases: one.cases.iter().map(|case| case.card.clone()).collect(),
+        ..ExperimentCard::default()
     };
     Findings {
         head: Head {
@@ -324,6 +325,7 @@ fn experiment(id: &str, title: &str, cases: Vec<CaseFindings>) -> ExperimentFind
         id: id.into(),
         title: title.into(),
         cases,
+        ..ExperimentFindings::default()
     }
 }
 
@@ -345,11 +347,12 @@ pub(super) fn case(name: &str, arms: &[&str], points: Vec<Point>) -> CaseFinding
         clock: Some((21.0, 1.0)),
         peaks: Vec::new(),
         traces: Vec::new(),
+        suspicious: Vec::new(),
     }
 }
 
 /// A point from the medians of its arms, in nanoseconds.
-pub(super) fn point(n: usize, medians: &[f64]) -> Point {
+pub(crate) fn point(n: usize, medians: &[f64]) -> Point {
     let comparison = |arm: &f64| comparison(medians[0] / arm);
     Point {
         n,

@@ -1,6 +1,7 @@
 //! A whole run as one page that needs nothing but itself.
 
 use super::{
+    claim::claim_sentences,
     conditions::{clock_sentence, disturbance, method, not_quiet_sentence},
     grid::Grid,
     paper,
@@ -73,6 +74,7 @@ struct Section<'run> {
     title: &'run str,
     groups: Vec<GroupOut<'run>>,
     scaling: Vec<Titled>,
+    claimed: Vec<String>,
     paper: Option<PaperOut>,
     missing: Vec<String>,
 }
@@ -113,6 +115,7 @@ fn section<'run>(
         title: &experiment.title,
         groups: groups.collect(),
         scaling: scaling::tables(experiment),
+        claimed: claim_sentences(experiment),
         paper: paper.map(|paper| PaperOut {
             grid: paper::grid(experiment, paper),
             remarks: paper::remarks(experiment, paper),

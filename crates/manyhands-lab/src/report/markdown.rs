@@ -1,6 +1,7 @@
 //! A whole run as Markdown.
 
 use super::{
+    claim::claim_sentences,
     conditions::{clock_sentence, disturbance, method, not_quiet_sentence},
     grid::escaped,
     paper,
@@ -76,6 +77,10 @@ fn section(
         let title = escaped(&table.title);
         text += &format!("### {title}\n\n{}", table.grid.markdown());
         text += &list(&table.sentences);
+    }
+    let claimed = claim_sentences(experiment);
+    if !claimed.is_empty() {
+        text += &list(&claimed);
     }
     if let Some(paper) = paper {
         let grid = paper::grid(experiment, paper);

@@ -5,6 +5,7 @@
 
 mod answer;
 mod cell;
+mod claim;
 mod compare;
 mod compare_json;
 mod conditions;
@@ -21,6 +22,8 @@ mod results_csv;
 mod scaling;
 mod sentence;
 mod summary;
+mod summary_claim;
+mod summary_scaling;
 mod terminal;
 mod units;
 mod verdict_words;

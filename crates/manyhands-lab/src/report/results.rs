@@ -18,6 +18,8 @@ pub(super) struct Group<'run> {
     pub(super) name: Option<&'run str>,
     /// The cases.
     pub(super) cases: Vec<&'run CaseFindings>,
+    /// Whether what is about all cases of the experiment stands here.
+    is_first: bool,
 }
 
 impl Group<'_> {
@@ -33,7 +35,7 @@ impl Group<'_> {
     /// Whether a chart is about cases of this table.
     pub(super) fn owns(&self, chart: &Named) -> bool {
         let about = |name: &String| self.cases.iter().any(|case| case.card.name == *name);
-        chart.case.as_ref().is_none_or(about)
+        chart.case.as_ref().map_or(self.is_first, about)
     }
 }
 
@@ -49,11 +51,13 @@ pub(super) fn groups(experiment: &ExperimentFindings) -> Vec<Group<'_>> {
         return vec![Group {
             name: None,
             cases: cases.iter().collect(),
+            is_first: true,
         }];
     }
-    let groups = cases.iter().map(|case| Group {
+    let groups = cases.iter().enumerate().map(|(place, case)| Group {
         name: Some(&case.card.name),
         cases: vec![case],
+        is_first: place == 0,
     });
     groups.collect()
 }

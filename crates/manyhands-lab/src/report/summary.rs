@@ -1,6 +1,10 @@
 //! The summary as JSON: its own copy of the findings, so that those stay free to change.
 
-use super::verdict_words::{doubt_words, verdict_word};
+use super::{
+    summary_claim::ClaimOut,
+    summary_scaling::{self, ArmOut, AtCopiesOut, AtCpusOut},
+    verdict_words::{doubt_words, verdict_word},
+};
 use crate::{
     break_even::{Answer, Fit, Kind, Practical, Source},
     findings::{CaseFindings, Comparison, Findings, Point, Times},
@@ -21,7 +25,13 @@ use serde::Serialize;
 /// `between`, `always_from`, `never_up_to`, `not_decided`, `no_difference`, `several`,
 /// `too_few_blocks`, with the fields of that kind beside it. `practical_from` is the smallest size
 /// from which on an arm gains a tenth or more at every size measured, and `practical` the two
-/// sizes between which that begins, if it begins above the smallest. What was not measured is `null`.
+/// sizes between which that begins, if it begins above the smallest. `claim` has the claim's `text`, the
+/// `verdict` on it, one of `holds`, `does not hold`, `undecided`, and the same of its `parts[]`, each with
+/// what it `says` and the `evidence` in words. `suspicious[]` are arms whose time does not grow with the
+/// size. `over_cpus[]` and `over_copies[]`
+/// are there if an experiment was measured on several numbers of CPUs: for each arm its `points` with
+/// time, `speed_up`, `serial_fraction` (Karp and Flatt) and `rounds_bound_nanos`, or its time and
+/// `throughput`, and the `scalability` that fits them. What was not measured is `null`.
 ///
 /// # Panics
 /// Never: numbers, strings and lists have a form as JSON.
@@ -72,6 +82,13 @@ struct ExperimentOut<'run> {
     id: &'run str,
     title: &'run str,
     cases: Vec<CaseOut<'run>>,
+    source: Option<&'run str>,
+    claim: Option<ClaimOut<'run>>,
+    notes: &'run [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    over_cpus: Vec<ArmOut<AtCpusOut>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    over_copies: Vec<ArmOut<AtCopiesOut>>,
 }
 
 impl<'run> ExperimentOut<'run> {
@@ -80,6 +97,11 @@ impl<'run> ExperimentOut<'run> {
             id: &experiment.id,
             title: &experiment.title,
             cases: experiment.cases.iter().map(CaseOut::new).collect(),
+            source: experiment.source.as_deref(),
+            claim: experiment.claim.as_ref().map(ClaimOut::from),
+            notes: &experiment.notes,
+            over_cpus: summary_scaling::over_cpus(experiment),
+            over_copies: summary_scaling::over_copies(experiment),
         }
     }
 }
@@ -91,6 +113,7 @@ struct CaseOut<'run> {
     points: Vec<PointOut<'run>>,
     break_even: Vec<AnswerOut<'run>>,
     peak_memory: Vec<PeakOut<'run>>,
+    suspicious: Vec<&'run str>,
     clock_cost_nanos: Option<f64>,
     clock_grain_nanos: Option<f64>,
 }
@@ -116,6 +139,11 @@ impl<'run> CaseOut<'run> {
                 .map(|(arm, answer)| AnswerOut::new(arm, answer))
                 .collect(),
             peak_memory: case.peaks.iter().map(peak).collect(),
+            suspicious: case
+                .suspicious
+                .iter()
+                .map(|arm| case.card.arms[*arm].as_str())
+                .collect(),
             clock_cost_nanos: case.clock.map(|(cost, _)| cost),
             clock_grain_nanos: case.clock.map(|(_, grain)| grain),
         }

@@ -1,6 +1,7 @@
 //! An experiment as text for a terminal, as wide as that is.
 
 use super::{
+    claim::claim_sentences,
     conditions::{disturbance, not_quiet_sentence},
     paper,
     results::{Group, Sizes, groups, meters, results},
@@ -11,7 +12,7 @@ use super::{
     width::Width,
 };
 use crate::{
-    findings::{ExperimentFindings, Findings},
+    findings::{CaseFindings, ExperimentFindings, Findings, Point},
     paper::Paper,
     record::Key,
 };
@@ -47,6 +48,13 @@ pub fn experiment_text(
         for sentence in &table.sentences {
             text += &width.wrapped(sentence);
         }
+    }
+    let claimed = claim_sentences(experiment);
+    if !claimed.is_empty() {
+        text.push('\n');
+    }
+    for sentence in claimed {
+        text += &width.hanging(&sentence);
     }
     if let Some(paper) = paper {
         let grid = paper::grid(experiment, paper);
@@ -104,6 +112,9 @@ pub(super) fn group_sentences(findings: &Findings, group: &Group<'_>) -> Vec<Str
                 sentence
             }
         };
+        for arm in &case.suspicious {
+            sentences.push(of_case(suspicion_sentence(case, *arm)));
+        }
         for arm in 1..case.card.arms.len() {
             sentences.push(of_case(verdict_sentence(findings, case, arm)));
         }
@@ -113,6 +124,18 @@ pub(super) fn group_sentences(findings: &Findings, group: &Group<'_>) -> Vec<Str
         }
     }
     sentences
+}
+
+/// What is wrong with an arm whose time does not grow.
+fn suspicion_sentence(case: &CaseFindings, arm: usize) -> String {
+    let size = |point: Option<&Point>| point.map_or_else(String::new, |point| count(point.n));
+    format!(
+        "Suspicious: the time of '{}' does not grow from n = {} to n = {}. Was its work optimised \
+         away, or never begun?",
+        case.card.arms[arm],
+        size(case.points.first()),
+        size(case.points.last())
+    )
 }
 
 /// Failures of an experiment, and points there was no time for.

@@ -4,8 +4,8 @@ use super::{Extent, arms::Spin};
 use crate::{
     Experiment,
     break_even::{Kind, Source},
-    findings::{CaseFindings, Findings},
-    verdict::Verdict,
+    findings::{CaseFindings, Findings, Point},
+    verdict::{StopRule, Verdict},
 };
 use std::fmt;
 
@@ -16,8 +16,10 @@ pub struct Criterion {
     pub claim: &'static str,
     /// How often it was found.
     pub found: usize,
-    /// Of how many.
+    /// Of how many that could be judged.
     pub of: usize,
+    /// Comparisons with too few undisturbed blocks to be judged.
+    pub left_out: usize,
     /// How often it must or may be found.
     pub needed: Needed,
     /// Blocks that were taken.
@@ -36,7 +38,7 @@ pub enum Needed {
 }
 
 impl Criterion {
-    /// Whether the claim holds.
+    /// Whether the claim holds, of all comparisons that could be judged.
     #[must_use]
     pub fn holds(&self) -> bool {
         match self.needed {
@@ -46,10 +48,22 @@ impl Criterion {
     }
 }
 
-/// One line: pass or fail, the claim, the number.
+impl Criterion {
+    /// Whether enough comparisons could be judged to say anything: half of them.
+    #[must_use]
+    pub fn is_judged(&self) -> bool {
+        self.of > 0 && self.of >= self.left_out
+    }
+}
+
+/// One line: pass, fail or open, the claim, the number.
 impl fmt::Display for Criterion {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = if self.holds() { "pass" } else { "FAIL" };
+        let sign = match (self.is_judged(), self.holds()) {
+            (false, _) => "open",
+            (true, true) => "pass",
+            (true, false) => "FAIL",
+        };
         let (word, bound) = match self.needed {
             Needed::AtLeast(bound) => ("at least", bound),
             Needed::AtMost(bound) => ("at most", bound),
@@ -62,7 +76,14 @@ impl fmt::Display for Criterion {
             formatter,
             "{sign}  {claim}: {found} of {of}, {word} {bound}; \
              {disturbed} % of the blocks were disturbed"
-        )
+        )?;
+        match self.left_out {
+            0 => Ok(()),
+            left_out => write!(
+                formatter,
+                ", which left too few to judge {left_out} more comparisons"
+            ),
+        }
     }
 }
 
@@ -125,13 +146,16 @@ impl Claim {
     }
 
     /// Counts the cases in which the claim shows.
-    pub(super) fn judge(self, findings: &Findings, of: usize) -> Criterion {
+    pub(super) fn judge(self, findings: &Findings, all: usize) -> Criterion {
         let cases = findings.experiments.iter().flat_map(|found| &found.cases);
+        let judged: Vec<&CaseFindings> = cases.filter(|case| has_enough(case)).collect();
+        let of = judged.len();
         let percent = |percent: usize| (of * percent).div_ceil(100);
         Criterion {
             claim: self.text(),
-            found: cases.filter(|case| self.shows(case)).count(),
+            found: judged.into_iter().filter(|case| self.shows(case)).count(),
             of,
+            left_out: all - of,
             needed: match self {
                 Self::Equal => Needed::AtMost(of * 5 / 100),
                 Self::Slower | Self::Step => Needed::AtLeast(percent(95)),
@@ -175,6 +199,14 @@ impl Claim {
     }
 }
 
+/// Whether every size has half of the blocks undisturbed that the laboratory wants before it first looks.
+fn has_enough(case: &CaseFindings) -> bool {
+    let at_least = StopRule::default().at_least / 2;
+    let undisturbed = |point: &Point| point.blocks - point.disturbed;
+    let mut points = case.points.iter();
+    !case.points.is_empty() && points.all(|point| undisturbed(point) >= at_least)
+}
+
 /// Sizes of the curves; an item of the baseline takes a microsecond.
 const SIZES: [usize; 4] = [10, 40, 160, 640];
 /// Fixed cost of the arm with a break-even.
@@ -191,6 +223,7 @@ const PAIR_MICROS: f64 = 1_000.0;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::fixture;
 
     #[test]
     fn a_criterion_is_one_line_with_its_number() {
@@ -198,6 +231,7 @@ mod tests {
             claim: "it rains",
             found: 3,
             of: 4,
+            left_out: 0,
             needed: Needed::AtLeast(3),
             blocks: 200,
             disturbed: 24,
@@ -208,5 +242,27 @@ mod tests {
         criterion.needed = Needed::AtMost(2);
         let expected = format!("FAIL  it rains: 3 of 4, at most 2; {disturbed}");
         assert_eq!(criterion.to_string(), expected);
+        criterion.left_out = 5;
+        assert!(criterion.to_string().starts_with("open  it rains"));
+        assert!(
+            criterion
+                .to_string()
+                .ends_with("too few to judge 5 more comparisons")
+        );
+    }
+
+    #[test]
+    fn a_comparison_with_too_few_undisturbed_blocks_is_not_judged() {
+        let mut findings = fixture::findings();
+        findings.experiments.truncate(2);
+        findings.experiments.remove(0);
+        let cases = &mut findings.experiments[0].cases;
+        cases.truncate(3);
+        // The first is faster as found, but nearly all of its blocks are disturbed.
+        cases[0].points[0].disturbed = cases[0].points[0].blocks - 1;
+        let criterion = Claim::Equal.judge(&findings, 3);
+        assert_eq!((criterion.of, criterion.left_out), (2, 1));
+        assert_eq!(criterion.found, 2);
+        assert!(criterion.is_judged() && !criterion.holds());
     }
 }

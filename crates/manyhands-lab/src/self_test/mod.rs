@@ -49,8 +49,8 @@ pub enum Extent {
 /// Those of a run.
 ///
 /// # Cost
-/// Some minutes of real time. Other work on the machine takes blocks away, and many of them make
-/// criteria fail: then the machine is not fit for measuring either.
+/// Some minutes of real time. Other work on the machine takes blocks away; a comparison that it
+/// leaves too few of is not judged.
 pub fn run(
     extent: Extent,
     seed: u64,
@@ -144,7 +144,7 @@ mod tests {
         let tell = &mut |criterion: &Criterion| println!("{criterion}");
         let criteria = run(Extent::Quick, 1, &Interrupt::default(), tell).unwrap();
         assert_eq!(criteria.len(), Claim::ALL.len());
-        assert!(criteria.iter().all(Criterion::holds));
+        assert!(criteria.iter().all(|one| !one.is_judged() || one.holds()));
     }
 
     #[test]

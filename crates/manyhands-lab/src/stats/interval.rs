@@ -116,6 +116,30 @@ impl Estimate {
         has_ends.then_some((self.low, self.high))
     }
 
+    /// This estimate over an independent one. Intervals are combined on logarithms by the method of
+    /// variance estimates recovery (Zou and Donner 2008, doi:10.1002/sim.3095): each end's distance
+    /// is the root of the sum of the squares of the two distances on that side.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_lab::stats::Estimate;
+    /// let exact = Estimate { median: 2.0, low: 2.0, high: 2.0 };
+    /// let wide = Estimate { median: 4.0, low: 2.0, high: 8.0 };
+    /// let ratio = wide.over(exact);
+    /// assert_eq!((ratio.median, ratio.high.round()), (2.0, 4.0));
+    /// ```
+    #[must_use]
+    pub fn over(self, below: Self) -> Self {
+        let up = |one: Self| (one.high / one.median).ln();
+        let down = |one: Self| (one.median / one.low).ln();
+        let median = self.median / below.median;
+        Self {
+            median,
+            low: median * (-down(self).hypot(up(below))).exp(),
+            high: median * up(self).hypot(down(below)).exp(),
+        }
+    }
+
     /// From logarithms to what they are the logarithms of.
     pub(crate) fn exp(self) -> Self {
         Self {
@@ -260,5 +284,20 @@ mod tests {
                 prop_assert!((one * factor / other - 1.0).abs() < 1e-9);
             }
         }
+    }
+
+    #[test]
+    fn a_quotient_is_less_certain_than_either_part() {
+        let estimate = |median, low, high| Estimate { median, low, high };
+        let exact = estimate(2.0, 2.0, 2.0);
+        let wide = estimate(4.0, 3.0, 6.0);
+        let one_sided = wide.over(exact);
+        assert!((one_sided.median - 2.0).abs() < 1e-12);
+        assert!((one_sided.low - 1.5).abs() < 1e-12);
+        assert!((one_sided.high - 3.0).abs() < 1e-12);
+        let both = wide.over(wide);
+        assert!(both.low < 0.75 && both.high > 4.0 / 3.0, "{both:?}");
+        // The distances of a ratio and of its inverse mirror each other.
+        assert!((both.low * both.high - 1.0).abs() < 1e-12);
     }
 }

@@ -114,6 +114,12 @@ fn names(head: &Head) -> impl Iterator<Item = &str> {
         .experiments
         .iter()
         .flat_map(|one| [&one.id, &one.title]);
+    let of_experiments = of_experiments.chain(head.experiments.iter().flat_map(|one| {
+        let parts = one.claim.iter().flat_map(|claim| &claim.parts);
+        let claims = one.claim.iter().map(|claim| &claim.text);
+        let said = claims.chain(parts.map(|part| &part.says));
+        said.chain(&one.source).chain(&one.notes)
+    }));
     let all = of_experiments.chain(of_cases).chain([&head.started]);
     all.map(String::as_str)
 }

@@ -58,6 +58,49 @@ pub(crate) fn through_channel(n: usize) -> u64 {
     })
 }
 
+/// Two channels, one after the other: the first half of every wait begins at once, and who is
+/// through with it goes into the first channel; what takes from there has a limited number of second
+/// halves at a time, and puts what ends into the second channel.
+pub(crate) fn two_channels(at_once: usize) -> impl Fn(usize) -> u64 {
+    move |n| {
+        let (arrive, arrived) = channel::unbounded();
+        let (end, ended) = channel::unbounded();
+        for index in 0..n {
+            let arrive = arrive.clone();
+            drop(task::spawn(async move {
+                time::sleep(half(index)).await;
+                arrive.send(index).expect("somebody takes all that arrive");
+            }));
+        }
+        drop(arrive);
+        for _ in 0..at_once {
+            let (arrived, end) = (arrived.clone(), end.clone());
+            drop(task::spawn(async move {
+                while let Ok(index) = arrived.recv_async().await {
+                    time::sleep(half(index)).await;
+                    end.send(mark(index)).expect("the receiver waits for all");
+                }
+            }));
+        }
+        drop((arrived, end));
+        task::block_on(async {
+            let mut sum = 0;
+            while let Ok(mark) = ended.recv_async().await {
+                sum += mark;
+            }
+            sum
+        })
+    }
+}
+
+/// Half of an item's wait.
+fn half(index: usize) -> Duration {
+    Duration::from_millis(millis(index)) / 2
+}
+
+/// The arm of [`two_channels`] that has four second halves at a time.
+pub(crate) const TWO_CHANNELS: &str = "two channels @ 4";
+
 /// How long an item waits: 10 to 49 ms, drawn by its number.
 pub(crate) fn millis(index: usize) -> u64 {
     10 + scrambled(index as u64) % 40
@@ -113,5 +156,6 @@ mod tests {
         check(&limited(40), longest);
         check(&found, longest);
         check(&through_channel, longest);
+        check(&two_channels(4), (share / 2).max(longest));
     }
 }

@@ -29,6 +29,18 @@ pub(crate) fn sequential<const WORDS: usize>(
     }
 }
 
+/// `foreach`: a plain loop over the items of a collection, a vector of indices that is made in the
+/// call.
+pub(crate) fn sequential_by_item<const WORDS: usize>(
+    item: impl Item<WORDS>,
+) -> impl Fn(usize, &mut Vec<Slot<WORDS>>) {
+    move |n, slots| {
+        for index in (0..n).collect::<Vec<_>>() {
+            item(index, &slots[index]);
+        }
+    }
+}
+
 /// `Parallel.For`: a parallel loop over indices.
 pub(crate) fn for_range<const WORDS: usize>(
     item: impl Item<WORDS>,

@@ -63,7 +63,11 @@ impl Waits {
         let at_once = arm
             .split_once("@ ")
             .and_then(|(_, count)| count.parse::<f64>().ok());
-        let share = at_once.map_or(0.0, |count| self.sum_millis / count);
+        let mut share = at_once.map_or(0.0, |count| self.sum_millis / count);
+        if arm == calls::TWO_CHANNELS {
+            // Only the second half of each wait is limited.
+            share /= 2.0;
+        }
         share.max(self.longest_millis)
     }
 }

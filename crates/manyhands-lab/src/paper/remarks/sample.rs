@@ -39,6 +39,7 @@ pub(super) fn findings(id: &str, case: &str, arms: &[(&str, f64, Option<f64>)]) 
         clock: None,
         peaks: Vec::new(),
         traces: Vec::new(),
+        suspicious: Vec::new(),
     };
     Findings {
         head: Head {
@@ -53,6 +54,7 @@ pub(super) fn findings(id: &str, case: &str, arms: &[(&str, f64, Option<f64>)]) 
             id: id.to_owned(),
             title: String::new(),
             cases: vec![case],
+            ..ExperimentFindings::default()
         }],
         failures: Vec::new(),
         left_out: Vec::new(),

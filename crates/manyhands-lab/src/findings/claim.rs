@@ -1,0 +1,419 @@
+//! Whether what was claimed holds here, decided by intervals and verdicts alone.
+
+use super::{CaseFindings, ExperimentFindings, OverCpus, Point};
+use crate::{
+    break_even::Kind,
+    record::{ClaimCard, ClaimTest, Range},
+    stats::Estimate,
+    verdict::Verdict,
+};
+
+/// A claim and what was found of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgedClaim {
+    /// The claim as a sentence.
+    pub text: String,
+    /// What is to be said of all of it: that of its parts which says most against it. `Undecided`
+    /// if it has no part that can be decided.
+    pub ruling: Ruling,
+    /// Its parts.
+    pub parts: Vec<JudgedPart>,
+}
+
+/// A part of a claim and what was found of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgedPart {
+    /// What it says.
+    pub says: String,
+    /// Whether it holds.
+    pub ruling: Ruling,
+    /// What that is concluded from.
+    pub evidence: Evidence,
+}
+
+/// Whether something holds here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ruling {
+    /// It holds.
+    Holds,
+    /// What was measured does not tell.
+    Undecided,
+    /// It does not hold.
+    DoesNotHold,
+}
+
+/// What a ruling is concluded from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Evidence {
+    /// It was not measured.
+    Nothing,
+    /// A ratio, at a size where there are several.
+    Ratio {
+        /// Case.
+        case: String,
+        /// Size.
+        n: usize,
+        /// The ratio; its interval is itself where nothing is known about that.
+        ratio: Estimate,
+    },
+    /// A break-even.
+    BreakEven(Kind),
+}
+
+impl ExperimentFindings {
+    /// Compares what was found with what was claimed.
+    pub(super) fn judge(&self, claim: &ClaimCard) -> JudgedClaim {
+        let parts: Vec<JudgedPart> = claim
+            .parts
+            .iter()
+            .map(|part| {
+                let (ruling, evidence) = self.decide(&part.test);
+                JudgedPart {
+                    says: part.says.clone(),
+                    ruling,
+                    evidence,
+                }
+            })
+            .collect();
+        let worst = parts.iter().map(|part| part.ruling).max();
+        JudgedClaim {
+            text: claim.text.clone(),
+            ruling: worst.unwrap_or(Ruling::Undecided),
+            parts,
+        }
+    }
+
+    fn decide(&self, test: &ClaimTest) -> (Ruling, Evidence) {
+        match test {
+            ClaimTest::Faster { arm, from } => {
+                let points = self.points(arm, *from);
+                worst(points.filter_map(|(case, point, arm)| faster(case, point, arm)))
+            }
+            ClaimTest::SpeedUp {
+                arm,
+                over,
+                from,
+                within,
+            } => {
+                let points = self.points(arm, *from);
+                worst(points.filter_map(|(case, point, arm)| {
+                    let over = position(case, over)?;
+                    let ratio = speed_up(point, arm)?.over(speed_up(point, over)?);
+                    Some(lies(case, point.n, ratio, *within))
+                }))
+            }
+            ClaimTest::BreakEven { arm, within } => worst(self.answers(arm).map(|kind| {
+                (
+                    breaks_even(kind, *within),
+                    Evidence::BreakEven(kind.clone()),
+                )
+            })),
+            ClaimTest::NeverFaster { arm } => worst(
+                self.answers(arm)
+                    .map(|kind| (never(kind), Evidence::BreakEven(kind.clone()))),
+            ),
+            ClaimTest::Memory { arm, over, within } => {
+                worst(self.with_arm(arm).filter_map(|(case, arm)| {
+                    let over = position(case, over)?;
+                    let of_arm = |arm| case.peaks.iter().filter(move |peak| peak.arm == arm);
+                    let peak = |arm| of_arm(arm).max_by_key(|peak| peak.n);
+                    let (one, other) = (peak(arm)?, peak(over)?);
+                    let ratio = one.bytes as f64 / (other.bytes as f64).max(1.0);
+                    Some(lies(case, one.n, exact(ratio), *within))
+                }))
+            }
+            ClaimTest::Doubling { arm, within } => {
+                let over_cpus = self.over_cpus();
+                worst(
+                    over_cpus
+                        .iter()
+                        .filter_map(|case| doubling(case, arm, *within)),
+                )
+            }
+            ClaimTest::CaseFaster { case, than } => worst(self.case_faster(case, than).into_iter()),
+        }
+    }
+
+    /// The cases that claims are about: of one that was confined to several numbers of CPUs that
+    /// with the most, and none in copies.
+    fn claimed(&self) -> impl Iterator<Item = &CaseFindings> {
+        let is_wider = |one: &CaseFindings, other: &CaseFindings| {
+            let (one, other) = (&one.card, &other.card);
+            one.of == other.of && one.copies.is_none() && one.cpus > other.cpus
+        };
+        self.cases.iter().filter(move |case| {
+            let is_widest = || !self.cases.iter().any(|other| is_wider(other, case));
+            case.card.of.is_none() || case.card.copies.is_none() && is_widest()
+        })
+    }
+
+    /// Those of them that have this arm, with its place.
+    fn with_arm<'run>(
+        &'run self,
+        arm: &'run str,
+    ) -> impl Iterator<Item = (&'run CaseFindings, usize)> {
+        let place = move |case: &'run CaseFindings| Some((case, position(case, arm)?));
+        self.claimed().filter_map(place)
+    }
+
+    /// The points of those cases from a size on.
+    fn points<'run>(
+        &'run self,
+        arm: &'run str,
+        from: usize,
+    ) -> impl Iterator<Item = (&'run CaseFindings, &'run Point, usize)> {
+        self.with_arm(arm).flat_map(move |(case, arm)| {
+            let points = case.points.iter().filter(move |point| point.n >= from);
+            points.map(move |point| (case, point, arm))
+        })
+    }
+
+    fn answers<'run>(&'run self, arm: &'run str) -> impl Iterator<Item = &'run Kind> {
+        let answer = |(case, arm): (&'run CaseFindings, usize)| {
+            Some(&case.answers.get(arm.checked_sub(1)?)?.kind)
+        };
+        self.with_arm(arm).filter_map(answer)
+    }
+
+    fn case_faster(&self, case: &str, than: &str) -> Option<(Ruling, Evidence)> {
+        let own = |case: &CaseFindings| {
+            case.card
+                .of
+                .clone()
+                .unwrap_or_else(|| case.card.name.clone())
+        };
+        let find = |name: &str| self.claimed().find(|case| own(case) == name);
+        let (one, other) = (find(case)?, find(than)?);
+        let baseline = |case: &CaseFindings, n: usize| {
+            let point = case.points.iter().find(|point| point.n == n)?;
+            Some(point.times.first()?.median)
+        };
+        let sizes = one.points.iter().rev().map(|point| point.n);
+        let mut times = sizes.filter_map(|n| Some((n, baseline(one, n)?, baseline(other, n)?)));
+        let (n, time, than) = times.next()?;
+        Some(lies(one, n, than.over(time), Range::from(1.0)))
+    }
+}
+
+/// What says most against a claim, of what was found in all cases and at all sizes.
+fn worst(found: impl Iterator<Item = (Ruling, Evidence)>) -> (Ruling, Evidence) {
+    let worst = found.max_by_key(|(ruling, _)| *ruling);
+    worst.unwrap_or((Ruling::Undecided, Evidence::Nothing))
+}
+
+fn position(case: &CaseFindings, arm: &str) -> Option<usize> {
+    case.card.arms.iter().position(|one| one == arm)
+}
+
+/// The speed-up of an arm over the baseline, which is one for the baseline itself.
+fn speed_up(point: &Point, arm: usize) -> Option<Estimate> {
+    let Some(challenger) = arm.checked_sub(1) else {
+        return Some(exact(1.0));
+    };
+    point.comparisons.get(challenger)?.clean
+}
+
+fn exact(value: f64) -> Estimate {
+    Estimate {
+        median: value,
+        low: value,
+        high: value,
+    }
+}
+
+fn faster(case: &CaseFindings, point: &Point, arm: usize) -> Option<(Ruling, Evidence)> {
+    let comparison = point.comparisons.get(arm.checked_sub(1)?)?;
+    let ruling = match comparison.verdict {
+        Verdict::Faster => Ruling::Holds,
+        Verdict::Slower | Verdict::NoDifference => Ruling::DoesNotHold,
+        Verdict::Undecided => Ruling::Undecided,
+    };
+    let ratio = comparison.clean.unwrap_or(comparison.as_found);
+    Some((ruling, evidence(&case.card.name, point.n, ratio)))
+}
+
+fn evidence(case: &str, n: usize, ratio: Estimate) -> Evidence {
+    let case = case.to_owned();
+    Evidence::Ratio { case, n, ratio }
+}
+
+/// Whether an interval lies in a range: all of it, none of it, or some.
+fn lies(case: &CaseFindings, n: usize, ratio: Estimate, within: Range) -> (Ruling, Evidence) {
+    (in_range(ratio, within), evidence(&case.card.name, n, ratio))
+}
+
+fn in_range(ratio: Estimate, within: Range) -> Ruling {
+    let above = within.high.is_some_and(|high| ratio.low > high);
+    if within.contains(ratio.low) && within.contains(ratio.high) {
+        Ruling::Holds
+    } else if above || ratio.high < within.low {
+        Ruling::DoesNotHold
+    } else {
+        Ruling::Undecided
+    }
+}
+
+fn breaks_even(kind: &Kind, within: Range) -> Ruling {
+    match *kind {
+        Kind::Between { lower, upper, .. } => in_range(
+            Estimate {
+                median: (lower * upper).sqrt(),
+                low: lower,
+                high: upper,
+            },
+            within,
+        ),
+        Kind::AlwaysFrom { smallest } if (smallest as f64) < within.low => Ruling::DoesNotHold,
+        Kind::NeverUpTo { largest, .. } => match within.high {
+            Some(high) if largest as f64 > high => Ruling::DoesNotHold,
+            _ => Ruling::Undecided,
+        },
+        Kind::NoDifference { .. } => Ruling::DoesNotHold,
+        _ => Ruling::Undecided,
+    }
+}
+
+fn never(kind: &Kind) -> Ruling {
+    match kind {
+        Kind::NeverUpTo { .. } | Kind::NoDifference { .. } => Ruling::Holds,
+        Kind::Between { .. } | Kind::AlwaysFrom { .. } | Kind::Several { .. } => {
+            Ruling::DoesNotHold
+        }
+        Kind::NotDecided { .. } | Kind::TooFewBlocks => Ruling::Undecided,
+    }
+}
+
+/// From half of the CPUs to all, for the most CPUs of which half was measured, too.
+fn doubling(case: &OverCpus, arm: &str, within: Range) -> Option<(Ruling, Evidence)> {
+    let arm = case.arms.iter().find(|one| one.name == arm)?;
+    let half = |cpus: usize| arm.points.iter().find(|at| at.cpus * 2 == cpus);
+    let mut pairs = arm.points.iter().rev();
+    let (half, whole) = pairs.find_map(|at| Some((half(at.cpus)?, at)))?;
+    let ratio = half.nanos.over(whole.nanos);
+    Some((in_range(ratio, within), evidence(&case.case, case.n, ratio)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        record::ClaimPart,
+        report::fixture::{self, over_cpus},
+    };
+
+    fn ruling(experiment: &ExperimentFindings, test: &ClaimTest) -> Ruling {
+        experiment.decide(test).0
+    }
+
+    #[test]
+    fn a_claim_holds_does_not_or_is_undecided_by_its_intervals() {
+        let found = fixture::findings();
+        let loops = &found.experiments[0];
+        let check = |test, expected| assert_eq!(ruling(loops, &test), expected);
+        check(ClaimTest::faster("for_each", 300), Ruling::Holds);
+        // At n = 100 the fixture's verdict is undecided, at n = 10 it is slower.
+        check(ClaimTest::faster("for_each", 100), Ruling::Undecided);
+        check(ClaimTest::faster("for_each", 10), Ruling::DoesNotHold);
+        check(ClaimTest::faster("nobody", 10), Ruling::Undecided);
+        let gain = |within| ClaimTest::speed_up("for_each", "sequential", 10_000, within);
+        check(gain(Range::of(2.5, 3.5)), Ruling::Holds);
+        check(gain(Range::of(2.9, 3.5)), Ruling::Undecided);
+        check(gain(Range::from(5.0)), Ruling::DoesNotHold);
+        let even = |low, high| ClaimTest::break_even("for_each", Range::of(low, high));
+        check(even(20.0, 50.0), Ruling::Holds);
+        check(even(35.0, 50.0), Ruling::Undecided);
+        check(even(100.0, 500.0), Ruling::DoesNotHold);
+        // Only one arm's peak is known.
+        check(
+            ClaimTest::memory("for_each", "ranges", Range::from(0.0)),
+            Ruling::Undecided,
+        );
+        let hashes = &found.experiments[1];
+        let quicker = |case: &str, than: &str| ClaimTest::CaseFaster {
+            case: case.to_owned(),
+            than: than.to_owned(),
+        };
+        assert_eq!(
+            ruling(hashes, &quicker("SHA-512", "SHA-256")),
+            Ruling::Holds
+        );
+        let other = quicker("SHA-256", "SHA-512");
+        assert_eq!(ruling(hashes, &other), Ruling::DoesNotHold);
+    }
+
+    #[test]
+    fn never_is_an_answer_that_a_break_even_refutes() {
+        let found = fixture::findings();
+        let kinds = &found.experiments[2];
+        let only = |name: &str| {
+            let cases = kinds.cases.iter().filter(|case| case.card.name == name);
+            let cases = cases.cloned().collect();
+            let one = ExperimentFindings {
+                cases,
+                ..ExperimentFindings::default()
+            };
+            let arm = "two tasks".to_owned();
+            ruling(&one, &ClaimTest::NeverFaster { arm })
+        };
+        assert_eq!(only("never"), Ruling::Holds);
+        assert_eq!(only("same"), Ruling::Holds);
+        assert_eq!(only("always"), Ruling::DoesNotHold);
+        assert_eq!(only("open"), Ruling::Undecided);
+    }
+
+    #[test]
+    fn twice_the_cpus_are_compared_at_the_most_there_were() {
+        let experiment = over_cpus();
+        // From 4 to 8 CPUs the fixture gains 5 / 3.4.
+        let gain = |low, high| ClaimTest::doubling("for", Range::of(low, high));
+        assert_eq!(ruling(&experiment, &gain(1.3, 1.6)), Ruling::Holds);
+        assert_eq!(ruling(&experiment, &gain(1.8, 2.2)), Ruling::DoesNotHold);
+        let nothing = ExperimentFindings::default();
+        assert_eq!(ruling(&nothing, &gain(1.8, 2.2)), Ruling::Undecided);
+    }
+
+    #[test]
+    fn a_claim_is_about_the_most_cpus_that_a_case_was_measured_on() {
+        // On one CPU the fixture's loop is as fast as the sequential one; copies are no loop alone.
+        let mut experiment = over_cpus();
+        let faster = ClaimTest::faster("for", 300);
+        assert_eq!(ruling(&experiment, &faster), Ruling::Holds);
+        let (_, evidence) = experiment.decide(&faster);
+        let Evidence::Ratio { case, .. } = evidence else {
+            panic!("{evidence:?}");
+        };
+        assert_eq!(case, "SHA-512, 8 CPUs");
+        let than_itself = ClaimTest::CaseFaster {
+            case: "SHA-512".to_owned(),
+            than: "SHA-512".to_owned(),
+        };
+        assert_ne!(experiment.decide(&than_itself).1, Evidence::Nothing);
+        experiment.cases.retain(|case| case.card.copies.is_some());
+        assert_eq!(ruling(&experiment, &faster), Ruling::Undecided);
+    }
+
+    #[test]
+    fn a_claim_is_as_good_as_its_worst_part() {
+        let found = fixture::findings();
+        let claim = |tests: Vec<ClaimTest>| {
+            let part = |test| ClaimPart {
+                says: "so it is".to_owned(),
+                test,
+            };
+            let card = ClaimCard {
+                text: "It is so.".to_owned(),
+                parts: tests.into_iter().map(part).collect(),
+            };
+            found.experiments[0].judge(&card).ruling
+        };
+        let (good, open, bad) = (
+            ClaimTest::faster("for_each", 300),
+            ClaimTest::faster("for_each", 100),
+            ClaimTest::faster("for_each", 10),
+        );
+        assert_eq!(claim(vec![]), Ruling::Undecided);
+        assert_eq!(claim(vec![good.clone()]), Ruling::Holds);
+        assert_eq!(claim(vec![good.clone(), open.clone()]), Ruling::Undecided);
+        assert_eq!(claim(vec![good, open, bad]), Ruling::DoesNotHold);
+    }
+}

@@ -1,0 +1,110 @@
+//! What was claimed, and whether it holds here, in words.
+
+use super::{
+    sentence::kind_words,
+    units::{count, ratio_cell},
+};
+use crate::findings::{Evidence, ExperimentFindings, JudgedClaim, JudgedPart, Ruling};
+
+/// The claim of an experiment with its source and its ruling, a sentence for each of its parts, and
+/// the notes. Empty if nothing was claimed and nothing is to be noted.
+pub(super) fn claim_sentences(experiment: &ExperimentFindings) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if let Some(claim) = &experiment.claim {
+        let source = experiment.source.as_ref();
+        let source = source.map_or_else(String::new, |source| format!(" (Source: {source}.)"));
+        sentences.push(format!("Claim: {}{source}", claim.text));
+        sentences.push(ruling_sentence(claim));
+        sentences.extend(claim.parts.iter().map(part_sentence));
+    }
+    let notes = experiment.notes.iter();
+    sentences.extend(notes.map(|note| format!("Note: {note}")));
+    sentences
+}
+
+/// One word for a ruling, or three.
+pub(super) fn ruling_word(ruling: Ruling) -> &'static str {
+    match ruling {
+        Ruling::Holds => "holds",
+        Ruling::DoesNotHold => "does not hold",
+        Ruling::Undecided => "undecided",
+    }
+}
+
+fn ruling_sentence(claim: &JudgedClaim) -> String {
+    if claim.parts.is_empty() {
+        return "Here: no part of it can be decided by these measurements.".to_owned();
+    }
+    let parts = if claim.parts.len() == 1 {
+        "it"
+    } else {
+        "all of it"
+    };
+    match claim.ruling {
+        Ruling::Holds => format!("Here: {parts} holds, as far as it can be measured."),
+        Ruling::DoesNotHold => "Here: it does not hold.".to_owned(),
+        Ruling::Undecided => "Here: it is undecided.".to_owned(),
+    }
+}
+
+fn part_sentence(part: &JudgedPart) -> String {
+    format!(
+        "– {}: {}{}.",
+        part.says,
+        ruling_word(part.ruling),
+        evidence_words(&part.evidence)
+    )
+}
+
+/// What a ruling is concluded from.
+pub(super) fn evidence_words(evidence: &Evidence) -> String {
+    match evidence {
+        Evidence::Nothing => ", as it was not measured".to_owned(),
+        Evidence::Ratio { case, n, ratio } => {
+            format!(", {} for {case} at n = {}", ratio_cell(*ratio), count(*n))
+        }
+        Evidence::BreakEven(kind) => format!(", {}", kind_words(kind)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::Estimate;
+
+    #[test]
+    fn the_claim_stands_with_its_source_its_ruling_and_what_decides_it() {
+        let ratio = Estimate {
+            median: 1.9,
+            low: 1.8,
+            high: 2.0,
+        };
+        let part = JudgedPart {
+            says: "from 100 on it is faster".into(),
+            ruling: Ruling::Holds,
+            evidence: Evidence::Ratio {
+                case: "SHA-512".into(),
+                n: 1_000,
+                ratio,
+            },
+        };
+        let experiment = ExperimentFindings {
+            claim: Some(JudgedClaim {
+                text: "It is faster.".into(),
+                ruling: Ruling::Holds,
+                parts: vec![part],
+            }),
+            source: Some("\"A Post\", 2024".into()),
+            notes: vec!["Look twice.".into()],
+            ..ExperimentFindings::default()
+        };
+        let expected = [
+            "Claim: It is faster. (Source: \"A Post\", 2024.)",
+            "Here: it holds, as far as it can be measured.",
+            "– from 100 on it is faster: holds, 1.90 (1.80 … 2.00) for SHA-512 at n = 1,000.",
+            "Note: Look twice.",
+        ];
+        assert_eq!(claim_sentences(&experiment), expected);
+        assert!(claim_sentences(&ExperimentFindings::default()).is_empty());
+    }
+}
