@@ -151,6 +151,7 @@ fn program(companion: Companion, screen: Screen) -> Program {
     Program {
         companion,
         screen,
+        build_arguments: &["lab", "list"],
         going_on: |folder| format!("manyhands lab resume {}", folder.display()),
     }
 }

@@ -100,6 +100,11 @@ pub enum LabError {
     Stopped,
     /// The interrupt signal cannot be caught.
     Signal(ctrlc::Error),
+    /// A pool could not be made.
+    Pool {
+        /// Why.
+        reason: String,
+    },
     /// The machine should not measure now.
     Objection {
         /// Why, as a clause.
@@ -130,6 +135,13 @@ impl LabError {
             operation,
             path,
             source,
+        }
+    }
+
+    /// Wraps why a pool could not be made.
+    pub(crate) fn pool(reason: impl fmt::Display) -> Self {
+        Self::Pool {
+            reason: reason.to_string(),
         }
     }
 
@@ -221,6 +233,7 @@ impl fmt::Display for LabError {
             ),
             Self::OtherRun { reason } => write!(formatter, "the run cannot go on: {reason}"),
             Self::Signal(error) => write!(formatter, "cannot catch Ctrl-C: {error}"),
+            Self::Pool { reason } => write!(formatter, "cannot make a pool: {reason}"),
             Self::Objection { reason } => {
                 write!(formatter, "{reason}; '--force' measures nevertheless")
             }

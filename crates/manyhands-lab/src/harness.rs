@@ -163,6 +163,7 @@ fn program(screen: Screen) -> Program {
         companion: console::alone,
         going_on,
         screen,
+        build_arguments: &[],
     }
 }
 

@@ -30,6 +30,7 @@ pub fn head(
     let card = |experiment: &Experiment| {
         let card = experiment.card(settings.scale);
         card.on_cpus(&settings.cpus, &settings.copies)
+            .by_build(&settings.builds)
     };
     Head {
         format: FORMAT,

@@ -25,6 +25,7 @@ pub(crate) struct Bench<'case> {
     trial: Box<dyn Trial + 'case>,
     agreement: Agreement,
     pool: PoolState,
+    workers: Option<usize>,
     meter: Meter,
     copies: Option<Copies<'case>>,
 }
@@ -58,6 +59,7 @@ impl<'case> Bench<'case> {
             arms,
             trial: case.open(n),
             pool: start.pool,
+            workers: start.workers,
             meter: Meter::new(),
             copies: None,
         })
@@ -101,7 +103,7 @@ impl<'case> Bench<'case> {
         }
         let calls_max = match self.pool {
             PoolState::Warm => CALLS_MAX,
-            PoolState::Parked => PARKED_CALLS_MAX,
+            PoolState::Parked | PoolState::ColdPool | PoolState::ColdProcess => PARKED_CALLS_MAX,
         };
         while took < target && self.arms[arm].calls < calls_max {
             let missing = target.as_nanos() / took.as_nanos().max(1) + 1;
@@ -130,6 +132,18 @@ impl<'case> Bench<'case> {
         })
     }
 
+    /// Times a single call of an arm that was not called before.
+    pub(crate) fn first(&mut self, arm: usize) -> Result<Taken, LabError> {
+        self.trial.reset();
+        let sample = self.timed(arm, 1);
+        self.agreement
+            .check(&self.arms[arm].name, self.trial.checksum())?;
+        Ok(Taken {
+            samples: vec![sample],
+            checksum: format!("{:016x}", self.agreement.checksum()),
+        })
+    }
+
     /// Calls an arm once, unless a call is so long that it warms what it needs itself.
     fn call_if_short(&mut self, arm: usize) {
         if self.is_short(arm) {
@@ -148,7 +162,7 @@ impl<'case> Bench<'case> {
     fn settle(&mut self, arm: usize) {
         let watch = Stopwatch::start();
         self.call_if_short(arm);
-        if self.pool == PoolState::Parked {
+        if self.pool != PoolState::Warm {
             return;
         }
         while watch.elapsed() < PAUSE && self.is_short(arm) {
@@ -177,7 +191,8 @@ impl<'case> Bench<'case> {
         self.trial.reset();
         let sample = match self.pool {
             PoolState::Warm => self.timed(arm, calls),
-            PoolState::Parked => self.parked(arm, calls),
+            PoolState::Parked | PoolState::ColdProcess => self.parked(arm, calls),
+            PoolState::ColdPool => self.with_cold_pools(arm, calls)?,
         };
         let name = &self.arms[arm].name;
         self.agreement.check(name, self.trial.checksum())?;
@@ -196,6 +211,26 @@ impl<'case> Bench<'case> {
             sum = sum::of_samples(&sum, &self.timed(arm, 1));
         }
         sum
+    }
+
+    /// Times each call on its own, with a pool that has just been made for it and has no threads. The
+    /// pool before goes outside of what is timed.
+    fn with_cold_pools(&mut self, arm: usize, calls: u32) -> Result<Sample, LabError> {
+        let mut cold = || -> Result<Sample, LabError> {
+            let builder = Runtime::builder();
+            let builder = match self.workers {
+                Some(workers) => builder.workers(workers),
+                None => builder,
+            };
+            let pool = Arc::new(builder.build().map_err(LabError::pool)?);
+            let _entered = pool.enter();
+            Ok(self.timed(arm, 1))
+        };
+        let mut sum = cold()?;
+        for _ in 1..calls {
+            sum = sum::of_samples(&sum, &cold()?);
+        }
+        Ok(sum)
     }
 
     /// Counters are read outside of what is timed.
@@ -241,7 +276,7 @@ const REFRESH_MAX: Duration = Duration::from_millis(50);
 mod tests {
     use super::*;
     use crate::record::Scale;
-    use std::{cell::RefCell, rc::Rc};
+    use std::{cell::RefCell, collections::HashSet, rc::Rc, sync::Mutex};
 
     /// Three arms that write down how they are called and otherwise do nothing.
     #[derive(Default)]
@@ -330,6 +365,39 @@ mod tests {
         let is_capped = |sample: &Sample| sample.calls == PARKED_CALLS_MAX;
         assert!(taken.samples.iter().all(is_capped));
         assert!(recorder.0.borrow().iter().all(|(_, times)| *times == 1));
+    }
+
+    #[test]
+    fn a_cold_pool_is_a_new_one_for_every_call() {
+        let pools = Arc::new(Mutex::new(HashSet::new()));
+        let seen = Arc::clone(&pools);
+        let here = move |n: usize| {
+            let name = manyhands::task::run(|| std::thread::current().id()).join();
+            seen.lock().unwrap().insert(name.unwrap());
+            n
+        };
+        let case = crate::Case::returning("c")
+            .arm("one", here.clone())
+            .arm("two", here);
+        let start = Start {
+            workers: Some(1),
+            ..start(PoolState::ColdPool)
+        };
+        // What is not timed runs in this one.
+        let warm = Arc::new(Runtime::builder().workers(1).build().unwrap());
+        let _entered = warm.enter();
+        let mut bench = Bench::new(&case, 1, &start).unwrap();
+        bench.block(&[0, 1, 2]).unwrap();
+        assert_eq!(pools.lock().unwrap().len(), 3 + 1);
+    }
+
+    #[test]
+    fn the_first_call_is_timed_alone() {
+        let recorder = Recorder::default();
+        let mut bench = Bench::new(&recorder, 1, &start(PoolState::ColdProcess)).unwrap();
+        let taken = bench.first(1).unwrap();
+        assert_eq!(*recorder.0.borrow(), [(1, 1)]);
+        assert_eq!((taken.samples.len(), taken.samples[0].calls), (1, 1));
     }
 
     #[test]

@@ -34,6 +34,14 @@ pub(crate) enum Request {
         /// Arm.
         arm: usize,
     },
+    /// Prepare the case at a size and time the very first call of an arm; answered with
+    /// [`Reply::Block`], of one sample.
+    First {
+        /// Size.
+        n: usize,
+        /// Arm.
+        arm: usize,
+    },
     /// Call an arm again and again for a while; answered with [`Reply::Repeated`].
     Repeat {
         /// Size.

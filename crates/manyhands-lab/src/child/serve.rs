@@ -164,6 +164,7 @@ impl<'case> Session<'case> {
                 };
                 bench.block(&order).map(Reply::Block)
             }
+            Request::First { n, arm } => self.first(n, arm),
             Request::Peak { n, arm } => self.peak(n, arm),
             Request::Repeat { n, arm, at_least } => self.repeat(n, arm, at_least),
             Request::Start(_) => Ok(failed("started twice")),
@@ -173,6 +174,11 @@ impl<'case> Session<'case> {
     fn copies(&self, n: usize) -> Option<Copies<'case>> {
         let all = self.start.copies.filter(|all| *all > 1)?;
         Some(Copies::new(self.case, n, all, Arc::clone(self.pool)))
+    }
+
+    fn first(&self, n: usize, arm: usize) -> Result<Reply, LabError> {
+        let mut bench = Bench::new(self.case, n, self.start)?.with_pool(Arc::clone(self.pool));
+        bench.first(arm).map(Reply::Block)
     }
 
     fn peak(&self, n: usize, arm: usize) -> Result<Reply, LabError> {

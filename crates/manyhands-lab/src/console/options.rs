@@ -41,7 +41,8 @@ pub struct Options {
     #[arg(long)]
     pub replace: bool,
 
-    /// Whether the pool's threads are awake or asleep when a call begins [default: warm]
+    /// Whether the pool's threads are awake, asleep or not started yet when a call begins [default:
+    /// warm]
     #[arg(long, value_name = "STATE")]
     pub pool: Option<TypedPool>,
 
@@ -57,6 +58,11 @@ pub struct Options {
     /// Numbers of copies of each call that run at once, contending for as many CPUs, such as 1,2,4
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub copies: Vec<usize>,
+
+    /// A program with the same experiments, given twice or more: each arm is paired with its
+    /// namesakes in the others
+    #[arg(long = "build", value_name = "PROGRAM")]
+    pub builds: Vec<PathBuf>,
 
     /// Fresh processes per case, 3 to 64
     #[arg(long, value_name = "N")]
@@ -86,6 +92,10 @@ pub enum TypedPool {
     Warm,
     /// A pause before each call lets the workers sleep
     Parked,
+    /// A new pool of the library for each call, without threads yet
+    ColdPool,
+    /// A new process for each call
+    ColdProcess,
 }
 
 impl Options {
@@ -118,9 +128,12 @@ impl Options {
         settings.workers = self.workers;
         settings.cpus = cpus("--cpus", &self.cpus)?;
         settings.copies = cpus("--copies", &self.copies)?;
+        settings.builds = builds(&self.builds)?;
         settings.budget = self.budget;
         settings.pool = match self.pool {
             Some(TypedPool::Parked) => PoolState::Parked,
+            Some(TypedPool::ColdPool) => PoolState::ColdPool,
+            Some(TypedPool::ColdProcess) => PoolState::ColdProcess,
             Some(TypedPool::Warm) | None => PoolState::Warm,
         };
         settings.memory = self.memory;
@@ -162,6 +175,25 @@ impl Options {
         }
         Ok(out)
     }
+}
+
+/// Programs to compare: none, or two and more that are there, each of another name or folder.
+fn builds(asked: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    if asked.len() == 1 {
+        return Err("'--build' is given once for each program, at least twice".to_owned());
+    }
+    let found = asked.iter().enumerate().map(|(place, build)| {
+        let shown = build.display();
+        if asked[..place].contains(build) {
+            return Err(format!("'--build {shown}' is given twice"));
+        }
+        if build.display().to_string().chars().any(char::is_control) {
+            return Err(format!("'--build {shown}' has control characters"));
+        }
+        let build = build.canonicalize();
+        build.map_err(|error| format!("'--build {shown}' cannot be used: {error}"))
+    });
+    found.collect()
 }
 
 /// Numbers of CPUs, ascending, that a process may be confined to here.
@@ -285,6 +317,21 @@ mod tests {
             let complaint = options(&[1, impossible]).settings().unwrap_err();
             assert!(complaint.contains(&impossible.to_string()), "{complaint}");
         }
+    }
+
+    #[test]
+    fn one_build_alone_or_one_that_is_missing_is_refused() {
+        let complaint = |builds: &[&str]| {
+            let builds = builds.iter().map(PathBuf::from).collect();
+            let options = Options {
+                builds,
+                ..Options::default()
+            };
+            options.settings().unwrap_err()
+        };
+        assert!(complaint(&["Cargo.toml"]).contains("at least twice"));
+        assert!(complaint(&["Cargo.toml", "Cargo.toml"]).contains("given twice"));
+        assert!(complaint(&["Cargo.toml", "no-such"]).contains("no-such"));
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub struct Program {
     pub going_on: fn(&Path) -> String,
     /// What is printed.
     pub screen: Screen,
+    /// Arguments with which another build of this program serves its experiments.
+    pub build_arguments: &'static [&'static str],
 }
 
 /// How a run ended, for an exit code.
@@ -90,7 +92,8 @@ pub fn begin(job: Job, interrupt: &Interrupt) -> Result<Ending, LabError> {
     introduce(&head, job.program.screen)?;
     let director = Director::new(&head, Box::new(Statistics::new(&head)));
     let session = Session::new(head, Vec::new(), store, job.program);
-    session.run(director, launcher()?, interrupt)
+    let launcher = launcher()?.build_arguments(session.program.build_arguments);
+    session.run(director, launcher, interrupt)
 }
 
 /// Goes on with the run in a folder. The program must serve the same experiments as before.
@@ -109,6 +112,7 @@ pub fn resume(
     let director = Director::resume(&recording.head, judge, &recording.events, recording.spent)?;
     introduce(&recording.head, program.screen)?;
     let session = Session::new(recording.head, recording.events, store, program);
+    let launcher = launcher.build_arguments(program.build_arguments);
     session.run(director, launcher, interrupt)
 }
 

@@ -95,6 +95,7 @@ impl Case {
                 of: card.of.clone().unwrap_or_else(|| card.name.clone()),
                 cpus: card.cpus,
                 copies: card.copies,
+                arm: card.arm,
             },
             card: card.clone(),
             blocks: BTreeMap::new(),

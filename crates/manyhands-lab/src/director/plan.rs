@@ -239,6 +239,7 @@ mod tests {
                 cpus: None,
                 of: None,
                 copies: None,
+                arm: None,
             };
             let mut case = Case::new("X", &card);
             case.pilot = Some(Pilot {

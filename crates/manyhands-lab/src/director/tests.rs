@@ -175,6 +175,7 @@ fn card(name: &str, sizes: &[usize]) -> CaseCard {
         cpus: None,
         of: None,
         copies: None,
+        arm: None,
     }
 }
 

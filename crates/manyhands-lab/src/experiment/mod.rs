@@ -187,6 +187,7 @@ impl Experiment {
             cpus: case.cpus(),
             of: None,
             copies: None,
+            arm: None,
         };
         ExperimentCard {
             id: self.id.to_string(),
@@ -301,6 +302,7 @@ mod tests {
             cpus: Some(1),
             of: None,
             copies: None,
+            arm: None,
         };
         assert_eq!(card.cases, [expected]);
         assert_eq!(experiment.card(Scale::Full).cases[0].sizes, [1, 2]);

@@ -111,7 +111,9 @@ struct Family<'run> {
 fn families(cases: &[CaseFindings], wanted: fn(&CaseFindings) -> bool) -> Vec<Family<'_>> {
     let mut families: Vec<Family<'_>> = Vec::new();
     for case in cases.iter().filter(|case| wanted(case)) {
-        let (Some(name), Some(cpus)) = (case.card.of.as_deref(), case.card.cpus) else {
+        let (Some(name), Some(cpus), None) =
+            (case.card.of.as_deref(), case.card.cpus, case.card.arm)
+        else {
             continue;
         };
         match families.iter_mut().find(|family| family.name == name) {

@@ -21,6 +21,7 @@ fn head(sizes: &[usize]) -> Head {
         cpus: None,
         of: None,
         copies: None,
+        arm: None,
     };
     Head {
         format: FORMAT,

@@ -1,6 +1,6 @@
-//! The executor that really measures: one process per launch.
+//! The executor that really measures: one process per launch, or one for each build that is compared.
 
-use super::{ChildError, Launcher, process::Process};
+use super::{ChildError, Launcher, gather::gathered, process::Process};
 use crate::{
     child::protocol::{Reply, Request, Start, Taken},
     clock::{ClockCard, Stopwatch},
@@ -15,27 +15,46 @@ use std::{collections::BTreeMap, time::Duration};
 #[derive(Debug)]
 pub struct Live {
     launcher: Launcher,
+    /// Of the programs that are compared; empty if this program measures alone.
+    builds: Vec<Launcher>,
     pool: PoolState,
     workers: Option<usize>,
-    processes: BTreeMap<u32, Process<Reply>>,
+    launches: BTreeMap<u32, Launch>,
     watch: Stopwatch,
+}
+
+/// One launch of a case.
+#[derive(Debug)]
+struct Launch {
+    subject: Subject,
+    /// One, or one for each build.
+    processes: Vec<Process<Reply>>,
+    /// The size that is open.
+    n: usize,
 }
 
 impl Live {
     /// Makes an executor without processes; its time begins now.
     #[must_use]
     pub fn new(launcher: Launcher, settings: &Settings) -> Self {
+        let builds = settings.builds.iter();
         Self {
+            builds: builds.map(|build| launcher.of_build(build)).collect(),
             launcher,
             pool: settings.pool,
             workers: settings.workers,
-            processes: BTreeMap::new(),
+            launches: BTreeMap::new(),
             watch: Stopwatch::start(),
         }
     }
 
-    fn start(&self, subject: &Subject) -> Result<(Process<Reply>, ClockCard), ChildError> {
-        let mut process = self.launcher.launch()?;
+    /// Starts a process that is to run the arms of a case.
+    fn start(
+        &self,
+        launcher: &Launcher,
+        subject: &Subject,
+    ) -> Result<(Process<Reply>, ClockCard), ChildError> {
+        let mut process = launcher.launch()?;
         let start = Request::Start(Start {
             experiment: subject.experiment.clone(),
             case: subject.of.clone(),
@@ -43,7 +62,7 @@ impl Live {
             copies: subject.copies,
             workers: self.workers,
             pool: self.pool,
-            batch: self.launcher.batch,
+            batch: launcher.batch,
         });
         match process.ask(&start)? {
             Reply::Started {
@@ -60,57 +79,127 @@ impl Live {
         }
     }
 
-    fn ask(&mut self, launch: u32, request: &Request) -> Result<Reply, ChildError> {
-        match self.processes.get_mut(&launch) {
-            Some(process) => process.ask(request),
-            None => Err(ChildError::Ended {
-                status: "it was not started".to_owned(),
-            }),
+    /// Who runs an arm of a case, and which arm that is there.
+    fn role(&self, subject: &Subject, arm: usize) -> (&Launcher, usize) {
+        match subject.arm {
+            Some(of_case) => (self.builds.get(arm).unwrap_or(&self.launcher), of_case),
+            None => (&self.launcher, arm),
         }
+    }
+
+    fn launch_of(&mut self, launch: u32) -> Result<&mut Launch, ChildError> {
+        self.launches
+            .get_mut(&launch)
+            .ok_or_else(|| ChildError::Ended {
+                status: "it was not started".to_owned(),
+            })
+    }
+
+    /// Every sample in a process that does nothing else.
+    fn cold(
+        &self,
+        subject: &Subject,
+        n: usize,
+        order: &[usize],
+        arms: usize,
+    ) -> Result<Taken, ChildError> {
+        let mut by_place = Vec::with_capacity(order.len());
+        for place in order {
+            let (launcher, arm) = self.role(subject, place % arms);
+            let (mut process, _) = self.start(launcher, subject)?;
+            let request = Request::First { n, arm };
+            by_place.push((*place, block(process.ask(&request)?, 1)?));
+        }
+        gathered(by_place)
     }
 }
 
 impl Executor for Live {
     fn launch(&mut self, subject: &Subject, launch: u32) -> Result<ClockCard, ChildError> {
-        let (process, clock) = self.start(subject)?;
-        self.processes.insert(launch, process);
-        Ok(clock)
+        let launchers = match subject.arm {
+            Some(_) => self.builds.as_slice(),
+            None => std::slice::from_ref(&self.launcher),
+        };
+        let started = launchers
+            .iter()
+            .map(|launcher| self.start(launcher, subject));
+        let started: Vec<(Process<Reply>, ClockCard)> = started.collect::<Result<_, _>>()?;
+        let worst = started.iter().map(|(_, clock)| *clock);
+        let clock = worst.reduce(|one, other| ClockCard {
+            cost_nanos: one.cost_nanos.max(other.cost_nanos),
+            grain_nanos: one.grain_nanos.max(other.grain_nanos),
+        });
+        let processes = started.into_iter().map(|(process, _)| process).collect();
+        let new = Launch {
+            subject: subject.clone(),
+            processes,
+            n: 0,
+        };
+        self.launches.insert(launch, new);
+        clock.ok_or_else(|| ChildError::Ended {
+            status: "no program is to be measured".to_owned(),
+        })
     }
 
     fn open(&mut self, launch: u32, n: usize) -> Result<(), ChildError> {
-        match self.ask(launch, &Request::Open { n })? {
-            Reply::Opened => Ok(()),
-            other => Err(unexpected(&other)),
+        let is_cold = self.pool == PoolState::ColdProcess;
+        let launch = self.launch_of(launch)?;
+        launch.n = n;
+        if is_cold {
+            return Ok(());
         }
+        for process in &mut launch.processes {
+            match process.ask(&Request::Open { n })? {
+                Reply::Opened => {}
+                other => return Err(unexpected(&other)),
+            }
+        }
+        Ok(())
     }
 
     fn block(&mut self, step: &BlockStep) -> Result<Taken, ChildError> {
-        let request = Request::Block {
-            order: step.order.clone(),
-        };
-        match self.ask(step.launch, &request)? {
-            Reply::Block(taken) if taken.samples.len() == step.order.len() => Ok(taken),
-            other => Err(unexpected(&other)),
+        // The baseline's twin is the last.
+        let arms = step.order.len().saturating_sub(1).max(1);
+        if self.pool == PoolState::ColdProcess {
+            let launch = self.launch_of(step.launch)?;
+            let (subject, n) = (launch.subject.clone(), launch.n);
+            return self.cold(&subject, n, &step.order, arms);
         }
+        let launch = self.launch_of(step.launch)?;
+        let Some(arm) = launch.subject.arm else {
+            let [process] = launch.processes.as_mut_slice() else {
+                return Err(unexpected(&Reply::Opened));
+            };
+            let order = step.order.clone();
+            let reply = process.ask(&Request::Block { order })?;
+            return block(reply, step.order.len());
+        };
+        let mut by_place = Vec::with_capacity(step.order.len());
+        for place in &step.order {
+            let Some(process) = launch.processes.get_mut(place % arms) else {
+                return Err(unexpected(&Reply::Opened));
+            };
+            let reply = process.ask(&Request::Block { order: vec![arm] })?;
+            by_place.push((*place, block(reply, 1)?));
+        }
+        gathered(by_place)
     }
 
     fn peak(&mut self, pass: &Pass) -> Result<Option<u64>, ChildError> {
-        let (mut process, _) = self.start(&pass.subject)?;
-        let request = Request::Peak {
-            n: pass.n,
-            arm: pass.arm,
-        };
-        match process.ask(&request)? {
+        let (launcher, arm) = self.role(&pass.subject, pass.arm);
+        let (mut process, _) = self.start(launcher, &pass.subject)?;
+        match process.ask(&Request::Peak { n: pass.n, arm })? {
             Reply::Peak { bytes } => Ok(bytes),
             other => Err(unexpected(&other)),
         }
     }
 
     fn cores(&mut self, pass: &Pass) -> Result<Option<CoreTrace>, ChildError> {
-        let (mut process, _) = self.start(&pass.subject)?;
+        let (launcher, arm) = self.role(&pass.subject, pass.arm);
+        let (mut process, _) = self.start(launcher, &pass.subject)?;
         let request = Request::Repeat {
             n: pass.n,
-            arm: pass.arm,
+            arm,
             at_least: TRACE,
         };
         let sampler = CoreSampler::start(CORE_STEP);
@@ -121,11 +210,19 @@ impl Executor for Live {
     }
 
     fn close(&mut self) {
-        self.processes.clear();
+        self.launches.clear();
     }
 
     fn elapsed(&self) -> Duration {
         self.watch.elapsed()
+    }
+}
+
+/// The block that a process was asked for.
+fn block(reply: Reply, samples: usize) -> Result<Taken, ChildError> {
+    match reply {
+        Reply::Block(taken) if taken.samples.len() == samples => Ok(taken),
+        other => Err(unexpected(&other)),
     }
 }
 

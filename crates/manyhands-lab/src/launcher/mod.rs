@@ -3,6 +3,7 @@
 //! Not here: what the processes do (`child`) and when they are asked (`director`).
 
 mod error;
+mod gather;
 mod live;
 pub(crate) mod process;
 
@@ -16,7 +17,7 @@ use std::{
     env,
     ffi::OsString,
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Duration,
 };
@@ -35,6 +36,7 @@ use std::{
 pub struct Launcher {
     program: PathBuf,
     arguments: Vec<OsString>,
+    build_arguments: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
     deadline: Duration,
     batch: Batch,
@@ -58,6 +60,7 @@ impl Launcher {
         Self {
             program: program.into(),
             arguments: arguments.into_iter().map(Into::into).collect(),
+            build_arguments: Vec::new(),
             environment: Vec::new(),
             deadline: DEADLINE,
             batch: Batch::default(),
@@ -83,6 +86,25 @@ impl Launcher {
     #[must_use]
     pub fn batch(mut self, batch: Batch) -> Self {
         self.batch = batch;
+        self
+    }
+
+    /// The same for another build of this program, whose processes need no arguments of a run.
+    fn of_build(&self, program: &Path) -> Self {
+        Self {
+            program: program.to_owned(),
+            arguments: self.build_arguments.clone(),
+            ..self.clone()
+        }
+    }
+
+    /// Sets the arguments of other builds of this program, of which they are asked for no run.
+    #[must_use]
+    pub fn build_arguments(
+        mut self,
+        arguments: impl IntoIterator<Item = impl Into<OsString>>,
+    ) -> Self {
+        self.build_arguments = arguments.into_iter().map(Into::into).collect();
         self
     }
 

@@ -3,6 +3,7 @@
 use super::{ClaimCard, Settings};
 use crate::machine::Machine;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// Written before the first event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -63,9 +64,52 @@ pub struct CaseCard {
     /// Copies of each call that run at the same time, each on a thread of its own; `None` for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copies: Option<usize>,
+    /// The arm of the experiment's own case that is compared between programs, each of which is an
+    /// arm here; `None` if the arms are those of the case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arm: Option<usize>,
 }
 
 impl ExperimentCard {
+    /// The experiment with a case for each arm of each of its cases: the arms there are these
+    /// programs, the first of which is the baseline. As it is, without programs.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_lab::{Case, Experiment, Scale};
+    /// let case = Case::returning("sum").full_sizes([100]).arm("a", |n| n).arm("b", |n| n);
+    /// let card = Experiment::new("sums", "Sums").case(case).card(Scale::Quick);
+    /// let builds = card.by_build(&["old".into(), "new".into()]);
+    /// assert_eq!(builds.cases[1].name, "sum: b");
+    /// assert_eq!(builds.cases[1].arms, ["old", "new"]);
+    /// ```
+    #[must_use]
+    pub fn by_build(mut self, builds: &[PathBuf]) -> Self {
+        if builds.is_empty() {
+            return self;
+        }
+        let names: Vec<String> = builds
+            .iter()
+            .map(|build| build.display().to_string())
+            .collect();
+        let of_arm = |card: &CaseCard, (arm, name): (usize, &String)| CaseCard {
+            name: format!("{}: {name}", card.name),
+            of: Some(card.of.clone().unwrap_or_else(|| card.name.clone())),
+            arm: Some(arm),
+            arms: names.clone(),
+            finds_break_even: false,
+            ..card.clone()
+        };
+        let each = |card: &CaseCard| {
+            let arms = card.arms.iter().enumerate();
+            arms.map(|arm| of_arm(card, arm)).collect::<Vec<_>>()
+        };
+        self.cases = self.cases.iter().flat_map(each).collect();
+        // What was claimed is about arms, not about builds.
+        self.claim = None;
+        self
+    }
+
     /// The experiment with each of its cases once for each number of CPUs in `shared`, which one
     /// call has for itself, and once for each in `contending`, on which as many copies of a call
     /// run at once. A case that has its CPUs already stays as it is; so do all if both are empty.

@@ -1,7 +1,7 @@
 //! What the user asked of a run.
 
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 /// Everything that decides how a run measures; the same settings and seed give the same plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,10 @@ pub struct Settings {
     /// Numbers of copies of each call that contend for as many CPUs; empty for none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<usize>,
+    /// Programs with the same experiments, each arm of which is paired with its namesakes; empty
+    /// for this program alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub builds: Vec<PathBuf>,
 }
 
 impl Settings {
@@ -59,6 +63,7 @@ impl Settings {
             cores: false,
             cpus: Vec::new(),
             copies: Vec::new(),
+            builds: Vec::new(),
         }
     }
 
@@ -89,6 +94,11 @@ pub enum PoolState {
     Warm,
     /// Before each call there is a pause that is not timed, long enough for workers to sleep.
     Parked,
+    /// Each call finds a pool of the library that was just made and has no threads yet. Other
+    /// libraries' pools stay as they are.
+    ColdPool,
+    /// Each call is the first one of a fresh process.
+    ColdProcess,
 }
 
 /// Shares above which a block counts as disturbed and is dropped as a whole, by cause.

@@ -157,6 +157,8 @@ pub(super) fn pool_words(pool: PoolState) -> &'static str {
     match pool {
         PoolState::Warm => "pool warm",
         PoolState::Parked => "pool parked before each call",
+        PoolState::ColdPool => "a new pool for each call",
+        PoolState::ColdProcess => "a new process for each call",
     }
 }
 

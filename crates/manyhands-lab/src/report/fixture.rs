@@ -340,6 +340,7 @@ pub(super) fn case(name: &str, arms: &[&str], points: Vec<Point>) -> CaseFinding
             cpus: None,
             of: None,
             copies: None,
+            arm: None,
         },
         points,
         answers: Vec::new(),

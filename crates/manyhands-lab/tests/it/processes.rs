@@ -180,6 +180,52 @@ fn copies_of_a_call_are_measured_together() {
 }
 
 #[test]
+fn every_call_is_the_first_of_a_process_where_that_is_asked() {
+    let settings = Settings {
+        pool: PoolState::ColdProcess,
+        launches: 1,
+        ..program::quick()
+    };
+    let mut head = program::head(&["fine"], settings);
+    head.experiments[0].cases[0].sizes = vec![7];
+    let events = run(&head, program::launcher());
+    let blocks = blocks(&events);
+    assert!(!blocks.is_empty());
+    for (_, block) in blocks {
+        assert_eq!(block.samples.len(), 3);
+        assert!(block.samples.iter().all(|sample| sample.calls == 1));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_same_arm_of_two_builds_is_paired() {
+    let folder = tempfile::tempdir().unwrap();
+    let builds = ["old", "new"].map(|name| {
+        let build = folder.path().join(name);
+        std::os::unix::fs::symlink(std::env::current_exe().unwrap(), &build).unwrap();
+        build
+    });
+    let settings = Settings {
+        builds: builds.to_vec(),
+        launches: 2,
+        ..program::quick()
+    };
+    let mut head = program::head(&["fine"], settings);
+    let card = head.experiments.remove(0);
+    head.experiments.push(card.by_build(&builds));
+    head.experiments[0]
+        .cases
+        .iter_mut()
+        .for_each(|case| case.sizes = vec![7]);
+    let events = run(&head, program::launcher());
+    let blocks = blocks(&events);
+    let of = |name: &str| blocks.iter().filter(|(case, _)| *case == name).count();
+    assert!(of("fine: plain") > 0 && of("fine: special") == of("fine: plain"));
+    assert!(blocks.iter().all(|(_, block)| block.samples.len() == 3));
+}
+
+#[test]
 fn with_a_parked_pool_few_calls_are_timed_each_on_its_own() {
     let settings = Settings {
         pool: PoolState::Parked,

@@ -37,6 +37,7 @@ pub(crate) fn launcher() -> Launcher {
         "--nocapture",
     ];
     Launcher::new(env::current_exe().unwrap(), arguments)
+        .build_arguments(arguments)
         .deadline(Duration::from_secs(60))
         .batch(child::Batch {
             at_least: Duration::from_micros(50),

@@ -30,6 +30,7 @@ pub(super) fn findings(id: &str, case: &str, arms: &[(&str, f64, Option<f64>)]) 
         cpus: None,
         of: None,
         copies: None,
+        arm: None,
     };
     let case = CaseFindings {
         card,
