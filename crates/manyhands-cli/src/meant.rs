@@ -146,6 +146,7 @@ fn mean_tour(typed: TypedTour) -> Result<Run, String> {
         Scale::Standard | Scale::Full => TOUR,
     };
     run.settings.budget = typed.budget.or(Some(default_budget));
+    run.settings.cores = true;
     run.force = true;
     run.screen = Screen::Answer;
     Ok(run)

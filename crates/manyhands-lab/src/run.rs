@@ -8,7 +8,7 @@ use crate::{
     launcher::ChildError,
     machine::Machine,
     plain::plain,
-    record::{Block, CoreTrace, Event, FORMAT, Head, Key, Sample, Settings},
+    record::{Block, CoreTrace, Event, FORMAT, Head, Key, PeakReading, Sample, Settings},
     store::Store,
 };
 use std::{
@@ -62,11 +62,11 @@ pub trait Executor {
     /// If it cannot.
     fn block(&mut self, step: &BlockStep) -> Result<Taken, ChildError>;
 
-    /// Peak memory of one call in a fresh process; `None` where the system does not say.
+    /// Peak memory and threads of one call in a fresh process; `None` where the system does not say.
     ///
     /// # Errors
     /// If the process cannot make the call.
-    fn peak(&mut self, pass: &Pass) -> Result<Option<u64>, ChildError>;
+    fn peak(&mut self, pass: &Pass) -> Result<Option<PeakReading>, ChildError>;
 
     /// A picture of the cores while a fresh process makes calls; `None` where the system does not
     /// say.
@@ -283,10 +283,10 @@ impl Run<'_> {
             }
             Step::Peak(pass) => {
                 let peak = self.executor.peak(pass)?;
-                let event = peak.map(|peak_bytes| Event::Memory {
+                let event = peak.map(|peak| Event::Memory {
                     key: pass.subject.key(pass.n),
                     arm: pass.arm,
-                    peak_bytes,
+                    peak,
                 });
                 Ok(self.or_skipped(event))
             }

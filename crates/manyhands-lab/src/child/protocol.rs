@@ -5,7 +5,7 @@
 
 use crate::{
     clock::ClockCard,
-    record::{PoolState, Sample},
+    record::{PeakReading, PoolState, Sample},
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -107,8 +107,8 @@ pub(crate) enum Reply {
     Block(Taken),
     /// The arm was called.
     Peak {
-        /// Bytes above what was resident before; `None` where the system does not say.
-        bytes: Option<u64>,
+        /// What it took; `None` where the system does not say.
+        peak: Option<PeakReading>,
     },
     /// The arm was called for a while.
     Repeated,

@@ -17,7 +17,8 @@ use crate::{
     clock::{ClockCard, Stopwatch},
     experiment::Workload,
     machine::pin_to,
-    meter::PeakMemory,
+    meter::{PeakMemory, THREAD_STEP, ThreadSampler},
+    record::PeakReading,
 };
 use manyhands::Runtime;
 use std::{
@@ -184,10 +185,16 @@ impl<'case> Session<'case> {
     fn peak(&self, n: usize, arm: usize) -> Result<Reply, LabError> {
         let mut bench = Bench::new(self.case, n, self.start)?;
         bench.reset();
-        let peak = PeakMemory::start();
+        let threads = ThreadSampler::start(THREAD_STEP);
+        let memory = PeakMemory::start();
         bench.call(arm);
-        let bytes = peak.and_then(|peak| peak.bytes());
-        Ok(Reply::Peak { bytes })
+        let bytes = memory.and_then(|memory| memory.bytes());
+        let threads = threads.map(ThreadSampler::stop);
+        let peak = bytes.map(|peak_bytes| PeakReading {
+            peak_bytes,
+            threads,
+        });
+        Ok(Reply::Peak { peak })
     }
 
     fn repeat(&self, n: usize, arm: usize, at_least: Duration) -> Result<Reply, LabError> {

@@ -313,13 +313,23 @@ impl Case {
         known.unwrap_or(LAUNCH)
     }
 
+    /// The sizes at which memory is measured, so that what an item takes can be separated from what a call
+    /// takes; only the largest where that is small.
+    pub(super) fn memory_sizes(&self, largest: usize) -> Vec<usize> {
+        if largest < SLOPE_MIN {
+            return vec![largest];
+        }
+        vec![largest / 4, largest / 2, largest]
+    }
+
     /// Time of the untimed passes at a size.
     pub(super) fn passes_cost(&self, n: usize, settings: &Settings) -> Duration {
         let arms = u32::try_from(self.card.arms.len()).unwrap_or(u32::MAX);
         let call = self.block_cost(n).unwrap_or_default() / (arms + 1);
         let start = (self.launch_cost() + call) * arms;
+        let sizes = u32::try_from(self.memory_sizes(n).len()).unwrap_or(1);
         let memory = if settings.memory {
-            start
+            start * sizes
         } else {
             Duration::ZERO
         };
@@ -354,3 +364,6 @@ const SEARCH_POINTS: usize = 6;
 const LAUNCH: Duration = Duration::from_millis(100);
 /// Opening a size calls each arm up to three times; a block does so once.
 const OPENING_BLOCKS: usize = 3;
+
+/// Fewer items have no slope worth the name.
+const SLOPE_MIN: usize = 64;

@@ -235,14 +235,20 @@ impl Director {
         }
     }
 
-    /// The next pass at the largest size: memory of each arm, then a picture of each arm.
+    /// The next pass: memory of each arm, at smaller sizes and the largest, then a picture of each arm
+    /// at the largest.
     fn pass(&self, now: Duration) -> Option<Step> {
         let case = &self.cases[self.current];
         let arms = case.card.arms.len();
-        let memory = if self.settings.memory { arms } else { 0 };
+        let sizes = case.memory_sizes(case.largest()?);
+        let memory = if self.settings.memory {
+            arms * sizes.len()
+        } else {
+            0
+        };
         let cores = if self.settings.cores { arms } else { 0 };
         let n = case.largest()?;
-        let pass = |arm| Pass {
+        let pass = |n, arm| Pass {
             subject: case.subject.clone(),
             n,
             arm,
@@ -255,9 +261,9 @@ impl Director {
             return None;
         }
         if done < memory {
-            Some(Step::Peak(pass(done)))
+            Some(Step::Peak(pass(sizes[done / arms], done % arms)))
         } else if done < memory + cores {
-            Some(Step::Cores(pass(done - memory)))
+            Some(Step::Cores(pass(n, done - memory)))
         } else {
             None
         }

@@ -8,7 +8,7 @@ use crate::{
     findings,
     launcher::ChildError,
     machine::Machine,
-    record::{Block, CaseCard, CoreTrace, FORMAT, Meters, Sample, Scale},
+    record::{Block, CaseCard, CoreTrace, FORMAT, Meters, PeakReading, Sample, Scale},
     run::{self, Executor, Interrupt, Observer, Outcome, Progress},
 };
 use std::collections::BTreeMap;
@@ -87,9 +87,12 @@ impl Executor for Simulation {
         })
     }
 
-    fn peak(&mut self, pass: &Pass) -> Result<Option<u64>, ChildError> {
+    fn peak(&mut self, pass: &Pass) -> Result<Option<PeakReading>, ChildError> {
         assert!(self.open.is_empty(), "a pass is alone");
-        Ok(Some(pass.arm as u64))
+        Ok(Some(PeakReading {
+            peak_bytes: pass.arm as u64,
+            threads: None,
+        }))
     }
 
     fn cores(&mut self, _: &Pass) -> Result<Option<CoreTrace>, ChildError> {
@@ -323,7 +326,7 @@ fn processes_that_disagree_fail_the_point() {
             let checksum = step.launch.to_string();
             Ok(Taken { checksum, ..taken })
         }
-        fn peak(&mut self, pass: &Pass) -> Result<Option<u64>, ChildError> {
+        fn peak(&mut self, pass: &Pass) -> Result<Option<PeakReading>, ChildError> {
             self.0.peak(pass)
         }
         fn cores(&mut self, pass: &Pass) -> Result<Option<CoreTrace>, ChildError> {
@@ -371,9 +374,11 @@ fn passes_follow_the_blocks_of_a_case_once_for_each_arm() {
         _ => None,
     };
     let passes: Vec<_> = log.steps.iter().filter_map(pass).collect();
+    // Memory at three sizes, for what an item takes; the picture at the largest.
     let of_case = |case: &str, n| {
-        ["peak", "cores"]
-            .map(|kind| [0, 1].map(|arm| (kind, case.to_owned(), n, arm)))
+        let kinds = [("peak", n / 4), ("peak", n / 2), ("peak", n), ("cores", n)];
+        kinds
+            .map(|(kind, n)| [0, 1].map(|arm| (kind, case.to_owned(), n, arm)))
             .concat()
     };
     assert_eq!(
@@ -383,7 +388,7 @@ fn passes_follow_the_blocks_of_a_case_once_for_each_arm() {
     let peaks = events
         .iter()
         .filter(|event| matches!(event, Event::Memory { .. }));
-    assert_eq!(peaks.count(), 4);
+    assert_eq!(peaks.count(), 12);
 }
 
 /// What a run does from an event on, without what only fresh processes need.
@@ -491,7 +496,7 @@ fn events_of_another_run_are_refused() {
     let event = Event::Memory {
         key,
         arm: 0,
-        peak_bytes: 0,
+        peak: PeakReading::default(),
     };
     let error = Director::resume(&head, Box::new(Simple), &[event], Duration::ZERO).unwrap_err();
     assert!(error.to_string().contains("'Y plain'"), "{error}");

@@ -31,10 +31,11 @@ pub(super) fn case(head: &Head, card: &CaseCard, found: &CaseEvents<'_>) -> Case
         peaks: found
             .peaks
             .iter()
-            .map(|(n, arm, bytes)| Peak {
+            .map(|(n, arm, peak)| Peak {
                 n: *n,
                 arm: *arm,
-                bytes: *bytes,
+                bytes: peak.peak_bytes,
+                threads: peak.threads.clone(),
             })
             .collect(),
         traces: found

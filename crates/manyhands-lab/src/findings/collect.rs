@@ -1,6 +1,6 @@
 //! Events by case.
 
-use crate::record::{Block, CoreTrace, Event, Head};
+use crate::record::{Block, CoreTrace, Event, Head, PeakReading};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What happened, by experiment and case.
@@ -26,7 +26,7 @@ pub(super) struct CaseEvents<'run> {
     /// Cost and grain of the clock, by launch.
     pub(super) clocks: Vec<(f64, f64)>,
     /// Size, arm, bytes.
-    pub(super) peaks: Vec<(usize, usize, u64)>,
+    pub(super) peaks: Vec<(usize, usize, &'run PeakReading)>,
     pub(super) traces: Vec<(usize, usize, &'run CoreTrace)>,
 }
 
@@ -59,11 +59,7 @@ pub(super) fn collect<'run>(head: &'run Head, events: &'run [Event]) -> Collecte
                     case.blocks.entry(key.n).or_default().push(block);
                 }
             }
-            Event::Memory {
-                key,
-                arm,
-                peak_bytes,
-            } => case.peaks.push((key.n, *arm, *peak_bytes)),
+            Event::Memory { key, arm, peak } => case.peaks.push((key.n, *arm, peak)),
             Event::Cores { key, arm, trace } => case.traces.push((key.n, *arm, trace)),
             Event::Failed { key, .. } => {
                 case.failed.insert(key.n);

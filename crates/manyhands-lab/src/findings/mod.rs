@@ -19,7 +19,7 @@ pub use scaling::{ArmOverCopies, ArmOverCpus, AtCopies, AtCpus, OverCopies, Over
 
 use crate::{
     break_even::Answer,
-    record::{CaseCard, CoreTrace, Head},
+    record::{CaseCard, CoreTrace, Head, ThreadCourse},
     stats::Estimate,
     verdict::{Doubt, Verdict},
 };
@@ -167,7 +167,7 @@ pub struct Failure {
 }
 
 /// Peak memory of one arm at one size.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Peak {
     /// Size.
     pub n: usize,
@@ -175,7 +175,34 @@ pub struct Peak {
     pub arm: usize,
     /// Peak resident bytes above what was resident before the call.
     pub bytes: u64,
+    /// The process's threads meanwhile, where the system said.
+    pub threads: Option<ThreadCourse>,
 }
+
+impl CaseFindings {
+    /// Bytes that each item takes at its peak: the slope of the arm's peak memory over the size, by
+    /// least squares; `None` unless it was measured at three sizes.
+    ///
+    /// What a call takes once, such as the stacks of a pool's threads, is not in it.
+    #[must_use]
+    pub fn bytes_per_item(&self, arm: usize) -> Option<f64> {
+        let of_arm = self.peaks.iter().filter(|peak| peak.arm == arm);
+        let points: Vec<(f64, f64)> = of_arm.map(|one| (one.n as f64, one.bytes as f64)).collect();
+        if points.len() < SLOPE_POINTS_MIN {
+            return None;
+        }
+        let mean = |values: &dyn Fn(&(f64, f64)) -> f64| {
+            points.iter().map(values).sum::<f64>() / points.len() as f64
+        };
+        let (mean_n, mean_bytes) = (mean(&|point| point.0), mean(&|point| point.1));
+        let covariance = mean(&|point| (point.0 - mean_n) * (point.1 - mean_bytes));
+        let variance = mean(&|point| (point.0 - mean_n).powi(2));
+        (variance > 0.0).then(|| covariance / variance)
+    }
+}
+
+/// Fewer sizes show no slope.
+const SLOPE_POINTS_MIN: usize = 3;
 
 /// What each core did while an arm ran.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,8 +5,8 @@ use crate::{
     break_even::Kind,
     machine::Machine,
     record::{
-        Block, CaseCard, CoreTrace, Event, ExperimentCard, FORMAT, Head, Key, Meters, PoolMeters,
-        Sample, Scale, Settings,
+        Block, CaseCard, CoreTrace, Event, ExperimentCard, FORMAT, Head, Key, Meters, PeakReading,
+        PoolMeters, Sample, Scale, Settings,
     },
     verdict::{StopRule, Verdict},
 };
@@ -351,7 +351,10 @@ fn clocks_peaks_and_pictures_are_passed_on() {
         Event::Memory {
             key: key(10),
             arm: 1,
-            peak_bytes: 64,
+            peak: PeakReading {
+                peak_bytes: 64,
+                threads: None,
+            },
         },
         Event::Cores {
             key: key(10),
@@ -367,4 +370,29 @@ fn clocks_peaks_and_pictures_are_passed_on() {
         (10, 1, 64)
     );
     assert_eq!(case.traces[0].trace, trace);
+}
+
+#[test]
+fn what_an_item_takes_is_the_slope_of_the_peaks() {
+    let mut events = blocks(10, 1, [1, 1, 1]);
+    for (n, peak_bytes) in [(250, 1_000_000 + 250 * 128), (500, 1_000_000 + 500 * 128)] {
+        let threads = None;
+        let peak = PeakReading {
+            peak_bytes,
+            threads,
+        };
+        let (key, arm) = (key(n), 1);
+        events.push(Event::Memory { key, arm, peak });
+    }
+    let slope =
+        |events: &[Event]| analyse(&head(&[10]), events).experiments[0].cases[0].bytes_per_item(1);
+    assert_eq!(slope(&events), None);
+    let peak = PeakReading {
+        peak_bytes: 1_000_000 + 1_000 * 128,
+        threads: None,
+    };
+    let (key, arm) = (key(1_000), 1);
+    events.push(Event::Memory { key, arm, peak });
+    let found = slope(&events).expect("three sizes have a slope");
+    assert!((found - 128.0).abs() < 1e-6, "{found}");
 }

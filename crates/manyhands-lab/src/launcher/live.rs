@@ -6,7 +6,7 @@ use crate::{
     clock::{ClockCard, Stopwatch},
     director::{BlockStep, Pass, Subject},
     meter::{CORE_STEP, CoreSampler},
-    record::{CoreTrace, PoolState, Settings},
+    record::{CoreTrace, PeakReading, PoolState, Settings},
     run::Executor,
 };
 use std::{collections::BTreeMap, time::Duration};
@@ -185,11 +185,11 @@ impl Executor for Live {
         gathered(by_place)
     }
 
-    fn peak(&mut self, pass: &Pass) -> Result<Option<u64>, ChildError> {
+    fn peak(&mut self, pass: &Pass) -> Result<Option<PeakReading>, ChildError> {
         let (launcher, arm) = self.role(&pass.subject, pass.arm);
         let (mut process, _) = self.start(launcher, &pass.subject)?;
         match process.ask(&Request::Peak { n: pass.n, arm })? {
-            Reply::Peak { bytes } => Ok(bytes),
+            Reply::Peak { peak } => Ok(peak),
             other => Err(unexpected(&other)),
         }
     }

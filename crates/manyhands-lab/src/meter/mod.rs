@@ -5,7 +5,7 @@
 //! value is `None` and never a guess.
 //!
 //! Beside it: [`CountingAllocator`] for allocations, [`PeakMemory`] for the highest resident size,
-//! [`CoreSampler`] for each core over time. What the numbers mean is judged elsewhere.
+//! [`CoreSampler`] for each core over time, [`ThreadSampler`] for the number of threads. What the numbers mean is judged elsewhere.
 
 #[expect(unsafe_code, reason = "implements GlobalAlloc; see the file's header")]
 mod allocation;
@@ -15,10 +15,12 @@ mod others;
 mod peak;
 pub(crate) mod proc_stat;
 mod run_delay;
+mod threads;
 
 pub use allocation::{CountingAllocator, allocations};
 pub use cores::{CORE_STEP, CoreSampler};
 pub use peak::PeakMemory;
+pub use threads::{THREAD_STEP, ThreadSampler};
 
 use crate::{
     clock::Stopwatch,

@@ -44,8 +44,9 @@ pub enum Event {
         key: Key,
         /// Arm.
         arm: usize,
-        /// Peak resident bytes during one call, less what was resident before it.
-        peak_bytes: u64,
+        /// What one call took.
+        #[serde(flatten)]
+        peak: PeakReading,
     },
     /// What each core did while one arm ran; taken in a pass of its own that is not timed.
     Cores {
@@ -169,6 +170,25 @@ pub struct PoolMeters {
     pub threads_added: u64,
     /// Times a lock or queue was found taken and the slow path was used.
     pub contentions: u64,
+}
+
+/// What one call took of memory and threads, in a process that did nothing else.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PeakReading {
+    /// Peak resident bytes during the call, less what was resident before it.
+    pub peak_bytes: u64,
+    /// The process's threads during the call, where the system says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<ThreadCourse>,
+}
+
+/// How many threads a process had, over time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ThreadCourse {
+    /// Length of one step in milliseconds.
+    pub step_millis: f64,
+    /// Threads at the beginning and after each step.
+    pub counts: Vec<u32>,
 }
 
 /// How busy each core was, over time.

@@ -9,7 +9,9 @@ mod head;
 mod settings;
 
 pub use claim::{ClaimCard, ClaimPart, ClaimTest, Range};
-pub use event::{Block, CoreTrace, Event, Key, Meters, PoolMeters, Sample};
+pub use event::{
+    Block, CoreTrace, Event, Key, Meters, PeakReading, PoolMeters, Sample, ThreadCourse,
+};
 pub use head::{CaseCard, ExperimentCard, Head};
 pub use settings::{PoolState, Scale, Settings, Thresholds};
 

@@ -12,7 +12,7 @@ use crate::{
     paper::{Paper, PaperCell},
     record::{
         Block, CaseCard, CoreTrace, Event, ExperimentCard, FORMAT, Head, Key, Meters, Sample,
-        Scale, Settings,
+        Scale, Settings, ThreadCourse,
     },
     stats::Estimate,
     verdict::{Doubt, Verdict},
@@ -202,6 +202,10 @@ fn sizes() -> ExperimentFindings {
         n: 100_000,
         arm: 1,
         bytes: 6_553_600,
+        threads: Some(ThreadCourse {
+            step_millis: 2.0,
+            counts: vec![1, 5, 5, 4],
+        }),
     }];
     case.traces = vec![trace(0), trace(1)];
     experiment(

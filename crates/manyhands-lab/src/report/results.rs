@@ -9,6 +9,7 @@ use super::{
 use crate::{
     chart::Named,
     findings::{CaseFindings, Comparison, ExperimentFindings, Findings, Point, Times},
+    record::ThreadCourse,
     stats::Estimate,
 };
 
@@ -161,6 +162,8 @@ pub(super) fn meters(group: &Group<'_>, sizes: Sizes) -> Vec<Grid> {
         "allocations",
         "allocated",
         "peak memory",
+        "peak per item",
+        "threads",
     ];
     let pool = ["steals", "parks", "threads added", "contentions"];
     [
@@ -224,8 +227,18 @@ fn usage_cells(case: &CaseFindings, point: &Point, arm: usize, times: &Times) ->
         times.allocations.map(|(allocations, _)| few(allocations)),
         times.allocations.map(|(_, allocated)| bytes(allocated)),
         peak.map(|peak| bytes(peak.bytes as f64)),
+        peak.and(case.bytes_per_item(arm))
+            .map(|slope| bytes(slope.max(0.0))),
+        peak.and_then(|peak| course_words(peak.threads.as_ref()?)),
     ];
     cells.map(Option::unwrap_or_default).to_vec()
+}
+
+/// Threads at the beginning, at most, and at the end.
+fn course_words(course: &ThreadCourse) -> Option<String> {
+    let (first, last) = (course.counts.first()?, course.counts.last()?);
+    let most = course.counts.iter().max()?;
+    Some(format!("{first} → {most} → {last}"))
 }
 
 fn pool_cells(_: &CaseFindings, _: &Point, _: usize, times: &Times) -> Vec<String> {

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     break_even::{Answer, Fit, Kind, Practical, Source},
     findings::{CaseFindings, Comparison, Findings, Point, Times},
-    record::{Head, Key},
+    record::{Head, Key, ThreadCourse},
     stats::Estimate,
 };
 use serde::Serialize;
@@ -27,7 +27,9 @@ use serde::Serialize;
 /// from which on an arm gains a tenth or more at every size measured, and `practical` the two
 /// sizes between which that begins, if it begins above the smallest. `claim` has the claim's `text`, the
 /// `verdict` on it, one of `holds`, `does not hold`, `undecided`, and the same of its `parts[]`, each with
-/// what it `says` and the `evidence` in words. `suspicious[]` are arms whose time does not grow with the
+/// what it `says` and the `evidence` in words. `peak_memory[]` has for an arm at
+/// a size the `bytes`, the slope over several sizes as `bytes_per_item`, and how many `threads` there were,
+/// step by step. `suspicious[]` are arms whose time does not grow with the
 /// size. `over_cpus[]` and `over_copies[]`
 /// are there if an experiment was measured on several numbers of CPUs: for each arm its `points` with
 /// time, `speed_up`, `serial_fraction` (Karp and Flatt) and `rounds_bound_nanos`, or its time and
@@ -121,10 +123,12 @@ struct CaseOut<'run> {
 impl<'run> CaseOut<'run> {
     fn new(case: &'run CaseFindings) -> Self {
         let arms = case.card.arms.iter().skip(1);
-        let peak = |one: &crate::findings::Peak| PeakOut {
+        let peak = |one: &'run crate::findings::Peak| PeakOut {
             n: one.n,
             arm: &case.card.arms[one.arm],
             bytes: one.bytes,
+            bytes_per_item: case.bytes_per_item(one.arm),
+            threads: one.threads.as_ref(),
         };
         Self {
             name: &case.card.name,
@@ -155,6 +159,8 @@ struct PeakOut<'run> {
     n: usize,
     arm: &'run str,
     bytes: u64,
+    bytes_per_item: Option<f64>,
+    threads: Option<&'run ThreadCourse>,
 }
 
 #[derive(Serialize)]

@@ -261,9 +261,14 @@ fn peak_memory_and_pictures_of_the_cores_are_taken_of_every_arm() {
     let peaks: Vec<_> = events
         .iter()
         .filter_map(|event| match event {
-            Event::Memory {
-                arm, peak_bytes, ..
-            } => Some((*arm, *peak_bytes)),
+            Event::Memory { key, arm, peak } if key.n == 1 << 25 => {
+                let threads = peak.threads.as_ref().expect("threads are counted");
+                assert!(
+                    threads.counts.iter().all(|count| *count >= 1),
+                    "{threads:?}"
+                );
+                Some((*arm, peak.peak_bytes))
+            }
             _ => None,
         })
         .collect();
