@@ -192,6 +192,10 @@ mod tests {
         assert_eq!(tour.settings.budget, Some(Duration::from_secs(35)));
         assert_eq!(tour.existing, Existing::Keep);
         assert_eq!(tour.screen, Screen::Answer);
+        assert!(
+            tour.settings.cores,
+            "the report shows how busy each core was"
+        );
     }
 
     #[test]
