@@ -42,7 +42,6 @@ fn main() {
         sum
     });
     assert_eq!(sum, (1..=FILES).sum());
-    println!("{FILES} files have {sum} pages");
 }
 
 async fn convert(file: usize) -> usize {
