@@ -52,6 +52,8 @@ pub(crate) enum Comparison {
     Mixed(Settings),
     /// Tasks that spin or sleep briefly, without and with hill climbing
     Climbing(Settings),
+    /// Loops whose bodies slow each other down, and loops that only look so
+    Contended(Settings),
     /// A web service's heavy request, in order and in parallel, asked seldom and by many at once
     Server(Settings),
     /// A service at saturation: heavy requests of eight clients, and cheap ones every 2 ms; and at 10 … 120 % load
@@ -80,6 +82,7 @@ impl Comparison {
             Self::Starvation(settings) => ("starvation", settings),
             Self::Mixed(settings) => ("mixed", settings),
             Self::Climbing(settings) => ("climbing", settings),
+            Self::Contended(settings) => ("contended", settings),
             Self::Server(settings) => ("server", settings),
             Self::Saturation(settings) => ("saturation", settings),
             Self::Keys(settings) => ("keys", settings),

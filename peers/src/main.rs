@@ -8,6 +8,7 @@ mod against;
 mod channels;
 mod cli;
 mod climbing;
+mod contended;
 mod idle;
 mod io;
 mod items;

@@ -5,8 +5,8 @@ use manyhands_lab::contest::Arm;
 use crate::cli::Settings;
 use crate::report::{Outcome, Report};
 use crate::{
-    channels, climbing, idle, io, items, joins, keys, loops, mixed, queries, saturation, server,
-    starvation, tasks, timers,
+    channels, climbing, contended, idle, io, items, joins, keys, loops, mixed, queries, saturation,
+    server, starvation, tasks, timers,
 };
 
 /// One comparison.
@@ -43,8 +43,9 @@ macro_rules! problem {
     };
 }
 
-const ALL: [Problem; 15] = [
+const ALL: [Problem; 16] = [
     problem!(loops),
+    problem!(contended),
     problem!(joins),
     problem!(items),
     problem!(tasks),

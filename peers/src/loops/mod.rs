@@ -37,6 +37,7 @@ pub(crate) use openmp::OpenMp;
 pub(crate) use orx::Orx;
 pub(crate) use paralight::Paralight;
 pub(crate) use rayon::Rayon;
+pub(crate) use sequential::Sequential;
 
 /// What a contender of this problem can do. Static calls throughout, so that bodies are inlined.
 pub(crate) trait Loops: Sized {
@@ -74,7 +75,7 @@ pub(crate) const ARMS: [Arm; 10] = [
 /// Serves one contender; `false` if there is none of this name.
 pub(crate) fn serve(contender: &str) -> bool {
     match contender {
-        "sequential" => serve_as::<sequential::Sequential>(),
+        "sequential" => serve_as::<Sequential>(),
         "manyhands" => serve_as::<Manyhands>(),
         "rayon" => serve_as::<Rayon>(),
         "rayon-min-len" => serve_as::<rayon_min_len::RayonMinLen>(),

@@ -5,7 +5,8 @@
 //!    long is shared from the start.
 //! 2. *Decide.* The engine compares the remaining work, at the measured rate, with the present cost of sharing: almost
 //!    nothing while another worker is spinning, a wake otherwise.
-//! 3. *Share.* Helpers may join the rest (`shared_call.rs`); the caller takes part to the end.
+//! 3. *Share.* Helpers may join the rest (`shared_call.rs`); the caller takes part to the end. Where the bodies slow each
+//!    other down the caller continues alone (`contention.rs`).
 //! 4. *Learn.* The call site remembers its rate, and whether sharing made it faster at all.
 //!
 //! Not here: what a loop does with the items (`consumer.rs`).
@@ -20,7 +21,10 @@
 )]
 
 pub(crate) mod consumer;
+mod contention;
 pub(crate) mod helped;
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod many_cores;
 mod ranges;
 mod shared_call;
 mod sharing;

@@ -115,6 +115,14 @@ impl RangeSet {
             .store(false, Ordering::Release);
     }
 
+    /// How many runners there are beside the owner. An estimate.
+    pub(crate) fn attached(&self) -> usize {
+        (1..self.runners)
+            // Relaxed: a hint.
+            .filter(|&runner| self.range(runner).has_runner.load(Ordering::Relaxed))
+            .count()
+    }
+
     /// Whether a range without a runner exists.
     pub(crate) fn has_room(&self) -> bool {
         // Relaxed: a hint.

@@ -6,6 +6,7 @@
 //! Unsafe: positions are handed to the source, each exactly once.
 
 use crate::engine::consumer::Consumer;
+use crate::engine::contention::{Advice, Contention};
 use crate::engine::helped::{Helped, HelpedWork, Panics};
 use crate::engine::ranges::Claim;
 use crate::engine::sharing::{After, OWNER, Sharing};
@@ -36,6 +37,16 @@ struct SharedRest<'a, S: Indexed, C: Consumer<S::Item>> {
     rate: Rate,
     helpers: HelperPolicy,
     panics: Panics,
+}
+
+/// What a runner looks at between two blocks.
+enum Role<'a> {
+    /// Whether it would be faster alone.
+    Owner(&'a mut Contention),
+    /// Whether it is wanted elsewhere.
+    Helper(&'a mut YieldCheck),
+    /// Nothing: it runs to the end.
+    Bound,
 }
 
 /// Runs what `rest` still holds, with helpers.
@@ -76,13 +87,31 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
             panics: Panics::new(),
         });
         let begun = clock::ticks();
-        call.keep_open(Some(place), |shared| shared.run(place, runner, site));
+        let is_certain = site.cost_in_trial() != 0;
+        let mut contention = Contention::new(rate_alone(site, rate), is_certain, begun);
+        call.keep_open(Some(place), |shared| {
+            shared.run(place, runner, site, &mut contention);
+        });
         let ended = clock::ticks();
         series::note_end(ended);
         let shared = &call.work;
-        shared.learn(site, ended.saturating_sub(begun), u64::from(len));
+        shared.learn(
+            site,
+            &contention,
+            ended.saturating_sub(begun),
+            u64::from(len),
+        );
         shared.panics.resume();
     });
+}
+
+/// The best estimate of an item's time alone: whatever else disturbs a measurement only makes it longer.
+fn rate_alone(site: &CallSiteProfile, expected: Rate) -> Rate {
+    let measured = [expected.0, site.cost_alone(), site.cost_in_trial()];
+    let known = measured
+        .into_iter()
+        .filter(|&cost| Rate(cost) != Rate::UNKNOWN);
+    known.min().map_or(Rate::UNKNOWN, Rate)
 }
 
 /// The call with no helper slot free.
@@ -99,7 +128,13 @@ fn run_alone<S: Indexed, C: Consumer<S::Item>>(
 
 impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
     /// The owner's part while the call is open.
-    fn run(&self, place: OpenCall, runner: &mut Runner<'_, S::Item, C>, site: &CallSiteProfile) {
+    fn run(
+        &self,
+        place: OpenCall,
+        runner: &mut Runner<'_, S::Item, C>,
+        site: &CallSiteProfile,
+        contention: &mut Contention,
+    ) {
         let OpenCall { slot, helper_slot } = place;
         if self.helpers == HelperPolicy::AtOnce {
             slot.runtime().arm_monitor();
@@ -107,17 +142,25 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
         self.plan_wakes(slot);
         self.wake_more(slot);
         let mut rate = None;
+        let mut role = match self.helpers {
+            HelperPolicy::WhenItPays => Role::Owner(contention),
+            // Bodies may wait for one another.
+            HelperPolicy::AtOnce => Role::Bound,
+        };
         self.sharing.run_to_end(
             || {
-                let now = self.work(slot, OWNER, runner, None);
+                let now = self.work(slot, OWNER, runner, &mut role);
                 // Measured the first time: later segments are what others have left.
                 rate.get_or_insert(now);
             },
             || wait::for_helpers(slot, helper_slot),
             |claim| self.discard(OWNER, claim),
         );
-        // Items that slow each other down seem to cost more than they do, never less.
-        if let Some(rate) = rate
+        if let Some(rate) = contention.measured() {
+            site.learn_in_trial(rate.0);
+        }
+        // Items that slow each other down seem to cost more than they do, never less, unless some were timed alone.
+        if let Some(rate) = contention.measured().or(rate)
             && rate != Rate::UNKNOWN
             && (site.cost() == 0 || rate.0 < site.cost())
         {
@@ -148,7 +191,7 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
         self.to_wake.store(count, Ordering::Relaxed);
     }
 
-    /// Wakes up to two of those still to be woken; each of them does the same when it joins.
+    /// Wakes up to [`WAKES_EACH`] of those still to be woken; each of them does the same when it joins.
     fn wake_more(&self, slot: &OccupiedSlot) {
         for _ in 0..WAKES_EACH {
             // Relaxed, both: a count of hints.
@@ -168,14 +211,14 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
         }
     }
 
-    /// Claims and runs blocks until no positions are left, or until `attention` is wanted elsewhere; returns the last
+    /// Claims and runs blocks until no positions are left, or until the runner is wanted elsewhere; returns the last
     /// rate.
     fn work(
         &self,
         slot: &'static OccupiedSlot,
         me: usize,
         runner: &mut Runner<'_, S::Item, C>,
-        mut attention: Option<&mut YieldCheck>,
+        role: &mut Role<'_>,
     ) -> Rate {
         let block_max = match self.helpers {
             HelperPolicy::WhenItPays => u32::MAX,
@@ -197,20 +240,38 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
                 return After::Stop;
             };
             let now = clock::ticks();
-            rate = smoothed(rate, Rate::of(now.saturating_sub(last), items));
+            let spent = now.saturating_sub(last);
+            rate = smoothed(rate, Rate::of(spent, items));
             last = now;
             self.between_blocks(slot);
-            if attention
-                .as_mut()
-                .is_some_and(|attention| attention.is_wanted())
-            {
-                // Relaxed: read when all helpers have left.
-                self.is_deserted.store(true, Ordering::Relaxed);
-                return After::Leave;
+            match role {
+                Role::Owner(contention) => {
+                    match contention.after_block(now, spent, items, || self.sharing.runners()) {
+                        Advice::Continue => {}
+                        Advice::SendHelpersAway => self.sharing.send_helpers_away(),
+                        Advice::ShareAgain => self.share_again(slot),
+                    }
+                }
+                Role::Helper(attention) => {
+                    if attention.is_wanted() {
+                        // Relaxed: read when all helpers have left.
+                        self.is_deserted.store(true, Ordering::Relaxed);
+                        return After::Leave;
+                    }
+                }
+                Role::Bound => {}
             }
             After::GoOn { max: max(rate) }
         });
         rate
+    }
+
+    /// Lets helpers in again.
+    #[cold]
+    fn share_again(&self, slot: &OccupiedSlot) {
+        self.sharing.share_again();
+        self.plan_wakes(slot);
+        self.wake_more(slot);
     }
 
     /// Runs one block, and returns how many positions it had; `None` when it panicked.
@@ -254,7 +315,7 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
     }
 
     /// Reports to the call site whether sharing paid.
-    fn learn(&self, site: &CallSiteProfile, elapsed: u64, items: u64) {
+    fn learn(&self, site: &CallSiteProfile, contention: &Contention, elapsed: u64, items: u64) {
         // Relaxed, here and below: all helpers have left.
         let is_telling = self.is_helped.load(Ordering::Relaxed)
             && !self.is_deserted.load(Ordering::Relaxed)
@@ -265,7 +326,11 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
         if elapsed < clock::ticks_in(LEARN_NANOS_MIN) {
             return;
         }
-        site.learn_shared(self.rate.ticks_for(items), elapsed, items);
+        match contention.is_contended() {
+            Some(true) => site.learn_contended(items),
+            Some(false) => site.learn_helped(),
+            None => site.learn_shared(self.rate.ticks_for(items), elapsed, items),
+        }
     }
 }
 
@@ -282,8 +347,9 @@ impl<S: Indexed, C: Consumer<S::Item>> HelpedWork for SharedRest<'_, S, C> {
             HelperPolicy::WhenItPays => YieldCheck::of(slot),
             HelperPolicy::AtOnce => None,
         };
+        let mut role = attention.as_mut().map_or(Role::Bound, Role::Helper);
         let mut runner = Runner::new(self.consumer);
-        self.work(slot, me, &mut runner, attention.as_mut());
+        self.work(slot, me, &mut runner, &mut role);
     }
 
     fn note_panic(&self, payload: Payload) {
@@ -293,7 +359,7 @@ impl<S: Indexed, C: Consumer<S::Item>> HelpedWork for SharedRest<'_, S, C> {
     }
 }
 
-fn block_at(rate: Rate) -> u32 {
+pub(super) fn block_at(rate: Rate) -> u32 {
     if rate == Rate::UNKNOWN {
         return 1;
     }
@@ -301,7 +367,7 @@ fn block_at(rate: Rate) -> u32 {
 }
 
 /// Follows a change of the rate; a rise faster than a fall.
-fn smoothed(before: Rate, now: Rate) -> Rate {
+pub(super) fn smoothed(before: Rate, now: Rate) -> Rate {
     if before == Rate::UNKNOWN || now.0 > before.0 {
         return Rate(before.0 / 2 + now.0 - now.0 / 2);
     }
@@ -313,7 +379,8 @@ const RUNNERS_SPARE: usize = 6;
 /// The same, where bodies may wait for one another.
 const RUNNERS_SPARE_AT_ONCE: usize = 126;
 /// One more worker is woken for each of these that is left to do.
-const SHARE_NANOS_WORTH_A_WAKE: u64 = 25_000;
-const WAKES_EACH: u32 = 2;
+pub(super) const SHARE_NANOS_WORTH_A_WAKE: u64 = 25_000;
+/// Each runner wakes this number of others when it joins; `many_cores.rs` compares.
+pub(super) const WAKES_EACH: u32 = 4;
 /// Shorter shared runs do not show whether sharing pays.
 const LEARN_NANOS_MIN: u64 = 2_000;

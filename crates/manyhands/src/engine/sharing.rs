@@ -10,7 +10,6 @@
 //! empty. Nothing depends on whether a runner that saw no positions has seen all there were: a thief may have held
 //! half a range. At the end the number of spent positions is compared with the loop's length.
 //! # No runner waits while positions are left
-//! That the owner looks again when the last helper has left would be late: a helper may have left much
 //! It would be too late if the owner looked again only when the last helper has left: a helper may leave many
 //! positions behind while another is in the middle of a long item. So
 //! 1. a runner that leaves positions behind recalls the owner (`RECALLED` in the slot, see `helper_slot.rs`);
@@ -22,8 +21,15 @@
 //!    first, the dismissing runner acquires what the helper left, and its second look sees it, unless another runner
 //!    has taken it, which then has positions. Otherwise the invitation stands.
 //!
+//! # One runner
+//! While `ALONE` is set only the owner runs: helpers leave after their next block, as those that are wanted elsewhere do,
+//! and a helper that comes dismisses the others. The owner sets and clears it between two of its own blocks, so it has
+//! yet to look whether positions are left. When it clears the flag it invites helpers after that, and a helper that has
+//! dismissed the others reads the flag after that, all in one order (SeqCst): so the invitation stands, or the helper
+//! renews it.
+//!
 //! # Ordering
-//! The signals are Relaxed: each only makes a runner look, and the ranges say what there is.
+//! The other signals are Relaxed: each only makes a runner look, and the ranges say what there is.
 
 use crate::engine::ranges::{Claim, RangeSet};
 use crate::job::abort;
@@ -116,6 +122,9 @@ impl<'slot> Sharing<'slot> {
     pub(crate) fn run(&self, runner: usize, mut max: u32, mut block: impl FnMut(Claim) -> After) {
         while let Some(claim) = self.next(runner, max) {
             match block(claim) {
+                After::GoOn { .. } if runner != OWNER && self.is_alone() => {
+                    return self.leave(runner);
+                }
                 After::GoOn { max: next } => max = next,
                 After::Leave => return self.leave(runner),
                 After::Stop => return self.stop(),
@@ -128,6 +137,14 @@ impl<'slot> Sharing<'slot> {
 
     /// Helper: joins as the returned runner; `None` if there are enough.
     pub(crate) fn attach(&self) -> Option<usize> {
+        if self.is_alone() {
+            self.slot.dismiss();
+            // SeqCst: see the file's header.
+            if self.signals.load(Ordering::SeqCst) & ALONE == 0 {
+                self.slot.invite();
+            }
+            return None;
+        }
         let me = self.ranges.attach();
         if me.is_none() {
             self.slot.dismiss();
@@ -140,7 +157,7 @@ impl<'slot> Sharing<'slot> {
     }
 
     /// The next positions for `runner`, at most `max`; `None` when the loop is over for it.
-    fn next(&self, runner: usize, max: u32) -> Option<Claim> {
+    pub(super) fn next(&self, runner: usize, max: u32) -> Option<Claim> {
         loop {
             // Relaxed: a runner acts on a signal a block earlier or later.
             let signals = self.signals.load(Ordering::Relaxed);
@@ -165,7 +182,7 @@ impl<'slot> Sharing<'slot> {
         self.ranges.spend(runner, claim)
     }
 
-    /// The number of positions in `runner`'s own range.
+    /// The positions in `runner`'s own range.
     pub(crate) fn take_own(&self, runner: usize) -> Option<Claim> {
         self.ranges.take_all(runner)
     }
@@ -191,6 +208,40 @@ impl<'slot> Sharing<'slot> {
     pub(crate) fn is_stopped(&self) -> bool {
         // Relaxed: see the file's header.
         self.signals.load(Ordering::Relaxed) & STOPPED != 0
+    }
+
+    /// Owner, between two blocks: helpers leave, and no others join, until [`share_again`](Self::share_again).
+    pub(crate) fn send_helpers_away(&self) {
+        // Relaxed: helpers see it a block earlier or later.
+        self.signals.fetch_or(ALONE, Ordering::Relaxed);
+        self.slot.dismiss();
+        #[cfg(all(test, not(loom)))]
+        window::pass(window::Point::SentAway);
+    }
+
+    /// Owner, between two blocks: helpers may join again.
+    pub(crate) fn share_again(&self) {
+        // SeqCst: see the file's header.
+        self.signals.fetch_and(!ALONE, Ordering::SeqCst);
+        self.slot.invite();
+        #[cfg(all(test, not(loom)))]
+        window::pass(window::Point::SharedAgain);
+    }
+
+    fn is_alone(&self) -> bool {
+        // Relaxed: see the file's header.
+        self.signals.load(Ordering::Relaxed) & ALONE != 0
+    }
+
+    /// The number of runners, the owner included. An estimate.
+    pub(crate) fn runners(&self) -> usize {
+        1 + self.ranges.attached()
+    }
+
+    /// Whether `runner`'s own range has positions.
+    #[cfg(all(test, not(loom), not(shuttle)))]
+    pub(super) fn has_own(&self, runner: usize) -> bool {
+        self.ranges.has_some(runner)
     }
 
     /// Positions in the ranges. An estimate.
@@ -240,6 +291,8 @@ impl<'slot> Sharing<'slot> {
 const STOPPED: u32 = 1;
 /// A runner has seen no positions.
 const MISSED: u32 = 2;
+/// Only the owner runs.
+const ALONE: u32 = 4;
 
 /// Pauses for tests, at the points where a runner has an incomplete view.
 #[cfg(all(test, not(loom)))]
@@ -253,6 +306,10 @@ mod window {
         InHand,
         /// A runner has seen no positions, and has set the flag.
         Missed,
+        /// The owner continues alone.
+        SentAway,
+        /// The owner has let helpers in again.
+        SharedAgain,
     }
 
     pub(super) type Hook = Arc<dyn Fn(Point) + Send + Sync>;
@@ -282,6 +339,8 @@ mod tests {
     use crate::sync::Parker;
     use crate::sync::clock;
     use crate::{Runtime, parallel, task};
+    use std::cell::Cell;
+    use std::hint::black_box;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
     use std::thread;
@@ -339,6 +398,9 @@ mod tests {
                 // Its second item after that; the first may have been the last of its range without these.
                 wait_for(|| index < 40 || self.run_after.load(Ordering::SeqCst) > 0);
             }
+            // Too long for the owner to try them alone.
+            let begun = clock::ticks();
+            wait_for(|| clock::ticks() - begun > clock::ticks_in(20_000));
             self.ran.fetch_add(1, Ordering::SeqCst);
         }
     }
@@ -383,6 +445,52 @@ mod tests {
     fn an_owner_that_missed_stolen_positions_is_called_back() {
         let stage = run(Stage::default());
         assert!(stage.run_after.load(Ordering::SeqCst) > 0);
+    }
+
+    /// Bodies that take 20 times as long while the helper has run one of the last 50, up to `contended`. Returns
+    /// whether the owner sent the helper away, and whether the helper ran items after it was let in again.
+    fn run_contended(runtime: &Runtime, contended: usize) -> (bool, bool) {
+        const ITEMS: usize = 200_000;
+        let came = [const { AtomicUsize::new(0) }; 2].map(Arc::new);
+        let [away, again] = came.clone();
+        let begun = Arc::new(AtomicUsize::new(1));
+        let now = Arc::clone(&begun);
+        window::set(Arc::new(move |point| {
+            let number = now.load(Ordering::SeqCst);
+            match point {
+                Point::SentAway => away.fetch_max(number, Ordering::SeqCst),
+                Point::SharedAgain => again.fetch_max(number, Ordering::SeqCst),
+                _ => 0,
+            };
+        }));
+        let last_helped = AtomicUsize::new(0);
+        let owner = thread::current().id();
+        parallel::options()
+            .runtime(runtime)
+            .for_range(0..ITEMS, |_| {
+                let number = begun.fetch_add(1, Ordering::SeqCst);
+                if thread::current().id() != owner {
+                    last_helped.store(number, Ordering::SeqCst);
+                }
+                let since_helped = number.saturating_sub(last_helped.load(Ordering::SeqCst));
+                let is_slow = number < contended && since_helped < 50;
+                (0..if is_slow { 600 } else { 30 }).for_each(|step| _ = black_box(step));
+            });
+        let [away, again] = came.map(|point| point.load(Ordering::SeqCst));
+        (away > 0, again > away && last_helped.into_inner() > again)
+    }
+
+    #[test]
+    fn a_helper_that_slows_the_owner_down_is_sent_away_and_comes_back() {
+        let runtime = Runtime::builder().workers(2).build();
+        let runtime = runtime.expect("the numbers are right");
+        // It depends on the machine whether the owner notices it in a given loop.
+        let has_come = Cell::new(false);
+        wait_for(|| {
+            let now = has_come.get() || run_contended(&runtime, 100_000) == (true, true);
+            has_come.set(now);
+            now
+        });
     }
 
     #[test]

@@ -43,6 +43,8 @@ enum Helpers {
     Leave,
     /// As if the body had panicked.
     Stop,
+    /// The owner sends them away after its first block, and shares again after its second.
+    AreSentAway,
 }
 
 impl<const LEN: usize> Call<LEN> {
@@ -63,7 +65,7 @@ impl<const LEN: usize> Call<LEN> {
         call.sharing.run(me, 1, |claim| {
             call.run(me, claim);
             match call.helpers {
-                Helpers::GoOn => GO_ON,
+                Helpers::GoOn | Helpers::AreSentAway => GO_ON,
                 Helpers::Leave => After::Leave,
                 Helpers::Stop => After::Stop,
             }
@@ -128,9 +130,16 @@ impl<const LEN: usize> Model<LEN> {
         let wait = || waiting::for_helpers(&mut Asleep(parker), slot, &|| false);
         let rest = Count::new();
         let work = || {
+            let mut blocks = 0;
             let run_all = || {
                 call.sharing.run(OWNER, 1, |claim| {
                     call.run(OWNER, claim);
+                    blocks += 1;
+                    match (call.helpers, blocks) {
+                        (Helpers::AreSentAway, 1) => call.sharing.send_helpers_away(),
+                        (Helpers::AreSentAway, 2) => call.sharing.share_again(),
+                        _ => {}
+                    }
                     GO_ON
                 });
             };
@@ -189,6 +198,16 @@ fn what_a_helper_leaves_in_its_range_is_run_by_the_runner_that_takes_it_over() {
 #[test]
 fn an_owner_and_a_helper_share_every_position() {
     run::<4, 1>(Helpers::GoOn);
+}
+
+#[test]
+fn what_helpers_leave_that_are_sent_away_is_run() {
+    run::<3, 1>(Helpers::AreSentAway);
+}
+
+#[test]
+fn a_helper_that_comes_while_the_owner_is_alone_loses_nothing() {
+    run::<3, 2>(Helpers::AreSentAway);
 }
 
 #[test]

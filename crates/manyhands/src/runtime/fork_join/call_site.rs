@@ -14,6 +14,8 @@ pub(crate) struct CallSiteProfile {
     cost: AtomicU64,
     /// The same, measured over whole calls that ran alone. 0: never.
     cost_alone: AtomicU64,
+    /// The same, of items that ran alone for a trial during a shared call. 0: never.
+    cost_in_trial: AtomicU64,
     /// Calls still to be run alone, because sharing made earlier ones slower.
     alone: AtomicU32,
     /// How many calls the last backoff lasted.
@@ -43,6 +45,8 @@ impl CallSiteProfile {
         self.key.store(key, Ordering::Relaxed);
         self.cost.store(0, Ordering::Relaxed);
         self.cost_alone.store(0, Ordering::Relaxed);
+        // Relaxed: as above.
+        self.cost_in_trial.store(0, Ordering::Relaxed);
         self.alone.store(0, Ordering::Relaxed);
         self.backoff.store(0, Ordering::Relaxed);
         self.alone_below.store(0, Ordering::Relaxed);
@@ -91,6 +95,29 @@ impl CallSiteProfile {
         self.cost_alone.store(cost.max(1), Ordering::Relaxed);
     }
 
+    /// The cost of the last whole call that ran alone, or 0.
+    pub(crate) fn cost_alone(&self) -> u64 {
+        // Relaxed: advice.
+        self.cost_alone.load(Ordering::Relaxed)
+    }
+
+    /// The cost of items that ran alone for a trial during a shared call, or 0.
+    pub(crate) fn cost_in_trial(&self) -> u64 {
+        // Relaxed: advice.
+        self.cost_in_trial.load(Ordering::Relaxed)
+    }
+
+    /// Learns the cost of items that ran alone for a trial.
+    pub(crate) fn learn_in_trial(&self, cost: u64) {
+        // Relaxed: advice.
+        self.cost_in_trial.store(cost.max(1), Ordering::Relaxed);
+    }
+
+    /// Learns that one runner was found to be faster, during a call of `items`.
+    pub(crate) fn learn_contended(&self, items: u64) {
+        self.sharing_hurt(BACKOFF_MAX.into(), items);
+    }
+
     /// Learns that `items` took `elapsed` ticks shared, where the first of them let expect `expected` alone.
     ///
     /// The expectation may be wrong where items differ, so it leads to only one call alone; the time of that call
@@ -107,7 +134,7 @@ impl CallSiteProfile {
         let percent = u128::from(elapsed) * 100 / measured.max(1);
         let patience = clock::ticks_in(PATIENCE_NANOS) / elapsed.max(1);
         if percent < 95 {
-            self.sharing_helped();
+            self.learn_helped();
         } else if percent > MUCH_SLOWER_PERCENT || patience > 0 {
             let longest = if percent > MUCH_SLOWER_PERCENT {
                 BACKOFF_MAX.into()
@@ -134,8 +161,8 @@ impl CallSiteProfile {
         self.alone.store(backoff, Ordering::Relaxed);
     }
 
-    /// Sharing made the call faster.
-    fn sharing_helped(&self) {
+    /// Learns that sharing made a call faster.
+    pub(crate) fn learn_helped(&self) {
         // Relaxed, both: advice.
         if self.backoff.load(Ordering::Relaxed) > 0 {
             self.backoff.store(0, Ordering::Relaxed);
@@ -158,6 +185,7 @@ global! {
             key: AtomicUsize::new(0),
             cost: AtomicU64::new(0),
             cost_alone: AtomicU64::new(0),
+            cost_in_trial: AtomicU64::new(0),
             alone: AtomicU32::new(0),
             backoff: AtomicU32::new(0),
             alone_below: AtomicU64::new(0),

@@ -57,15 +57,16 @@ impl RuntimeInner {
             return false;
         };
         self.refusal.end();
-        if threads.len() >= 2 * self.idle.threads() {
-            // Threads that have ended need not be waited for.
-            threads.retain(|thread| !thread.is_finished());
-        }
         threads.push(thread);
         drop(threads);
         self.threads_started.bump();
         self.note_change(self.idle.threads(), reason);
         true
+    }
+
+    /// Forgets threads that have ended: nobody needs to wait for them, and the system keeps their stacks until then.
+    fn forget_ended_threads(&self) {
+        lock(&self.threads).retain(|thread| !thread.is_finished());
     }
 
     fn reason_to_start(&self) -> ThreadChangeReason {
@@ -109,6 +110,7 @@ fn live_on(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) 
         waking::vacate(&**shared, index, wheel, || {
             shared.note_change(shared.idle.threads(), ThreadChangeReason::TimedOut);
         });
+        shared.forget_ended_threads();
     }
 }
 
@@ -133,4 +135,39 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
         let _left = surrounded;
     });
     end
+}
+
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests {
+    use crate::runtime::current;
+    use crate::sync::{clock, lock};
+    use crate::{Runtime, task};
+    use std::sync::{Arc, Barrier};
+    use std::thread;
+    use std::time::Duration;
+
+    #[test]
+    fn the_stacks_of_threads_that_have_ended_are_given_back() {
+        const THREADS: usize = 20;
+        let keep_alive = Duration::from_millis(1);
+        let builder = Runtime::builder().workers(1).thread_keep_alive(keep_alive);
+        let runtime = builder.build().expect("the numbers are right");
+        let _entered = runtime.enter();
+        let barrier = Arc::new(Barrier::new(THREADS));
+        let wait = |_| {
+            let barrier = Arc::clone(&barrier);
+            task::run(move || task::blocking(|| barrier.wait()))
+        };
+        let tasks: Vec<_> = (0..THREADS).map(wait).collect();
+        for task in tasks {
+            task.join().expect("it only waits");
+        }
+        let kept = || current::with_runtime(|runtime| lock(&runtime.threads).len());
+        let begun = clock::ticks();
+        // One stays. Of threads that end at the same time each may see the others still running.
+        while runtime.threads() > 1 || kept() > THREADS / 2 {
+            assert!(clock::ticks() - begun < clock::ticks_in(20_000_000_000));
+            thread::yield_now();
+        }
+    }
 }

@@ -1,0 +1,362 @@
+//! Whether the bodies of a shared loop slow each other down so much that one runner is faster.
+//!
+//! The owner times its blocks. When an item takes it so much longer than alone that all runners together are slower
+//! than one, and once at each call site, it sends the helpers away, times a few blocks alone, and compares: items that are merely longer than the
+//! first ones take as long alone. If one runner is faster, the loop stays with it for a millisecond, then twice as long
+//! each time, and is shared again in between, because later items may differ. If not, the next such trial comes when
+//! the loop has run eight times as long.
+//!
+//! Blocks vary where items differ, where a lock goes to and fro, and where the thread loses its processor. So it is always
+//! the median of some blocks that is compared.
+//!
+//! Not here: how helpers leave and come back (`sharing.rs`), and what the call site remembers (`call_site.rs`).
+
+use crate::engine::Rate;
+use crate::sync::clock;
+use std::mem;
+
+/// What the owner knows about the present loop.
+#[derive(Debug)]
+pub(super) struct Contention {
+    /// An item's time alone, as last measured.
+    alone: Rate,
+    /// Whether that was ever timed during a shared loop of the call site.
+    is_certain: bool,
+    /// What the last trial showed.
+    is_contended: Option<bool>,
+    phase: Phase,
+    window: Window,
+    begun: u64,
+    /// No trial begins before this tick.
+    next_trial: u64,
+    /// How long the loop stays with one runner the next time.
+    alone_ticks: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Phase {
+    Shared,
+    /// Helpers have been sent away.
+    Leaving(Suspicion, u32),
+    /// The owner times blocks alone.
+    Measuring(Suspicion),
+    Alone {
+        until: u64,
+    },
+}
+
+/// That runners slow each other down.
+#[derive(Debug, Clone, Copy)]
+struct Suspicion {
+    /// An item's time on each of them.
+    shared: Rate,
+    runners: u64,
+}
+
+/// What the owner does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Advice {
+    Continue,
+    SendHelpersAway,
+    ShareAgain,
+}
+
+impl Contention {
+    /// For a loop that is shared at `now`, of items whose time alone is about `alone`; `is_certain` if that was timed by
+    /// a trial before. If it was not, there will be one.
+    pub(super) fn new(alone: Rate, is_certain: bool, now: u64) -> Self {
+        Self {
+            alone,
+            is_certain,
+            is_contended: None,
+            phase: Phase::Shared,
+            window: Window::default(),
+            begun: now,
+            next_trial: now,
+            alone_ticks: clock::ticks_in(ALONE_NANOS_FIRST),
+        }
+    }
+
+    /// The owner has run a block of `items` in `ticks`; `runners` says how many runners there are, the owner included.
+    #[inline]
+    pub(super) fn after_block(
+        &mut self,
+        now: u64,
+        ticks: u64,
+        items: u64,
+        runners: impl FnOnce() -> usize,
+    ) -> Advice {
+        if cfg!(shuttle) {
+            return self.fixed_course();
+        }
+        if ticks < clock::ticks_in(BLOCK_NANOS_MIN) {
+            return Advice::Continue;
+        }
+        self.window.add(ticks, items);
+        match self.phase {
+            Phase::Shared if self.window.is_full(BLOCKS_SHARED) => self.judge(now, runners),
+            Phase::Leaving(suspicion, blocks) => {
+                if runners() == 1 || blocks == BLOCKS_LEAVING {
+                    self.enter(Phase::Measuring(suspicion));
+                } else {
+                    self.phase = Phase::Leaving(suspicion, blocks + 1);
+                }
+                Advice::Continue
+            }
+            Phase::Measuring(suspicion) if self.window.is_full(BLOCKS_ALONE) => {
+                self.decide(now, suspicion)
+            }
+            Phase::Alone { until } if now >= until => {
+                self.enter(Phase::Shared);
+                Advice::ShareAgain
+            }
+            Phase::Shared | Phase::Measuring(_) | Phase::Alone { .. } => Advice::Continue,
+        }
+    }
+
+    /// Under the controlled scheduler hardly any time passes. So that its schedules contain both, helpers are sent away
+    /// after every second block and let in again after the next.
+    fn fixed_course(&mut self) -> Advice {
+        self.window.add(1, 1);
+        match self.window.blocks % 3 {
+            2 => Advice::SendHelpersAway,
+            0 => Advice::ShareAgain,
+            _ => Advice::Continue,
+        }
+    }
+
+    /// An item's time alone, if it was measured in this loop.
+    pub(super) fn measured(&self) -> Option<Rate> {
+        self.is_contended.map(|_| self.alone)
+    }
+
+    /// Whether one runner was faster than all, if that was tried: what the last trial showed.
+    pub(super) fn is_contended(&self) -> Option<bool> {
+        self.is_contended
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.window = Window::default();
+    }
+
+    /// Whether the last blocks, of a shared loop, call for a trial.
+    #[cold]
+    fn judge(&mut self, now: u64, runners: impl FnOnce() -> usize) -> Advice {
+        let shared = mem::take(&mut self.window).median();
+        let is_slow =
+            |runners| self.alone.ticks_for(runners * SLOWER.0) < shared.ticks_for(SLOWER.1);
+        let is_first =
+            !self.is_certain && now.saturating_sub(self.begun) > clock::ticks_in(FIRST_TRIAL_NANOS);
+        let is_suspicious = is_first || is_slow(2);
+        if !is_suspicious && self.is_contended != Some(true) {
+            return Advice::Continue;
+        }
+        let runners = runners() as u64;
+        if runners < 2 {
+            return Advice::Continue;
+        }
+        if !is_first && !is_slow(runners) {
+            // These bodies do not contend, or no longer.
+            self.is_contended = self.is_contended.and(Some(false));
+            return Advice::Continue;
+        }
+        if now < self.next_trial || shared.ticks_for(1) > clock::ticks_in(ITEM_NANOS_MAX) {
+            return Advice::Continue;
+        }
+        self.enter(Phase::Leaving(Suspicion { shared, runners }, 0));
+        Advice::SendHelpersAway
+    }
+
+    /// Compares the last blocks, alone, with those before.
+    #[cold]
+    fn decide(&mut self, now: u64, suspicion: Suspicion) -> Advice {
+        self.alone = mem::take(&mut self.window).median();
+        let Suspicion { shared, runners } = suspicion;
+        let is_contended =
+            self.alone.ticks_for(runners * FASTER_ALONE.0) < shared.ticks_for(FASTER_ALONE.1);
+        self.is_contended = Some(is_contended);
+        self.is_certain = true;
+        if is_contended {
+            let until = now.saturating_add(self.alone_ticks);
+            self.alone_ticks = self.alone_ticks.saturating_mul(2);
+            self.enter(Phase::Alone { until });
+            return Advice::Continue;
+        }
+        let elapsed = now.saturating_sub(self.begun);
+        self.next_trial = now.saturating_add(elapsed.saturating_mul(TRIALS_APART));
+        self.enter(Phase::Shared);
+        Advice::ShareAgain
+    }
+}
+
+/// The last blocks that were timed.
+#[derive(Debug, Default)]
+struct Window {
+    rates: [u64; BLOCKS_MAX],
+    blocks: usize,
+    items: u64,
+}
+
+impl Window {
+    fn add(&mut self, ticks: u64, items: u64) {
+        self.rates[self.blocks % BLOCKS_MAX] = Rate::of(ticks, items).0;
+        self.blocks += 1;
+        self.items += items;
+    }
+
+    fn is_full(&self, blocks: usize) -> bool {
+        self.blocks >= blocks && self.items >= ITEMS_MIN
+    }
+
+    fn median(mut self) -> Rate {
+        let rates = &mut self.rates[..self.blocks.min(BLOCKS_MAX)];
+        rates.sort_unstable();
+        Rate(rates[rates.len() / 2])
+    }
+}
+
+/// Shorter blocks, at the end of a range, take longer for each item, because a block itself takes time.
+const BLOCK_NANOS_MIN: u64 = 2_000;
+/// This number of blocks is judged at once,
+const BLOCKS_SHARED: usize = 5;
+/// this number is timed alone,
+const BLOCKS_ALONE: usize = 3;
+/// and both have this number of items.
+const ITEMS_MIN: u64 = 16;
+/// Where items are few, the last blocks are judged.
+const BLOCKS_MAX: usize = 8;
+/// A helper that has not left after this number of blocks has lost its processor, and disturbs nobody.
+const BLOCKS_LEAVING: u32 = 8;
+/// A trial begins when one runner would take less than 4/5 of the time of all,
+const SLOWER: (u64, u64) = (5, 4);
+/// and it is alone if that takes less than 10/11.
+const FASTER_ALONE: (u64, u64) = (11, 10);
+/// Longer items are not tried: so few of them say little.
+const ITEM_NANOS_MAX: u64 = 10_000;
+/// The first trial at a call site comes after this, whatever the rates.
+const FIRST_TRIAL_NANOS: u64 = 200_000;
+const ALONE_NANOS_FIRST: u64 = 1_000_000;
+/// After a trial that was for nothing the loop is shared for this many times as long as it has run.
+const TRIALS_APART: u64 = 8;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{Advice, Contention};
+    use crate::engine::Rate;
+    use crate::sync::clock;
+
+    /// A loop of two runners by a clock of its own. Items take `alone` nanoseconds, or `shared` on each of two.
+    struct Loop {
+        contention: Contention,
+        now: u64,
+        helpers: usize,
+        ran_shared: u64,
+        ran_alone: u64,
+    }
+
+    const BLOCK_ITEMS: u64 = 64;
+
+    impl Loop {
+        fn new(expected: u64) -> Self {
+            let rate = Rate::of(clock::ticks_in(expected * BLOCK_ITEMS), BLOCK_ITEMS);
+            Self {
+                contention: Contention::new(rate, true, 1),
+                now: 1,
+                helpers: 1,
+                ran_shared: 0,
+                ran_alone: 0,
+            }
+        }
+
+        /// Runs blocks of the owner for some nanoseconds.
+        fn run(&mut self, nanos: u64, alone: u64, shared: u64) {
+            let end = self.now + clock::ticks_in(nanos);
+            while self.now < end {
+                let each = if self.helpers == 0 { alone } else { shared };
+                let ticks = clock::ticks_in(each * BLOCK_ITEMS);
+                self.now += ticks;
+                if self.helpers == 0 {
+                    self.ran_alone += 1;
+                } else {
+                    self.ran_shared += 1;
+                }
+                let runners = 1 + self.helpers;
+                match self
+                    .contention
+                    .after_block(self.now, ticks, BLOCK_ITEMS, || runners)
+                {
+                    Advice::Continue => {}
+                    Advice::SendHelpersAway => self.helpers = 0,
+                    Advice::ShareAgain => self.helpers = 1,
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_loop_whose_bodies_contend_runs_almost_all_blocks_alone() {
+        let mut contended = Loop::new(100);
+        contended.run(50_000_000, 100, 500);
+        assert!(contended.ran_alone > 50 * contended.ran_shared);
+    }
+
+    #[test]
+    fn items_that_are_longer_than_the_first_ones_are_shared() {
+        let mut growing = Loop::new(10);
+        for each in [10, 20, 40, 80, 160, 320, 640, 1_280] {
+            growing.run(1_000_000, each, each);
+        }
+        assert!(growing.ran_shared > 20 * growing.ran_alone);
+        assert_eq!(growing.helpers, 1);
+    }
+
+    #[test]
+    fn bodies_that_slow_each_other_down_a_little_are_shared() {
+        let mut memory_bound = Loop::new(100);
+        memory_bound.run(10_000_000, 100, 200);
+        assert_eq!(memory_bound.ran_alone, 0);
+    }
+
+    #[test]
+    fn a_loop_is_shared_again_when_its_bodies_no_longer_contend() {
+        let mut mixed = Loop::new(100);
+        mixed.run(500_000, 100, 500);
+        assert_eq!(mixed.helpers, 0);
+        mixed.run(4_000_000, 100, 100);
+        assert_eq!(mixed.helpers, 1);
+        let alone = mixed.ran_alone;
+        mixed.run(20_000_000, 100, 100);
+        assert_eq!(mixed.ran_alone, alone);
+    }
+
+    #[test]
+    fn one_block_in_which_the_owner_lost_its_processor_is_no_contention() {
+        let mut preempted = Loop::new(100);
+        for _ in 0..50 {
+            preempted.run(100_000, 100, 100);
+            let ticks = clock::ticks_in(4_000_000);
+            preempted.now += ticks;
+            let advice = preempted
+                .contention
+                .after_block(preempted.now, ticks, BLOCK_ITEMS, || 2);
+            assert_eq!(advice, Advice::Continue);
+        }
+        assert_eq!(preempted.ran_alone, 0);
+    }
+
+    #[test]
+    fn an_estimate_that_is_too_high_is_corrected_by_the_first_trial() {
+        let mut contended = Loop::new(1_000);
+        contended.contention.is_certain = false;
+        contended.run(20_000_000, 100, 500);
+        assert!(contended.ran_alone > 20 * contended.ran_shared);
+    }
+
+    #[test]
+    fn long_items_are_not_tried() {
+        let mut long = Loop::new(5_000);
+        long.run(100_000_000, 5_000, 50_000);
+        assert_eq!(long.ran_alone, 0);
+    }
+}
