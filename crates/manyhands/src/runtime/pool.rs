@@ -29,7 +29,10 @@ impl Pool for RuntimeInner {
         // Sockets wake workers far more often than loops do, and for less than it costs to move one.
         let is_polling = current::worker().is_some_and(|(own, _)| own.is_polling.get());
         if waker == Waker::GoesOn && !is_polling {
-            slot.placement.steer_away();
+            let waker = usize::from(current::slot().is_none());
+            // The woken one is counted as running already.
+            slot.placement
+                .steer_away(self.idle.running().saturating_sub(1) + waker);
         }
         slot.parker.unpark();
     }

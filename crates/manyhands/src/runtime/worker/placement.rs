@@ -51,8 +51,9 @@ mod linux {
                 .store(current_cpu().map_or(0, |cpu| cpu + 1), Ordering::Relaxed);
         }
 
-        /// Waker: keeps the worker off the processor that the waker needs itself.
-        pub(crate) fn steer_away(&self) {
+        /// Waker: keeps the worker off the processor that the waker needs itself, if others are free while `busy`
+        /// threads run. Where none is, the worker would wait there for longer than the waker goes on here.
+        pub(crate) fn steer_away(&self, busy: usize) {
             // Relaxed: a hint.
             let asleep_on = self.asleep_on.load(Ordering::Relaxed);
             let Some(here) = current_cpu().filter(|cpu| cpu + 1 == asleep_on) else {
@@ -65,7 +66,7 @@ mod linux {
                 return;
             };
             let others = mask.without(here);
-            if others.len() > 0 && others.assign_to_thread(thread) {
+            if others.len() >= busy && others.len() > 0 && others.assign_to_thread(thread) {
                 // Release: pairs with the Acquire in `wake_up`; the waking itself comes after.
                 self.narrowed.store(true, Ordering::Release);
             }
@@ -98,7 +99,7 @@ mod elsewhere {
 
         pub(crate) fn fall_asleep(&self) {}
 
-        pub(crate) fn steer_away(&self) {}
+        pub(crate) fn steer_away(&self, _busy: usize) {}
 
         pub(crate) fn wake_up(&self) {}
     }
