@@ -207,7 +207,7 @@ where
 }
 
 #[track_caller]
-fn queue_new<W: Work>(work: W, name: W::Name) -> JoinHandle<W::Result> {
+fn queue_new<W: Work<Extra: Name>>(work: W, name: W::Extra) -> JoinHandle<W::Result> {
     let priority = name.priority();
     let cell = cell::allocate(work, name, Location::caller());
     // SAFETY: the caller holds a new cell's queue part.

@@ -11,7 +11,7 @@
 
 use crate::inspect::{self, Running, TaskRecord, WorkType};
 use crate::integrations::tracing_events::{self, TaskSpan};
-use crate::job::{Job, JobKind, PanicPayload, SlotNumber, block, contain};
+use crate::job::{Job, JobKind, PanicPayload, Payload, SlotNumber, block, contain};
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{Priority, current};
 use crate::sync::atomic::AtomicU32;
@@ -57,6 +57,29 @@ pub(super) struct Kind {
     pub(super) sort: TaskKind,
     /// The type of the work.
     pub(super) work_type: WorkType,
+    /// What another library's executor needs, if that runs the task.
+    pub(super) foreign: Option<&'static ForeignKind>,
+}
+
+/// The operations for a future that another library's executor runs; see `foreign.rs`.
+#[derive(Debug)]
+pub(super) struct ForeignKind {
+    /// Hands the queue's part to the executor.
+    pub(super) schedule: unsafe fn(NonNull<Header>, WokenWhilePolled),
+    /// Polls the future. Returns whether it was dropped and the outcome written.
+    pub(super) poll: unsafe fn(NonNull<Header>, &mut Option<Payload>) -> bool,
+    pub(super) metadata: unsafe fn(NonNull<Header>) -> NonNull<()>,
+}
+
+/// Whether a task is queued because it was woken while it was polled.
+///
+/// Example: see [`spawn_foreign`](crate::facade::spawn_foreign).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WokenWhilePolled {
+    /// It was: by itself, or by another thread.
+    Yes,
+    /// It waited, or is queued for the first time.
+    No,
 }
 
 /// What runs in a cell, and on which workers.
@@ -88,7 +111,7 @@ pub(super) enum Failure {
 #[repr(C)]
 pub(super) struct Cell<W: Work> {
     header: Header,
-    name: W::Name,
+    extra: W::Extra,
     stage: UnsafeCell<Stage<W, W::Result>>,
 }
 
@@ -104,8 +127,8 @@ pub(super) trait Work: Sized {
     /// What it returns.
     type Result;
 
-    /// Its name and priority.
-    type Name: Name;
+    /// What the cell holds beside it: its [`Name`], or what another library's executor needs.
+    type Extra;
 
     /// The operations for cells with this work.
     const KIND: &'static Kind;
@@ -167,7 +190,7 @@ impl Header {
 /// A new cell, held by a queue and by a handle.
 pub(super) fn allocate<W: Work>(
     work: W,
-    name: W::Name,
+    extra: W::Extra,
     location: &'static Location<'static>,
 ) -> NonNull<Header> {
     let cell: NonNull<Cell<W>> = block::allocate(Cell {
@@ -180,7 +203,7 @@ pub(super) fn allocate<W: Work>(
             location,
             record: TaskRecord::none(),
         },
-        name,
+        extra,
         stage: UnsafeCell::new(Stage {
             work: ManuallyDrop::new(work),
         }),
@@ -300,13 +323,18 @@ impl Held for NonNull<Header> {
         }
     }
 
-    unsafe fn wake_slot(self, slot: SlotNumber) {
+    fn wake_slot(self, slot: SlotNumber) {
         WorkerSlot::wake(slot);
     }
 
     unsafe fn queue(self) {
         // SAFETY: the queue's part is the caller's.
-        unsafe { schedule::queue(self) };
+        match unsafe { self.as_ref() }.kind().foreign {
+            // SAFETY: as above; a cell of this kind.
+            Some(foreign) => unsafe { (foreign.schedule)(self, WokenWhilePolled::No) },
+            // SAFETY: as above.
+            None => unsafe { schedule::queue(self) },
+        }
     }
 
     #[inline]
@@ -388,14 +416,26 @@ impl<W: Work> Cell<W> {
         unsafe { block::dispose(header.cast::<Self>()) };
     }
 
+    /// What the cell holds beside the work. Written once, before any other thread saw the cell.
+    ///
+    /// # Safety
+    /// The header is that of a valid cell of this type, which lives as long as the reference.
+    pub(super) unsafe fn extra<'a>(header: NonNull<Header>) -> &'a W::Extra {
+        let cell = header.cast::<Self>().as_ptr();
+        // SAFETY: by the caller's promise.
+        unsafe { &(*cell).extra }
+    }
+}
+
+impl<W: Work<Extra: Name>> Cell<W> {
     /// The name.
     ///
     /// # Safety
     /// The header is that of a valid cell of this type.
     pub(super) unsafe fn name(header: NonNull<Header>) -> Option<NonNull<str>> {
-        // SAFETY: by the caller's promise; written once, before any other thread saw the cell.
-        let cell = unsafe { header.cast::<Self>().as_ref() };
-        cell.name.as_str().map(NonNull::from)
+        // SAFETY: by the caller's promise.
+        let name = unsafe { Self::extra(header) };
+        name.as_str().map(NonNull::from)
     }
 
     /// The priority.
@@ -404,8 +444,7 @@ impl<W: Work> Cell<W> {
     /// As for `name`.
     pub(super) unsafe fn priority(header: NonNull<Header>) -> Priority {
         // SAFETY: as for `name`.
-        let cell = unsafe { header.cast::<Self>().as_ref() };
-        cell.name.priority()
+        unsafe { Self::extra(header) }.priority()
     }
 }
 

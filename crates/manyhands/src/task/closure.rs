@@ -22,7 +22,7 @@ impl<F, N> Closure<F, N> {
 
 impl<F: FnOnce() -> T, T, N: Name> Work for Closure<F, N> {
     type Result = T;
-    type Name = N;
+    type Extra = N;
 
     const KIND: &'static Kind = &Kind {
         job: JobKind::new(perform),
@@ -34,6 +34,7 @@ impl<F: FnOnce() -> T, T, N: Name> Work for Closure<F, N> {
         priority: Cell::<Self>::priority,
         sort: TaskKind::Closure,
         work_type: WorkType::closure::<F>(),
+        foreign: None,
     };
 }
 

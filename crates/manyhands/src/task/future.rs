@@ -51,7 +51,7 @@ impl<F, N, R> Async<F, N, R> {
 
 impl<F: Future, N: Name, R: Affinity> Work for Async<F, N, R> {
     type Result = F::Output;
-    type Name = N;
+    type Extra = N;
 
     const KIND: &'static Kind = &Kind {
         job: JobKind::cancellable(perform, cancel_registered),
@@ -66,6 +66,7 @@ impl<F: Future, N: Name, R: Affinity> Work for Async<F, N, R> {
             sort => sort,
         },
         work_type: WorkType::future::<F>(),
+        foreign: None,
     };
 }
 

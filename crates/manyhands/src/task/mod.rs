@@ -59,6 +59,7 @@ mod closure;
 mod completion;
 mod continuation;
 mod detached;
+pub(crate) mod foreign;
 mod future;
 mod group;
 mod handle;

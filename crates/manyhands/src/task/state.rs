@@ -243,7 +243,14 @@ impl State {
         })
     }
 
-    /// One more waker, made from an existing one or by the runner.
+    /// Runner: whether the task is to be dropped. A request that comes now may be seen by the next transition only.
+    #[cfg(not(loom))]
+    pub(super) fn is_cancelled(&self) -> bool {
+        // Relaxed: nothing is read that the request would have published.
+        self.0.load(Ordering::Relaxed) & CANCELLED != 0
+    }
+
+    /// One more waker, made from an existing one, by the runner, or by the holder of the queue's part.
     pub(super) fn add_waker(&self) {
         // Relaxed: the thread that makes it holds the cell already.
         let before = self.0.fetch_add(WAKER, Ordering::Relaxed);

@@ -25,8 +25,8 @@ pub(super) trait Held: Copy {
     /// Shows the monitor which task the calling worker runs.
     unsafe fn show(&self);
 
-    /// Wakes the thread on this slot, which waits for the task.
-    unsafe fn wake_slot(self, slot: SlotNumber);
+    /// Wakes the thread on this slot, which waits for the task. The cell may be gone.
+    fn wake_slot(self, slot: SlotNumber);
 
     /// Queues the task, which has been prepared to wait. The caller has the queue's part.
     unsafe fn queue(self);
@@ -226,9 +226,13 @@ unsafe fn finish(cell: impl HeldFuture, action: Action<'_>) {
         }
         AfterFinish::Awaited => {
             // SAFETY: held by the runner.
-            unsafe { announce_end(cell) };
+            let sleeper = unsafe { cell.joiner() }.finish();
             // SAFETY: held by the runner, until this.
-            unsafe { cell.state() }.release_runner()
+            let after = unsafe { cell.state() }.release_runner();
+            // SAFETY: released just now.
+            unsafe { after_release(cell, after) };
+            // Last: see K8. The cell may be gone.
+            return wake_sleeper(cell, sleeper);
         }
     };
     // SAFETY: released just now.
@@ -241,9 +245,14 @@ unsafe fn finish(cell: impl HeldFuture, action: Action<'_>) {
 /// The caller holds the cell.
 unsafe fn announce_end(cell: impl Held) {
     // SAFETY: held by the caller.
-    match unsafe { cell.joiner() }.finish() {
-        // SAFETY: as above.
-        Some(Sleeper::WorkerSlot(slot)) => unsafe { cell.wake_slot(slot) },
+    let sleeper = unsafe { cell.joiner() }.finish();
+    wake_sleeper(cell, sleeper);
+}
+
+/// Wakes the waiter of a task that has ended. The caller need not hold the cell any more.
+fn wake_sleeper(cell: impl Held, sleeper: Option<Sleeper>) {
+    match sleeper {
+        Some(Sleeper::WorkerSlot(slot)) => cell.wake_slot(slot),
         Some(Sleeper::Waker(waker)) => wake_waker(waker),
         None => {}
     }

@@ -1,5 +1,5 @@
-//! The façade under rayon-core's name: its own checks, then the test suites that rayon and rayon-core publish, run
-//! against it.
+//! The façades under the names of rayon-core and async-task: their own checks, then the test suites that rayon,
+//! rayon-core, async-task and async-executor publish, run against them.
 //!
 //! The suites are downloaded by cargo and unpacked below the build output; nothing of them is in this repository.
 //!
@@ -17,20 +17,23 @@ mod suite;
 
 use suite::Count;
 
-/// The façade; a workspace of its own, relative to the root.
-const FACADE: &str = "compat/rayon-core";
+/// The façades; workspaces of their own, relative to the root.
+const RAYON_CORE: &str = "compat/rayon-core";
+const ASYNC_TASK: &str = "compat/async-task";
 
 /// How much is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// All but one suite that takes long, and the examples in rayon's documentation, each of which is a program of its
-    /// own.
+    /// All but one suite that takes long, and the examples in the packages' documentation, each of which is a program
+    /// of its own.
     Short,
     Full,
 }
 
 pub(crate) fn run(extent: Extent) -> Result<(), Failure> {
-    check_facade()?;
+    for facade in [RAYON_CORE, ASYNC_TASK] {
+        check_facade(facade)?;
+    }
     let packages = published::prepare()?;
     let mut rows = Vec::new();
     for package in &packages {
@@ -50,9 +53,9 @@ fn build_folder() -> PathBuf {
     workspace::target_subdir("compat").join("build")
 }
 
-/// The façade's own lints and tests.
-fn check_facade() -> Result<(), Failure> {
-    let manifest = format!("{FACADE}/Cargo.toml");
+/// A façade's own lints and tests.
+fn check_facade(facade: &str) -> Result<(), Failure> {
+    let manifest = format!("{facade}/Cargo.toml");
     Invocation::cargo("fmt --check --manifest-path")
         .arg(&manifest)
         .run()?;
@@ -92,6 +95,9 @@ fn table(rows: &[(String, Count)]) -> String {
         sum.add(count);
     }
     row("total", &sum);
+    for name in &sum.repeated {
+        let _ = writeln!(table, "passed when run again: {name}");
+    }
     for name in &sum.failed {
         let _ = writeln!(table, "failed: {name}");
     }
@@ -108,6 +114,7 @@ mod tests {
             passed,
             ignored: 1,
             failed: failed.iter().map(|&name| name.to_owned()).collect(),
+            repeated: Vec::new(),
         };
         let rows = [
             ("a".to_owned(), count(3, &[])),

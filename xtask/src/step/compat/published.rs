@@ -1,20 +1,25 @@
-//! The published packages of rayon and rayon-core, and what is made of them below the build output.
+//! The published packages of rayon and smol, and what is made of them below the build output.
 //!
-//! rayon is taken as it is, with the façade patched in. rayon-core's integration tests run against the façade; its
-//! unit tests reach into the crate, so they are added to a copy of the façade.
+//! rayon and async-executor are taken as they are, with a façade patched in. The integration tests of rayon-core and of
+//! async-task run against the façades. rayon-core's unit tests reach into the crate, so they are added to a copy of its
+//! façade.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::FACADE;
+use super::{ASYNC_TASK, RAYON_CORE};
 use crate::command::Invocation;
 use crate::failure::Failure;
 use crate::workspace;
 
-/// The newest releases when the façade was written.
-const RAYON: &str = "1.12.0";
-const RAYON_CORE: &str = "1.13.0";
+/// The newest releases when the façades were written.
+const RELEASES: &[(&str, &str)] = &[
+    ("rayon", "1.12.0"),
+    ("rayon-core", "1.13.0"),
+    ("async-task", "4.7.1"),
+    ("async-executor", "1.14.1"),
+];
 
 /// A package with tests.
 #[derive(Debug)]
@@ -23,6 +28,16 @@ pub(crate) struct Package {
     pub(crate) folder: PathBuf,
     /// The module that has all that is the published package's, where that is not the whole.
     pub(crate) module: Option<&'static str>,
+    pub(crate) timing: Timing,
+}
+
+/// How the tests order what their threads do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Timing {
+    /// By events.
+    Events,
+    /// By sleeps of some hundred milliseconds, which are too short when the machine is busy.
+    Sleeps,
 }
 
 /// Downloads the packages and puts the suites together.
@@ -31,22 +46,37 @@ pub(crate) fn prepare() -> Result<Vec<Package>, Failure> {
     let failed =
         |error: io::Error| Failure::new(format!("cannot prepare {}: {error}", folder.display()));
     let vendor = download(&folder).map_err(failed)??;
-    let rayon = folder.join("rayon");
-    put_rayon(&vendor, &rayon).map_err(failed)?;
-    let core = folder.join("rayon-core");
-    put_core(&vendor, &core).map_err(failed)?;
-    Ok(vec![
-        Package {
-            name: "rayon",
-            folder: rayon,
-            module: None,
-        },
-        Package {
-            name: "rayon-core",
-            folder: core,
-            module: Some("original"),
-        },
-    ])
+    let package = |name, module, timing| Package {
+        name,
+        folder: folder.join(name),
+        module,
+        timing,
+    };
+    let packages = vec![
+        package("rayon", None, Timing::Events),
+        package("rayon-core", Some("original"), Timing::Events),
+        package("async-task", None, Timing::Sleeps),
+        package("async-executor", None, Timing::Events),
+    ];
+    for package in &packages {
+        let original = vendor.join(versioned(package.name));
+        let to = &package.folder;
+        let put = match package.name {
+            "rayon" => put_patched(&original, to, RAYON_CORE),
+            "rayon-core" => put_core(&original, to),
+            "async-task" => put_task(&original, to),
+            _ => put_patched(&original, to, ASYNC_TASK),
+        };
+        put.map_err(failed)?;
+    }
+    Ok(packages)
+}
+
+/// `rayon-1.12.0` for `rayon`.
+fn versioned(name: &str) -> String {
+    let release = RELEASES.iter().find(|(package, _)| *package == name);
+    let version = release.map_or("", |(_, version)| version);
+    format!("{name}-{version}")
 }
 
 /// Lets cargo download the packages with all that they depend on.
@@ -54,10 +84,13 @@ fn download(folder: &Path) -> io::Result<Result<PathBuf, Failure>> {
     let published = folder.join("published");
     fs::create_dir_all(published.join("src"))?;
     fs::write(published.join("src/lib.rs"), "")?;
-    let manifest = format!(
+    let mut manifest = String::from(
         "[workspace]\n[package]\nname = \"published\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
-         [dependencies]\nrayon = \"={RAYON}\"\nrayon-core = \"={RAYON_CORE}\"\n"
+         [dependencies]\n",
     );
+    for (name, version) in RELEASES {
+        manifest += &format!("{name} = \"={version}\"\n");
+    }
     fs::write(published.join("Cargo.toml"), manifest)?;
     let vendor = folder.join("vendor");
     let vendored = Invocation::cargo("vendor --quiet --versioned-dirs --manifest-path")
@@ -67,26 +100,50 @@ fn download(folder: &Path) -> io::Result<Result<PathBuf, Failure>> {
     Ok(vendored.map(|_configuration| vendor))
 }
 
-/// rayon with the façade patched in.
-fn put_rayon(vendor: &Path, to: &Path) -> io::Result<()> {
-    let original = vendor.join(format!("rayon-{RAYON}"));
+/// A published package with a façade patched in.
+fn put_patched(original: &Path, to: &Path, facade: &str) -> io::Result<()> {
     replace(&original.join("src"), &to.join("src"))?;
     replace(&original.join("tests"), &to.join("tests"))?;
-    let facade = workspace::root().join(FACADE);
-    let mut manifest = fs::read_to_string(original.join("Cargo.toml"))?;
+    let manifest = fs::read_to_string(original.join("Cargo.toml"))?;
+    let mut manifest = without_benchmarks(&manifest);
+    let name = facade.rsplit('/').next().unwrap_or(facade);
     manifest += &format!(
-        "\n[workspace]\n{PROFILE}\n[patch.crates-io]\nrayon-core = {{ path = {:?} }}\n",
-        facade.display().to_string()
+        "\n[workspace]\n{PROFILE}\n[patch.crates-io]\n{name} = {{ path = {:?} }}\n",
+        workspace::root().join(facade).display().to_string()
     );
     fs::write(to.join("Cargo.toml"), manifest)?;
     fs::copy(original.join("README.md"), to.join("README.md"))?;
     Ok(())
 }
 
+/// The manifest without what only benchmarks and examples need, which are not run.
+fn without_benchmarks(manifest: &str) -> String {
+    let mut kept = String::new();
+    let mut is_kept = true;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            is_kept = !["[[bench]]", "[[example]]", "[dev-dependencies.criterion]"].contains(&line);
+        }
+        if is_kept {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
+/// The façade's code with async-task's tests.
+fn put_task(original: &Path, to: &Path) -> io::Result<()> {
+    let facade = workspace::root().join(ASYNC_TASK);
+    replace(&facade.join("src"), &to.join("src"))?;
+    replace(&original.join("tests"), &to.join("tests"))?;
+    let manifest = test_manifest(&facade, TASK_TEST_DEPENDENCIES)?;
+    fs::write(to.join("Cargo.toml"), manifest)
+}
+
 /// The façade's code with rayon-core's tests.
-fn put_core(vendor: &Path, to: &Path) -> io::Result<()> {
-    let facade = workspace::root().join(FACADE);
-    let original = vendor.join(format!("rayon-core-{RAYON_CORE}"));
+fn put_core(original: &Path, to: &Path) -> io::Result<()> {
+    let facade = workspace::root().join(RAYON_CORE);
     replace(&facade.join("src"), &to.join("src"))?;
     replace(&original.join("tests"), &to.join("tests"))?;
     fs::copy(facade.join("build.rs"), to.join("build.rs"))?;
@@ -112,11 +169,12 @@ fn put_core(vendor: &Path, to: &Path) -> io::Result<()> {
     // The published tests have no such rules.
     let code = fs::read_to_string(&root)?.replace("#![deny(unsafe_code)]", "");
     fs::write(root, code + "\n#[allow(warnings)]\nmod original;\n")?;
-    fs::write(to.join("Cargo.toml"), core_manifest(&facade)?)
+    let manifest = test_manifest(&facade, CORE_TEST_DEPENDENCIES)?;
+    fs::write(to.join("Cargo.toml"), manifest)
 }
 
-/// The façade's manifest, with the library's path made absolute and what the tests depend on.
-fn core_manifest(facade: &Path) -> io::Result<String> {
+/// A façade's manifest, with the library's path made absolute and what the tests depend on.
+fn test_manifest(facade: &Path, dependencies: &str) -> io::Result<String> {
     let manifest = fs::read_to_string(facade.join("Cargo.toml"))?;
     let until_tests = manifest.split("[dev-dependencies]").next();
     let library = workspace::root().join("crates/manyhands");
@@ -124,7 +182,7 @@ fn core_manifest(facade: &Path) -> io::Result<String> {
         "\"../../crates/manyhands\"",
         &format!("{:?}", library.display().to_string()),
     );
-    Ok(manifest + TEST_DEPENDENCIES + PROFILE)
+    Ok(manifest + dependencies + PROFILE)
 }
 
 /// Modules with unit tests, and what these expect beside them.
@@ -138,7 +196,7 @@ const UNIT_TESTS: &[(&str, &str)] = &[
 ];
 
 /// As in rayon-core's manifest.
-const TEST_DEPENDENCIES: &str = "\
+const CORE_TEST_DEPENDENCIES: &str = "\
 [dev-dependencies]
 crossbeam-utils = \"0.8\"
 libc = \"0.2\"
@@ -147,7 +205,23 @@ rand_xorshift = \"0.4\"
 scoped-tls = \"1.0\"
 ";
 
-/// As the façade's, so that the library is built once.
+/// As in async-task's manifest; smol, too, gets the façade.
+const TASK_TEST_DEPENDENCIES: &str = "\
+[dev-dependencies]
+atomic-waker = \"1\"
+easy-parallel = \"3\"
+flaky_test = \"0.2\"
+flume = { version = \"0.11\", default-features = false }
+futures-lite = \"2.0.0\"
+once_cell = \"1\"
+pin-project-lite = \"0.2.10\"
+smol = \"2\"
+
+[patch.crates-io]
+async-task = { path = \".\" }
+";
+
+/// As the façades', so that the library is built once.
 const PROFILE: &str = "
 [profile.dev]
 debug = \"line-tables-only\"
@@ -194,10 +268,31 @@ mod tests {
     }
 
     #[test]
-    fn the_copy_s_manifest_has_the_façade_s_name_and_no_relative_path() {
-        let manifest = core_manifest(&workspace::root().join(FACADE)).unwrap();
-        assert!(manifest.contains("name = \"rayon-core\""));
-        assert!(!manifest.contains("\"../"), "{manifest}");
-        assert!(!manifest.contains("rayon = "), "{manifest}");
+    fn a_copy_s_manifest_has_the_façade_s_name_and_no_relative_path() {
+        for (facade, dependencies, name, other) in [
+            (RAYON_CORE, CORE_TEST_DEPENDENCIES, "rayon-core", "rayon = "),
+            (ASYNC_TASK, TASK_TEST_DEPENDENCIES, "async-task", "clippy"),
+        ] {
+            let manifest = test_manifest(&workspace::root().join(facade), dependencies).unwrap();
+            assert!(manifest.contains(&format!("name = \"{name}\"")));
+            assert!(!manifest.contains("\"../"), "{manifest}");
+            assert!(!manifest.contains(other), "{manifest}");
+        }
+    }
+
+    #[test]
+    fn sections_for_benchmarks_are_left_out() {
+        let manifest = "[package]\nname = \"a\"\n[[bench]]\nname = \"b\"\n[[test]]\nname = \"c\"\n\
+                        [dev-dependencies.criterion]\nversion = \"1\"\n[dependencies]\n";
+        assert_eq!(
+            without_benchmarks(manifest),
+            "[package]\nname = \"a\"\n[[test]]\nname = \"c\"\n[dependencies]\n"
+        );
+    }
+
+    #[test]
+    fn a_package_has_its_release() {
+        assert_eq!(versioned("rayon"), "rayon-1.12.0");
+        assert_eq!(versioned("async-executor"), "async-executor-1.14.1");
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::published::Package;
+use super::published::{Package, Timing};
 use super::{Extent, build_folder};
 use crate::command::Invocation;
 use crate::failure::Failure;
@@ -22,6 +22,8 @@ pub(crate) struct Count {
     pub(crate) passed: usize,
     pub(crate) ignored: usize,
     pub(crate) failed: Vec<String>,
+    /// Of those that have passed: the ones that have failed at first.
+    pub(crate) repeated: Vec<String>,
 }
 
 impl Count {
@@ -29,6 +31,7 @@ impl Count {
         self.passed += more.passed;
         self.ignored += more.ignored;
         self.failed.extend_from_slice(&more.failed);
+        self.repeated.extend_from_slice(&more.repeated);
     }
 }
 
@@ -53,12 +56,13 @@ pub(crate) fn run_all(package: &Package, extent: Extent) -> Result<Vec<(String, 
             continue;
         }
         let module = package.module.filter(|_| suite == UNIT_TESTS);
-        let ran = module
-            .into_iter()
-            .fold(Invocation::program(program), Invocation::arg)
-            .limit(LIMIT);
-        let (text, ended) = ran.stdout_even_if_it_fails()?;
-        rows.push((format!("{}: {suite}", package.name), count(&text, ended)?));
+        let mut count = run_program(program, module)?;
+        if package.timing == Timing::Sleeps {
+            count = repeat_failed(program, count)?;
+        }
+        if count != Count::default() {
+            rows.push((format!("{}: {suite}", package.name), count));
+        }
     }
     if package.module.is_some() || extent == Extent::Full {
         let examples = cargo_test("--quiet --doc").arg("--");
@@ -68,6 +72,38 @@ pub(crate) fn run_all(package: &Package, extent: Extent) -> Result<Vec<(String, 
         rows.push((name, count(&text, ended)?));
     }
     Ok(rows)
+}
+
+/// Runs a test program, or those of its tests that `options` choose.
+fn run_program<'a>(
+    program: &str,
+    options: impl IntoIterator<Item = &'a str>,
+) -> Result<Count, Failure> {
+    let invocation = options
+        .into_iter()
+        .fold(Invocation::program(program), Invocation::arg)
+        // To print the stack of each expected panic takes long.
+        .env("RUST_BACKTRACE", "0")
+        .limit(LIMIT);
+    let (text, ended) = invocation.stdout_even_if_it_fails()?;
+    count(&text, ended)
+}
+
+/// Runs each test that has failed once more, alone: on a busy machine a thread may have overslept.
+fn repeat_failed(program: &str, first: Count) -> Result<Count, Failure> {
+    let mut count = Count {
+        failed: Vec::new(),
+        ..first
+    };
+    for name in first.failed {
+        if run_program(program, ["--exact", &name])?.failed.is_empty() {
+            count.passed += 1;
+            count.repeated.push(name);
+        } else {
+            count.failed.push(name);
+        }
+    }
+    Ok(count)
 }
 
 /// The programs in cargo's messages.
@@ -152,6 +188,7 @@ mod tests {
             passed: 1,
             ignored: 2,
             failed: vec!["b".to_owned()],
+            repeated: Vec::new(),
         };
         assert_eq!(
             count(text, Err(Failure::new("exit 101"))).unwrap(),

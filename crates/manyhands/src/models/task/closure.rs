@@ -93,7 +93,7 @@ impl Held for &Model {
         self.cell.touch();
     }
 
-    unsafe fn wake_slot(self, slot: SlotNumber) {
+    fn wake_slot(self, slot: SlotNumber) {
         assert_eq!(slot, SLOT);
         self.parker.unpark();
     }

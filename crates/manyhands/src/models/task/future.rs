@@ -33,6 +33,8 @@ struct Model {
     is_queued: Flag,
     /// The runtime ends: the task may wait no more.
     is_closed: bool,
+    /// Another library's executor runs it, whose schedule function lies in the cell.
+    is_foreign: bool,
     queue: TaskQueue<Work>,
     /// The task as the queue has it.
     link: Work,
@@ -45,11 +47,20 @@ const SLOT: u16 = 7;
 impl Model {
     /// A task in the queue, with a handle and a waker that somebody already has.
     fn new() -> Arc<Self> {
-        Self::of_runtime(false)
+        Self::with(false, false)
     }
 
-    /// As [`new`](Self::new), of a runtime that perhaps ends.
-    fn of_runtime(is_closed: bool) -> Arc<Self> {
+    /// As [`new`](Self::new), of a runtime that ends.
+    fn of_closed_runtime() -> Arc<Self> {
+        Self::with(true, false)
+    }
+
+    /// As [`new`](Self::new), of another library's executor.
+    fn foreign() -> Arc<Self> {
+        Self::with(false, true)
+    }
+
+    fn with(is_closed: bool, is_foreign: bool) -> Arc<Self> {
         let model = Self {
             state: State::new(),
             joiner: Joiner::new(),
@@ -59,6 +70,7 @@ impl Model {
             event: Flag::new(),
             is_queued: Flag::new(),
             is_closed,
+            is_foreign,
             queue: TaskQueue::new(),
             link: Work::new(0),
             parker: Parker::new(),
@@ -75,6 +87,18 @@ impl Model {
         assert!(!self.is_queued.set(), "the task is queued twice");
         // SAFETY: 1. the model keeps it; 2. it is in no queue, says the flag.
         unsafe { self.queue.push(self.link.as_ptr()) };
+    }
+
+    /// As [`push`](Self::push); a schedule function that lies in the cell must not be freed before it returns.
+    fn schedule(&self) {
+        if !self.is_foreign {
+            return self.push();
+        }
+        // As in `foreign.rs`.
+        self.state.add_waker();
+        self.push();
+        self.cell.touch();
+        self.drop_waker();
     }
 
     /// A worker: runs the task as often as it finds it in the queue. Returns whether it did.
@@ -156,12 +180,16 @@ impl Model {
     /// All threads have ended: what is still queued runs, and then all is over.
     fn settle(&self) {
         self.work();
-        // SAFETY: nobody else is left.
-        let is_freed = |memory: &Memory| memory.freed.with(|freed| unsafe { *freed });
         assert!(is_freed(&self.future), "the future is never dropped");
         assert!(self.outcome.is_done(), "the outcome is nobody's");
         assert!(is_freed(&self.cell), "the cell is never freed");
     }
+}
+
+/// Whether the memory was freed. No other thread uses it any more.
+fn is_freed(memory: &Memory) -> bool {
+    // SAFETY: by the caller's promise, which loom checks.
+    memory.freed.with(|freed| unsafe { *freed })
 }
 
 impl Held for &Model {
@@ -179,13 +207,13 @@ impl Held for &Model {
         self.cell.touch();
     }
 
-    unsafe fn wake_slot(self, slot: SlotNumber) {
+    fn wake_slot(self, slot: SlotNumber) {
         assert_eq!(slot, SLOT);
         self.parker.unpark();
     }
 
     unsafe fn queue(self) {
-        self.push();
+        self.schedule();
     }
 
     unsafe fn free(self) {
@@ -223,7 +251,7 @@ impl HeldFuture for &Model {
     }
 
     unsafe fn queue_polled(self) {
-        self.push();
+        self.schedule();
     }
 }
 
@@ -238,12 +266,33 @@ impl Wake for SeenWaker {
     }
 }
 
+/// Drops the handle as soon as it is woken, on the thread that has ended the task.
+struct DropsHandle {
+    model: Arc<Model>,
+    /// Whether nobody else had a part of the cell then. Noted here, because a wake's panic is contained.
+    was_last: Arc<Flag>,
+}
+
+impl Wake for DropsHandle {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.model.drop_handle();
+        if is_freed(&self.model.cell) {
+            self.was_last.set();
+        }
+    }
+}
+
 type Part = fn(&Model);
 
 /// A worker beside one or two others; afterwards what is left to be done is done.
 fn model<const OTHERS: usize>(parts: [Part; OTHERS], last: Part) {
+    model_of(Model::new, parts, last);
+}
+
+/// As [`model`], of this task.
+fn model_of<const OTHERS: usize>(make: fn() -> Arc<Model>, parts: [Part; OTHERS], last: Part) {
     check(move || {
-        let model = Model::new();
+        let model = make();
         let others = parts.map(|part| {
             let model = Arc::clone(&model);
             thread::spawn(move || part(&model))
@@ -285,9 +334,29 @@ fn a_future_that_nobody_can_wake_is_dropped() {
 }
 
 #[test]
+fn a_task_of_another_executor_is_there_until_its_schedule_function_returns() {
+    let ends = |model: &Model| {
+        assert!(model.joiner.is_final(), "the last poll came too early");
+        model.drop_handle();
+    };
+    model_of(Model::foreign, [Model::wake], ends);
+    model_of(Model::foreign, [Model::wake_by_ref_and_drop], ends);
+    model_of(
+        Model::foreign,
+        [Model::cancel_and_drop_handle, Model::wake],
+        |_| {},
+    );
+    model_of(
+        Model::foreign,
+        [Model::drop_handle, Model::drop_waker],
+        |_| {},
+    );
+}
+
+#[test]
 fn a_future_that_may_not_wait_any_more_is_dropped_by_any_wake() {
     check(|| {
-        let model = Model::of_runtime(true);
+        let model = Model::of_closed_runtime();
         let waker = thread::spawn({
             let model = Arc::clone(&model);
             move || model.wake()
@@ -316,9 +385,7 @@ fn an_outcome_is_read_by_the_handle_that_waits_for_it() {
         model.take_outcome();
         model.drop_handle();
         worker.join().expect("the model fails at once");
-        // SAFETY: nobody else is left.
-        let is_freed = model.cell.freed.with(|freed| unsafe { *freed });
-        assert!(is_freed, "the cell is never freed");
+        assert!(is_freed(&model.cell), "the cell is never freed");
     });
 }
 
@@ -338,6 +405,33 @@ fn a_registered_waker_is_woken_or_taken_back() {
         worker.join().expect("the model fails at once");
         model.settle();
         assert_eq!(Arc::strong_count(&wake_seen), 1, "a waker is left over");
+    });
+}
+
+#[test]
+fn a_waiter_that_is_woken_is_the_last_holder() {
+    check(|| {
+        let model = Model::new();
+        let worker = thread::spawn({
+            let model = Arc::clone(&model);
+            move || {
+                model.wake();
+                model.work();
+            }
+        });
+        let was_last = Arc::new(Flag::new());
+        let waker = Waker::from(std::sync::Arc::new(DropsHandle {
+            model: Arc::clone(&model),
+            was_last: Arc::clone(&was_last),
+        }));
+        let is_registered = model.joiner.register(&waker);
+        if !is_registered {
+            model.drop_handle();
+        }
+        drop(waker);
+        worker.join().expect("the model fails at once");
+        assert_eq!(was_last.is_set(), is_registered, "the runner still held it");
+        model.settle();
     });
 }
 
