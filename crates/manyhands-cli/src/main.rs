@@ -1,12 +1,13 @@
 //! The `manyhands` command: arguments as typed, then as meant, then run.
 //!
-//! Exit codes: 0 done · 1 a result is wrong or a file cannot be written · 2 bad arguments · 3 the
+//! Exit codes: 0 done · 1 a result is wrong, a file cannot be written or a program cannot be looked at · 2 bad arguments · 3 the
 //! machine was not quiet enough · 130 interrupted.
 //!
 //! The program starts itself again as the processes that measure; those only serve.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod inspect;
 mod lab;
 mod meant;
 mod output;
@@ -40,6 +41,7 @@ fn run(typed: Typed) -> Result<Ending, Failure> {
     }
     match command {
         meant::Command::Tour(run) => tour::run(run),
+        meant::Command::Inspect(inspect) => inspect::run(&inspect),
         meant::Command::List(ids, form) => lab::list(&ids, form),
         meant::Command::Run { ids, run } => lab::run(&ids, run),
         meant::Command::Resume(folder, damage) => lab::resume(&folder, damage),

@@ -1,6 +1,6 @@
 //! Arguments as meant: defaults filled in, values checked, nothing left to decide.
 
-use crate::typed::{Typed, TypedCommand, TypedLab, TypedTour};
+use crate::typed::{Typed, TypedCommand, TypedInspect, TypedLab, TypedTour};
 use manyhands_lab::{
     console::{Options, Screen},
     record::{Scale, Settings},
@@ -13,6 +13,8 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 pub(crate) enum Command {
     /// The tour.
     Tour(Run),
+    /// Show what a running program does.
+    Inspect(Inspect),
     /// List the experiments; of these also the arms, sizes and times.
     List(Vec<String>, Form),
     /// Run experiments.
@@ -46,6 +48,15 @@ pub(crate) enum Command {
     },
 }
 
+/// Which program to look at, and how.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Inspect {
+    /// Where it listens; `None`: it is the only one.
+    pub(crate) socket: Option<PathBuf>,
+    pub(crate) tasks_max: usize,
+    pub(crate) form: Form,
+}
+
 /// In which form an answer is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -72,8 +83,25 @@ pub(crate) fn mean(typed: Typed) -> Result<Command, String> {
         .unwrap_or_else(|| TypedCommand::Tour(TypedTour::default()));
     match command {
         TypedCommand::Tour(tour) => mean_tour(tour).map(Command::Tour),
+        TypedCommand::Inspect(inspect) => mean_inspect(inspect).map(Command::Inspect),
         TypedCommand::Lab(lab) => mean_lab(lab),
     }
+}
+
+#[cfg(unix)]
+fn mean_inspect(typed: TypedInspect) -> Result<Inspect, String> {
+    let of_process = typed.process.map(manyhands_inspect::default_path);
+    let socket = typed.socket.or(of_process);
+    Ok(Inspect {
+        socket,
+        tasks_max: typed.tasks,
+        form: form(typed.json),
+    })
+}
+
+#[cfg(not(unix))]
+fn mean_inspect(_: TypedInspect) -> Result<Inspect, String> {
+    Err("'manyhands inspect' needs Unix".to_owned())
 }
 
 fn mean_lab(typed: TypedLab) -> Result<Command, String> {
@@ -223,6 +251,23 @@ mod tests {
         assert_eq!(run.settings.scale, Scale::Full);
         assert_eq!(run.existing, Existing::Keep);
         assert_eq!(run.settings.budget, None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_is_named_by_its_process_or_its_socket() {
+        let Ok(Command::Inspect(by_number)) = meant("manyhands inspect 1234") else {
+            panic!("refused");
+        };
+        assert!(by_number.socket.unwrap().ends_with("1234.sock"));
+        assert_eq!((by_number.form, by_number.tasks_max), (Form::Text, 1000));
+        let Ok(Command::Inspect(by_path)) =
+            meant("manyhands inspect --socket /run/x.sock --json --tasks 7")
+        else {
+            panic!("refused");
+        };
+        assert_eq!(by_path.socket, Some(PathBuf::from("/run/x.sock")));
+        assert_eq!((by_path.form, by_path.tasks_max), (Form::Json, 7));
     }
 
     #[test]

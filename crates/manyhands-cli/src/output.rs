@@ -25,6 +25,8 @@ pub(crate) enum Failure {
     Arguments(String),
     /// A result is wrong, or a file cannot be written.
     Lab(LabError),
+    /// A program cannot be looked at.
+    Inspect(manyhands_inspect::Error),
     /// The terminal or pipe that reads the output is gone or broken.
     Output(io::Error),
 }
@@ -51,6 +53,10 @@ pub(crate) fn fail(failure: &Failure) -> ExitCode {
             ExitCode::SUCCESS
         }
         Failure::Lab(error) => {
+            say(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+        Failure::Inspect(error) => {
             say(&format!("error: {error}"));
             ExitCode::FAILURE
         }

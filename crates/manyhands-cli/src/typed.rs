@@ -21,6 +21,8 @@ pub(crate) struct Typed {
 pub(crate) enum TypedCommand {
     /// Measure sequential loops against ours, find the break-even, draw a chart; under a minute
     Tour(TypedTour),
+    /// Show what a running program does that uses manyhands with the feature `inspect`
+    Inspect(TypedInspect),
     /// The laboratory: when does parallel pay, with confidence
     #[command(subcommand)]
     Lab(TypedLab),
@@ -48,6 +50,26 @@ pub(crate) struct TypedTour {
     /// Small sizes, only to see that everything works
     #[arg(long)]
     pub(crate) quick: bool,
+}
+
+/// Which program to look at, and how.
+#[derive(Debug, PartialEq, Args)]
+pub(crate) struct TypedInspect {
+    /// Number of the process; needed if several programs listen
+    #[arg(value_name = "PID", conflicts_with = "socket")]
+    pub(crate) process: Option<u32>,
+
+    /// Socket of the program, if it listens at a path of its own
+    #[arg(long, value_name = "PATH")]
+    pub(crate) socket: Option<PathBuf>,
+
+    /// At most this number of tasks
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) tasks: usize,
+
+    /// Print what the program answers, a line of JSON for each runtime, task and deadlock
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Commands of the laboratory.

@@ -41,7 +41,7 @@ fn main() {
         }
         sum
     });
-    assert_eq!(sum, (1..=FILES).sum());
+    assert_eq!(sum, (1..=FILES).sum::<usize>());
 }
 
 async fn convert(file: usize) -> usize {

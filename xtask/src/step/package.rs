@@ -14,4 +14,9 @@ pub(crate) fn run() -> Result<(), Failure> {
 }
 
 /// The crates that are published, each after those it depends on.
-const CRATES: [&str; 3] = ["manyhands", "manyhands-lab", "manyhands-cli"];
+const CRATES: [&str; 4] = [
+    "manyhands",
+    "manyhands-lab",
+    "manyhands-inspect",
+    "manyhands-cli",
+];

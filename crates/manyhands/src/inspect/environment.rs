@@ -23,6 +23,8 @@ fn open_if_wanted() {
         }
         record::open();
         report("watchdog", watchdog::watch(watchdog::PERIOD));
+        #[cfg(unix)]
+        report("socket", crate::inspect::server::serve().map(drop));
     });
 }
 

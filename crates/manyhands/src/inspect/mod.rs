@@ -1,9 +1,10 @@
 //! What a running program does now: its tasks, what each of them waits for and where, and its workers. Only with the
 //! feature `inspect`.
 //!
-//! Nothing is recorded until it is asked for: by [`open`], by [`watch`], which also reports deadlocks on standard error, or by the
-//! environment variable `MANYHANDS_INSPECT`: if that is neither empty nor `0` when the first runtime is made, the program
-//! does both. What has been opened stays open.
+//! Nothing is recorded until it is asked for: by [`open`], by [`serve`], which also listens on a socket for
+//! `manyhands inspect`, by [`watch`], which reports deadlocks on standard error, or by the environment variable
+//! `MANYHANDS_INSPECT`: if that is neither empty nor `0` when the first runtime is made, the program does all three.
+//! What has been opened stays open.
 //!
 //! Tasks are futures and closures with a handle, and futures of scopes; also threads that are no task's, as long as
 //! they wait for one. Closures of [`run_detached`](crate::task::run_detached) and of a scope, halves of a join and
@@ -21,6 +22,10 @@
 //! Without the feature nothing. With it, eight bytes for each task, and one load and a branch where a task is spawned,
 //! runs, waits and is woken. While recording is open, each of these takes a short lock and reads the tick counter, and
 //! a task takes about 200 bytes more.
+//!
+//! # Security
+//! A snapshot shows names, types and source paths. The socket is in a folder that only its user may enter, and each
+//! connection is refused unless it comes from that user or from root. The protocol only reads.
 //!
 //! # Examples
 //! A task that waits for ever is listed with how often it was polled; what it waits for is nothing of this library:
@@ -73,8 +78,12 @@ mod printable;
 mod record;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod runtimes;
+#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+mod server;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod snapshot;
+#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+mod socket;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod table;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -83,6 +92,8 @@ mod take;
 mod task_state;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod watchdog;
+#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+mod wire;
 
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use environment::runtime_made;
@@ -96,6 +107,8 @@ pub(crate) use runtimes::Observed;
 
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use deadlock::Deadlock;
+#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+pub use server::{serve, serve_at};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use snapshot::{
     RuntimeSnapshot, Snapshot, TaskSnapshot, WaitSnapshot, WorkerSnapshot, WorkerState,

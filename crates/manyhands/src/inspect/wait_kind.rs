@@ -34,6 +34,23 @@ pub enum WaitKind {
     Cancellation,
 }
 
+impl WaitKind {
+    /// Its name in the protocol of the socket.
+    #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Task => "task",
+            Self::Group => "group",
+            Self::Receive => "receive",
+            Self::Send => "send",
+            Self::ChannelEnd => "channel_end",
+            Self::Completion => "completion",
+            Self::Timer => "timer",
+            Self::Cancellation => "cancellation",
+        }
+    }
+}
+
 impl fmt::Display for WaitKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

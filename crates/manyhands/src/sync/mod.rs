@@ -18,6 +18,8 @@ mod model_lock;
 mod model_once;
 mod padded;
 mod park;
+#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+pub(crate) mod peer;
 #[cfg(any(feature = "tokio", loom))]
 pub(crate) mod poller;
 mod prefetch;

@@ -1,15 +1,19 @@
 //! What the environment variable opens, seen in a process of its own.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Starts the test `child` of this program with the variable set to `value`.
-fn child_with(value: &str) -> Child {
+/// Starts the test `child` of this program with the variable set to `value`, and its sockets below `folder`.
+fn child_with(value: &str, folder: &Path) -> Child {
     let program = std::env::current_exe().unwrap();
     let mut command = Command::new(program);
     command
         .args(["--exact", "environment::child", "--ignored", "--nocapture"])
         .env("MANYHANDS_INSPECT", value)
+        .env("XDG_RUNTIME_DIR", folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
@@ -37,8 +41,10 @@ fn child() {
 }
 
 #[test]
-fn the_variable_opens_recording_and_watchdog() {
-    let mut child = child_with("1");
+fn the_variable_opens_recording_socket_and_watchdog() {
+    let folder = std::env::temp_dir().join(format!("manyhands-variable-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let mut child = child_with("1", &folder);
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let report = lines.find(|line| line.as_ref().unwrap().contains("deadlock"));
     assert_eq!(
@@ -50,19 +56,27 @@ fn the_variable_opens_recording_and_watchdog() {
         let is_named = next.contains("'child a' waits for") || next.contains("'child b' waits for");
         assert!(is_named && next.contains(file!()), "{next}");
     }
+    let socket = folder.join(format!("manyhands/{}.sock", child.id()));
+    let mode = fs::metadata(&socket).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
     drop(child.stdin.take());
     assert!(lines.any(|line| line.unwrap() == "recorded: true"));
     assert!(child.wait().unwrap().success());
+    fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
 fn without_the_variable_or_with_zero_nothing_is_opened() {
+    let folder = std::env::temp_dir().join(format!("manyhands-closed-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
     for value in ["", "0"] {
-        let mut child = child_with(value);
+        let mut child = child_with(value, &folder);
         drop(child.stdin.take());
         let output = child.wait_with_output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{errors}");
         assert!(errors.contains("recorded: false"), "{errors}");
+        assert!(!folder.join("manyhands").exists());
     }
+    fs::remove_dir_all(&folder).unwrap();
 }

@@ -1,4 +1,4 @@
-//! What is recorded of tasks and their waits, and what follows from it.
+//! What is recorded of tasks and their waits, what follows from it, and how it is shown over a socket.
 //!
 //! All tests share what the process has recorded, so each looks for tasks by a name of its own. Every wait has a
 //! deadline.
@@ -7,6 +7,7 @@
 
 mod deadlocks;
 mod environment;
+mod socket;
 mod support;
 mod tasks;
 mod waits;

@@ -492,7 +492,7 @@ fn loops_run_inside_loops() {
         });
         inner.await.into_iter().sum::<u64>()
     });
-    let expected: Vec<_> = (0..10_u64).map(|i| (0..i).sum()).collect();
+    let expected: Vec<_> = (0..10_u64).map(|i| (0..i).sum::<u64>()).collect();
     assert_eq!(simulate(1, sums), expected);
 }
 

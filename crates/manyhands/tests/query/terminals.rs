@@ -58,7 +58,7 @@ fn empty_queries_have_the_results_of_empty_iterators() {
     assert_eq!(none().single(), Err(SingleError::Empty));
     assert_eq!(none().element_at(0), None);
     assert!(!none().any(|_| true) && none().all(|_| false));
-    assert!(none().sequence_equal(Vec::new()));
+    assert!(none().sequence_equal(Vec::<i32>::new()));
     assert_eq!(query::once(3).chain(none()).single(), Ok(3));
 }
 
@@ -322,7 +322,7 @@ fn collections_and_channels_are_sources() {
             setting.set(deque.par_query_mut()).for_each(|n| *n += 1);
             assert_eq!(
                 setting.set(deque.par_query()).sum::<u32>(),
-                numbers().map(|n| n + 1).sum()
+                numbers().map(|n| n + 1).sum::<u32>()
             );
             let (sender, receiver) = channel::bounded(3);
             let sending = thread::spawn(move || numbers().for_each(|n| sender.send(n).unwrap()));

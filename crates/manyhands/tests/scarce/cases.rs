@@ -149,7 +149,7 @@ fn joins(refusal: Refusal) {
     }
     let runtime = runtime(3);
     let numbers: Vec<u64> = (0..10_000).collect();
-    let expected = numbers.iter().sum();
+    let expected: u64 = numbers.iter().sum();
     assert_eq!(runtime.install(|| sum(&numbers)), expected);
     refusal.goes_on();
     assert_eq!(runtime.install(|| sum(&numbers)), expected);

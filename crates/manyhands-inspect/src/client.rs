@@ -1,0 +1,222 @@
+//! The connection to a program.
+
+use crate::error::Error;
+use crate::wire::{End, Hello, Line, View};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+/// A connection.
+#[derive(Debug)]
+pub struct Client {
+    stream: BufReader<UnixStream>,
+    hello: Hello,
+}
+
+impl Client {
+    /// Connects to the program that listens at `path`. Waits at most ten seconds for each answer.
+    ///
+    /// # Errors
+    /// When nobody listens there, and when what does is no such program, or refuses.
+    pub fn connect(path: &Path) -> Result<Self, Error> {
+        let stream = UnixStream::connect(path).map_err(|cause| Error::NotListening {
+            path: path.to_owned(),
+            cause,
+        })?;
+        Self::over(stream)
+    }
+
+    fn over(stream: UnixStream) -> Result<Self, Error> {
+        stream.set_read_timeout(Some(LIMIT))?;
+        stream.set_write_timeout(Some(LIMIT))?;
+        let mut stream = BufReader::new(stream);
+        let line = read_line(&mut stream)?;
+        let hello: Hello = serde_json::from_str(&line).map_err(|_| reason_in(&line))?;
+        if hello.manyhands_inspect != PROTOCOL {
+            let spoken = hello.manyhands_inspect;
+            let message =
+                format!("it speaks version {spoken}, and this program version {PROTOCOL}");
+            return Err(Error::Protocol(message));
+        }
+        Ok(Self { stream, hello })
+    }
+
+    /// What the program has said about itself.
+    #[must_use]
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// What the program does now, with at most `tasks_max` of its tasks, and its deadlocks.
+    ///
+    /// # Errors
+    /// When the connection breaks, or the program does not answer as it should.
+    pub fn view(&mut self, tasks_max: usize) -> Result<View, Error> {
+        let mut view = View::default();
+        self.for_each_line(tasks_max, |_, line| {
+            match line {
+                Line::Runtime(runtime) => view.runtimes.push(runtime),
+                Line::Task(task) => view.tasks.push(*task),
+                Line::Deadlock(deadlock) => view.deadlocks.push(deadlock),
+                Line::End(end) => view.tasks_left_out += end.tasks_left_out,
+                Line::Error(_) => {}
+            }
+            Ok(())
+        })?;
+        Ok(view)
+    }
+
+    /// Passes the lines of the same answers to `write`, as they come.
+    ///
+    /// # Errors
+    /// As [`view`](Self::view), and those of `write`.
+    pub fn copy(
+        &mut self,
+        tasks_max: usize,
+        mut write: impl FnMut(&str) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        self.for_each_line(tasks_max, |text, _| write(text))
+    }
+
+    fn for_each_line(
+        &mut self,
+        tasks_max: usize,
+        mut see: impl FnMut(&str, Line) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        let tasks = format!("{{\"get\":\"snapshot\",\"tasks_max\":{tasks_max}}}\n");
+        for request in [tasks.as_str(), "{\"get\":\"deadlocks\"}\n"] {
+            self.stream.get_ref().write_all(request.as_bytes())?;
+            loop {
+                let text = read_line(&mut self.stream)?;
+                let line = serde_json::from_str(&text)
+                    .map_err(|error| Error::Protocol(error.to_string()))?;
+                if let Line::Error(refusal) = line {
+                    return Err(Error::Refused(refusal.message));
+                }
+                let is_last = matches!(line, Line::End(End { .. }));
+                see(&text, line)?;
+                if is_last {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a first line that is no greeting says.
+fn reason_in(line: &str) -> Error {
+    match serde_json::from_str(line) {
+        Ok(Line::Error(refusal)) => Error::Refused(refusal.message),
+        _ => Error::Protocol("it did not begin as such a program does".to_owned()),
+    }
+}
+
+fn read_line(stream: &mut BufReader<UnixStream>) -> Result<String, Error> {
+    let mut line = String::new();
+    let read = stream.by_ref().take(LINE_BYTES_MAX).read_line(&mut line)?;
+    if read > 0 && line.ends_with('\n') {
+        line.pop();
+        return Ok(line);
+    }
+    Err(if read as u64 == LINE_BYTES_MAX {
+        Error::Protocol(format!("a line has more than {LINE_BYTES_MAX} bytes"))
+    } else {
+        Error::Connection(io::ErrorKind::UnexpectedEof.into())
+    })
+}
+
+/// The version that this crate speaks.
+const PROTOCOL: u32 = 1;
+const LIMIT: Duration = Duration::from_secs(10);
+/// More than any line has, but that of a deadlock of many thousand tasks.
+const LINE_BYTES_MAX: u64 = 64 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::Client;
+    use crate::error::Error;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+    use std::path::Path;
+    use std::thread;
+
+    /// A connection to a program that says this and closes.
+    fn client_of(said: &'static str) -> Result<Client, Error> {
+        let (here, mut there) = UnixStream::pair().unwrap();
+        let program = thread::spawn(move || {
+            there.write_all(said.as_bytes()).unwrap();
+            there.shutdown(std::net::Shutdown::Write).unwrap();
+            there.read_to_end(&mut Vec::new()).unwrap();
+        });
+        let client = Client::over(here);
+        if client.is_err() {
+            program.join().unwrap();
+        }
+        client
+    }
+
+    const HELLO: &str =
+        "{\"manyhands_inspect\":1,\"process\":7,\"library\":\"0.1.0\",\"new\":true}\n";
+
+    #[test]
+    fn nobody_at_the_path_is_an_error_that_says_what_to_do() {
+        let error = Client::connect(Path::new("/nonexistent/1.sock")).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains("/nonexistent/1.sock") && text.contains("MANYHANDS_INSPECT"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn other_programs_other_versions_and_refusals_are_told_apart() {
+        for (said, expected) in [
+            (
+                "HTTP/1.1 400 Bad Request\n",
+                "did not begin as such a program does",
+            ),
+            (
+                "{\"manyhands_inspect\":2,\"process\":7,\"library\":\"9\"}\n",
+                "version 2",
+            ),
+            (
+                "{\"error\":{\"code\":\"refused\",\"message\":\"not you\"}}\n",
+                "refuses: not you",
+            ),
+            ("", "broke"),
+            ("{\"manyhands", "broke"),
+        ] {
+            let error = client_of(said).unwrap_err().to_string();
+            assert!(error.contains(expected), "{said}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_ends_early_or_makes_no_sense_is_an_error() {
+        for (rest, expected) in [
+            ("", "broke"),
+            ("{\"end\":\"snapshot\"}\n", "broke"),
+            ("{\"planet\":{}}\n", "protocol"),
+            (
+                "{\"error\":{\"code\":\"busy\",\"message\":\"later\"}}\n",
+                "later",
+            ),
+        ] {
+            let said: &'static str = format!("{HELLO}{rest}").leak();
+            let error = client_of(said).unwrap().view(1).unwrap_err().to_string();
+            assert!(error.contains(expected), "{rest}: {error}");
+        }
+    }
+
+    #[test]
+    fn fields_that_are_not_known_are_ignored_and_what_is_left_out_is_counted() {
+        let said: &'static str = format!(
+            "{HELLO}{{\"end\":\"snapshot\",\"tasks\":0,\"tasks_left_out\":3,\"x\":1}}\n{{\"end\":\"deadlocks\"}}\n"
+        )
+        .leak();
+        let view = client_of(said).unwrap().view(0).unwrap();
+        assert_eq!((view.tasks.len(), view.tasks_left_out), (0, 3));
+    }
+}

@@ -1,0 +1,390 @@
+//! A view as text: tables of tasks and workers, chains of waits, deadlocks.
+//!
+//! All text in a view is safe to print already: the program escapes what a terminal would obey.
+
+use crate::wire::{Runtime, Task, View, Wait};
+use comfy_table::{LineStyle, Table, TableStyle};
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+
+/// The tables, for a terminal or a file. Ends with a line feed.
+#[must_use]
+pub fn text(view: &View) -> String {
+    let mut text = String::new();
+    for runtime in &view.runtimes {
+        add(&mut text, &workers(runtime));
+    }
+    add(&mut text, &tasks(view));
+    add(&mut text, &chains(view));
+    for deadlock in &view.deadlocks {
+        add(&mut text, &deadlock.text);
+    }
+    text
+}
+
+/// Adds a part, if it is not empty, with an empty line before it.
+fn add(text: &mut String, part: &str) {
+    if !part.is_empty() {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(part);
+        text.push('\n');
+    }
+}
+
+fn workers(runtime: &Runtime) -> String {
+    let mut table = new_table(&[
+        "worker",
+        "state",
+        "runs the task of",
+        "queued",
+        "forks",
+        "completed",
+        "steals",
+        "parks",
+    ]);
+    for worker in &runtime.workers {
+        let index = worker
+            .index
+            .map_or("external".to_owned(), |index| index.to_string());
+        let spawned_at = worker.task_spawned_at.as_deref().map_or("", short);
+        table.add_row([
+            index,
+            worker.state.clone(),
+            spawned_at.to_owned(),
+            worker.queued.to_string(),
+            worker.forks.to_string(),
+            worker.completed.to_string(),
+            worker.steals.to_string(),
+            worker.parks.to_string(),
+        ]);
+    }
+    let mut text = format!(
+        "runtime {} '{}': {} may run at once",
+        runtime.number, runtime.name, runtime.limit
+    );
+    let added = [
+        (runtime.started_for_declared, "for declared blocking"),
+        (runtime.started_for_detected, "for detected blocking"),
+        (runtime.started_for_starved, "for long computations"),
+    ];
+    for (count, reason) in added.into_iter().filter(|(count, _)| *count > 0) {
+        let _ = write!(text, "; {count} threads added {reason}");
+    }
+    if runtime.queued_outside > 0 {
+        let _ = write!(
+            text,
+            "; {} tasks from outside are queued",
+            runtime.queued_outside
+        );
+    }
+    if !runtime.workers.is_empty() {
+        let _ = write!(text, "\n{}", table.trim_fmt());
+    }
+    text
+}
+
+fn tasks(view: &View) -> String {
+    if view.tasks.is_empty() {
+        return "no tasks are recorded".to_owned();
+    }
+    let mut table = new_table(&[
+        "task",
+        "name",
+        "state",
+        "for",
+        "waits for",
+        "at",
+        "spawned at",
+        "parent",
+        "worker",
+        "polls",
+        "busy",
+    ]);
+    let deadlocked: HashSet<&str> = view
+        .deadlocks
+        .iter()
+        .flat_map(|ring| &ring.tasks)
+        .map(|task| task.number.as_str())
+        .collect();
+    for task in &view.tasks {
+        let state = if deadlocked.contains(task.number.as_str()) {
+            format!("{}, deadlocked", task.state)
+        } else {
+            task.state.clone()
+        };
+        let waits: Vec<String> = task.waits.iter().map(waits_for).collect();
+        let lines: Vec<&str> = task.waits.iter().map(|wait| short(&wait.at)).collect();
+        let worker = match (task.runtime, task.worker) {
+            (Some(runtime), Some(worker)) => format!("{runtime}:{worker}"),
+            _ => String::new(),
+        };
+        table.add_row([
+            task.number.clone(),
+            label(task).to_owned(),
+            state,
+            time(task.in_state_us),
+            waits.join("\n"),
+            lines.join("\n"),
+            task.spawned_at.as_deref().map_or("", short).to_owned(),
+            task.parent.clone().unwrap_or_default(),
+            worker,
+            task.polls.to_string(),
+            time(task.busy_us),
+        ]);
+    }
+    let mut text = table.trim_fmt();
+    if view.tasks_left_out > 0 {
+        let _ = write!(text, "\nand {} more tasks", view.tasks_left_out);
+    }
+    text
+}
+
+/// Its name, or the end of its type's.
+fn label(task: &Task) -> &str {
+    task.name
+        .as_deref()
+        .unwrap_or_else(|| match task.kind.as_str() {
+            "thread" => "(a thread)",
+            _ => tail(&task.type_name, TYPE_CHARS_MAX),
+        })
+}
+
+fn waits_for(wait: &Wait) -> String {
+    match &wait.owner {
+        Some(owner) => format!("{} {owner}", wait.kind),
+        None if wait.resource == "0" => wait.kind.clone(),
+        None => format!("{} {}", wait.kind, wait.resource),
+    }
+}
+
+/// Each chain of waits, from a task that nobody waits for to one that waits for no task: `4 → 7 → 9 running`.
+fn chains(view: &View) -> String {
+    let by_number: HashMap<&str, &Task> = view
+        .tasks
+        .iter()
+        .map(|task| (task.number.as_str(), task))
+        .collect();
+    let next = |task: &Task| task.waits.iter().find_map(|wait| wait.owner.clone());
+    let awaited: HashSet<String> = view.tasks.iter().filter_map(next).collect();
+    let is_awaited = |task: &Task| awaited.contains(&task.number);
+    let begins = view
+        .tasks
+        .iter()
+        .filter(|task| next(task).is_some() && !is_awaited(task));
+    let mut lines = Vec::new();
+    for task in begins.take(CHAINS_MAX) {
+        let mut line = name_and_number(task);
+        let mut at = task;
+        // A chain that leads into a ring never ends.
+        for _ in 0..CHAIN_LEN_MAX {
+            let Some(owner) = next(at) else { break };
+            let Some(owner) = by_number.get(owner.as_str()) else {
+                let _ = write!(line, " → {owner}");
+                break;
+            };
+            let _ = write!(line, " → {}", name_and_number(owner));
+            at = owner;
+        }
+        if next(at).is_some() {
+            line.push_str(" → …");
+        } else {
+            let _ = write!(line, ", which is {}", at.state);
+        }
+        lines.push(line);
+    }
+    if lines.is_empty() {
+        return String::new();
+    }
+    format!("chains of waits:\n  {}", lines.join("\n  "))
+}
+
+fn name_and_number(task: &Task) -> String {
+    match &task.name {
+        Some(name) => format!("{} '{name}'", task.number),
+        None => task.number.clone(),
+    }
+}
+
+fn new_table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(STYLE);
+    table.set_header(header.iter().copied());
+    table
+}
+
+/// A path with its line, but not its column, and of a long path the end.
+fn short(at: &str) -> &str {
+    let at = at.rsplit_once(':').map_or(at, |(line, _)| line);
+    tail(at, PATH_CHARS_MAX)
+}
+
+/// At most the last `max` characters.
+fn tail(text: &str, max: usize) -> &str {
+    let skipped = text.chars().count().saturating_sub(max);
+    text.char_indices()
+        .nth(skipped)
+        .map_or(text, |(at, _)| &text[at..])
+}
+
+fn time(micros: u64) -> String {
+    match micros {
+        0..1_000 => format!("{micros} µs"),
+        1_000..1_000_000 => format!("{:.1} ms", to_float(micros) / 1e3),
+        1_000_000..600_000_000 => format!("{:.1} s", to_float(micros) / 1e6),
+        _ => format!("{:.0} min", to_float(micros) / 60e6),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
+fn to_float(micros: u64) -> f64 {
+    micros as f64
+}
+
+const STYLE: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+const PATH_CHARS_MAX: usize = 48;
+const TYPE_CHARS_MAX: usize = 32;
+const CHAINS_MAX: usize = 20;
+const CHAIN_LEN_MAX: usize = 12;
+
+#[cfg(test)]
+mod tests {
+    use super::{short, tail, text, time};
+    use crate::wire::{Deadlock, Runtime, Task, View, Wait, Worker};
+
+    fn task(number: &str, owner: Option<&str>) -> Task {
+        let wait = |owner: &str| Wait {
+            kind: "task".to_owned(),
+            resource: "7f00".to_owned(),
+            owner: Some(owner.to_owned()),
+            at: format!("src/office.rs:{number}0:5"),
+            waiting_us: 1,
+            direct: true,
+        };
+        Task {
+            number: number.to_owned(),
+            kind: "future".to_owned(),
+            id: "7f00".to_owned(),
+            name: Some(format!("clerk {number}")),
+            type_name: "office::clerk".to_owned(),
+            spawned_at: Some("src/main.rs:7:1".to_owned()),
+            parent: None,
+            runtime: Some(1),
+            worker: Some(0),
+            state: if owner.is_some() {
+                "waiting"
+            } else {
+                "running"
+            }
+            .to_owned(),
+            in_state_us: 1_500,
+            age_us: 2_000_000,
+            busy_us: 12,
+            polls: 3,
+            wakes: 2,
+            waits: owner.map(wait).into_iter().collect(),
+            waits_left_out: 0,
+            may_wait_for_more: false,
+            changes: 9,
+        }
+    }
+
+    #[test]
+    fn a_view_shows_workers_tasks_chains_and_deadlocks() {
+        let worker = Worker {
+            index: Some(0),
+            state: "idle".to_owned(),
+            task_spawned_at: Some("src/main.rs:9:3".to_owned()),
+            queued: 4,
+            forks: 0,
+            completed: 12,
+            steals: 1,
+            parks: 2,
+        };
+        let runtime = Runtime {
+            number: 1,
+            name: "office".to_owned(),
+            limit: 2,
+            queued_outside: 5,
+            started_for_declared: 3,
+            started_for_detected: 0,
+            started_for_starved: 0,
+            workers: vec![worker],
+        };
+        let ring = Deadlock {
+            certain: true,
+            behind: 0,
+            tasks: vec![task("4", Some("5"))],
+            text: "deadlock: …".to_owned(),
+        };
+        let view = View {
+            runtimes: vec![runtime],
+            tasks: vec![
+                task("1", Some("2")),
+                task("2", Some("3")),
+                task("3", None),
+                task("4", Some("9")),
+            ],
+            tasks_left_out: 6,
+            deadlocks: vec![ring],
+        };
+        let shown = text(&view);
+        for part in [
+            "runtime 1 'office': 2 may run at once; 3 threads added for declared blocking; 5 tasks from outside are queued",
+            "src/main.rs:9 ",
+            "clerk 2",
+            "waiting, deadlocked",
+            "task 3",
+            "src/office.rs:20 ",
+            "1.5 ms",
+            "and 6 more tasks",
+            "1 'clerk 1' → 2 'clerk 2' → 3 'clerk 3', which is running",
+            "4 'clerk 4' → 9",
+            "deadlock: …",
+        ] {
+            assert!(shown.contains(part), "'{part}' is missing in:\n{shown}");
+        }
+        assert!(shown.ends_with('\n'));
+    }
+
+    #[test]
+    fn a_ring_has_no_end_and_its_chain_is_cut() {
+        let view = View {
+            tasks: vec![
+                task("1", Some("2")),
+                task("2", Some("3")),
+                task("3", Some("2")),
+            ],
+            ..View::default()
+        };
+        let shown = text(&view);
+        assert!(
+            shown.contains("1 'clerk 1' → 2 'clerk 2' → 3 'clerk 3' → 2"),
+            "{shown}"
+        );
+        assert!(shown.contains('…'), "{shown}");
+    }
+
+    #[test]
+    fn an_empty_view_says_so() {
+        assert_eq!(text(&View::default()), "no tasks are recorded\n");
+    }
+
+    #[test]
+    fn times_and_places_are_short() {
+        for (micros, shown) in [
+            (0, "0 µs"),
+            (999, "999 µs"),
+            (1_500, "1.5 ms"),
+            (2_500_000, "2.5 s"),
+            (3_600_000_000, "60 min"),
+        ] {
+            assert_eq!(time(micros), shown);
+        }
+        assert_eq!(short("src/a.rs:12:5"), "src/a.rs:12");
+        assert_eq!(tail("äöü", 2), "öü");
+        assert_eq!(tail("a", 2), "a");
+    }
+}

@@ -1,0 +1,170 @@
+//! The lines of the protocol, as types.
+
+use serde::{Deserialize, Serialize};
+
+/// The first line of a connection.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// The version of the protocol.
+    pub manyhands_inspect: u32,
+    /// The number of the process.
+    pub process: u32,
+    /// The version of the library.
+    pub library: String,
+}
+
+/// What the program does at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct View {
+    /// Its runtimes.
+    pub runtimes: Vec<Runtime>,
+    /// Its tasks, in the order of their numbers.
+    pub tasks: Vec<Task>,
+    /// Tasks beyond the number asked for.
+    pub tasks_left_out: usize,
+    /// Its deadlocks.
+    pub deadlocks: Vec<Deadlock>,
+}
+
+/// A runtime.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Runtime {
+    /// Its number in the process.
+    pub number: u32,
+    /// Its name.
+    pub name: String,
+    /// How many threads may run at once.
+    pub limit: usize,
+    /// Tasks from external threads that wait for a worker.
+    pub queued_outside: usize,
+    /// Threads started in place of one that declared that it blocks.
+    pub started_for_declared: u64,
+    /// Threads started in place of one that was detected as blocked.
+    pub started_for_detected: u64,
+    /// Threads started because computations had occupied every running thread.
+    pub started_for_starved: u64,
+    /// Its workers, and external threads that take part.
+    pub workers: Vec<Worker>,
+}
+
+/// A worker, or an external thread that takes part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Worker {
+    /// Its number among the workers; none for an external thread.
+    pub index: Option<usize>,
+    /// `running`, `idle` or `blocked`.
+    pub state: String,
+    /// Where the task was spawned that it runs.
+    pub task_spawned_at: Option<String>,
+    /// Tasks in its queue.
+    pub queued: usize,
+    /// Halves of joins and closures of scopes in its deque.
+    pub forks: usize,
+    /// Pieces of work that it has completed.
+    pub completed: u64,
+    /// How often it stole.
+    pub steals: u64,
+    /// How often it went to sleep.
+    pub parks: u64,
+}
+
+/// A task that has not ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// Names it; no other task of the process has the same.
+    pub number: String,
+    /// `future`, `closure`, or `thread` for a thread that waits outside of any task.
+    pub kind: String,
+    /// What its `TaskId` prints.
+    pub id: String,
+    /// The name that it was given.
+    pub name: Option<String>,
+    /// The type of its closure or future.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// File, line and column of its spawning.
+    pub spawned_at: Option<String>,
+    /// The number of the task that spawned it.
+    pub parent: Option<String>,
+    /// The number of the runtime that ran it last.
+    pub runtime: Option<u32>,
+    /// The number of the worker that ran it last.
+    pub worker: Option<usize>,
+    /// `queued`, `running`, `waiting` or `blocked`.
+    pub state: String,
+    /// Microseconds in this state.
+    pub in_state_us: u64,
+    /// Microseconds since it was spawned.
+    pub age_us: u64,
+    /// Microseconds that it has run.
+    pub busy_us: u64,
+    /// How often it was polled or run.
+    pub polls: u64,
+    /// How often it was woken.
+    pub wakes: u64,
+    /// What it waits for: any one of these lets it go on.
+    pub waits: Vec<Wait>,
+    /// Waits that are not listed.
+    pub waits_left_out: u32,
+    /// It may wait for something that is not listed.
+    pub may_wait_for_more: bool,
+    /// Changes with each poll, each wake, and each change of its waits.
+    pub changes: u64,
+}
+
+/// One thing that a task waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wait {
+    /// `task`, `group`, `receive`, `send`, `channel_end`, `completion`, `timer` or `cancellation`.
+    pub kind: String,
+    /// The same for all waits for the same thing.
+    pub resource: String,
+    /// The number of the task that it waits for.
+    pub owner: Option<String>,
+    /// File, line and column.
+    pub at: String,
+    /// Microseconds since it began.
+    pub waiting_us: u64,
+    /// Its end wakes the task itself, not a combinator in it.
+    pub direct: bool,
+}
+
+/// Tasks that wait for each other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deadlock {
+    /// None of them can wait for anything else.
+    pub certain: bool,
+    /// How many other tasks cannot go on because of it.
+    pub behind: usize,
+    /// Each waits for the next one, and the last for the first.
+    pub tasks: Vec<Task>,
+    /// All of this in sentences.
+    pub text: String,
+}
+
+/// A line of an answer.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Line {
+    Runtime(Runtime),
+    Task(Box<Task>),
+    Deadlock(Deadlock),
+    Error(Refusal),
+    #[serde(untagged)]
+    End(End),
+}
+
+/// The last line of an answer.
+#[derive(Debug, Deserialize)]
+pub(crate) struct End {
+    #[expect(dead_code, reason = "an object without it is no end")]
+    pub(crate) end: String,
+    #[serde(default)]
+    pub(crate) tasks_left_out: usize,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Refusal {
+    pub(crate) message: String,
+}

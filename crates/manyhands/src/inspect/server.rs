@@ -1,0 +1,354 @@
+//! Listening on a Unix socket, on threads of its own: it answers when the pool is stuck.
+//!
+//! A connection gets one line about the program and then, for each request, lines that end with one that says so. See
+//! `docs/inspect-protocol.md`.
+//!
+//! Not here: the lines (`wire.rs`), and where the socket is (`socket.rs`).
+
+use crate::inspect::take::snapshot;
+use crate::inspect::{record, socket, wire};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Mutex, global, lock, peer, thread};
+use serde_json::Value;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Opens the recording, and answers `manyhands inspect` of the same user. Returns the path of the socket:
+/// `manyhands/PID.sock` in `$XDG_RUNTIME_DIR`, else in the folder for temporary files `manyhands-UID/PID.sock`.
+///
+/// A second call does nothing more. The socket stays when the process ends; the next program that listens there removes
+/// it.
+///
+/// # Cost
+/// One thread, and one for each connection, of which there may be eight at a time.
+///
+/// # Errors
+/// If the folder is not one of this user's that no other may enter, and those of the system.
+///
+/// # Examples
+/// ```
+/// # #[cfg(all(feature = "inspect", unix))] {
+/// let path = manyhands::inspect::serve()?;
+/// assert!(path.exists());
+/// # }
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn serve() -> io::Result<PathBuf> {
+    let path = socket::default_path(std::process::id());
+    let mut served = lock(&SERVED);
+    if !served.contains(&path) {
+        socket::prepare_folder(&path)?;
+        // Left by an earlier process of this number, in a folder that is ours.
+        let _ = std::fs::remove_file(&path);
+        listen(&path)?;
+        served.push(path.clone());
+    }
+    Ok(path)
+}
+
+/// As [`serve`], at another path, where there may be nothing yet. Only this user may open the socket; who may enter its
+/// folder is up to the caller.
+///
+/// # Errors
+/// Those of the system.
+///
+/// # Examples
+/// ```
+/// # #[cfg(all(feature = "inspect", unix))] {
+/// let folder = std::env::temp_dir().join(format!("example-{}", std::process::id()));
+/// std::fs::create_dir_all(&folder)?;
+/// let path = folder.join("inspect.sock");
+/// manyhands::inspect::serve_at(&path)?;
+/// assert!(path.exists());
+/// # std::fs::remove_dir_all(&folder)?;
+/// # }
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn serve_at(path: impl AsRef<Path>) -> io::Result<()> {
+    listen(path.as_ref())
+}
+
+fn listen(path: &Path) -> io::Result<()> {
+    let listener = socket::bind(path)?;
+    record::open();
+    let accept = move || accept(&listener);
+    start("manyhands-inspect", accept)
+}
+
+fn start(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let builder = thread::Builder::new().name(name.to_owned());
+    builder.stack_size(STACK_BYTES).spawn(run).map(drop)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "nothing rests on it but the load of a failing system"
+)]
+fn accept(listener: &UnixListener) {
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => serve_connection(stream),
+            // Too many open files, perhaps, and no reason to spin.
+            Err(_) => thread::sleep(AFTER_FAILURE),
+        }
+    }
+}
+
+/// Serves a connection on a thread of its own, or closes it.
+fn serve_connection(stream: UnixStream) {
+    // Relaxed: a count.
+    if CONNECTIONS.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
+        // Relaxed: as above.
+        CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
+        let full = wire::error("busy", "eight connections are open already");
+        let _ = stream.set_write_timeout(Some(WRITE_LIMIT));
+        let _ = writeln!(&stream, "{full}");
+        return;
+    }
+    let serve = move || {
+        // Whether it ended well does not matter to anybody here.
+        let _ = converse(&stream, is_allowed);
+        // Relaxed: as above.
+        CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
+    };
+    if start("manyhands-inspect", serve).is_err() {
+        // Relaxed: as above.
+        CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Whether a process of this user may look.
+fn is_allowed(user: u32) -> bool {
+    may_look(user, peer::own_user())
+}
+
+fn may_look(user: u32, own: u32) -> bool {
+    user == own || user == ROOT
+}
+
+/// Answers requests until the other side is done.
+fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Result<()> {
+    stream.set_read_timeout(Some(READ_LIMIT))?;
+    stream.set_write_timeout(Some(WRITE_LIMIT))?;
+    let mut answers = BufWriter::new(stream);
+    if !is_allowed(peer::user_of(stream)?) {
+        say(
+            &mut answers,
+            &wire::error("refused", "only the user of this process may look"),
+        )?;
+        return answers.flush();
+    }
+    say(&mut answers, &wire::hello())?;
+    answers.flush()?;
+    let mut requests = BufReader::new(stream);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let mut bounded = requests.by_ref().take(REQUEST_BYTES_MAX);
+        if bounded.read_until(b'\n', &mut line)? == 0 {
+            return Ok(());
+        }
+        if line.last() != Some(&b'\n') {
+            let oversized = line.len() as u64 == REQUEST_BYTES_MAX;
+            let error = if oversized {
+                wire::error("oversized", "a request has at most 4096 bytes")
+            } else {
+                wire::error("malformed", "a request ends with a line feed")
+            };
+            say(&mut answers, &error)?;
+            return answers.flush();
+        }
+        answer(&mut answers, &line)?;
+        answers.flush()?;
+    }
+}
+
+fn answer(answers: &mut impl Write, request: &[u8]) -> io::Result<()> {
+    let Ok(Value::Object(request)) = serde_json::from_slice(request) else {
+        return say(
+            answers,
+            &wire::error("malformed", "a request is an object of JSON"),
+        );
+    };
+    match request.get("get").and_then(Value::as_str) {
+        Some("snapshot") => {
+            let limit = request
+                .get("tasks_max")
+                .map_or(Some(TASKS_DEFAULT), Value::as_u64);
+            match limit.and_then(|limit| usize::try_from(limit).ok()) {
+                Some(limit) => send_snapshot(answers, limit),
+                None => say(
+                    answers,
+                    &wire::error("malformed", "`tasks_max` is a number"),
+                ),
+            }
+        }
+        Some("deadlocks") => send_deadlocks(answers),
+        _ => {
+            let message = "`get` is \"snapshot\" or \"deadlocks\"";
+            say(answers, &wire::error("unknown_request", message))
+        }
+    }
+}
+
+fn send_snapshot(answers: &mut impl Write, tasks_max: usize) -> io::Result<()> {
+    let snapshot = snapshot();
+    for runtime in &snapshot.runtimes {
+        say(answers, &wire::runtime(runtime))?;
+    }
+    let sent = snapshot.tasks.len().min(tasks_max);
+    for task in &snapshot.tasks[..sent] {
+        say(answers, &wire::task(task))?;
+    }
+    say(
+        answers,
+        &wire::end_of_snapshot(sent, snapshot.tasks.len() - sent),
+    )
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "between two looks; waits that both see are the same however long it is"
+)]
+fn send_deadlocks(answers: &mut impl Write) -> io::Result<()> {
+    let earlier = snapshot();
+    thread::sleep(STABLE_FOR);
+    let deadlocks = snapshot().deadlocks(&earlier);
+    for deadlock in &deadlocks {
+        say(answers, &wire::deadlock(deadlock))?;
+    }
+    say(answers, &wire::end_of_deadlocks(deadlocks.len()))
+}
+
+fn say(answers: &mut impl Write, line: &Value) -> io::Result<()> {
+    writeln!(answers, "{line}")
+}
+
+global! {
+    /// The default paths that this process listens at.
+    static SERVED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+}
+
+global! {
+    static CONNECTIONS: AtomicUsize = AtomicUsize::new(0);
+}
+
+const CONNECTIONS_MAX: usize = 8;
+const REQUEST_BYTES_MAX: u64 = 4096;
+/// Tasks in a snapshot unless more are asked for.
+const TASKS_DEFAULT: u64 = 10_000;
+/// How long a connection may be idle.
+const READ_LIMIT: Duration = Duration::from_secs(60);
+const WRITE_LIMIT: Duration = Duration::from_secs(10);
+/// Between the two snapshots of a search for deadlocks.
+const STABLE_FOR: Duration = Duration::from_millis(50);
+const AFTER_FAILURE: Duration = Duration::from_millis(100);
+const STACK_BYTES: usize = 256 << 10;
+/// May look at everything anyway.
+const ROOT: u32 = 0;
+
+#[cfg(test)]
+mod tests {
+    use super::{REQUEST_BYTES_MAX, converse, may_look};
+    use serde_json::Value;
+    use std::io::{BufRead, BufReader, Write};
+    use std::os::unix::net::UnixStream;
+    use std::thread;
+    use std::time::Duration;
+
+    /// What a connection says to these bytes, after which this end says nothing more.
+    fn answers(request: &[u8], is_allowed: bool) -> Vec<Value> {
+        let (here, there) = UnixStream::pair().unwrap();
+        let server = thread::spawn(move || drop(converse(&there, |_| is_allowed)));
+        here.set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
+        // It may have been refused already.
+        let _ = (&here).write_all(request);
+        let _ = here.shutdown(std::net::Shutdown::Write);
+        // What was refused may be reset once its answer is read.
+        let lines = BufReader::new(&here).lines().map_while(Result::ok);
+        let lines = lines.map(|line| serde_json::from_str(&line).unwrap());
+        let lines = lines.collect();
+        server.join().unwrap();
+        lines
+    }
+
+    fn error_of(line: &Value) -> &str {
+        line["error"]["code"].as_str().unwrap()
+    }
+
+    #[test]
+    fn a_process_of_another_user_is_refused_before_it_is_asked_for_anything() {
+        let lines = answers(b"{\"get\":\"snapshot\"}\n", false);
+        assert_eq!(lines.len(), 1);
+        assert_eq!(error_of(&lines[0]), "refused");
+    }
+
+    #[test]
+    fn the_same_user_and_root_may_look_and_no_other() {
+        let cases = [
+            (7, 7, true),
+            (0, 7, true),
+            (7, 0, false),
+            (8, 7, false),
+            (0, 0, true),
+        ];
+        for (user, own, may) in cases {
+            assert_eq!(may_look(user, own), may, "{user} at {own}");
+        }
+    }
+
+    #[test]
+    fn a_connection_says_what_it_is_and_answers_one_request_after_the_other() {
+        let lines = answers(
+            b"{\"get\":\"snapshot\",\"tasks_max\":0}\n{\"get\":\"deadlocks\"}\n",
+            true,
+        );
+        assert_eq!(lines[0]["manyhands_inspect"], 1);
+        assert_eq!(lines[0]["process"], std::process::id());
+        let ends: Vec<_> = lines
+            .iter()
+            .filter_map(|line| line["end"].as_str())
+            .collect();
+        assert_eq!(ends, ["snapshot", "deadlocks"]);
+    }
+
+    #[test]
+    fn bad_requests_get_an_error_and_the_connection_goes_on() {
+        let lines = answers(
+            b"what\n[]\n{}\n{\"get\":\"all\"}\n{\"get\":\"snapshot\",\"tasks_max\":\"x\"}\n\
+              {\"get\":\"snapshot\",\"tasks_max\":0}\n",
+            true,
+        );
+        let codes: Vec<_> = lines[1..6].iter().map(error_of).collect();
+        assert_eq!(
+            codes,
+            [
+                "malformed",
+                "malformed",
+                "unknown_request",
+                "unknown_request",
+                "malformed"
+            ]
+        );
+        assert_eq!(lines.last().unwrap()["end"], "snapshot");
+    }
+
+    #[test]
+    fn an_oversized_request_is_refused_and_ends_the_connection() {
+        let size = usize::try_from(REQUEST_BYTES_MAX).unwrap();
+        let mut fits = vec![b' '; size - 1];
+        fits.push(b'\n');
+        assert_eq!(error_of(&answers(&fits, true)[1]), "malformed");
+        let too_long = vec![b' '; size + 1];
+        let lines = answers(&too_long, true);
+        assert_eq!((lines.len(), error_of(&lines[1])), (2, "oversized"));
+        let unfinished = answers(b"{\"get\":\"snapshot\"}", true);
+        assert_eq!(
+            (unfinished.len(), error_of(&unfinished[1])),
+            (2, "malformed")
+        );
+    }
+}
