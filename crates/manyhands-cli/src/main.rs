@@ -51,7 +51,21 @@ fn run(typed: Typed) -> Result<Ending, Failure> {
         }
         meant::Command::SelfTest { quick, seed } => lab::self_test(quick, seed),
         meant::Command::Pair { first, second, run } => pair::run(&first, &second, run),
+        #[cfg(feature = "fleet")]
+        meant::Command::Fleet(command) => fleet(command),
     }
+}
+
+/// A command of the fleet, with the experiments that come with the laboratory.
+#[cfg(feature = "fleet")]
+fn fleet(command: manyhands_fleet::commands::Fleet) -> Result<Ending, Failure> {
+    let program = manyhands_fleet::commands::Program {
+        experiments: registry::experiments,
+        companion: manyhands_lab::published::companion,
+    };
+    let interrupt = manyhands_lab::run::Interrupt::on_signal()?;
+    manyhands_fleet::commands::run(command, program, &interrupt)?;
+    Ok(Ending::Good)
 }
 
 /// A process that measures for another one knows from the same arguments what there is to measure.

@@ -37,6 +37,9 @@ pub(crate) enum Command {
         /// Fixes the trials.
         seed: u64,
     },
+    /// A command of the fleet.
+    #[cfg(feature = "fleet")]
+    Fleet(manyhands_fleet::commands::Fleet),
     /// Time two whole commands side by side.
     Pair {
         /// First command with its arguments.
@@ -85,6 +88,8 @@ pub(crate) fn mean(typed: Typed) -> Result<Command, String> {
         TypedCommand::Tour(tour) => mean_tour(tour).map(Command::Tour),
         TypedCommand::Inspect(inspect) => mean_inspect(inspect).map(Command::Inspect),
         TypedCommand::Lab(lab) => mean_lab(lab),
+        #[cfg(feature = "fleet")]
+        TypedCommand::Fleet(fleet) => Ok(Command::Fleet(fleet)),
     }
 }
 

@@ -27,6 +27,9 @@ pub(crate) enum Failure {
     Lab(LabError),
     /// A program cannot be looked at.
     Inspect(manyhands_inspect::Error),
+    /// A command of the fleet ends without having done what it should.
+    #[cfg(feature = "fleet")]
+    Fleet(manyhands_fleet::FleetError),
     /// The terminal or pipe that reads the output is gone or broken.
     Output(io::Error),
 }
@@ -60,6 +63,11 @@ pub(crate) fn fail(failure: &Failure) -> ExitCode {
             say(&format!("error: {error}"));
             ExitCode::FAILURE
         }
+        #[cfg(feature = "fleet")]
+        Failure::Fleet(error) => {
+            say(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
         Failure::Output(error) => {
             say(&format!("error: cannot write the output: {error}"));
             ExitCode::FAILURE
@@ -70,6 +78,18 @@ pub(crate) fn fail(failure: &Failure) -> ExitCode {
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
         Self::Lab(error)
+    }
+}
+
+#[cfg(feature = "fleet")]
+impl From<manyhands_fleet::FleetError> for Failure {
+    fn from(error: manyhands_fleet::FleetError) -> Self {
+        use manyhands_fleet::FleetError;
+        match error {
+            FleetError::Arguments { reason } => Self::Arguments(reason),
+            FleetError::Output(error) => Self::Output(error),
+            other => Self::Fleet(other),
+        }
     }
 }
 

@@ -26,6 +26,10 @@ pub(crate) enum TypedCommand {
     /// The laboratory: when does parallel pay, with confidence
     #[command(subcommand)]
     Lab(TypedLab),
+    /// Experiments on many machines: one server, agents that pull, results exactly once
+    #[cfg(feature = "fleet")]
+    #[command(subcommand)]
+    Fleet(manyhands_fleet::commands::Fleet),
 }
 
 /// Options of the tour.

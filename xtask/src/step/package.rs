@@ -14,9 +14,10 @@ pub(crate) fn run() -> Result<(), Failure> {
 }
 
 /// The crates that are published, each after those it depends on.
-const CRATES: [&str; 4] = [
+const CRATES: [&str; 5] = [
     "manyhands",
     "manyhands-lab",
     "manyhands-inspect",
+    "manyhands-fleet",
     "manyhands-cli",
 ];

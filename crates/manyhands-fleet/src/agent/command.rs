@@ -1,0 +1,136 @@
+//! Runs a program of the agent's own list, without a shell.
+
+use super::{
+    Ended,
+    sender::HEAD,
+    spool::{Entry, write_whole},
+};
+use crate::{
+    FleetError,
+    time::{pause, utc},
+};
+use manyhands_lab::{
+    Scale,
+    clock::Stopwatch,
+    machine::Machine,
+    record::Settings,
+    run::{self, Interrupt},
+    store::EVENTS,
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+/// The programs an agent may run, by the names that plans use.
+///
+/// # Examples
+/// ```
+/// use manyhands_fleet::agent::Allowed;
+///
+/// let allowed = Allowed::parse("[commands]\nword-count = '/usr/bin/wc'")?;
+/// assert!(Allowed::parse("[commands]\nword-count = 'wc'").is_err(), "a path is absolute");
+/// # Ok::<(), manyhands_fleet::FleetError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Allowed {
+    commands: BTreeMap<String, PathBuf>,
+}
+
+impl Allowed {
+    /// Reads a list: a table `commands` of names and absolute paths.
+    ///
+    /// # Errors
+    /// [`FleetError::Arguments`] if it is no such table.
+    pub fn parse(text: &str) -> Result<Self, FleetError> {
+        let wrong = |reason| FleetError::Arguments { reason };
+        let allowed: Self = toml::from_str(text)
+            .map_err(|error| wrong(format!("the list of commands: {}", error.message())))?;
+        let mut paths = allowed.commands.values();
+        match paths.find(|path| !path.is_absolute()) {
+            Some(path) => Err(wrong(format!("'{}' is no absolute path", path.display()))),
+            None => Ok(allowed),
+        }
+    }
+}
+
+/// What a command left: the one event of its run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Outcome {
+    pub(crate) wall_nanos: u64,
+    /// `None` if a signal ended it.
+    pub(crate) status: Option<i32>,
+    /// The beginning of what it printed.
+    pub(crate) output: String,
+    /// The beginning of what it printed as errors.
+    pub(crate) errors: String,
+}
+
+/// Runs the command of an entry, from its beginning.
+pub(super) fn run(
+    allowed: &Allowed,
+    name: &str,
+    arguments: &[String],
+    entry: &Entry,
+    stop: &Interrupt,
+) -> Result<Ended, FleetError> {
+    let Some(program) = allowed.commands.get(name) else {
+        let reason = format!("this agent's list has no command '{name}'");
+        return Err(FleetError::Arguments { reason });
+    };
+    let settings = Settings::new(Scale::Quick, 1);
+    let head = run::head(&[], settings, Machine::here(), utc());
+    let head = serde_json::to_vec_pretty(&head).map_err(FleetError::format("a head"))?;
+    let (out, err) = (entry.folder().join("output"), entry.folder().join("errors"));
+    let file = |path: &Path| File::create(path).map_err(FleetError::file("create", path));
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(file(&out)?)
+        .stderr(file(&err)?);
+    let watch = Stopwatch::start();
+    let started = command.spawn().map_err(FleetError::file("start", program));
+    let mut child = started?;
+    let waiting = FleetError::file("wait for", program);
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if stop.is_set() => {
+                // Both fail only for a process that has ended.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Ok(Ended::Interrupted);
+            }
+            Ok(None) => pause(LOOK_AGAIN, stop),
+            Err(error) => return Err(waiting(error)),
+        }
+    };
+    let outcome = Outcome {
+        wall_nanos: u64::try_from(watch.elapsed().as_nanos()).unwrap_or(u64::MAX),
+        status: status.code(),
+        output: beginning(&out)?,
+        errors: beginning(&err)?,
+    };
+    let mut line = serde_json::to_vec(&outcome).map_err(FleetError::format("an outcome"))?;
+    line.push(b'\n');
+    write_whole(entry.folder(), EVENTS, &line)?;
+    write_whole(entry.folder(), HEAD, &head)?;
+    entry.finish()?;
+    Ok(Ended::Finished)
+}
+
+fn beginning(path: &Path) -> Result<String, FleetError> {
+    let bytes = fs::read(path).map_err(FleetError::file("read", path))?;
+    let shown = &bytes[..bytes.len().min(PRINTED_MAX)];
+    Ok(String::from_utf8_lossy(shown).into_owned())
+}
+
+/// Bytes of each output that are kept.
+const PRINTED_MAX: usize = 64 << 10;
+const LOOK_AGAIN: Duration = Duration::from_millis(5);

@@ -1,0 +1,151 @@
+//! Measures a case of a registered experiment by the laboratory's library, into the run's folder.
+
+use super::{
+    Ended, Setup,
+    sender::{HEAD, Sender},
+    spool::Entry,
+};
+use crate::{FleetError, time::utc, wire::Work};
+use manyhands_lab::{
+    Experiment, LabError,
+    clock::Stopwatch,
+    director::{Director, Statistics},
+    launcher::Live,
+    machine::Machine,
+    record::{Event, Head, Settings},
+    run::{self, Interrupt, Observer, Outcome, Progress},
+    store::{Damage, Existing, Store},
+};
+use std::time::Duration;
+
+/// Begins the run of an entry or goes on with it.
+pub(super) fn measure(
+    experiments: &[Experiment],
+    setup: &Setup,
+    sender: &mut Sender<'_>,
+    entry: &Entry,
+    stop: &Interrupt,
+) -> Result<Ended, FleetError> {
+    let Work::Case {
+        experiment,
+        case,
+        settings,
+    } = &entry.job().work
+    else {
+        return Err(FleetError::Arguments {
+            reason: "the job is no case of an experiment".to_owned(),
+        });
+    };
+    let (mut store, mut director, events) = if entry.folder().join(HEAD).exists() {
+        let (store, recording) = Store::resume(entry.folder(), Damage::Refuse)?;
+        let analyst = Box::new(Statistics::new(&recording.head));
+        let (events, spent) = (&recording.events, recording.spent);
+        let director = Director::resume(&recording.head, analyst, events, spent)?;
+        (store, director, events.len() as u64)
+    } else {
+        let head = head(experiments, experiment, case, settings)?;
+        let store = Store::create(entry.folder(), &head, Existing::Replace)?;
+        let analyst = Box::new(Statistics::new(&head));
+        (store, Director::new(&head, analyst), 0)
+    };
+    let mut live = Live::new(setup.launcher.clone(), settings);
+    let mut reporter = Reporter {
+        sender,
+        events,
+        pace: Pace::new(),
+        is_superseded: false,
+    };
+    let outcome = run::execute(&mut director, &mut live, &mut store, &mut reporter, stop);
+    match outcome {
+        Ok(Outcome::Finished) => {
+            entry.finish()?;
+            Ok(Ended::Finished)
+        }
+        Ok(Outcome::Interrupted) => Ok(Ended::Interrupted),
+        Err(error) if super::is_stopped(&error) && reporter.is_superseded => Ok(Ended::Superseded),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The head of a run of one case.
+fn head(
+    experiments: &[Experiment],
+    id: &str,
+    case: &str,
+    settings: &Settings,
+) -> Result<Head, FleetError> {
+    let missing = || FleetError::Plan {
+        reason: format!("this agent has no case '{case}' of an experiment '{id}'"),
+    };
+    let experiment = experiments
+        .iter()
+        .find(|one| one.id() == id)
+        .ok_or_else(missing)?;
+    let only = std::slice::from_ref(experiment);
+    let mut head = run::head(only, settings.clone(), Machine::here(), utc());
+    let cases = &mut head.experiments[0].cases;
+    cases.retain(|one| one.name == case);
+    if cases.is_empty() {
+        Err(missing())
+    } else {
+        Ok(head)
+    }
+}
+
+/// Sends what has been measured, between two blocks.
+struct Reporter<'sender, 'run> {
+    sender: &'sender mut Sender<'run>,
+    /// Events of the run so far.
+    events: u64,
+    pace: Pace,
+    is_superseded: bool,
+}
+
+impl Observer for Reporter<'_, '_> {
+    fn happened(&mut self, _: &Event, progress: &Progress) -> Result<(), LabError> {
+        self.events += 1;
+        if !self.pace.is_due() {
+            return Ok(());
+        }
+        let left = progress.left.duration.as_secs();
+        let sent = self.sender.send_new().and_then(|()| {
+            self.sender.beat(self.events, left)?;
+            self.sender.is_superseded()
+        });
+        self.pace.sent(sent.is_ok());
+        // What could not be sent now is sent later; the run goes on.
+        self.is_superseded = sent.unwrap_or(false);
+        if self.is_superseded {
+            Err(LabError::Stopped)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// When to send next: often while it works, seldom while the server is away.
+struct Pace {
+    last: Stopwatch,
+    every: Duration,
+}
+
+impl Pace {
+    fn new() -> Self {
+        Self {
+            last: Stopwatch::start(),
+            every: OFTEN,
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        self.last.elapsed() > self.every
+    }
+
+    fn sent(&mut self, is_well: bool) {
+        self.last = Stopwatch::start();
+        self.every = if is_well { OFTEN } else { SELDOM };
+    }
+}
+
+const OFTEN: Duration = Duration::from_secs(1);
+const SELDOM: Duration = Duration::from_secs(10);

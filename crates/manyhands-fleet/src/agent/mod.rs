@@ -1,0 +1,354 @@
+//! An agent: pulls jobs, measures one at a time, sends what it has measured.
+//!
+//! Everything is on its own disk before it is sent, and stays there until the server has answered. A killed agent
+//! goes on with its run when it gets the job again; a run of a job that another agent has done meanwhile is dropped.
+//!
+//! # Threads
+//! One thread measures and sends, so nothing is sent while something is timed. Another extends the job's lease, a
+//! message every third of it. Agents of one machine take turns: they hold a lock on a file while they are at a job.
+
+mod command;
+mod measure;
+mod sender;
+mod spool;
+
+pub use command::Allowed;
+pub(crate) use command::Outcome;
+
+use crate::{
+    FleetError,
+    engine::{Delivery, Engine, Queue},
+    time::pause,
+    wire::{self, Job, News, Receipt, Work},
+};
+use manyhands_lab::{Experiment, LabError, clock::Stopwatch, launcher::Launcher, run::Interrupt};
+use sender::Sender;
+use spool::{Entry, Spool};
+use std::{
+    fmt,
+    fs::{File, OpenOptions, TryLockError},
+    path::{Path, PathBuf},
+    sync::mpsc::{self, RecvTimeoutError},
+    thread,
+    time::Duration,
+};
+
+/// How an agent is set up.
+#[derive(Debug)]
+pub struct Setup {
+    /// Its name, for people.
+    pub name: String,
+    /// Folder for runs that the server has not answered yet; one agent at a time uses it.
+    pub spool: PathBuf,
+    /// File that agents of one machine lock while they are at a job.
+    pub host_lock: PathBuf,
+    /// CPUs it offers: it takes jobs for exactly this number, and jobs for any number.
+    pub cpus: usize,
+    /// Programs it may run.
+    pub allowed: Allowed,
+    /// How the processes that measure are started.
+    pub launcher: Launcher,
+}
+
+/// Pulls jobs and measures.
+///
+/// # Examples
+/// ```
+/// use manyhands_fleet::agent::{Agent, Allowed, Setup};
+/// use manyhands_fleet::engine::InProcess;
+/// use manyhands_lab::{launcher::Launcher, run::Interrupt};
+/// use std::time::Duration;
+///
+/// let folder = tempfile::tempdir()?;
+/// let setup = Setup {
+///     name: "one".to_owned(),
+///     spool: folder.path().join("spool"),
+///     host_lock: folder.path().join("host.lock"),
+///     cpus: 2,
+///     allowed: Allowed::default(),
+///     launcher: Launcher::this_program()?,
+/// };
+/// let engine = InProcess::new(Duration::from_secs(60));
+/// let mut agent = Agent::new(setup, &engine, Vec::new())?;
+/// assert!(!agent.step(Duration::ZERO, &Interrupt::default())?, "there is no job");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Agent<'engine> {
+    setup: Setup,
+    engine: &'engine dyn Engine,
+    experiments: Vec<Experiment>,
+    spool: Spool,
+    /// Time since the runs that are left were last sent; `None` before the first time.
+    tried: Option<Stopwatch>,
+}
+
+impl fmt::Debug for Agent<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Agent");
+        shown.field("setup", &self.setup).finish_non_exhaustive()
+    }
+}
+
+impl<'engine> Agent<'engine> {
+    /// An agent that can measure these experiments.
+    ///
+    /// # Errors
+    /// [`FleetError::FolderInUse`] if another agent uses the spool, [`FleetError::File`] if it cannot be written.
+    pub fn new(
+        setup: Setup,
+        engine: &'engine dyn Engine,
+        experiments: Vec<Experiment>,
+    ) -> Result<Self, FleetError> {
+        let spool = Spool::open(&setup.spool)?;
+        Ok(Self {
+            setup,
+            engine,
+            experiments,
+            spool,
+            tried: None,
+        })
+    }
+
+    /// Works until it is asked to end, or, with a limit, until it had nothing to do for so long. What goes wrong is
+    /// given to `complain`, and tried again.
+    pub fn run(
+        &mut self,
+        idle_max: Option<Duration>,
+        stop: &Interrupt,
+        mut complain: impl FnMut(&FleetError),
+    ) {
+        let mut idle = Stopwatch::start();
+        while !stop.is_set() {
+            match self.step(WAIT, stop) {
+                Ok(true) => idle = Stopwatch::start(),
+                Ok(false) if idle_max.is_some_and(|limit| idle.elapsed() > limit) => break,
+                Ok(false) => {}
+                Err(error) => {
+                    complain(&error);
+                    pause(RETRY, stop);
+                }
+            }
+        }
+    }
+
+    /// Sends what is left from before, then takes a job, if there is one within this time, and carries it out.
+    /// Whether there was one.
+    ///
+    /// # Errors
+    /// Those of the engine, of the spool and of the laboratory. What was measured is kept, and sent by a later step.
+    pub fn step(&mut self, wait: Duration, stop: &Interrupt) -> Result<bool, FleetError> {
+        self.send_what_is_left(stop)?;
+        let Some(_host) = lock_host(&self.setup.host_lock)? else {
+            pause(wait, stop);
+            return Ok(false);
+        };
+        let cpus = Some(self.setup.cpus);
+        let mut taken = self.engine.take(Queue::Jobs { cpus }, 1, Duration::ZERO)?;
+        if taken.is_empty() {
+            taken = self.engine.take(Queue::Jobs { cpus: None }, 1, wait)?;
+        }
+        let Some(delivery) = taken.pop() else {
+            return Ok(false);
+        };
+        match self.carry_out(delivery.as_ref(), stop) {
+            Ok(()) => Ok(true),
+            Err(error) => {
+                // The lease ends by itself if this fails too.
+                let _ = delivery.release(RETRY);
+                Err(error)
+            }
+        }
+    }
+
+    fn carry_out(&mut self, delivery: &dyn Delivery, stop: &Interrupt) -> Result<(), FleetError> {
+        let Ok(job) = wire::from_bytes::<Job>(delivery.body()) else {
+            // Nothing of ours wrote it, and it will not get better.
+            return delivery.finish();
+        };
+        if self.engine.get(&wire::job_key(&job.id))?.is_some() {
+            self.spool.drop_job(&job.id)?;
+            return delivery.finish();
+        }
+        if delivery.attempt() > job.attempts {
+            let reason = format!("handed out {} times without a result", job.attempts);
+            return self.give_up(&job, &reason, delivery);
+        }
+        let entry = self.spool.entry(&job)?;
+        match extended(delivery, || self.work_and_deliver(&entry, stop)) {
+            Ok(Ended::Finished) => delivery.finish(),
+            Ok(Ended::Superseded) => {
+                entry.remove()?;
+                delivery.finish()
+            }
+            // The spool keeps what was measured, for the next time.
+            Ok(Ended::Interrupted) => delivery.release(Duration::ZERO),
+            Err(error @ (FleetError::Plan { .. } | FleetError::Arguments { .. })) => {
+                entry.remove()?;
+                self.give_up(&job, &error.to_string(), delivery)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn work_and_deliver(&self, entry: &Entry, stop: &Interrupt) -> Result<Ended, FleetError> {
+        let mut sender = self.sender(entry);
+        if !entry.is_finished() {
+            let ended = match &entry.job().work {
+                Work::Case { .. } => {
+                    measure::measure(&self.experiments, &self.setup, &mut sender, entry, stop)?
+                }
+                Work::Command { name, arguments } => {
+                    command::run(&self.setup.allowed, name, arguments, entry, stop)?
+                }
+            };
+            if ended != Ended::Finished {
+                return Ok(ended);
+            }
+        }
+        self.deliver(entry, sender, ANSWER, stop)?;
+        Ok(Ended::Finished)
+    }
+
+    fn sender<'run>(&'run self, entry: &'run Entry) -> Sender<'run> {
+        Sender::new(self.engine, &self.setup.name, entry)
+    }
+
+    fn give_up(&self, job: &Job, reason: &str, delivery: &dyn Delivery) -> Result<(), FleetError> {
+        let reason = reason.to_owned();
+        let note = wire::Note {
+            agent: self.setup.name.clone(),
+            job: job.id.clone(),
+            run: wire::new_id(),
+            news: News::Failed { reason },
+        };
+        let body = wire::to_bytes(&note)?;
+        self.engine.publish(Queue::Results, &note.run, &body)?;
+        delivery.finish()
+    }
+
+    /// Sends a finished run and waits for the answer; without one the run stays, to be sent again later.
+    fn deliver<'run>(
+        &'run self,
+        entry: &'run Entry,
+        mut sender: Sender<'run>,
+        patience: Duration,
+        stop: &Interrupt,
+    ) -> Result<(), FleetError> {
+        let watch = Stopwatch::start();
+        loop {
+            // An earlier sending may have been answered since.
+            if answer(&sender)?.is_none() {
+                send_stubbornly(&mut sender, stop)?;
+            }
+            loop {
+                match answer(&sender)? {
+                    Some(Receipt::Accepted | Receipt::Superseded) => return entry.remove(),
+                    Some(Receipt::Resend) => break,
+                    None if watch.elapsed() > patience || stop.is_set() => return Ok(()),
+                    None => pause(LOOK_AGAIN, stop),
+                }
+            }
+            sender = self.sender(entry);
+        }
+    }
+
+    /// Sends all finished runs, every now and then, and drops runs that nobody waits for.
+    fn send_what_is_left(&mut self, stop: &Interrupt) -> Result<(), FleetError> {
+        if self.tried.is_some_and(|tried| tried.elapsed() < SEND_AGAIN) {
+            return Ok(());
+        }
+        self.tried = Some(Stopwatch::start());
+        for entry in self.spool.entries()? {
+            if entry.is_finished() {
+                self.deliver(&entry, self.sender(&entry), Duration::ZERO, stop)?;
+            } else if self.engine.get(&wire::job_key(&entry.job().id))?.is_some() {
+                entry.remove()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Extends a lease while something is done, so that nobody else gets the job meanwhile.
+fn extended<R>(delivery: &dyn Delivery, body: impl FnOnce() -> R) -> R {
+    let (done, is_done) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let third = delivery.lease() / 3;
+            while let Err(RecvTimeoutError::Timeout) = is_done.recv_timeout(third) {
+                // A lease that could not be extended is extended the next time, or lost.
+                let _ = delivery.extend();
+            }
+        });
+        // Dropped also when this unwinds, so that the other thread ends.
+        let _done = done;
+        body()
+    })
+}
+
+/// Sends the rest of a run, in several tries if some of it arrives in each.
+fn send_stubbornly(sender: &mut Sender<'_>, stop: &Interrupt) -> Result<(), FleetError> {
+    let mut tries_without_progress = 0;
+    loop {
+        let before = sender.lines();
+        match sender.send_all() {
+            Err(FleetError::Engine { .. })
+                if tries_without_progress < TRIES_MAX && !stop.is_set() =>
+            {
+                tries_without_progress = match sender.lines() > before {
+                    true => 0,
+                    false => tries_without_progress + 1,
+                };
+                pause(LOOK_AGAIN, stop);
+            }
+            ended => return ended,
+        }
+    }
+}
+
+/// The server's answer, if it is there and can be read now.
+fn answer(sender: &Sender<'_>) -> Result<Option<Receipt>, FleetError> {
+    match sender.answer() {
+        Err(FleetError::Engine { .. }) => Ok(None),
+        answer => answer,
+    }
+}
+
+/// How work on a job ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    Finished,
+    Interrupted,
+    /// Another agent has done the job meanwhile.
+    Superseded,
+}
+
+/// Takes the machine's lock; `None` if another agent has it.
+fn lock_host(path: &Path) -> Result<Option<File>, FleetError> {
+    let opened = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path);
+    // Another user may have made it.
+    let file = opened.or_else(|_| File::open(path));
+    let file = file.map_err(FleetError::file("open", path))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(FleetError::file("lock", path)(error)),
+    }
+}
+
+/// An error of the laboratory that ends a run and means something else.
+fn is_stopped(error: &LabError) -> bool {
+    matches!(error, LabError::Stopped)
+}
+
+const WAIT: Duration = Duration::from_secs(2);
+const RETRY: Duration = Duration::from_secs(1);
+/// How long an agent waits for the server's answer before it takes another job.
+const ANSWER: Duration = Duration::from_secs(10);
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+const TRIES_MAX: u32 = 3;
+const SEND_AGAIN: Duration = Duration::from_secs(10);

@@ -1,0 +1,267 @@
+//! The engine in this process: for tests, and for a server and an agent in one program. Nothing survives the process.
+
+use super::{Delivery, Engine, Queue};
+use crate::FleetError;
+use manyhands_lab::clock::Stopwatch;
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+/// Queues and keys in memory. Clones are the same engine.
+///
+/// # Examples
+/// ```
+/// use manyhands_fleet::engine::{Engine, InProcess, Queue};
+/// use std::time::Duration;
+///
+/// let engine = InProcess::new(Duration::from_secs(60));
+/// engine.publish(Queue::Results, "one", b"body")?;
+/// engine.publish(Queue::Results, "one", b"body")?;
+/// let taken = engine.take(Queue::Results, 10, Duration::ZERO)?;
+/// assert_eq!(taken.len(), 1, "one id is one message");
+/// taken[0].finish()?;
+/// assert!(engine.take(Queue::Results, 10, Duration::ZERO)?.is_empty());
+/// # Ok::<(), manyhands_fleet::FleetError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct InProcess(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    lease: Duration,
+    clock: Stopwatch,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queues: HashMap<Queue, VecDeque<Message>>,
+    leased: HashMap<u64, (Queue, Message)>,
+    ids: HashSet<(Queue, String)>,
+    keys: HashMap<String, Vec<u8>>,
+    tokens: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Message {
+    body: Vec<u8>,
+    attempts: u64,
+    /// While queued: not before; while leased: until.
+    at: Duration,
+}
+
+impl InProcess {
+    /// An engine whose leases last this long.
+    #[must_use]
+    pub fn new(lease: Duration) -> Self {
+        Self(Arc::new(Shared {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            lease,
+            clock: Stopwatch::start(),
+        }))
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Every step leaves the state whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Gives back what was leased for too long.
+    fn expire(&mut self, now: Duration) {
+        let expired: Vec<u64> = self
+            .leased
+            .iter()
+            .filter(|(_, (_, message))| message.at <= now)
+            .map(|(token, _)| *token)
+            .collect();
+        for token in expired {
+            if let Some((queue, message)) = self.leased.remove(&token) {
+                self.queues.entry(queue).or_default().push_front(message);
+            }
+        }
+    }
+
+    fn take(&mut self, queue: Queue, now: Duration, lease: Duration) -> Option<(u64, Message)> {
+        let messages = self.queues.get_mut(&queue)?;
+        let place = messages.iter().position(|message| message.at <= now)?;
+        let mut message = messages.remove(place)?;
+        message.attempts += 1;
+        message.at = now + lease;
+        self.tokens += 1;
+        self.leased.insert(self.tokens, (queue, message.clone()));
+        Some((self.tokens, message))
+    }
+}
+
+impl Engine for InProcess {
+    fn publish(&self, queue: Queue, id: &str, body: &[u8]) -> Result<(), FleetError> {
+        let mut state = self.0.lock();
+        if state.ids.insert((queue, id.to_owned())) {
+            let message = Message {
+                body: body.to_owned(),
+                attempts: 0,
+                at: Duration::ZERO,
+            };
+            state.queues.entry(queue).or_default().push_back(message);
+            self.0.changed.notify_all();
+        }
+        Ok(())
+    }
+
+    fn take(
+        &self,
+        queue: Queue,
+        count_max: usize,
+        wait: Duration,
+    ) -> Result<Vec<Box<dyn Delivery>>, FleetError> {
+        let end = self.0.clock.elapsed() + wait;
+        let mut state = self.0.lock();
+        loop {
+            let now = self.0.clock.elapsed();
+            state.expire(now);
+            let mut taken: Vec<Box<dyn Delivery>> = Vec::new();
+            while taken.len() < count_max
+                && let Some((token, message)) = state.take(queue, now, self.0.lease)
+            {
+                taken.push(Box::new(Leased {
+                    engine: Arc::clone(&self.0),
+                    token,
+                    message,
+                }));
+            }
+            if !taken.is_empty() || now >= end {
+                return Ok(taken);
+            }
+            // A lease that ends in the meantime notifies nobody.
+            let nap = (end - now).min(LOOK_AGAIN);
+            let woken = self.0.changed.wait_timeout(state, nap);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn jobs_pending(&self) -> Result<u64, FleetError> {
+        let state = self.0.lock();
+        let is_job = |queue: &Queue| matches!(queue, Queue::Jobs { .. });
+        let queued = state.queues.iter().filter(|(queue, _)| is_job(queue));
+        let queued: usize = queued.map(|(_, messages)| messages.len()).sum();
+        let leased = state.leased.values().filter(|(queue, _)| is_job(queue));
+        Ok((queued + leased.count()) as u64)
+    }
+
+    fn put(&self, key: &str, value: &[u8]) -> Result<(), FleetError> {
+        self.0.lock().keys.insert(key.to_owned(), value.to_owned());
+        Ok(())
+    }
+
+    fn get(&self, key: &str) -> Result<Option<Vec<u8>>, FleetError> {
+        Ok(self.0.lock().keys.get(key).cloned())
+    }
+}
+
+/// A message on lease; its token is void when the lease has ended.
+struct Leased {
+    engine: Arc<Shared>,
+    token: u64,
+    message: Message,
+}
+
+impl Delivery for Leased {
+    fn body(&self) -> &[u8] {
+        &self.message.body
+    }
+
+    fn attempt(&self) -> u64 {
+        self.message.attempts
+    }
+
+    fn lease(&self) -> Duration {
+        self.engine.lease
+    }
+
+    fn extend(&self) -> Result<(), FleetError> {
+        let until = self.engine.clock.elapsed() + self.engine.lease;
+        if let Some((_, message)) = self.engine.lock().leased.get_mut(&self.token) {
+            message.at = until;
+        }
+        Ok(())
+    }
+
+    fn finish(&self) -> Result<(), FleetError> {
+        self.engine.lock().leased.remove(&self.token);
+        Ok(())
+    }
+
+    fn release(&self, delay: Duration) -> Result<(), FleetError> {
+        let from = self.engine.clock.elapsed() + delay;
+        let mut state = self.engine.lock();
+        if let Some((queue, mut message)) = state.leased.remove(&self.token) {
+            message.at = from;
+            state.queues.entry(queue).or_default().push_back(message);
+            self.engine.changed.notify_all();
+        }
+        Ok(())
+    }
+}
+
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JOBS: Queue = Queue::Jobs { cpus: None };
+    const AT_ONCE: Duration = Duration::ZERO;
+
+    #[test]
+    fn a_message_whose_lease_has_ended_goes_to_the_next_taker() {
+        let engine = InProcess::new(Duration::from_millis(1));
+        engine.publish(JOBS, "a", b"x").unwrap();
+        let late = engine.take(JOBS, 1, AT_ONCE).unwrap().remove(0);
+        let second = engine
+            .take(JOBS, 1, Duration::from_secs(60))
+            .unwrap()
+            .remove(0);
+        assert_eq!((late.attempt(), second.attempt()), (1, 2));
+    }
+
+    #[test]
+    fn who_has_lost_the_lease_cannot_finish_for_the_other() {
+        let engine = InProcess::new(Duration::ZERO);
+        engine.publish(JOBS, "a", b"x").unwrap();
+        let late = engine.take(JOBS, 1, AT_ONCE).unwrap().remove(0);
+        // The lease of no length ends at once, and the message goes back.
+        let second = engine.take(JOBS, 1, AT_ONCE).unwrap().remove(0);
+        late.finish().unwrap();
+        assert_eq!(engine.jobs_pending().unwrap(), 1);
+        second.finish().unwrap();
+        assert_eq!(engine.jobs_pending().unwrap(), 0);
+    }
+
+    #[test]
+    fn a_released_message_comes_again_after_its_delay() {
+        let engine = InProcess::new(Duration::from_secs(3_600));
+        engine.publish(JOBS, "a", b"x").unwrap();
+        let first = engine.take(JOBS, 1, AT_ONCE).unwrap().remove(0);
+        first.release(Duration::from_secs(3_600)).unwrap();
+        assert!(engine.take(JOBS, 1, AT_ONCE).unwrap().is_empty());
+        assert_eq!(engine.jobs_pending().unwrap(), 1);
+    }
+
+    #[test]
+    fn queues_are_apart() {
+        let engine = InProcess::new(Duration::from_secs(3_600));
+        engine
+            .publish(Queue::Jobs { cpus: Some(2) }, "a", b"x")
+            .unwrap();
+        assert!(engine.take(JOBS, 1, AT_ONCE).unwrap().is_empty());
+        assert!(engine.take(Queue::Results, 1, AT_ONCE).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,494 @@
+//! The engine on NATS JetStream: one stream for each kind of queue, a consumer for each queue, and a stream
+//! that keeps the last message of each key.
+//!
+//! The client is asynchronous; its tokio runtime has one thread and does not leave this file. While something is
+//! measured, that thread sleeps but for a lease that is extended and a ping every twenty seconds.
+//!
+//! What JetStream acknowledges has reached its file, and not necessarily the disk: power that fails may cost the
+//! messages of the last minutes. Server and agents are made for that.
+
+use super::{Delivery, Engine, Queue};
+use crate::FleetError;
+use async_nats::{
+    Client, ConnectOptions, ServerAddr,
+    jetstream::{
+        self, AckKind, ErrorCode,
+        consumer::{PullConsumer, pull},
+        context::Context,
+        message::PublishMessage,
+        stream::{self, ConsumerErrorKind, LastRawMessageErrorKind, RetentionPolicy},
+    },
+};
+use futures_util::StreamExt;
+use std::{
+    fmt, fs,
+    net::IpAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{runtime::Runtime, time::timeout};
+
+/// Where a NATS server is, and what opens it.
+///
+/// # Examples
+/// ```
+/// use manyhands_fleet::engine::Address;
+///
+/// assert!(Address::parse("nats://127.0.0.1:4280", None, None).is_ok());
+/// // Outside this machine there is no way in without encryption and a key.
+/// assert!(Address::parse("nats://192.0.2.1:4280", None, None).is_err());
+/// ```
+#[derive(Clone)]
+pub struct Address {
+    server: ServerAddr,
+    seed: Option<String>,
+    root: Option<PathBuf>,
+}
+
+impl Address {
+    /// Reads an address such as `nats://127.0.0.1:4280` or `tls://fleet.example:4222`, and the file with the seed of
+    /// the key (an nkey) that the server knows; `root` is a file with the certificate that the server's is signed by,
+    /// if it is not one of the well-known ones.
+    ///
+    /// # Errors
+    /// [`FleetError::Unprotected`] if the address is not on this machine, and key or encryption is missing;
+    /// [`FleetError::File`] if the key cannot be read; [`FleetError::Arguments`] if it is no address.
+    pub fn parse(text: &str, nkey: Option<&Path>, root: Option<&Path>) -> Result<Self, FleetError> {
+        let server: ServerAddr = text.parse().map_err(|error| FleetError::Arguments {
+            reason: format!("'{text}' is no address: {error}"),
+        })?;
+        let read = |path: &Path| {
+            let text = fs::read_to_string(path).map_err(FleetError::file("read", path))?;
+            Ok::<_, FleetError>(text.trim().to_owned())
+        };
+        let seed = nkey.map(read).transpose()?;
+        let is_protected = server.tls_required() && seed.is_some();
+        if !is_protected && !is_loopback(server.host()) {
+            return Err(FleetError::Unprotected {
+                address: text.to_owned(),
+            });
+        }
+        Ok(Self {
+            server,
+            seed,
+            root: root.map(Path::to_owned),
+        })
+    }
+
+    /// The address of a server on this machine.
+    pub(crate) fn loopback(port: u16) -> Result<Self, FleetError> {
+        Self::parse(&format!("nats://127.0.0.1:{port}"), None, None)
+    }
+
+    fn options(&self) -> ConnectOptions {
+        let mut options = ConnectOptions::new()
+            .name("manyhands fleet")
+            .retry_on_initial_connect()
+            .ping_interval(PING)
+            .connection_timeout(DEADLINE)
+            .reconnect_delay_callback(|attempts| {
+                let doubled = 50 << u32::try_from(attempts.min(6)).unwrap_or(6);
+                Duration::from_millis(doubled).min(RECONNECT_MAX)
+            })
+            .require_tls(self.server.tls_required());
+        if let Some(seed) = &self.seed {
+            options = options.nkey(seed.clone());
+        }
+        if let Some(root) = &self.root {
+            options = options.add_root_certificates(root.clone());
+        }
+        if !self.server.tls_required() {
+            // A server on this machine may know others that are not.
+            options = options.ignore_discovered_servers();
+        }
+        options
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Address");
+        shown
+            .field("host", &self.server.host())
+            .finish_non_exhaustive()
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let address = bare.parse::<IpAddr>();
+    bare == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// A connection to a NATS server, which is made again whenever it breaks.
+///
+/// # Examples
+/// ```no_run
+/// use manyhands_fleet::engine::{Address, Engine, Nats, Queue};
+/// use std::time::Duration;
+///
+/// let address = Address::parse("nats://127.0.0.1:4280", None, None)?;
+/// let engine = Nats::connect(&address)?;
+/// engine.prepare(Duration::from_secs(60))?;
+/// engine.publish(Queue::Results, "one", b"body")?;
+/// # Ok::<(), manyhands_fleet::FleetError>(())
+/// ```
+#[derive(Clone)]
+pub struct Nats(Arc<Shared>);
+
+struct Shared {
+    runtime: Runtime,
+    client: Client,
+    context: Context,
+}
+
+impl Nats {
+    /// Connects, or goes on trying in the background if nobody answers yet.
+    ///
+    /// # Errors
+    /// [`FleetError::Engine`] if the system refuses what a connection needs, or the server the credentials.
+    pub fn connect(address: &Address) -> Result<Self, FleetError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("fleet nats")
+            .enable_all()
+            .build()
+            .map_err(FleetError::engine("start the thread of the connection"))?;
+        let connecting = address.options().connect(address.server.clone());
+        let client = runtime
+            .block_on(connecting)
+            .map_err(FleetError::engine("connect"))?;
+        // It starts a task of its own.
+        let in_runtime = runtime.enter();
+        let mut context = jetstream::new(client.clone());
+        context.set_timeout(DEADLINE);
+        drop(in_runtime);
+        Ok(Self(Arc::new(Shared {
+            runtime,
+            client,
+            context,
+        })))
+    }
+
+    /// Makes the streams, queues and keys where they are missing. The server does this; agents find them made.
+    ///
+    /// # Errors
+    /// [`FleetError::Engine`] if the server cannot be reached or refuses.
+    pub fn prepare(&self, lease: Duration) -> Result<(), FleetError> {
+        let context = &self.0.context;
+        for name in [PLANS, JOBS, RESULTS] {
+            let config = stream::Config {
+                name: name.to_owned(),
+                subjects: vec![format!("{name}.>")],
+                retention: RetentionPolicy::WorkQueue,
+                duplicate_window: DUPLICATES,
+                ..stream::Config::default()
+            };
+            self.0
+                .run("make a stream", context.get_or_create_stream(config))?;
+        }
+        let config = stream::Config {
+            name: KEYS.to_owned(),
+            subjects: vec![format!("{KEYS}.>")],
+            max_messages_per_subject: 1,
+            max_age: KEYS_AGE,
+            ..stream::Config::default()
+        };
+        self.0
+            .run("make the keys", context.get_or_create_stream(config))?;
+        self.make_queue(Queue::Plans, lease.min(SERVER_LEASE))?;
+        self.make_queue(Queue::Results, lease.min(SERVER_LEASE))?;
+        self.make_queue(Queue::Jobs { cpus: None }, lease)
+    }
+
+    /// Makes a queue if it is not there; its leases are those it was made with first.
+    fn make_queue(&self, queue: Queue, lease: Duration) -> Result<(), FleetError> {
+        let config = pull::Config {
+            durable_name: Some(consumer_of(queue)),
+            filter_subject: subject_of(queue),
+            ack_wait: lease,
+            ..pull::Config::default()
+        };
+        let context = &self.0.context;
+        let making = context.create_consumer_on_stream(config, stream_of(queue));
+        self.0.run("make a queue", making).map(|_| ())
+    }
+
+    /// Makes the queue for agents with exactly this number of CPUs, with the lease of the queue for all.
+    fn make_queue_for(&self, queue: Queue) -> Result<(), FleetError> {
+        if self.consumer(queue)?.is_some() {
+            return Ok(());
+        }
+        let all = self.consumer(Queue::Jobs { cpus: None })?;
+        let lease = all.map(|consumer| consumer.cached_info().config.ack_wait);
+        let unprepared = || FleetError::Engine {
+            operation: "make a queue",
+            reason: "the server has not prepared the engine".to_owned(),
+        };
+        self.make_queue(queue, lease.ok_or_else(unprepared)?)
+    }
+
+    /// The queue; `None` if it was never made.
+    fn consumer(&self, queue: Queue) -> Result<Option<PullConsumer>, FleetError> {
+        let (name, stream) = (consumer_of(queue), stream_of(queue));
+        let context = &self.0.context;
+        let found = async {
+            match context.get_consumer_from_stream(name, stream).await {
+                Ok(consumer) => Ok(Some(consumer)),
+                Err(error) => match error.kind() {
+                    ConsumerErrorKind::JetStream(inner)
+                        if inner.error_code() == ErrorCode::CONSUMER_NOT_FOUND =>
+                    {
+                        Ok(None)
+                    }
+                    _ => Err(error),
+                },
+            }
+        };
+        self.0.run("find a queue", found)
+    }
+
+    /// The name that the server gives itself, once connected.
+    pub(crate) fn server_name(&self) -> Option<String> {
+        let info = self.0.client.try_server_info()?;
+        Some(info.server_name)
+    }
+}
+
+impl fmt::Debug for Nats {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Nats");
+        shown
+            .field("state", &self.0.client.connection_state())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    /// Waits for an answer, at most for [`DEADLINE`] and what the operation itself waits.
+    fn run<T, E: fmt::Display>(
+        &self,
+        operation: &'static str,
+        future: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, FleetError> {
+        self.run_within(DEADLINE, operation, future)
+    }
+
+    fn run_within<T, E: fmt::Display>(
+        &self,
+        deadline: Duration,
+        operation: &'static str,
+        future: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, FleetError> {
+        let answer = self
+            .runtime
+            .block_on(async { timeout(deadline, future).await });
+        match answer {
+            Ok(answer) => answer.map_err(FleetError::engine(operation)),
+            Err(_) => Err(FleetError::Engine {
+                operation,
+                reason: format!("no answer within {deadline:?}"),
+            }),
+        }
+    }
+}
+
+impl Engine for Nats {
+    fn publish(&self, queue: Queue, id: &str, body: &[u8]) -> Result<(), FleetError> {
+        if let Queue::Jobs { cpus: Some(_) } = queue {
+            self.make_queue_for(queue)?;
+        }
+        let message = PublishMessage::build()
+            .message_id(id)
+            .payload(body.to_vec().into());
+        let context = &self.0.context;
+        self.0.run("send a message", async {
+            context
+                .send_publish(subject_of(queue), message)
+                .await?
+                .await
+        })?;
+        Ok(())
+    }
+
+    fn take(
+        &self,
+        queue: Queue,
+        count_max: usize,
+        wait: Duration,
+    ) -> Result<Vec<Box<dyn Delivery>>, FleetError> {
+        let Some(consumer) = self.consumer(queue)? else {
+            return Ok(Vec::new());
+        };
+        let lease = consumer.cached_info().config.ack_wait;
+        let taking = async {
+            let mut batch = consumer.fetch().max_messages(count_max).messages().await?;
+            let mut taken = Vec::new();
+            while let Some(message) = batch.next().await {
+                taken.push(message?);
+            }
+            if taken.is_empty() && !wait.is_zero() {
+                let waiting = consumer.batch().max_messages(1).expires(wait);
+                let mut batch = waiting.messages().await?;
+                while let Some(message) = batch.next().await {
+                    taken.push(message?);
+                }
+            }
+            Ok::<_, async_nats::Error>(taken)
+        };
+        let taken = self
+            .0
+            .run_within(DEADLINE + wait, "take a message", taking)?;
+        let deliver = |message: jetstream::Message| {
+            let attempt = message.info().map_or(1, |info| info.delivered);
+            let leased = Leased {
+                engine: Arc::clone(&self.0),
+                attempt: u64::try_from(attempt).unwrap_or(1),
+                lease,
+                message,
+            };
+            Box::new(leased) as Box<dyn Delivery>
+        };
+        Ok(taken.into_iter().map(deliver).collect())
+    }
+
+    fn jobs_pending(&self) -> Result<u64, FleetError> {
+        let context = &self.0.context;
+        let stream = self.0.run("count the jobs", context.get_stream(JOBS))?;
+        Ok(stream.cached_info().state.messages)
+    }
+
+    fn put(&self, key: &str, value: &[u8]) -> Result<(), FleetError> {
+        let context = &self.0.context;
+        let (subject, value) = (format!("{KEYS}.{key}"), value.to_vec().into());
+        self.0.run("set a key", async {
+            context.publish(subject, value).await?.await
+        })?;
+        Ok(())
+    }
+
+    fn get(&self, key: &str) -> Result<Option<Vec<u8>>, FleetError> {
+        let context = &self.0.context;
+        let subject = format!("{KEYS}.{key}");
+        let reading = async {
+            let keys = context.get_stream_no_info(KEYS).await?;
+            match keys.get_last_raw_message_by_subject(&subject).await {
+                Ok(message) => Ok(Some(message.payload.into())),
+                Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
+                Err(error) => Err(async_nats::Error::from(error)),
+            }
+        };
+        self.0.run("read a key", reading)
+    }
+}
+
+/// A message that JetStream leases to this process.
+struct Leased {
+    engine: Arc<Shared>,
+    message: jetstream::Message,
+    attempt: u64,
+    lease: Duration,
+}
+
+impl Delivery for Leased {
+    fn body(&self) -> &[u8] {
+        &self.message.payload
+    }
+
+    fn attempt(&self) -> u64 {
+        self.attempt
+    }
+
+    fn lease(&self) -> Duration {
+        self.lease
+    }
+
+    fn extend(&self) -> Result<(), FleetError> {
+        let extending = self.message.ack_with(AckKind::Progress);
+        self.engine.run("extend a lease", extending)
+    }
+
+    fn finish(&self) -> Result<(), FleetError> {
+        self.engine
+            .run("finish a message", self.message.double_ack())
+    }
+
+    fn release(&self, delay: Duration) -> Result<(), FleetError> {
+        let releasing = self.message.ack_with(AckKind::Nak(Some(delay)));
+        self.engine.run("give a message back", releasing)
+    }
+}
+
+fn stream_of(queue: Queue) -> &'static str {
+    match queue {
+        Queue::Plans => PLANS,
+        Queue::Jobs { .. } => JOBS,
+        Queue::Results => RESULTS,
+    }
+}
+
+fn subject_of(queue: Queue) -> String {
+    let stream = stream_of(queue);
+    match queue {
+        Queue::Jobs { cpus: Some(cpus) } => format!("{stream}.{cpus}"),
+        _ => format!("{stream}.any"),
+    }
+}
+
+fn consumer_of(queue: Queue) -> String {
+    subject_of(queue).replace('.', "-")
+}
+
+const PLANS: &str = "manyhands-plans";
+const JOBS: &str = "manyhands-jobs";
+const RESULTS: &str = "manyhands-results";
+/// A stream that keeps the last message of each subject: older servers have no other keys that this client can make.
+const KEYS: &str = "manyhands-answers";
+/// Answers are of no use when all agents have read them; an agent that comes back later sends its run again.
+const KEYS_AGE: Duration = Duration::from_hours(30 * 24);
+/// The server stores what it takes at once.
+const SERVER_LEASE: Duration = Duration::from_secs(10);
+const DUPLICATES: Duration = Duration::from_secs(120);
+const DEADLINE: Duration = Duration::from_secs(5);
+const PING: Duration = Duration::from_secs(20);
+const RECONNECT_MAX: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_outside_this_machine_needs_encryption_and_a_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = folder.path().join("key");
+        fs::write(&key, "SUA\n").unwrap();
+        let parse = |text, key| Address::parse(text, key, None);
+        for text in ["nats://127.0.0.1:1", "localhost:1", "nats://[::1]:1"] {
+            assert!(parse(text, None).is_ok(), "{text}");
+        }
+        let outside = [
+            "nats://192.0.2.1",
+            "tls://fleet.example",
+            "nats://localhost.example",
+        ];
+        for text in outside {
+            let refused = parse(text, None).unwrap_err();
+            assert!(matches!(refused, FleetError::Unprotected { .. }), "{text}");
+        }
+        assert!(
+            parse("nats://192.0.2.1", Some(&key)).is_err(),
+            "not encrypted"
+        );
+        assert!(parse("tls://fleet.example", Some(&key)).is_ok());
+    }
+
+    #[test]
+    fn a_key_is_not_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = folder.path().join("key");
+        fs::write(&key, "SUASECRET").unwrap();
+        let address = Address::parse("tls://fleet.example", Some(&key), None).unwrap();
+        assert!(!format!("{address:?}").contains("SECRET"));
+    }
+}

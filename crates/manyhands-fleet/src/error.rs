@@ -1,0 +1,160 @@
+//! What can go wrong in the fleet.
+
+use manyhands_lab::LabError;
+use std::{error::Error, fmt, io, path::PathBuf};
+
+/// Why a command of the fleet ends, or why one of its steps has to be tried again.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FleetError {
+    /// The engine does not answer, or refuses.
+    Engine {
+        /// What was tried, as a verb with its object: "take a job".
+        operation: &'static str,
+        /// What it said.
+        reason: String,
+    },
+    /// No program `nats-server` was found.
+    NoNatsServer,
+    /// `nats-server` did not come up.
+    NatsServer {
+        /// Why not, as a clause.
+        reason: String,
+    },
+    /// The address is outside this machine, and credentials or encryption are missing.
+    Unprotected {
+        /// The address.
+        address: String,
+    },
+    /// A plan makes no sense.
+    Plan {
+        /// Why, in one line.
+        reason: String,
+    },
+    /// There is no such plan, or there are several to choose from.
+    UnknownPlan {
+        /// What was asked for.
+        plan: String,
+    },
+    /// Arguments make no sense.
+    Arguments {
+        /// Which, in one line.
+        reason: String,
+    },
+    /// Another process uses the folder.
+    FolderInUse {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A file could not be used.
+    File {
+        /// What was tried, as a verb.
+        operation: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// A message or file is not what this version writes.
+    Format {
+        /// What it is.
+        what: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The database failed.
+    Database(rusqlite::Error),
+    /// The laboratory failed.
+    Lab(LabError),
+    /// The terminal or pipe that reads what is printed is gone or broken.
+    Output(io::Error),
+}
+
+impl FleetError {
+    /// Wraps whatever an engine reports; meant for `map_err`.
+    pub(crate) fn engine<E: fmt::Display>(operation: &'static str) -> impl FnOnce(E) -> Self {
+        move |error| Self::Engine {
+            operation,
+            reason: error.to_string(),
+        }
+    }
+
+    /// Wraps a failed file operation; meant for `map_err`.
+    pub(crate) fn file(
+        operation: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File {
+            operation,
+            path,
+            source,
+        }
+    }
+
+    /// Wraps what a parser reports; meant for `map_err`.
+    pub(crate) fn format<E: fmt::Display>(what: &'static str) -> impl FnOnce(E) -> Self {
+        move |error| Self::Format {
+            what,
+            reason: error.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for FleetError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Engine { operation, reason } => write!(formatter, "cannot {operation}: {reason}"),
+            Self::NoNatsServer => formatter.write_str(
+                "no program 'nats-server' was found: install Debian's package nats-server or run 'go install \
+                 github.com/nats-io/nats-server/v2@latest', or name the program with --nats-server",
+            ),
+            Self::NatsServer { reason } => write!(formatter, "nats-server cannot be used: {reason}"),
+            Self::Unprotected { address } => write!(
+                formatter,
+                "'{address}' is not on this machine: it needs an address that begins with tls:// and a key (--nkey)"
+            ),
+            Self::Plan { reason } => write!(formatter, "the plan makes no sense: {reason}"),
+            Self::UnknownPlan { plan } => write!(
+                formatter,
+                "there is no plan '{plan}'; 'manyhands fleet watch --once' lists them"
+            ),
+            Self::Arguments { reason } => formatter.write_str(reason),
+            Self::FolderInUse { path } => {
+                write!(formatter, "another process uses '{}'", path.display())
+            }
+            Self::File {
+                operation,
+                path,
+                source,
+            } => write!(formatter, "cannot {operation} '{}': {source}", path.display()),
+            Self::Format { what, reason } => write!(formatter, "{what} cannot be read: {reason}"),
+            Self::Database(error) => write!(formatter, "the database failed: {error}"),
+            Self::Lab(error) => error.fmt(formatter),
+            Self::Output(error) => write!(formatter, "cannot write the output: {error}"),
+        }
+    }
+}
+
+impl Error for FleetError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::File { source, .. } | Self::Output(source) => Some(source),
+            Self::Database(error) => Some(error),
+            Self::Lab(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for FleetError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl From<LabError> for FleetError {
+    fn from(error: LabError) -> Self {
+        Self::Lab(error)
+    }
+}

@@ -1,0 +1,337 @@
+//! A plan's results as files: one folder for each agent, as `manyhands lab run` leaves it, and lists of runs, samples
+//! and commands beside them.
+//!
+//! Only runs that count are exported, so a sample that was measured twice is in the files once.
+
+use crate::{FleetError, agent::Outcome, server::Database};
+use manyhands_lab::{
+    console::{self, Companion},
+    findings,
+    record::{Event, ExperimentCard, Head},
+    report::Width,
+    store::{Existing, Store},
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// What an export wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exported {
+    /// Runs that count.
+    pub runs: usize,
+    /// Their samples: one arm timed once.
+    pub samples: usize,
+    /// Folders that `manyhands lab report` and `manyhands lab compare` read.
+    pub folders: Vec<PathBuf>,
+}
+
+/// Writes a plan's results into a folder, in place of an earlier export.
+///
+/// # Errors
+/// [`FleetError::UnknownPlan`] if the database has no such plan, those of the laboratory's store, and
+/// [`FleetError::File`] if a file cannot be written.
+///
+/// # Examples
+/// ```
+/// use manyhands_fleet::{FleetError, export, server::Database};
+/// use manyhands_lab::console;
+///
+/// let folder = tempfile::tempdir()?;
+/// let database = Database::open(&folder.path().join("fleet.sqlite"))?;
+/// let error = export::export(&database, "none", folder.path(), console::alone).unwrap_err();
+/// assert!(matches!(error, FleetError::UnknownPlan { .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn export(
+    database: &Database,
+    plan: &str,
+    folder: &Path,
+    companion: Companion,
+) -> Result<Exported, FleetError> {
+    let plans = database.plans()?;
+    if !plans.iter().any(|one| one.id == plan) {
+        let plan = plan.to_owned();
+        return Err(FleetError::UnknownPlan { plan });
+    }
+    fs::create_dir_all(folder).map_err(FleetError::file("create", folder))?;
+    let mut tables = Tables::default();
+    let mut machines: BTreeMap<String, Vec<Measured>> = BTreeMap::new();
+    for job in database.jobs(plan)? {
+        let Some(run) = job.run else {
+            continue;
+        };
+        let lines = database.lines(&run.id)?;
+        let measured = Measured::read(&lines)?;
+        tables.runs.push(RunLine {
+            plan: plan.to_owned(),
+            job: job.id,
+            title: job.title,
+            run: run.id.clone(),
+            agent: run.agent.clone(),
+            cpus: measured.head.machine.cpus,
+            cpu: measured.head.machine.cpu.clone(),
+            started: measured.head.started.clone(),
+            samples: measured.samples(),
+            lines: run.lines,
+            sha256: run.sha256,
+        });
+        tables.add(&run.agent, &run.id, &measured);
+        machines.entry(run.agent).or_default().push(measured);
+    }
+    let mut folders = Vec::new();
+    for (agent, measured) in &machines {
+        for (number, group) in alike(measured).iter().enumerate() {
+            let name = match number {
+                0 => agent.clone(),
+                more => format!("{agent}-{}", more + 1),
+            };
+            let folder = folder.join(name);
+            write_folder(&folder, group, companion)?;
+            folders.push(folder);
+        }
+    }
+    tables.write(folder)?;
+    Ok(Exported {
+        runs: tables.runs.len(),
+        samples: tables.samples.len(),
+        folders,
+    })
+}
+
+/// A run as its lines say.
+#[derive(Debug)]
+struct Measured {
+    head: Head,
+    events: Vec<(Event, Duration)>,
+    commands: Vec<Outcome>,
+}
+
+/// A line of the laboratory's file, of which only the time is read here.
+#[derive(Deserialize)]
+struct Spent {
+    #[serde(default)]
+    spent_millis: u64,
+}
+
+impl Measured {
+    fn read(lines: &[String]) -> Result<Self, FleetError> {
+        let parse = FleetError::format::<serde_json::Error>;
+        let (head, rest) = lines.split_first().ok_or_else(|| FleetError::Format {
+            what: "a run",
+            reason: "it has no lines".to_owned(),
+        })?;
+        let head: Head = serde_json::from_str(head).map_err(parse("the head of a run"))?;
+        let (mut events, mut commands) = (Vec::new(), Vec::new());
+        for line in rest {
+            if head.experiments.is_empty() {
+                commands.push(serde_json::from_str(line).map_err(parse("a command's outcome"))?);
+                continue;
+            }
+            let event = serde_json::from_str(line).map_err(parse("an event"))?;
+            let Spent { spent_millis } = serde_json::from_str(line).map_err(parse("an event"))?;
+            events.push((event, Duration::from_millis(spent_millis)));
+        }
+        Ok(Self {
+            head,
+            events,
+            commands,
+        })
+    }
+
+    fn samples(&self) -> usize {
+        let blocks = self.events.iter().filter_map(|(event, _)| match event {
+            Event::Block { block, .. } => Some(block.samples.len()),
+            _ => None,
+        });
+        blocks.sum()
+    }
+}
+
+/// Runs that can stand in one folder: of one machine, with the same settings.
+fn alike(measured: &[Measured]) -> Vec<Vec<&Measured>> {
+    let mut groups: Vec<Vec<&Measured>> = Vec::new();
+    for one in measured
+        .iter()
+        .filter(|one| !one.head.experiments.is_empty())
+    {
+        let is_alike = |group: &&mut Vec<&Measured>| {
+            let (first, head) = (&group[0].head, &one.head);
+            first.machine == head.machine && first.settings == head.settings
+        };
+        match groups.iter_mut().find(is_alike) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups
+}
+
+/// One folder of the laboratory, with its reports, charts and tables.
+fn write_folder(
+    folder: &Path,
+    group: &[&Measured],
+    companion: Companion,
+) -> Result<(), FleetError> {
+    let mut head = group[0].head.clone();
+    head.experiments.clear();
+    for measured in group {
+        for card in &measured.head.experiments {
+            add_card(&mut head.experiments, card);
+        }
+    }
+    // Events of an experiment follow each other, in the order of the head.
+    let place = |event: &Event| {
+        let (id, _) = event.subject();
+        head.experiments.iter().position(|card| card.id == id)
+    };
+    let mut runs: Vec<&&Measured> = group.iter().collect();
+    runs.sort_by_key(|run| run.events.first().map(|(event, _)| place(event)));
+    let mut store = Store::create(folder, &head, Existing::Replace)?;
+    let (mut events, mut before) = (Vec::new(), Duration::ZERO);
+    for run in runs {
+        let mut last = Duration::ZERO;
+        for (event, spent) in &run.events {
+            store.append(event, before + *spent)?;
+            events.push(event.clone());
+            last = *spent;
+        }
+        before += last;
+    }
+    store.sync()?;
+    let findings = findings::analyse(&head, &events);
+    console::write(&mut store, &findings, &events, companion, Width::default())?;
+    Ok(())
+}
+
+/// The cases of an experiment may have been measured in several runs.
+fn add_card(cards: &mut Vec<ExperimentCard>, card: &ExperimentCard) {
+    match cards.iter_mut().find(|one| one.id == card.id) {
+        Some(known) => known.cases.extend(card.cases.iter().cloned()),
+        None => cards.push(card.clone()),
+    }
+}
+
+/// The lists beside the folders.
+#[derive(Debug, Default)]
+struct Tables {
+    runs: Vec<RunLine>,
+    samples: Vec<SampleLine>,
+    commands: Vec<CommandLine>,
+}
+
+#[derive(Debug, Serialize)]
+struct RunLine {
+    plan: String,
+    job: String,
+    title: String,
+    run: String,
+    agent: String,
+    cpus: usize,
+    cpu: String,
+    started: String,
+    samples: usize,
+    lines: u64,
+    sha256: String,
+}
+
+/// One arm timed once; `block` counts the blocks of the run.
+#[derive(Debug, Serialize)]
+struct SampleLine {
+    run: String,
+    agent: String,
+    cpus: usize,
+    experiment: String,
+    case: String,
+    n: usize,
+    launch: u32,
+    block: usize,
+    arm: String,
+    calls: u32,
+    wall_nanos: u64,
+    cpu_nanos: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct CommandLine {
+    run: String,
+    agent: String,
+    cpus: usize,
+    wall_nanos: u64,
+    status: Option<i32>,
+    output: String,
+    errors: String,
+}
+
+impl Tables {
+    fn add(&mut self, agent: &str, run: &str, measured: &Measured) {
+        let cpus = measured.head.machine.cpus;
+        let blocks = measured.events.iter().filter_map(|(event, _)| match event {
+            Event::Block { key, block } => Some((key, block)),
+            _ => None,
+        });
+        for (number, (key, block)) in blocks.enumerate() {
+            let cards = measured
+                .head
+                .experiments
+                .iter()
+                .flat_map(|card| &card.cases);
+            let card = cards.into_iter().find(|card| card.name == key.case);
+            for (arm, sample) in block.samples.iter().enumerate() {
+                let name = card.and_then(|card| card.arms.get(arm)).cloned();
+                self.samples.push(SampleLine {
+                    run: run.to_owned(),
+                    agent: agent.to_owned(),
+                    cpus,
+                    experiment: key.experiment.clone(),
+                    case: key.case.clone(),
+                    n: key.n,
+                    launch: block.launch,
+                    block: number,
+                    // The last one is the baseline once more.
+                    arm: name.unwrap_or_else(|| "baseline again".to_owned()),
+                    calls: sample.calls,
+                    wall_nanos: sample.wall_nanos,
+                    cpu_nanos: sample.meters.cpu_nanos,
+                });
+            }
+        }
+        self.commands
+            .extend(measured.commands.iter().map(|outcome| CommandLine {
+                run: run.to_owned(),
+                agent: agent.to_owned(),
+                cpus,
+                wall_nanos: outcome.wall_nanos,
+                status: outcome.status,
+                output: outcome.output.clone(),
+                errors: outcome.errors.clone(),
+            }));
+    }
+
+    fn write(&self, folder: &Path) -> Result<(), FleetError> {
+        write_table(folder, "runs", &self.runs)?;
+        write_table(folder, "samples", &self.samples)?;
+        if self.commands.is_empty() {
+            return Ok(());
+        }
+        write_table(folder, "commands", &self.commands)
+    }
+}
+
+/// One list as CSV and as JSON.
+fn write_table<T: Serialize>(folder: &Path, name: &str, rows: &[T]) -> Result<(), FleetError> {
+    let path = folder.join(format!("{name}.csv"));
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let written = rows.iter().try_for_each(|row| writer.serialize(row));
+    written.map_err(FleetError::format("a table"))?;
+    let bytes = writer.into_inner().map_err(FleetError::format("a table"))?;
+    fs::write(&path, bytes).map_err(FleetError::file("write", &path))?;
+    let path = folder.join(format!("{name}.json"));
+    let json = serde_json::to_vec_pretty(rows).map_err(io::Error::from);
+    let written = json.and_then(|json| fs::write(&path, json));
+    written.map_err(FleetError::file("write", &path))
+}

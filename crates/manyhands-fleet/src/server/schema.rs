@@ -1,0 +1,84 @@
+//! The tables, and how a file is opened.
+
+use crate::FleetError;
+use rusqlite::{Connection, OpenFlags};
+use std::{path::Path, time::Duration};
+
+/// Opens a database to write it, and makes its tables.
+pub(super) fn open(path: &Path) -> Result<Connection, FleetError> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(BUSY)?;
+    // An answer to an agent promises that its samples survive the machine.
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    match version {
+        0 => {
+            connection.execute_batch(TABLES)?;
+            connection.pragma_update(None, "user_version", VERSION)?;
+            Ok(connection)
+        }
+        VERSION => Ok(connection),
+        other => Err(FleetError::Format {
+            what: "the database",
+            reason: format!("it has version {other}, and this program reads {VERSION}"),
+        }),
+    }
+}
+
+/// Opens a database that another process may be writing.
+pub(super) fn open_to_read(path: &Path) -> Result<Connection, FleetError> {
+    // Reading beside a writer needs the writer's shared files, so the file itself is not opened for reading only.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY)?;
+    connection.pragma_update(None, "query_only", true)?;
+    Ok(connection)
+}
+
+const TABLES: &str = "
+BEGIN;
+CREATE TABLE IF NOT EXISTS plan (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    toml TEXT NOT NULL,
+    submitted TEXT NOT NULL,
+    refused TEXT
+);
+CREATE TABLE IF NOT EXISTS job (
+    id TEXT PRIMARY KEY,
+    plan TEXT NOT NULL REFERENCES plan(id),
+    number INTEGER NOT NULL,
+    title TEXT NOT NULL,
+    message TEXT NOT NULL,
+    handed_out INTEGER NOT NULL DEFAULT 1,
+    failed TEXT
+);
+CREATE TABLE IF NOT EXISTS run (
+    id TEXT PRIMARY KEY,
+    job TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    begun TEXT NOT NULL,
+    state TEXT NOT NULL DEFAULT 'going on',
+    lines INTEGER,
+    sha256 TEXT
+);
+-- Of the runs of a job one counts.
+CREATE UNIQUE INDEX IF NOT EXISTS run_that_counts ON run(job) WHERE state = 'accepted';
+CREATE TABLE IF NOT EXISTS line (
+    run TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (run, number)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS agent (
+    name TEXT PRIMARY KEY,
+    seen INTEGER NOT NULL,
+    job TEXT NOT NULL,
+    events INTEGER NOT NULL,
+    left_seconds INTEGER NOT NULL
+);
+COMMIT;
+";
+const VERSION: i64 = 1;
+const BUSY: Duration = Duration::from_secs(10);

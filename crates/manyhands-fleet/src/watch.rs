@@ -1,0 +1,74 @@
+//! How far plans and agents are, as text.
+
+use crate::{FleetError, server::Database};
+use std::{fmt::Write, time::Duration};
+
+/// A line for each plan, and for each agent that was heard of.
+///
+/// # Errors
+/// [`FleetError::Database`] if the file cannot be read.
+///
+/// # Examples
+/// ```
+/// use manyhands_fleet::{server::Database, watch};
+///
+/// let folder = tempfile::tempdir()?;
+/// let database = Database::open(&folder.path().join("fleet.sqlite"))?;
+/// assert_eq!(watch::text(&database)?, "No plan yet.\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn text(database: &Database) -> Result<String, FleetError> {
+    let (plans, agents) = (database.plans()?, database.agents()?);
+    let mut text = String::new();
+    // Writing to a `String` cannot fail.
+    for plan in &plans {
+        let _ = match &plan.refused {
+            Some(reason) => writeln!(text, "plan {}: refused, {reason}", plan.id),
+            None => writeln!(
+                text,
+                "plan {} ({}): {} of {} jobs done, {} failed",
+                plan.id, plan.name, plan.done, plan.jobs, plan.failed
+            ),
+        };
+        for job in database.jobs(&plan.id)? {
+            if let Some(reason) = job.failed {
+                let _ = writeln!(text, "  {} failed: {reason}", job.title);
+            }
+        }
+    }
+    if plans.is_empty() {
+        text.push_str("No plan yet.\n");
+    }
+    for agent in &agents {
+        let silent = agent.silent_seconds.max(0);
+        let _ = match (agent.is_done, silent > SILENT) {
+            (true, _) => writeln!(text, "agent {}: done with {}", agent.name, agent.title),
+            (_, true) => writeln!(
+                text,
+                "agent {}: silent for {silent} s, last at {}",
+                agent.name, agent.title
+            ),
+            _ => writeln!(
+                text,
+                "agent {}: at {}, {} events, about {:?} left",
+                agent.name,
+                agent.title,
+                agent.events,
+                Duration::from_secs(agent.left_seconds)
+            ),
+        };
+    }
+    Ok(text)
+}
+
+/// Whether every plan is done, or nobody tries what is left of it.
+pub(crate) fn is_over(database: &Database) -> Result<bool, FleetError> {
+    let plans = database.plans()?;
+    let is_over = plans
+        .iter()
+        .all(|plan| plan.done + plan.failed >= plan.jobs);
+    Ok(!plans.is_empty() && is_over)
+}
+
+/// Seconds; the longest published calls take some minutes for a block.
+const SILENT: i64 = 120;
