@@ -237,7 +237,8 @@ impl<'a, E> Options<'a, E> {
     }
 
     /// Gives each runner a state of its own: `init` makes it before the runner's first body, `finish` receives it
-    /// after the last, also when a body panicked.
+    /// after the last, also when a body panicked. A helper that leaves the loop for a while, for tasks that wait or
+    /// because it slows the others down, finishes its state, and makes another when it comes back.
     ///
     /// # Examples
     /// ```
