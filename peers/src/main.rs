@@ -63,7 +63,7 @@ fn main() -> ExitCode {
 fn compare(problem: &str, settings: &Settings) -> Result<Outcome, String> {
     let problem = Problem::named(problem).ok_or("no such comparison")?;
     plan::check_names(problem.arms, &settings.only)?;
-    let mut report = Report::new(settings.out.as_deref())?;
+    let mut report = Report::to_file(settings.out.as_deref())?;
     (problem.compare)(settings, &mut report)
 }
 

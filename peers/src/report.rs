@@ -1,12 +1,13 @@
-//! Markdown on standard output and, if asked for, in a file.
+//! Markdown on standard output and, if asked for, in a file, with charts beside it.
 //!
 //! Not here: the cells of a table, which `manyhands_lab::contest` makes.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::iter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use manyhands_lab::chart::{self, ChartSpec};
 use manyhands_lab::contest::{self, CaseResult, Column};
 use manyhands_lab::report::{count, markdown_table};
 
@@ -16,6 +17,8 @@ use crate::against;
 #[derive(Debug)]
 pub(crate) struct Report {
     file: Option<File>,
+    /// The folder of the page that the tables go to.
+    folder: Option<PathBuf>,
     text: String,
 }
 
@@ -29,15 +32,43 @@ pub(crate) enum Outcome {
 }
 
 impl Report {
-    /// Opens the file now, so that a bad path is refused before anything is measured.
-    pub(crate) fn new(path: Option<&Path>) -> Result<Self, String> {
+    /// Opens the file now, if there is one, so that a bad path is refused before anything is measured.
+    pub(crate) fn to_file(path: Option<&Path>) -> Result<Self, String> {
         let open = |path: &Path| {
             File::create(path).map_err(|error| format!("cannot write {}: {error}", path.display()))
         };
         Ok(Self {
             file: path.map(open).transpose()?,
+            folder: path.map(folder_of),
             text: String::new(),
         })
+    }
+
+    /// For a section of this page, which the caller writes.
+    pub(crate) fn for_page(page: &Path) -> Self {
+        Self {
+            file: None,
+            folder: Some(folder_of(page)),
+            text: String::new(),
+        }
+    }
+
+    /// Draws a chart into `charts` beside the page, and shows it there. Nothing where the tables go to no file.
+    pub(crate) fn chart(&mut self, name: &str, spec: &ChartSpec) {
+        let Some(folder) = &self.folder else { return };
+        let charts = folder.join("charts");
+        let path = charts.join(format!("{name}.svg"));
+        let drawn = chart::svg(spec).map_err(|error| error.to_string());
+        let written = drawn.and_then(|svg| {
+            fs::create_dir_all(&charts)
+                .and_then(|()| fs::write(&path, svg))
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))
+        });
+        match written {
+            Ok(()) => self.line(&format!("![{}](charts/{name}.svg)\n", spec.description)),
+            // The tables are worth more than the picture.
+            Err(reason) => eprintln!("no chart: {reason}"),
+        }
     }
 
     pub(crate) fn line(&mut self, text: &str) {
@@ -81,6 +112,10 @@ impl Report {
             Outcome::Failed
         }
     }
+}
+
+fn folder_of(page: &Path) -> PathBuf {
+    page.parent().unwrap_or(Path::new("")).to_owned()
 }
 
 /// The title of `case`: of the first pair whose words it begins with.

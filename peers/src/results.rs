@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &ResultsArguments) -> ExitCode {
 
 fn renew(problem: &Problem, arguments: &ResultsArguments) -> Result<Outcome, String> {
     let settings = Settings::for_results(arguments, problem.name);
-    let mut report = Report::new(None)?;
+    let mut report = Report::for_page(&arguments.page);
     let outcome = (problem.compare)(&settings, &mut report)?;
     if outcome == Outcome::Agreed {
         page::renew(&arguments.page, HEAD, problem.name, report.text())

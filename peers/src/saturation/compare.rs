@@ -7,7 +7,7 @@ use manyhands_lab::contest::{Column, Lifetime};
 use crate::cli::Settings;
 use crate::plan::Plan;
 use crate::report::{Outcome, Report};
-use crate::saturation::{ARMS, THREADS};
+use crate::saturation::{ARMS, THREADS, chart};
 
 /// The comparison, as the command line asks for it.
 pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcome, String> {
@@ -27,6 +27,14 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcom
          those threads do, measured in the same process just before. Beyond it the times grow with the window.\n",
     );
     let results = plan.run(&ARMS, Lifetime::PerMeasurement, &cases);
+    let load_of = |case: &str| case.strip_prefix("load ")?.parse().ok();
+    let loads: Vec<_> = results
+        .iter()
+        .filter_map(|result| Some((load_of(&result.case)?, result)))
+        .collect();
+    if let Some(spec) = chart::over_load(&loads) {
+        report.chart("saturation", &spec);
+    }
     for result in &results {
         match CLOSED.iter().find(|(case, _)| *case == result.case) {
             Some((_, title)) => report.case(title, result, &CLOSED_COLUMNS),

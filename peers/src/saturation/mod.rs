@@ -11,6 +11,7 @@
 //! interactive and clients are in the background where the library has priorities. The others do in both what
 //! they do in `in-order`. `threads` is no service: plain threads that do nothing but the same requests.
 
+mod chart;
 mod clients;
 mod clock;
 mod compare;

@@ -1,7 +1,8 @@
 //! Laws of scaling, fitted to speed-ups at several numbers of workers.
 
 /// The serial fraction that explains a speed-up, e = (1/S − 1/P) / (1 − 1/P); `None` for a single
-/// worker.
+/// worker, and where no fraction does, because P workers are slower than one or more than P times
+/// as fast.
 ///
 /// If it grows with the number of workers, the loss is not serial work but something that grows
 /// too: contention, or too few pieces. Karp and Flatt, "Measuring parallel processor
@@ -16,8 +17,12 @@
 #[must_use]
 pub fn karp_flatt(speed_up: f64, workers: u32) -> Option<f64> {
     let ideal = f64::from(workers).recip();
-    (workers > 1).then(|| (speed_up.recip() - ideal) / (1.0 - ideal))
+    let fraction = (speed_up.recip() - ideal) / (1.0 - ideal);
+    let explains = (-ROUNDING..=1.0 + ROUNDING).contains(&fraction);
+    (workers > 1 && explains).then(|| fraction.clamp(0.0, 1.0))
 }
+
+const ROUNDING: f64 = 1e-9;
 
 /// The universal scalability law S(P) = P / (1 + σ(P − 1) + κP(P − 1)).
 ///
@@ -95,6 +100,12 @@ mod tests {
     #[test]
     fn one_worker_has_no_serial_fraction() {
         assert_eq!(karp_flatt(1.0, 1), None);
+    }
+
+    #[test]
+    fn no_serial_fraction_explains_a_loss_or_more_than_ideal() {
+        assert_eq!(karp_flatt(0.5, 2), None);
+        assert_eq!(karp_flatt(2.1, 2), None);
     }
 
     #[test]
