@@ -8,7 +8,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     Invocation::cargo("test --workspace").run()?;
     let with_features = "test -p manyhands --all-features";
     Invocation::cargo(&format!(
-        "{with_features} --lib --test ecosystem --test inspect"
+        "{with_features} --lib --test ecosystem --test inference --test inspect"
     ))
     .run()?;
     Invocation::cargo(&format!("{with_features} --doc")).run()

@@ -9,7 +9,6 @@ use crate::inspect::take::snapshot;
 use crate::inspect::{record, socket, wire};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, global, lock, peer, thread};
-use serde_json::Value;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -166,24 +165,14 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
 }
 
 fn answer(answers: &mut impl Write, request: &[u8]) -> io::Result<()> {
-    let Ok(Value::Object(request)) = serde_json::from_slice(request) else {
-        return say(
-            answers,
-            &wire::error("malformed", "a request is an object of JSON"),
-        );
+    let Some(request) = wire::Request::parse(request) else {
+        let message = "a request is an object of JSON with a text `get` and a number `tasks_max`";
+        return say(answers, &wire::error("malformed", message));
     };
-    match request.get("get").and_then(Value::as_str) {
+    match request.get.as_deref() {
         Some("snapshot") => {
-            let limit = request
-                .get("tasks_max")
-                .map_or(Some(TASKS_DEFAULT), Value::as_u64);
-            match limit.and_then(|limit| usize::try_from(limit).ok()) {
-                Some(limit) => send_snapshot(answers, limit),
-                None => say(
-                    answers,
-                    &wire::error("malformed", "`tasks_max` is a number"),
-                ),
-            }
+            let limit = request.tasks_max.unwrap_or(TASKS_DEFAULT);
+            send_snapshot(answers, usize::try_from(limit).unwrap_or(usize::MAX))
         }
         Some("deadlocks") => send_deadlocks(answers),
         _ => {
@@ -222,7 +211,7 @@ fn send_deadlocks(answers: &mut impl Write) -> io::Result<()> {
     say(answers, &wire::end_of_deadlocks(deadlocks.len()))
 }
 
-fn say(answers: &mut impl Write, line: &Value) -> io::Result<()> {
+fn say(answers: &mut impl Write, line: &str) -> io::Result<()> {
     writeln!(answers, "{line}")
 }
 
@@ -252,14 +241,14 @@ const ROOT: u32 = 0;
 #[cfg(test)]
 mod tests {
     use super::{REQUEST_BYTES_MAX, converse, may_look};
-    use serde_json::Value;
+    use miniserde::json::{self, Value};
     use std::io::{BufRead, BufReader, Write};
     use std::os::unix::net::UnixStream;
     use std::thread;
     use std::time::Duration;
 
     /// What a connection says to these bytes, after which this end says nothing more.
-    fn answers(request: &[u8], is_allowed: bool) -> Vec<Value> {
+    fn answers(request: &[u8], is_allowed: bool) -> Vec<String> {
         let (here, there) = UnixStream::pair().unwrap();
         let server = thread::spawn(move || drop(converse(&there, |_| is_allowed)));
         here.set_read_timeout(Some(Duration::from_secs(60)))
@@ -269,14 +258,32 @@ mod tests {
         let _ = here.shutdown(std::net::Shutdown::Write);
         // What was refused may be reset once its answer is read.
         let lines = BufReader::new(&here).lines().map_while(Result::ok);
-        let lines = lines.map(|line| serde_json::from_str(&line).unwrap());
         let lines = lines.collect();
         server.join().unwrap();
         lines
     }
 
-    fn error_of(line: &Value) -> &str {
-        line["error"]["code"].as_str().unwrap()
+    /// A field of a line, and a field of what is in it, and so on.
+    fn field(line: &str, path: &[&str]) -> Option<Value> {
+        let mut value = json::from_str(line).unwrap();
+        for name in path {
+            let Value::Object(mut fields) = value else {
+                return None;
+            };
+            value = fields.remove(*name)?;
+        }
+        Some(value)
+    }
+
+    fn text(line: &str, path: &[&str]) -> Option<String> {
+        match field(line, path)? {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn error_of(line: &str) -> String {
+        text(line, &["error", "code"]).unwrap()
     }
 
     #[test]
@@ -306,11 +313,15 @@ mod tests {
             b"{\"get\":\"snapshot\",\"tasks_max\":0}\n{\"get\":\"deadlocks\"}\n",
             true,
         );
-        assert_eq!(lines[0]["manyhands_inspect"], 1);
-        assert_eq!(lines[0]["process"], std::process::id());
+        let number = |name| match field(&lines[0], &[name]) {
+            Some(Value::Number(number)) => number.to_string(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(number("manyhands_inspect"), "1");
+        assert_eq!(number("process"), std::process::id().to_string());
         let ends: Vec<_> = lines
             .iter()
-            .filter_map(|line| line["end"].as_str())
+            .filter_map(|line| text(line, &["end"]))
             .collect();
         assert_eq!(ends, ["snapshot", "deadlocks"]);
     }
@@ -322,7 +333,7 @@ mod tests {
               {\"get\":\"snapshot\",\"tasks_max\":0}\n",
             true,
         );
-        let codes: Vec<_> = lines[1..6].iter().map(error_of).collect();
+        let codes: Vec<_> = lines[1..6].iter().map(|line| error_of(line)).collect();
         assert_eq!(
             codes,
             [
@@ -333,7 +344,22 @@ mod tests {
                 "malformed"
             ]
         );
-        assert_eq!(lines.last().unwrap()["end"], "snapshot");
+        assert_eq!(text(lines.last().unwrap(), &["end"]).unwrap(), "snapshot");
+    }
+
+    #[test]
+    fn a_request_of_many_opened_brackets_is_refused_and_the_connection_goes_on() {
+        let size = usize::try_from(REQUEST_BYTES_MAX).unwrap();
+        for bracket in ["[", "{\"x\":"] {
+            let mut request = b"{\"get\":\"snapshot\",\"deep\":".to_vec();
+            while request.len() + bracket.len() < size {
+                request.extend(bracket.as_bytes());
+            }
+            request.extend(b"\n{\"get\":\"snapshot\",\"tasks_max\":0}\n");
+            let lines = answers(&request, true);
+            assert_eq!(error_of(&lines[1]), "malformed");
+            assert_eq!(text(lines.last().unwrap(), &["end"]).unwrap(), "snapshot");
+        }
     }
 
     #[test]
@@ -344,11 +370,14 @@ mod tests {
         assert_eq!(error_of(&answers(&fits, true)[1]), "malformed");
         let too_long = vec![b' '; size + 1];
         let lines = answers(&too_long, true);
-        assert_eq!((lines.len(), error_of(&lines[1])), (2, "oversized"));
+        assert_eq!(
+            (lines.len(), error_of(&lines[1])),
+            (2, "oversized".to_owned())
+        );
         let unfinished = answers(b"{\"get\":\"snapshot\"}", true);
         assert_eq!(
             (unfinished.len(), error_of(&unfinished[1])),
-            (2, "malformed")
+            (2, "malformed".to_owned())
         );
     }
 }

@@ -1,4 +1,7 @@
 //! A snapshot as lines of JSON, for the socket. Their fields are described in `docs/inspect-protocol.md`.
+//!
+//! Not written by `serde_json`: in every program that contains that crate a number can also be compared with its values,
+//! so a line like `assert_eq!(6, numbers.iter().sum())` no longer has one meaning, and does not compile.
 
 use crate::inspect::deadlock::Deadlock;
 use crate::inspect::printable::Printable;
@@ -6,125 +9,245 @@ use crate::inspect::snapshot::{
     RuntimeSnapshot, TaskSnapshot, WaitSnapshot, WorkerSnapshot, WorkerState,
 };
 use crate::inspect::task_state::{TaskKind, TaskState};
-use serde_json::{Value, json};
+use miniserde::{Deserialize, Serialize, json};
 use std::panic::Location;
 use std::time::Duration;
 
+/// What a client asks for. Fields that are not known are ignored.
+#[derive(Debug, Deserialize)]
+pub(super) struct Request {
+    pub(super) get: Option<String>,
+    pub(super) tasks_max: Option<u64>,
+}
+
+impl Request {
+    /// Reads a line; `None` if it is no object of JSON, or if a field has a value of another kind.
+    pub(super) fn parse(line: &[u8]) -> Option<Self> {
+        json::from_str(str::from_utf8(line).ok()?).ok()
+    }
+}
+
+#[derive(Serialize)]
+struct Hello {
+    manyhands_inspect: u32,
+    process: u32,
+    library: &'static str,
+}
+
+#[derive(Serialize)]
+struct Runtime {
+    number: u32,
+    name: String,
+    limit: usize,
+    queued_outside: usize,
+    started_for_declared: u64,
+    started_for_detected: u64,
+    started_for_starved: u64,
+    workers: Vec<Worker>,
+}
+
+#[derive(Serialize)]
+struct Worker {
+    index: Option<usize>,
+    state: &'static str,
+    task_spawned_at: Option<String>,
+    queued: usize,
+    forks: usize,
+    completed: u64,
+    steals: u64,
+    parks: u64,
+}
+
+#[derive(Serialize)]
+struct Task {
+    number: String,
+    kind: &'static str,
+    id: String,
+    name: Option<String>,
+    #[serde(rename = "type")]
+    type_name: String,
+    spawned_at: Option<String>,
+    parent: Option<String>,
+    runtime: Option<u32>,
+    worker: Option<usize>,
+    state: &'static str,
+    in_state_us: u64,
+    age_us: u64,
+    busy_us: u64,
+    polls: u64,
+    wakes: u64,
+    waits: Vec<Wait>,
+    waits_left_out: u32,
+    may_wait_for_more: bool,
+    changes: u64,
+}
+
+#[derive(Serialize)]
+struct Wait {
+    kind: &'static str,
+    resource: String,
+    owner: Option<String>,
+    at: String,
+    waiting_us: u64,
+    direct: bool,
+}
+
+#[derive(Serialize)]
+struct Ring {
+    certain: bool,
+    behind: usize,
+    tasks: Vec<Task>,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct EndOfSnapshot {
+    end: &'static str,
+    tasks: usize,
+    tasks_left_out: usize,
+}
+
+#[derive(Serialize)]
+struct EndOfDeadlocks {
+    end: &'static str,
+    deadlocks: usize,
+}
+
+#[derive(Serialize)]
+struct Refusal<'a> {
+    code: &'a str,
+    message: &'a str,
+}
+
 /// The first line of each connection.
-pub(super) fn hello() -> Value {
-    json!({
-        "manyhands_inspect": PROTOCOL,
-        "process": std::process::id(),
-        "library": env!("CARGO_PKG_VERSION"),
+pub(super) fn hello() -> String {
+    json::to_string(&Hello {
+        manyhands_inspect: PROTOCOL,
+        process: std::process::id(),
+        library: env!("CARGO_PKG_VERSION"),
     })
 }
 
 /// A runtime.
-pub(super) fn runtime(runtime: &RuntimeSnapshot) -> Value {
-    json!({ "runtime": {
-        "number": runtime.number,
-        "name": text(&runtime.name),
-        "limit": runtime.limit,
-        "queued_outside": runtime.queued_outside,
-        "started_for_declared": runtime.started_for_declared,
-        "started_for_detected": runtime.started_for_detected,
-        "started_for_starved": runtime.started_for_starved,
-        "workers": runtime.workers.iter().map(worker).collect::<Value>(),
-    }})
+pub(super) fn runtime(runtime: &RuntimeSnapshot) -> String {
+    let runtime = Runtime {
+        number: runtime.number,
+        name: text(&runtime.name),
+        limit: runtime.limit,
+        queued_outside: runtime.queued_outside,
+        started_for_declared: runtime.started_for_declared,
+        started_for_detected: runtime.started_for_detected,
+        started_for_starved: runtime.started_for_starved,
+        workers: runtime.workers.iter().map(worker).collect(),
+    };
+    line_of("runtime", &runtime)
 }
 
-fn worker(worker: &WorkerSnapshot) -> Value {
-    json!({
-        "index": worker.index,
-        "state": match worker.state {
+fn worker(worker: &WorkerSnapshot) -> Worker {
+    Worker {
+        index: worker.index,
+        state: match worker.state {
             WorkerState::Running => "running",
             WorkerState::Idle => "idle",
             WorkerState::Blocked => "blocked",
         },
-        "task_spawned_at": worker.task_spawned_at.map(line),
-        "queued": worker.queued,
-        "forks": worker.forks,
-        "completed": worker.completed,
-        "steals": worker.steals,
-        "parks": worker.parks,
-    })
+        task_spawned_at: worker.task_spawned_at.map(place),
+        queued: worker.queued,
+        forks: worker.forks,
+        completed: worker.completed,
+        steals: worker.steals,
+        parks: worker.parks,
+    }
 }
 
 /// A task.
-pub(super) fn task(task: &TaskSnapshot) -> Value {
-    json!({ "task": task_fields(task) })
+pub(super) fn task(task: &TaskSnapshot) -> String {
+    line_of("task", &task_fields(task))
 }
 
-fn task_fields(task: &TaskSnapshot) -> Value {
-    json!({
-        "number": task.number.to_string(),
-        "kind": match task.kind {
+fn task_fields(task: &TaskSnapshot) -> Task {
+    Task {
+        number: task.number.to_string(),
+        kind: match task.kind {
             TaskKind::Future => "future",
             TaskKind::Closure => "closure",
             TaskKind::Thread => "thread",
         },
-        "id": format!("{:x}", task.id),
-        "name": task.name.as_deref().map(text),
-        "type": text(task.type_name),
-        "spawned_at": task.spawned_at.map(line),
-        "parent": task.parent.map(|parent| parent.to_string()),
-        "runtime": task.ran_on.map(|(runtime, _)| runtime),
-        "worker": task.ran_on.map(|(_, worker)| worker),
-        "state": match task.state {
+        id: format!("{:x}", task.id),
+        name: task.name.as_deref().map(text),
+        type_name: text(task.type_name),
+        spawned_at: task.spawned_at.map(place),
+        parent: task.parent.map(|parent| parent.to_string()),
+        runtime: task.ran_on.map(|(runtime, _)| runtime),
+        worker: task.ran_on.map(|(_, worker)| worker),
+        state: match task.state {
             TaskState::Queued => "queued",
             TaskState::Running => "running",
             TaskState::Waiting => "waiting",
             TaskState::Blocked => "blocked",
         },
-        "in_state_us": micros(task.in_state),
-        "age_us": micros(task.age),
-        "busy_us": micros(task.busy),
-        "polls": task.polls,
-        "wakes": task.wakes,
-        "waits": task.waits.iter().map(wait).collect::<Value>(),
-        "waits_left_out": task.waits_left_out,
-        "may_wait_for_more": task.may_wait_for_more,
-        "changes": task.changes,
-    })
+        in_state_us: micros(task.in_state),
+        age_us: micros(task.age),
+        busy_us: micros(task.busy),
+        polls: task.polls,
+        wakes: task.wakes,
+        waits: task.waits.iter().map(wait).collect(),
+        waits_left_out: task.waits_left_out,
+        may_wait_for_more: task.may_wait_for_more,
+        changes: task.changes,
+    }
 }
 
-fn wait(wait: &WaitSnapshot) -> Value {
-    json!({
-        "kind": wait.kind.name(),
-        "resource": format!("{:x}", wait.resource),
-        "owner": wait.owner.map(|owner| owner.to_string()),
-        "at": line(wait.at),
-        "waiting_us": micros(wait.waiting_for),
-        "direct": wait.is_direct,
-    })
+fn wait(wait: &WaitSnapshot) -> Wait {
+    Wait {
+        kind: wait.kind.name(),
+        resource: format!("{:x}", wait.resource),
+        owner: wait.owner.map(|owner| owner.to_string()),
+        at: place(wait.at),
+        waiting_us: micros(wait.waiting_for),
+        direct: wait.is_direct,
+    }
 }
 
 /// A deadlock.
-pub(super) fn deadlock(deadlock: &Deadlock) -> Value {
-    json!({ "deadlock": {
-        "certain": deadlock.is_certain,
-        "behind": deadlock.behind,
-        "tasks": deadlock.tasks.iter().map(task_fields).collect::<Value>(),
-        "text": deadlock.to_string(),
-    }})
+pub(super) fn deadlock(deadlock: &Deadlock) -> String {
+    let ring = Ring {
+        certain: deadlock.is_certain,
+        behind: deadlock.behind,
+        tasks: deadlock.tasks.iter().map(task_fields).collect(),
+        text: deadlock.to_string(),
+    };
+    line_of("deadlock", &ring)
 }
 
 /// The last line of a snapshot.
-pub(super) fn end_of_snapshot(sent: usize, left_out: usize) -> Value {
-    json!({ "end": "snapshot", "tasks": sent, "tasks_left_out": left_out })
+pub(super) fn end_of_snapshot(tasks: usize, tasks_left_out: usize) -> String {
+    json::to_string(&EndOfSnapshot {
+        end: "snapshot",
+        tasks,
+        tasks_left_out,
+    })
 }
 
 /// The last line of a list of deadlocks.
-pub(super) fn end_of_deadlocks(sent: usize) -> Value {
-    json!({ "end": "deadlocks", "deadlocks": sent })
+pub(super) fn end_of_deadlocks(deadlocks: usize) -> String {
+    json::to_string(&EndOfDeadlocks {
+        end: "deadlocks",
+        deadlocks,
+    })
 }
 
 /// What is wrong with a request, or with who makes it.
-pub(super) fn error(code: &str, message: &str) -> Value {
-    json!({ "error": { "code": code, "message": message } })
+pub(super) fn error(code: &str, message: &str) -> String {
+    line_of("error", &Refusal { code, message })
 }
 
-fn line(at: &Location<'_>) -> String {
+/// An object with one field.
+fn line_of(kind: &str, fields: &impl Serialize) -> String {
+    format!("{{\"{kind}\":{}}}", json::to_string(fields))
+}
+
+fn place(at: &Location<'_>) -> String {
     text(&at.to_string())
 }
 
