@@ -57,7 +57,8 @@
 //! - `sink`: a channel's sender as a sink of `futures`.
 //! - `metrics`: `integrations::metrics_recorder` gives a runtime's numbers to the recorder of the crate `metrics`.
 //! - `inspect`: `inspect::snapshot` shows the tasks of the running program, what each waits for and where, and finds
-//!   deadlocks; `inspect::serve` shows them to the command `manyhands inspect`.
+//!   deadlocks; `inspect::serve` shows them to the command `manyhands inspect`; `parallel::explain_last` says what kept a
+//!   loop from being faster.
 //! - `tracing`: changes of the number of threads, stalls, long computations and panics that no handle receives are
 //!   events of the crate `tracing`, and what a task does is in a span; `integrations::tracing_events` lists them.
 //!

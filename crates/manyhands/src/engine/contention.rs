@@ -12,6 +12,7 @@
 //! Not here: how helpers leave and come back (`sharing.rs`), and what the call site remembers (`call_site.rs`).
 
 use crate::engine::Rate;
+use crate::inspect::LoopRecord;
 use crate::sync::clock;
 use std::mem;
 
@@ -24,6 +25,8 @@ pub(super) struct Contention {
     is_certain: bool,
     /// What the last trial showed.
     is_contended: Option<bool>,
+    /// What the last trial compared with.
+    tried: Option<Suspicion>,
     phase: Phase,
     window: Window,
     begun: u64,
@@ -69,6 +72,7 @@ impl Contention {
             alone,
             is_certain,
             is_contended: None,
+            tried: None,
             phase: Phase::Shared,
             window: Window::default(),
             begun: now,
@@ -135,6 +139,13 @@ impl Contention {
         self.is_contended
     }
 
+    /// Says what the last trial showed, if there was one.
+    pub(super) fn report(&self, record: LoopRecord<'_>) {
+        if let (Some(tried), Some(is_contended)) = (self.tried, self.is_contended) {
+            record.compared(self.alone.0, tried.shared.0, tried.runners, is_contended);
+        }
+    }
+
     fn enter(&mut self, phase: Phase) {
         self.phase = phase;
         self.window = Window::default();
@@ -172,6 +183,7 @@ impl Contention {
     #[cold]
     fn decide(&mut self, now: u64, suspicion: Suspicion) -> Advice {
         self.alone = mem::take(&mut self.window).median();
+        self.tried = Some(suspicion);
         let Suspicion { shared, runners } = suspicion;
         let is_contended =
             self.alone.ticks_for(runners * FASTER_ALONE.0) < shared.ticks_for(FASTER_ALONE.1);

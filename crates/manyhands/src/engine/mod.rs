@@ -30,6 +30,7 @@ mod shared_call;
 mod sharing;
 
 use crate::engine::consumer::Consumer;
+use crate::inspect::{self, AloneBecause, LoopRecord, RecordedLoop};
 use crate::runtime::current;
 use crate::runtime::fork_join::call_site::CallSiteProfile;
 use crate::runtime::fork_join::series::{self, WAKE_PAYS_FROM};
@@ -121,7 +122,9 @@ pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, 
         let items = unsafe { source.block(0, len) };
         consumer.consume(runner.state(), 0..len, items);
         drop(runner);
-        learn_short(site, clock::ticks().saturating_sub(start), len);
+        let ticks = clock::ticks().saturating_sub(start);
+        learn_short(site, ticks, len);
+        inspect::short_loop::<C>(len, ticks);
     } else {
         drive_long(source, consumer, plan, site);
     }
@@ -153,6 +156,8 @@ fn drive_long<S: Indexed, C: Consumer<S::Item>>(
     site: &CallSiteProfile,
 ) {
     let _entered = plan.runtime.map(|runtime| runtime.enter());
+    let recorded = RecordedLoop::begin::<C>(source.len());
+    let record = recorded.record();
     let mut rest = Rest {
         source,
         start: 0,
@@ -160,7 +165,7 @@ fn drive_long<S: Indexed, C: Consumer<S::Item>>(
     };
     while rest.start < rest.end && rest.start < consumer.end() {
         let (start, end) = rest.take(SEGMENT_MAX);
-        drive_segment(Rest { source, start, end }, consumer, plan, site);
+        drive_segment(Rest { source, start, end }, consumer, plan, site, record);
     }
 }
 
@@ -231,11 +236,12 @@ fn drive_segment<S: Indexed, C: Consumer<S::Item>>(
     consumer: &C,
     plan: &Plan<'_>,
     site: &CallSiteProfile,
+    record: LoopRecord<'_>,
 ) {
     let (source, start) = (rest.source, rest.start);
     let mut runner = Runner::new(consumer);
     if plan.helpers == HelperPolicy::AtOnce && plan.degree != Some(1) && rest.end - start > 1 {
-        return shared_call::share(rest, &mut runner, plan, site, Rate(site.cost()));
+        return shared_call::share(rest, &mut runner, plan, (site, record), Rate(site.cost()));
     }
     let known = Rate(site.cost());
     let expected = known.ticks_for(rest.end - start);
@@ -243,22 +249,33 @@ fn drive_segment<S: Indexed, C: Consumer<S::Item>>(
     // A single item cannot be shared.
     let may_share = |items: u64| !alone && items > 1;
     if may_share(rest.end - start) && plan.pays_to_share(expected) {
-        return shared_call::share(rest, &mut runner, plan, site, known);
+        return shared_call::share(rest, &mut runner, plan, (site, record), known);
     }
+    let mut part = record.caller_alone();
     let mut probe = RateProbe::begin(if alone { Rate::ZERO } else { known });
     while rest.start < rest.end && rest.start < consumer.end() {
         let (from, to) = rest.take(probe.block);
         // SAFETY: taken from `rest` just now.
         let items = unsafe { source.block(from, to) };
         consumer.consume(runner.state(), from..to, items);
+        part.block(to - from);
         if to == rest.end {
             break;
         }
         let left = probe.measure(to - from, rest.end - to);
         if may_share(rest.end - to) && plan.pays_to_share(left) {
-            return shared_call::share(rest, &mut runner, plan, site, probe.rate);
+            part.end();
+            return shared_call::share(rest, &mut runner, plan, (site, record), probe.rate);
         }
     }
+    part.end();
+    record.alone(if plan.degree == Some(1) {
+        AloneBecause::OneAllowed
+    } else if alone {
+        AloneBecause::SharingHurt
+    } else {
+        AloneBecause::TooShort
+    });
     let whole = probe.end(rest.start - start);
     site.learn(whole.0);
     if alone {

@@ -11,6 +11,7 @@ use crate::engine::helped::{Helped, HelpedWork, Panics};
 use crate::engine::ranges::Claim;
 use crate::engine::sharing::{After, OWNER, Sharing};
 use crate::engine::{BLOCK_NANOS_MAX, HelperPolicy, Indexed, Plan, Rate, Rest, Runner};
+use crate::inspect::{AloneBecause, LoopRecord};
 use crate::job::{Payload, catch};
 use crate::runtime::fork_join::call_site::CallSiteProfile;
 use crate::runtime::fork_join::series::{self, WAKE_PAYS_FROM};
@@ -37,6 +38,7 @@ struct SharedRest<'a, S: Indexed, C: Consumer<S::Item>> {
     rate: Rate,
     helpers: HelperPolicy,
     panics: Panics,
+    record: LoopRecord<'a>,
 }
 
 /// What a runner looks at between two blocks.
@@ -56,12 +58,12 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
     mut rest: Rest<'_, S>,
     runner: &mut Runner<'_, S::Item, C>,
     plan: &Plan<'_>,
-    site: &CallSiteProfile,
+    (site, record): (&CallSiteProfile, LoopRecord<'_>),
     rate: Rate,
 ) {
     current::with_slot(|slot| {
         let Some(place) = slot.and_then(OpenCall::next) else {
-            run_alone(rest, runner);
+            run_alone(rest, runner, record);
             return;
         };
         // From here on the positions belong to the sharing.
@@ -72,6 +74,7 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
             HelperPolicy::WhenItPays => workers + RUNNERS_SPARE,
             HelperPolicy::AtOnce => workers + RUNNERS_SPARE_AT_ONCE,
         });
+        record.opens(runners_max.min(workers));
         let runners_max = runners_max.min(len as usize);
         let call = Helped::new(SharedRest {
             source: rest.source,
@@ -85,6 +88,7 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
             rate,
             helpers: plan.helpers,
             panics: Panics::new(),
+            record,
         });
         let begun = clock::ticks();
         let is_certain = site.cost_in_trial() != 0;
@@ -94,6 +98,7 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
         });
         let ended = clock::ticks();
         series::note_end(ended);
+        contention.report(record);
         let shared = &call.work;
         shared.learn(
             site,
@@ -118,12 +123,17 @@ fn rate_alone(site: &CallSiteProfile, expected: Rate) -> Rate {
 fn run_alone<S: Indexed, C: Consumer<S::Item>>(
     mut rest: Rest<'_, S>,
     runner: &mut Runner<'_, S::Item, C>,
+    record: LoopRecord<'_>,
 ) {
+    record.alone(AloneBecause::NoPlace);
+    let mut part = record.caller_alone();
     let (from, to) = rest.take(u64::MAX);
     // SAFETY: taken from `rest` just now.
     let items = unsafe { rest.source.block(from, to) };
     let consumer = runner.consumer;
     consumer.consume(runner.state(), from..to, items);
+    part.block(to - from);
+    part.end();
 }
 
 impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
@@ -225,6 +235,10 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
             // A body that waits must not keep back runners that it waits for.
             HelperPolicy::AtOnce => 1,
         };
+        let mut part = match me {
+            OWNER => self.record.caller(slot.worker()),
+            _ => self.record.helper(slot.worker()),
+        };
         let mut rate = self.rate;
         let mut last = clock::ticks();
         let max = |rate| block_at(rate).min(block_max);
@@ -239,6 +253,7 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
             let Some(items) = self.run_block(runner, me, claim) else {
                 return After::Stop;
             };
+            part.block(items);
             let now = clock::ticks();
             let spent = now.saturating_sub(last);
             rate = smoothed(rate, Rate::of(spent, items));
@@ -263,6 +278,7 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
             }
             After::GoOn { max: max(rate) }
         });
+        part.end();
         rate
     }
 

@@ -281,6 +281,7 @@ mod tests {
         Snapshot {
             runtimes: Vec::new(),
             tasks,
+            loops: Vec::new(),
         }
     }
 

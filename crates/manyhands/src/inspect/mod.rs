@@ -1,5 +1,5 @@
-//! What a running program does now: its tasks, what each of them waits for and where, and its workers. Only with the
-//! feature `inspect`.
+//! What a running program does now: its tasks, what each of them waits for and where, its loops, and its workers. Only
+//! with the feature `inspect`.
 //!
 //! Nothing is recorded until it is asked for: by [`open`], by [`serve`], which also listens on a socket for
 //! `manyhands inspect`, by [`watch`], which reports deadlocks on standard error, or by the environment variable
@@ -18,10 +18,15 @@
 //! A task that can be woken by any of several waits goes on with the first. So a deadlock is a set of tasks each of
 //! which waits only for tasks of the set; see [`Snapshot::deadlocks`].
 //!
+//! # Loops
+//! [`Snapshot::loops`] are the parallel loops and queries that run. How the last one of a thread ran and what kept it from
+//! being faster is said by [`explain_last`](crate::parallel::explain_last). Those over an iterator are not recorded.
+//!
 //! # Cost
 //! Without the feature nothing. With it, eight bytes for each task, and one load and a branch where a task is spawned,
-//! runs, waits and is woken. While recording is open, each of these takes a short lock and reads the tick counter, and
-//! a task takes about 200 bytes more.
+//! runs, waits and is woken, and where a loop begins. While recording is open, each of these takes a short lock and reads
+//! the tick counter, a task takes about 200 bytes more, and each runner of a loop asks the system twice for its processor
+//! time.
 //!
 //! # Security
 //! A snapshot shows names, types and source paths. The socket is in a folder that only its user may enter, and each
@@ -52,6 +57,11 @@
 //! # }
 //! ```
 
+#[cfg_attr(
+    not(all(feature = "inspect", not(any(loom, shuttle)))),
+    expect(unreachable_pub, reason = "public with the feature")
+)]
+mod alone;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 mod disabled;
 #[cfg_attr(
@@ -61,9 +71,12 @@ mod disabled;
 mod wait_kind;
 
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
+pub(crate) use alone::AloneBecause;
+#[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use disabled::{
-    Running, RuntimeNumber, TaskRecord, WorkType, forget, is_open, runtime_made, thread_blocks,
-    thread_polls_any, thread_polls_one, thread_waits_for_task, waits, waits_for_task,
+    LoopRecord, RecordedLoop, Running, RuntimeNumber, TaskRecord, WorkType, forget, is_open,
+    runtime_made, short_loop, thread_blocks, thread_polls_any, thread_polls_one,
+    thread_waits_for_task, waits, waits_for_task,
 };
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use wait_kind::WaitKind;
@@ -72,6 +85,12 @@ pub(crate) use wait_kind::WaitKind;
 mod deadlock;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod environment;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod loop_report;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod loop_snapshot;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod loops;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod printable;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -91,12 +110,16 @@ mod take;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod task_state;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod verdict;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod watchdog;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod wire;
 
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use environment::runtime_made;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use loops::{LoopRecord, RecordedLoop, last as last_loop, short_loop};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use record::{
     Running, RuntimeNumber, TaskRecord, WorkType, forget, is_open, thread_blocks, thread_polls_any,
@@ -106,7 +129,13 @@ pub(crate) use record::{
 pub(crate) use runtimes::Observed;
 
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use alone::AloneBecause;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use deadlock::Deadlock;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use loop_report::{BlockReport, LoopReport, RunnerReport, TrialReport};
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use loop_snapshot::LoopSnapshot;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 pub use server::{serve, serve_at};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -119,6 +148,8 @@ pub use table::TaskNumber;
 pub use take::{open, snapshot};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use task_state::{TaskKind, TaskState};
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use verdict::Verdict;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use wait_kind::WaitKind;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

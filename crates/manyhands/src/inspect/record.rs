@@ -36,6 +36,11 @@ pub(super) fn open() {
     IS_OPEN.store(true, Ordering::Relaxed);
 }
 
+/// The task that the calling thread runs.
+pub(super) fn current_task() -> Option<TaskNumber> {
+    CURRENT.get().number
+}
+
 /// What a task's cell knows of its record: a [`TaskNumber`], or 0.
 #[derive(Debug)]
 pub(crate) struct TaskRecord(AtomicU64);

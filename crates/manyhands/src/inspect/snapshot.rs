@@ -2,6 +2,7 @@
 //!
 //! Not here: taking it (`take.rs`), and what follows from it (`deadlock.rs`).
 
+use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::table::TaskNumber;
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::inspect::wait_kind::WaitKind;
@@ -32,6 +33,8 @@ pub struct Snapshot {
     pub runtimes: Vec<RuntimeSnapshot>,
     /// The tasks that were recorded and have not ended, in the order of their numbers.
     pub tasks: Vec<TaskSnapshot>,
+    /// The parallel loops that run, the oldest first.
+    pub loops: Vec<LoopSnapshot>,
 }
 
 /// A runtime.

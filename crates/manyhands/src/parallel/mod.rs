@@ -65,6 +65,8 @@
 mod async_loop;
 pub(crate) mod control;
 pub(crate) mod earliest;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod explain;
 pub(crate) mod failure;
 mod find;
 mod for_each;
@@ -86,6 +88,9 @@ pub use async_loop::{
     try_map_async,
 };
 pub use control::{Control, Outcome};
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+#[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
+pub use explain::explain_last;
 pub use failure::{Failure, Failures};
 pub use invoke::Invoke;
 pub use limits::LimitsError;

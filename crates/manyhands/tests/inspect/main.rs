@@ -7,6 +7,7 @@
 
 mod deadlocks;
 mod environment;
+mod loops;
 mod socket;
 mod support;
 mod tasks;

@@ -1,0 +1,37 @@
+//! A loop that runs, as plain values.
+
+use crate::inspect::table::TaskNumber;
+use std::time::Duration;
+
+/// A parallel loop or query over positions that runs now.
+///
+/// # Examples
+/// A body that looks at its own loop:
+/// ```
+/// # #[cfg(feature = "inspect")] {
+/// use manyhands::{inspect, parallel};
+/// inspect::open();
+/// parallel::options().degree_of_parallelism(1).for_range(0..3_u64, |_| {
+///     let loops = inspect::snapshot().loops;
+///     assert!(loops.iter().any(|running| running.items == 3 && running.runners == 1));
+/// });
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoopSnapshot {
+    /// The function or closure that is its body, or, if that is not found, the type of what takes the items.
+    pub body: &'static str,
+    /// How many items it has.
+    pub items: u64,
+    /// How many of them have been run. Those of a block are counted when the whole block has been run.
+    pub done: u64,
+    /// How many threads run it now.
+    pub runners: usize,
+    /// How many threads can run it; 1 until it is opened to others.
+    pub threads: usize,
+    /// The task that has called it.
+    pub task: Option<TaskNumber>,
+    /// How long ago it began.
+    pub age: Duration,
+}

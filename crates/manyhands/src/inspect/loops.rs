@@ -1,0 +1,529 @@
+//! With the feature: what is recorded of a parallel loop, the list of those that run, and the report of the last one.
+//! Same functions as in `disabled.rs`.
+//!
+//! A loop is recorded while it runs; each runner counts for itself and adds its part when it ends. When the loop is over
+//! its report is kept for the thread that called it.
+//!
+//! # Threads
+//! Runners add to two counts that only the list of running loops reads, and put their parts into one list behind a lock.
+//!
+//! Not here: what a report says (`loop_report.rs`, `verdict.rs`).
+
+use crate::inspect::alone::AloneBecause;
+use crate::inspect::loop_report::{BlockReport, LoopReport, RunnerReport, TrialReport};
+use crate::inspect::loop_snapshot::LoopSnapshot;
+use crate::inspect::record::{current_task, is_open};
+use crate::inspect::table::TaskNumber;
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Mutex, clock, global, lock, thread_state};
+use std::any::type_name;
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+crate::sync::thread_local! {
+    /// The last loop that this thread has called.
+    static LAST: RefCell<Option<LoopReport>> = const { RefCell::new(None) };
+}
+
+global! {
+    static RUNNING: Mutex<Vec<Arc<Running>>> = Mutex::new(Vec::new());
+}
+
+/// A loop that runs.
+pub(crate) struct RecordedLoop(Option<Arc<Running>>);
+
+/// What the parts of a loop know of its record.
+#[derive(Clone, Copy)]
+pub(crate) struct LoopRecord<'a>(Option<&'a Running>);
+
+/// The part of one runner. It ends when this is dropped.
+pub(crate) struct RunnerRecord<'a>(Option<Recording<'a>>);
+
+#[derive(Debug)]
+struct Running {
+    begun: u64,
+    items: u64,
+    consumer: &'static str,
+    caller: Option<TaskNumber>,
+    /// How many items have been run.
+    done: AtomicU64,
+    /// How many runners it has now.
+    runners: AtomicUsize,
+    parts: Mutex<Parts>,
+}
+
+#[derive(Debug, Default)]
+struct Parts {
+    runners: Vec<Part>,
+    /// What the caller did before others could join.
+    alone: Option<Part>,
+    opened: Option<Opened>,
+    alone_because: Option<AloneBecause>,
+    trial: Option<TrialReport>,
+}
+
+/// When the loop was opened to helpers, and how many threads could have run it.
+#[derive(Debug, Clone, Copy)]
+struct Opened {
+    at: u64,
+    threads: usize,
+}
+
+/// What one runner did. Times in ticks, but for those in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    is_caller: bool,
+    worker: Option<usize>,
+    joined: u64,
+    left: u64,
+    worked: u64,
+    off_processor_nanos: Option<u64>,
+    items: u64,
+    blocks: u64,
+    longest: Block,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Block {
+    ticks: u64,
+    items: u64,
+    items_before: u64,
+    ticks_before: u64,
+}
+
+struct Recording<'a> {
+    running: &'a Running,
+    part: Part,
+    phase: Phase,
+    thread: thread_state::ThreadName,
+    /// Its processor time when it began.
+    processor_nanos: Option<u64>,
+}
+
+/// Whether others can join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Alone,
+    Shared,
+}
+
+impl RecordedLoop {
+    /// A loop of `items` items begins, whose items go to a consumer of the type `C`.
+    #[inline]
+    pub(crate) fn begin<C>(items: u64) -> Self {
+        Self(is_open().then(|| Running::begin(items, type_name::<C>())))
+    }
+
+    /// For its parts.
+    #[inline]
+    pub(crate) fn record(&self) -> LoopRecord<'_> {
+        LoopRecord(self.0.as_deref())
+    }
+}
+
+impl Drop for RecordedLoop {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(running) = self.0.take() {
+            running.end();
+        }
+    }
+}
+
+impl Running {
+    #[cold]
+    fn begin(items: u64, consumer: &'static str) -> Arc<Self> {
+        let running = Arc::new(Self {
+            begun: clock::ticks(),
+            items,
+            consumer,
+            caller: current_task(),
+            done: AtomicU64::new(0),
+            runners: AtomicUsize::new(0),
+            parts: Mutex::new(Parts::default()),
+        });
+        lock(&RUNNING).push(Arc::clone(&running));
+        running
+    }
+
+    #[cold]
+    fn end(self: Arc<Self>) {
+        let ended = clock::ticks();
+        lock(&RUNNING).retain(|other| !Arc::ptr_eq(other, &self));
+        clock::calibrate();
+        keep(self.report(ended));
+    }
+
+    fn report(&self, ended: u64) -> LoopReport {
+        let parts = lock(&self.parts);
+        let since = |ticks: u64| elapsed(ticks.saturating_sub(self.begun));
+        let of = |part: &Part| part.report(self.begun);
+        LoopReport {
+            body: body_name(self.consumer),
+            items: self.items,
+            elapsed: since(ended),
+            runners: parts.runners.iter().map(of).collect(),
+            threads: parts.opened.map_or(1, |opened| opened.threads.max(1)),
+            opened_after: parts.opened.map(|opened| since(opened.at)),
+            before_opening: parts.alone.as_ref().map(of),
+            alone_because: match parts.opened {
+                // None at all: there was no item, or a body has panicked.
+                None => parts.alone_because.or(Some(AloneBecause::TooShort)),
+                Some(_) => None,
+            },
+            trial: parts.trial,
+        }
+    }
+}
+
+/// A loop of `items` items, too short to be looked at, has run in one block.
+#[inline]
+pub(crate) fn short_loop<C>(items: u64, ticks: u64) {
+    if is_open() {
+        keep_short(items, type_name::<C>(), elapsed(ticks));
+    }
+}
+
+#[cold]
+fn keep_short(items: u64, consumer: &'static str, elapsed: Duration) {
+    let caller = RunnerReport {
+        is_caller: true,
+        worker: None,
+        joined_after: Duration::ZERO,
+        left_after: elapsed,
+        worked: elapsed,
+        off_processor: None,
+        items,
+        blocks: 1,
+        longest_block: BlockReport {
+            took: elapsed,
+            items,
+            items_before: 0,
+            took_before: Duration::ZERO,
+        },
+    };
+    keep(LoopReport {
+        body: body_name(consumer),
+        items,
+        elapsed,
+        runners: vec![caller.clone()],
+        threads: 1,
+        opened_after: None,
+        before_opening: Some(caller),
+        alone_because: Some(AloneBecause::AlwaysShort),
+        trial: None,
+    });
+}
+
+fn keep(report: LoopReport) {
+    // A thread that is ending has no place for it any more.
+    let before = LAST.try_with(|last| last.replace(Some(report)));
+    drop(before);
+}
+
+/// The last loop that this thread has called.
+pub(crate) fn last() -> Option<LoopReport> {
+    LAST.try_with(|last| last.borrow().clone()).ok().flatten()
+}
+
+/// The loops that run now, the oldest first.
+pub(super) fn read() -> Vec<LoopSnapshot> {
+    let running = lock(&RUNNING).clone();
+    let now = clock::ticks();
+    let snapshot = |running: &Arc<Running>| LoopSnapshot {
+        body: body_name(running.consumer),
+        items: running.items,
+        // Relaxed, both: counts.
+        done: running.done.load(Ordering::Relaxed),
+        runners: running.runners.load(Ordering::Relaxed),
+        threads: lock(&running.parts)
+            .opened
+            .map_or(1, |opened| opened.threads),
+        task: running.caller,
+        age: elapsed(now.saturating_sub(running.begun)),
+    };
+    running.iter().map(snapshot).collect()
+}
+
+impl<'a> LoopRecord<'a> {
+    /// The whole loop runs on its caller.
+    #[inline]
+    pub(crate) fn alone(self, because: AloneBecause) {
+        if let Some(running) = self.0 {
+            lock(&running.parts).alone_because = Some(because);
+        }
+    }
+
+    /// The rest is open to helpers; this number of threads can run it.
+    #[inline]
+    pub(crate) fn opens(self, threads: usize) {
+        if let Some(running) = self.0 {
+            let at = clock::ticks();
+            let mut parts = lock(&running.parts);
+            parts.opened.get_or_insert(Opened { at, threads });
+        }
+    }
+
+    /// The time of an item alone and on each of several runners was compared.
+    #[inline]
+    pub(crate) fn compared(self, alone: u64, shared: u64, runners: u64, is_contended: bool) {
+        if let Some(running) = self.0 {
+            lock(&running.parts).trial = Some(TrialReport {
+                alone: elapsed(alone),
+                shared: elapsed(shared),
+                runners: usize::try_from(runners).unwrap_or(usize::MAX),
+                is_contended,
+            });
+        }
+    }
+
+    /// The caller begins by itself.
+    #[inline]
+    pub(crate) fn caller_alone(self) -> RunnerRecord<'a> {
+        RunnerRecord(
+            self.0
+                .map(|running| Recording::begin(running, true, None, Phase::Alone)),
+        )
+    }
+
+    /// The caller begins as one of several runners.
+    #[inline]
+    pub(crate) fn caller(self, worker: Option<usize>) -> RunnerRecord<'a> {
+        RunnerRecord(
+            self.0
+                .map(|running| Recording::begin(running, true, worker, Phase::Shared)),
+        )
+    }
+
+    /// A helper begins.
+    #[inline]
+    pub(crate) fn helper(self, worker: Option<usize>) -> RunnerRecord<'a> {
+        RunnerRecord(
+            self.0
+                .map(|running| Recording::begin(running, false, worker, Phase::Shared)),
+        )
+    }
+}
+
+impl RunnerRecord<'_> {
+    /// It has run a block.
+    #[inline]
+    pub(crate) fn block(&mut self, items: u64) {
+        if let Some(recording) = &mut self.0 {
+            recording.block(items);
+        }
+    }
+
+    /// It finds nothing more to run, or leaves. A second part of the same runner is added to the first.
+    #[inline]
+    pub(crate) fn end(self) {}
+}
+
+impl<'a> Recording<'a> {
+    #[cold]
+    fn begin(running: &'a Running, is_caller: bool, worker: Option<usize>, phase: Phase) -> Self {
+        // Relaxed: a count.
+        running.runners.fetch_add(1, Ordering::Relaxed);
+        let thread = thread_state::current_thread();
+        let now = clock::ticks();
+        Self {
+            running,
+            part: Part {
+                is_caller,
+                worker,
+                joined: now,
+                left: now,
+                worked: 0,
+                off_processor_nanos: None,
+                items: 0,
+                blocks: 0,
+                longest: Block::default(),
+            },
+            phase,
+            thread,
+            processor_nanos: thread_state::cpu_nanos(thread),
+        }
+    }
+
+    #[cold]
+    fn block(&mut self, items: u64) {
+        let now = clock::ticks();
+        self.part.block(items, now);
+        // Relaxed: a count.
+        self.running.done.fetch_add(items, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Recording<'_> {
+    fn drop(&mut self) {
+        let span = clock::ticks().saturating_sub(self.part.joined);
+        let used = thread_state::cpu_nanos(self.thread).zip(self.processor_nanos);
+        let off = used
+            .map(|(now, before)| clock::nanos_in(span).saturating_sub(now.saturating_sub(before)));
+        self.part.off_processor_nanos = off;
+        // Relaxed: a count.
+        self.running.runners.fetch_sub(1, Ordering::Relaxed);
+        lock(&self.running.parts).add(self.part, self.phase);
+    }
+}
+
+impl Parts {
+    fn add(&mut self, part: Part, phase: Phase) {
+        if phase == Phase::Alone {
+            match &mut self.alone {
+                Some(known) => known.add(&part),
+                None => self.alone = Some(part),
+            }
+        }
+        let is_same = |known: &&mut Part| {
+            known.is_caller == part.is_caller && (part.is_caller || known.worker == part.worker)
+        };
+        match self.runners.iter_mut().find(is_same) {
+            Some(known) => known.add(&part),
+            None => self.runners.push(part),
+        }
+    }
+}
+
+impl Part {
+    fn block(&mut self, items: u64, now: u64) {
+        let ticks = now.saturating_sub(self.left);
+        self.left = now;
+        if ticks > self.longest.ticks {
+            self.longest = Block {
+                ticks,
+                items,
+                items_before: self.items,
+                ticks_before: self.worked,
+            };
+        }
+        self.worked += ticks;
+        self.items += items;
+        self.blocks += 1;
+    }
+
+    /// Adds a later part of the same runner.
+    fn add(&mut self, later: &Self) {
+        self.worker = self.worker.or(later.worker);
+        self.left = later.left;
+        if later.longest.ticks > self.longest.ticks {
+            self.longest = Block {
+                items_before: later.longest.items_before + self.items,
+                ticks_before: later.longest.ticks_before + self.worked,
+                ..later.longest
+            };
+        }
+        self.worked += later.worked;
+        self.items += later.items;
+        self.blocks += later.blocks;
+        let both = self.off_processor_nanos.zip(later.off_processor_nanos);
+        self.off_processor_nanos = both.map(|(one, other)| one + other);
+    }
+
+    fn report(&self, begun: u64) -> RunnerReport {
+        let since = |ticks: u64| elapsed(ticks.saturating_sub(begun));
+        RunnerReport {
+            is_caller: self.is_caller,
+            worker: self.worker,
+            joined_after: since(self.joined),
+            left_after: since(self.left),
+            worked: elapsed(self.worked),
+            off_processor: self.off_processor_nanos.map(Duration::from_nanos),
+            items: self.items,
+            blocks: self.blocks,
+            longest_block: BlockReport {
+                took: elapsed(self.longest.ticks),
+                items: self.longest.items,
+                items_before: self.longest.items_before,
+                took_before: elapsed(self.longest.ticks_before),
+            },
+        }
+    }
+}
+
+/// The body in a consumer's type: its first closure or function that is not of this library, else the whole type.
+fn body_name(consumer: &'static str) -> &'static str {
+    let is_of_path = |c: char| c.is_alphanumeric() || "_:{}#".contains(c);
+    let paths = consumer.split(|c: char| !is_of_path(c));
+    let mut others = paths.filter(|path| {
+        let of_library = ["manyhands::", "core::", "alloc::", "std::"];
+        path.contains("::") && !of_library.iter().any(|start| path.starts_with(start))
+    });
+    let closure = others.clone().find(|path| path.ends_with("{{closure}}"));
+    closure.or_else(|| others.next()).unwrap_or(consumer)
+}
+
+fn elapsed(ticks: u64) -> Duration {
+    Duration::from_nanos(clock::nanos_in(ticks))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Block, Part, Parts, Phase, body_name};
+
+    fn part(worker: Option<usize>, joined: u64, blocks: &[(u64, u64)]) -> Part {
+        let mut part = Part {
+            is_caller: worker.is_none(),
+            worker,
+            joined,
+            left: joined,
+            worked: 0,
+            off_processor_nanos: Some(1),
+            items: 0,
+            blocks: 0,
+            longest: Block::default(),
+        };
+        for &(items, ticks) in blocks {
+            part.block(items, part.left + ticks);
+        }
+        part
+    }
+
+    #[test]
+    fn the_longest_block_is_kept_with_what_came_before_it() {
+        let part = part(None, 100, &[(1, 5), (8, 3), (64, 900), (7, 50)]);
+        assert_eq!((part.items, part.blocks, part.worked), (80, 4, 958));
+        let longest = part.longest;
+        assert_eq!((longest.items, longest.ticks), (64, 900));
+        assert_eq!((longest.items_before, longest.ticks_before), (9, 8));
+        assert_eq!(part.left, 1_058);
+    }
+
+    #[test]
+    fn parts_of_the_same_runner_are_added_and_those_of_others_are_not() {
+        let mut parts = Parts::default();
+        parts.add(part(None, 0, &[(2, 10)]), Phase::Alone);
+        parts.add(part(None, 20, &[(3, 30)]), Phase::Shared);
+        parts.add(part(Some(1), 25, &[(4, 10)]), Phase::Shared);
+        parts.add(part(Some(1), 60, &[(1, 5)]), Phase::Shared);
+        parts.add(part(Some(2), 60, &[(1, 5)]), Phase::Shared);
+        let items: Vec<u64> = parts.runners.iter().map(|part| part.items).collect();
+        assert_eq!(items, [5, 5, 1]);
+        assert_eq!(parts.alone.unwrap().items, 2);
+        let caller = parts.runners[0];
+        assert_eq!((caller.longest.items_before, caller.left), (2, 50));
+        assert_eq!(parts.runners[1].off_processor_nanos, Some(2));
+    }
+
+    #[test]
+    fn a_body_is_named_by_the_function_that_it_stands_in() {
+        for (consumer, name) in [
+            (
+                "manyhands::parallel::for_each::ForEach<shop::main::{{closure}}, manyhands::engine::consumer::Uncancellable>",
+                "shop::main::{{closure}}",
+            ),
+            (
+                "manyhands::parallel::map::Map<alloc::vec::Vec<shop::Item>, shop::price::{{closure}}>",
+                "shop::price::{{closure}}",
+            ),
+            (
+                "manyhands::parallel::for_each::ForEach<shop::price, ()>",
+                "shop::price",
+            ),
+            ("manyhands::Sum<u64>", "manyhands::Sum<u64>"),
+        ] {
+            assert_eq!(body_name(consumer), name);
+        }
+    }
+}

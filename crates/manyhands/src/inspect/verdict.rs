@@ -1,0 +1,616 @@
+//! What kept a loop from being faster, and the two sentences about it.
+//!
+//! A loop on `n` threads could have used `n` times its own time. What it did not use is lost, and each cause that is
+//! recorded accounts for a part of that: the caller began alone; helpers came late or not at all; runners had nothing
+//! left to do while others still worked; bodies took longer beside others than alone; threads were not on a processor.
+//! The cause with the greatest part is the verdict, if that is a notable part of the whole.
+
+use crate::inspect::alone::AloneBecause;
+use crate::inspect::loop_report::{BlockReport, LoopReport, ratio};
+use std::fmt;
+use std::time::Duration;
+
+/// What kept a loop from being faster.
+///
+/// Example: see [`explain_last`](crate::parallel::explain_last).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// Nothing: its threads were busy for most of the time.
+    Scaled,
+    /// All of it took hardly longer than handing a part to another thread.
+    TooShort,
+    /// It had so few items that threads were left over in the last round.
+    TooFewItems,
+    /// The first items were so much lighter than later ones that the caller began those alone.
+    SharedLate,
+    /// The other runners waited for one that was in a long item, or in a block of items longer than those before.
+    LongItem,
+    /// Its bodies take longer beside each other: they need the same memory, lock or atomic number.
+    BodiesSlowEachOther,
+    /// Helpers came late, left early, or never came: they slept, or had other work.
+    HelpersElsewhere,
+    /// Its threads were not on a processor: bodies blocked, or other threads ran there.
+    OffProcessor,
+    /// One runner is what the caller, or the limit of the runtime, allows.
+    OneRunner,
+    /// Too many loops, scopes and invokes of the calling thread were open.
+    NoPlace,
+}
+
+/// The lost time by its causes, summed over threads.
+#[derive(Debug, Clone, Copy, Default)]
+struct Losses {
+    /// The caller had not opened the loop.
+    opening: Duration,
+    /// Helpers were not there yet, or not at all, though there were items for them.
+    helpers: Duration,
+    /// There were fewer items than threads.
+    few: Duration,
+    /// Runners had nothing left to do.
+    waiting: Duration,
+    off_processor: Duration,
+}
+
+impl LoopReport {
+    /// What kept it from being faster.
+    ///
+    /// Example: see [`explain_last`](crate::parallel::explain_last).
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        if let Some(because) = self.alone_because {
+            return self.verdict_alone(because);
+        }
+        if self.threads == 1 {
+            return Verdict::OneRunner;
+        }
+        let whole = self.elapsed * u32::try_from(self.threads).unwrap_or(u32::MAX);
+        let notable = whole.mul_f64(NOTABLE);
+        if self.slowed() > notable || self.trial.is_some_and(|trial| trial.is_contended) {
+            return Verdict::BodiesSlowEachOther;
+        }
+        let losses = self.losses();
+        let causes = [
+            (losses.waiting, self.why_others_waited()),
+            (losses.few, Verdict::TooFewItems),
+            (losses.opening, self.why_opened_late()),
+            (losses.helpers, self.why_helpers_lacked()),
+            (losses.off_processor, Verdict::OffProcessor),
+        ];
+        let mut greatest = (notable, Verdict::Scaled);
+        for cause in causes {
+            if cause.0 > greatest.0 {
+                greatest = cause;
+            }
+        }
+        greatest.1
+    }
+
+    fn verdict_alone(&self, because: AloneBecause) -> Verdict {
+        match because {
+            AloneBecause::OneAllowed => Verdict::OneRunner,
+            AloneBecause::SharingHurt => Verdict::BodiesSlowEachOther,
+            AloneBecause::NoPlace => Verdict::NoPlace,
+            AloneBecause::AlwaysShort | AloneBecause::TooShort => {
+                let long = self.longest_block().filter(|block| {
+                    block.took >= WORTH_SHARING && ratio(block.took, self.elapsed) > 0.5
+                });
+                match long {
+                    _ if self.items == 1 => Verdict::TooFewItems,
+                    Some(block) if block.items == 1 => Verdict::LongItem,
+                    Some(_) => Verdict::SharedLate,
+                    None => Verdict::TooShort,
+                }
+            }
+        }
+    }
+
+    fn losses(&self) -> Losses {
+        let opened = self.opened_after.unwrap_or(self.elapsed);
+        let open = self.elapsed.saturating_sub(opened);
+        let others = self.threads.saturating_sub(1);
+        let items = usize::try_from(self.items).unwrap_or(usize::MAX);
+        let needed = others.min(items.saturating_sub(1));
+        let mut late: Vec<Duration> = self
+            .helpers()
+            .map(|helper| helper.joined_after.saturating_sub(opened))
+            .collect();
+        late.sort_unstable();
+        late.resize(needed.max(late.len()), open);
+        let ends = self.runners.iter().map(|runner| runner.left_after);
+        let off = self
+            .runners
+            .iter()
+            .filter_map(|runner| runner.off_processor);
+        Losses {
+            opening: times(opened, others),
+            helpers: late.iter().take(needed).sum(),
+            few: times(open, others - needed),
+            waiting: ends.map(|end| self.elapsed.saturating_sub(end)).sum(),
+            off_processor: off.sum(),
+        }
+    }
+
+    /// The time that bodies took because others ran beside them.
+    fn slowed(&self) -> Duration {
+        let Some(trial) = self.trial else {
+            return Duration::ZERO;
+        };
+        let slower = trial.times_slower().max(1.0);
+        self.worked().mul_f64(1.0 - 1.0 / slower)
+    }
+
+    fn why_others_waited(&self) -> Verdict {
+        let Some(longest) = self.longest_block() else {
+            return Verdict::HelpersElsewhere;
+        };
+        if ratio(longest.took, self.elapsed) < LONG_SHARE {
+            return Verdict::HelpersElsewhere;
+        }
+        let mean = self.worked().as_secs_f64() / self.items.max(1) as f64;
+        let is_like_others = longest.items == 1 && longest.took.as_secs_f64() < 2.0 * mean;
+        if is_like_others && self.rounds() <= FEW_ROUNDS {
+            Verdict::TooFewItems
+        } else {
+            Verdict::LongItem
+        }
+    }
+
+    fn why_opened_late(&self) -> Verdict {
+        let first = self.before_opening.as_ref().map(|part| part.longest_block);
+        match first {
+            Some(block) if block.took < WORTH_SHARING => Verdict::TooShort,
+            Some(block) if block.items == 1 => Verdict::LongItem,
+            Some(_) => Verdict::SharedLate,
+            None => Verdict::TooShort,
+        }
+    }
+
+    fn why_helpers_lacked(&self) -> Verdict {
+        if self.elapsed < WORTH_SHARING {
+            Verdict::TooShort
+        } else {
+            Verdict::HelpersElsewhere
+        }
+    }
+
+    fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.verdict() {
+            Verdict::Scaled => write!(
+                f,
+                "{:.1} of {} threads were busy with it on average.",
+                self.mean_runners(),
+                self.threads
+            ),
+            Verdict::TooShort => f.write_str(
+                "It was too short: another thread would hardly have begun before the end.",
+            ),
+            Verdict::TooFewItems => self.explain_few(f),
+            Verdict::SharedLate => self.explain_late(f),
+            Verdict::LongItem => self.explain_long(f),
+            Verdict::BodiesSlowEachOther => self.explain_slow(f),
+            Verdict::HelpersElsewhere => self.explain_helpers(f),
+            Verdict::OffProcessor => write!(
+                f,
+                "Its threads were not on a processor for {:.0} % of their time: bodies blocked, or other threads ran \
+                 there.",
+                self.off_processor_share().unwrap_or(0.0) * 100.0
+            ),
+            Verdict::OneRunner => f.write_str("No more than one runner was allowed."),
+            Verdict::NoPlace => {
+                f.write_str("Too many loops, scopes and invokes of the calling thread were open.")
+            }
+        }
+    }
+
+    fn explain_few(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.items == 1 {
+            return f.write_str("It had too few items: one item is never divided.");
+        }
+        let rounds = self.rounds();
+        write!(
+            f,
+            "It had too few items: {} of the same length on {} threads take {rounds} round{}.",
+            self.items,
+            self.threads,
+            plural(rounds)
+        )
+    }
+
+    fn explain_late(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(part) = &self.before_opening else {
+            return f.write_str("Shared late.");
+        };
+        let block = part.longest_block;
+        let heavier = block.times_heavier();
+        if heavier < 2.0 {
+            return write!(
+                f,
+                "Shared late: the calling thread was alone for the first {:.1?}.",
+                part.worked
+            );
+        }
+        write!(
+            f,
+            "Shared late: the first {} items were {heavier:.0} × lighter than the next {}, which the calling thread had \
+             taken as one block.",
+            block.items_before, block.items
+        )
+    }
+
+    fn explain_long(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(block) = self.longest_block() else {
+            return f.write_str("The runners waited for one of them.");
+        };
+        let BlockReport { took, items, .. } = block;
+        let others = self.threads.saturating_sub(1);
+        match (others, items) {
+            (0, 1) => write!(f, "One item took {took:.1?}; one item is never divided."),
+            (0, _) => write!(f, "One block of {items} items took {took:.1?}."),
+            (_, 1) => write!(
+                f,
+                "{others} of {} threads waited for one item of {took:.1?}.",
+                self.threads
+            ),
+            _ => write!(
+                f,
+                "{others} of {} threads waited for one block of {items} items that took {took:.1?}; the items before it \
+                 were {:.0} × lighter.",
+                self.threads,
+                block.times_heavier()
+            ),
+        }
+    }
+
+    fn explain_slow(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(trial) = self.trial else {
+            return f.write_str(
+                "The bodies slow each other down, at memory, a lock or an atomic number: earlier calls from this place \
+                 became slower when they were shared.",
+            );
+        };
+        let waits = self
+            .off_processor_share()
+            .is_some_and(|share| share > NOTABLE);
+        let what = if waits {
+            "they wait for each other, as at a lock"
+        } else {
+            "memory, or one atomic number or lock"
+        };
+        write!(
+            f,
+            "The bodies slow each other down: {what}. An item takes {:.1} × as long on each of {} threads as alone.",
+            trial.times_slower(),
+            trial.runners
+        )
+    }
+
+    fn explain_helpers(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let others = self.threads.saturating_sub(1);
+        match self.helpers().count() {
+            0 => write!(
+                f,
+                "None of {others} other thread{} joined: they had other work, or were not woken in time.",
+                plural(others as u64)
+            ),
+            joined => write!(
+                f,
+                "{joined} of {others} other thread{} joined, the first after {:.0} % of the time: they had other work, \
+                 or were not woken in time.",
+                plural(others as u64),
+                self.alone_share() * 100.0
+            ),
+        }
+    }
+}
+
+impl fmt::Display for LoopReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (items, blocks, helpers) = (self.items, self.blocks(), self.helpers().count());
+        let elapsed = self.elapsed;
+        write!(
+            f,
+            "{items} item{} ran in {elapsed:.1?}, in {blocks} block{}, on ",
+            plural(items),
+            plural(blocks)
+        )?;
+        match helpers {
+            0 => f.write_str("the calling thread alone. ")?,
+            _ => write!(
+                f,
+                "the calling thread and {helpers} helper{}. ",
+                plural(helpers as u64)
+            )?,
+        }
+        self.explain(f)
+    }
+}
+
+fn times(time: Duration, count: usize) -> Duration {
+    time * u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+fn plural(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+/// A loss of less than this part of what a loop could have used is not worth a word.
+const NOTABLE: f64 = 0.2;
+/// Others have waited for a block that took this part of the whole loop.
+const LONG_SHARE: f64 = 0.25;
+/// Items of the same length need so few rounds that one more or less can be seen.
+const FEW_ROUNDS: u64 = 4;
+/// What takes less than this alone gains little by another thread, which has to wake.
+const WORTH_SHARING: Duration = Duration::from_micros(200);
+
+#[cfg(test)]
+mod tests {
+    use super::Verdict;
+    use crate::inspect::alone::AloneBecause;
+    use crate::inspect::loop_report::{BlockReport, LoopReport, RunnerReport, TrialReport};
+    use std::time::Duration;
+
+    const fn ms(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    /// Worked from `joined` to `left`, in blocks of which one was the longest.
+    fn runner(worker: Option<usize>, joined: u64, left: u64, longest: BlockReport) -> RunnerReport {
+        RunnerReport {
+            is_caller: worker.is_none(),
+            worker,
+            joined_after: ms(joined),
+            left_after: ms(left),
+            worked: ms(left - joined),
+            off_processor: Some(Duration::ZERO),
+            items: 50,
+            blocks: 5,
+            longest_block: longest,
+        }
+    }
+
+    fn block(took: Duration, items: u64, before: (u64, Duration)) -> BlockReport {
+        BlockReport {
+            took,
+            items,
+            items_before: before.0,
+            took_before: before.1,
+        }
+    }
+
+    fn short() -> BlockReport {
+        block(Duration::from_micros(10), 1, (0, Duration::ZERO))
+    }
+
+    /// A loop of 100 ms on four threads, opened at once.
+    fn shared(runners: Vec<RunnerReport>) -> LoopReport {
+        LoopReport {
+            body: "shop::main::{{closure}}",
+            items: 200,
+            elapsed: ms(100),
+            runners,
+            threads: 4,
+            opened_after: Some(Duration::ZERO),
+            before_opening: None,
+            alone_because: None,
+            trial: None,
+        }
+    }
+
+    fn alone(because: AloneBecause, longest: BlockReport) -> LoopReport {
+        let caller = runner(None, 0, 100, longest);
+        LoopReport {
+            threads: 1,
+            opened_after: None,
+            before_opening: Some(caller.clone()),
+            alone_because: Some(because),
+            ..shared(vec![caller])
+        }
+    }
+
+    fn all_from(joined: [u64; 3], left: u64) -> Vec<RunnerReport> {
+        let mut runners = vec![runner(None, 0, 100, short())];
+        for (worker, joined) in joined.into_iter().enumerate() {
+            runners.push(runner(Some(worker), joined, left, short()));
+        }
+        runners
+    }
+
+    fn assert_says(report: &LoopReport, verdict: Verdict, sentence: &str) {
+        let text = report.to_string();
+        assert_eq!(report.verdict(), verdict, "{text}");
+        assert!(text.ends_with(sentence), "{text}");
+    }
+
+    #[test]
+    fn a_loop_whose_threads_are_busy_has_scaled() {
+        let report = shared(all_from([1, 2, 5], 99));
+        assert_says(
+            &report,
+            Verdict::Scaled,
+            "helpers. 3.9 of 4 threads were busy with it on average.",
+        );
+        assert!(
+            report
+                .to_string()
+                .starts_with("200 items ran in 100.0ms, in 20 blocks, on the calling thread and 3")
+        );
+    }
+
+    #[test]
+    fn runners_that_wait_for_one_item_are_counted() {
+        let mut report = shared(all_from([0, 0, 0], 20));
+        report.runners[0].longest_block = block(ms(80), 1, (10, ms(5)));
+        assert_says(
+            &report,
+            Verdict::LongItem,
+            "3 of 4 threads waited for one item of 80.0ms.",
+        );
+    }
+
+    #[test]
+    fn runners_that_wait_for_a_block_hear_that_its_items_are_heavier() {
+        let mut report = shared(all_from([0, 0, 0], 20));
+        report.runners[0].longest_block = block(ms(80), 80, (100, ms(1)));
+        assert_says(
+            &report,
+            Verdict::LongItem,
+            "one block of 80 items that took 80.0ms; the items before it were 100 × lighter.",
+        );
+    }
+
+    #[test]
+    fn a_loop_that_was_opened_late_says_how_much_lighter_its_first_items_were() {
+        let first = runner(
+            None,
+            0,
+            70,
+            block(ms(66), 33, (40, Duration::from_micros(800))),
+        );
+        let mut report = shared(all_from([70, 70, 70], 100));
+        report.opened_after = Some(ms(70));
+        report.before_opening = Some(first);
+        assert_says(
+            &report,
+            Verdict::SharedLate,
+            "Shared late: the first 40 items were 100 × lighter than the next 33, which the calling thread had taken as one \
+             block.",
+        );
+    }
+
+    #[test]
+    fn a_loop_that_was_never_opened_because_its_first_items_were_lighter_was_shared_late_too() {
+        let report = alone(
+            AloneBecause::TooShort,
+            block(ms(99), 60, (40, Duration::from_micros(4))),
+        );
+        assert_says(
+            &report,
+            Verdict::SharedLate,
+            "which the calling thread had taken as one block.",
+        );
+    }
+
+    #[test]
+    fn bodies_that_slow_each_other_down_are_not_those_that_wait_for_each_other() {
+        let mut report = shared(all_from([0, 0, 0], 100));
+        let trial = TrialReport {
+            alone: ms(1),
+            shared: ms(3),
+            runners: 4,
+            is_contended: false,
+        };
+        report.trial = Some(trial);
+        assert_says(
+            &report,
+            Verdict::BodiesSlowEachOther,
+            "The bodies slow each other down: memory, or one atomic number or lock. An item takes 3.0 × as long on each of 4 \
+             threads as alone.",
+        );
+        for runner in &mut report.runners {
+            runner.off_processor = Some(ms(60));
+        }
+        assert_says(
+            &report,
+            Verdict::BodiesSlowEachOther,
+            "they wait for each other, as at a lock. An item takes 3.0 × as long on each of 4 threads as alone.",
+        );
+        let hurt = alone(AloneBecause::SharingHurt, short());
+        assert_says(
+            &hurt,
+            Verdict::BodiesSlowEachOther,
+            "became slower when they were shared.",
+        );
+    }
+
+    #[test]
+    fn helpers_that_do_not_come_are_missed() {
+        let caller = || vec![runner(None, 0, 100, short())];
+        assert_says(
+            &shared(caller()),
+            Verdict::HelpersElsewhere,
+            "None of 3 other threads joined: they had other work, or were not woken in time.",
+        );
+        let report = shared(all_from([50, 60, 70], 100));
+        assert_says(
+            &report,
+            Verdict::HelpersElsewhere,
+            "3 of 3 other threads joined, the first after 50 % of the time: they had other work, or were not woken in time.",
+        );
+        let mut brief = shared(caller());
+        brief.elapsed = Duration::from_micros(90);
+        assert_eq!(brief.verdict(), Verdict::TooShort);
+    }
+
+    #[test]
+    fn items_that_are_too_few_for_the_threads_are_counted_in_rounds() {
+        let mut runners = all_from([0, 0, 0], 50);
+        for (runner, end) in runners.iter_mut().zip([100, 50, 50, 50]) {
+            runner.longest_block = block(ms(50), 1, (0, Duration::ZERO));
+            runner.left_after = ms(end);
+        }
+        let mut five = shared(runners);
+        five.items = 5;
+        assert_says(
+            &five,
+            Verdict::TooFewItems,
+            "It had too few items: 5 of the same length on 4 threads take 2 rounds.",
+        );
+        let mut one = alone(
+            AloneBecause::TooShort,
+            block(ms(99), 1, (0, Duration::ZERO)),
+        );
+        one.items = 1;
+        assert_says(&one, Verdict::TooFewItems, "one item is never divided.");
+        let mut two = shared(vec![
+            runner(None, 0, 100, short()),
+            runner(Some(1), 0, 100, short()),
+        ]);
+        two.items = 2;
+        assert_eq!(two.verdict(), Verdict::TooFewItems);
+    }
+
+    #[test]
+    fn other_reasons_have_their_sentences() {
+        assert_says(
+            &alone(AloneBecause::TooShort, short()),
+            Verdict::TooShort,
+            "on the calling thread alone. It was too short: another thread would hardly have begun before the end.",
+        );
+        assert_says(
+            &alone(AloneBecause::OneAllowed, short()),
+            Verdict::OneRunner,
+            "No more than one runner was allowed.",
+        );
+        assert_eq!(
+            alone(AloneBecause::NoPlace, short()).verdict(),
+            Verdict::NoPlace
+        );
+        let mut off = shared(all_from([0, 0, 0], 100));
+        for runner in &mut off.runners {
+            runner.off_processor = Some(ms(40));
+        }
+        assert_says(
+            &off,
+            Verdict::OffProcessor,
+            "not on a processor for 40 % of their time: bodies blocked, or other threads ran there.",
+        );
+    }
+
+    #[test]
+    fn shares_are_those_of_the_times() {
+        let runners = vec![
+            runner(None, 0, 90, short()),
+            runner(Some(1), 25, 55, short()),
+        ];
+        let report = shared(runners);
+        assert!((report.imbalance() - 1.5).abs() < 1e-9);
+        assert!((report.alone_share() - 0.25).abs() < 1e-9);
+        assert!((report.mean_runners() - 1.2).abs() < 1e-9);
+        assert_eq!(report.rounds(), 50);
+        let nobody = shared(Vec::new());
+        assert!(
+            (nobody.imbalance() - 1.0).abs() < 1e-9 && (nobody.alone_share() - 1.0).abs() < 1e-9
+        );
+    }
+}

@@ -1,0 +1,42 @@
+//! What kept the last loop from being faster.
+
+use crate::inspect::{self, LoopReport};
+
+/// How the last loop of the calling thread ran, and what kept it from being faster: who joined when, what each did, a
+/// verdict, and as text two sentences. `None` before the first loop, and for those that ended before
+/// [`inspect::open`](crate::inspect::open).
+///
+/// Loops and queries over positions are recorded, and `invoke`; not those over an iterator from
+/// [`from_iter`](crate::parallel::from_iter), nor async loops. A query may be several loops, of which this is the last. A
+/// loop inside another one is the last until the outer one ends.
+///
+/// # Cost
+/// A copy of the report. A loop takes a short lock for each runner while recording is open.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "inspect")] {
+/// use manyhands::inspect::{self, AloneBecause, Verdict};
+/// use manyhands::parallel;
+/// inspect::open();
+/// parallel::options().degree_of_parallelism(1).for_range(0..1_000_u64, |i| {
+///     std::hint::black_box(i);
+/// });
+/// let report = parallel::explain_last().unwrap();
+/// assert_eq!((report.items, report.rounds()), (1_000, 1_000));
+/// assert!(report.runners.iter().all(|runner| runner.is_caller && runner.blocks > 0));
+/// assert_eq!(report.alone_because, Some(AloneBecause::OneAllowed));
+/// assert_eq!(report.verdict(), Verdict::OneRunner);
+/// assert!(report.alone_share() == 1.0 && report.imbalance() == 1.0);
+/// assert!(report.mean_runners() <= 1.0);
+/// assert!(report.off_processor_share().is_none_or(|share| share <= 1.0));
+/// assert!(report.runners[0].longest_block.times_heavier() > 0.0);
+/// assert!(report.trial.is_none_or(|trial| trial.times_slower() > 1.0));
+/// assert!(report.to_string().ends_with("alone. No more than one runner was allowed."));
+/// # }
+/// ```
+#[doc(alias = "profile")]
+#[must_use]
+pub fn explain_last() -> Option<LoopReport> {
+    inspect::last_loop()
+}

@@ -1,0 +1,249 @@
+//! What is said about a loop: while it runs, and of the last one.
+//!
+//! Bodies wait for what the test needs, or compute until the clock has advanced; no assertion is about how long anything
+//! took.
+
+use crate::support::until;
+use manyhands::inspect::{self, AloneBecause, LoopReport, LoopSnapshot, Verdict};
+use manyhands::{Runtime, parallel, task};
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a body that computes for a while"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn compute(time: Duration) {
+    let end = now() + time;
+    while now() < end {
+        spin_loop();
+    }
+}
+
+fn last() -> LoopReport {
+    parallel::explain_last().unwrap()
+}
+
+/// The loop of this number of items that runs.
+fn running(items: u64) -> Option<LoopSnapshot> {
+    let mut loops = inspect::snapshot().loops.into_iter();
+    loops.find(|running| running.items == items)
+}
+
+fn two_workers() -> Runtime {
+    Runtime::builder()
+        .workers(2)
+        .max_threads(2)
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn every_item_of_a_shared_loop_is_in_the_account_of_one_runner() {
+    inspect::open();
+    const ITEMS: u64 = 64;
+    let report = two_workers().install(|| {
+        parallel::for_range(0..ITEMS, |_| compute(Duration::from_millis(1)));
+        last()
+    });
+    assert_eq!(
+        (report.items, report.alone_because),
+        (ITEMS, None),
+        "{report:?}"
+    );
+    let items: u64 = report.runners.iter().map(|runner| runner.items).sum();
+    assert_eq!(items, ITEMS, "{report:?}");
+    let callers = report.runners.iter().filter(|runner| runner.is_caller);
+    assert_eq!(callers.count(), 1);
+    assert!(
+        report
+            .runners
+            .iter()
+            .all(|runner| runner.joined_after <= runner.left_after)
+    );
+    assert!((0.0..=1.0).contains(&report.alone_share()) && report.imbalance() >= 1.0);
+    assert!(
+        report.to_string().starts_with("64 items ran in "),
+        "{report}"
+    );
+    assert!(
+        report.body.contains("every_item_of_a_shared_loop"),
+        "{}",
+        report.body
+    );
+}
+
+#[test]
+fn a_loop_that_runs_is_listed_with_its_body_and_what_is_done() {
+    inspect::open();
+    const ITEMS: u64 = 1_000_003;
+    parallel::options()
+        .degree_of_parallelism(1)
+        .for_range(0..ITEMS, |i| {
+            if i == ITEMS - 1 {
+                let listed = running(ITEMS).unwrap();
+                assert!(listed.done < ITEMS && listed.runners == 1 && listed.threads == 1);
+                assert!(
+                    listed.body.contains("a_loop_that_runs_is_listed"),
+                    "{}",
+                    listed.body
+                );
+            }
+        });
+    assert!(running(ITEMS).is_none());
+}
+
+#[test]
+fn a_loop_whose_body_panics_is_listed_no_longer() {
+    inspect::open();
+    const ITEMS: u64 = 1_000_033;
+    let run = || parallel::for_range(0..ITEMS, |i| assert!(i < 7, "on purpose"));
+    assert!(std::panic::catch_unwind(run).is_err());
+    assert!(running(ITEMS).is_none());
+    assert_eq!(last().items, ITEMS);
+}
+
+#[test]
+fn a_thread_knows_only_its_own_loops() {
+    inspect::open();
+    parallel::for_range(0..3_u64, |_| ());
+    let other = std::thread::spawn(parallel::explain_last);
+    assert_eq!(other.join().unwrap(), None);
+    assert_eq!(last().items, 3);
+}
+
+#[test]
+fn one_item_is_too_few() {
+    inspect::open();
+    parallel::for_range(0..1_u64, |_| compute(Duration::from_millis(1)));
+    assert_eq!(last().verdict(), Verdict::TooFewItems);
+    assert!(last().to_string().ends_with("one item is never divided."));
+}
+
+#[test]
+fn the_limit_of_the_caller_is_the_reason_for_one_runner() {
+    inspect::open();
+    let one = parallel::options().degree_of_parallelism(1);
+    one.for_range(0..4_u64, |_| compute(Duration::from_micros(100)));
+    assert_eq!(last().alone_because, Some(AloneBecause::OneAllowed));
+    assert_eq!(last().verdict(), Verdict::OneRunner);
+}
+
+#[test]
+fn the_others_wait_for_one_long_item() {
+    inspect::open();
+    const ITEMS: u64 = 11;
+    let others = AtomicUsize::new(0);
+    let report = two_workers().install(|| {
+        let begun = now();
+        let long = || {
+            // The others run meanwhile; then the other runner leaves, and this one is alone for nine times as long.
+            until(|| (others.load(Ordering::SeqCst) == 10).then_some(()));
+            until(|| (running(ITEMS)?.runners == 1).then_some(()));
+            compute(begun.elapsed() * 9);
+        };
+        let short = || {
+            others.fetch_add(1, Ordering::SeqCst);
+        };
+        let mut closures: Vec<Box<dyn FnOnce() + Send + '_>> = vec![Box::new(long)];
+        closures.extend((1..ITEMS).map(|_| Box::new(short) as Box<dyn FnOnce() + Send>));
+        parallel::invoke(closures);
+        last()
+    });
+    assert_eq!(report.verdict(), Verdict::LongItem, "{report} {report:?}");
+    assert!(
+        report
+            .to_string()
+            .contains("1 of 2 threads waited for one item of"),
+        "{report}"
+    );
+}
+
+#[test]
+fn nobody_joins_while_all_workers_have_other_work() {
+    inspect::open();
+    let runtime = two_workers();
+    let (started, has_started) = mpsc::channel();
+    let report = runtime.install(|| {
+        let occupied: Vec<_> = (0..2)
+            .map(|_| {
+                let (go, gate) = mpsc::channel::<()>();
+                let started = started.clone();
+                let task = task::run(move || {
+                    started.send(()).unwrap();
+                    gate.recv().is_err()
+                });
+                (go, task)
+            })
+            .collect();
+        for _ in &occupied {
+            has_started.recv_timeout(Duration::from_secs(60)).unwrap();
+        }
+        parallel::invoke(vec![|| compute(Duration::from_millis(1)); 4]);
+        let report = last();
+        for (go, task) in occupied {
+            drop(go);
+            assert!(task.join().unwrap());
+        }
+        report
+    });
+    assert_eq!(
+        report.verdict(),
+        Verdict::HelpersElsewhere,
+        "{report} {report:?}"
+    );
+    assert!(
+        report.to_string().contains("None of 1 other thread joined"),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_loop_whose_first_items_were_lighter_is_shared_late() {
+    inspect::open();
+    let is_heavy = AtomicBool::new(false);
+    let run = || {
+        parallel::for_range(0..8_u64, |_| {
+            if is_heavy.load(Ordering::Relaxed) {
+                compute(Duration::from_micros(100));
+            }
+        });
+        last()
+    };
+    // The place has learnt that its items are light, and looks at nothing before all of them have run.
+    until(|| (run().alone_because == Some(AloneBecause::AlwaysShort)).then_some(()));
+    is_heavy.store(true, Ordering::Relaxed);
+    let report = run();
+    assert_eq!(report.verdict(), Verdict::SharedLate, "{report} {report:?}");
+    assert!(report.to_string().contains("Shared late"), "{report}");
+}
+
+#[test]
+fn bodies_that_slow_each_other_down_are_found() {
+    inspect::open();
+    let runtime = two_workers();
+    let inside = AtomicUsize::new(0);
+    let report = until(|| {
+        let report = runtime.install(|| {
+            parallel::for_range(0..20_000_u64, |_| {
+                let beside = inside.fetch_add(1, Ordering::SeqCst);
+                compute(Duration::from_nanos(if beside == 0 { 500 } else { 4_000 }));
+                inside.fetch_sub(1, Ordering::SeqCst);
+            });
+            last()
+        });
+        (report.verdict() == Verdict::BodiesSlowEachOther).then_some(report)
+    });
+    assert!(
+        report
+            .to_string()
+            .contains("The bodies slow each other down"),
+        "{report}"
+    );
+}
