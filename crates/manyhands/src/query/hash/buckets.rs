@@ -1,14 +1,15 @@
 //! Items by key, for look-ups.
 //!
-//! Items are in one plain hash table, which had the fastest look-ups of all that were tried. A very large number of
-//! items is divided into parts, which several threads build at the same time, each a table whose look-ups can be
-//! prefetched.
+//! Few items are in one plain hash table, which has the fastest look-ups while a processor's own cache holds it. Of more
+//! items, the list that was made of them becomes the table: they are not moved unless keys repeat, because memory that is
+//! touched for the first time takes longer than all the rest. A very large number of items is divided into parts, whose
+//! tables several threads make at the same time.
 
 use crate::engine::consumer::Ending;
 use crate::parallel::options::Options;
 use crate::query::hash::hasher::Secret;
-use crate::query::hash::scatter::{HashedRow, Part, Scattered};
-use crate::query::hash::table::{GroupEntry, Table};
+use crate::query::hash::scatter::Scattered;
+use crate::query::hash::table::{Keyed, Table};
 use crate::query::hash::{map_parts, part_of};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -22,14 +23,15 @@ pub(crate) enum Buckets<K, V> {
     Many(Many<K, V>),
 }
 
-/// One table.
+/// A table for a processor's own cache.
 #[derive(Debug)]
 pub(crate) struct Few<K, V> {
     table: HashMap<K, Alike<V>, Secret>,
     rest: Rest<V>,
 }
 
-/// A table for each part.
+/// One table, or one for each part of the hashes. A look-up has steps, so that several can be at the same step and their
+/// memory latencies overlap.
 #[derive(Debug)]
 pub(crate) struct Many<K, V> {
     parts: Vec<Bucket<K, V>>,
@@ -38,17 +40,60 @@ pub(crate) struct Many<K, V> {
 
 #[derive(Debug)]
 struct Bucket<K, V> {
-    table: Table<GroupEntry<K, Alike<V>>>,
+    table: Table<Row<K, V>>,
     rest: Rest<V>,
+}
+
+/// An item with its key's hash. In a table, the first item of its key.
+#[derive(Debug)]
+pub(crate) struct Row<K, V> {
+    key: K,
+    value: V,
+    hash: u32,
+    more: More,
+}
+
+impl<K, V> Row<K, V> {
+    #[inline]
+    pub(crate) fn new(key: K, value: V, hash: u32) -> Self {
+        Self {
+            key,
+            value,
+            hash,
+            more: More::NONE,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn hash(&self) -> u32 {
+        self.hash
+    }
+}
+
+impl<K, V> Keyed for Row<K, V> {
+    type Key = K;
+
+    #[inline]
+    fn key(&self) -> &K {
+        &self.key
+    }
+
+    #[inline]
+    fn hash(&self) -> u32 {
+        self.hash
+    }
 }
 
 /// The items with one key: most keys have just one.
 #[derive(Debug)]
 struct Alike<V> {
     first: V,
-    /// 0, or one more than the number of the others in [`Rest`].
-    more: u32,
+    more: More,
 }
+
+/// 0, or one more than the number in [`Rest`] of the items after the first of their key.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct More(u32);
 
 /// The items after the first of their key, in order.
 #[derive(Debug)]
@@ -68,13 +113,19 @@ impl<K: Hash + Eq + Send, V: Send> Buckets<K, V> {
         secret: Secret,
         options: &Options<'_, E>,
     ) -> Self {
-        match items {
-            Scattered::Whole(part) => Self::Few(Few::new(part, secret)),
-            Scattered::Parts(parts) => {
-                let parts = map_parts(parts, options, Bucket::new);
-                Self::Many(Many { parts, secret })
+        let parts = match items {
+            Scattered::Whole(part) => {
+                let rows = part.into_rows();
+                if rows.len() * size_of::<Row<K, V>>() <= CACHED_BYTES_MAX {
+                    return Self::Few(Few::new(rows, secret));
+                }
+                vec![Bucket::new(rows)]
             }
-        }
+            Scattered::Parts(parts) => {
+                map_parts(parts, options, |part| Bucket::new(part.into_rows()))
+            }
+        };
+        Self::Many(Many { parts, secret })
     }
 }
 
@@ -84,36 +135,45 @@ impl<K: Hash + Eq, V> Buckets<K, V> {
     pub(crate) fn contains(&self, key: &K) -> bool {
         let found = match self {
             Self::Few(few) => few.find(key),
-            Self::Many(many) => many.find(many.hash(key), key),
+            Self::Many(many) => {
+                let hash = many.hash(key);
+                many.find(many.approach(hash), hash, key)
+            }
         };
         found.first.is_some()
     }
 }
 
 impl<K: Hash + Eq, V> Few<K, V> {
-    fn new(items: Part<(K, V)>, secret: Secret) -> Self {
-        let mut rows = KeyEstimate::of(items.len());
-        let mut table = HashMap::with_capacity_and_hasher(rows.first_capacity(), secret);
+    fn new(items: Vec<Row<K, V>>, secret: Secret) -> Self {
+        let mut keys = KeyEstimate::of(items.len());
+        let mut table = HashMap::with_capacity_and_hasher(keys.first_capacity(), secret);
         let mut rest = Rest(Vec::new());
-        items.for_each(|(key, value)| {
+        for Row { key, value, .. } in items {
             if table.len() == table.capacity() {
-                table.reserve(rows.more_keys(table.len()));
+                table.reserve(keys.more_keys(table.len()));
             }
-            rows.seen += 1;
+            keys.seen += 1;
             match table.entry(key) {
                 Entry::Vacant(vacant) => {
-                    vacant.insert(Alike::one(value));
+                    vacant.insert(Alike {
+                        first: value,
+                        more: More::NONE,
+                    });
                 }
-                Entry::Occupied(mut occupied) => rest.push(occupied.get_mut(), value),
+                Entry::Occupied(mut occupied) => rest.push(&mut occupied.get_mut().more, value),
             }
-        });
+        }
         Self { table, rest }
     }
 
     /// The items with this key.
     #[inline]
     pub(crate) fn find(&self, key: &K) -> Found<'_, V> {
-        self.rest.found(self.table.get(key))
+        match self.table.get(key) {
+            Some(alike) => self.rest.found(&alike.first, alike.more),
+            None => Found::nothing(),
+        }
     }
 }
 
@@ -123,55 +183,71 @@ impl<K: Hash + Eq, V> Many<K, V> {
         self.secret.hash(key)
     }
 
-    /// Begins the look-up of a key with this hash.
+    /// Begins the look-up of a key with this hash: fetches where the number of its items is.
     #[inline]
     pub(crate) fn seek(&self, hash: u32) {
-        if let Some(part) = self.parts.get(part_of(hash)) {
+        if let Some(part) = self.part(hash) {
             part.table.prefetch_slot(hash);
         }
     }
 
-    /// Continues that look-up.
+    /// Continues that look-up: the number of the items that most probably are those, which it fetches.
     #[inline]
-    pub(crate) fn approach(&self, hash: u32) {
-        if let Some(part) = self.parts.get(part_of(hash)) {
-            part.table.prefetch_entry(hash);
+    pub(crate) fn approach(&self, hash: u32) -> Option<usize> {
+        self.part(hash)?.table.prefetch_candidate(hash)
+    }
+
+    /// Ends that look-up: the items with this key.
+    #[inline]
+    pub(crate) fn find(&self, candidate: Option<usize>, hash: u32, key: &K) -> Found<'_, V> {
+        match (candidate, self.part(hash)) {
+            (Some(candidate), Some(part)) => part.find(candidate, hash, key),
+            _ => Found::nothing(),
         }
     }
 
-    /// The items with this key.
     #[inline]
-    pub(crate) fn find(&self, hash: u32, key: &K) -> Found<'_, V> {
-        match self.parts.get(part_of(hash)) {
-            Some(part) => {
-                let entry = part.table.get(hash, key);
-                part.rest.found(entry.map(|entry| &entry.group))
-            }
-            None => Found::nothing(),
+    fn part(&self, hash: u32) -> Option<&Bucket<K, V>> {
+        match &self.parts[..] {
+            [whole] => Some(whole),
+            parts => parts.get(part_of(hash)),
         }
     }
 }
 
 impl<K: Eq, V> Bucket<K, V> {
-    fn new(items: Part<HashedRow<K, V>>) -> Self {
-        let mut rows = KeyEstimate::of(items.len());
-        let mut table = Table::<GroupEntry<_, Alike<V>>>::with_capacity(rows.first_capacity());
-        let mut rest = Rest(Vec::new());
-        items.for_each(|HashedRow { key, value, hash }| {
-            if table.is_full() {
-                table.make_room(table.len() + rows.more_keys(table.len()));
-            }
-            rows.seen += 1;
-            match table.find(hash, &key) {
-                Some(number) => rest.push(&mut table.entry_mut(number).group, value),
-                None => table.insert(GroupEntry {
-                    key,
-                    group: Alike::one(value),
-                    hash,
-                }),
-            }
+    /// The items before the first that repeats a key stay where they are.
+    fn new(rows: Vec<Row<K, V>>) -> Self {
+        let mut keys = KeyEstimate::of(rows.len());
+        let room_for = |keys: &KeyEstimate, len| len + keys.more_keys(len);
+        let (mut table, others) = Table::of_distinct(rows, keys.first_capacity(), |len| {
+            keys.seen = len;
+            room_for(&keys, len)
         });
+        let mut rest = Rest(Vec::new());
+        keys.seen = table.len();
+        for row in others {
+            if table.is_full() {
+                table.make_room(room_for(&keys, table.len()));
+            }
+            keys.seen += 1;
+            match table.find(row.hash, &row.key) {
+                Some(number) => rest.push(&mut table.entry_mut(number).more, row.value),
+                None => table.insert(row),
+            }
+        }
         Self { table, rest }
+    }
+
+    #[inline]
+    fn find(&self, candidate: usize, hash: u32, key: &K) -> Found<'_, V> {
+        match self.table.find_from(candidate, hash, key) {
+            Some(number) => {
+                let row = &self.table.entries()[number];
+                self.rest.found(&row.value, row.more)
+            }
+            None => Found::nothing(),
+        }
     }
 }
 
@@ -209,34 +285,31 @@ const KEYS_FIRST: usize = 1_024;
 const GROWTH_MAX: usize = 16;
 /// and for at most this number of keys.
 const KEYS_MORE_MAX: usize = 1 << 28;
+/// Of more, a table does not stay in a processor's own cache, or nearly.
+const CACHED_BYTES_MAX: usize = 2 << 20;
 
-impl<V> Alike<V> {
-    fn one(first: V) -> Self {
-        Self { first, more: 0 }
-    }
+impl More {
+    const NONE: Self = Self(0);
 }
 
 impl<V> Rest<V> {
     #[cold]
-    fn push(&mut self, alike: &mut Alike<V>, value: V) {
-        if alike.more == 0 {
+    fn push(&mut self, more: &mut More, value: V) {
+        if *more == More::NONE {
             self.0.push(Vec::new());
-            alike.more = u32::try_from(self.0.len()).expect("fewer than 2³² keys repeat");
+            *more = More(u32::try_from(self.0.len()).expect("fewer than 2³² keys repeat"));
         }
-        self.0[alike.more as usize - 1].push(value);
+        self.0[more.0 as usize - 1].push(value);
     }
 
     #[inline]
-    fn found<'a>(&'a self, alike: Option<&'a Alike<V>>) -> Found<'a, V> {
-        let Some(alike) = alike else {
-            return Found::nothing();
-        };
-        let more = match alike.more {
+    fn found<'a>(&'a self, first: &'a V, more: More) -> Found<'a, V> {
+        let more = match more.0 {
             0 => &[][..],
             number => &self.0[number as usize - 1],
         };
         Found {
-            first: Some(&alike.first),
+            first: Some(first),
             more: more.iter(),
         }
     }
@@ -276,32 +349,77 @@ impl<'a, V> Iterator for Found<'a, V> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{Few, GROWTH_MAX, KeyEstimate};
+    use super::{Buckets, CACHED_BYTES_MAX, GROWTH_MAX, KeyEstimate, Row};
     use crate::engine::consumer::Consumer;
+    use crate::parallel;
     use crate::query::hash::hasher::Secret;
-    use crate::query::hash::scatter::{Scatter, Scattered};
+    use crate::query::hash::scatter::Scatter;
 
-    /// The table of this number of rows with this number of keys.
-    fn table(rows: usize, keys: usize) -> Few<usize, usize> {
+    type Items = Buckets<usize, usize>;
+
+    /// The table of this number of rows, whose keys repeat after this number.
+    fn table(rows: usize, keys: usize) -> Items {
         let secret = Secret::new();
-        let scatter = Scatter::new(|row: usize| (row % keys, row), secret);
+        let scatter = Scatter::new(|row: usize| (mixed(row % keys), row), secret);
         let mut runner = scatter.start();
         scatter.consume(&mut runner, 0..rows as u64, 0..rows);
         scatter.finish(runner);
-        match scatter.into_parts() {
-            Scattered::Whole(part) => Few::new(part, secret),
-            Scattered::Parts(_) => panic!("these are few"),
+        Buckets::new(scatter.into_parts(), secret, &parallel::options())
+    }
+
+    /// A key for each number. Those of neighbours are no neighbours, whose hashes would hardly collide.
+    fn mixed(number: usize) -> usize {
+        let number = (number ^ number >> 15).wrapping_mul(0x2545_F491_4F6C_DD1D);
+        number ^ number >> 29
+    }
+
+    fn find(items: &Items, key: usize) -> Vec<usize> {
+        let key = mixed(key);
+        let found = match items {
+            Items::Few(few) => few.find(&key),
+            Items::Many(many) => {
+                let hash = many.hash(&key);
+                many.find(many.approach(hash), hash, &key)
+            }
+        };
+        found.copied().collect()
+    }
+
+    /// Rows of one table, and of one of the plain kind.
+    const MANY: usize = 300_000;
+    const FEW: usize = CACHED_BYTES_MAX / size_of::<Row<usize, usize>>();
+
+    #[test]
+    fn all_items_of_a_key_are_found_in_order() {
+        for rows in [1, 100, FEW, FEW + 1, MANY, 10 * MANY] {
+            for keys in [1, 5_000.min(rows), rows / 2 + 1, rows] {
+                let items = table(rows, keys);
+                assert_eq!(matches!(items, Items::Few(_)), rows <= FEW);
+                for key in (0..keys).step_by(keys / 50 + 1) {
+                    let all: Vec<_> = (key..rows).step_by(keys).collect();
+                    assert_eq!(find(&items, key), all);
+                }
+                for missing in keys..keys + 50_000 {
+                    assert!(find(&items, missing).is_empty());
+                }
+            }
         }
     }
 
     #[test]
     fn a_table_has_room_for_its_keys_and_not_for_its_rows() {
-        for (rows, keys) in [(1, 1), (300_000, 1), (300_000, 5_000), (300_000, 300_000)] {
-            let few = table(rows, keys);
-            assert_eq!(few.table.len(), keys);
-            assert!(few.table.capacity() <= 2 * (GROWTH_MAX + 1) * keys + 4_096);
-            let found: Vec<usize> = few.find(&0).copied().collect();
-            assert!(found.into_iter().eq((0..rows).step_by(keys)));
+        for (rows, keys) in [(1, 1), (FEW, 1), (MANY, 1), (MANY, 5_000), (MANY, MANY)] {
+            let (len, capacity) = match table(rows, keys) {
+                Items::Few(few) => (few.table.len(), few.table.capacity()),
+                Items::Many(many) => {
+                    let [whole] = &many.parts[..] else {
+                        panic!("these are in one table");
+                    };
+                    (whole.table.len(), whole.table.capacity())
+                }
+            };
+            assert_eq!(len, keys);
+            assert!(capacity <= 2 * (GROWTH_MAX + 1) * keys + 4_096);
         }
     }
 

@@ -3,7 +3,7 @@
 //! - [`groups`] is for values of groups (lists, counts, sums, sets): each runner gathers by itself ([`local`]) as long
 //!   as there are few keys, and distributes its items by hash otherwise ([`spread`]).
 //! - [`scatter`] is for look-ups (the inner side of a join): each runner only lists its items, or distributes them by
-//!   hash, and [`buckets`] are made of them at the end.
+//!   hash, and the lists become [`buckets`] at the end.
 //!
 //! Few items or keys on one runner are gathered and looked up as in a loop written by hand: in one table, with no
 //! other work for each item.

@@ -1,12 +1,13 @@
 //! Items gathered for look-ups by key, all of them kept, in order.
 //!
-//! A runner only lists its items. Where there are very many it distributes them by hash, each to one of many parts. At
-//! the end the runners' shares of a part are merged, by the runs in which the items came. If no runner has distributed
-//! any, there is only one part.
+//! A runner only lists its items, with their hashes. Where there are very many it distributes them, each to one of many
+//! parts. At the end the runners' shares of a part are merged, by the runs in which the items came. If no runner has
+//! distributed any, there is only one part.
 
 use crate::engine::consumer::Consumer;
 use crate::parallel::one_or_many::OneOrMany;
 use crate::parallel::runs::Runs;
+use crate::query::hash::buckets::Row;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::{PARTS, part_of};
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -33,32 +34,25 @@ pub(crate) struct Runner<K, V> {
 
 /// What one runner has distributed, in ascending order.
 enum Shares<K, V> {
-    Whole(Share<(K, V)>),
-    Parts(Vec<Share<HashedRow<K, V>>>),
-}
-
-/// An item with its key's hash.
-pub(crate) struct HashedRow<K, V> {
-    pub(crate) key: K,
-    pub(crate) value: V,
-    pub(crate) hash: u32,
+    Whole(Share<K, V>),
+    Parts(Vec<Share<K, V>>),
 }
 
 /// One runner's items of one part.
-struct Share<R> {
-    rows: Vec<R>,
+struct Share<K, V> {
+    rows: Vec<Row<K, V>>,
     runs: Runs<u64>,
 }
 
 /// All items that were distributed.
 pub(crate) enum Scattered<K, V> {
-    Whole(Part<(K, V)>),
+    Whole(Part<K, V>),
     /// As many parts as hashes are divided into.
-    Parts(Vec<Part<HashedRow<K, V>>>),
+    Parts(Vec<Part<K, V>>),
 }
 
 /// All items of one part.
-pub(crate) struct Part<R>(OneOrMany<Share<R>>);
+pub(crate) struct Part<K, V>(OneOrMany<Share<K, V>>);
 
 impl<K: Hash, V, F> Scatter<K, V, F> {
     pub(crate) fn new(split: F, secret: Secret) -> Self {
@@ -78,7 +72,7 @@ impl<K: Hash, V, F> Scatter<K, V, F> {
         }
         let mut parts: Vec<_> = (0..PARTS).map(|_| Part(OneOrMany::new())).collect();
         for shares in done {
-            for (part, share) in parts.iter_mut().zip(shares.divided(self.secret)) {
+            for (part, share) in parts.iter_mut().zip(shares.divided()) {
                 part.0.push(share);
             }
         }
@@ -119,10 +113,15 @@ where
             runner.run.start = positions.start;
         }
         runner.run.end = positions.end;
+        let rows = items.map(|item| {
+            let (key, value) = (self.split)(item);
+            let hash = self.secret.hash(&key);
+            Row::new(key, value, hash)
+        });
         let shares = &mut runner.shares;
-        shares.extend(runner.run.start, items.map(&self.split), self.secret);
+        shares.extend(runner.run.start, rows);
         // Relaxed: a hint.
-        shares.divide_if_many(self.runners.load(Ordering::Relaxed), self.secret);
+        shares.divide_if_many(self.runners.load(Ordering::Relaxed));
     }
 
     fn finish(&self, runner: Self::Runner) {
@@ -134,34 +133,34 @@ where
     }
 }
 
-impl<K: Hash, V> Shares<K, V> {
+impl<K, V> Shares<K, V> {
     fn new() -> Self {
         Self::Whole(Share::new())
     }
 
     #[inline]
-    fn extend(&mut self, run: u64, rows: impl Iterator<Item = (K, V)>, secret: Secret) {
+    fn extend(&mut self, run: u64, rows: impl Iterator<Item = Row<K, V>>) {
         match self {
             Self::Whole(share) => {
                 share.enter(run);
                 share.rows.extend(rows);
             }
-            Self::Parts(parts) => rows.for_each(|row| hand_out(parts, run, row, secret)),
+            Self::Parts(parts) => rows.for_each(|row| hand_out(parts, run, row)),
         }
     }
 
     /// Divides them if there are too many for one table, where this number of runners have as many each.
     #[inline]
-    fn divide_if_many(&mut self, runners: usize, secret: Secret) {
+    fn divide_if_many(&mut self, runners: usize) {
         if let Self::Whole(share) = self
             && share.rows.len() * runners > whole_len_max::<K, V>()
         {
             let whole = std::mem::replace(self, Self::new());
-            *self = Self::Parts(whole.divided(secret));
+            *self = Self::Parts(whole.divided());
         }
     }
 
-    fn whole(self) -> Option<Share<(K, V)>> {
+    fn whole(self) -> Option<Share<K, V>> {
         match self {
             Self::Whole(share) => Some(share),
             Self::Parts(_) => None,
@@ -170,7 +169,7 @@ impl<K: Hash, V> Shares<K, V> {
 
     /// Divided into all parts.
     #[cold]
-    fn divided(self, secret: Secret) -> Vec<Share<HashedRow<K, V>>> {
+    fn divided(self) -> Vec<Share<K, V>> {
         match self {
             Self::Parts(parts) => parts,
             Self::Whole(share) => {
@@ -178,7 +177,7 @@ impl<K: Hash, V> Shares<K, V> {
                 let (runs, mut rows) = share.into_runs();
                 for (run, count) in runs {
                     let rows = rows.by_ref().take(count);
-                    rows.for_each(|row| hand_out(&mut parts, run, row, secret));
+                    rows.for_each(|row| hand_out(&mut parts, run, row));
                 }
                 parts
             }
@@ -188,19 +187,13 @@ impl<K: Hash, V> Shares<K, V> {
 
 /// Adds a row to its part.
 #[inline]
-fn hand_out<K: Hash, V>(
-    parts: &mut [Share<HashedRow<K, V>>],
-    run: u64,
-    (key, value): (K, V),
-    secret: Secret,
-) {
-    let hash = secret.hash(&key);
-    let part = &mut parts[part_of(hash)];
+fn hand_out<K, V>(parts: &mut [Share<K, V>], run: u64, row: Row<K, V>) {
+    let part = &mut parts[part_of(row.hash())];
     part.enter(run);
-    part.rows.push(HashedRow { key, value, hash });
+    part.rows.push(row);
 }
 
-impl<R> Share<R> {
+impl<K, V> Share<K, V> {
     fn new() -> Self {
         Self {
             rows: Vec::new(),
@@ -217,24 +210,21 @@ impl<R> Share<R> {
     }
 
     /// Each run with its number of rows, and the rows.
-    fn into_runs(self) -> (impl Iterator<Item = (u64, usize)>, vec::IntoIter<R>) {
+    fn into_runs(self) -> (impl Iterator<Item = (u64, usize)>, vec::IntoIter<Row<K, V>>) {
         let ranges = self.runs.into_ranges(self.rows.len());
         let runs = ranges.map(|(run, range)| (run, range.len()));
         (runs, self.rows.into_iter())
     }
 }
 
-impl<R> Part<R> {
-    pub(crate) fn len(&self) -> usize {
-        self.0.iter().map(|share| share.rows.len()).sum()
-    }
-
+impl<K, V> Part<K, V> {
     /// All items, in order.
-    pub(crate) fn for_each(self, mut take: impl FnMut(R)) {
+    pub(crate) fn into_rows(self) -> Vec<Row<K, V>> {
         let shares = match self.0.into_one() {
-            Ok(share) => return share.rows.into_iter().for_each(take),
+            Ok(share) => return share.rows,
             Err(shares) => shares,
         };
+        let mut all = Vec::with_capacity(shares.iter().map(|share| share.rows.len()).sum());
         let shares = shares.into_iter().filter(|share| !share.rows.is_empty());
         let mut shares: Vec<_> = shares
             .map(Share::into_runs)
@@ -246,10 +236,10 @@ impl<R> Part<R> {
                 .filter_map(|(runs, rows)| Some((runs.peek()?.0, runs, rows)))
                 .min_by_key(|(run, ..)| *run);
             let Some((_, runs, rows)) = next else {
-                return;
+                return all;
             };
             if let Some((_, count)) = runs.next() {
-                rows.by_ref().take(count).for_each(&mut take);
+                all.extend(rows.by_ref().take(count));
             }
         }
     }
@@ -257,7 +247,7 @@ impl<R> Part<R> {
 
 /// Fewer items are kept together: one table for all look-ups is faster than many, though one thread alone builds it.
 const fn whole_len_max<K, V>() -> usize {
-    WHOLE_BYTES_MAX / (size_of::<(K, V)>() + 1)
+    WHOLE_BYTES_MAX / (size_of::<Row<K, V>>() + 1)
 }
 
-const WHOLE_BYTES_MAX: usize = 48 << 20;
+const WHOLE_BYTES_MAX: usize = 64 << 20;

@@ -5,6 +5,7 @@
 //! not offer.
 
 use crate::sync::prefetch_for_reading;
+use std::iter;
 
 /// Something with a key.
 pub(crate) trait Keyed {
@@ -173,6 +174,12 @@ impl<E: Keyed> Table<E> {
         self.entries.len() >= self.slots.capacity()
     }
 
+    /// Room for this number of entries in all.
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
+        self.slots.capacity()
+    }
+
     pub(crate) fn entries(&self) -> &[E] {
         &self.entries
     }
@@ -198,22 +205,16 @@ impl<E: Keyed> Table<E> {
         }
     }
 
-    /// Begins to fetch the entry that a hash is likely to have.
+    /// The number of the first entry whose slot says that it may have this hash, which it begins to fetch.
     #[inline]
-    pub(crate) fn prefetch_entry(&self, hash: u32) {
-        if let Some(entry) = self.likely(hash) {
-            // It may begin in one cache line and end in the next.
-            let end = (&raw const *entry).wrapping_add(1).cast::<u8>();
-            prefetch_for_reading(entry);
-            prefetch_for_reading(end.wrapping_sub(1));
-        }
-    }
-
-    #[inline]
-    fn likely(&self, hash: u32) -> Option<&E> {
-        let mask = self.slots.mask();
-        let number = *self.slots.slots.get(hash as usize & mask)? as usize & mask;
-        self.entries.get(number.wrapping_sub(1))
+    pub(crate) fn prefetch_candidate(&self, hash: u32) -> Option<usize> {
+        let number = self.slots.find(hash, |_| true)?;
+        let entry = &raw const self.entries[number];
+        // It may begin in one cache line and end in the next.
+        let end = entry.wrapping_add(1).cast::<u8>();
+        prefetch_for_reading(entry);
+        prefetch_for_reading(end.wrapping_sub(1));
+        Some(number)
     }
 
     /// Adds an entry, whose key is missing.
@@ -228,11 +229,51 @@ impl<E: Keyed> Table<E> {
 }
 
 impl<E: Keyed<Key: Eq>> Table<E> {
+    /// The table of the entries before the first that repeats a key, in their place, and the other entries. It has room
+    /// for `len` entries at first; when they are full, `room` is asked how many it is to have room for.
+    pub(crate) fn of_distinct(
+        mut entries: Vec<E>,
+        len: usize,
+        mut room: impl FnMut(usize) -> usize,
+    ) -> (Self, Vec<E>) {
+        let mut slots = Slots::new();
+        slots.rebuild(len, iter::empty());
+        let mut distinct = 0;
+        while let Some(entry) = entries.get(distinct) {
+            if distinct == slots.capacity() {
+                let hashes = entries[..distinct].iter().map(Keyed::hash);
+                slots.rebuild(room(distinct), hashes);
+            }
+            let is_same = |number: usize| entries[number].key() == entry.key();
+            if slots.find(entry.hash(), is_same).is_some() {
+                break;
+            }
+            slots.occupy(entry.hash(), distinct);
+            distinct += 1;
+        }
+        let others = entries.split_off(distinct);
+        if !others.is_empty() {
+            // Most of the others may repeat keys.
+            entries.shrink_to_fit();
+        }
+        (Self { entries, slots }, others)
+    }
+
     /// The number of the entry of a key with this hash.
     #[inline]
     pub(crate) fn find(&self, hash: u32, key: &E::Key) -> Option<usize> {
         let entries = &self.entries[..];
         self.slots.find(hash, |number| entries[number].key() == key)
+    }
+
+    /// As [`find`](Self::find); the entry is most probably this [candidate](Self::prefetch_candidate).
+    #[inline]
+    pub(crate) fn find_from(&self, candidate: usize, hash: u32, key: &E::Key) -> Option<usize> {
+        if self.entries[candidate].key() == key {
+            Some(candidate)
+        } else {
+            self.find(hash, key)
+        }
     }
 
     /// The entry of a key with this hash.

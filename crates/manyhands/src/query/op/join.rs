@@ -209,6 +209,8 @@ struct Sought<T, K> {
     item: T,
     key: K,
     hash: u32,
+    /// Where its partners most probably are.
+    candidate: Option<usize>,
 }
 
 impl<'a, I, F, K, U> Lookups<'a, I, F, K, U>
@@ -223,10 +225,15 @@ where
             let key = (self.key)(&item);
             let hash = many.hash(&key);
             many.seek(hash);
-            self.sought.push(Sought { item, key, hash });
+            self.sought.push(Sought {
+                item,
+                key,
+                hash,
+                candidate: None,
+            });
         }
-        for sought in &self.sought {
-            many.approach(sought.hash);
+        for sought in &mut self.sought {
+            sought.candidate = many.approach(sought.hash);
         }
     }
 }
@@ -234,7 +241,7 @@ where
 impl<T, K: Hash + Eq> Sought<T, K> {
     #[inline]
     fn found<U>(self, many: &Many<K, U>) -> (T, Matches<'_, U>) {
-        let partners = Matches(many.find(self.hash, &self.key));
+        let partners = Matches(many.find(self.candidate, self.hash, &self.key));
         (self.item, partners)
     }
 }
@@ -294,7 +301,7 @@ where
 }
 
 /// Enough look-ups to hide the latency of memory.
-const LOOKUPS_AT_ONCE: usize = 32;
+const LOOKUPS_AT_ONCE: usize = 64;
 
 impl<P, Q, F, G, M, K, U> Pipeline for Joined<P, Q, F, G, M, K, U>
 where
