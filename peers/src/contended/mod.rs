@@ -5,9 +5,9 @@
 mod case;
 mod compare;
 
-use manyhands_lab::contest::{self, Arm, Request, Sample};
+use manyhands_lab::contest::{Arm, Request, Sample};
 
-use crate::loops::{Loops, Manyhands, OpenMp, Orx, Rayon, Sequential};
+use crate::loops::{self, Loops, Manyhands, OpenMp, Orx, Rayon, Sequential};
 use crate::window;
 use case::Case;
 
@@ -37,12 +37,8 @@ pub(crate) fn serve(contender: &str) -> bool {
 }
 
 fn serve_as<C: Loops>() {
-    let mut contender = match C::new() {
-        Ok(contender) => contender,
-        Err(reason) => return contest::say_absent(&reason),
-    };
     let mut known: Option<(Case, f64)> = None;
-    contest::serve(|request| answer(&mut contender, request, &mut known));
+    loops::serve_with::<C>(|contender, request| answer(contender, request, &mut known));
 }
 
 fn answer<C: Loops>(

@@ -26,7 +26,7 @@ mod sequential;
 mod stage;
 mod verdict;
 
-use manyhands_lab::contest::{self, Arm};
+use manyhands_lab::contest::{self, Arm, Request, Sample};
 
 pub(crate) use body::sha512;
 pub(crate) use chili::Chili;
@@ -90,10 +90,16 @@ pub(crate) fn serve(contender: &str) -> bool {
 }
 
 fn serve_as<C: Loops>() {
-    let mut contender = match C::new() {
-        Ok(contender) => contender,
-        Err(reason) => return contest::say_absent(&reason),
-    };
     let mut stage = None;
-    contest::serve(|request| stage::answer(&mut contender, &mut stage, request));
+    serve_with::<C>(|contender, request| stage::answer(contender, &mut stage, request));
+}
+
+/// Answers requests by a contender of this problem, or says why it does not exist here.
+pub(crate) fn serve_with<C: Loops>(
+    mut answer: impl FnMut(&mut C, &Request) -> Result<Sample, String>,
+) {
+    match C::new() {
+        Ok(mut contender) => contest::serve(|request| answer(&mut contender, request)),
+        Err(reason) => contest::say_absent(&reason),
+    }
 }

@@ -61,7 +61,7 @@ pub(super) struct Kind {
     pub(super) foreign: Option<&'static ForeignKind>,
 }
 
-/// The operations for a future that another library's executor runs; see `foreign.rs`.
+/// The operations for a future that another library's executor runs; see `foreign/`.
 #[derive(Debug)]
 pub(super) struct ForeignKind {
     /// Hands the queue's part to the executor.

@@ -279,6 +279,27 @@ pub(super) unsafe fn drop_handle<R>(cell: impl Held, take_outcome: impl FnOnce()
     unsafe { after_release(cell, after) };
 }
 
+/// Gives the queue's part away by a function that lies in the cell, and so keeps the cell until that has returned or
+/// panicked.
+///
+/// # Safety
+/// The caller holds the queue's part, which `give` gives away.
+pub(super) unsafe fn give_by_own_function<H: Held>(cell: H, give: impl FnOnce()) {
+    struct Kept<H: Held>(H);
+
+    impl<H: Held> Drop for Kept<H> {
+        fn drop(&mut self) {
+            // SAFETY: a waker's part was added for this.
+            unsafe { release_waker(self.0) };
+        }
+    }
+
+    // SAFETY: the queue's part is held.
+    unsafe { cell.state() }.add_waker();
+    let _kept = Kept(cell);
+    give();
+}
+
 /// Requests that the task be dropped.
 ///
 /// # Safety

@@ -94,11 +94,13 @@ impl Model {
         if !self.is_foreign {
             return self.push();
         }
-        // As in `foreign.rs`.
-        self.state.add_waker();
-        self.push();
-        self.cell.touch();
-        self.drop_waker();
+        // Touches the cell when the queue's part is already another's: so does a function that lies in the cell.
+        let give = || {
+            self.push();
+            self.cell.touch();
+        };
+        // SAFETY: the queue's part is this thread's, and is pushed.
+        unsafe { steps::give_by_own_function(self, give) };
     }
 
     /// A worker: runs the task as often as it finds it in the queue. Returns whether it did.
@@ -282,6 +284,15 @@ impl Wake for DropsHandle {
     }
 }
 
+/// A thread that lets the future end: what it waits for happens, and then the thread is a worker.
+fn wake_and_work(model: &Arc<Model>) -> thread::JoinHandle<()> {
+    let model = Arc::clone(model);
+    thread::spawn(move || {
+        model.wake();
+        model.work();
+    })
+}
+
 type Part = fn(&Model);
 
 /// A worker beside one or two others; afterwards what is left to be done is done.
@@ -373,13 +384,7 @@ fn a_future_that_may_not_wait_any_more_is_dropped_by_any_wake() {
 fn an_outcome_is_read_by_the_handle_that_waits_for_it() {
     check(|| {
         let model = Model::new();
-        let worker = thread::spawn({
-            let model = Arc::clone(&model);
-            move || {
-                model.wake();
-                model.work();
-            }
-        });
+        let worker = wake_and_work(&model);
         let fall_asleep = || model.joiner.fall_asleep(SLOT);
         wait_asleep(&model.parker, || model.joiner.is_final(), fall_asleep);
         model.take_outcome();
@@ -394,13 +399,7 @@ fn a_registered_waker_is_woken_or_taken_back() {
     check(|| {
         let model = Model::new();
         let wake_seen = Arc::new(WakeSeen(Flag::new()));
-        let worker = thread::spawn({
-            let model = Arc::clone(&model);
-            move || {
-                model.wake();
-                model.work();
-            }
-        });
+        let worker = wake_and_work(&model);
         model.poll_and_drop_handle(&wake_seen);
         worker.join().expect("the model fails at once");
         model.settle();
@@ -412,13 +411,7 @@ fn a_registered_waker_is_woken_or_taken_back() {
 fn a_waiter_that_is_woken_is_the_last_holder() {
     check(|| {
         let model = Model::new();
-        let worker = thread::spawn({
-            let model = Arc::clone(&model);
-            move || {
-                model.wake();
-                model.work();
-            }
-        });
+        let worker = wake_and_work(&model);
         let was_last = Arc::new(Flag::new());
         let waker = Waker::from(std::sync::Arc::new(DropsHandle {
             model: Arc::clone(&model),
@@ -440,13 +433,7 @@ fn the_waiter_of_a_handle_is_woken() {
     check(|| {
         let model = Model::new();
         let wake_seen = Arc::new(WakeSeen(Flag::new()));
-        let worker = thread::spawn({
-            let model = Arc::clone(&model);
-            move || {
-                model.wake();
-                model.work();
-            }
-        });
+        let worker = wake_and_work(&model);
         let waker = Waker::from(std::sync::Arc::new(SeenWaker(Arc::clone(&wake_seen))));
         let is_registered = model.joiner.register(&waker);
         worker.join().expect("the model fails at once");
