@@ -31,6 +31,35 @@ pub enum FleetError {
         /// Why, in one line.
         reason: String,
     },
+    /// A table of prices makes no sense, or lacks a machine.
+    Prices {
+        /// Why, in one line.
+        reason: String,
+    },
+    /// A plan may cost more than is allowed.
+    TooDear {
+        /// Dollars that it may cost.
+        usd: f64,
+        /// Dollars that are allowed.
+        usd_max: f64,
+    },
+    /// This machine is not fit to measure.
+    Unfit {
+        /// The number of things that are wrong.
+        wrong: usize,
+    },
+    /// This program's own mistake ended a part of it.
+    Panicked {
+        /// The part.
+        part: &'static str,
+        /// What it said.
+        message: String,
+    },
+    /// The machine could not be switched off.
+    PowerOff {
+        /// Why not, in one line.
+        reason: String,
+    },
     /// There is no such plan, or there are several to choose from.
     UnknownPlan {
         /// What was asked for.
@@ -115,6 +144,22 @@ impl fmt::Display for FleetError {
                 "'{address}' is not on this machine: it needs an address that begins with tls:// and a key (--nkey)"
             ),
             Self::Plan { reason } => write!(formatter, "the plan makes no sense: {reason}"),
+            Self::Prices { reason } => write!(formatter, "the table of prices: {reason}"),
+            Self::TooDear { usd, usd_max } => write!(
+                formatter,
+                "the plan may cost {usd:.2} USD, and {usd_max:.2} USD are allowed"
+            ),
+            Self::Unfit { wrong } => write!(
+                formatter,
+                "this machine should not be paid for as it is: {wrong} of the above must be mended first"
+            ),
+            Self::Panicked { part, message } => write!(
+                formatter,
+                "{part} came upon a mistake of this program, and all of it ends: {message}"
+            ),
+            Self::PowerOff { reason } => {
+                write!(formatter, "the machine cannot be switched off: {reason}")
+            }
             Self::UnknownPlan { plan } => write!(
                 formatter,
                 "there is no plan '{plan}'; 'manyhands fleet watch --once' lists them"

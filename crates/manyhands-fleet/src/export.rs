@@ -1,12 +1,13 @@
-//! A plan's results as files: one folder for each agent, as `manyhands lab run` leaves it, and lists of runs, samples
-//! and commands beside them.
+//! A plan's results as files: one folder for each agent, as `manyhands lab run` leaves it, and beside them lists of
+//! runs, samples and commands, and charts over machines of several sizes.
 //!
 //! Only runs that count are exported, so a sample that was measured twice is in the files once.
 
-use crate::{FleetError, agent::Outcome, server::Database};
+use crate::{FleetError, agent::Outcome, charts, server::Database};
 use manyhands_lab::{
+    chart,
     console::{self, Companion},
-    findings,
+    findings::{self, Findings},
     record::{Event, ExperimentCard, Head},
     report::Width,
     store::{Existing, Store},
@@ -14,7 +15,7 @@ use manyhands_lab::{
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -53,54 +54,110 @@ pub fn export(
     folder: &Path,
     companion: Companion,
 ) -> Result<Exported, FleetError> {
-    let plans = database.plans()?;
-    if !plans.iter().any(|one| one.id == plan) {
-        let plan = plan.to_owned();
-        return Err(FleetError::UnknownPlan { plan });
-    }
+    let results = Results::read(database, plan)?;
     fs::create_dir_all(folder).map_err(FleetError::file("create", folder))?;
-    let mut tables = Tables::default();
-    let mut machines: BTreeMap<String, Vec<Measured>> = BTreeMap::new();
-    for job in database.jobs(plan)? {
-        let Some(run) = job.run else {
-            continue;
-        };
-        let lines = database.lines(&run.id)?;
-        let measured = Measured::read(&lines)?;
-        tables.runs.push(RunLine {
-            plan: plan.to_owned(),
-            job: job.id,
-            title: job.title,
-            run: run.id.clone(),
-            agent: run.agent.clone(),
-            cpus: measured.head.machine.cpus,
-            cpu: measured.head.machine.cpu.clone(),
-            started: measured.head.started.clone(),
-            samples: measured.samples(),
-            lines: run.lines,
-            sha256: run.sha256,
-        });
-        tables.add(&run.agent, &run.id, &measured);
-        machines.entry(run.agent).or_default().push(measured);
-    }
     let mut folders = Vec::new();
-    for (agent, measured) in &machines {
-        for (number, group) in alike(measured).iter().enumerate() {
-            let name = match number {
-                0 => agent.clone(),
-                more => format!("{agent}-{}", more + 1),
-            };
-            let folder = folder.join(name);
-            write_folder(&folder, group, companion)?;
-            folders.push(folder);
-        }
+    for (name, group) in results.machines() {
+        let folder = folder.join(name);
+        write_folder(&folder, &group, companion)?;
+        folders.push(folder);
     }
-    tables.write(folder)?;
+    for (name, bytes) in results.tables()?.into_iter().chain(results.charts()?) {
+        let path = folder.join(name);
+        fs::write(&path, bytes).map_err(FleetError::file("write", &path))?;
+    }
     Ok(Exported {
-        runs: tables.runs.len(),
-        samples: tables.samples.len(),
+        runs: results.tables.runs.len(),
+        samples: results.tables.samples.len(),
         folders,
     })
+}
+
+/// What a plan has brought: the runs that count.
+pub(crate) struct Results {
+    tables: Tables,
+    /// By the name of the agent.
+    measured: BTreeMap<String, Vec<Measured>>,
+}
+
+impl Results {
+    pub(crate) fn read(database: &Database, plan: &str) -> Result<Self, FleetError> {
+        let plans = database.plans()?;
+        if !plans.iter().any(|one| one.id == plan) {
+            let plan = plan.to_owned();
+            return Err(FleetError::UnknownPlan { plan });
+        }
+        let mut results = Self {
+            tables: Tables::default(),
+            measured: BTreeMap::new(),
+        };
+        for job in database.jobs(plan)? {
+            let Some(run) = job.run else {
+                continue;
+            };
+            let lines = database.lines(&run.id)?;
+            let measured = Measured::read(&lines)?;
+            results.tables.runs.push(RunLine {
+                plan: plan.to_owned(),
+                job: job.id,
+                title: job.title,
+                run: run.id.clone(),
+                agent: run.agent.clone(),
+                cpus: measured.head.machine.cpus,
+                cpu: measured.head.machine.cpu.clone(),
+                started: measured.head.started.clone(),
+                samples: measured.samples(),
+                lines: run.lines,
+                sha256: run.sha256,
+            });
+            results.tables.add(&run.agent, &run.id, &measured);
+            results
+                .measured
+                .entry(run.agent)
+                .or_default()
+                .push(measured);
+        }
+        Ok(results)
+    }
+
+    /// Runs that can stand in one folder, with its name: that of the agent, with a number if its machine has changed.
+    fn machines(&self) -> Vec<(String, Vec<&Measured>)> {
+        let named = self.measured.iter().flat_map(|(agent, measured)| {
+            let groups = alike(measured).into_iter().enumerate();
+            groups.map(move |(number, group)| match number {
+                0 => (agent.clone(), group),
+                more => (format!("{agent}-{}", more + 1), group),
+            })
+        });
+        named.collect()
+    }
+
+    /// Name and content of every list.
+    pub(crate) fn tables(&self) -> Result<Vec<(String, Vec<u8>)>, FleetError> {
+        self.tables.files()
+    }
+
+    /// The charts over machines of several sizes, with the name of their files but for the ending.
+    pub(crate) fn drawn(&self) -> Result<Vec<(String, String)>, FleetError> {
+        let measured = self.measured.values().flatten();
+        let findings: Vec<Findings> = measured.map(Measured::findings).collect();
+        let charts = charts::over_machines(&findings).into_iter();
+        let drawn = charts.map(|(id, chart)| {
+            let name = format!("machines-{}", id.to_lowercase());
+            Ok((name, chart::svg(&chart)?))
+        });
+        drawn.collect()
+    }
+
+    /// Name and content of every chart, as SVG and as PNG.
+    pub(crate) fn charts(&self) -> Result<Vec<(String, Vec<u8>)>, FleetError> {
+        let mut files = Vec::new();
+        for (name, svg) in self.drawn()? {
+            files.push((format!("{name}.png"), chart::png(&svg)?));
+            files.push((format!("{name}.svg"), svg.into_bytes()));
+        }
+        Ok(files)
+    }
 }
 
 /// A run as its lines say.
@@ -143,6 +200,12 @@ impl Measured {
         })
     }
 
+    /// What this run found by itself.
+    fn findings(&self) -> Findings {
+        let events: Vec<Event> = self.events.iter().map(|(event, _)| event.clone()).collect();
+        findings::analyse(&self.head, &events)
+    }
+
     fn samples(&self) -> usize {
         let blocks = self.events.iter().filter_map(|(event, _)| match event {
             Event::Block { block, .. } => Some(block.samples.len()),
@@ -177,6 +240,21 @@ fn write_folder(
     group: &[&Measured],
     companion: Companion,
 ) -> Result<(), FleetError> {
+    let (head, events) = joined(group);
+    let mut store = Store::create(folder, &head, Existing::Replace)?;
+    for (event, spent) in &events {
+        store.append(event, *spent)?;
+    }
+    store.sync()?;
+    let events: Vec<Event> = events.into_iter().map(|(event, _)| event).collect();
+    let findings = findings::analyse(&head, &events);
+    console::write(&mut store, &findings, &events, companion, Width::default())?;
+    Ok(())
+}
+
+/// Several runs as one: events of an experiment follow each other, in the order of the head, and each has the time that
+/// the runs had taken by then.
+fn joined(group: &[&Measured]) -> (Head, Vec<(Event, Duration)>) {
     let mut head = group[0].head.clone();
     head.experiments.clear();
     for measured in group {
@@ -184,28 +262,22 @@ fn write_folder(
             add_card(&mut head.experiments, card);
         }
     }
-    // Events of an experiment follow each other, in the order of the head.
     let place = |event: &Event| {
         let (id, _) = event.subject();
         head.experiments.iter().position(|card| card.id == id)
     };
     let mut runs: Vec<&&Measured> = group.iter().collect();
     runs.sort_by_key(|run| run.events.first().map(|(event, _)| place(event)));
-    let mut store = Store::create(folder, &head, Existing::Replace)?;
     let (mut events, mut before) = (Vec::new(), Duration::ZERO);
     for run in runs {
-        let mut last = Duration::ZERO;
-        for (event, spent) in &run.events {
-            store.append(event, before + *spent)?;
-            events.push(event.clone());
-            last = *spent;
-        }
-        before += last;
+        let own = run.events.iter();
+        events.extend(own.map(|(event, spent)| (event.clone(), before + *spent)));
+        before += run
+            .events
+            .last()
+            .map_or(Duration::ZERO, |(_, spent)| *spent);
     }
-    store.sync()?;
-    let findings = findings::analyse(&head, &events);
-    console::write(&mut store, &findings, &events, companion, Width::default())?;
-    Ok(())
+    (head, events)
 }
 
 /// The cases of an experiment may have been measured in several runs.
@@ -312,26 +384,23 @@ impl Tables {
             }));
     }
 
-    fn write(&self, folder: &Path) -> Result<(), FleetError> {
-        write_table(folder, "runs", &self.runs)?;
-        write_table(folder, "samples", &self.samples)?;
-        if self.commands.is_empty() {
-            return Ok(());
+    fn files(&self) -> Result<Vec<(String, Vec<u8>)>, FleetError> {
+        let mut files = Vec::new();
+        files.extend(table("runs", &self.runs)?);
+        files.extend(table("samples", &self.samples)?);
+        if !self.commands.is_empty() {
+            files.extend(table("commands", &self.commands)?);
         }
-        write_table(folder, "commands", &self.commands)
+        Ok(files)
     }
 }
 
 /// One list as CSV and as JSON.
-fn write_table<T: Serialize>(folder: &Path, name: &str, rows: &[T]) -> Result<(), FleetError> {
-    let path = folder.join(format!("{name}.csv"));
+fn table<T: Serialize>(name: &str, rows: &[T]) -> Result<[(String, Vec<u8>); 2], FleetError> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let written = rows.iter().try_for_each(|row| writer.serialize(row));
     written.map_err(FleetError::format("a table"))?;
-    let bytes = writer.into_inner().map_err(FleetError::format("a table"))?;
-    fs::write(&path, bytes).map_err(FleetError::file("write", &path))?;
-    let path = folder.join(format!("{name}.json"));
-    let json = serde_json::to_vec_pretty(rows).map_err(io::Error::from);
-    let written = json.and_then(|json| fs::write(&path, json));
-    written.map_err(FleetError::file("write", &path))
+    let csv = writer.into_inner().map_err(FleetError::format("a table"))?;
+    let json = serde_json::to_vec_pretty(rows).map_err(FleetError::format("a table"))?;
+    Ok([(format!("{name}.csv"), csv), (format!("{name}.json"), json)])
 }

@@ -4,7 +4,8 @@
 //! A [`plan`] names experiments; the [`server`] makes one job of each of their cases and keeps what comes back in a
 //! [database](server::Database). An [`agent`] pulls a job, measures it by the laboratory's library into a folder of its
 //! own disk, and sends the folder's lines between two blocks. [`export`] makes of it the folders that
-//! `manyhands lab report` reads.
+//! `manyhands lab report` reads, and [`price`] says what a plan will cost
+//! and what it has cost.
 //!
 //! What moves between them goes through an [`Engine`](engine::Engine): three queues with leases, and some keys. One
 //! engine is NATS JetStream, for machines; the other lives in this process, for tests.
@@ -21,11 +22,13 @@
 #![warn(missing_docs)]
 
 pub mod agent;
+mod charts;
 pub mod commands;
 pub mod engine;
 mod error;
 pub mod export;
 pub mod plan;
+pub mod price;
 pub mod server;
 mod time;
 pub mod watch;

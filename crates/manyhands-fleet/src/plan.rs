@@ -9,6 +9,7 @@ use manyhands_lab::{
     record::{Scale, Settings},
 };
 use serde::Deserialize;
+use std::time::Duration;
 
 /// What to measure, on which machines: the contents of a `plan.toml`.
 ///
@@ -53,6 +54,9 @@ pub struct Plan {
     /// How often a job may be handed out before it counts as failed.
     #[serde(default = "attempts")]
     pub attempts: u64,
+    /// Minutes for each job: the budget of a case, which is measured as far as it fits, and the end of a command. A plan
+    /// without them has no estimate of what it costs.
+    pub minutes: Option<u32>,
 }
 
 /// A program that agents run if their own list has its name.
@@ -94,6 +98,9 @@ impl Plan {
         if plan.attempts == 0 || plan.cpus.contains(&0) {
             return Err(wrong("attempts and cpus are at least 1".to_owned()));
         }
+        if plan.minutes == Some(0) {
+            return Err(wrong("minutes are at least 1".to_owned()));
+        }
         Ok(plan)
     }
 
@@ -108,6 +115,8 @@ impl Plan {
     ) -> Result<Vec<Job>, FleetError> {
         let mut settings = Settings::new(self.scale, self.seed);
         settings.launches = self.launches.unwrap_or(settings.launches);
+        let budget = self.minutes.map(|minutes| 60 * u64::from(minutes));
+        settings.budget = budget.map(Duration::from_secs);
         let mut work = Vec::new();
         for wanted in &self.experiments {
             for experiment in selected(wanted, experiments)? {
@@ -127,6 +136,7 @@ impl Plan {
         work.extend(self.commands.iter().map(|command| Work::Command {
             name: command.name.clone(),
             arguments: command.arguments.clone(),
+            seconds_max: budget,
         }));
         let sizes: Vec<Option<usize>> = match self.cpus.as_slice() {
             [] => vec![None],
@@ -227,6 +237,7 @@ mod tests {
         check("name = 'x'\nexperiments = ['E3']\nshell = 'rm'", "shell");
         check("name = 'x'\nexperiments = ['E3']\nlaunches = 2", "launches");
         check("name = 'x'\nexperiments = ['E3']\ncpus = [0]", "cpus");
+        check("name = 'x'\nexperiments = ['E3']\nminutes = 0", "minutes");
         check("name = 'x'\nexperiments = ['E3']\nscale = 'huge'", "huge");
     }
 

@@ -1,5 +1,7 @@
-//! Pauses between tries, and the time of day; durations come from the laboratory's stopwatch.
+//! Pauses between tries, and the time of day, by this machine's clock and by the engine's; durations come from the
+//! laboratory's stopwatch.
 
+use crate::{FleetError, engine::Engine};
 use manyhands_lab::{clock::Stopwatch, run::Interrupt};
 use std::{thread, time::Duration};
 
@@ -21,13 +23,51 @@ pub(crate) fn pause(duration: Duration, stop: &Interrupt) {
 
 /// Now, UTC, RFC 3339, to the millisecond.
 pub(crate) fn utc() -> String {
-    let now = jiff::Timestamp::now();
-    now.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+    text(jiff::Timestamp::now())
+}
+
+fn text(time: jiff::Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
 /// Seconds since 1970.
 pub(crate) fn unix_seconds() -> i64 {
     jiff::Timestamp::now().as_second()
+}
+
+/// The day that it is now, UTC.
+pub(crate) fn today() -> jiff::civil::Date {
+    jiff::Timestamp::now()
+        .to_zoned(jiff::tz::TimeZone::UTC)
+        .date()
+}
+
+/// Time since 1970; zero for a clock that shows an earlier time.
+pub(crate) fn since_1970() -> Duration {
+    let millis = jiff::Timestamp::now().as_millisecond();
+    Duration::from_millis(u64::try_from(millis).unwrap_or(0))
+}
+
+/// How far the engine's clock is before this machine's, in milliseconds; behind it if negative.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Skew(pub(crate) i64);
+
+impl Skew {
+    /// Asks the engine. What the question takes is the error, halved.
+    pub(crate) fn of(engine: &dyn Engine) -> Result<Self, FleetError> {
+        let before = since_1970();
+        let theirs = engine.now()?;
+        let middle = (before + since_1970()) / 2;
+        let millis = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+        Ok(Self(millis(theirs).saturating_sub(millis(middle))))
+    }
+
+    /// Now by the engine's clock, as [`utc`] has it.
+    pub(crate) fn utc(self) -> String {
+        let now = jiff::Timestamp::now();
+        let skew = jiff::SignedDuration::from_millis(self.0);
+        text(now.checked_add(skew).unwrap_or(now))
+    }
 }
 
 const STEP: Duration = Duration::from_millis(100);

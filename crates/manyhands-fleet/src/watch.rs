@@ -1,6 +1,9 @@
 //! How far plans and agents are, as text.
 
-use crate::{FleetError, server::Database};
+use crate::{
+    FleetError,
+    server::{AgentRow, Database},
+};
 use std::{fmt::Write, time::Duration};
 
 /// A line for each plan, and for each agent that was heard of.
@@ -24,11 +27,14 @@ pub fn text(database: &Database) -> Result<String, FleetError> {
     for plan in &plans {
         let _ = match &plan.refused {
             Some(reason) => writeln!(text, "plan {}: refused, {reason}", plan.id),
-            None => writeln!(
-                text,
-                "plan {} ({}): {} of {} jobs done, {} failed",
-                plan.id, plan.name, plan.done, plan.jobs, plan.failed
-            ),
+            None => {
+                let cancelled = plan.cancelled.as_ref().map_or("", |_| ", cancelled");
+                writeln!(
+                    text,
+                    "plan {} ({}): {} of {} jobs done, {} failed{cancelled}",
+                    plan.id, plan.name, plan.done, plan.jobs, plan.failed
+                )
+            }
         };
         for job in database.jobs(&plan.id)? {
             if let Some(reason) = job.failed {
@@ -40,33 +46,32 @@ pub fn text(database: &Database) -> Result<String, FleetError> {
         text.push_str("No plan yet.\n");
     }
     for agent in &agents {
-        let silent = agent.silent_seconds.max(0);
-        let _ = match (agent.is_done, silent > SILENT) {
-            (true, _) => writeln!(text, "agent {}: done with {}", agent.name, agent.title),
-            (_, true) => writeln!(
-                text,
-                "agent {}: silent for {silent} s, last at {}",
-                agent.name, agent.title
-            ),
-            _ => writeln!(
-                text,
-                "agent {}: at {}, {} events, about {:?} left",
-                agent.name,
-                agent.title,
-                agent.events,
-                Duration::from_secs(agent.left_seconds)
-            ),
-        };
+        let _ = writeln!(text, "agent {}: {}", agent.name, agent_state(agent));
     }
     Ok(text)
 }
 
-/// Whether every plan is done, or nobody tries what is left of it.
+/// What an agent is at, or was when it was last heard of.
+pub(crate) fn agent_state(agent: &AgentRow) -> String {
+    let silent = agent.silent_seconds.max(0);
+    let title = &agent.title;
+    match (agent.is_done, silent > SILENT) {
+        (true, _) => format!("done with {title}"),
+        (_, true) => format!("silent for {silent} s, last at {title}"),
+        _ => format!(
+            "at {title}, {} events, about {:?} left",
+            agent.events,
+            Duration::from_secs(agent.left_seconds)
+        ),
+    }
+}
+
+/// Whether every plan is done or cancelled, or nobody tries what is left of it.
 pub(crate) fn is_over(database: &Database) -> Result<bool, FleetError> {
     let plans = database.plans()?;
     let is_over = plans
         .iter()
-        .all(|plan| plan.done + plan.failed >= plan.jobs);
+        .all(|plan| plan.cancelled.is_some() || plan.done + plan.failed >= plan.jobs);
     Ok(!plans.is_empty() && is_over)
 }
 

@@ -5,6 +5,16 @@ use manyhands_lab::record::Settings;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 
+/// What the server is asked to do with plans.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum Request {
+    /// To carry out a plan.
+    Submit(Submission),
+    /// To hand out no more jobs of a plan, and to end those that run.
+    Cancel { plan: String },
+}
+
 /// A plan on its way to the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Submission {
@@ -41,6 +51,9 @@ pub(crate) enum Work {
         /// Name in the agent's list, not a path.
         name: String,
         arguments: Vec<String>,
+        /// When it is ended; `None` for never.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seconds_max: Option<u64>,
     },
 }
 
@@ -51,7 +64,9 @@ impl Work {
             Self::Case {
                 experiment, case, ..
             } => format!("{experiment} {case}"),
-            Self::Command { name, arguments } => {
+            Self::Command {
+                name, arguments, ..
+            } => {
                 let words = [std::slice::from_ref(name), arguments].concat();
                 words.join(" ")
             }
@@ -79,9 +94,15 @@ pub(crate) enum News {
         lines: u64,
         sha256: String,
         sending: String,
+        machine: Option<String>,
     },
     /// The run goes on.
-    Beat { events: u64, left_seconds: u64 },
+    Beat {
+        events: u64,
+        left_seconds: u64,
+        /// What the agent's machine is called in the table of prices.
+        machine: Option<String>,
+    },
     /// Nobody should try this job again.
     Failed { reason: String },
 }

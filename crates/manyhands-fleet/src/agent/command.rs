@@ -1,28 +1,16 @@
 //! Runs a program of the agent's own list, without a shell.
 
-use super::{
-    Ended,
-    sender::HEAD,
-    spool::{Entry, write_whole},
-};
-use crate::{
-    FleetError,
-    time::{pause, utc},
-};
+use super::{Ended, Session, sender::HEAD, spool::write_whole};
+use crate::{FleetError, time::pause, wire::Work};
 use manyhands_lab::{
-    Scale,
-    clock::Stopwatch,
-    machine::Machine,
-    record::Settings,
-    run::{self, Interrupt},
-    store::EVENTS,
+    Scale, clock::Stopwatch, machine::Machine, record::Settings, run, store::EVENTS,
 };
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
     fs::{self, File},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     time::Duration,
 };
 
@@ -71,20 +59,29 @@ pub(crate) struct Outcome {
     pub(crate) errors: String,
 }
 
-/// Runs the command of an entry, from its beginning.
+/// Runs the command of an entry, from its beginning. Every now and then it asks whether the job still needs somebody.
 pub(super) fn run(
     allowed: &Allowed,
-    name: &str,
-    arguments: &[String],
-    entry: &Entry,
-    stop: &Interrupt,
+    session: &Session<'_>,
+    is_superseded: &dyn Fn() -> bool,
 ) -> Result<Ended, FleetError> {
+    let Session { entry, stop, .. } = *session;
+    let Work::Command {
+        name,
+        arguments,
+        seconds_max,
+    } = &entry.job().work
+    else {
+        return Err(FleetError::Arguments {
+            reason: "the job is no command".to_owned(),
+        });
+    };
     let Some(program) = allowed.commands.get(name) else {
         let reason = format!("this agent's list has no command '{name}'");
         return Err(FleetError::Arguments { reason });
     };
     let settings = Settings::new(Scale::Quick, 1);
-    let head = run::head(&[], settings, Machine::here(), utc());
+    let head = run::head(&[], settings, Machine::here(), session.started.as_str());
     let head = serde_json::to_vec_pretty(&head).map_err(FleetError::format("a head"))?;
     let (out, err) = (entry.folder().join("output"), entry.folder().join("errors"));
     let file = |path: &Path| File::create(path).map_err(FleetError::file("create", path));
@@ -95,21 +92,28 @@ pub(super) fn run(
         .stdout(file(&out)?)
         .stderr(file(&err)?);
     let watch = Stopwatch::start();
-    let started = command.spawn().map_err(FleetError::file("start", program));
-    let mut child = started?;
-    let waiting = FleetError::file("wait for", program);
+    let spawned = command.spawn().map_err(FleetError::file("start", program));
+    let mut child = Running(spawned?);
+    let mut asked = Stopwatch::start();
     let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if stop.is_set() => {
-                // Both fail only for a process that has ended.
-                let _ = child.kill();
-                let _ = child.wait();
-                return Ok(Ended::Interrupted);
-            }
-            Ok(None) => pause(LOOK_AGAIN, stop),
-            Err(error) => return Err(waiting(error)),
+        let ended = child.0.try_wait();
+        if let Some(status) = ended.map_err(FleetError::file("wait for", program))? {
+            break status;
         }
+        if stop.is_set() {
+            return Ok(Ended::Interrupted);
+        }
+        if seconds_max.is_some_and(|seconds| watch.elapsed() > Duration::from_secs(seconds)) {
+            let reason = format!("'{name}' was ended after the minutes that the plan gives a job");
+            return Err(FleetError::Plan { reason });
+        }
+        if asked.elapsed() > ASK_AGAIN {
+            if is_superseded() {
+                return Ok(Ended::Superseded);
+            }
+            asked = Stopwatch::start();
+        }
+        pause(LOOK_AGAIN, stop);
     };
     let outcome = Outcome {
         wall_nanos: u64::try_from(watch.elapsed().as_nanos()).unwrap_or(u64::MAX),
@@ -125,6 +129,17 @@ pub(super) fn run(
     Ok(Ended::Finished)
 }
 
+/// A program that does not outlive this value.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail only for a process that has ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 fn beginning(path: &Path) -> Result<String, FleetError> {
     let bytes = fs::read(path).map_err(FleetError::file("read", path))?;
     let shown = &bytes[..bytes.len().min(PRINTED_MAX)];
@@ -134,3 +149,4 @@ fn beginning(path: &Path) -> Result<String, FleetError> {
 /// Bytes of each output that are kept.
 const PRINTED_MAX: usize = 64 << 10;
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
+const ASK_AGAIN: Duration = Duration::from_secs(5);

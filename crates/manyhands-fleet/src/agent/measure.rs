@@ -1,11 +1,10 @@
 //! Measures a case of a registered experiment by the laboratory's library, into the run's folder.
 
 use super::{
-    Ended, Setup,
+    Ended, Session, Setup,
     sender::{HEAD, Sender},
-    spool::Entry,
 };
-use crate::{FleetError, time::utc, wire::Work};
+use crate::{FleetError, wire::Work};
 use manyhands_lab::{
     Experiment, LabError,
     clock::Stopwatch,
@@ -13,7 +12,7 @@ use manyhands_lab::{
     launcher::Live,
     machine::Machine,
     record::{Event, Head, Settings},
-    run::{self, Interrupt, Observer, Outcome, Progress},
+    run::{self, Observer, Outcome, Progress},
     store::{Damage, Existing, Store},
 };
 use std::time::Duration;
@@ -23,9 +22,9 @@ pub(super) fn measure(
     experiments: &[Experiment],
     setup: &Setup,
     sender: &mut Sender<'_>,
-    entry: &Entry,
-    stop: &Interrupt,
+    session: &Session<'_>,
 ) -> Result<Ended, FleetError> {
+    let Session { entry, stop, .. } = *session;
     let Work::Case {
         experiment,
         case,
@@ -43,7 +42,7 @@ pub(super) fn measure(
         let director = Director::resume(&recording.head, analyst, events, spent)?;
         (store, director, events.len() as u64)
     } else {
-        let head = head(experiments, experiment, case, settings)?;
+        let head = head(experiments, experiment, case, settings, &session.started)?;
         let store = Store::create(entry.folder(), &head, Existing::Replace)?;
         let analyst = Box::new(Statistics::new(&head));
         (store, Director::new(&head, analyst), 0)
@@ -73,6 +72,7 @@ fn head(
     id: &str,
     case: &str,
     settings: &Settings,
+    started: &str,
 ) -> Result<Head, FleetError> {
     let missing = || FleetError::Plan {
         reason: format!("this agent has no case '{case}' of an experiment '{id}'"),
@@ -82,7 +82,7 @@ fn head(
         .find(|one| one.id() == id)
         .ok_or_else(missing)?;
     let only = std::slice::from_ref(experiment);
-    let mut head = run::head(only, settings.clone(), Machine::here(), utc());
+    let mut head = run::head(only, settings.clone(), Machine::here(), started);
     let cases = &mut head.experiments[0].cases;
     cases.retain(|one| one.name == case);
     if cases.is_empty() {

@@ -9,16 +9,18 @@
 
 mod command;
 mod measure;
+mod preflight;
 mod sender;
 mod spool;
 
 pub use command::Allowed;
 pub(crate) use command::Outcome;
+pub use preflight::{Finding, Verdict, preflight};
 
 use crate::{
     FleetError,
     engine::{Delivery, Engine, Queue},
-    time::pause,
+    time::{Skew, pause},
     wire::{self, Job, News, Receipt, Work},
 };
 use manyhands_lab::{Experiment, LabError, clock::Stopwatch, launcher::Launcher, run::Interrupt};
@@ -44,6 +46,8 @@ pub struct Setup {
     pub host_lock: PathBuf,
     /// CPUs it offers: it takes jobs for exactly this number, and jobs for any number.
     pub cpus: usize,
+    /// What the machine is called in the table of prices.
+    pub machine: Option<String>,
     /// Programs it may run.
     pub allowed: Allowed,
     /// How the processes that measure are started.
@@ -54,7 +58,7 @@ pub struct Setup {
 ///
 /// # Examples
 /// ```
-/// use manyhands_fleet::agent::{Agent, Allowed, Setup};
+/// use manyhands_fleet::agent::{Agent, Allowed, End, Setup};
 /// use manyhands_fleet::engine::InProcess;
 /// use manyhands_lab::{launcher::Launcher, run::Interrupt};
 /// use std::time::Duration;
@@ -65,12 +69,15 @@ pub struct Setup {
 ///     spool: folder.path().join("spool"),
 ///     host_lock: folder.path().join("host.lock"),
 ///     cpus: 2,
+///     machine: None,
 ///     allowed: Allowed::default(),
 ///     launcher: Launcher::this_program()?,
 /// };
 /// let engine = InProcess::new(Duration::from_secs(60));
 /// let mut agent = Agent::new(setup, &engine, Vec::new())?;
 /// assert!(!agent.step(Duration::ZERO, &Interrupt::default())?, "there is no job");
+/// let stop = Interrupt::default();
+/// assert_eq!(agent.run(Some(Duration::ZERO), &stop, |error| panic!("{error}")), End::Idle);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Agent<'engine> {
@@ -80,6 +87,10 @@ pub struct Agent<'engine> {
     spool: Spool,
     /// Time since the runs that are left were last sent; `None` before the first time.
     tried: Option<Stopwatch>,
+    /// By the last job.
+    skew: Skew,
+    /// Whether something on this machine failed, and it has not been seen since that the spool can be written.
+    is_doubtful: bool,
 }
 
 impl fmt::Debug for Agent<'_> {
@@ -106,29 +117,41 @@ impl<'engine> Agent<'engine> {
             experiments,
             spool,
             tried: None,
+            skew: Skew::default(),
+            is_doubtful: false,
         })
     }
 
-    /// Works until it is asked to end, or, with a limit, until it had nothing to do for so long. What goes wrong is
-    /// given to `complain`, and tried again.
+    /// Works until it is asked to end, or, with a limit, until it has done nothing for this time. What goes wrong is
+    /// given to `complain`, and tried again: an agent that has results to send does so for longer than the limit, one
+    /// that has none does not.
     pub fn run(
         &mut self,
         idle_max: Option<Duration>,
         stop: &Interrupt,
         mut complain: impl FnMut(&FleetError),
-    ) {
+    ) -> End {
         let mut idle = Stopwatch::start();
         while !stop.is_set() {
             match self.step(WAIT, stop) {
                 Ok(true) => idle = Stopwatch::start(),
-                Ok(false) if idle_max.is_some_and(|limit| idle.elapsed() > limit) => break,
                 Ok(false) => {}
                 Err(error) => {
                     complain(&error);
                     pause(RETRY, stop);
                 }
             }
+            if idle_max.is_some_and(|limit| idle.elapsed() > limit) && !self.has_results() {
+                return End::Idle;
+            }
         }
+        End::Asked
+    }
+
+    /// Whether there is a finished run that the server has not answered. A spool that cannot be read has none.
+    fn has_results(&self) -> bool {
+        let entries = self.spool.entries();
+        entries.is_ok_and(|entries| entries.iter().any(Entry::is_finished))
     }
 
     /// Sends what is left from before, then takes a job, if there is one within this time, and carries it out.
@@ -142,6 +165,11 @@ impl<'engine> Agent<'engine> {
             pause(wait, stop);
             return Ok(false);
         };
+        if self.is_doubtful {
+            // Otherwise a full disk would use up the attempts of one job after the other.
+            self.spool.try_room()?;
+            self.is_doubtful = false;
+        }
         let cpus = Some(self.setup.cpus);
         let mut taken = self.engine.take(Queue::Jobs { cpus }, 1, Duration::ZERO)?;
         if taken.is_empty() {
@@ -153,6 +181,7 @@ impl<'engine> Agent<'engine> {
         match self.carry_out(delivery.as_ref(), stop) {
             Ok(()) => Ok(true),
             Err(error) => {
+                self.is_doubtful = !matches!(error, FleetError::Engine { .. });
                 // The lease ends by itself if this fails too.
                 let _ = delivery.release(RETRY);
                 Err(error)
@@ -174,7 +203,14 @@ impl<'engine> Agent<'engine> {
             return self.give_up(&job, &reason, delivery);
         }
         let entry = self.spool.entry(&job)?;
-        match extended(delivery, || self.work_and_deliver(&entry, stop)) {
+        // Without an answer the clocks are as far apart as they were.
+        self.skew = Skew::of(self.engine).unwrap_or(self.skew);
+        let session = Session {
+            entry: &entry,
+            started: self.skew.utc(),
+            stop,
+        };
+        match extended(delivery, || self.work_and_deliver(&session)) {
             Ok(Ended::Finished) => delivery.finish(),
             Ok(Ended::Superseded) => {
                 entry.remove()?;
@@ -190,15 +226,17 @@ impl<'engine> Agent<'engine> {
         }
     }
 
-    fn work_and_deliver(&self, entry: &Entry, stop: &Interrupt) -> Result<Ended, FleetError> {
+    fn work_and_deliver(&self, session: &Session<'_>) -> Result<Ended, FleetError> {
+        let Session { entry, stop, .. } = *session;
         let mut sender = self.sender(entry);
         if !entry.is_finished() {
             let ended = match &entry.job().work {
                 Work::Case { .. } => {
-                    measure::measure(&self.experiments, &self.setup, &mut sender, entry, stop)?
+                    measure::measure(&self.experiments, &self.setup, &mut sender, session)?
                 }
-                Work::Command { name, arguments } => {
-                    command::run(&self.setup.allowed, name, arguments, entry, stop)?
+                Work::Command { .. } => {
+                    let is_superseded = || sender.is_superseded().unwrap_or(false);
+                    command::run(&self.setup.allowed, session, &is_superseded)?
                 }
             };
             if ended != Ended::Finished {
@@ -210,7 +248,7 @@ impl<'engine> Agent<'engine> {
     }
 
     fn sender<'run>(&'run self, entry: &'run Entry) -> Sender<'run> {
-        Sender::new(self.engine, &self.setup.name, entry)
+        Sender::new(self.engine, &self.setup, entry)
     }
 
     fn give_up(&self, job: &Job, reason: &str, delivery: &dyn Delivery) -> Result<(), FleetError> {
@@ -312,6 +350,25 @@ fn answer(sender: &Sender<'_>) -> Result<Option<Receipt>, FleetError> {
         Err(FleetError::Engine { .. }) => Ok(None),
         answer => answer,
     }
+}
+
+/// Why an agent ended.
+///
+/// Example: see [`Agent`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Somebody asked it to.
+    Asked,
+    /// It has done nothing for as long as it may.
+    Idle,
+}
+
+/// What is to be done for a run now.
+struct Session<'run> {
+    entry: &'run Entry,
+    /// When a run that begins now began, UTC, by the engine's clock.
+    started: String,
+    stop: &'run Interrupt,
 }
 
 /// How work on a job ended.

@@ -4,7 +4,7 @@
 //! number that it was sent under. Each sender sends from the first line on, and its ids are its own: the queue drops
 //! what one sender sends twice, and the database what two senders do.
 
-use super::spool::Entry;
+use super::{Setup, spool::Entry};
 use crate::{
     FleetError,
     engine::{Engine, Queue},
@@ -20,6 +20,7 @@ use std::{
 pub(super) struct Sender<'run> {
     engine: &'run dyn Engine,
     agent: &'run str,
+    machine: Option<&'run str>,
     entry: &'run Entry,
     /// Id of this sending.
     sending: String,
@@ -32,10 +33,11 @@ pub(super) struct Sender<'run> {
 }
 
 impl<'run> Sender<'run> {
-    pub(super) fn new(engine: &'run dyn Engine, agent: &'run str, entry: &'run Entry) -> Self {
+    pub(super) fn new(engine: &'run dyn Engine, setup: &'run Setup, entry: &'run Entry) -> Self {
         Self {
             engine,
-            agent,
+            agent: &setup.name,
+            machine: setup.machine.as_deref(),
             entry,
             sending: wire::new_id(),
             lines: 0,
@@ -71,6 +73,7 @@ impl<'run> Sender<'run> {
             lines: self.lines,
             sha256: self.digest.clone().hex(),
             sending: self.sending.clone(),
+            machine: self.machine.map(str::to_owned),
         };
         self.send("done", news)
     }
@@ -81,6 +84,7 @@ impl<'run> Sender<'run> {
         let news = News::Beat {
             events,
             left_seconds,
+            machine: self.machine.map(str::to_owned),
         };
         self.send(&format!("beat-{}", self.beats), news)
     }

@@ -88,6 +88,17 @@ impl Spool {
         Ok(Entry { folder, card })
     }
 
+    /// Writes and removes a file as long as a part of a run.
+    ///
+    /// # Errors
+    /// [`FleetError::File`] if there is no room for it.
+    pub(super) fn try_room(&self) -> Result<(), FleetError> {
+        let folder = self.runs.parent().unwrap_or(&self.runs);
+        write_whole(folder, ROOM, &[0; ROOM_BYTES])?;
+        let path = folder.join(ROOM);
+        fs::remove_file(&path).map_err(FleetError::file("remove", &path))
+    }
+
     /// Drops the run of a job, if there is one.
     pub(super) fn drop_job(&self, job: &str) -> Result<(), FleetError> {
         let entries = self.entries()?.into_iter();
@@ -132,9 +143,15 @@ pub(super) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> Result<(),
         file.sync_all()
     });
     let renamed = written.and_then(|()| fs::rename(&temporary, &path));
-    renamed.map_err(FleetError::file("write", &path))
+    renamed.map_err(|error| {
+        // What a full disk got of it would keep it full. If it is not there, nothing is to be done.
+        let _ = fs::remove_file(&temporary);
+        FleetError::file("write", &path)(error)
+    })
 }
 
+const ROOM: &str = "room";
+const ROOM_BYTES: usize = 256 << 10;
 const CARD: &str = "fleet.json";
 /// A file that is there as soon as all lines are.
 const FINISHED: &str = "fleet.finished";
@@ -151,6 +168,7 @@ mod tests {
             work: Work::Command {
                 name: "x".to_owned(),
                 arguments: Vec::new(),
+                seconds_max: None,
             },
             attempts: 1,
             cpus: None,

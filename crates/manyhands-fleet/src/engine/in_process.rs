@@ -1,7 +1,7 @@
 //! The engine in this process: for tests, and for a server and an agent in one program. Nothing survives the process.
 
 use super::{Delivery, Engine, Queue};
-use crate::FleetError;
+use crate::{FleetError, time};
 use manyhands_lab::clock::Stopwatch;
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -163,6 +163,10 @@ impl Engine for InProcess {
 
     fn get(&self, key: &str) -> Result<Option<Vec<u8>>, FleetError> {
         Ok(self.0.lock().keys.get(key).cloned())
+    }
+
+    fn now(&self) -> Result<Duration, FleetError> {
+        Ok(time::since_1970())
     }
 }
 

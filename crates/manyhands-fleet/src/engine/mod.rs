@@ -53,6 +53,12 @@ pub trait Engine: Send + Sync {
     /// # Errors
     /// [`FleetError::Engine`] if the engine cannot be asked.
     fn get(&self, key: &str) -> Result<Option<Vec<u8>>, FleetError>;
+
+    /// What the engine's own clock shows, as the time since 1970.
+    ///
+    /// # Errors
+    /// [`FleetError::Engine`] if the engine cannot be asked.
+    fn now(&self) -> Result<Duration, FleetError>;
 }
 
 /// A message that is leased to its taker.

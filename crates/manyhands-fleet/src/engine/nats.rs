@@ -10,7 +10,7 @@
 use super::{Delivery, Engine, Queue};
 use crate::FleetError;
 use async_nats::{
-    Client, ConnectOptions, ServerAddr,
+    Client, ConnectOptions, Event, ServerAddr,
     jetstream::{
         self, AckKind, ErrorCode,
         consumer::{PullConsumer, pull},
@@ -24,7 +24,7 @@ use std::{
     fmt, fs,
     net::IpAddr,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 use tokio::{runtime::Runtime, time::timeout};
@@ -81,9 +81,22 @@ impl Address {
         Self::parse(&format!("nats://127.0.0.1:{port}"), None, None)
     }
 
-    fn options(&self) -> ConnectOptions {
+    fn options(&self, trouble: &Trouble) -> ConnectOptions {
+        let trouble = Arc::clone(trouble);
+        let heard = move |event| {
+            let text = match &event {
+                Event::Connected => Some(None),
+                Event::ServerError(_) | Event::ClientError(_) => Some(Some(event.to_string())),
+                _ => None,
+            };
+            if let Some(text) = text {
+                *trouble.lock().unwrap_or_else(PoisonError::into_inner) = text;
+            }
+            std::future::ready(())
+        };
         let mut options = ConnectOptions::new()
             .name("manyhands fleet")
+            .event_callback(heard)
             .retry_on_initial_connect()
             .ping_interval(PING)
             .connection_timeout(DEADLINE)
@@ -141,7 +154,11 @@ struct Shared {
     runtime: Runtime,
     client: Client,
     context: Context,
+    trouble: Trouble,
 }
+
+/// What the connection suffered from last; `None` while it is well.
+type Trouble = Arc<Mutex<Option<String>>>;
 
 impl Nats {
     /// Connects, or goes on trying in the background if nobody answers yet.
@@ -155,7 +172,8 @@ impl Nats {
             .enable_all()
             .build()
             .map_err(FleetError::engine("start the thread of the connection"))?;
-        let connecting = address.options().connect(address.server.clone());
+        let trouble = Trouble::default();
+        let connecting = address.options(&trouble).connect(address.server.clone());
         let client = runtime
             .block_on(connecting)
             .map_err(FleetError::engine("connect"))?;
@@ -168,6 +186,7 @@ impl Nats {
             runtime,
             client,
             context,
+            trouble,
         })))
     }
 
@@ -284,13 +303,20 @@ impl Shared {
         let answer = self
             .runtime
             .block_on(async { timeout(deadline, future).await });
-        match answer {
-            Ok(answer) => answer.map_err(FleetError::engine(operation)),
-            Err(_) => Err(FleetError::Engine {
-                operation,
-                reason: format!("no answer within {deadline:?}"),
-            }),
-        }
+        let reason = match answer {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("no answer within {deadline:?}"),
+        };
+        let reason = format!("{reason}{}", self.why());
+        Err(FleetError::Engine { operation, reason })
+    }
+
+    /// The trouble of the connection, if it has any, as the end of a sentence.
+    fn why(&self) -> String {
+        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        let trouble = trouble.as_ref().map(|trouble| format!(" ({trouble})"));
+        trouble.unwrap_or_default()
     }
 }
 
@@ -381,6 +407,20 @@ impl Engine for Nats {
         };
         self.0.run("read a key", reading)
     }
+
+    /// The server notes when it got a message: one is sent to it, and the last one that it has is read.
+    fn now(&self) -> Result<Duration, FleetError> {
+        self.put(CLOCK, b"")?;
+        let context = &self.0.context;
+        let subject = format!("{KEYS}.{CLOCK}");
+        let reading = async {
+            let keys = context.get_stream_no_info(KEYS).await?;
+            let message = keys.get_last_raw_message_by_subject(&subject).await?;
+            Ok::<_, async_nats::Error>(message.time.unix_timestamp_nanos())
+        };
+        let nanos = self.0.run("read the server's clock", reading)?;
+        Ok(Duration::from_nanos(nanos.try_into().unwrap_or(0)))
+    }
 }
 
 /// A message that JetStream leases to this process.
@@ -445,6 +485,7 @@ const JOBS: &str = "manyhands-jobs";
 const RESULTS: &str = "manyhands-results";
 /// A stream that keeps the last message of each subject: older servers have no other keys that this client can make.
 const KEYS: &str = "manyhands-answers";
+const CLOCK: &str = "clock";
 /// Answers are of no use when all agents have read them; an agent that comes back later sends its run again.
 const KEYS_AGE: Duration = Duration::from_hours(30 * 24);
 /// The server stores what it takes at once.

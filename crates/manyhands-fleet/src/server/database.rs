@@ -35,6 +35,8 @@ pub struct PlanRow {
     pub submitted: String,
     /// Why it has no jobs, if it was refused.
     pub refused: Option<String>,
+    /// When it was cancelled, UTC, if it was.
+    pub cancelled: Option<String>,
     /// Jobs.
     pub jobs: u64,
     /// Jobs with a run that counts.
@@ -67,6 +69,17 @@ pub struct RunRow {
     pub lines: u64,
     /// Digest of all lines.
     pub sha256: String,
+}
+
+/// What is known of a run's costs, whether it counts or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SpentRow {
+    pub(crate) agent: String,
+    /// What the agent's machine is called in the table of prices.
+    pub(crate) machine: Option<String>,
+    pub(crate) is_accepted: bool,
+    /// First and last line that have arrived; `None` if none has.
+    pub(crate) ends: Option<(String, String)>,
 }
 
 /// An agent when it was last heard of.
@@ -167,7 +180,9 @@ impl Database {
                 News::Beat {
                     events,
                     left_seconds,
+                    machine,
                 } => {
+                    note_machine(&transaction, &note.run, machine.as_deref())?;
                     transaction.execute(
                         "INSERT OR REPLACE INTO agent (name, seen, job, events, left_seconds) \
                              VALUES (?, ?, ?, ?, ?)",
@@ -180,7 +195,10 @@ impl Database {
                         ],
                     )?;
                 }
-                News::Done { .. } | News::Failed { .. } => {}
+                News::Done { machine, .. } => {
+                    note_machine(&transaction, &note.run, machine.as_deref())?;
+                }
+                News::Failed { .. } => {}
             }
         }
         Ok(transaction.commit()?)
@@ -237,17 +255,34 @@ impl Database {
 
     /// Notes that nobody should try a job again, unless one of its runs counts.
     pub(super) fn fail(&mut self, note: &Note, reason: &str) -> Result<(), FleetError> {
-        let sql = "UPDATE job SET failed = ? WHERE id = ? AND failed IS NULL AND NOT EXISTS \
-                   (SELECT 1 FROM run WHERE run.job = job.id AND state = 'accepted')";
-        self.0.execute(sql, [reason, &note.job])?;
+        let sql = format!("UPDATE job SET failed = ? WHERE id = ? AND {UNDONE}");
+        self.0.execute(&sql, [reason, &note.job])?;
         Ok(())
+    }
+
+    /// Notes that a plan is cancelled. The answer is its jobs that are open; `None` if there is no such plan.
+    pub(super) fn cancel_plan(&mut self, plan: &str) -> Result<Option<Vec<String>>, FleetError> {
+        let transaction = self.0.transaction()?;
+        let known = transaction.execute(
+            "UPDATE plan SET cancelled = coalesce(cancelled, ?) WHERE id = ?",
+            [&utc(), plan],
+        )?;
+        let open: Vec<String> = {
+            let mut statement =
+                transaction.prepare(&format!("SELECT id FROM job WHERE plan = ? AND {UNDONE}"))?;
+            let rows = statement.query_map([plan], |row| row.get(0))?;
+            rows.collect::<Result<_, _>>()?
+        };
+        transaction.commit()?;
+        Ok((known > 0).then_some(open))
     }
 
     /// All open jobs, each with the number of the time that it is handed out now.
     pub(super) fn hand_out_again(&mut self) -> Result<Vec<(Job, u64)>, FleetError> {
         let transaction = self.0.transaction()?;
-        let open = "failed IS NULL AND NOT EXISTS \
-                    (SELECT 1 FROM run WHERE run.job = job.id AND state = 'accepted')";
+        let open = format!(
+            "{UNDONE} AND NOT EXISTS (SELECT 1 FROM plan WHERE plan.id = job.plan AND cancelled IS NOT NULL)"
+        );
         transaction.execute(
             &format!("UPDATE job SET handed_out = handed_out + 1 WHERE {open}"),
             [],
@@ -273,7 +308,7 @@ impl Database {
     /// # Errors
     /// [`FleetError::Database`] if the file cannot be read.
     pub fn plans(&self) -> Result<Vec<PlanRow>, FleetError> {
-        let sql = "SELECT plan.id, plan.name, submitted, refused, count(job.id), \
+        let sql = "SELECT plan.id, plan.name, submitted, refused, cancelled, count(job.id), \
                    count(job.id) FILTER (WHERE EXISTS \
                    (SELECT 1 FROM run WHERE run.job = job.id AND run.state = 'accepted')), \
                    count(job.failed) \
@@ -285,9 +320,10 @@ impl Database {
                 name: row.get(1)?,
                 submitted: row.get(2)?,
                 refused: row.get(3)?,
-                jobs: natural(row.get(4)?),
-                done: natural(row.get(5)?),
-                failed: natural(row.get(6)?),
+                cancelled: row.get(4)?,
+                jobs: natural(row.get(5)?),
+                done: natural(row.get(6)?),
+                failed: natural(row.get(7)?),
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -335,6 +371,30 @@ impl Database {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
+    /// What the runs of a plan cost in time, as far as their lines have arrived.
+    pub(crate) fn spent(&self, plan: &str) -> Result<Vec<SpentRow>, FleetError> {
+        let line = |which| {
+            format!("(SELECT text FROM line WHERE run = run.id ORDER BY number {which} LIMIT 1)")
+        };
+        let sql = format!(
+            "SELECT agent, machine, state = 'accepted', {}, {} FROM run JOIN job ON job.id = run.job \
+             WHERE plan = ? ORDER BY run.id",
+            line("ASC"),
+            line("DESC")
+        );
+        let mut statement = self.0.prepare(&sql)?;
+        let rows = statement.query_map([plan], |row| {
+            let (first, last): (Option<String>, Option<String>) = (row.get(3)?, row.get(4)?);
+            Ok(SpentRow {
+                agent: row.get(0)?,
+                machine: row.get(1)?,
+                is_accepted: row.get(2)?,
+                ends: first.zip(last),
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
     /// All agents that have reported, by name.
     ///
     /// # Errors
@@ -372,6 +432,19 @@ fn insert_plan(
     Ok(())
 }
 
+/// Notes on which kind of machine a run is.
+fn note_machine(
+    transaction: &Transaction<'_>,
+    run: &str,
+    machine: Option<&str>,
+) -> Result<(), FleetError> {
+    transaction.execute(
+        "UPDATE run SET machine = ? WHERE id = ? AND machine IS NOT ?",
+        params![machine, run, machine],
+    )?;
+    Ok(())
+}
+
 /// Number and digest of the lines that are there.
 fn digest(transaction: &Transaction<'_>, run: &str) -> Result<(u64, String), FleetError> {
     let mut statement =
@@ -398,6 +471,10 @@ fn natural(count: i64) -> u64 {
     u64::try_from(count).unwrap_or(0)
 }
 
+/// Holds of a job that neither counts as failed nor has a run that counts.
+const UNDONE: &str = "failed IS NULL AND NOT EXISTS \
+                      (SELECT 1 FROM run WHERE run.job = job.id AND state = 'accepted')";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -421,6 +498,7 @@ mod tests {
             lines: 2,
             sha256: String::new(),
             sending: String::new(),
+            machine: Some("large".to_owned()),
         };
         note(run, news)
     }
@@ -484,6 +562,89 @@ mod tests {
         assert_eq!(judged("first"), Judgement::Counts);
         assert_eq!(judged("second"), Judgement::Superseded);
         assert_eq!(judged("first"), Judgement::Counts);
+    }
+
+    fn plan(database: &mut Database, jobs: &[&str]) {
+        let submission = Submission {
+            plan: "p".to_owned(),
+            toml: String::new(),
+        };
+        let job = |id: &&str| Job {
+            id: (*id).to_owned(),
+            plan: "p".to_owned(),
+            work: crate::wire::Work::Command {
+                name: "x".to_owned(),
+                arguments: Vec::new(),
+                seconds_max: None,
+            },
+            attempts: 1,
+            cpus: None,
+        };
+        let jobs: Vec<Job> = jobs.iter().map(job).collect();
+        database.add_plan(&submission, "plan", &jobs).unwrap();
+    }
+
+    #[test]
+    fn a_cancelled_plan_keeps_its_results_and_its_other_jobs_are_not_handed_out_again() {
+        let (_folder, mut database) = database();
+        plan(&mut database, &["p.0", "p.1", "p.2"]);
+        let lines = [line("r", 0, "head"), line("r", 1, "event")];
+        database.store(lines.iter()).unwrap();
+        database.judge(&done("r"), 2, &sha256()).unwrap();
+        assert_eq!(database.hand_out_again().unwrap().len(), 2);
+        assert_eq!(database.cancel_plan("other").unwrap(), None);
+        for _ in 0..2 {
+            let open = database.cancel_plan("p").unwrap();
+            assert_eq!(open, Some(vec!["p.1".to_owned(), "p.2".to_owned()]));
+        }
+        assert!(database.hand_out_again().unwrap().is_empty());
+        let plan = database.plans().unwrap().remove(0);
+        assert!(plan.cancelled.is_some());
+        assert_eq!((plan.jobs, plan.done, plan.failed), (3, 1, 0));
+        assert!(database.jobs("p").unwrap()[0].run.is_some());
+    }
+
+    #[test]
+    fn what_a_run_cost_is_known_whether_it_counts_or_not() {
+        let (_folder, mut database) = database();
+        plan(&mut database, &["p.0"]);
+        let notes = [
+            line("r", 0, "head"),
+            line("r", 1, "event"),
+            done("r"),
+            line("s", 0, "head"),
+        ];
+        database.store(notes.iter()).unwrap();
+        database.judge(&done("r"), 2, &sha256()).unwrap();
+        let spent = database.spent("p").unwrap();
+        let ends = |last: &str| Some(("head".to_owned(), last.to_owned()));
+        assert_eq!(
+            (spent[0].is_accepted, &spent[0].ends),
+            (true, &ends("event"))
+        );
+        assert_eq!(spent[0].machine.as_deref(), Some("large"));
+        assert_eq!(
+            (spent[1].is_accepted, &spent[1].ends),
+            (false, &ends("head"))
+        );
+        assert_eq!(spent[1].machine, None);
+    }
+
+    #[test]
+    fn a_database_of_version_1_is_brought_up_to_date() {
+        let (folder, mut database) = database();
+        plan(&mut database, &["p.0"]);
+        let back = "ALTER TABLE plan DROP COLUMN cancelled; ALTER TABLE run DROP COLUMN machine; \
+                    PRAGMA user_version = 1;";
+        database.0.execute_batch(back).unwrap();
+        drop(database);
+        let mut database = Database::open(&folder.path().join("x")).unwrap();
+        assert_eq!(database.plans().unwrap()[0].jobs, 1);
+        database.store([done("r")].iter()).unwrap();
+        assert_eq!(
+            database.spent("p").unwrap()[0].machine.as_deref(),
+            Some("large")
+        );
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod database;
 mod schema;
 
 use database::Judgement;
+pub(crate) use database::SpentRow;
 pub use database::{AgentRow, Database, JobRow, PlanRow, RunRow};
 
 use crate::{
@@ -17,7 +18,7 @@ use crate::{
     engine::{Delivery, Engine, Queue},
     plan::Plan,
     time::pause,
-    wire::{self, Answer, Job, News, Note, Receipt, Submission},
+    wire::{self, Answer, Job, News, Note, Receipt, Request, Submission},
 };
 use manyhands_lab::{Experiment, clock::Stopwatch, run::Interrupt};
 use std::time::Duration;
@@ -99,7 +100,7 @@ impl<'engine> Server<'engine> {
     /// [`FleetError::Engine`] if the engine does not answer: what is not finished comes again. Those of the database.
     pub fn step(&mut self, wait: Duration) -> Result<(), FleetError> {
         for delivery in self.engine.take(Queue::Plans, PLANS_MAX, Duration::ZERO)? {
-            self.submit(delivery.as_ref())?;
+            self.plan(delivery.as_ref())?;
         }
         let reports = self.engine.take(Queue::Results, REPORTS_MAX, wait)?;
         if !reports.is_empty() {
@@ -112,24 +113,46 @@ impl<'engine> Server<'engine> {
         Ok(())
     }
 
-    fn submit(&mut self, delivery: &dyn Delivery) -> Result<(), FleetError> {
-        let Ok(submission) = wire::from_bytes::<Submission>(delivery.body()) else {
+    fn plan(&mut self, delivery: &dyn Delivery) -> Result<(), FleetError> {
+        match wire::from_bytes::<Request>(delivery.body()) {
+            Ok(Request::Submit(submission)) => self.submit(&submission)?,
+            // It may have overtaken its plan.
+            Ok(Request::Cancel { plan }) => {
+                if !self.cancel(&plan)? && delivery.attempt() < CANCEL_ATTEMPTS {
+                    return delivery.release(EARLY);
+                }
+            }
             // Nothing of ours wrote it, and it will not get better.
-            return delivery.finish();
+            Err(_) => {}
+        }
+        delivery.finish()
+    }
+
+    /// Ends what is open of a plan; `false` if there is no such plan.
+    fn cancel(&mut self, plan: &str) -> Result<bool, FleetError> {
+        let Some(open) = self.database.cancel_plan(plan)? else {
+            return Ok(false);
         };
+        for job in open {
+            self.engine.put(&wire::job_key(&job), b"cancelled")?;
+        }
+        Ok(true)
+    }
+
+    fn submit(&mut self, submission: &Submission) -> Result<(), FleetError> {
         let id = submission.plan.as_str();
         let jobs = Plan::parse(&submission.toml)
             .and_then(|plan| Ok((plan.jobs(id, &self.experiments)?, plan.name)));
         match jobs {
             Ok((jobs, name)) => {
-                self.database.add_plan(&submission, &name, &jobs)?;
+                self.database.add_plan(submission, &name, &jobs)?;
                 for job in &jobs {
                     self.hand_out(job, FIRST)?;
                 }
             }
-            Err(error) => self.database.refuse_plan(&submission, &error.to_string())?,
+            Err(error) => self.database.refuse_plan(submission, &error.to_string())?,
         }
-        delivery.finish()
+        Ok(())
     }
 
     fn hand_out(&self, job: &Job, time: u64) -> Result<(), FleetError> {
@@ -184,6 +207,7 @@ impl<'engine> Server<'engine> {
                 lines,
                 sha256,
                 sending,
+                ..
             } => {
                 let receipt = match self.database.judge(note, *lines, sha256)? {
                     // Lines that the queue delivered to a server that died come again, after their lease.
@@ -217,5 +241,7 @@ const WAIT: Duration = Duration::from_millis(500);
 const RETRY: Duration = Duration::from_millis(500);
 /// Agents that are at work report more often; with nobody reporting and nothing queued, jobs were lost.
 const SILENCE: Duration = Duration::from_secs(5);
+/// A plan that does not come within this number of seconds never does.
+const CANCEL_ATTEMPTS: u64 = 60;
 /// How long a run's last note is put off, each time, while lines before it are missing.
 const EARLY: Duration = Duration::from_secs(1);

@@ -12,18 +12,16 @@ pub(super) fn open(path: &Path) -> Result<Connection, FleetError> {
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "full")?;
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    match version {
-        0 => {
-            connection.execute_batch(TABLES)?;
-            connection.pragma_update(None, "user_version", VERSION)?;
-            Ok(connection)
-        }
-        VERSION => Ok(connection),
-        other => Err(FleetError::Format {
-            what: "the database",
-            reason: format!("it has version {other}, and this program reads {VERSION}"),
-        }),
-    }
+    let missing = match version {
+        0 => TABLES,
+        1 => SINCE_1,
+        VERSION => return Ok(connection),
+        other => return Err(of_version(other)),
+    };
+    connection.execute_batch(&format!(
+        "BEGIN; {missing} PRAGMA user_version = {VERSION}; COMMIT;"
+    ))?;
+    Ok(connection)
 }
 
 /// Opens a database that another process may be writing.
@@ -33,17 +31,27 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, FleetError> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "query_only", true)?;
-    Ok(connection)
+    match connection.pragma_query_value(None, "user_version", |row| row.get(0))? {
+        VERSION => Ok(connection),
+        other => Err(of_version(other)),
+    }
+}
+
+fn of_version(version: i64) -> FleetError {
+    FleetError::Format {
+        what: "the database",
+        reason: format!("it has version {version}, and this program reads {VERSION}"),
+    }
 }
 
 const TABLES: &str = "
-BEGIN;
 CREATE TABLE IF NOT EXISTS plan (
     id TEXT PRIMARY KEY,
     name TEXT NOT NULL,
     toml TEXT NOT NULL,
     submitted TEXT NOT NULL,
-    refused TEXT
+    refused TEXT,
+    cancelled TEXT
 );
 CREATE TABLE IF NOT EXISTS job (
     id TEXT PRIMARY KEY,
@@ -61,7 +69,8 @@ CREATE TABLE IF NOT EXISTS run (
     begun TEXT NOT NULL,
     state TEXT NOT NULL DEFAULT 'going on',
     lines INTEGER,
-    sha256 TEXT
+    sha256 TEXT,
+    machine TEXT
 );
 -- Of the runs of a job one counts.
 CREATE UNIQUE INDEX IF NOT EXISTS run_that_counts ON run(job) WHERE state = 'accepted';
@@ -78,7 +87,11 @@ CREATE TABLE IF NOT EXISTS agent (
     events INTEGER NOT NULL,
     left_seconds INTEGER NOT NULL
 );
-COMMIT;
 ";
-const VERSION: i64 = 1;
+/// What a file of version 1 lacks.
+const SINCE_1: &str = "
+ALTER TABLE plan ADD COLUMN cancelled TEXT;
+ALTER TABLE run ADD COLUMN machine TEXT;
+";
+const VERSION: i64 = 2;
 const BUSY: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! A server and two agents in threads, on an engine that may lose, double and delay what it is given.
+//! A server and two agents in threads, on an engine that may lose, double, delay and reorder what it is given.
 
 use crate::{PLAN, PLAN_JOBS, experiments, results};
 use manyhands_fleet::{
@@ -10,83 +10,248 @@ use manyhands_fleet::{
 };
 use manyhands_lab::{clock::Stopwatch, launcher::Launcher, run::Interrupt};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-use std::{path::Path, sync::Mutex, thread, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Mutex,
+    thread,
+    time::Duration,
+};
 
-/// What the engine does.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Faults {
-    /// What it should.
-    None,
-    /// Things that this seed decides.
-    Seeded(u64),
-}
-
-pub(crate) fn results_come_back_once_each(faults: Faults) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("fleet.sqlite");
-    let inner = InProcess::new(Duration::from_secs(2));
-    let rng = match faults {
-        Faults::None => None,
-        Faults::Seeded(seed) => Some(Mutex::new(StdRng::seed_from_u64(seed))),
-    };
-    let engine = Faulty { inner, rng };
-    let mut server = Server::new(&engine, Database::open(&path).unwrap(), experiments());
-    commands::submit_to(&engine.inner, PLAN, &experiments()).unwrap();
-    let stop = Interrupt::default();
-    thread::scope(|scope| {
-        for name in ["one", "two"] {
-            let (engine, stop, folder) = (&engine, &stop, folder.path());
-            scope.spawn(move || {
-                let mut agent = Agent::new(setup(name, folder), engine, experiments()).unwrap();
-                agent.run(None, stop, |_| {});
-            });
-        }
-        let ended = serve_until_done(&mut server, &path);
-        stop.set();
-        assert!(ended, "not done in time");
+pub(crate) fn results_come_back_once_each(odds: Odds, seed: u64) {
+    let fleet = Fleet::new();
+    let engine = fleet.engine(odds, seed);
+    commands::submit_to(&fleet.inner, PLAN, &experiments()).unwrap();
+    fleet.run(&engine, [&engine, &engine], |database| {
+        database.plans().unwrap()[0].done == PLAN_JOBS
     });
-    results::check(&path, &folder.path().join("out"), 1, PLAN_JOBS);
+    fleet.check();
 }
 
-fn serve_until_done(server: &mut Server<'_>, path: &Path) -> bool {
-    let reader = Database::open_to_read(path).unwrap();
-    let watch = Stopwatch::start();
-    while watch.elapsed() < DEADLINE {
-        match server.step(Duration::from_millis(100)) {
-            Ok(()) | Err(FleetError::Engine { .. }) => {}
-            Err(error) => panic!("{error}"),
+/// One agent's clock is three hours behind the engine's, the other's three hours before it.
+pub(crate) fn times_are_the_engines_where_clocks_are_apart() {
+    let fleet = Fleet::new();
+    let engine = |skew_seconds| Faulty {
+        skew_seconds,
+        ..fleet.engine(Odds::NONE, 1)
+    };
+    let (server, one, two) = (engine(0), engine(SKEW), engine(-SKEW));
+    commands::submit_to(&fleet.inner, PLAN, &experiments()).unwrap();
+    fleet.run(&server, [&one, &two], |database| {
+        database.plans().unwrap()[0].done == PLAN_JOBS
+    });
+    fleet.check();
+    let database = Database::open_to_read(&fleet.database).unwrap();
+    let plan = database.plans().unwrap().remove(0);
+    for job in database.jobs(&plan.id).unwrap() {
+        let run = job.run.unwrap();
+        let head: serde_json::Value =
+            serde_json::from_str(&database.lines(&run.id).unwrap()[0]).unwrap();
+        let started: jiff::Timestamp = head["started"].as_str().unwrap().parse().unwrap();
+        let skew = if run.agent == "one" { SKEW } else { -SKEW };
+        let behind = jiff::Timestamp::now().as_second() + skew - started.as_second();
+        assert!(
+            (0..300).contains(&behind),
+            "{}: {started}, {behind} s",
+            run.agent
+        );
+    }
+}
+
+/// What is measured when a plan is cancelled stays, and the rest is not measured.
+pub(crate) fn a_cancelled_plan_ends_and_keeps_its_results() {
+    let fleet = Fleet::new();
+    let engine = fleet.engine(Odds::NONE, 1);
+    let long = format!("{PLAN}cpus = [2, 77]\n");
+    let plan = commands::submit_to(&fleet.inner, &long, &experiments()).unwrap();
+    // Nobody has 77 CPUs, so these jobs would wait for ever.
+    fleet.run(&engine, [&engine, &engine], |database| {
+        let row = database.plans().unwrap().remove(0);
+        if row.done == PLAN_JOBS && row.cancelled.is_none() {
+            commands::cancel_at(&fleet.inner, &plan).unwrap();
         }
-        let plans = reader.plans().unwrap();
-        if plans.iter().any(|plan| plan.done == PLAN_JOBS) {
-            return true;
+        row.cancelled.is_some()
+    });
+    let next = commands::submit_to(&fleet.inner, PLAN, &experiments()).unwrap();
+    commands::cancel_at(&fleet.inner, &next).unwrap();
+    fleet.run(&engine, [&engine, &engine], |database| {
+        let rows = database.plans().unwrap();
+        rows.len() == 2
+            && rows[1].cancelled.is_some()
+            && fleet.inner.jobs_pending().unwrap() == PLAN_JOBS
+    });
+    let database = Database::open_to_read(&fleet.database).unwrap();
+    let rows = database.plans().unwrap();
+    assert_eq!((rows[0].done, rows[0].jobs), (PLAN_JOBS, 2 * PLAN_JOBS));
+    results::check_plan(&database, &plan, &fleet.folder.path().join("out"));
+}
+
+/// What a fleet in one process has.
+pub(crate) struct Fleet {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) database: PathBuf,
+    pub(crate) inner: InProcess,
+}
+
+impl Fleet {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("fleet.sqlite");
+        let inner = InProcess::new(Duration::from_secs(2));
+        Self {
+            folder,
+            database,
+            inner,
         }
     }
-    false
+
+    pub(crate) fn engine(&self, odds: Odds, seed: u64) -> Faulty {
+        Faulty {
+            inner: self.inner.clone(),
+            odds,
+            rng: Mutex::new(StdRng::seed_from_u64(seed)),
+            held: Mutex::default(),
+            skew_seconds: 0,
+        }
+    }
+
+    /// Server here, agents in threads, until something is so.
+    fn run(&self, engine: &Faulty, agents: [&Faulty; 2], is_done: impl Fn(&Database) -> bool) {
+        let stop = Interrupt::default();
+        thread::scope(|scope| {
+            for (name, engine) in ["one", "two"].into_iter().zip(agents) {
+                let (stop, setup) = (&stop, setup(name, self.folder.path()));
+                scope.spawn(move || {
+                    let mut agent = Agent::new(setup, engine, experiments()).unwrap();
+                    agent.run(None, stop, |_| {});
+                });
+            }
+            let ended = self.serve_until(engine, is_done);
+            stop.set();
+            assert!(ended, "not done in time");
+        });
+    }
+
+    pub(crate) fn serve_until(
+        &self,
+        engine: &dyn Engine,
+        is_done: impl Fn(&Database) -> bool,
+    ) -> bool {
+        let database = Database::open(&self.database).unwrap();
+        let mut server = Server::new(engine, database, experiments());
+        let reader = Database::open_to_read(&self.database).unwrap();
+        let watch = Stopwatch::start();
+        while watch.elapsed() < DEADLINE {
+            match server.step(Duration::from_millis(100)) {
+                Ok(()) | Err(FleetError::Engine { .. }) => {}
+                Err(error) => panic!("{error}"),
+            }
+            if !reader.plans().unwrap().is_empty() && is_done(&reader) {
+                return true;
+            }
+        }
+        false
+    }
+
+    pub(crate) fn check(&self) {
+        results::check(
+            &self.database,
+            &self.folder.path().join("out"),
+            1,
+            PLAN_JOBS,
+        );
+    }
 }
 
-fn setup(name: &str, folder: &Path) -> Setup {
+pub(crate) fn setup(name: &str, folder: &Path) -> Setup {
     Setup {
         name: name.to_owned(),
         spool: folder.join(name),
         host_lock: folder.join(format!("{name}.lock")),
         cpus: 2,
+        machine: None,
         allowed: Allowed::default(),
         launcher: Launcher::this_program().unwrap(),
     }
 }
 
-/// An engine that fails, loses, doubles and leaves unfinished a tenth of what it is asked each.
-struct Faulty {
+/// How many of a hundred calls go wrong, by the way in which they do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Odds {
+    /// Fails, and nothing is done.
+    fails: u32,
+    /// Is done, and the caller does not learn of it.
+    unheard: u32,
+    /// Is done twice.
+    twice: u32,
+    /// Acknowledged, and lost: as when the power fails.
+    lost: u32,
+    /// Comes after others that were sent later.
+    held: u32,
+    /// Taken by somebody who died.
+    vanishes: u32,
+}
+
+impl Odds {
+    pub(crate) const NONE: Self = Self {
+        fails: 0,
+        unheard: 0,
+        twice: 0,
+        lost: 0,
+        held: 0,
+        vanishes: 0,
+    };
+    /// Some of everything.
+    pub(crate) const ROUGH: Self = Self {
+        fails: 3,
+        unheard: 3,
+        twice: 4,
+        lost: 1,
+        held: 10,
+        vanishes: 5,
+    };
+    /// Every message twice, and most of them out of order.
+    pub(crate) const SHUFFLED: Self = Self {
+        twice: 100,
+        held: 80,
+        ..Self::NONE
+    };
+}
+
+/// An engine in whose way things happen that a seed decides.
+pub(crate) struct Faulty {
     inner: InProcess,
-    rng: Option<Mutex<StdRng>>,
+    odds: Odds,
+    rng: Mutex<StdRng>,
+    /// Messages that are late.
+    held: Mutex<Vec<(Queue, String, Vec<u8>)>>,
+    /// How far its clock is before that of this machine.
+    skew_seconds: i64,
 }
 
 impl Faulty {
-    fn draw(&self) -> u32 {
-        let Some(rng) = &self.rng else {
-            return u32::MAX;
-        };
-        rng.lock().unwrap().random_range(0..100)
+    fn happens(&self, odds: u32) -> bool {
+        odds > 0 && self.rng.lock().unwrap().random_range(0..100) < odds
+    }
+
+    fn pass(&self, queue: Queue, id: &str, body: &[u8]) -> Result<(), FleetError> {
+        if self.happens(self.odds.held) {
+            let message = (queue, id.to_owned(), body.to_owned());
+            self.held.lock().unwrap().push(message);
+            return Ok(());
+        }
+        self.inner.publish(queue, id, body)?;
+        self.let_go()
+    }
+
+    /// One of the late messages arrives.
+    fn let_go(&self) -> Result<(), FleetError> {
+        let mut held = self.held.lock().unwrap();
+        if held.is_empty() {
+            return Ok(());
+        }
+        let place = self.rng.lock().unwrap().random_range(0..held.len());
+        let (queue, id, body) = held.swap_remove(place);
+        self.inner.publish(queue, &id, &body)
     }
 }
 
@@ -99,21 +264,20 @@ fn failed(operation: &'static str) -> FleetError {
 
 impl Engine for Faulty {
     fn publish(&self, queue: Queue, id: &str, body: &[u8]) -> Result<(), FleetError> {
-        match self.draw() {
-            0..3 => Err(failed("send")),
-            3..6 => {
-                // It arrives, and the sender does not learn of it.
-                self.inner.publish(queue, id, body)?;
-                Err(failed("hear of what was sent"))
-            }
-            6..10 => {
-                self.inner.publish(queue, id, body)?;
-                self.inner.publish(queue, &format!("{id}-copy"), body)
-            }
-            // Acknowledged, and lost: as when the power fails.
-            10 => Ok(()),
-            _ => self.inner.publish(queue, id, body),
+        if self.happens(self.odds.fails) {
+            return Err(failed("send"));
         }
+        if self.happens(self.odds.lost) {
+            return Ok(());
+        }
+        self.pass(queue, id, body)?;
+        if self.happens(self.odds.twice) {
+            self.pass(queue, &format!("{id}-copy"), body)?;
+        }
+        if self.happens(self.odds.unheard) {
+            return Err(failed("hear of what was sent"));
+        }
+        Ok(())
     }
 
     fn take(
@@ -122,16 +286,18 @@ impl Engine for Faulty {
         count_max: usize,
         wait: Duration,
     ) -> Result<Vec<Box<dyn Delivery>>, FleetError> {
-        let mut taken = self.inner.take(queue, count_max, wait)?;
-        match self.draw() {
-            // Taken by somebody who died.
-            0..5 => Ok(Vec::new()),
-            5..20 => {
-                taken.reverse();
-                Ok(taken)
-            }
-            _ => Ok(taken),
+        // So that nothing is late for ever.
+        for _ in 0..8 {
+            self.let_go()?;
         }
+        let mut taken = self.inner.take(queue, count_max, wait)?;
+        if self.happens(self.odds.vanishes) {
+            return Ok(Vec::new());
+        }
+        if self.happens(self.odds.held) {
+            taken.reverse();
+        }
+        Ok(taken)
     }
 
     fn jobs_pending(&self) -> Result<u64, FleetError> {
@@ -139,18 +305,30 @@ impl Engine for Faulty {
     }
 
     fn put(&self, key: &str, value: &[u8]) -> Result<(), FleetError> {
-        match self.draw() {
-            0..10 => Err(failed("set a key")),
-            _ => self.inner.put(key, value),
+        if self.happens(3 * self.odds.fails) {
+            return Err(failed("set a key"));
         }
+        self.inner.put(key, value)
     }
 
     fn get(&self, key: &str) -> Result<Option<Vec<u8>>, FleetError> {
-        match self.draw() {
-            0..10 => Err(failed("read a key")),
-            _ => self.inner.get(key),
+        if self.happens(3 * self.odds.fails) {
+            return Err(failed("read a key"));
         }
+        self.inner.get(key)
+    }
+
+    fn now(&self) -> Result<Duration, FleetError> {
+        let skew = Duration::from_secs(self.skew_seconds.unsigned_abs());
+        let now = self.inner.now()?;
+        Ok(if self.skew_seconds < 0 {
+            now - skew
+        } else {
+            now + skew
+        })
     }
 }
 
+/// Seconds; three hours.
+const SKEW: i64 = 3 * 3_600;
 const DEADLINE: Duration = Duration::from_secs(240);

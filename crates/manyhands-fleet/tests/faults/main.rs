@@ -1,8 +1,7 @@
 //! The fleet under faults: this program is the test, the server, the agents and their processes that measure.
 //!
-//! It has a main function of its own, because those programs must print nothing else. The long form, with the number
-//! of faults and of agents:
-//! `MANYHANDS_FLEET_FAULTS=200 MANYHANDS_FLEET_AGENTS=20 cargo test -p manyhands-fleet --test faults`
+//! It has a main function of its own, because those programs must print nothing else. The long form, with 20 agents, 3
+//! plans and more seeds: `cargo test -p manyhands-fleet --test faults -- --long`
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stdout,
@@ -10,14 +9,23 @@
     reason = "a test program says what it does, and an unwrap in it is an assertion"
 )]
 
+#[cfg(unix)]
+mod credentials;
+#[cfg(unix)]
+mod full_disk;
 mod in_process;
 #[cfg(unix)]
 mod killed;
+#[cfg(unix)]
+mod machines;
 mod results;
 
 use clap::Parser;
+use in_process::Odds;
+#[cfg(unix)]
+use killed::Size;
 use manyhands_fleet::commands::{self, Fleet, Program};
-use manyhands_lab::{Case, Experiment, child, console, run::Interrupt};
+use manyhands_lab::{Case, Experiment, child, clock::Stopwatch, console, run::Interrupt};
 use std::{env, process};
 
 #[derive(Parser)]
@@ -31,7 +39,13 @@ fn main() {
         child::serve(&experiments()).unwrap();
         return;
     }
-    if env::args().nth(1).as_deref() == Some("serve-or-pull") {
+    let role = env::args().nth(1).unwrap_or_default();
+    #[cfg(unix)]
+    if role == CRAMPED {
+        use nix::sys::resource::{Resource, setrlimit};
+        setrlimit(Resource::RLIMIT_FSIZE, FILE_MAX, FILE_MAX).unwrap();
+    }
+    if role == ROLE || role == CRAMPED {
         let fleet = Typed::parse_from(env::args().skip(1)).fleet;
         let program = Program {
             experiments,
@@ -48,26 +62,57 @@ fn main() {
 
 fn run_all() {
     test(
-        "results come back once each through the engine in this process",
-        || {
-            in_process::results_come_back_once_each(in_process::Faults::None);
-        },
+        "results come back once each when messages are lost, doubled and late",
+        || in_process::results_come_back_once_each(Odds::ROUGH, 1),
     );
     test(
-        "results come back once each when messages are lost, doubled and late",
-        || {
-            in_process::results_come_back_once_each(in_process::Faults::Seeded(1));
-        },
+        "results come back once each when every message comes twice and in another order",
+        || in_process::results_come_back_once_each(Odds::SHUFFLED, 1),
+    );
+    test(
+        "times are the engine's where clocks are apart",
+        in_process::times_are_the_engines_where_clocks_are_apart,
+    );
+    test(
+        "a cancelled plan ends and keeps its results",
+        in_process::a_cancelled_plan_ends_and_keeps_its_results,
     );
     #[cfg(unix)]
-    match manyhands_fleet::engine::nats_server::find(None) {
-        Ok(_) => test(
-            "results come back once each when everything is killed",
-            || {
-                killed::results_come_back_once_each();
-            },
-        ),
-        Err(error) => println!("skipped, the faults of processes: {error}"),
+    run_those_of_systems();
+}
+
+#[cfg(unix)]
+fn run_those_of_systems() {
+    test(
+        "an agent waits for room on its disk",
+        full_disk::an_agent_waits_for_room_on_its_disk,
+    );
+    if let Err(error) = manyhands_fleet::engine::nats_server::find(None) {
+        println!("skipped, the faults of processes: {error}");
+        return;
+    }
+    test(
+        "an agent that cannot write goes on with its run later",
+        full_disk::an_agent_that_cannot_write_goes_on_with_its_run_later,
+    );
+    test("only known keys bring results", || {
+        credentials::only_known_keys_bring_results();
+    });
+    test(
+        "results come back once each when everything is killed",
+        || killed::results_come_back_once_each(Size::SHORT),
+    );
+    if env::args().any(|word| word == "--long") {
+        test(
+            "results come back once each when 20 agents and 3 plans suffer",
+            || killed::results_come_back_once_each(Size::LONG),
+        );
+        for seed in 2..10 {
+            test("results come back once each by other seeds", || {
+                in_process::results_come_back_once_each(Odds::ROUGH, seed);
+                in_process::results_come_back_once_each(Odds::SHUFFLED, seed);
+            });
+        }
     }
 }
 
@@ -78,15 +123,16 @@ fn test(name: &str, body: impl FnOnce()) {
         return;
     }
     println!("test {name} ...");
+    let watch = Stopwatch::start();
     body();
-    println!("test {name} ... ok");
+    println!("test {name} ... ok, {:.1} s", watch.elapsed().as_secs_f64());
 }
 
 /// Cases whose samples take no time worth speaking of.
 fn experiments() -> Vec<Experiment> {
     let case = |name: &'static str, factor: usize| {
         Case::returning(name)
-            .full_sizes([1_000, 4_000])
+            .full_sizes([1_000])
             .arm("loop", move |n| {
                 (0..n).fold(0, |sum, i| sum + std::hint::black_box(i * factor))
             })
@@ -100,6 +146,13 @@ fn experiments() -> Vec<Experiment> {
     ]
 }
 
+/// The first word of a program of the fleet.
+const ROLE: &str = "serve-or-pull";
+/// The same, for one whose files must not grow.
+const CRAMPED: &str = "serve-or-pull-in-small-files";
+/// Bytes: enough for a run to begin, and too little for it to end.
+#[cfg(unix)]
+const FILE_MAX: u64 = 6 << 10;
 /// A plan for all of them: three jobs.
 const PLAN: &str = "name = 'sums'\nexperiments = ['all']\nattempts = 1000\n";
 const PLAN_JOBS: u64 = 3;

@@ -18,20 +18,27 @@ pub(crate) fn check(database: &Path, out: &Path, plans: usize, jobs: u64) {
             (jobs, jobs, 0),
             "{plan:?}"
         );
-        let runs: Vec<_> = database.jobs(&plan.id).unwrap();
-        let runs: Vec<_> = runs.into_iter().map(|job| job.run.unwrap()).collect();
-        for run in &runs {
-            let lines = database.lines(&run.id).unwrap();
-            assert_eq!(lines.len() as u64, run.lines);
-            // The agent made the digest from its own disk; these are the rows as they are now.
-            let digest = sha256(&lines);
-            assert_eq!(digest, run.sha256, "run {} of {}", run.id, run.agent);
-        }
-        check_export(&database, &plan.id, &out.join(&plan.id), runs.len());
+        check_plan(&database, &plan.id, out);
     }
 }
 
-fn check_export(database: &Database, plan: &str, out: &Path, runs: usize) {
+/// Every run of a plan has the lines that its agent had, and every sample of it is exported once.
+pub(crate) fn check_plan(database: &Database, plan: &str, out: &Path) {
+    let jobs = database.jobs(plan).unwrap().into_iter();
+    let runs: Vec<_> = jobs.filter_map(|job| job.run).collect();
+    for run in &runs {
+        let lines = database.lines(&run.id).unwrap();
+        assert_eq!(lines.len() as u64, run.lines);
+        // The agent made the digest from its own disk; these are the rows as they are now.
+        let digest = sha256(&lines);
+        assert_eq!(digest, run.sha256, "run {} of {}", run.id, run.agent);
+    }
+    let samples = check_export(database, plan, &out.join(plan), runs.len());
+    println!("  {} runs, {samples} samples, each once", runs.len());
+}
+
+/// The number of samples.
+fn check_export(database: &Database, plan: &str, out: &Path, runs: usize) -> usize {
     let exported = export::export(database, plan, out, console::alone).unwrap();
     assert_eq!(exported.runs, runs);
     let table = fs::read_to_string(out.join("samples.csv")).unwrap();
@@ -53,6 +60,7 @@ fn check_export(database: &Database, plan: &str, out: &Path, runs: usize) {
     }
     // A block has both arms, and the baseline once more.
     assert_eq!(blocks * 3, exported.samples);
+    exported.samples
 }
 
 fn sha256(lines: &[String]) -> String {

@@ -1,0 +1,170 @@
+//! The commands of the fleet: what is typed, and what is done about it.
+
+mod beside;
+mod price;
+mod pull;
+mod serve;
+mod show;
+mod submit;
+
+pub use price::{Price, PriceBill, PriceEstimate};
+pub use pull::Pull;
+pub use serve::Serve;
+pub use show::{Export, Watch};
+pub use submit::{Cancel, Submit, cancel_at, submit_to};
+
+use crate::{
+    FleetError,
+    engine::{Address, Nats},
+};
+use clap::{Args, Subcommand};
+use manyhands_lab::{Experiment, clock::Stopwatch, console::Companion, run::Interrupt};
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+    time::Duration,
+};
+
+/// The commands.
+#[derive(Debug, PartialEq, Subcommand)]
+pub enum Fleet {
+    /// Hand out jobs and collect results
+    Serve(Serve),
+    /// Pull jobs and measure them on this machine
+    Agent(Pull),
+    /// Give a plan to the server
+    Submit(Submit),
+    /// End a plan: what is measured so far stays
+    Cancel(Cancel),
+    /// Show how far plans and agents are
+    Watch(Watch),
+    /// Write a plan's results: tables, reports, charts
+    Export(Export),
+    /// Say what a plan will cost, or has cost
+    #[command(subcommand)]
+    Price(Price),
+}
+
+/// Where the server is.
+#[derive(Debug, PartialEq, Args)]
+struct ServerOptions {
+    /// Address of the NATS server
+    #[arg(long, value_name = "URL", default_value = URL)]
+    server: String,
+    #[command(flatten)]
+    key: Key,
+}
+
+/// What opens a NATS server outside this machine.
+#[derive(Debug, PartialEq, Args)]
+struct Key {
+    /// File with the seed of an nkey; without it, only a server on this machine is used
+    #[arg(long, value_name = "FILE")]
+    nkey: Option<PathBuf>,
+    /// File with the certificate that the server's is signed by [default: the well-known ones]
+    #[arg(long, value_name = "FILE")]
+    root: Option<PathBuf>,
+}
+
+/// What a program brings to its fleet.
+#[derive(Debug, Clone, Copy)]
+pub struct Program {
+    /// The experiments that plans may name; server and agents must have the same.
+    pub experiments: fn() -> Vec<Experiment>,
+    /// What stands beside the findings of an export.
+    pub companion: Companion,
+}
+
+/// Carries out a command. The program must call [`manyhands_lab::child::serve`] with the same experiments where
+/// [`manyhands_lab::child::is_wanted`].
+///
+/// # Errors
+/// Whatever ends the command; see [`FleetError`].
+///
+/// # Examples
+/// ```no_run
+/// use clap::Parser;
+/// use manyhands_fleet::commands::{self, Fleet, Program};
+/// use manyhands_lab::{child, console, registry, run::Interrupt};
+///
+/// #[derive(Parser)]
+/// struct Typed {
+///     #[command(subcommand)]
+///     fleet: Fleet,
+/// }
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     if child::is_wanted() {
+///         return Ok(child::serve(&registry::experiments())?);
+///     }
+///     let program = Program {
+///         experiments: registry::experiments,
+///         companion: console::alone,
+///     };
+///     commands::run(Typed::parse().fleet, program, &Interrupt::on_signal()?)?;
+///     Ok(())
+/// }
+/// ```
+pub fn run(fleet: Fleet, program: Program, stop: &Interrupt) -> Result<(), FleetError> {
+    match fleet {
+        Fleet::Serve(options) => serve::serve(&options, program, stop),
+        Fleet::Agent(options) => pull::pull(&options, program, stop),
+        Fleet::Submit(options) => submit::submit(&options, program),
+        Fleet::Cancel(options) => submit::cancel(&options),
+        Fleet::Watch(options) => show::watch(&options, stop),
+        Fleet::Export(options) => show::export(&options, program),
+        Fleet::Price(options) => price::price(&options, program),
+    }
+}
+
+impl ServerOptions {
+    fn connect(&self) -> Result<Nats, FleetError> {
+        Nats::connect(&self.key.address(&self.server)?)
+    }
+}
+
+impl Key {
+    fn address(&self, url: &str) -> Result<Address, FleetError> {
+        Address::parse(url, self.nkey.as_deref(), self.root.as_deref())
+    }
+}
+
+/// Says what goes wrong, but not the same thing over and over.
+#[derive(Default)]
+struct Complaints {
+    last: Option<(String, Stopwatch)>,
+}
+
+impl Complaints {
+    fn hear(&mut self, error: &FleetError) -> Result<(), FleetError> {
+        let text = error.to_string();
+        let is_known = self
+            .last
+            .as_ref()
+            .is_some_and(|(last, when)| *last == text && when.elapsed() < REPEAT);
+        if is_known {
+            return Ok(());
+        }
+        let said = say(&format!("{text}; trying again."));
+        self.last = Some((text, Stopwatch::start()));
+        said
+    }
+}
+
+fn say(text: &str) -> Result<(), FleetError> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}")
+        .and_then(|()| out.flush())
+        .map_err(FleetError::Output)
+}
+
+#[cfg(test)]
+mod deploy_tests;
+
+/// The server's folder, where nobody names another.
+const FOLDER: &str = "manyhands-fleet";
+/// The results in it.
+const DATABASE: &str = "fleet.sqlite";
+const PORT: u16 = 4280;
+const URL: &str = "nats://127.0.0.1:4280";
+const REPEAT: Duration = Duration::from_secs(60);

@@ -1,0 +1,74 @@
+//! `fleet watch` and `fleet export`: what the server's folder says.
+
+use super::{DATABASE, FOLDER, Program, say};
+use crate::{FleetError, export, server::Database, time::pause, watch};
+use clap::Args;
+use manyhands_lab::run::Interrupt;
+use std::{path::PathBuf, time::Duration};
+
+/// Options of the display.
+#[derive(Debug, PartialEq, Args)]
+pub struct Watch {
+    /// The server's folder
+    #[arg(long, value_name = "DIR", default_value = FOLDER)]
+    data: PathBuf,
+    /// Show it once, and do not wait for the end of all plans
+    #[arg(long)]
+    once: bool,
+}
+
+/// Options of an export.
+#[derive(Debug, PartialEq, Args)]
+pub struct Export {
+    /// Id of the plan [default: the last one]
+    #[arg(value_name = "PLAN")]
+    plan: Option<String>,
+    /// The server's folder
+    #[arg(long, value_name = "DIR", default_value = FOLDER)]
+    data: PathBuf,
+    /// Folder for the files
+    #[arg(long, value_name = "DIR", default_value = "manyhands-fleet-results")]
+    out: PathBuf,
+}
+
+pub(super) fn watch(options: &Watch, stop: &Interrupt) -> Result<(), FleetError> {
+    let database = Database::open_to_read(&options.data.join(DATABASE))?;
+    let mut shown = String::new();
+    while !stop.is_set() {
+        let text = watch::text(&database)?;
+        if text != shown {
+            say(text.trim_end())?;
+            shown = text;
+        }
+        if options.once || watch::is_over(&database)? {
+            break;
+        }
+        pause(WATCHING, stop);
+    }
+    Ok(())
+}
+
+pub(super) fn export(options: &Export, program: Program) -> Result<(), FleetError> {
+    let database = Database::open_to_read(&options.data.join(DATABASE))?;
+    let plan = plan_or_last(&database, options.plan.as_deref())?;
+    let exported = export::export(&database, &plan, &options.out, program.companion)?;
+    say(&format!(
+        "{} runs with {} samples: {} and beside it; a folder for each agent.",
+        exported.runs,
+        exported.samples,
+        options.out.join("runs.csv").display()
+    ))
+}
+
+/// The id of the plan that is meant.
+pub(super) fn plan_or_last(database: &Database, plan: Option<&str>) -> Result<String, FleetError> {
+    if let Some(plan) = plan {
+        return Ok(plan.to_owned());
+    }
+    let last = database.plans()?.pop().map(|plan| plan.id);
+    last.ok_or_else(|| FleetError::UnknownPlan {
+        plan: "the last one".to_owned(),
+    })
+}
+
+const WATCHING: Duration = Duration::from_secs(1);

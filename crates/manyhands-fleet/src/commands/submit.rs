@@ -1,0 +1,115 @@
+//! `fleet submit` and `fleet cancel`: what the server is asked to do with plans.
+
+use super::{Program, ServerOptions, price::Table, say};
+use crate::{
+    FleetError,
+    engine::{Engine, Queue},
+    plan::Plan,
+    price::Estimate,
+    wire::{self, Request, Submission},
+};
+use clap::Args;
+use manyhands_lab::Experiment;
+use std::{fs, path::PathBuf};
+
+/// Options of a submission.
+#[derive(Debug, PartialEq, Args)]
+pub struct Submit {
+    /// The plan
+    #[arg(value_name = "FILE")]
+    plan: PathBuf,
+    #[command(flatten)]
+    server: ServerOptions,
+    /// Refuse a plan that may cost more than this number of dollars
+    #[arg(long, value_name = "USD", value_parser = super::price::usd)]
+    max_usd: Option<f64>,
+    #[command(flatten)]
+    table: Table,
+}
+
+/// Options of a cancellation.
+#[derive(Debug, PartialEq, Args)]
+pub struct Cancel {
+    /// Id of the plan, as `submit` and `watch` show it
+    #[arg(value_name = "PLAN")]
+    plan: String,
+    #[command(flatten)]
+    server: ServerOptions,
+}
+
+pub(super) fn submit(options: &Submit, program: Program) -> Result<(), FleetError> {
+    let path = &options.plan;
+    let toml = fs::read_to_string(path).map_err(FleetError::file("read", path))?;
+    // What makes no sense is refused before anybody is asked.
+    let (plan, experiments) = (Plan::parse(&toml)?, (program.experiments)());
+    if let Some(usd_max) = options.max_usd {
+        Estimate::of(&plan, &experiments, &options.table.read()?)?.allow(usd_max)?;
+    }
+    let engine = options.server.connect()?;
+    let plan = submit_to(&engine, &toml, &experiments)?;
+    say(&format!("Plan {plan} is with the server."))
+}
+
+pub(super) fn cancel(options: &Cancel) -> Result<(), FleetError> {
+    let engine = options.server.connect()?;
+    cancel_at(&engine, &options.plan)?;
+    say(&format!(
+        "The server is asked to end plan {}: agents end after the block they are at.",
+        options.plan
+    ))
+}
+
+/// Asks the server of an engine to end a plan: its jobs are handed out no more, agents that are at one end it after the
+/// block they are at, and what was measured stays. A plan that the server does not know is left alone.
+///
+/// # Errors
+/// [`FleetError::Engine`] if the request may not have arrived.
+///
+/// # Examples
+/// ```
+/// use manyhands_fleet::{commands::cancel_at, engine::InProcess};
+/// use std::time::Duration;
+///
+/// let engine = InProcess::new(Duration::from_secs(60));
+/// cancel_at(&engine, "0190-plan")?;
+/// # Ok::<(), manyhands_fleet::FleetError>(())
+/// ```
+pub fn cancel_at(engine: &dyn Engine, plan: &str) -> Result<(), FleetError> {
+    let plan = plan.to_owned();
+    let request = wire::to_bytes(&Request::Cancel { plan })?;
+    engine.publish(Queue::Plans, &wire::new_id(), &request)
+}
+
+/// Gives a plan to the server of an engine; the answer is its id.
+///
+/// # Errors
+/// [`FleetError::Plan`] if it makes no sense or names an experiment that is not there, [`FleetError::Engine`] if it
+/// may not have arrived.
+///
+/// # Examples
+/// ```
+/// use manyhands_fleet::{commands::submit_to, engine::InProcess};
+/// use manyhands_lab::registry;
+/// use std::time::Duration;
+///
+/// let engine = InProcess::new(Duration::from_secs(60));
+/// let plan = "name = 'loops'\nexperiments = ['E3']";
+/// let id = submit_to(&engine, plan, &registry::experiments())?;
+/// assert!(!id.is_empty());
+/// # Ok::<(), manyhands_fleet::FleetError>(())
+/// ```
+pub fn submit_to(
+    engine: &dyn Engine,
+    toml: &str,
+    experiments: &[Experiment],
+) -> Result<String, FleetError> {
+    let plan = wire::new_id();
+    Plan::parse(toml)?.jobs(&plan, experiments)?;
+    let toml = toml.to_owned();
+    let request = Request::Submit(Submission {
+        plan: plan.clone(),
+        toml,
+    });
+    engine.publish(Queue::Plans, &plan, &wire::to_bytes(&request)?)?;
+    Ok(plan)
+}

@@ -1,0 +1,112 @@
+//! A `nats-server` that knows keys: an agent with a wrong key gets nothing, and one whose key is taken away loses its
+//! job to another.
+
+use crate::{
+    PLAN_JOBS,
+    machines::{Machines, end, free_port, signal, wait_until},
+    results,
+};
+use manyhands_fleet::{engine::nats_server, server::Database};
+use nix::sys::signal::Signal;
+use nkeys::KeyPair;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+pub(crate) fn only_known_keys_bring_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, first, second) = (
+        key(folder.path(), "server"),
+        key(folder.path(), "first"),
+        key(folder.path(), "second"),
+    );
+    key(folder.path(), "wrong");
+    let known = [&server, &first, &second];
+    let nats = Keyed::start(folder.path(), &known);
+    let mut machines = Machines::join(folder.path(), nats.port, "server.nk");
+    machines.submit("--nkey server.nk");
+    machines.add_agent("wrong", "--nkey wrong.nk");
+    machines.add_agent("first", "--nkey first.nk");
+    wait_until("the first agent has measured something", || {
+        machines.done() > 0
+    });
+    nats.know(&[&server, &second]);
+    machines.add_agent("second", "--nkey second.nk");
+    machines.wait_until_done(PLAN_JOBS);
+    wait_until("the wrong agent says why it has nothing", || {
+        machines.log().to_lowercase().contains("authorization")
+    });
+    // With its key again, the first agent learns what became of its run.
+    nats.know(&known);
+    machines.wait_until_sent();
+    let database = machines.database();
+    drop(machines);
+    results::check(&database, &folder.path().join("out"), 1, PLAN_JOBS);
+    let database = Database::open_to_read(&database).unwrap();
+    let plan = database.plans().unwrap().remove(0);
+    for job in database.jobs(&plan.id).unwrap() {
+        assert_ne!(job.run.unwrap().agent, "wrong");
+    }
+}
+
+/// Makes a key and a file with its seed; the answer is its public half.
+fn key(folder: &Path, name: &str) -> String {
+    let key = KeyPair::new_user();
+    let path = folder.join(format!("{name}.nk"));
+    fs::write(path, key.seed().unwrap()).unwrap();
+    key.public_key()
+}
+
+/// A `nats-server` that lets in only those whose keys it knows.
+struct Keyed {
+    folder: PathBuf,
+    port: u16,
+    child: Child,
+}
+
+impl Keyed {
+    fn start(folder: &Path, keys: &[&String]) -> Self {
+        let port = free_port();
+        write_keys(folder, port, keys);
+        let child = Command::new(nats_server::find(None).unwrap())
+            .arg("--config")
+            .arg(folder.join("nats.conf"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self {
+            folder: folder.to_owned(),
+            port,
+            child,
+        }
+    }
+
+    /// From now on it knows these keys, and ends the connections of others.
+    fn know(&self, keys: &[&String]) {
+        write_keys(&self.folder, self.port, keys);
+        signal(&self.child, Signal::SIGHUP);
+    }
+}
+
+impl Drop for Keyed {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+fn write_keys(folder: &Path, port: u16, keys: &[&String]) {
+    let users: Vec<String> = keys
+        .iter()
+        .map(|key| format!("{{ nkey: \"{key}\" }}"))
+        .collect();
+    let store = folder.join("store");
+    let text = format!(
+        "listen: \"127.0.0.1:{port}\"\njetstream {{ store_dir: \"{}\" }}\nauthorization {{ users: [ {} ] }}\n",
+        store.display(),
+        users.join(", ")
+    );
+    fs::write(folder.join("nats.conf"), text).unwrap();
+}
