@@ -60,6 +60,13 @@ pub enum FleetError {
         /// Why not, in one line.
         reason: String,
     },
+    /// The page cannot be served.
+    Page {
+        /// Where it should be.
+        address: std::net::SocketAddr,
+        /// Why not.
+        error: io::Error,
+    },
     /// There is no such plan, or there are several to choose from.
     UnknownPlan {
         /// What was asked for.
@@ -159,6 +166,9 @@ impl fmt::Display for FleetError {
             ),
             Self::PowerOff { reason } => {
                 write!(formatter, "the machine cannot be switched off: {reason}")
+            }
+            Self::Page { address, error } => {
+                write!(formatter, "the page cannot be served at {address}: {error}")
             }
             Self::UnknownPlan { plan } => write!(
                 formatter,

@@ -9,7 +9,7 @@ use manyhands_lab::{
     console::{self, Companion},
     findings::{self, Findings},
     record::{Event, ExperimentCard, Head},
-    report::Width,
+    report::{self, Width},
     store::{Existing, Store},
 };
 use serde::{Deserialize, Serialize};
@@ -130,6 +130,21 @@ impl Results {
             })
         });
         named.collect()
+    }
+
+    /// Names of the folders.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.machines().into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// The laboratory's report of a folder; `None` if there is no such folder.
+    pub(crate) fn report(&self, name: &str, companion: Companion) -> Option<String> {
+        let mut machines = self.machines().into_iter();
+        let (_, group) = machines.find(|(one, _)| one == name)?;
+        let (head, events) = joined(&group);
+        let events: Vec<Event> = events.into_iter().map(|(event, _)| event).collect();
+        let findings = findings::analyse(&head, &events);
+        Some(report::html(&findings, &companion(&findings)))
     }
 
     /// Name and content of every list.

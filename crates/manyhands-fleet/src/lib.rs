@@ -4,7 +4,7 @@
 //! A [`plan`] names experiments; the [`server`] makes one job of each of their cases and keeps what comes back in a
 //! [database](server::Database). An [`agent`] pulls a job, measures it by the laboratory's library into a folder of its
 //! own disk, and sends the folder's lines between two blocks. [`export`] makes of it the folders that
-//! `manyhands lab report` reads, and [`price`] says what a plan will cost
+//! `manyhands lab report` reads, [`page`] shows it to browsers, and [`price`] says what a plan will cost
 //! and what it has cost.
 //!
 //! What moves between them goes through an [`Engine`](engine::Engine): three queues with leases, and some keys. One
@@ -27,6 +27,7 @@ pub mod commands;
 pub mod engine;
 mod error;
 pub mod export;
+pub mod page;
 pub mod plan;
 pub mod price;
 pub mod server;

@@ -1,12 +1,14 @@
 //! The commands of the fleet: what is typed, and what is done about it.
 
 mod beside;
+mod page;
 mod price;
 mod pull;
 mod serve;
 mod show;
 mod submit;
 
+pub use page::ShowPage;
 pub use price::{Price, PriceBill, PriceEstimate};
 pub use pull::Pull;
 pub use serve::Serve;
@@ -40,6 +42,8 @@ pub enum Fleet {
     Watch(Watch),
     /// Write a plan's results: tables, reports, charts
     Export(Export),
+    /// Show plans, agents and results in a browser
+    Page(ShowPage),
     /// Say what a plan will cost, or has cost
     #[command(subcommand)]
     Price(Price),
@@ -113,6 +117,7 @@ pub fn run(fleet: Fleet, program: Program, stop: &Interrupt) -> Result<(), Fleet
         Fleet::Cancel(options) => submit::cancel(&options),
         Fleet::Watch(options) => show::watch(&options, stop),
         Fleet::Export(options) => show::export(&options, program),
+        Fleet::Page(options) => page::page(&options, program, stop),
         Fleet::Price(options) => price::price(&options, program),
     }
 }
