@@ -3,6 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -12,13 +13,14 @@ use wait_timeout::ChildExt;
 use crate::failure::Failure;
 use crate::workspace;
 
-/// A command line, run at the root of the workspace.
+/// A command line, run at the root of the workspace or in a folder.
 #[derive(Debug)]
 #[must_use = "an invocation does nothing until it is run"]
 pub(crate) struct Invocation {
     program: OsString,
     args: Vec<OsString>,
     env: Vec<(&'static str, String)>,
+    folder: Option<PathBuf>,
     limit: Option<Duration>,
     accepted: Option<i32>,
 }
@@ -31,6 +33,7 @@ impl Invocation {
             program: words.next().unwrap_or_default(),
             args: words.collect(),
             env: Vec::new(),
+            folder: None,
             limit: None,
             accepted: None,
         }
@@ -60,6 +63,12 @@ impl Invocation {
 
     pub(crate) fn env(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.env.push((name, value.into()));
+        self
+    }
+
+    /// Runs it in this folder.
+    pub(crate) fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
         self
     }
 
@@ -124,7 +133,7 @@ impl Invocation {
         Command::new(&self.program)
             .args(&self.args)
             .envs(self.env.iter().map(|(name, value)| (name, value)))
-            .current_dir(workspace::root())
+            .current_dir(self.folder.clone().unwrap_or_else(workspace::root))
             .stdin(Stdio::null())
             .stdout(stdout)
             .spawn()
@@ -199,6 +208,13 @@ mod tests {
     fn output_is_captured() {
         let version = Invocation::cargo("--version").stdout().unwrap();
         assert!(version.starts_with("cargo "));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_program_is_run_in_its_folder() {
+        let folder = Invocation::new("pwd").folder("/").stdout();
+        assert_eq!(folder, Ok("/\n".to_owned()));
     }
 
     #[test]

@@ -47,6 +47,8 @@ fn main() -> ExitCode {
         Request::Soak(plan) => step::soak::run(plan),
         Request::Sanitize => step::sanitize::run(),
         Request::Compat(extent) => step::compat::run(extent),
+        Request::CompatPrograms => step::compat::programs::run(),
+        Request::CompatSpeed => step::compat::speed::run(),
         Request::CompileTime(how) => step::compile_time::run(how),
         Request::Against { revision, words } => step::against::run(&revision, &words),
         Request::Results(words) => step::results::run(&words),

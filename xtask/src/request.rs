@@ -24,8 +24,11 @@ usage: cargo xtask <command>
   tidy [--write]          checks the rules of this code base; --write renews UNSAFE.md
   docs                    builds the documentation with warnings denied
   examples                builds and runs every example of the library
-  compat [--short]        the tests that rayon and rayon-core publish, against the façade under rayon-core's name;
-                          in short without what takes long, as in `ci`
+  compat [--short]        the tests that rayon, rayon-core, async-task and async-executor publish, against the façades
+                          in compat; renews their tables; in short without what takes long, as in `ci`
+  compat --programs       published programs with rayon's own core and with ours: their tests, and a benchmark of
+                          each; renews their tables
+  compat --speed          small rayon programs with rayon's own core and with ours; renews their table
   sanitize                stress test under ThreadSanitizer and AddressSanitizer (nightly)
   soak [--minutes N] [--seed S] [--jobs J]
                           random programs over the whole library under random delays, for N minutes
@@ -56,6 +59,8 @@ pub(crate) enum Request {
     Docs,
     Examples,
     Compat(Published),
+    CompatPrograms,
+    CompatSpeed,
     Sanitize,
     Soak(Plan),
     CompileTime(How),
@@ -96,6 +101,8 @@ impl Request {
             ["examples"] => Ok(Self::Examples),
             ["compat"] => Ok(Self::Compat(Published::Full)),
             ["compat", "--short"] => Ok(Self::Compat(Published::Short)),
+            ["compat", "--programs"] => Ok(Self::CompatPrograms),
+            ["compat", "--speed"] => Ok(Self::CompatSpeed),
             ["sanitize"] => Ok(Self::Sanitize),
             ["soak", options @ ..] => Ok(Self::Soak(soak_plan(options)?)),
             ["compile-time"] => Ok(Self::CompileTime(How::Check)),
@@ -160,6 +167,8 @@ mod tests {
                 "docs",
                 "examples",
                 "compat",
+                "compat",
+                "compat",
                 "sanitize",
                 "soak",
                 "compile-time",
@@ -210,6 +219,8 @@ mod tests {
         );
         let short = Request::Compat(Published::Short);
         assert_eq!(parse("compat --short"), Ok(short));
+        assert_eq!(parse("compat --programs"), Ok(Request::CompatPrograms));
+        assert_eq!(parse("compat --speed"), Ok(Request::CompatSpeed));
         assert_eq!(parse("results"), Ok(Request::Results(Vec::new())));
         let build = Request::CompileTime(How::Build);
         assert_eq!(parse("compile-time --build"), Ok(build));

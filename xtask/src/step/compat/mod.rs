@@ -1,9 +1,11 @@
 //! The façades under the names of rayon-core and async-task: their own checks, then the test suites that rayon,
-//! rayon-core, async-task and async-executor publish, run against them.
+//! rayon-core, async-task and async-executor publish, run against them. And, by commands of their own, published
+//! programs (`programs.rs`) and small ones (`speed.rs`) with rayon's core and with ours.
 //!
-//! The suites are downloaded by cargo and unpacked below the build output; nothing of them is in this repository.
+//! What is published is downloaded by cargo and unpacked below the build output; nothing of it is in this repository.
 //!
-//! Not here: how the suites are put together (`published.rs`), and how one is built and run (`suite.rs`).
+//! Not here: how the suites are put together (`published.rs`), how one is built and run (`suite.rs`), how two builds of a
+//! benchmark are compared (`pairs.rs`), and how a table gets into its page (`section.rs`).
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -12,14 +14,19 @@ use crate::command::Invocation;
 use crate::failure::Failure;
 use crate::workspace;
 
+mod pairs;
+pub(crate) mod programs;
 mod published;
+mod section;
+pub(crate) mod speed;
 mod suite;
 
-use suite::Count;
+use suite::{Count, Row};
 
-/// The façades; workspaces of their own, relative to the root.
+/// The façades, and what is measured with one of them; workspaces of their own, relative to the root.
 const RAYON_CORE: &str = "compat/rayon-core";
 const ASYNC_TASK: &str = "compat/async-task";
+const SPEED: &str = "compat/speed";
 
 /// How much is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,17 +38,26 @@ pub(crate) enum Extent {
 }
 
 pub(crate) fn run(extent: Extent) -> Result<(), Failure> {
-    for facade in [RAYON_CORE, ASYNC_TASK] {
-        check_facade(facade)?;
+    for workspace in [RAYON_CORE, ASYNC_TASK, SPEED] {
+        check_workspace(workspace)?;
     }
     let packages = published::prepare()?;
     let mut rows = Vec::new();
     for package in &packages {
         rows.extend(suite::run_all(package, extent)?);
     }
-    let table = table(&rows);
-    print!("{table}");
-    let failed: usize = rows.iter().map(|(_, count)| count.failed.len()).sum();
+    print!("{}", table(&rows));
+    if extent == Extent::Full {
+        for (facade, packages) in TABLES {
+            let text = format!(
+                "Run {}.\n\n{}",
+                section::conditions(),
+                page_table(&rows, packages)
+            );
+            section::renew(&format!("{facade}/README.md"), "suites", &text)?;
+        }
+    }
+    let failed: usize = rows.iter().map(|row| row.count.failed.len()).sum();
     if failed > 0 {
         return Err(Failure::new(format!("{failed} published tests failed")));
     }
@@ -53,9 +69,15 @@ fn build_folder() -> PathBuf {
     workspace::target_subdir("compat").join("build")
 }
 
-/// A façade's own lints and tests.
-fn check_facade(facade: &str) -> Result<(), Failure> {
-    let manifest = format!("{facade}/Cargo.toml");
+/// A façade's page has the suites of these packages.
+const TABLES: [(&str, &[&str]); 2] = [
+    (RAYON_CORE, &["rayon", "rayon-core"]),
+    (ASYNC_TASK, &["async-task", "async-executor"]),
+];
+
+/// A workspace's own lints and tests.
+fn check_workspace(workspace: &str) -> Result<(), Failure> {
+    let manifest = format!("{workspace}/Cargo.toml");
     Invocation::cargo("fmt --check --manifest-path")
         .arg(&manifest)
         .run()?;
@@ -75,7 +97,7 @@ fn check_facade(facade: &str) -> Result<(), Failure> {
 }
 
 /// The counts by suite, with their sum and the names of what failed.
-fn table(rows: &[(String, Count)]) -> String {
+fn table(rows: &[Row]) -> String {
     let mut table = format!(
         "\n{:42} {:>6} {:>7} {:>7} {:>8}\n",
         "suite", "tests", "passed", "failed", "ignored"
@@ -90,8 +112,13 @@ fn table(rows: &[(String, Count)]) -> String {
             "{name:42} {tests:>6} {passed:>7} {failed:>7} {ignored:>8}"
         );
     };
-    for (name, count) in rows {
-        row(name, count);
+    for Row {
+        package,
+        suite,
+        count,
+    } in rows
+    {
+        row(&format!("{package}: {suite}"), count);
         sum.add(count);
     }
     row("total", &sum);
@@ -104,26 +131,96 @@ fn table(rows: &[(String, Count)]) -> String {
     table
 }
 
+/// The table for a page: a package's integration tests are one row, and what failed is named below.
+fn page_table(rows: &[Row], packages: &[&str]) -> String {
+    let mut table =
+        String::from("| suite | tests | passed | failed | ignored |\n|---|--:|--:|--:|--:|\n");
+    let mut remarks = String::new();
+    let mut line = |name: &str, count: &Count| {
+        let (passed, failed, ignored) = (count.passed, count.failed.len(), count.ignored);
+        let tests = passed + failed + ignored;
+        // Writing to a `String` cannot fail.
+        let _ = writeln!(
+            table,
+            "| {name} | {tests} | {passed} | {failed} | {ignored} |"
+        );
+        for test in &count.failed {
+            let _ = writeln!(remarks, "\nFailed: `{test}` of {name}.");
+        }
+        for test in &count.repeated {
+            let _ = writeln!(remarks, "\nPassed when run again: `{test}` of {name}.");
+        }
+    };
+    for package in packages {
+        let mut integration = Count::default();
+        let mut integration_suites = 0;
+        let mut last = None;
+        for row in rows.iter().filter(|row| row.package == *package) {
+            match row.suite.as_str() {
+                suite::UNIT_TESTS => line(&format!("{package}, unit tests"), &row.count),
+                suite::EXAMPLES | suite::REFUSED => last = Some(row),
+                _ => {
+                    integration.add(&row.count);
+                    integration_suites += 1;
+                }
+            }
+        }
+        let name = format!("{package}, {integration_suites} integration tests");
+        line(&name, &integration);
+        if let Some(row) = last {
+            line(&format!("{package}, {}", row.suite), &row.count);
+        }
+    }
+    table + &remarks
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn row(package: &'static str, suite: &str, passed: usize, failed: &[&str]) -> Row {
+        Row {
+            package,
+            suite: suite.to_owned(),
+            count: Count {
+                passed,
+                ignored: 1,
+                failed: failed.iter().map(|&name| name.to_owned()).collect(),
+                repeated: Vec::new(),
+            },
+        }
+    }
+
     #[test]
     fn the_table_sums_up_and_names_what_failed() {
-        let count = |passed, failed: &[&str]| Count {
-            passed,
-            ignored: 1,
-            failed: failed.iter().map(|&name| name.to_owned()).collect(),
-            repeated: Vec::new(),
-        };
-        let rows = [
-            ("a".to_owned(), count(3, &[])),
-            ("b".to_owned(), count(4, &["b::c"])),
-        ];
+        let rows = [row("a", "x", 3, &[]), row("b", "x", 4, &["b::c"])];
         let table = table(&rows);
         let total = table.lines().find(|line| line.starts_with("total"));
         let numbers: Vec<_> = total.unwrap().split_whitespace().skip(1).collect();
         assert_eq!(numbers, ["10", "7", "1", "2"]);
         assert!(table.ends_with("failed: b::c\n"));
+    }
+
+    #[test]
+    fn a_page_has_the_integration_tests_of_a_package_in_one_row() {
+        let rows = [
+            row("a", "x", 3, &[]),
+            row("a", suite::UNIT_TESTS, 5, &[]),
+            row("a", suite::EXAMPLES, 7, &[]),
+            row("a", "y", 4, &["y::c"]),
+            row("b", "x", 9, &[]),
+        ];
+        let table = page_table(&rows, &["a"]);
+        let lines: Vec<_> = table.lines().skip(2).collect();
+        assert_eq!(
+            lines,
+            [
+                "| a, unit tests | 6 | 5 | 0 | 1 |",
+                "| a, 2 integration tests | 10 | 7 | 1 | 2 |",
+                "| a, examples in its documentation | 8 | 7 | 0 | 1 |",
+                "",
+                "Failed: `y::c` of a, 2 integration tests.",
+            ]
+        );
     }
 }

@@ -117,7 +117,7 @@ fn put_patched(original: &Path, to: &Path, facade: &str) -> io::Result<()> {
 }
 
 /// The manifest without what only benchmarks and examples need, which are not run.
-fn without_benchmarks(manifest: &str) -> String {
+pub(super) fn without_benchmarks(manifest: &str) -> String {
     let mut kept = String::new();
     let mut is_kept = true;
     for line in manifest.lines() {
@@ -229,7 +229,7 @@ debug = \"line-tables-only\"
 
 /// Makes `to` a copy of the folder `from`. A file that is the same already is left alone, so that it is not built
 /// again.
-fn replace(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn replace(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(to)? {
         let old = entry?;

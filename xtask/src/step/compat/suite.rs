@@ -12,7 +12,11 @@ use crate::failure::Failure;
 const LIMIT: Duration = Duration::from_secs(900);
 
 /// What the table calls the tests inside a package's code.
-const UNIT_TESTS: &str = "unit tests";
+pub(super) const UNIT_TESTS: &str = "unit tests";
+/// What it calls those in its documentation.
+pub(super) const EXAMPLES: &str = "examples in its documentation";
+/// And where these are of what bounds must refuse.
+pub(super) const REFUSED: &str = "programs that must not compile";
 /// It searches for half a minute of processor time, with either core.
 const LONG: &str = "octillion";
 
@@ -35,8 +39,16 @@ impl Count {
     }
 }
 
-/// Builds and runs the package's tests. Each suite is a row: its name and its counts.
-pub(crate) fn run_all(package: &Package, extent: Extent) -> Result<Vec<(String, Count)>, Failure> {
+/// A suite of a package.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) package: &'static str,
+    pub(crate) suite: String,
+    pub(crate) count: Count,
+}
+
+/// Builds and runs the package's tests. Each suite is a row.
+pub(crate) fn run_all(package: &Package, extent: Extent) -> Result<Vec<Row>, Failure> {
     let cargo_test = |options: &str| {
         Invocation::cargo(&format!("test {options} --manifest-path"))
             .arg(package.folder.join("Cargo.toml"))
@@ -50,38 +62,47 @@ pub(crate) fn run_all(package: &Package, extent: Extent) -> Result<Vec<(String, 
         return Err(Failure::new(message));
     }
     let mut rows = Vec::new();
+    let mut row = |suite, count| {
+        rows.push(Row {
+            package: package.name,
+            suite,
+            count,
+        });
+    };
     for program in programs {
         let suite = suite_name(program, package.name);
         if extent == Extent::Short && suite == LONG {
             continue;
         }
         let module = package.module.filter(|_| suite == UNIT_TESTS);
-        let mut count = run_program(program, module)?;
+        let mut count = run_program(&package.folder, program, module)?;
         if package.timing == Timing::Sleeps {
-            count = repeat_failed(program, count)?;
+            count = repeat_failed(&package.folder, program, count)?;
         }
         if count != Count::default() {
-            rows.push((format!("{}: {suite}", package.name), count));
+            row(suite, count);
         }
     }
     if package.module.is_some() || extent == Extent::Full {
         let examples = cargo_test("--quiet --doc").arg("--");
         let examples = package.module.into_iter().fold(examples, Invocation::arg);
         let (text, ended) = examples.stdout_even_if_it_fails()?;
-        let name = format!("{}: documentation", package.name);
-        rows.push((name, count(&text, ended)?));
+        let suite = package.module.map_or(EXAMPLES, |_| REFUSED);
+        row(suite.to_owned(), count(&text, ended)?);
     }
     Ok(rows)
 }
 
-/// Runs a test program, or those of its tests that `options` choose.
-fn run_program<'a>(
+/// Runs a test program in its package's folder, or those of its tests that `options` choose.
+pub(super) fn run_program<'a>(
+    folder: &Path,
     program: &str,
     options: impl IntoIterator<Item = &'a str>,
 ) -> Result<Count, Failure> {
     let invocation = options
         .into_iter()
         .fold(Invocation::program(program), Invocation::arg)
+        .folder(folder)
         // To print the stack of each expected panic takes long.
         .env("RUST_BACKTRACE", "0")
         .limit(LIMIT);
@@ -90,13 +111,14 @@ fn run_program<'a>(
 }
 
 /// Runs each test that has failed once more, alone: on a busy machine a thread may have overslept.
-fn repeat_failed(program: &str, first: Count) -> Result<Count, Failure> {
+fn repeat_failed(folder: &Path, program: &str, first: Count) -> Result<Count, Failure> {
     let mut count = Count {
         failed: Vec::new(),
         ..first
     };
     for name in first.failed {
-        if run_program(program, ["--exact", &name])?.failed.is_empty() {
+        let again = run_program(folder, program, ["--exact", &name])?;
+        if again.failed.is_empty() {
             count.passed += 1;
             count.repeated.push(name);
         } else {
@@ -107,7 +129,7 @@ fn repeat_failed(program: &str, first: Count) -> Result<Count, Failure> {
 }
 
 /// The programs in cargo's messages.
-fn programs(messages: &str) -> Vec<&str> {
+pub(super) fn programs(messages: &str) -> Vec<&str> {
     let mut programs: Vec<&str> = messages
         .lines()
         .filter_map(|line| {
@@ -122,7 +144,7 @@ fn programs(messages: &str) -> Vec<&str> {
 const EXECUTABLE: &str = "\"executable\":\"";
 
 /// `octillion` for `…/octillion-0a1b2c`; the package's own name is that of its unit tests.
-fn suite_name(program: &str, package: &str) -> String {
+pub(super) fn suite_name(program: &str, package: &str) -> String {
     let file = Path::new(program).file_stem().unwrap_or_default();
     let file = file.to_string_lossy();
     let name = file.rsplit_once('-').map_or(&*file, |(name, _)| name);
@@ -134,7 +156,7 @@ fn suite_name(program: &str, package: &str) -> String {
 }
 
 /// Counts what the test harness has printed. A program that ended without a result fails.
-fn count(text: &str, ended: Result<(), Failure>) -> Result<Count, Failure> {
+pub(super) fn count(text: &str, ended: Result<(), Failure>) -> Result<Count, Failure> {
     let mut count = Count::default();
     let mut has_result = false;
     for line in text.lines() {

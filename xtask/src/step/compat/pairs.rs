@@ -1,0 +1,364 @@
+//! One benchmark program built twice, with rayon's own core and with the façade: both processes take turns, and what is
+//! compared are the times within a round.
+//!
+//! Not here: what is measured (the workspace `compat/speed`), and where the table stands (`section.rs`).
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::published::replace;
+use super::{RAYON_CORE, SPEED};
+use crate::command::Invocation;
+use crate::failure::Failure;
+use crate::workspace;
+
+/// For one process.
+const LIMIT: Duration = Duration::from_secs(300);
+/// What the façade may take, as a multiple of the original's time.
+const ALLOWED: f64 = 1.05;
+
+/// What is compared.
+#[derive(Debug)]
+pub(super) struct Comparison {
+    /// The program's name in `compat/speed`, and the features that it needs there.
+    pub(super) program: &'static str,
+    pub(super) features: &'static str,
+    pub(super) arguments: Vec<OsString>,
+    /// How often each side is run.
+    pub(super) rounds: usize,
+}
+
+/// Which of a round's processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Side {
+    Original,
+    Facade,
+    /// The original once more: how far two processes of the same program differ.
+    Control,
+}
+
+const SIDES: [Side; 3] = [Side::Original, Side::Facade, Side::Control];
+
+/// Builds, runs and compares; returns a table.
+pub(super) fn compare(comparison: &Comparison) -> Result<String, Failure> {
+    let original = build(comparison, Core::Original)?;
+    let facade = build(comparison, Core::Facade)?;
+    let mut times = Times::default();
+    for round in 0..comparison.rounds {
+        for turn in 0..SIDES.len() {
+            let side = SIDES[(round + turn) % SIDES.len()];
+            let program = match side {
+                Side::Original | Side::Control => &original,
+                Side::Facade => &facade,
+            };
+            let invocation = Invocation::program(program).limit(LIMIT);
+            let text = comparison
+                .arguments
+                .iter()
+                .fold(invocation, Invocation::arg)
+                .stdout()?;
+            times.read(&text, side)?;
+        }
+    }
+    Ok(times.table())
+}
+
+/// Which rayon-core a package gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Core {
+    Original,
+    Facade,
+}
+
+impl Core {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Original => "original",
+            Self::Facade => "facade",
+        }
+    }
+
+    /// What is added to a package's manifest.
+    pub(super) fn patch(self) -> String {
+        match self {
+            Self::Original => String::new(),
+            Self::Facade => {
+                let facade = workspace::root().join(RAYON_CORE).display().to_string();
+                format!("\n[patch.crates-io]\nrayon-core = {{ path = {facade:?} }}\n")
+            }
+        }
+    }
+
+    /// Fails when the package's lock file says that it was built with the other core.
+    pub(super) fn check(self, folder: &Path) -> Result<(), Failure> {
+        let lock = fs::read_to_string(folder.join("Cargo.lock")).unwrap_or_default();
+        if core_in(&lock) == Some(self) {
+            return Ok(());
+        }
+        Err(Failure::new(format!(
+            "{} was not built with the {} rayon-core",
+            folder.display(),
+            self.name()
+        )))
+    }
+}
+
+/// The core that a lock file names: what comes from a registry has a source.
+fn core_in(lock: &str) -> Option<Core> {
+    let mut packages = lock.split("[[package]]");
+    let core = packages.find(|package| package.contains("name = \"rayon-core\""))?;
+    Some(match core.contains("source = ") {
+        true => Core::Original,
+        false => Core::Facade,
+    })
+}
+
+fn build(comparison: &Comparison, core: Core) -> Result<PathBuf, Failure> {
+    let builds = workspace::target_subdir("compat").join("speed");
+    let folder = builds.join(core.name());
+    let failed =
+        |error: io::Error| Failure::new(format!("cannot prepare {}: {error}", folder.display()));
+    put(core, &folder).map_err(failed)?;
+    Invocation::cargo("build --release --bin")
+        .arg(comparison.program)
+        .arg("--features")
+        .arg(comparison.features)
+        .arg("--manifest-path")
+        .arg(folder.join("Cargo.toml"))
+        .arg("--target-dir")
+        .arg(builds.join("build"))
+        .run()?;
+    core.check(&folder)?;
+    // The build with the other core would overwrite it.
+    let program = folder.join(comparison.program);
+    fs::copy(
+        builds.join("build/release").join(comparison.program),
+        &program,
+    )
+    .map_err(failed)?;
+    Ok(program)
+}
+
+fn put(core: Core, folder: &Path) -> io::Result<()> {
+    let programs = workspace::root().join(SPEED);
+    replace(&programs.join("src"), &folder.join("src"))?;
+    fs::copy(programs.join("Cargo.lock"), folder.join("Cargo.lock"))?;
+    let manifest = fs::read_to_string(programs.join("Cargo.toml"))?;
+    fs::write(folder.join("Cargo.toml"), manifest + &core.patch())
+}
+
+/// What the processes have printed.
+#[derive(Debug, Default)]
+struct Times {
+    /// In the order in which they were measured.
+    names: Vec<String>,
+    /// The median nanoseconds of each process.
+    medians: BTreeMap<(String, Side), Vec<f64>>,
+    digests: BTreeMap<String, String>,
+}
+
+impl Times {
+    /// Adds one process' lines `name,nanoseconds,digest`. Results that differ are a failure.
+    fn read(&mut self, text: &str, side: Side) -> Result<(), Failure> {
+        let mut samples: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for line in text.lines() {
+            let Some((name, nanos, digest)) = fields(line) else {
+                return Err(Failure::new(format!(
+                    "not a name, a time and a digest: `{line}`"
+                )));
+            };
+            if !self.names.iter().any(|known| known == name) {
+                self.names.push(name.to_owned());
+            }
+            let known = self
+                .digests
+                .entry(name.to_owned())
+                .or_insert(digest.to_owned());
+            if known != digest {
+                return Err(Failure::new(format!("`{name}` has other results")));
+            }
+            samples.entry(name.to_owned()).or_default().push(nanos);
+        }
+        for (name, mut nanos) in samples {
+            let median = median(&mut nanos);
+            self.medians.entry((name, side)).or_default().push(median);
+        }
+        Ok(())
+    }
+
+    fn table(&self) -> String {
+        let mut table = String::from(
+            "| program | original | ours | ours / original | control | |\n\
+             |---|--:|--:|--:|--:|---|\n",
+        );
+        for name in &self.names {
+            let times = |side| {
+                let times = self.medians.get(&(name.clone(), side));
+                times.cloned().unwrap_or_default()
+            };
+            let [original, facade, control] = SIDES.map(times);
+            let ratio = Interval::of_ratios(&facade, &original);
+            // Writing to a `String` cannot fail.
+            let _ = writeln!(
+                table,
+                "| {name} | {} | {} | {ratio} | {} | {} |",
+                milliseconds(original.clone()),
+                milliseconds(facade),
+                Interval::of_ratios(&control, &original),
+                ratio.verdict()
+            );
+        }
+        table
+    }
+}
+
+/// Names may have commas.
+fn fields(line: &str) -> Option<(&str, f64, &str)> {
+    let mut fields = line.rsplitn(3, ',');
+    let digest = fields.next()?;
+    let nanos = fields.next()?.parse().ok()?;
+    Some((fields.next()?, nanos, digest))
+}
+
+fn milliseconds(mut nanos: Vec<f64>) -> String {
+    format!("{:.2} ms", median(&mut nanos) / 1e6)
+}
+
+/// A median ratio, and where it lies with at least 95 % confidence by the sign test.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Interval {
+    low: f64,
+    median: f64,
+    high: f64,
+}
+
+impl Interval {
+    /// Of the ratios within each round.
+    fn of_ratios(ours: &[f64], theirs: &[f64]) -> Self {
+        let pairs = ours.iter().zip(theirs);
+        let mut ratios: Vec<f64> = pairs.map(|(ours, theirs)| ours / theirs).collect();
+        let median = median(&mut ratios);
+        let cut = cut_off(ratios.len());
+        let at = |index: usize| ratios.get(index).copied().unwrap_or(f64::NAN);
+        Self {
+            low: at(cut),
+            median,
+            high: at(ratios.len().wrapping_sub(cut + 1)),
+        }
+    }
+
+    fn verdict(self) -> &'static str {
+        if self.low > ALLOWED {
+            "**slower**"
+        } else if self.high < 1.0 {
+            "faster"
+        } else if self.high <= ALLOWED {
+            "alike"
+        } else {
+            "undecided"
+        }
+    }
+}
+
+impl std::fmt::Display for Interval {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { low, median, high } = self;
+        write!(f, "{median:.2} ({low:.2} … {high:.2})")
+    }
+}
+
+/// How many of the smallest and of the largest of `count` values may be cut off: the chance that more lie on one side of
+/// the median by luck is at most 2.5 %.
+fn cut_off(count: usize) -> usize {
+    let mut term = 0.5_f64.powi(i32::try_from(count).unwrap_or(i32::MAX));
+    let mut chance = 0.0;
+    for below in 0..count {
+        chance += term;
+        if chance > 0.025 {
+            return below.saturating_sub(1);
+        }
+        term *= (count - below) as f64 / (below + 1) as f64;
+    }
+    0
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_those_within_a_round() {
+        let mut times = Times::default();
+        for round in 1..=9 {
+            let line = |nanos: u64| format!("a, b,{},d\n", nanos * round * 1_000_000);
+            times.read(&line(2), Side::Original).unwrap();
+            times.read(&line(3), Side::Facade).unwrap();
+            times.read(&line(2), Side::Control).unwrap();
+        }
+        let table = times.table();
+        let row = table.lines().last().unwrap();
+        assert_eq!(
+            row,
+            "| a, b | 10.00 ms | 15.00 ms | 1.50 (1.50 … 1.50) | 1.00 (1.00 … 1.00) | **slower** |"
+        );
+    }
+
+    #[test]
+    fn other_results_and_other_lines_are_failures() {
+        let mut times = Times::default();
+        times.read("a,1,d\n", Side::Original).unwrap();
+        let other = times.read("a,1,e\n", Side::Facade).unwrap_err();
+        assert_eq!(other.to_string(), "`a` has other results");
+        assert!(times.read("a\n", Side::Facade).is_err());
+    }
+
+    #[test]
+    fn the_interval_leaves_out_what_the_sign_test_allows() {
+        let expected = [
+            (1, 0),
+            (5, 0),
+            (6, 0),
+            (7, 0),
+            (8, 0),
+            (9, 1),
+            (11, 1),
+            (12, 2),
+            (15, 3),
+        ];
+        for (count, cut) in expected {
+            assert_eq!(cut_off(count), cut, "{count}");
+        }
+    }
+
+    #[test]
+    fn verdicts_follow_the_interval() {
+        let verdict = |low, high| {
+            let median = 1.0;
+            Interval { low, median, high }.verdict()
+        };
+        assert_eq!(verdict(1.06, 1.2), "**slower**");
+        assert_eq!(verdict(0.8, 0.99), "faster");
+        assert_eq!(verdict(0.8, 1.05), "alike");
+        assert_eq!(verdict(0.8, 1.2), "undecided");
+    }
+
+    #[test]
+    fn a_lock_file_says_which_core_is_used() {
+        let before = "[[package]]\nname = \"a\"\nsource = \"registry\"\n\n";
+        let patched = format!("{before}[[package]]\nname = \"rayon-core\"\nversion = \"1\"\n");
+        assert_eq!(core_in(&patched), Some(Core::Facade));
+        let original = format!("{patched}source = \"registry\"\n");
+        assert_eq!(core_in(&original), Some(Core::Original));
+        assert_eq!(core_in(before), None);
+    }
+}

@@ -1,0 +1,302 @@
+//! Published programs with rayon's own core and with the façade: their own tests with both, and a benchmark of each.
+//!
+//! The programs and their versions are those that the workspace `compat/speed` depends on; its benchmarks call them.
+
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::pairs::{Comparison, Core, compare};
+use super::published::{replace, without_benchmarks};
+use super::suite::{self, Count};
+use super::{RAYON_CORE, SPEED, section};
+use crate::command::Invocation;
+use crate::failure::Failure;
+use crate::workspace;
+
+/// A program, and how its tests are built.
+struct Program {
+    name: &'static str,
+    /// Options of `cargo test`.
+    options: &'static str,
+    /// Examples in its documentation whose names have this word are run, too.
+    examples: Option<&'static str>,
+}
+
+const PROGRAMS: &[Program] = &[
+    Program {
+        name: "tokei",
+        options: "",
+        examples: None,
+    },
+    Program {
+        name: "oxipng",
+        options: "",
+        examples: None,
+    },
+    // Without AVIF, whose encoder takes longer to build than all the rest.
+    Program {
+        name: "image",
+        options: "--no-default-features --features \
+                  rayon,bmp,dds,exr,ff,gif,hdr,ico,jpeg,png,pnm,qoi,tga,tiff,webp",
+        examples: None,
+    },
+    Program {
+        name: "ndarray",
+        options: "--features rayon",
+        examples: Some("parallel"),
+    },
+    Program {
+        name: "hashbrown",
+        options: "--features rayon",
+        examples: None,
+    },
+    Program {
+        name: "indexmap",
+        options: "--features rayon",
+        examples: None,
+    },
+];
+
+/// How often each side of the benchmarks is run; some minutes.
+const ROUNDS: usize = 9;
+
+pub(crate) fn run() -> Result<(), Failure> {
+    let page = format!("{RAYON_CORE}/README.md");
+    let lock = fs::read_to_string(workspace::root().join(SPEED).join("Cargo.lock"))
+        .map_err(|error| Failure::new(format!("cannot read {SPEED}/Cargo.lock: {error}")))?;
+    let unpacked = unpack()?;
+    let mut rows = Vec::new();
+    for program in PROGRAMS {
+        rows.push(test(program, &lock, &unpacked)?);
+    }
+    let conditions = section::conditions();
+    let tests = format!("Run {conditions}.\n\n{}", table(&rows));
+    print!("\n{tests}");
+    section::renew(&page, "programs", &tests)?;
+    let times = compare(&Comparison {
+        program: "programs",
+        features: "programs",
+        arguments: vec![folder(Core::Original).into()],
+        rounds: ROUNDS,
+    })?;
+    let times = format!("{ROUNDS} rounds on {conditions}.\n\n{times}");
+    print!("\n{times}");
+    section::renew(&page, "program-speed", &times)?;
+    let only_ours: usize = rows.iter().map(|row| row.only_ours().len()).sum();
+    if only_ours > 0 {
+        return Err(Failure::new(format!(
+            "{only_ours} tests of programs fail with the façade only"
+        )));
+    }
+    Ok(())
+}
+
+/// Lets cargo download the programs, and returns its description of all packages.
+fn unpack() -> Result<String, Failure> {
+    let compiler = Invocation::new("rustc -vV").stdout()?;
+    let host = compiler
+        .lines()
+        .find_map(|line| line.strip_prefix("host: "));
+    Invocation::cargo("metadata --format-version 1 --locked --all-features --filter-platform")
+        .arg(host.unwrap_or_default())
+        .arg("--manifest-path")
+        .arg(workspace::root().join(SPEED).join("Cargo.toml"))
+        .stdout()
+}
+
+/// Where the copies of all programs are.
+fn folder(core: Core) -> PathBuf {
+    let programs = workspace::target_subdir("compat").join("programs");
+    programs.join(core.name())
+}
+
+/// A program's tests with both cores.
+struct Row {
+    name: String,
+    original: Count,
+    ours: Count,
+}
+
+impl Row {
+    fn only_ours(&self) -> Vec<&str> {
+        let failed = self.ours.failed.iter();
+        let only = failed.filter(|test| !self.original.failed.contains(test));
+        only.map(String::as_str).collect()
+    }
+}
+
+fn test(program: &Program, lock: &str, unpacked: &str) -> Result<Row, Failure> {
+    let name = versioned(program.name, lock)?;
+    let original = unpacked_folder(&name, unpacked)?;
+    let mut locks = PathBuf::from(SPEED);
+    let mut count = |core: Core| -> Result<Count, Failure> {
+        let to = folder(core).join(program.name);
+        put(&original, &to, core, &workspace::root().join(&locks))
+            .map_err(|error| Failure::new(format!("cannot prepare {}: {error}", to.display())))?;
+        let count = run_tests(program, &to)?;
+        core.check(&to)?;
+        // The façade's side is built with the versions that were chosen for the original's.
+        locks = to;
+        Ok(count)
+    };
+    Ok(Row {
+        original: count(Core::Original)?,
+        ours: count(Core::Facade)?,
+        name,
+    })
+}
+
+/// Copies a program, patches it, and gives it the lock file of `locks`.
+fn put(original: &Path, to: &Path, core: Core, locks: &Path) -> io::Result<()> {
+    replace(original, to)?;
+    fs::copy(locks.join("Cargo.lock"), to.join("Cargo.lock"))?;
+    let manifest = fs::read_to_string(original.join("Cargo.toml"))?;
+    let manifest = without_benchmarks(&manifest) + "\n[workspace]\n" + &core.patch();
+    fs::write(to.join("Cargo.toml"), manifest)
+}
+
+fn run_tests(program: &Program, folder: &Path) -> Result<Count, Failure> {
+    let cargo_test = |targets: &str| {
+        Invocation::cargo(&format!("test --quiet {targets} {}", program.options))
+            .arg("--manifest-path")
+            .arg(folder.join("Cargo.toml"))
+            .arg("--target-dir")
+            .arg(workspace::target_subdir("compat").join("programs/build"))
+            // The same for all, so that what they share is built once.
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
+            .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
+    };
+    let built = cargo_test("--tests --no-run --message-format=json").stdout()?;
+    let mut sum = Count::default();
+    for test in suite::programs(&built) {
+        // A program with tests is built again as a program, for its integration tests.
+        if !test.contains("/deps/") {
+            continue;
+        }
+        let name = suite::suite_name(test, program.name);
+        sum.add(&ended(&name, suite::run_program(folder, test, [])));
+    }
+    if let Some(word) = program.examples {
+        let (text, result) = cargo_test("--doc")
+            .arg("--")
+            .arg(word)
+            .stdout_even_if_it_fails()?;
+        sum.add(&ended(suite::EXAMPLES, suite::count(&text, result)));
+    }
+    Ok(sum)
+}
+
+/// A test program that was stopped, or ended without a result, counts as one test that failed.
+fn ended(name: &str, count: Result<Count, Failure>) -> Count {
+    count.unwrap_or_else(|failure| {
+        println!("{failure}");
+        Count {
+            failed: vec![format!("{name} as a whole")],
+            ..Count::default()
+        }
+    })
+}
+
+/// `tokei-12.1.2` for `tokei`, as the lock file says.
+fn versioned(name: &str, lock: &str) -> Result<String, Failure> {
+    let package = format!("name = \"{name}\"\nversion = \"");
+    let version = lock
+        .split_once(&package)
+        .and_then(|(_, rest)| rest.split('"').next());
+    let version =
+        version.ok_or_else(|| Failure::new(format!("{SPEED}/Cargo.lock has no {name}")))?;
+    Ok(format!("{name}-{version}"))
+}
+
+/// The folder of a package in cargo's description.
+fn unpacked_folder(name: &str, unpacked: &str) -> Result<PathBuf, Failure> {
+    let end = format!("/{name}/Cargo.toml\"");
+    let folder = unpacked.find(&end).map(|at| {
+        let begin = unpacked[..at].rfind('"').map_or(0, |quote| quote + 1);
+        PathBuf::from(&unpacked[begin..at]).join(name)
+    });
+    folder.ok_or_else(|| Failure::new(format!("cargo has not unpacked {name}")))
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut table = String::from(
+        "| program | tests | passed with the original | passed with ours | failed |\n\
+         |---|--:|--:|--:|---|\n",
+    );
+    for row in rows {
+        let Count {
+            passed,
+            ignored,
+            failed,
+            ..
+        } = &row.original;
+        let tests = passed + ignored + failed.len();
+        let only_ours = row.only_ours();
+        let both = row.ours.failed.len() - only_ours.len();
+        let mut remark = match (tests, both) {
+            (0, _) => "it publishes none".to_owned(),
+            (_, 0) => String::new(),
+            (_, both) => format!("{both} with both: {}", failed.join(", ")),
+        };
+        if !only_ours.is_empty() {
+            remark += &format!(" **with ours only**: {}", only_ours.join(", "));
+        }
+        let ours = row.ours.passed;
+        // Writing to a `String` cannot fail.
+        let _ = writeln!(
+            table,
+            "| {} | {tests} | {passed} | {ours} | {} |",
+            row.name,
+            remark.trim_start()
+        );
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_folders_are_found() {
+        let lock = "[[package]]\nname = \"tokei\"\nversion = \"12.1.2\"\nsource = \"x\"\n";
+        let name = versioned("tokei", lock).unwrap();
+        assert_eq!(name, "tokei-12.1.2");
+        let unpacked = "{\"manifest_path\":\"/r/x-1/Cargo.toml\"},{\"manifest_path\":\"/r/tokei-12.1.2/Cargo.toml\"}";
+        let folder = unpacked_folder(&name, unpacked);
+        assert_eq!(folder, Ok(PathBuf::from("/r/tokei-12.1.2")));
+        assert!(versioned("to", lock).is_err());
+        assert!(unpacked_folder("x-2", unpacked).is_err());
+    }
+
+    #[test]
+    fn the_table_tells_apart_what_fails_with_ours_only() {
+        let count = |passed, failed: &[&str]| Count {
+            passed,
+            failed: failed.iter().map(|&name| name.to_owned()).collect(),
+            ..Count::default()
+        };
+        let row = |original, ours| Row {
+            name: "a-1".to_owned(),
+            original,
+            ours,
+        };
+        let rows = [
+            row(count(2, &[]), count(2, &[])),
+            row(count(2, &["x"]), count(1, &["x", "y"])),
+            row(count(0, &[]), count(0, &[])),
+        ];
+        let table = table(&rows);
+        let lines: Vec<_> = table.lines().skip(2).collect();
+        assert_eq!(
+            lines,
+            [
+                "| a-1 | 2 | 2 | 2 |  |",
+                "| a-1 | 3 | 2 | 1 | 1 with both: x **with ours only**: y |",
+                "| a-1 | 0 | 0 | 0 | it publishes none |",
+            ]
+        );
+    }
+}
