@@ -17,6 +17,7 @@ use crate::channel::error::{CloseReason, RecvError, SendError, TryRecvError, Try
 use crate::channel::receiver_batch::{ReceiverBatch, ReceiverBatchGuard};
 use crate::channel::state::State;
 use crate::channel::step::{DeferredWakes, Offered, Sending, Taken, Until};
+use crate::channel::thread::Retries;
 use crate::channel::wait_list::WaiterKey;
 use crate::channel::when_full::WhenFull;
 use crate::job;
@@ -32,6 +33,9 @@ pub(super) struct ChannelInner<T> {
     /// Only a holder of the state's lock fills it.
     batch: ReceiverBatch<T>,
     capacity: usize,
+    /// Of sends that find it full, and of receives that find it empty.
+    pub(super) send_retries: Retries,
+    pub(super) receive_retries: Retries,
     on_drop: Option<OnDrop<T>>,
 }
 
@@ -61,6 +65,8 @@ impl<T> ChannelInner<T> {
             state: Padded(ShortLock::with_patience(state, capacity / 2)),
             batch: ReceiverBatch::new(capacity / 2),
             capacity,
+            send_retries: Retries::new(),
+            receive_retries: Retries::new(),
             on_drop,
         }
     }

@@ -75,11 +75,14 @@ impl<T> Receiver<T> {
     fn recv_later(&self) -> Result<T, RecvError> {
         // In a rendezvous channel retrying does not help: the item passes only while one side waits.
         if !self.shared.is_rendezvous() {
-            let received = thread::retry(|| match self.shared.try_recv() {
-                Ok(item) => Some(Ok(item)),
-                Err(TryRecvError::Closed(closed)) => Some(Err(closed)),
-                Err(TryRecvError::Empty) => None,
-            });
+            let received = self
+                .shared
+                .receive_retries
+                .retry(|| match self.shared.try_recv() {
+                    Ok(item) => Some(Ok(item)),
+                    Err(TryRecvError::Closed(closed)) => Some(Err(closed)),
+                    Err(TryRecvError::Empty) => None,
+                });
             if let Some(result) = received {
                 return result;
             }

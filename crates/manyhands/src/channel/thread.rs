@@ -1,8 +1,8 @@
 //! Blocking operations: the calling thread drives the same futures.
 //!
 //! Waking a thread takes tens of microseconds, and an item or room often comes within one. So a thread that finds a
-//! channel full or empty first retries a few times. It yields in between, so that the other side can move more than one
-//! item per attempt. Only then it joins the wait list, declares that it blocks, and sleeps.
+//! channel full or empty first retries: a few times at growing distances, then it yields in between, so that the other
+//! side can move more than one item per attempt. Only then it joins the wait list, declares that it blocks, and sleeps.
 //!
 //! Not an executor: it polls one future of this module. It ignores the cooperative budget of a task that blocks like
 //! this in its poll: an exhausted budget would make the future pending and wake it at once, without end.
@@ -11,6 +11,7 @@ use crate::inspect;
 use crate::runtime::sleep::blocking;
 #[cfg(not(loom))]
 use crate::runtime::worker::refused_starts::{panic_if_given_up, park};
+use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Parker, spin_loop, thread};
 use crate::task::budget;
 use std::sync::Arc;
@@ -18,16 +19,52 @@ use std::task::{Context, Poll, Wake, Waker};
 #[cfg(not(loom))]
 use {crate::sync::clock, std::time::Duration, std::time::Instant};
 
-/// Retries until there is a result; `None` when the caller should wait.
-pub(super) fn retry<R>(mut attempt: impl FnMut() -> Option<R>) -> Option<R> {
-    (0..SPINS).for_each(|_| spin_loop());
-    for _ in 0..ATTEMPTS {
+/// How often one side of a channel retries: more often after that was enough, less often after it was not.
+#[derive(Debug)]
+pub(super) struct Retries {
+    /// Attempts with a yield after each.
+    yields: AtomicU32,
+}
+
+impl Retries {
+    pub(super) fn new() -> Self {
+        Self {
+            yields: AtomicU32::new(YIELDS_MIN),
+        }
+    }
+
+    /// Retries until there is a result; `None` when the caller should wait.
+    pub(super) fn retry<R>(&self, mut attempt: impl FnMut() -> Option<R>) -> Option<R> {
+        // Relaxed: a hint.
+        let yields = self.yields.load(Ordering::Relaxed);
+        let result = retry(yields, &mut attempt);
+        let next = match result {
+            Some(_) => YIELDS_MAX.min(2 * yields),
+            None => YIELDS_MIN.max(yields / 2),
+        };
+        if next != yields {
+            // Relaxed: a hint.
+            self.yields.store(next, Ordering::Relaxed);
+        }
+        result
+    }
+}
+
+fn retry<R>(yields: u32, attempt: &mut impl FnMut() -> Option<R>) -> Option<R> {
+    for doublings in 0..SPINS_DOUBLED {
+        (0..1 << doublings).for_each(|_| spin_loop());
         let result = attempt();
         if result.is_some() {
             return result;
         }
+    }
+    for _ in 0..yields {
         // The other side may need this processor.
         thread::yield_now();
+        let result = attempt();
+        if result.is_some() {
+            return result;
+        }
     }
     None
 }
@@ -108,10 +145,14 @@ impl Wake for Parker {
     }
 }
 
-/// Spins before each check; none in a model, where each spin would let the other threads run first and hide what
-/// happens if they do not.
+/// Spins before each check for a wake; none in a model, where each spin would let the other threads run first and hide
+/// what happens if they do not.
 const SPINS: u32 = if cfg!(loom) { 0 } else { 16 };
-/// Attempts before joining the wait list; other threads may run after each.
-const ATTEMPTS: u32 = if cfg!(loom) { 0 } else { 16 };
+/// Attempts before the first yield: after 1, 2, 4, 8 and 16 spins.
+const SPINS_DOUBLED: u32 = if cfg!(loom) { 0 } else { 5 };
+/// Attempts before joining the wait list, with a yield each: where retrying was of no use,
+const YIELDS_MIN: u32 = if cfg!(loom) { 0 } else { 16 };
+/// and where it mostly was. All of them take as long as waking one thread.
+const YIELDS_MAX: u32 = if cfg!(loom) { 0 } else { 128 };
 /// Checks for a wake before sleeping.
 const LOOKS: u32 = if cfg!(loom) { 0 } else { 2 };
