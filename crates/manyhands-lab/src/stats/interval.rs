@@ -102,9 +102,9 @@ fn launch_term(from_blocks: f64, launches: &[f64]) -> f64 {
     student_97_5(count - 1.0) * between / count.sqrt()
 }
 
-fn student_97_5(freedom: f64) -> f64 {
+pub(super) fn student_97_5(freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom)
-        .expect("there is a degree of freedom, as there is a variance")
+        .expect("a spread has a degree of freedom")
         .inverse_cdf(1.0 - TAIL)
 }
 

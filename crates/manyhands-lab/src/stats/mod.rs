@@ -14,6 +14,7 @@ mod rank;
 mod resample;
 mod scaling;
 mod sign;
+mod slope;
 mod spread;
 
 pub use false_discovery::q_values;
@@ -25,4 +26,5 @@ pub use rank::rank_interval;
 pub(crate) use resample::{RESAMPLES, Resampler, rng_for};
 pub use scaling::{Scalability, karp_flatt};
 pub use sign::{SignTest, blocks_to_decide};
+pub use slope::Slope;
 pub use spread::{Spread, spread};
