@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     break_even::Probe,
+    child::Batch,
     launcher::TRACE,
     record::{Block, CaseCard, Settings},
 };
@@ -303,8 +304,24 @@ impl Case {
 
     /// Time of the fewest blocks at a size, with opening it in all processes.
     pub(super) fn point_cost(&self, n: usize, quota: Quota, launches: u32) -> Duration {
-        let blocks = quota.min + OPENING_BLOCKS * launches as usize;
-        self.block_cost(n).unwrap_or_default() * u32::try_from(blocks).unwrap_or(u32::MAX)
+        let block = self.block_cost(n).unwrap_or_default();
+        let calls = u32::try_from(self.point_weight()).unwrap_or(u32::MAX);
+        let opening = if block > Batch::default().at_most * calls {
+            1
+        } else {
+            OPENING_BLOCKS
+        };
+        let blocks = quota.min + opening * launches as usize;
+        block * u32::try_from(blocks).unwrap_or(u32::MAX)
+    }
+
+    /// The size at which the case is to be tried next, to plan for a budget; `None` once that is known well
+    /// enough.
+    pub(super) fn pilot_size(&self) -> Option<usize> {
+        match &self.pilot {
+            Some(pilot) => pilot.next_size(&self.card),
+            None => Pilot::first_size(&self.card),
+        }
     }
 
     /// Time to start a process.
@@ -313,28 +330,28 @@ impl Case {
         known.unwrap_or(LAUNCH)
     }
 
-    /// The sizes at which memory is measured, so that what an item takes can be separated from what a call
-    /// takes; only the largest where that is small.
+    /// The sizes at which memory is measured, one after the other: three of them, so that what an item takes
+    /// can be separated from what a call takes, and each several times, so that one knows how sure that
+    /// is. Only the largest where that is small.
     pub(super) fn memory_sizes(&self, largest: usize) -> Vec<usize> {
         if largest < SLOPE_MIN {
-            return vec![largest];
+            return vec![largest; READINGS];
         }
-        vec![largest / 4, largest / 2, largest]
+        [largest / 4, largest / 2, largest].repeat(READINGS)
     }
 
     /// Time of the untimed passes at a size.
     pub(super) fn passes_cost(&self, n: usize, settings: &Settings) -> Duration {
         let arms = u32::try_from(self.card.arms.len()).unwrap_or(u32::MAX);
-        let call = self.block_cost(n).unwrap_or_default() / (arms + 1);
-        let start = (self.launch_cost() + call) * arms;
-        let sizes = u32::try_from(self.memory_sizes(n).len()).unwrap_or(1);
+        let call = |n| self.block_cost(n).unwrap_or_default() / (arms + 1);
+        let start = |n| (self.launch_cost() + call(n)) * arms;
         let memory = if settings.memory {
-            start * sizes
+            self.memory_sizes(n).into_iter().map(start).sum()
         } else {
             Duration::ZERO
         };
         let cores = if settings.cores {
-            start + TRACE * arms
+            start(n) + TRACE * arms
         } else {
             Duration::ZERO
         };
@@ -362,8 +379,10 @@ impl Case {
 const SEARCH_POINTS: usize = 6;
 /// Time to start a process, where it was not seen.
 const LAUNCH: Duration = Duration::from_millis(100);
-/// Opening a size calls each arm up to three times; a block does so once.
+/// Opening a size calls each arm three times, but for long calls once; a block does so once.
 const OPENING_BLOCKS: usize = 3;
 
+/// How often the memory of an arm is measured at each size.
+const READINGS: usize = 3;
 /// Fewer items have no slope worth the name.
 const SLOPE_MIN: usize = 64;

@@ -181,16 +181,18 @@ impl Director {
         Step::Finished
     }
 
-    /// With a budget, the next case that was not tried yet.
+    /// With a budget, the next case that was not tried yet, or not long enough.
     fn pilot(&mut self) -> Option<Step> {
         if self.settings.budget.is_none() || self.plan.is_some() {
             return None;
         }
-        self.current = self.cases.iter().position(|case| case.pilot.is_none())?;
-        let case = &self.cases[self.current];
+        let mut cases = self.cases.iter().enumerate();
+        let (current, n) = cases.find_map(|(index, case)| Some((index, case.pilot_size()?)))?;
+        self.current = current;
+        let case = &self.cases[current];
         Some(Step::Pilot {
             subject: case.subject.clone(),
-            n: Pilot::size(&case.card)?,
+            n,
             arms: case.card.arms.len() + 1,
         })
     }
@@ -202,8 +204,12 @@ impl Director {
     }
 
     /// Keeps what a pilot has shown. After the last one all is planned, and the first case begins.
-    fn keep_pilot(&mut self, pilot: Pilot) {
-        self.cases[self.current].pilot = Some(pilot);
+    fn keep_pilot(&mut self, mut pilot: Pilot) {
+        let case = &mut self.cases[self.current];
+        if let Some(earlier) = &case.pilot {
+            pilot.before = earlier.before + earlier.spent;
+        }
+        case.pilot = Some(pilot);
         if let Some(budget) = self.settings.budget
             && Plan::is_possible(&self.cases, budget)
         {
@@ -286,6 +292,7 @@ impl Director {
                 n: key.n,
                 nanos: nanos.clone(),
                 spent: Duration::from_nanos(*pilot_nanos),
+                before: Duration::ZERO,
             }),
             (Event::Launched { launch, .. }, asked) => {
                 case.launches = case.launches.max(launch + 1);

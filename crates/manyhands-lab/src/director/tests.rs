@@ -91,7 +91,7 @@ impl Executor for Simulation {
         assert!(self.open.is_empty(), "a pass is alone");
         Ok(Some(PeakReading {
             peak_bytes: pass.arm as u64,
-            threads: None,
+            ..PeakReading::default()
         }))
     }
 
@@ -374,12 +374,12 @@ fn passes_follow_the_blocks_of_a_case_once_for_each_arm() {
         _ => None,
     };
     let passes: Vec<_> = log.steps.iter().filter_map(pass).collect();
-    // Memory at three sizes, for what an item takes; the picture at the largest.
+    // Memory at three sizes, for what an item takes, and three times; the picture at the largest.
     let of_case = |case: &str, n| {
-        let kinds = [("peak", n / 4), ("peak", n / 2), ("peak", n), ("cores", n)];
-        kinds
-            .map(|(kind, n)| [0, 1].map(|arm| (kind, case.to_owned(), n, arm)))
-            .concat()
+        let memory = [("peak", n / 4), ("peak", n / 2), ("peak", n)].repeat(3);
+        let kinds = memory.into_iter().chain([("cores", n)]);
+        let of_arms = |(kind, n)| [0, 1].map(|arm| (kind, case.to_owned(), n, arm));
+        kinds.flat_map(of_arms).collect::<Vec<_>>()
     };
     assert_eq!(
         passes,
@@ -388,7 +388,7 @@ fn passes_follow_the_blocks_of_a_case_once_for_each_arm() {
     let peaks = events
         .iter()
         .filter(|event| matches!(event, Event::Memory { .. }));
-    assert_eq!(peaks.count(), 12);
+    assert_eq!(peaks.count(), 36);
 }
 
 /// What a run does from an event on, without what only fresh processes need.

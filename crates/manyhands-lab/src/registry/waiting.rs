@@ -148,7 +148,7 @@ pub(super) fn e17() -> Experiment {
 fn waits(name: &'static str) -> Case<usize, Returned> {
     Case::returning(name)
         .full_sizes([1_000_000])
-        .standard_sizes([100_000])
+        .standard_sizes([50_000])
         .quick_sizes([10_000])
         .unit("wait")
 }
