@@ -1,6 +1,7 @@
 //! The laboratory's commands.
 
 use crate::{
+    load::Load,
     meant::{Form, Run},
     output::{self, Failure},
     pair, tour,
@@ -10,7 +11,7 @@ use manyhands_lab::{
     console::{self, Companion, Ending, Job, Program, Screen},
     findings,
     machine::Machine,
-    published,
+    paper, published,
     record::Settings,
     registry,
     report::{self, Listed},
@@ -59,6 +60,9 @@ fn entry(listed: &Listed) -> String {
     if let Some((quick, standard)) = listed.takes {
         let cases = experiment.cases().iter();
         text += &cases.map(|case| details(case.as_ref())).collect::<String>();
+        for paper in paper::all(experiment.id()) {
+            text += &format!("      published: {}\n", paper.source);
+        }
         text += &format!(
             "      takes about {:.0} s here, with --quick {:.0} s\n",
             standard.as_secs_f64().ceil(),
@@ -157,9 +161,16 @@ fn program(companion: Companion, screen: Screen) -> Program {
 }
 
 /// Makes the reports of a run again.
-pub(crate) fn report(folder: &Path, damage: Damage) -> Result<Ending, Failure> {
-    let (mut store, recording) = Store::resume(folder, damage)?;
+pub(crate) fn report(
+    folder: &Path,
+    damage: Damage,
+    published: Option<String>,
+) -> Result<Ending, Failure> {
+    let (mut store, mut recording) = Store::resume(folder, damage)?;
     say_skipped(folder, &recording)?;
+    if published.is_some() {
+        recording.head.settings.published = published;
+    }
     let findings = findings::analyse(&recording.head, &recording.events);
     let companion: Companion = if tour::took(&recording.head)? {
         console::alone
@@ -215,16 +226,21 @@ fn skipped(folder: &Path, recording: &Recording) -> String {
 }
 
 /// Checks the laboratory itself.
-pub(crate) fn self_test(quick: bool, seed: u64) -> Result<Ending, Failure> {
+pub(crate) fn self_test(quick: bool, seed: u64, load: u16) -> Result<Ending, Failure> {
     let extent = if quick { Extent::Quick } else { Extent::Whole };
+    let busy = match load {
+        0 => String::new(),
+        load => format!("; {load} other processes compute meanwhile"),
+    };
     output::print(&format!(
-        "{}\nseed {seed}; {}\n\n",
+        "{}\nseed {seed}; {}{busy}\n\n",
         Machine::here().line(),
         match extent {
             Extent::Quick => "a quarter of the comparisons, about a minute",
             Extent::Whole => "all comparisons, some minutes",
         }
     ))?;
+    let _load = Load::start(load)?;
     let interrupt = Interrupt::on_signal()?;
     let mut printed = Ok(());
     let criteria = self_test::run(extent, seed, &interrupt, &mut |criterion| {

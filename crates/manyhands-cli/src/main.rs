@@ -9,6 +9,7 @@
 
 mod inspect;
 mod lab;
+mod load;
 mod meant;
 mod output;
 mod pair;
@@ -45,11 +46,16 @@ fn run(typed: Typed) -> Result<Ending, Failure> {
         meant::Command::List(ids, form) => lab::list(&ids, form),
         meant::Command::Run { ids, run } => lab::run(&ids, run),
         meant::Command::Resume(folder, damage) => lab::resume(&folder, damage),
-        meant::Command::Report(folder, damage) => lab::report(&folder, damage),
+        meant::Command::Report {
+            folder,
+            damage,
+            published,
+        } => lab::report(&folder, damage, published),
         meant::Command::Compare(first, second, damage, form) => {
             lab::compare(&first, &second, damage, form)
         }
-        meant::Command::SelfTest { quick, seed } => lab::self_test(quick, seed),
+        meant::Command::SelfTest { quick, seed, load } => lab::self_test(quick, seed, load),
+        meant::Command::Busy => load::compute(),
         meant::Command::Pair { first, second, run } => pair::run(&first, &second, run),
         #[cfg(feature = "fleet")]
         meant::Command::Fleet(command) => fleet(command),

@@ -2,8 +2,11 @@
 
 use crate::typed::{Typed, TypedCommand, TypedInspect, TypedLab, TypedTour};
 use manyhands_lab::{
+    Experiment,
     console::{Options, Screen},
+    paper,
     record::{Scale, Settings},
+    registry,
     store::{Damage, Existing},
 };
 use std::{ffi::OsString, path::PathBuf, time::Duration};
@@ -27,7 +30,14 @@ pub(crate) enum Command {
     /// Go on with the run in this folder.
     Resume(PathBuf, Damage),
     /// Make the reports of the run in this folder again.
-    Report(PathBuf, Damage),
+    Report {
+        /// The folder.
+        folder: PathBuf,
+        /// What to do with damaged lines.
+        damage: Damage,
+        /// Whose published figures to show; `None`: as the run was asked.
+        published: Option<String>,
+    },
     /// Compare the runs in these folders.
     Compare(PathBuf, PathBuf, Damage, Form),
     /// Check the laboratory itself.
@@ -36,7 +46,11 @@ pub(crate) enum Command {
         quick: bool,
         /// Fixes the trials.
         seed: u64,
+        /// Processes that compute meanwhile.
+        load: u16,
     },
+    /// Compute until the standard input ends.
+    Busy,
     /// A command of the fleet.
     #[cfg(feature = "fleet")]
     Fleet(manyhands_fleet::commands::Fleet),
@@ -112,34 +126,62 @@ fn mean_inspect(_: TypedInspect) -> Result<Inspect, String> {
 fn mean_lab(typed: TypedLab) -> Result<Command, String> {
     Ok(match typed {
         TypedLab::List { ids, json } => Command::List(ids, form(json)),
-        TypedLab::Run { ids, options } => Command::Run {
+        TypedLab::Run {
             ids,
-            run: mean_run(&options, LAB_OUT)?,
-        },
+            published,
+            options,
+        } => {
+            let mut run = mean_run(&options, LAB_OUT)?;
+            run.settings.published = mean_published(published)?;
+            Command::Run { ids, run }
+        }
         TypedLab::Resume {
             skip_damaged,
             folder,
         } => Command::Resume(folder, damage(skip_damaged)),
         TypedLab::Report {
             skip_damaged,
+            published,
             folder,
-        } => Command::Report(folder, damage(skip_damaged)),
+        } => Command::Report {
+            folder,
+            damage: damage(skip_damaged),
+            published: mean_published(published)?,
+        },
         TypedLab::Compare {
             skip_damaged,
             first,
             second,
             json,
         } => Command::Compare(first, second, damage(skip_damaged), form(json)),
-        TypedLab::SelfTest { quick, seed } => Command::SelfTest {
+        TypedLab::SelfTest { quick, seed, load } => Command::SelfTest {
             quick,
             seed: seed.unwrap_or_else(Settings::drawn_seed),
+            load,
         },
+        TypedLab::Busy => Command::Busy,
         TypedLab::Command { options, words } => {
             let (first, second) = split(&words)?;
             let run = mean_run(&options, COMMAND_OUT)?;
             Command::Pair { first, second, run }
         }
     })
+}
+
+/// A part of the name of a machine or a runtime that something was published of.
+fn mean_published(typed: Option<String>) -> Result<Option<String>, String> {
+    let Some(text) = typed else {
+        return Ok(None);
+    };
+    let experiments = registry::experiments();
+    let is_known = |experiment: &Experiment| !paper::matching(experiment.id(), &text).is_empty();
+    if experiments.iter().any(is_known) {
+        return Ok(Some(text));
+    }
+    Err(format!(
+        "'--published {text}' is in the name of no machine and no runtime; 'lab list ID' names those of an \
+         experiment"
+    ))
 }
 
 fn damage(skip_damaged: bool) -> Damage {
@@ -292,6 +334,20 @@ mod tests {
             compared,
             Ok(Command::Compare(_, _, _, Form::Json))
         ));
+    }
+
+    #[test]
+    fn published_figures_are_chosen_by_a_name_that_is_known() {
+        let Ok(Command::Run { run, .. }) = meant("manyhands lab run E3 --published nativeaot")
+        else {
+            panic!("refused");
+        };
+        assert_eq!(run.settings.published.as_deref(), Some("nativeaot"));
+        let complaint = meant("manyhands lab report results --published Z80").unwrap_err();
+        assert!(
+            complaint.contains("Z80") && complaint.contains("lab list"),
+            "{complaint}"
+        );
     }
 
     #[test]

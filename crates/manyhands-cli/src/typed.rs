@@ -93,6 +93,10 @@ pub(crate) enum TypedLab {
         /// Experiments, such as E3 or E1b; 'all' for all of them
         #[arg(required = true, value_name = "ID")]
         ids: Vec<String>,
+        /// Whose published figures to show beside the results: part of the name of a machine or a runtime,
+        /// such as '96 CPUs' or NativeAOT, or 'all'; 'lab list ID' names them
+        #[arg(long, value_name = "SOURCE")]
+        published: Option<String>,
         #[command(flatten)]
         options: Options,
     },
@@ -110,6 +114,10 @@ pub(crate) enum TypedLab {
         /// Do without blocks whose lines are damaged
         #[arg(long)]
         skip_damaged: bool,
+        /// Whose published figures to show beside the results, as in 'lab run' [default: as the run was
+        /// asked]
+        #[arg(long, value_name = "SOURCE")]
+        published: Option<String>,
         /// Its folder
         #[arg(value_name = "DIR")]
         folder: PathBuf,
@@ -138,7 +146,13 @@ pub(crate) enum TypedLab {
         /// Number that fixes the trials [default: drawn and printed]
         #[arg(long, value_name = "N")]
         seed: Option<u64>,
+        /// Make the machine busy: this many other processes compute meanwhile
+        #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=256))]
+        load: u16,
     },
+    /// Compute until the standard input ends: one of the processes that make a machine busy
+    #[command(hide = true)]
+    Busy,
     /// Time two whole commands side by side: manyhands lab command -- A ... --vs B ...
     Command {
         #[command(flatten)]

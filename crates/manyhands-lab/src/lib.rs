@@ -50,6 +50,7 @@
 //!     Ok(())
 //! }
 //! ```
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 

@@ -9,14 +9,27 @@ use crate::{
     report::Published,
 };
 
-/// The companion of runs of the registry's experiments.
+/// The companion of runs of the registry's experiments: the figures that the run's settings ask for, and of an
+/// experiment that has none of those, as without asking, those of .NET 8 on the smallest machine.
 #[must_use]
 pub fn companion(findings: &Findings) -> Published {
-    let paper = |experiment: &ExperimentFindings| {
+    let papers = |experiment: &ExperimentFindings| {
         let id = &experiment.id;
-        let mut paper = paper::of(id)?;
-        paper.notes.extend(paper::remarks(id, Some(findings)));
-        Some((id.clone(), paper))
+        let usual = paper::of(id)?;
+        let wanted = findings.head.settings.published.as_deref();
+        let wanted = wanted
+            .map(|text| paper::matching(id, text))
+            .unwrap_or_default();
+        let mut papers = if wanted.is_empty() {
+            vec![usual.clone()]
+        } else {
+            wanted
+        };
+        // What can be computed from the figures is about these.
+        for paper in papers.iter_mut().filter(|one| one.source == usual.source) {
+            paper.notes.extend(paper::remarks(id, Some(findings)));
+        }
+        Some((id.clone(), papers))
     };
     let experiments = findings.experiments.iter();
     let both = |experiment: &ExperimentFindings| {
@@ -24,7 +37,7 @@ pub fn companion(findings: &Findings) -> Published {
         posted.chain(drawn(experiment, "model", &modelled(experiment)))
     };
     Published {
-        papers: experiments.clone().filter_map(paper).collect(),
+        papers: experiments.clone().filter_map(papers).collect(),
         charts: experiments.flat_map(both).collect(),
     }
 }

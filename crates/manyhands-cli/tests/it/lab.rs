@@ -21,7 +21,14 @@ fn the_list_of_one_experiment_has_its_arms_sizes_and_time() {
     let output = manyhands(&["lab", "list", "e3"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let printed = text(&output.stdout);
-    for part in ["E3 ", "sequential", "rayon", "100,000", "takes about"] {
+    for part in [
+        "E3 ",
+        "sequential",
+        "rayon",
+        "100,000",
+        "takes about",
+        "published: i7-9750H laptop, 12 CPUs, NativeAOT 8.0",
+    ] {
         assert!(printed.contains(part), "'{part}' is missing in: {printed}");
     }
     let unknown = manyhands(&["lab", "list", "E99"]);
@@ -47,7 +54,18 @@ fn a_run_is_kept_reported_again_and_compared() {
     let reported = manyhands(&["lab", "report", path(&first)]);
     assert_eq!(reported.status.code(), Some(0));
     assert!(first.join("report.html").exists());
-    assert!(text(&reported.stdout).contains("E6"));
+    let printed = text(&reported.stdout);
+    assert!(
+        printed.contains("E6") && printed.contains(".NET 8.0"),
+        "{printed}"
+    );
+    assert!(!printed.contains("NativeAOT"), "{printed}");
+    let all = manyhands(&["lab", "report", path(&first), "--published", "all"]);
+    let printed = text(&all.stdout);
+    assert!(
+        printed.contains(".NET 8.0") && printed.contains("NativeAOT"),
+        "{printed}"
+    );
 
     let compared = manyhands(&["lab", "compare", path(&first), path(&second)]);
     assert_eq!(compared.status.code(), Some(0));

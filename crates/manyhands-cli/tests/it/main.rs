@@ -4,6 +4,7 @@ mod arguments;
 #[cfg(unix)]
 mod inspect;
 mod lab;
+mod load;
 mod signals;
 mod tour;
 

@@ -1,7 +1,7 @@
 //! Axes from the values they must hold: ends and ticks.
 
 use super::spec::{Axis, Scale, Tick};
-use crate::report::{count, nanos};
+use crate::report::{bytes, count, nanos};
 
 impl Axis {
     /// Sizes, with a tick at every power of ten, or every power of two if there are few of those.
@@ -67,21 +67,46 @@ impl Axis {
     /// Time from nought in milliseconds.
     #[must_use]
     pub fn elapsed(title: &str, millis: f64) -> Self {
-        let high = millis.max(f64::MIN_POSITIVE);
-        let step = one_two_five(high / 12.0, high).into_iter();
+        Self::span(title, 0.0, millis.max(f64::MIN_POSITIVE), plain)
+    }
+
+    /// From one value to a larger one, with about five ticks.
+    #[must_use]
+    pub fn span(title: &str, low: f64, high: f64, label: impl Fn(f64) -> String) -> Self {
+        let length = high - low;
+        let step = one_two_five(length / 12.0, length).into_iter();
         let step = step.min_by(|one, other| {
-            let far = |step: &f64| (high / step - 5.0).abs();
+            let far = |step: &f64| (length / step - 5.0).abs();
             far(one).total_cmp(&far(other))
         });
-        let step = step.unwrap_or(high);
-        let ticks = (0..12).map(|index| f64::from(index) * step);
-        let ticks = ticks.take_while(|at| *at <= high * 1.000_001);
+        Self::stepped(title, (low, high), step.unwrap_or(length), label)
+    }
+
+    /// Bytes from nought, with ticks that are round in powers of two.
+    #[must_use]
+    pub fn bytes(most: f64) -> Self {
+        let high = most.max(1.0) * 1.1;
+        let step = (high / 4.0).log2().round().exp2();
+        Self::stepped("", (0.0, high), step, |at| {
+            bytes(at).replace(".00 ", " ").replace(".0 ", " ")
+        })
+    }
+
+    fn stepped(
+        title: &str,
+        (low, high): (f64, f64),
+        step: f64,
+        label: impl Fn(f64) -> String,
+    ) -> Self {
+        let first = (low / step).ceil() * step;
+        let ticks = (0..STEPS_MAX).map(|index| first + f64::from(index) * step);
+        let ticks = ticks.take_while(|at| *at <= high + step * 1e-6);
         Self {
             title: title.to_owned(),
             scale: Scale::Linear,
-            low: 0.0,
+            low,
             high,
-            ticks: ticks.map(|at| tick(at, plain(at))).collect(),
+            ticks: ticks.map(|at| tick(at, label(at))).collect(),
         }
     }
 
@@ -166,14 +191,14 @@ fn few_powers_of_two(low: f64, high: f64) -> Vec<f64> {
 }
 
 /// "1,000" for 1e3, "0.5" for a half.
-fn whole(value: f64) -> String {
+pub(super) fn whole(value: f64) -> String {
     format!("{value}")
         .parse()
         .map_or_else(|_| plain(value), count)
 }
 
 /// At most three decimals and no needless zeros.
-fn plain(value: f64) -> String {
+pub(super) fn plain(value: f64) -> String {
     let digits = format!("{value:.3}");
     digits
         .trim_end_matches('0')
@@ -186,6 +211,8 @@ const FINE_RATIOS: [f64; 10] = [0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 2.5, 3.
 /// … and where they are not.
 const COARSE_RATIOS: [f64; 11] = [0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 16.0];
 const TICKS_MAX: usize = 8;
+/// More equal steps than this have no room on an axis.
+const STEPS_MAX: u32 = 12;
 
 #[cfg(test)]
 mod tests {
@@ -230,6 +257,17 @@ mod tests {
             labels(&high),
             ["1×", "2×", "4×", "8×", "16×", "32×", "64×", "128×"]
         );
+    }
+
+    #[test]
+    fn a_span_has_ticks_at_round_values_and_bytes_at_powers_of_two() {
+        let axis = Axis::span("ms", 987.0, 1_041.0, plain);
+        assert_eq!(
+            labels(&axis),
+            ["990", "1000", "1010", "1020", "1030", "1040"]
+        );
+        let axis = Axis::bytes(6_500_000.0);
+        assert_eq!(labels(&axis), ["0 B", "2 MiB", "4 MiB", "6 MiB"]);
     }
 
     #[test]

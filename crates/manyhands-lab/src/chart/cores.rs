@@ -164,6 +164,18 @@ const COLUMNS_MAX: usize = 3;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn the_axis_reaches_as_far_as_the_calls_that_the_notes_speak_of() {
+        let findings = fixture::findings();
+        let experiment = &findings.experiments[0];
+        let chart = cores(&findings, experiment, &experiment.cases[0]).unwrap();
+        let axis = &chart.panels.last().unwrap().x;
+        assert_eq!((axis.title.as_str(), axis.high), ("time, ms", 24.0));
+        let said = "while calls at n = 100,000 follow each other";
+        assert!(chart.notes[1].contains(said), "{:?}", chart.notes);
+    }
 
     #[test]
     fn many_cores_are_shown_in_groups() {

@@ -129,10 +129,12 @@ fn legend(sheet: &Sheet<'_>, entries: &[Entry<'_>], top: i32) -> Result<(), LabE
                 fill(sheet, corners, marks::color(family).filled())?;
             }
             Sample::Family(family, form) => {
-                if form == Form::Line {
+                if form != Form::Dots {
                     line(sheet, &[(from, y), (to, y)], marks::color(family), 7)?;
                 }
-                marks::marker(sheet, (i32::midpoint(from, to), y), family)?;
+                if form != Form::Curve {
+                    marks::marker(sheet, (i32::midpoint(from, to), y), family)?;
+                }
             }
         }
         let at = (to + 6 * FINE, y);

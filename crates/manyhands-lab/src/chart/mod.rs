@@ -7,6 +7,7 @@ mod axis;
 mod cores;
 #[cfg(feature = "charts")]
 mod draw;
+mod items;
 #[cfg(feature = "charts")]
 mod labels;
 #[cfg(feature = "charts")]
@@ -31,6 +32,7 @@ mod undrawn;
 pub use cores::cores;
 #[cfg(feature = "charts")]
 pub use draw::svg;
+pub use items::items;
 pub use named::{Named, all};
 pub use over_cpus::over_cpus;
 #[cfg(feature = "png")]

@@ -1,6 +1,6 @@
 //! Which charts a run has, and the names of their files.
 
-use super::{cores, over_cpus, over_sizes, spec::ChartSpec, speed_ups_by_case};
+use super::{cores, items, over_cpus, over_sizes, spec::ChartSpec, speed_ups_by_case};
 use crate::findings::{CaseFindings, ExperimentFindings, Findings};
 
 /// A chart of a run with the name of its file.
@@ -18,7 +18,8 @@ pub struct Named {
 
 /// All charts of a run in the order of its experiments: times and speed-ups over sizes for every
 /// case with several sizes, speed-ups by case for experiments with one size a case, times over CPUs
-/// where there are several numbers of them, and the pictures of the cores. None if the laboratory was built without the feature `charts`.
+/// where there are several numbers of them, what the items of a call took where its memory was read, and the
+/// pictures of the cores. None if the laboratory was built without the feature `charts`.
 #[must_use]
 pub fn all(findings: &Findings) -> Vec<Named> {
     if !cfg!(feature = "charts") {
@@ -43,10 +44,13 @@ fn of_experiment(findings: &Findings, experiment: &ExperimentFindings) -> Vec<Na
         };
         let sizes = over_sizes(findings, experiment, case);
         let cores = cores(findings, experiment, case);
-        let sizes = sizes.map(|chart| named("sizes", chart));
-        sizes
-            .into_iter()
-            .chain(cores.map(|chart| named("cores", chart)))
+        let items = items(findings, experiment, case);
+        let charts = [
+            sizes.map(|chart| named("sizes", chart)),
+            items.map(|chart| named("items", chart)),
+            cores.map(|chart| named("cores", chart)),
+        ];
+        charts.into_iter().flatten()
     };
     let by_case = speed_ups_by_case(findings, experiment).map(|chart| Named {
         name: file_name(&[&experiment.id, "cases"]),

@@ -49,14 +49,16 @@ fn facet(case: &OverCpus) -> Facet {
     };
     let baseline = || case.arms.first().map_or(&[][..], |arm| &arm.points[..]);
     let alone = baseline().first().map_or(0.0, |at| at.nanos.median);
-    let ideal = baseline()
+    // Waits have neither an ideal nor a bound.
+    let bound = baseline()
         .iter()
-        .map(|at| (at.cpus, alone / at.cpus as f64));
-    let bound = baseline().iter().map(|at| (at.cpus, at.bound_nanos));
+        .filter_map(|at| Some((at.cpus, at.bound_nanos?)));
+    let bound: Vec<(usize, f64)> = bound.collect();
+    let ideal = bound.iter().map(|(cpus, _)| (*cpus, alone / *cpus as f64));
     Facet {
         caption: format!("{}, n = {}", case.case, count(case.n)),
         contenders: case.arms.iter().enumerate().map(contender).collect(),
         ideal: ideal.collect(),
-        rounds_bound: bound.collect(),
+        rounds_bound: bound,
     }
 }

@@ -176,7 +176,7 @@ impl Placed<'_, '_> {
     fn points(&self, series: &Series) -> Result<(), LabError> {
         let color = marks::color(series.family);
         let points = || series.points.iter();
-        if series.form == Form::Line {
+        if matches!(series.form, Form::Line | Form::Curve) {
             let corners: Vec<_> = points().map(|one| self.at(one.x, one.y)).collect();
             line(self.sheet, &corners, color, 7)?;
         }
@@ -198,7 +198,9 @@ impl Placed<'_, '_> {
                     line(self.sheet, &[(x - CAP, end), (x + CAP, end)], color, 5)?;
                 }
             }
-            marks::marker(self.sheet, (x, y), series.family)?;
+            if series.form != Form::Curve {
+                marks::marker(self.sheet, (x, y), series.family)?;
+            }
             if one.is_doubtful {
                 marks::cross_out(self.sheet, (x, y))?;
             }

@@ -152,16 +152,18 @@ fn panel(facet: &Facet) -> Option<Panel> {
     let times = points().map(|point| point.nanos);
     let series = facet.contenders.iter();
     let series = series.map(|one| line(one, one.points.iter().map(mark).collect()));
+    let references = [
+        reference("ideal, T₁ / P", Stroke::Dotted, &facet.ideal),
+        reference("bound by whole rounds", Stroke::Dashed, &facet.rounds_bound),
+    ];
+    let known = |one: &Reference| !one.points.is_empty();
     Some(Panel {
         caption: format!("{}, time per call", facet.caption),
         height: 200,
         x: Axis::cpus("CPUs", &cpus(facet))?,
         y: Axis::times(times.chain(lines.map(|(_, nanos)| *nanos)))?,
         series: series.collect(),
-        references: vec![
-            reference("ideal, T₁ / P", Stroke::Dotted, &facet.ideal),
-            reference("bound by whole rounds", Stroke::Dashed, &facet.rounds_bound),
-        ],
+        references: references.into_iter().filter(known).collect(),
         bands: Vec::new(),
     })
 }

@@ -216,6 +216,24 @@ fn bands(case: &CaseFindings, words: Words) -> Vec<Band> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn points_with_too_many_disturbed_blocks_are_marked_and_the_mark_is_explained() {
+        let findings = fixture::findings();
+        let experiment = &findings.experiments[0];
+        let chart = over_sizes(&findings, experiment, &experiment.cases[0]).unwrap();
+        for series in chart.panels.iter().flat_map(|panel| &panel.series) {
+            let doubtful = series.points.iter().filter(|point| point.is_doubtful);
+            let sizes: Vec<f64> = doubtful.map(|point| point.x).collect();
+            assert_eq!(sizes, [300.0, 1_000.0]);
+        }
+        let explained = chart
+            .notes
+            .iter()
+            .any(|note| note.starts_with("crossed out"));
+        assert!(explained, "{:?}", chart.notes);
+    }
 
     #[test]
     fn one_wide_error_bar_does_not_flatten_the_chart() {

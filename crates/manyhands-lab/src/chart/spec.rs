@@ -89,6 +89,8 @@ pub struct Series {
 pub enum Form {
     /// Markers joined by lines.
     Line,
+    /// Lines without markers, where there are many points.
+    Curve,
     /// Markers alone.
     Dots,
     /// Each value holds until the next x; the area below is filled.

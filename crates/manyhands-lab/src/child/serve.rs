@@ -17,7 +17,7 @@ use crate::{
     clock::{ClockCard, Stopwatch},
     experiment::Workload,
     machine::pin_to,
-    meter::{PeakMemory, THREAD_STEP, ThreadSampler},
+    meter::{ItemRecord, PeakMemory, THREAD_STEP, ThreadSampler},
     record::PeakReading,
 };
 use manyhands::Runtime;
@@ -185,14 +185,17 @@ impl<'case> Session<'case> {
     fn peak(&self, n: usize, arm: usize) -> Result<Reply, LabError> {
         let mut bench = Bench::new(self.case, n, self.start)?;
         bench.reset();
+        let room = ItemRecord::with_room(n);
         let threads = ThreadSampler::start(THREAD_STEP);
         let memory = PeakMemory::start();
+        let items = room.begin();
         bench.call(arm);
         let bytes = memory.and_then(|memory| memory.bytes());
         let threads = threads.map(ThreadSampler::stop);
         let peak = bytes.map(|peak_bytes| PeakReading {
             peak_bytes,
             threads,
+            ends: items.and_then(ItemRecord::ends),
         });
         Ok(Reply::Peak { peak })
     }

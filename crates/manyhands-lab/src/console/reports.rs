@@ -102,8 +102,8 @@ pub(super) fn plan_words(plan: &Plan, width: Width) -> String {
 
 fn experiments(findings: &Findings, published: &Published, width: Width) -> String {
     let text = |experiment: &ExperimentFindings| {
-        let paper = published.papers.get(&experiment.id);
-        let text = report::experiment_text(findings, experiment, paper, width);
+        let papers = published.papers_of(&experiment.id);
+        let text = report::experiment_text(findings, experiment, papers, width);
         text + &report::meters_text(experiment, width) + "\n"
     };
     findings.experiments.iter().map(text).collect()

@@ -4,9 +4,10 @@ use super::{CaseFindings, Peak, Point, Trace, collect::CaseEvents, point::Observ
 use crate::{
     break_even::{Answer, Finder, Points, Verdicts},
     gate::Capacity,
-    record::{CaseCard, Head},
+    record::{CaseCard, Head, PeakReading},
     stats::geometric_mean,
 };
+use std::collections::BTreeMap;
 
 /// Analyses one case that has blocks.
 pub(super) fn case(head: &Head, card: &CaseCard, found: &CaseEvents<'_>) -> CaseFindings {
@@ -28,16 +29,7 @@ pub(super) fn case(head: &Head, card: &CaseCard, found: &CaseEvents<'_>) -> Case
             .reduce(|(cost, grain), (other_cost, other_grain)| {
                 (cost.max(other_cost), grain.max(other_grain))
             }),
-        peaks: found
-            .peaks
-            .iter()
-            .map(|(n, arm, peak)| Peak {
-                n: *n,
-                arm: *arm,
-                bytes: peak.peak_bytes,
-                threads: peak.threads.clone(),
-            })
-            .collect(),
+        peaks: peaks(&found.peaks),
         traces: found
             .traces
             .iter()
@@ -51,6 +43,27 @@ pub(super) fn case(head: &Head, card: &CaseCard, found: &CaseEvents<'_>) -> Case
         points,
         card: card.clone(),
     }
+}
+
+/// The readings of each size and arm together.
+fn peaks(readings: &[(usize, usize, &PeakReading)]) -> Vec<Peak> {
+    let mut by_point: BTreeMap<(usize, usize), Vec<&PeakReading>> = BTreeMap::new();
+    for (n, arm, reading) in readings {
+        by_point.entry((*n, *arm)).or_default().push(reading);
+    }
+    let peak = |((n, arm), all): ((usize, usize), Vec<&PeakReading>)| {
+        let mut readings: Vec<u64> = all.iter().map(|one| one.peak_bytes).collect();
+        readings.sort_unstable();
+        Peak {
+            n,
+            arm,
+            bytes: readings[readings.len() / 2],
+            readings,
+            threads: all.iter().find_map(|one| one.threads.clone()),
+            ends: all.iter().find_map(|one| one.ends.clone()),
+        }
+    };
+    by_point.into_iter().map(peak).collect()
 }
 
 fn answers(

@@ -1,6 +1,6 @@
 //! Whether what was claimed holds here, decided by intervals and verdicts alone.
 
-use super::{CaseFindings, ExperimentFindings, OverCpus, Point};
+use super::{CaseFindings, ExperimentFindings, OverCpus, Peak, Point};
 use crate::{
     break_even::Kind,
     record::{ClaimCard, ClaimTest, Range},
@@ -118,8 +118,8 @@ impl ExperimentFindings {
                     let of_arm = |arm| case.peaks.iter().filter(move |peak| peak.arm == arm);
                     let peak = |arm| of_arm(arm).max_by_key(|peak| peak.n);
                     let (one, other) = (peak(arm)?, peak(over)?);
-                    let ratio = one.bytes as f64 / (other.bytes as f64).max(1.0);
-                    Some(lies(case, one.n, exact(ratio), *within))
+                    let ratio = bytes(one).over(bytes(other));
+                    Some(lies(case, one.n, ratio, *within))
                 }))
             }
             ClaimTest::Doubling { arm, within } => {
@@ -211,6 +211,16 @@ fn speed_up(point: &Point, arm: usize) -> Option<Estimate> {
         return Some(exact(1.0));
     };
     point.comparisons.get(challenger)?.clean
+}
+
+/// The median of the readings of a peak, between the least and the most.
+fn bytes(peak: &Peak) -> Estimate {
+    let at_least_one = |bytes: Option<&u64>| (*bytes.unwrap_or(&peak.bytes) as f64).max(1.0);
+    Estimate {
+        median: at_least_one(None),
+        low: at_least_one(peak.readings.first()),
+        high: at_least_one(peak.readings.last()),
+    }
 }
 
 fn exact(value: f64) -> Estimate {

@@ -19,8 +19,8 @@ pub use scaling::{ArmOverCopies, ArmOverCpus, AtCopies, AtCpus, OverCopies, Over
 
 use crate::{
     break_even::Answer,
-    record::{CaseCard, CoreTrace, Head, ThreadCourse},
-    stats::Estimate,
+    record::{CaseCard, CoreTrace, Head, ItemEnds, ThreadCourse},
+    stats::{Estimate, Slope},
     verdict::{Doubt, Verdict},
 };
 
@@ -166,43 +166,50 @@ pub struct Failure {
     pub message: String,
 }
 
-/// Peak memory of one arm at one size.
-#[derive(Debug, Clone, PartialEq)]
+/// Peak memory of one arm at one size, with what else was seen of the calls whose memory was read.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Peak {
     /// Size.
     pub n: usize,
     /// Arm.
     pub arm: usize,
-    /// Peak resident bytes above what was resident before the call.
+    /// Peak resident bytes above what was resident before the call: the median of the readings.
     pub bytes: u64,
-    /// The process's threads meanwhile, where the system said.
+    /// Each of them, ascending; every one is of a process of its own.
+    pub readings: Vec<u64>,
+    /// The process's threads during the first of these calls, where the system said.
     pub threads: Option<ThreadCourse>,
+    /// When the items of the first of these calls ended, where the arm said.
+    pub ends: Option<ItemEnds>,
 }
 
 impl CaseFindings {
-    /// Bytes that each item takes at its peak: the slope of the arm's peak memory over the size, by
-    /// least squares; `None` unless it was measured at three sizes.
+    /// Bytes that each item takes at its peak: the slope of all readings of the arm's peak memory over
+    /// the size; `None` unless it was measured at three sizes.
     ///
     /// What a call takes once, such as the stacks of a pool's threads, is not in it.
     #[must_use]
-    pub fn bytes_per_item(&self, arm: usize) -> Option<f64> {
-        let of_arm = self.peaks.iter().filter(|peak| peak.arm == arm);
-        let points: Vec<(f64, f64)> = of_arm.map(|one| (one.n as f64, one.bytes as f64)).collect();
-        if points.len() < SLOPE_POINTS_MIN {
-            return None;
-        }
-        let mean = |values: &dyn Fn(&(f64, f64)) -> f64| {
-            points.iter().map(values).sum::<f64>() / points.len() as f64
-        };
-        let (mean_n, mean_bytes) = (mean(&|point| point.0), mean(&|point| point.1));
-        let covariance = mean(&|point| (point.0 - mean_n) * (point.1 - mean_bytes));
-        let variance = mean(&|point| (point.0 - mean_n).powi(2));
-        (variance > 0.0).then(|| covariance / variance)
+    pub fn bytes_per_item(&self, arm: usize) -> Option<Slope> {
+        let of_arm = || self.peaks.iter().filter(move |peak| peak.arm == arm);
+        let points = of_arm().flat_map(|peak| {
+            let readings = peak.readings.iter();
+            readings.map(|bytes| (peak.n as f64, *bytes as f64))
+        });
+        let points: Vec<(f64, f64)> = points.collect();
+        (of_arm().count() >= SLOPE_SIZES_MIN)
+            .then(|| Slope::fit(&points))
+            .flatten()
+    }
+
+    /// The peak memory of an arm at a size, where it was measured.
+    pub(crate) fn peak(&self, n: usize, arm: usize) -> Option<&Peak> {
+        let mut peaks = self.peaks.iter();
+        peaks.find(|peak| (peak.n, peak.arm) == (n, arm))
     }
 }
 
 /// Fewer sizes show no slope.
-const SLOPE_POINTS_MIN: usize = 3;
+const SLOPE_SIZES_MIN: usize = 3;
 
 /// What each core did while an arm ran.
 #[derive(Debug, Clone, PartialEq)]

@@ -35,11 +35,12 @@ pub struct AtCpus {
     pub nanos: Estimate,
     /// Time of the baseline on the fewest CPUs over this time.
     pub speed_up: f64,
-    /// The serial fraction after Karp and Flatt; `None` on a single CPU.
+    /// The serial fraction after Karp and Flatt; `None` on a single CPU, where no fraction explains the
+    /// speed-up, and where the baseline waits for most of its time, which CPUs do not shorten.
     pub serial_fraction: Option<f64>,
     /// The time below which nobody comes who does not split an item: whole rounds of equal items,
-    /// each of the length that one has in the baseline.
-    pub bound_nanos: f64,
+    /// each of the length that one has in the baseline; `None` where that waits for most of its time.
+    pub bound_nanos: Option<f64>,
 }
 
 /// One size of a case, in several numbers of copies at the same time.
@@ -156,16 +157,29 @@ impl Family<'_> {
         self.variants.iter().filter_map(time).collect()
     }
 
+    /// Whether the baseline needs a CPU for half of its time or more; not known is taken for yes.
+    fn computes(&self, n: usize) -> bool {
+        let first = self.variants.first().and_then(|(_, case)| {
+            let point = case.points.iter().find(|point| point.n == n)?;
+            point.times.first()
+        });
+        let share = first.and_then(|times| Some(times.cpu? / times.median.median));
+        share.is_none_or(|share| share >= COMPUTING_MIN)
+    }
+
     fn over_cpus(&self) -> Option<OverCpus> {
         let n = self.n()?;
         let (_, alone) = *self.times(n, 0).first()?;
+        let computes = self.computes(n);
         let arm = |(arm, name): (usize, &String)| {
             let at = |(cpus, nanos): (usize, Estimate)| AtCpus {
                 cpus,
                 nanos,
                 speed_up: alone.median / nanos.median,
-                serial_fraction: karp_flatt(alone.median / nanos.median, workers(cpus)),
-                bound_nanos: n.div_ceil(cpus) as f64 * alone.median / n.max(1) as f64,
+                serial_fraction: karp_flatt(alone.median / nanos.median, workers(cpus))
+                    .filter(|_| computes),
+                bound_nanos: computes
+                    .then(|| n.div_ceil(cpus) as f64 * alone.median / n.max(1) as f64),
             };
             let points: Vec<AtCpus> = self.times(n, arm).into_iter().map(at).collect();
             let speed_ups: Vec<(u32, f64)> = points
@@ -175,7 +189,7 @@ impl Family<'_> {
             ArmOverCpus {
                 name: name.clone(),
                 points,
-                law: Scalability::fit(&speed_ups),
+                law: Scalability::fit(&speed_ups).filter(|_| computes),
             }
         };
         Some(OverCpus {
@@ -209,6 +223,9 @@ impl Family<'_> {
     }
 }
 
+/// A baseline that needs a CPU for less of its time waits.
+const COMPUTING_MIN: f64 = 0.5;
+
 fn workers(cpus: usize) -> u32 {
     u32::try_from(cpus).unwrap_or(u32::MAX)
 }
@@ -238,8 +255,27 @@ mod tests {
         assert!((serial - 0.075 / 0.875).abs() < 1e-9, "{serial}");
         assert_eq!(parallel.points[0].serial_fraction, None);
         // 38 rounds of one item.
-        assert!((last.bound_nanos - 38.0 * 1_000.0).abs() < 1e-6);
+        let bound = last.bound_nanos.unwrap();
+        assert!((bound - 38.0 * 1_000.0).abs() < 1e-6);
         assert!(parallel.law.is_some());
+    }
+
+    #[test]
+    fn where_the_baseline_waits_there_is_no_bound_and_no_serial_fraction() {
+        let mut experiment = experiment();
+        let points = experiment
+            .cases
+            .iter_mut()
+            .flat_map(|case| &mut case.points);
+        for times in points.flat_map(|point| &mut point.times) {
+            times.cpu = Some(times.median.median / 10.0);
+        }
+        let found = experiment.over_cpus();
+        for arm in &found[0].arms {
+            assert_eq!(arm.law, None);
+            let at = |at: &super::AtCpus| at.bound_nanos.is_none() && at.serial_fraction.is_none();
+            assert!(arm.points.iter().all(at), "{arm:?}");
+        }
     }
 
     #[test]

@@ -5,8 +5,8 @@ use crate::{
     break_even::Kind,
     machine::Machine,
     record::{
-        Block, CaseCard, CoreTrace, Event, ExperimentCard, FORMAT, Head, Key, Meters, PeakReading,
-        PoolMeters, Sample, Scale, Settings,
+        Block, CaseCard, CoreTrace, Event, ExperimentCard, FORMAT, Head, ItemEnds, Key, Meters,
+        PeakReading, PoolMeters, Sample, Scale, Settings,
     },
     verdict::{StopRule, Verdict},
 };
@@ -353,7 +353,7 @@ fn clocks_peaks_and_pictures_are_passed_on() {
             arm: 1,
             peak: PeakReading {
                 peak_bytes: 64,
-                threads: None,
+                ..PeakReading::default()
             },
         },
         Event::Cores {
@@ -373,26 +373,36 @@ fn clocks_peaks_and_pictures_are_passed_on() {
 }
 
 #[test]
-fn what_an_item_takes_is_the_slope_of_the_peaks() {
+fn what_an_item_takes_is_the_slope_of_all_readings_of_the_peaks_with_an_interval() {
     let mut events = blocks(10, 1, [1, 1, 1]);
-    for (n, peak_bytes) in [(250, 1_000_000 + 250 * 128), (500, 1_000_000 + 500 * 128)] {
-        let threads = None;
+    let mut read = |n: usize, more: u64| {
         let peak = PeakReading {
-            peak_bytes,
-            threads,
+            peak_bytes: 1_000_000 + n as u64 * 128 + more,
+            ends: ItemEnds::of(vec![more, n as u64]),
+            ..PeakReading::default()
         };
         let (key, arm) = (key(n), 1);
         events.push(Event::Memory { key, arm, peak });
-    }
-    let slope =
-        |events: &[Event]| analyse(&head(&[10]), events).experiments[0].cases[0].bytes_per_item(1);
-    assert_eq!(slope(&events), None);
-    let peak = PeakReading {
-        peak_bytes: 1_000_000 + 1_000 * 128,
-        threads: None,
+        analyse(&head(&[10]), &events).experiments[0].cases[0].clone()
     };
-    let (key, arm) = (key(1_000), 1);
-    events.push(Event::Memory { key, arm, peak });
-    let found = slope(&events).expect("three sizes have a slope");
-    assert!((found - 128.0).abs() < 1e-6, "{found}");
+    read(250, 0);
+    assert_eq!(read(500, 0).bytes_per_item(1), None);
+    let exact = read(1_000, 0).bytes_per_item(1);
+    let exact = exact.expect("three sizes have a slope");
+    assert!((exact.slope - 128.0).abs() < 1e-6, "{exact:?}");
+    assert!(exact.margin.expect("three points") < 1e-6, "{exact:?}");
+    read(1_000, 4_096);
+    let case = read(1_000, 400);
+    let peak = case.peak(1_000, 1).expect("it was read");
+    assert_eq!(peak.readings.len(), 3);
+    assert_eq!(
+        (peak.bytes, peak.bytes - peak.readings[0]),
+        (1_128_400, 400)
+    );
+    assert_eq!(
+        peak.ends.as_ref().and_then(|ends| ends.at(100)),
+        Some(1_000)
+    );
+    let wide = case.bytes_per_item(1).expect("three sizes have a slope");
+    assert!(wide.margin.expect("five points") > 1.0, "{wide:?}");
 }

@@ -5,11 +5,13 @@
 //! value is `None` and never a guess.
 //!
 //! Beside it: [`CountingAllocator`] for allocations, [`PeakMemory`] for the highest resident size,
-//! [`CoreSampler`] for each core over time, [`ThreadSampler`] for the number of threads. What the numbers mean is judged elsewhere.
+//! [`CoreSampler`] for each core over time, [`ThreadSampler`] for the number of threads, and [`item_ended`], by
+//! which an arm says itself when its items end. What the numbers mean is judged elsewhere.
 
 #[expect(unsafe_code, reason = "implements GlobalAlloc; see the file's header")]
 mod allocation;
 mod cores;
+mod items;
 mod kept_file;
 mod others;
 mod peak;
@@ -19,6 +21,8 @@ mod threads;
 
 pub use allocation::{CountingAllocator, allocations};
 pub use cores::{CORE_STEP, CoreSampler};
+pub(crate) use items::ItemRecord;
+pub use items::item_ended;
 pub use peak::PeakMemory;
 pub use threads::{THREAD_STEP, ThreadSampler};
 

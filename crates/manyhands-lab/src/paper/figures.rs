@@ -27,6 +27,8 @@ pub struct Figure {
     pub median_nanos: Option<f64>,
     /// Standard deviation of one call.
     pub standard_deviation_nanos: Option<f64>,
+    /// Bytes that a call allocated.
+    pub allocated_bytes: Option<f64>,
 }
 
 impl Figure {
@@ -51,6 +53,7 @@ impl Figure {
             mean_nanos: self.mean_nanos,
             median_nanos: self.median_nanos,
             standard_deviation_nanos: self.standard_deviation_nanos,
+            allocated_bytes: self.allocated_bytes,
         }
     }
 

@@ -13,7 +13,7 @@ mod remarks;
 #[cfg(feature = "experiments")]
 pub use figures::{Figure, figures};
 #[cfg(feature = "experiments")]
-pub use posts::of;
+pub use posts::{all, matching, of};
 #[cfg(feature = "experiments")]
 pub use remarks::{remarks, unconverged};
 
@@ -45,6 +45,8 @@ pub struct PaperCell {
     pub median_nanos: Option<f64>,
     /// Standard deviation of one call, where it was published.
     pub standard_deviation_nanos: Option<f64>,
+    /// Bytes that a call allocated, where they were published.
+    pub allocated_bytes: Option<f64>,
 }
 
 impl Paper {
@@ -88,6 +90,7 @@ mod tests {
             mean_nanos: 100.0,
             median_nanos: None,
             standard_deviation_nanos: deviation,
+            allocated_bytes: None,
         };
         assert!(cell(Some(5.1)).is_unconverged());
         assert!(!cell(Some(5.0)).is_unconverged());

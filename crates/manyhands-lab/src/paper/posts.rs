@@ -14,22 +14,97 @@ use super::{Figure, Paper, figures};
 /// ```
 #[must_use]
 pub fn of(experiment_id: &str) -> Option<Paper> {
-    let is_wanted = |figure: &&Figure| {
-        figure.experiment.eq_ignore_ascii_case(experiment_id)
-            && !OTHER_RUNTIMES.contains(&figure.runtime.as_str())
-    };
-    let all: Vec<&Figure> = figures().iter().filter(is_wanted).collect();
-    let first = all.iter().min_by_key(|figure| figure.cpus)?;
-    let cells = all.iter().filter(|figure| figure.cpus == first.cpus);
+    let sources = sources(experiment_id);
+    let usual = sources
+        .iter()
+        .filter(|one| !OTHER_RUNTIMES.contains(&one.runtime.as_str()));
+    let usual = usual.min_by_key(|one| one.cpus)?;
     Some(Paper {
-        source: first.source(),
-        cells: cells.map(|figure| figure.cell()).collect(),
-        break_even_claimed: break_even_claimed(&first.experiment),
-        notes: notes(&first.experiment)
+        break_even_claimed: break_even_claimed(&usual.experiment),
+        notes: notes(&usual.experiment)
             .iter()
             .map(|note| (*note).to_owned())
             .collect(),
+        ..bare(usual)
     })
+}
+
+/// What was published about an experiment on every machine and under every runtime, the one of [`of`]
+/// first.
+///
+/// Example: see [`matching`].
+#[must_use]
+pub fn all(experiment_id: &str) -> Vec<Paper> {
+    let usual = of(experiment_id);
+    let is_other = |paper: &Paper| {
+        usual
+            .as_ref()
+            .is_none_or(|usual| usual.source != paper.source)
+    };
+    let others = sources(experiment_id)
+        .into_iter()
+        .map(bare)
+        .filter(is_other);
+    usual.clone().into_iter().chain(others).collect()
+}
+
+/// Of [`all`] those whose machine, CPUs or runtime have this text, which begins at the beginning of a
+/// word; upper and lower case are the same. "all" is all of them.
+///
+/// # Examples
+/// ```
+/// use manyhands_lab::paper;
+/// let native = paper::matching("E3", "nativeaot");
+/// assert!(native.len() == 1 && native[0].source.ends_with("NativeAOT 8.0"));
+/// // Not those with 32 or 192 CPUs.
+/// assert_eq!(paper::matching("E9", "2 CPUs").len(), 1);
+/// assert_eq!(paper::matching("E9", "all"), paper::all("E9"));
+/// assert_eq!(paper::matching("E9", "abacus"), []);
+/// ```
+#[must_use]
+pub fn matching(experiment_id: &str, text: &str) -> Vec<Paper> {
+    let mut papers = all(experiment_id);
+    if !text.eq_ignore_ascii_case("all") {
+        papers.retain(|paper| has_word_from(&paper.source, text));
+    }
+    papers
+}
+
+fn has_word_from(source: &str, text: &str) -> bool {
+    let (source, text) = (source.to_lowercase(), text.trim().to_lowercase());
+    let begins = |(at, _): (usize, &str)| at == 0 || source[..at].ends_with(' ');
+    !text.is_empty() && source.match_indices(text.as_str()).any(begins)
+}
+
+/// A figure of each machine and runtime, in the order of the file.
+fn sources(experiment_id: &str) -> Vec<&'static Figure> {
+    let mut sources: Vec<&Figure> = Vec::new();
+    for figure in figures() {
+        let is_known = sources.iter().any(|one| is_same_source(one, figure));
+        if figure.experiment.eq_ignore_ascii_case(experiment_id) && !is_known {
+            sources.push(figure);
+        }
+    }
+    sources
+}
+
+fn is_same_source(one: &Figure, other: &Figure) -> bool {
+    let is_same = |part: fn(&Figure) -> &String| part(one) == part(other);
+    one.cpus == other.cpus
+        && is_same(|figure| &figure.experiment)
+        && is_same(|figure| &figure.machine)
+        && is_same(|figure| &figure.runtime)
+}
+
+/// The figures of the same experiment, machine and runtime as this one.
+fn bare(figure: &Figure) -> Paper {
+    let same = figures().iter().filter(|one| is_same_source(one, figure));
+    Paper {
+        source: figure.source(),
+        cells: same.map(Figure::cell).collect(),
+        break_even_claimed: None,
+        notes: Vec::new(),
+    }
 }
 
 /// Published beside .NET 8.
@@ -55,8 +130,8 @@ fn notes(experiment: &str) -> &'static [&'static str] {
             &["The laptop ran on battery and was in use; it has 6 cores with 2 threads each."]
         }
         "E7" | "E8" | "E9" => &[
-            "Figures are those of the smallest machine; the larger ones are in the panels of the \
-             partition model.",
+            "Figures are those of the smallest machine; '--published' shows those of larger ones, which \
+             are also in the panels of the partition model.",
             "Two CPUs of these machines are one core with two threads.",
         ],
         "E10" | "E11" | "E12" => &["Each figure is a single shot."],
@@ -68,26 +143,7 @@ fn notes(experiment: &str) -> &'static [&'static str] {
             "Each figure is a single shot, and the post does not say on which machine.",
             "The process was published as having 8 threads before the first arm, and 19 after each.",
         ],
-        "E15" => &[
-            "Allocated memory was published as 428.44 MB (list grows) and 419.96 MB (list \
-             preallocated).",
-            NO_MACHINE,
-        ],
-        "E15b" => &[
-            "Allocated memory was published as 16 MB (list grows) and 7.63 MB (list \
-             preallocated).",
-            NO_MACHINE,
-        ],
-        "E16" => &[
-            "Allocated memory was published as 428.46 MB (a task each) and 183.86 MB (timers \
-             alone).",
-            NO_MACHINE,
-        ],
-        "E17" => &[
-            "Allocated memory was published as 428.38 MB (a task each), 146.45 MB (one timer, a \
-             task each) and 39.63 MB (one timer, awaited each).",
-            NO_MACHINE,
-        ],
+        "E15" | "E15b" | "E16" | "E17" => &[NO_MACHINE],
         _ => &[],
     }
 }
@@ -144,6 +200,21 @@ mod tests {
             cells.dedup_by_key(|cell| (cell.case.clone(), cell.n, cell.arm.clone()));
             assert_eq!(cells.len(), count, "{experiment:?}");
         }
+    }
+
+    #[test]
+    fn every_published_figure_is_in_a_paper_of_its_machine_and_runtime() {
+        let mut ids: Vec<&str> = figures()
+            .iter()
+            .map(|one| one.experiment.as_str())
+            .collect();
+        ids.dedup();
+        let papers: Vec<Paper> = ids.iter().flat_map(|id| all(id)).collect();
+        let cells: usize = papers.iter().map(|paper| paper.cells.len()).sum();
+        assert_eq!(cells, figures().len());
+        let machines = |id: &str| all(id).len();
+        assert_eq!((machines("E9"), machines("E3"), machines("E14")), (8, 3, 1));
+        assert_eq!(of("E3").as_ref(), all("E3").first());
     }
 
     #[test]

@@ -180,6 +180,49 @@ pub struct PeakReading {
     /// The process's threads during the call, where the system says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<ThreadCourse>,
+    /// When the items of the call ended, where the arm says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends: Option<ItemEnds>,
+}
+
+/// When the items of one call ended, from its beginning.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ItemEnds {
+    /// Items that ended.
+    pub items: usize,
+    /// When the first had ended, then each hundredth of them, up to all: 101 times, ascending.
+    pub percentiles_nanos: Vec<u64>,
+}
+
+impl ItemEnds {
+    /// From the times of all items, in any order; `None` without items.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_lab::record::ItemEnds;
+    /// let ends = ItemEnds::of((1..=201).rev().collect()).unwrap();
+    /// assert_eq!([0, 50, 100].map(|percent| ends.at(percent)), [Some(1), Some(101), Some(201)]);
+    /// assert_eq!(ItemEnds::of(Vec::new()), None);
+    /// ```
+    #[must_use]
+    pub fn of(mut nanos: Vec<u64>) -> Option<Self> {
+        nanos.sort_unstable();
+        let last = nanos.len().checked_sub(1)?;
+        Some(Self {
+            items: nanos.len(),
+            percentiles_nanos: (0..=100)
+                .map(|percent| nanos[(percent * last + 50) / 100])
+                .collect(),
+        })
+    }
+
+    /// Nanoseconds until this percentage of the items had ended; at 0 until the first had.
+    ///
+    /// Example: see [`of`](Self::of).
+    #[must_use]
+    pub fn at(&self, percent: usize) -> Option<u64> {
+        self.percentiles_nanos.get(percent).copied()
+    }
 }
 
 /// How many threads a process had, over time.

@@ -10,7 +10,7 @@ mod settings;
 
 pub use claim::{ClaimCard, ClaimPart, ClaimTest, Range};
 pub use event::{
-    Block, CoreTrace, Event, Key, Meters, PeakReading, PoolMeters, Sample, ThreadCourse,
+    Block, CoreTrace, Event, ItemEnds, Key, Meters, PeakReading, PoolMeters, Sample, ThreadCourse,
 };
 pub use head::{CaseCard, ExperimentCard, Head};
 pub use settings::{PoolState, Scale, Settings, Thresholds};

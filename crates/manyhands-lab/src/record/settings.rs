@@ -40,6 +40,10 @@ pub struct Settings {
     /// for this program alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub builds: Vec<PathBuf>,
+    /// Whose published figures stand beside the results: a part of the name of a machine or a runtime,
+    /// or "all". Nothing that is measured depends on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<String>,
 }
 
 impl Settings {
@@ -64,6 +68,7 @@ impl Settings {
             cpus: Vec::new(),
             copies: Vec::new(),
             builds: Vec::new(),
+            published: None,
         }
     }
 

@@ -11,8 +11,8 @@ use crate::{
     machine::Machine,
     paper::{Paper, PaperCell},
     record::{
-        Block, CaseCard, CoreTrace, Event, ExperimentCard, FORMAT, Head, Key, Meters, Sample,
-        Scale, Settings, ThreadCourse,
+        Block, CaseCard, CoreTrace, Event, ExperimentCard, FORMAT, Head, ItemEnds, Key, Meters,
+        Sample, Scale, Settings, ThreadCourse,
     },
     stats::Estimate,
     verdict::{Doubt, Verdict},
@@ -80,6 +80,7 @@ pub(crate) fn published() -> Published {
         mean_nanos,
         median_nanos: Some(mean_nanos * 0.99),
         standard_deviation_nanos: Some(deviation),
+        allocated_bytes: None,
     };
     let paper = Paper {
         source: "i7-9750H, 12 CPUs, .NET 8.0".into(),
@@ -96,7 +97,7 @@ pub(crate) fn published() -> Published {
         notes: vec!["The paper drops the results of one arm.".into()],
     };
     Published {
-        papers: BTreeMap::from([("E3".to_owned(), paper)]),
+        papers: BTreeMap::from([("E3".to_owned(), vec![paper])]),
         charts: Vec::new(),
     }
 }
@@ -198,21 +199,38 @@ fn sizes() -> ExperimentFindings {
     let mut case = case(SHA_512, &["sequential", "for_each", "ranges"], points);
     case.card.unit = "hash".into();
     case.answers = vec![by_model, by_sizes];
-    case.peaks = vec![Peak {
-        n: 100_000,
-        arm: 1,
-        bytes: 6_553_600,
-        threads: Some(ThreadCourse {
-            step_millis: 2.0,
-            counts: vec![1, 5, 5, 4],
-        }),
-    }];
+    case.peaks = peaks();
     case.traces = vec![trace(0), trace(1)];
     experiment(
         "E3",
         "SHA-512 of \"Hello World\", <n> times & stored",
         vec![case],
     )
+}
+
+/// The memory of one arm at three sizes, the last with a course of threads and the ends of its items.
+fn peaks() -> Vec<Peak> {
+    let peak = |n: usize| {
+        let bytes = 65_536 * n as u64 / 1_000;
+        Peak {
+            n,
+            arm: 1,
+            bytes,
+            readings: vec![bytes - 40_960, bytes, bytes + 4_096],
+            ..Peak::default()
+        }
+    };
+    let mut peaks = [25_000, 50_000, 100_000].map(peak);
+    peaks[2].threads = Some(ThreadCourse {
+        step_millis: 2.0,
+        counts: vec![1, 5, 5, 4],
+    });
+    peaks[2].ends = ItemEnds::of(
+        (1..=1_000_u64)
+            .map(|item| 7_900 * item.isqrt().pow(2))
+            .collect(),
+    );
+    peaks.into()
 }
 
 /// Five cases with one size each.

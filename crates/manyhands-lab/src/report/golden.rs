@@ -32,8 +32,8 @@ fn all_text(findings: &Findings) -> String {
 fn text_at(findings: &Findings, width: Width) -> String {
     let published = fixture::published();
     let texts = findings.experiments.iter().map(|experiment| {
-        let paper = published.papers.get(&experiment.id);
-        super::experiment_text(findings, experiment, paper, width) + "\n"
+        let papers = published.papers_of(&experiment.id);
+        super::experiment_text(findings, experiment, papers, width) + "\n"
     });
     let meters = super::meters_text(&findings.experiments[0], width);
     texts.collect::<String>() + &meters + &super::closing(findings, width)
@@ -86,7 +86,7 @@ fn a_noisy_run_says_so_in_every_report() {
 fn an_experiment_without_blocks_says_so() {
     let mut findings = fixture::findings();
     findings.experiments[0].cases.clear();
-    let text = super::experiment_text(&findings, &findings.experiments[0], None, Width::default());
+    let text = super::experiment_text(&findings, &findings.experiments[0], &[], Width::default());
     let lines: Vec<&str> = text.lines().skip(1).collect();
     let left_out = "No time was left for SHA-512 at n = 1,000,000; SHA-512 at n = 10,000,000.";
     assert_eq!(lines, ["Nothing was measured.", left_out]);
@@ -259,7 +259,12 @@ fn the_folder_has_every_report_and_each_chart_twice() {
 }
 
 /// One of each sort; the others differ in numbers only.
-const KEPT: [&str; 3] = ["e3-sha-512-sizes", "e3-sha-512-cores", "e2-cases"];
+const KEPT: [&str; 4] = [
+    "e3-sha-512-sizes",
+    "e3-sha-512-items",
+    "e3-sha-512-cores",
+    "e2-cases",
+];
 
 /// The page with nothing but the titles of its charts, which are kept as files of their own.
 fn without_charts(page: &str) -> String {

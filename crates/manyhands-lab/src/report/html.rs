@@ -33,7 +33,7 @@ pub fn html(findings: &Findings, published: &Published) -> String {
         }
     }
     let sections = findings.experiments.iter().map(|one| {
-        let mut section = section(findings, one, published.papers.get(&one.id), &drawn);
+        let mut section = section(findings, one, published.papers_of(&one.id), &drawn);
         let of_it = missing
             .iter()
             .filter(|(named, _)| named.experiment == one.id);
@@ -75,7 +75,7 @@ struct Section<'run> {
     groups: Vec<GroupOut<'run>>,
     scaling: Vec<Titled>,
     claimed: Vec<String>,
-    paper: Option<PaperOut>,
+    papers: Vec<PaperOut>,
     missing: Vec<String>,
 }
 
@@ -88,14 +88,14 @@ struct GroupOut<'run> {
 }
 
 struct PaperOut {
-    grid: Grid,
+    tables: Vec<(String, Grid)>,
     remarks: Vec<String>,
 }
 
 fn section<'run>(
     findings: &Findings,
     experiment: &'run ExperimentFindings,
-    paper: Option<&Paper>,
+    papers: &[Paper],
     drawn: &'run [(Named, String)],
 ) -> Section<'run> {
     let groups = groups(experiment).into_iter().map(|group| {
@@ -116,10 +116,13 @@ fn section<'run>(
         groups: groups.collect(),
         scaling: scaling::tables(experiment),
         claimed: claim_sentences(experiment),
-        paper: paper.map(|paper| PaperOut {
-            grid: paper::grid(experiment, paper),
-            remarks: paper::remarks(experiment, paper),
-        }),
+        papers: papers
+            .iter()
+            .map(|paper| PaperOut {
+                tables: paper::titled(experiment, paper),
+                remarks: paper::remarks(experiment, paper),
+            })
+            .collect(),
         missing: not_measured(findings, &experiment.id),
     }
 }

@@ -34,7 +34,7 @@ pub fn markdown(findings: &Findings, published: &Published) -> String {
         text += &section(
             findings,
             experiment,
-            published.papers.get(&experiment.id),
+            published.papers_of(&experiment.id),
             &charts,
         );
     }
@@ -50,7 +50,7 @@ pub fn markdown(findings: &Findings, published: &Published) -> String {
 fn section(
     findings: &Findings,
     experiment: &ExperimentFindings,
-    paper: Option<&Paper>,
+    papers: &[Paper],
     charts: &[Named],
 ) -> String {
     let mut text = format!(
@@ -82,10 +82,9 @@ fn section(
     if !claimed.is_empty() {
         text += &list(&claimed);
     }
-    if let Some(paper) = paper {
-        let grid = paper::grid(experiment, paper);
-        if !grid.rows.is_empty() {
-            text += &format!("### Beside the paper\n\n{}", grid.markdown());
+    for paper in papers {
+        for (title, grid) in paper::titled(experiment, paper) {
+            text += &format!("### {}\n\n{}\n", escaped(&title), grid.markdown());
         }
         text += &list(&paper::remarks(experiment, paper));
     }

@@ -1,20 +1,37 @@
 //! Published numbers beside measured ones.
 //!
 //! Times of different machines do not compare. What compares is each machine's speed-up over its
-//! own baseline, so that is all the table shows.
+//! own baseline, and the memory that an item takes, so that is all the tables show.
 
 use super::{
     grid::{Column, Grid},
+    results::slope_words,
     sentence::{kind_words, size_range},
-    units::{count, ratio_cell},
+    units::{bytes, count, ratio_cell},
 };
 use crate::{
     findings::{CaseFindings, ExperimentFindings},
     paper::Paper,
 };
 
+/// The tables that are not empty, with their titles.
+pub(super) fn titled(experiment: &ExperimentFindings, paper: &Paper) -> Vec<(String, Grid)> {
+    let tables = [
+        (
+            format!("Beside the paper: {}", paper.source),
+            grid(experiment, paper),
+        ),
+        (
+            format!("Memory of an item beside the paper: {}", paper.source),
+            memory_grid(experiment, paper),
+        ),
+    ];
+    let filled = tables.into_iter().filter(|(_, grid)| !grid.rows.is_empty());
+    filled.collect()
+}
+
 /// Speed-ups there and here, for every cell that both have. Empty if there is none.
-pub(super) fn grid(experiment: &ExperimentFindings, paper: &Paper) -> Grid {
+fn grid(experiment: &ExperimentFindings, paper: &Paper) -> Grid {
     let mut grid = Grid::new(vec![
         Column::words("case"),
         Column::numbers("n"),
@@ -23,10 +40,68 @@ pub(super) fn grid(experiment: &ExperimentFindings, paper: &Paper) -> Grid {
         Column::numbers("here (95 % interval)"),
         Column::numbers("here ÷ paper"),
     ]);
-    for case in &experiment.cases {
+    for case in experiment
+        .cases
+        .iter()
+        .filter(|case| case.card.copies.is_none())
+    {
         grid.rows.extend(rows(case, paper));
     }
     grid
+}
+
+/// Allocated memory there and here, for each item, and the peak here, for every arm whose allocations
+/// were published. Empty if there is none.
+///
+/// The sizes may differ: what one item takes does not depend on them, but for what a call takes once.
+fn memory_grid(experiment: &ExperimentFindings, paper: &Paper) -> Grid {
+    let mut grid = Grid::new(vec![
+        Column::words("case"),
+        Column::arms("arm"),
+        Column::numbers("n, paper"),
+        Column::numbers("allocated, paper"),
+        Column::numbers("n, here"),
+        Column::numbers("allocated, here"),
+        Column::numbers("here ÷ paper"),
+        Column::numbers("peak, here"),
+    ]);
+    for case in experiment
+        .cases
+        .iter()
+        .filter(|case| case.card.copies.is_none())
+    {
+        grid.rows.extend(memory_rows(case, paper));
+    }
+    grid.without_empty_columns()
+}
+
+fn memory_rows(case: &CaseFindings, paper: &Paper) -> Vec<Vec<String>> {
+    let arms = case.card.arms.iter().enumerate();
+    let row = |(arm, name): (usize, &String)| {
+        let point = case.points.last()?;
+        let mut cells = paper.cells.iter();
+        let cell = cells.find(|cell| cell.case == own_name(case) && cell.arm == *name)?;
+        let there = cell.allocated_bytes? / cell.n as f64;
+        let here = point.times.get(arm)?.allocations;
+        let here = here.map(|(_, allocated)| allocated / point.n.max(1) as f64);
+        let or_nothing = |text: Option<String>| text.unwrap_or_default();
+        Some(vec![
+            case.card.name.clone(),
+            name.clone(),
+            count(cell.n),
+            bytes(there),
+            count(point.n),
+            or_nothing(here.map(bytes)),
+            or_nothing(here.map(|here| format!("{:.2}", here / there))),
+            or_nothing(case.bytes_per_item(arm).map(slope_words)),
+        ])
+    };
+    arms.filter_map(row).collect()
+}
+
+/// What the experiment calls a case, whatever CPUs it was confined to.
+fn own_name(case: &CaseFindings) -> &str {
+    case.card.of.as_deref().unwrap_or(&case.card.name)
 }
 
 /// What stands below the table: where the numbers are from, what the mark means, the claimed
@@ -48,6 +123,14 @@ pub(super) fn remarks(experiment: &ExperimentFindings, paper: &Paper) -> Vec<Str
              5 % of its mean."
         ));
     }
+    if !memory_grid(experiment, paper).rows.is_empty() {
+        remarks.push(
+            "Memory is that of one item: allocated bytes are all that a call asks for, given back or not, over \
+             its items; the peak is the slope of the resident memory over the size, with half the width of \
+             its 95 % interval."
+                .to_owned(),
+        );
+    }
     remarks.extend(paper.break_even_claimed.map(|(lower, upper)| {
         format!(
             "Break-even in the paper: n = {}; here: {}.",
@@ -61,7 +144,7 @@ pub(super) fn remarks(experiment: &ExperimentFindings, paper: &Paper) -> Vec<Str
 
 fn rows(case: &CaseFindings, paper: &Paper) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
-    let name = &case.card.name;
+    let name = own_name(case);
     for point in &case.points {
         let Some(baseline) = paper.cell(name, point.n, &case.card.arms[0]) else {
             continue;
@@ -75,7 +158,7 @@ fn rows(case: &CaseFindings, paper: &Paper) -> Vec<Vec<String>> {
             let unconverged = baseline.is_unconverged() || cell.is_unconverged();
             let mark = if unconverged { MARK } else { "" };
             rows.push(vec![
-                name.clone(),
+                case.card.name.clone(),
                 count(point.n),
                 arm.clone(),
                 format!("{there:.2}{mark}"),
@@ -105,3 +188,50 @@ fn found_here(experiment: &ExperimentFindings) -> String {
 
 /// Marks a published number that did not converge.
 const MARK: &str = "†";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{paper::PaperCell, report::fixture};
+
+    #[test]
+    fn the_memory_of_an_item_stands_beside_the_published_one_whatever_the_cpus() {
+        let mut experiment = fixture::findings().experiments.remove(0);
+        let case = &mut experiment.cases[0];
+        case.card.of = Some(case.card.name.clone());
+        case.card.name += ", 2 CPUs";
+        let cell = |arm: &str, allocated_bytes| PaperCell {
+            case: "SHA-512".to_owned(),
+            n: 1_000_000,
+            arm: arm.to_owned(),
+            mean_nanos: 1.0,
+            median_nanos: None,
+            standard_deviation_nanos: None,
+            allocated_bytes,
+        };
+        let paper = Paper {
+            source: "somewhere".to_owned(),
+            cells: vec![cell("for_each", Some(128e6)), cell("ranges", None)],
+            break_even_claimed: None,
+            notes: Vec::new(),
+        };
+        let rows = memory_grid(&experiment, &paper).rows;
+        let [row] = rows.as_slice() else {
+            panic!("{rows:?}");
+        };
+        let here = [
+            "SHA-512, 2 CPUs",
+            "for_each",
+            "1,000,000",
+            "128 B",
+            "100,000",
+            "0 B",
+            "0.00",
+        ];
+        assert_eq!(row[..7], here);
+        // The readings have the slope 65.536 B but for where they vary.
+        assert!(row[7].starts_with("66 B ± "), "{row:?}");
+        let said = remarks(&experiment, &paper).concat();
+        assert!(said.contains("Memory is that of one item"), "{said}");
+    }
+}

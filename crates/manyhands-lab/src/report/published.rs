@@ -7,13 +7,19 @@ use std::collections::BTreeMap;
 /// one's own.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Published {
-    /// Figures, by id of the experiment.
-    pub papers: BTreeMap<String, Paper>,
+    /// Figures, by id of the experiment: of one machine and runtime, or of several.
+    pub papers: BTreeMap<String, Vec<Paper>>,
     /// Further charts.
     pub charts: Vec<Named>,
 }
 
 impl Published {
+    /// The figures of one experiment.
+    #[must_use]
+    pub fn papers_of(&self, experiment: &str) -> &[Paper] {
+        self.papers.get(experiment).map_or(&[], Vec::as_slice)
+    }
+
     /// A run's own charts and then these.
     pub(super) fn beside(&self, mut own: Vec<Named>) -> Vec<Named> {
         own.extend(self.charts.iter().cloned());

@@ -10,7 +10,7 @@ use crate::{
     chart::Named,
     findings::{CaseFindings, Comparison, ExperimentFindings, Findings, Point, Times},
     record::ThreadCourse,
-    stats::Estimate,
+    stats::{Estimate, Slope},
 };
 
 /// Cases that share a table.
@@ -153,8 +153,8 @@ fn comparisons(findings: &Findings) -> usize {
     points.map(|point| point.comparisons.len()).sum()
 }
 
-/// What else was metered per call, one row for each size and arm: CPU time and memory, then what
-/// the pool did. Nothing metered, no table.
+/// What else was metered per call, one row for each size and arm: CPU time and memory, when its items
+/// ended, then what the pool did. Nothing metered, no table.
 pub(super) fn meters(group: &Group<'_>, sizes: Sizes) -> Vec<Grid> {
     let usage = [
         "CPU time",
@@ -166,8 +166,16 @@ pub(super) fn meters(group: &Group<'_>, sizes: Sizes) -> Vec<Grid> {
         "threads",
     ];
     let pool = ["steals", "parks", "threads added", "contentions"];
+    let ends = [
+        "first ends",
+        "half end by",
+        "95 % end by",
+        "last ends",
+        "5 to 95 %",
+    ];
     [
         meter_grid(group, sizes, &usage, usage_cells),
+        meter_grid(group, sizes, &ends, end_cells),
         meter_grid(group, sizes, &pool, pool_cells),
     ]
     .into_iter()
@@ -218,8 +226,7 @@ fn meter_grid(group: &Group<'_>, sizes: Sizes, titles: &[&str], cells: Cells) ->
 }
 
 fn usage_cells(case: &CaseFindings, point: &Point, arm: usize, times: &Times) -> Vec<String> {
-    let mut peaks = case.peaks.iter();
-    let peak = peaks.find(|peak| peak.n == point.n && peak.arm == arm);
+    let peak = case.peak(point.n, arm);
     let cpus = times.cpu.map(|cpu| cpu / times.median.median);
     let cells = [
         times.cpu.map(nanos),
@@ -227,8 +234,7 @@ fn usage_cells(case: &CaseFindings, point: &Point, arm: usize, times: &Times) ->
         times.allocations.map(|(allocations, _)| few(allocations)),
         times.allocations.map(|(_, allocated)| bytes(allocated)),
         peak.map(|peak| bytes(peak.bytes as f64)),
-        peak.and(case.bytes_per_item(arm))
-            .map(|slope| bytes(slope.max(0.0))),
+        peak.and(case.bytes_per_item(arm)).map(slope_words),
         peak.and_then(|peak| course_words(peak.threads.as_ref()?)),
     ];
     cells.map(Option::unwrap_or_default).to_vec()
@@ -239,6 +245,25 @@ fn course_words(course: &ThreadCourse) -> Option<String> {
     let (first, last) = (course.counts.first()?, course.counts.last()?);
     let most = course.counts.iter().max()?;
     Some(format!("{first} → {most} → {last}"))
+}
+
+/// Bytes that an item takes, with half the width of the interval.
+pub(super) fn slope_words(slope: Slope) -> String {
+    let per_item = bytes(slope.slope.max(0.0));
+    match slope.margin {
+        Some(margin) => format!("{per_item} ± {}", bytes(margin)),
+        None => per_item,
+    }
+}
+
+fn end_cells(case: &CaseFindings, point: &Point, arm: usize, _: &Times) -> Vec<String> {
+    let ends = case.peak(point.n, arm).and_then(|peak| peak.ends.as_ref());
+    let at = |percent| ends.and_then(|ends| Some(ends.at(percent)? as f64));
+    let spread = at(95).zip(at(5)).map(|(late, early)| late - early);
+    let cells = [at(0), at(50), at(95), at(100), spread];
+    cells
+        .map(|time| time.map_or_else(String::new, nanos))
+        .to_vec()
 }
 
 fn pool_cells(_: &CaseFindings, _: &Point, _: usize, times: &Times) -> Vec<String> {

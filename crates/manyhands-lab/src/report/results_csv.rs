@@ -81,10 +81,7 @@ impl<'run> Row<'run> {
             .and_then(|one| point.comparisons.get(one));
         let clean = comparison.and_then(|one| one.clean);
         let as_found = comparison.map(|one| one.as_found);
-        let peak = case
-            .peaks
-            .iter()
-            .find(|peak| peak.n == point.n && peak.arm == arm);
+        let peak = case.peak(point.n, arm);
         Self {
             experiment: cell(&experiment.id),
             case: cell(&case.card.name),

@@ -31,43 +31,39 @@ fn over_cpus(case: &OverCpus) -> Titled {
         Column::numbers("rounds bound"),
         Column::numbers("over the bound"),
     ]);
-    let points = case.arms.first().map_or(0, |arm| arm.points.len());
-    for place in 0..points {
-        for arm in &case.arms {
-            let Some(at) = arm.points.get(place) else {
-                continue;
-            };
-            grid.rows.push(vec![
+    grid.rows = rows(
+        &case.arms,
+        |arm| &arm.points,
+        |arm, at| {
+            let over_bound = at.bound_nanos.map(|bound| at.nanos.median / bound);
+            vec![
                 count(at.cpus),
                 arm.name.clone(),
                 nanos(at.nanos.median),
                 ratio(at.speed_up),
-                at.serial_fraction.map_or_else(String::new, signed_percent),
-                nanos(at.bound_nanos),
-                ratio(at.nanos.median / at.bound_nanos),
-            ]);
-        }
-    }
-    let mut sentences = vec![
-        "Speed-ups are over the baseline on the fewest CPUs. The serial fraction is that of Karp \
-         and Flatt; if it grows with the CPUs, the loss is no serial work. The bound is that of \
-         whole rounds of equal items."
-            .to_owned(),
-    ];
+                at.serial_fraction.map_or_else(String::new, percent),
+                at.bound_nanos.map_or_else(String::new, nanos),
+                over_bound.map_or_else(String::new, ratio),
+            ]
+        },
+    );
+    let baseline = case.arms.iter().flat_map(|arm| &arm.points).next();
+    let computes = baseline.is_some_and(|at| at.bound_nanos.is_some());
+    let explained = if computes {
+        "The serial fraction is that of Karp and Flatt; if it grows with the CPUs, the loss is no serial \
+         work. The bound is that of whole rounds of equal items."
+    } else {
+        "The baseline waits for most of its time, which more CPUs do not shorten: there is no serial \
+         fraction, and no bound."
+    };
+    let mut sentences = vec![format!(
+        "Speed-ups are over the baseline on the fewest CPUs. {explained}"
+    )];
     sentences.extend(case.arms.iter().skip(1).filter_map(law));
     Titled {
         title: format!("{}, n = {}, over CPUs", case.case, count(case.n)),
-        grid,
+        grid: grid.without_empty_columns(),
         sentences,
-    }
-}
-
-/// A share that may be less than nothing: two CPUs may do more than twice as much.
-fn signed_percent(share: f64) -> String {
-    if share < 0.0 {
-        format!("−{}", percent(-share))
-    } else {
-        percent(share)
     }
 }
 
@@ -92,20 +88,18 @@ fn over_copies(case: &OverCopies) -> Titled {
         Column::numbers("median"),
         Column::numbers("throughput"),
     ]);
-    let points = case.arms.first().map_or(0, |arm| arm.points.len());
-    for place in 0..points {
-        for arm in &case.arms {
-            let Some(at) = arm.points.get(place) else {
-                continue;
-            };
-            grid.rows.push(vec![
+    grid.rows = rows(
+        &case.arms,
+        |arm| &arm.points,
+        |arm, at| {
+            vec![
                 count(at.copies),
                 arm.name.clone(),
                 nanos(at.nanos.median),
                 at.throughput.map_or_else(String::new, ratio),
-            ]);
-        }
-    }
+            ]
+        },
+    );
     Titled {
         title: format!("{}, n = {}, in copies", case.case, count(case.n)),
         grid: grid.without_empty_columns(),
@@ -116,6 +110,20 @@ fn over_copies(case: &OverCopies) -> Titled {
                 .to_owned(),
         ],
     }
+}
+
+/// A row for each point of each arm: first those of all arms on the fewest CPUs, then on more.
+fn rows<Arm, At>(
+    arms: &[Arm],
+    points: fn(&Arm) -> &Vec<At>,
+    row: fn(&Arm, &At) -> Vec<String>,
+) -> Vec<Vec<String>> {
+    let most = arms.iter().map(|arm| points(arm).len()).max();
+    let at = |place: usize| {
+        let arms = arms.iter();
+        arms.filter_map(move |arm| Some(row(arm, points(arm).get(place)?)))
+    };
+    (0..most.unwrap_or(0)).flat_map(at).collect()
 }
 
 #[cfg(test)]
@@ -136,11 +144,5 @@ mod tests {
         assert!(tables[0].sentences[1].contains("'for' by the universal"));
         let copies = ["2", "for", "375 µs", "1.60×"];
         assert_eq!(tables[1].grid.rows[3], copies);
-    }
-
-    #[test]
-    fn more_than_ideal_is_a_negative_share() {
-        assert_eq!(signed_percent(-0.05), "−5 %");
-        assert_eq!(signed_percent(0.05), "5 %");
     }
 }

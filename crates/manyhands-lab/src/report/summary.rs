@@ -8,7 +8,7 @@ use super::{
 use crate::{
     break_even::{Answer, Fit, Kind, Practical, Source},
     findings::{CaseFindings, Comparison, Findings, Point, Times},
-    record::{Head, Key, ThreadCourse},
+    record::{Head, ItemEnds, Key, ThreadCourse},
     stats::Estimate,
 };
 use serde::Serialize;
@@ -28,11 +28,12 @@ use serde::Serialize;
 /// sizes between which that begins, if it begins above the smallest. `claim` has the claim's `text`, the
 /// `verdict` on it, one of `holds`, `does not hold`, `undecided`, and the same of its `parts[]`, each with
 /// what it `says` and the `evidence` in words. `peak_memory[]` has for an arm at
-/// a size the `bytes`, the slope over several sizes as `bytes_per_item`, and how many `threads` there were,
-/// step by step. `suspicious[]` are arms whose time does not grow with the
+/// a size the `bytes`, which are the median of the `readings`, the slope over several sizes as `bytes_per_item`, whose
+/// interval reaches as far as `bytes_per_item_margin` to both sides, how many `threads` there were, step by step, and
+/// `item_ends`, the times until the first item had ended and each hundredth of all. `suspicious[]` are arms whose time does not grow with the
 /// size. `over_cpus[]` and `over_copies[]`
 /// are there if an experiment was measured on several numbers of CPUs: for each arm its `points` with
-/// time, `speed_up`, `serial_fraction` (Karp and Flatt) and `rounds_bound_nanos`, or its time and
+/// time, `speed_up`, `serial_fraction` (Karp and Flatt) and `rounds_bound_nanos`, which a baseline that mostly waits does not have, or its time and
 /// `throughput`, and the `scalability` that fits them. What was not measured is `null`.
 ///
 /// # Panics
@@ -127,7 +128,10 @@ impl<'run> CaseOut<'run> {
             n: one.n,
             arm: &case.card.arms[one.arm],
             bytes: one.bytes,
-            bytes_per_item: case.bytes_per_item(one.arm),
+            readings: &one.readings,
+            bytes_per_item: case.bytes_per_item(one.arm).map(|slope| slope.slope),
+            bytes_per_item_margin: case.bytes_per_item(one.arm).and_then(|slope| slope.margin),
+            item_ends: one.ends.as_ref(),
             threads: one.threads.as_ref(),
         };
         Self {
@@ -159,7 +163,10 @@ struct PeakOut<'run> {
     n: usize,
     arm: &'run str,
     bytes: u64,
+    readings: &'run [u64],
     bytes_per_item: Option<f64>,
+    bytes_per_item_margin: Option<f64>,
+    item_ends: Option<&'run ItemEnds>,
     threads: Option<&'run ThreadCourse>,
 }
 

@@ -27,7 +27,7 @@ pub(super) struct AtCpusOut {
     nanos: EstimateOut,
     speed_up: f64,
     serial_fraction: Option<f64>,
-    rounds_bound_nanos: f64,
+    rounds_bound_nanos: Option<f64>,
 }
 
 #[derive(Serialize)]

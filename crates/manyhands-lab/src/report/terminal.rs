@@ -22,7 +22,7 @@ use crate::{
 pub fn experiment_text(
     findings: &Findings,
     experiment: &ExperimentFindings,
-    paper: Option<&Paper>,
+    papers: &[Paper],
     width: Width,
 ) -> String {
     let mut text = width.wrapped(&format!("{}  {}", experiment.id, experiment.title));
@@ -56,10 +56,9 @@ pub fn experiment_text(
     for sentence in claimed {
         text += &width.hanging(&sentence);
     }
-    if let Some(paper) = paper {
-        let grid = paper::grid(experiment, paper);
-        if !grid.rows.is_empty() {
-            text += &format!("\nBeside the paper\n{}\n", grid.terminal(width));
+    for paper in papers {
+        for (title, grid) in paper::titled(experiment, paper) {
+            text += &format!("\n{}{}\n", width.wrapped(&title), grid.terminal(width));
         }
         for remark in paper::remarks(experiment, paper) {
             text += &width.wrapped(&remark);

@@ -3,6 +3,7 @@
 //! Each function returns the same checksum of the items that have ended. All arms wait the same
 //! times, which follow from an item's number and nothing else.
 
+use crate::meter::item_ended;
 use manyhands::{channel, parallel, task, time};
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -18,6 +19,7 @@ pub(crate) fn blocking(at_once: usize) -> impl Fn(usize) -> u64 {
         let limited = parallel::options().degree_of_parallelism(at_once);
         limited.for_range(0..n, |index| {
             thread::sleep(Duration::from_millis(millis(index)));
+            item_ended();
             sum.fetch_add(mark(index), Ordering::Relaxed);
         });
         sum.into_inner()
@@ -78,6 +80,7 @@ pub(crate) fn two_channels(at_once: usize) -> impl Fn(usize) -> u64 {
             drop(task::spawn(async move {
                 while let Ok(index) = arrived.recv_async().await {
                     time::sleep(half(index)).await;
+                    item_ended();
                     end.send(mark(index)).expect("the receiver waits for all");
                 }
             }));
@@ -116,6 +119,7 @@ fn scrambled(index: u64) -> u64 {
 
 async fn item(index: usize) -> u64 {
     time::sleep(Duration::from_millis(millis(index))).await;
+    item_ended();
     mark(index)
 }
 

@@ -1,9 +1,11 @@
 //! Many waits at the same time: a task around each, or one task for all; a timer for each, or one
 //! that all share; and the list that holds them.
 //!
-//! Each function returns how many waits ended. How long a wait is follows from how many there are,
+//! Each function returns how many waits ended, and says of each when it has: for the one thread that awaits all
+//! in turn, that is when it comes to it. How long a wait is follows from how many there are,
 //! see [`length`].
 
+use crate::meter::item_ended;
 use manyhands::{
     task::{self, JoinHandle},
     time::{self, Sleep},
@@ -28,7 +30,10 @@ pub(crate) fn list_preallocated(n: usize) -> usize {
 
 fn spawn_into(mut tasks: Vec<JoinHandle<()>>, n: usize) -> usize {
     for _ in 0..n {
-        tasks.push(task::spawn(async move { time::sleep(length(n)).await }));
+        tasks.push(task::spawn(async move {
+            time::sleep(length(n)).await;
+            item_ended();
+        }));
     }
     ended(tasks)
 }
@@ -54,6 +59,7 @@ pub(crate) fn deadlines_in_turn(n: usize) -> usize {
         let mut ended = 0;
         for timer in timers {
             timer.await;
+            item_ended();
             ended += 1;
         }
         ended
@@ -68,6 +74,7 @@ pub(crate) fn one_timer_many_tasks(n: usize) -> usize {
         let completion = completion.clone();
         tasks.push(task::spawn(async move {
             completion.await.expect(COMPLETED);
+            item_ended();
         }));
     }
     drop(task::spawn(async move {
@@ -89,6 +96,7 @@ pub(crate) fn one_timer_many_times(n: usize) -> usize {
         let mut ended = 0;
         for wait in waits {
             wait.await.expect(COMPLETED);
+            item_ended();
             ended += 1;
         }
         ended
@@ -133,6 +141,7 @@ async fn all(mut timers: Vec<Pin<Box<Sleep>>>) -> usize {
         if !has_ended {
             timer.await;
         }
+        item_ended();
     }
     count
 }

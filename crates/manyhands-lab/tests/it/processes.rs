@@ -272,7 +272,7 @@ fn peak_memory_and_pictures_of_the_cores_are_taken_of_every_arm() {
             _ => None,
         })
         .collect();
-    let [(0, little), (1, much)] = peaks[..] else {
+    let [(0, little), (1, much), _, _, _, _] = peaks[..] else {
         panic!("{peaks:?}");
     };
     assert!(
@@ -284,4 +284,24 @@ fn peak_memory_and_pictures_of_the_cores_are_taken_of_every_arm() {
         _ => false,
     };
     assert_eq!(events.iter().filter(is_trace).count(), 2);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_ends_of_items_are_recorded_where_an_arm_says_them() {
+    let settings = Settings {
+        memory: true,
+        ..program::quick()
+    };
+    let events = run(&program::head(&["items"], settings), program::launcher());
+    let mut readings = 0;
+    for event in &events {
+        let Event::Memory { key, arm, peak } = event else {
+            continue;
+        };
+        readings += 1;
+        let items = peak.ends.as_ref().map(|ends| ends.items);
+        assert_eq!(items, (*arm == 1).then_some(key.n), "{event:?}");
+    }
+    assert_eq!(readings, 2 * 3 * 3);
 }

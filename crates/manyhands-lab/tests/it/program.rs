@@ -7,6 +7,7 @@ use manyhands_lab::{
     child,
     launcher::Launcher,
     machine::Machine,
+    meter::item_ended,
     record::{Block, CaseCard, FORMAT, Head, Scale, Settings},
 };
 use std::{
@@ -93,6 +94,15 @@ pub(crate) fn experiments() -> Vec<Experiment> {
                 .full_sizes([1 << 25])
                 .arm("little", |n| n)
                 .arm("much", |n| std::hint::black_box(vec![1_u8; n]).len()),
+        )
+        .case(
+            Case::returning("items")
+                .full_sizes([100])
+                .arm("silent", |n| n)
+                .arm("says so", |n| {
+                    (0..n).for_each(|_| item_ended());
+                    n
+                }),
         )
         .case(cpus("pinned").pinned_to(1))
         .case(cpus("free"));

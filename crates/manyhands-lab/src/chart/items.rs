@@ -1,0 +1,211 @@
+//! What the items of a call took: when they ended, how many threads there were, and how much memory.
+
+use super::{
+    axis::{plain, whole},
+    spec::{Axis, ChartSpec, Form, Mark, Panel, Series},
+};
+use crate::{
+    findings::{CaseFindings, ExperimentFindings, Findings, Peak},
+    record::{ItemEnds, ThreadCourse},
+    report::{bytes, count, nanos, plural},
+};
+
+/// The course of the items at the largest size whose memory was read, the threads meanwhile, and the peak
+/// memory over sizes. `None` if neither the ends of items were recorded nor several sizes read.
+///
+/// # Examples
+/// ```
+/// use manyhands_lab::{Experiment, Scale, chart, findings, machine::Machine, record::Settings, run};
+/// use manyhands_lab::Case;
+/// let case = Case::returning("sum").full_sizes([100]).arm("a", |n| n).arm("b", |n| n);
+/// let experiments = [Experiment::new("X", "sums").case(case)];
+/// let head = run::head(&experiments, Settings::new(Scale::Quick, 1), Machine::default(), "now");
+/// let findings = findings::analyse(&head, &[]);
+/// let experiment = &findings.experiments[0];
+/// assert!(experiment.cases.iter().all(|case| chart::items(&findings, experiment, case).is_none()));
+/// ```
+#[must_use]
+pub fn items(
+    findings: &Findings,
+    experiment: &ExperimentFindings,
+    case: &CaseFindings,
+) -> Option<ChartSpec> {
+    let n = case.peaks.iter().map(|peak| peak.n).max()?;
+    let largest: Vec<&Peak> = case.peaks.iter().filter(|peak| peak.n == n).collect();
+    let ended = ends(case, &largest);
+    let memory = memory(case);
+    if ended.is_none() && memory.is_none() {
+        return None;
+    }
+    let panels: Vec<Panel> = [ended, threads(case, &largest), memory]
+        .into_iter()
+        .flatten()
+        .collect();
+    let items = plural(&case.card.unit);
+    Some(ChartSpec {
+        title: format!(
+            "{}: what the {items} took, {}",
+            experiment.id, case.card.name
+        ),
+        notes: vec![
+            experiment.title.clone(),
+            findings.head.machine.line(),
+            format!(
+                "single calls at n = {}, each in a process of its own that is not timed, {}",
+                count(n),
+                findings.head.started
+            ),
+        ],
+        description: description(case, &largest),
+        columns: 1,
+        panels,
+    })
+}
+
+/// The share of the items that had ended, over time.
+fn ends(case: &CaseFindings, largest: &[&Peak]) -> Option<Panel> {
+    let known = || {
+        largest
+            .iter()
+            .filter_map(|peak| Some((peak.arm, peak.ends.as_ref()?)))
+    };
+    let millis = |ends: &ItemEnds, percent| Some(ends.at(percent)? as f64 / 1e6);
+    let first = known().filter_map(|(_, ends)| millis(ends, 0));
+    let last = known().filter_map(|(_, ends)| millis(ends, 100));
+    let low = first.min_by(f64::total_cmp)?;
+    // All at once are shown, too.
+    let high = last.max_by(f64::total_cmp)?.max(low * 1.001 + 0.001);
+    let series = known().map(|(arm, ends)| {
+        let nanos_each = ends.percentiles_nanos.iter().enumerate();
+        let points = nanos_each.map(|(percent, end)| mark(*end as f64 / 1e6, percent as f64));
+        let last = ends.at(100).unwrap_or_default() as f64;
+        series(case, arm, Form::Curve, points.collect(), &nanos(last))
+    });
+    let series: Vec<Series> = series.collect();
+    let items = plural(&case.card.unit);
+    Some(Panel {
+        caption: format!("{items} that have ended; beside it when the last has"),
+        height: 160,
+        x: Axis::span("time since the call began, ms", low, high, plain),
+        y: Axis::span("", 0.0, 100.0, |percent| format!("{percent:.0} %")),
+        series,
+        references: Vec::new(),
+        bands: Vec::new(),
+    })
+}
+
+/// Threads of the process over time.
+fn threads(case: &CaseFindings, largest: &[&Peak]) -> Option<Panel> {
+    let known = largest
+        .iter()
+        .filter_map(|peak| Some((peak.arm, peak.threads.as_ref()?)));
+    let known: Vec<(usize, &ThreadCourse)> = known.collect();
+    let end =
+        |course: &ThreadCourse| course.counts.len().saturating_sub(1) as f64 * course.step_millis;
+    let longest = known
+        .iter()
+        .map(|(_, course)| end(course))
+        .max_by(f64::total_cmp)?;
+    let most = |course: &ThreadCourse| course.counts.iter().copied().max().unwrap_or(0);
+    let all = known.iter().map(|(_, course)| most(course)).max()?;
+    let series = known.iter().map(|(arm, course)| {
+        let at = |(step, threads): (usize, &u32)| {
+            mark(step as f64 * course.step_millis, f64::from(*threads))
+        };
+        let points = course.counts.iter().enumerate().map(at);
+        let label = format!("{} at most", most(course));
+        series(case, *arm, Form::Curve, points.collect(), &label)
+    });
+    Some(Panel {
+        caption: "threads of the process, with the one that measures".to_owned(),
+        height: 110,
+        x: Axis::elapsed("time since the call began, ms", longest),
+        y: Axis::span("", 0.0, f64::from(all) * 1.1, |threads| {
+            format!("{threads:.0}")
+        }),
+        series: series.collect(),
+        references: Vec::new(),
+        bands: Vec::new(),
+    })
+}
+
+/// Peak memory over sizes; the bars reach from the least reading to the most.
+fn memory(case: &CaseFindings) -> Option<Panel> {
+    let arms = 0..case.card.arms.len();
+    let of_arm = |arm: usize| case.peaks.iter().filter(move |peak| peak.arm == arm);
+    let point = |peak: &Peak| {
+        let ends = peak.readings.first().zip(peak.readings.last());
+        Mark {
+            interval: ends.map(|(least, most)| (*least as f64, *most as f64)),
+            ..mark(peak.n as f64, peak.bytes as f64)
+        }
+    };
+    let sized = arms.filter_map(|arm| {
+        let slope = case.bytes_per_item(arm)?;
+        let label = format!("{} per {}", bytes(slope.slope.max(0.0)), case.card.unit);
+        let points = of_arm(arm).map(point).collect();
+        Some(series(case, arm, Form::Line, points, &label))
+    });
+    let series: Vec<Series> = sized.collect();
+    if series.is_empty() {
+        return None;
+    }
+    let most = |value: fn(&Peak) -> f64| case.peaks.iter().map(value).fold(0.0, f64::max);
+    let items = plural(&case.card.unit);
+    Some(Panel {
+        caption: "peak memory above what was resident before".to_owned(),
+        height: 130,
+        x: Axis::span(
+            &format!("n, {items} per call"),
+            0.0,
+            most(|peak| peak.n as f64),
+            whole,
+        ),
+        y: Axis::bytes(most(|peak| {
+            *peak.readings.last().unwrap_or(&peak.bytes) as f64
+        })),
+        series,
+        references: Vec::new(),
+        bands: Vec::new(),
+    })
+}
+
+fn series(case: &CaseFindings, arm: usize, form: Form, points: Vec<Mark>, end: &str) -> Series {
+    let name = case.card.arms.get(arm).cloned().unwrap_or_default();
+    Series {
+        end_label: format!("{end} {name}"),
+        name,
+        family: arm,
+        form,
+        points,
+    }
+}
+
+fn mark(x: f64, y: f64) -> Mark {
+    Mark {
+        x,
+        y,
+        interval: None,
+        is_doubtful: false,
+    }
+}
+
+fn description(case: &CaseFindings, largest: &[&Peak]) -> String {
+    let of_arm = |peak: &&Peak| {
+        let name = case
+            .card
+            .arms
+            .get(peak.arm)
+            .map_or("An arm", String::as_str);
+        let ends = peak
+            .ends
+            .as_ref()
+            .and_then(|ends| ends.at(0).zip(ends.at(100)));
+        let ends = ends.map_or_else(String::new, |(first, last)| {
+            let (first, last) = (nanos(first as f64), nanos(last as f64));
+            format!(", the first ends after {first} and the last after {last}")
+        });
+        format!("{name}: {} at its peak{ends}.", bytes(peak.bytes as f64))
+    };
+    largest.iter().map(of_arm).collect::<Vec<_>>().join(" ")
+}
