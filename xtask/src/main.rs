@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         Request::CompileTime(how) => step::compile_time::run(how),
         Request::Against { revision, words } => step::against::run(&revision, &words),
         Request::Results(words) => step::results::run(&words),
+        Request::LabResults { minutes } => step::lab_results::run(minutes),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

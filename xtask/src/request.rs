@@ -3,6 +3,7 @@
 use crate::step::compat::Extent as Published;
 use crate::step::compile_time::How;
 use crate::step::explore::Extent;
+use crate::step::lab_results::MINUTES_DEFAULT;
 use crate::step::loom::PREEMPTIONS_DEFAULT;
 use crate::step::miri::SEEDS_DEFAULT;
 use crate::step::soak::Plan;
@@ -12,8 +13,8 @@ use crate::tidy::Mode;
 pub(crate) const HELP: &str = "\
 usage: cargo xtask <command>
 
-  ci                      everything below except `sanitize`, `soak`, `compile-time`, `against` and `results`, and
-                          also formatting, lints, tests, a smoke run of the tour, a build of each crate from its
+  ci                      everything below except `sanitize`, `soak`, `compile-time`, `against`, `results` and
+                          `lab-results`, and also formatting, lints, tests, a smoke run of the tour, a build of each crate from its
                           archive and a check of the peers
   loom [--preemptions N]  model-checks the protocols (default 2 preemptions)
   explore [--minutes N]   runs programs on the whole library in 10,000 random schedules each, or in as many
@@ -41,6 +42,9 @@ usage: cargo xtask <command>
   results [PROBLEM...] [--rounds N]
                           measures this library beside its peers, problem by problem (default: all), and renews
                           their sections of peers/RESULTS.md; `results --help` names the problems
+  lab-results [--minutes N]
+                          measures experiments of the laboratory for N minutes (default 22) and renews its page
+                          of results with the charts, and the tour in the README of its command
 ";
 
 /// One thing to do.
@@ -70,6 +74,9 @@ pub(crate) enum Request {
     },
     /// The words go to the peers.
     Results(Vec<String>),
+    LabResults {
+        minutes: u32,
+    },
 }
 
 impl Request {
@@ -114,11 +121,25 @@ impl Request {
             ["results", words @ ..] => Ok(Self::Results(
                 words.iter().map(|&word| word.to_owned()).collect(),
             )),
+            ["lab-results"] => Ok(Self::LabResults {
+                minutes: MINUTES_DEFAULT,
+            }),
+            ["lab-results", "--minutes", count] => match count.parse() {
+                Ok(minutes) if (1..=MINUTES_MAX).contains(&minutes) => {
+                    Ok(Self::LabResults { minutes })
+                }
+                _ => Err(format!(
+                    "`--minutes` wants a number from 1 to {MINUTES_MAX}, not `{count}`"
+                )),
+            },
             [] => Err("no command given".to_owned()),
             words => Err(format!("cannot read `{}`", words.join(" "))),
         }
     }
 }
+
+/// Longer runs of the laboratory are made by hand.
+const MINUTES_MAX: u32 = 600;
 
 /// Pairs of an option and a number.
 fn soak_plan(options: &[&str]) -> Result<Plan, String> {
@@ -173,7 +194,8 @@ mod tests {
                 "soak",
                 "compile-time",
                 "against",
-                "results"
+                "results",
+                "lab-results"
             ]
         );
         for command in commands {
@@ -222,6 +244,11 @@ mod tests {
         assert_eq!(parse("compat --programs"), Ok(Request::CompatPrograms));
         assert_eq!(parse("compat --speed"), Ok(Request::CompatSpeed));
         assert_eq!(parse("results"), Ok(Request::Results(Vec::new())));
+        let minutes = 4;
+        assert_eq!(
+            parse("lab-results --minutes 4"),
+            Ok(Request::LabResults { minutes })
+        );
         let build = Request::CompileTime(How::Build);
         assert_eq!(parse("compile-time --build"), Ok(build));
     }
@@ -241,6 +268,7 @@ mod tests {
             "against HEAD",
             "soak --minutes",
             "soak --hours 2",
+            "lab-results --minutes 0",
         ] {
             assert!(parse(line).is_err(), "{line}");
         }
