@@ -58,9 +58,14 @@ impl Client {
             match line {
                 Line::Runtime(runtime) => view.runtimes.push(runtime),
                 Line::Task(task) => view.tasks.push(*task),
+                Line::Loop(running) => view.loops.push(running),
+                Line::Channel(channel) => view.channels.push(*channel),
                 Line::Deadlock(deadlock) => view.deadlocks.push(deadlock),
-                Line::End(end) => view.tasks_left_out += end.tasks_left_out,
-                Line::Error(_) => {}
+                Line::End(end) => {
+                    view.tasks_left_out += end.tasks_left_out;
+                    view.channels_left_out += end.channels_left_out;
+                }
+                Line::Error(_) | Line::Unknown(_) => {}
             }
             Ok(())
         })?;
@@ -91,8 +96,18 @@ impl Client {
                 let text = read_line(&mut self.stream)?;
                 let line = serde_json::from_str(&text)
                     .map_err(|error| Error::Protocol(error.to_string()))?;
-                if let Line::Error(refusal) = line {
-                    return Err(Error::Refused(refusal.message));
+                match &line {
+                    Line::Error(refusal) => return Err(Error::Refused(refusal.message.clone())),
+                    Line::Unknown(fields) => {
+                        if let Some(kind) =
+                            KINDS.into_iter().find(|kind| fields.contains_key(*kind))
+                        {
+                            let message =
+                                format!("a line `{kind}` has not the fields that it should");
+                            return Err(Error::Protocol(message));
+                        }
+                    }
+                    _ => {}
                 }
                 let is_last = matches!(line, Line::End(End { .. }));
                 see(&text, line)?;
@@ -127,6 +142,10 @@ fn read_line(stream: &mut BufReader<UnixStream>) -> Result<String, Error> {
     })
 }
 
+/// What a line is known by. Lines of other kinds are those of a newer program.
+const KINDS: [&str; 7] = [
+    "runtime", "task", "loop", "channel", "deadlock", "error", "end",
+];
 /// The version that this crate speaks.
 const PROTOCOL: u32 = 1;
 const LIMIT: Duration = Duration::from_secs(10);
@@ -198,7 +217,8 @@ mod tests {
         for (rest, expected) in [
             ("", "broke"),
             ("{\"end\":\"snapshot\"}\n", "broke"),
-            ("{\"planet\":{}}\n", "protocol"),
+            ("[7]\n", "protocol"),
+            ("{\"task\":{\"number\":7}}\n", "a line `task` has not"),
             (
                 "{\"error\":{\"code\":\"busy\",\"message\":\"later\"}}\n",
                 "later",
@@ -211,9 +231,9 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_are_not_known_are_ignored_and_what_is_left_out_is_counted() {
+    fn lines_and_fields_that_are_not_known_are_ignored_and_what_is_left_out_is_counted() {
         let said: &'static str = format!(
-            "{HELLO}{{\"end\":\"snapshot\",\"tasks\":0,\"tasks_left_out\":3,\"x\":1}}\n{{\"end\":\"deadlocks\"}}\n"
+            "{HELLO}{{\"planet\":{{\"moons\":[1]}}}}\n{{\"end\":\"snapshot\",\"tasks\":0,\"tasks_left_out\":3,\"x\":1}}\n{{\"end\":\"deadlocks\"}}\n"
         )
         .leak();
         let view = client_of(said).unwrap().view(0).unwrap();

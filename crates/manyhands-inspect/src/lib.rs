@@ -28,4 +28,4 @@ pub use error::Error;
 #[cfg(unix)]
 pub use place::{default_path, only_path};
 pub use text::text;
-pub use wire::{Deadlock, Hello, Runtime, Task, View, Wait, Worker};
+pub use wire::{Channel, Deadlock, Hello, Load, Loop, Runtime, Task, View, Wait, Worker};

@@ -1,8 +1,8 @@
-//! A view as text: tables of tasks and workers, chains of waits, deadlocks.
+//! A view as text: tables of workers, tasks, loops and channels, chains of waits, deadlocks.
 //!
 //! All text in a view is safe to print already: the program escapes what a terminal would obey.
 
-use crate::wire::{Runtime, Task, View, Wait};
+use crate::wire::{Channel, Runtime, Task, View, Wait};
 use comfy_table::{LineStyle, Table, TableStyle};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -15,6 +15,8 @@ pub fn text(view: &View) -> String {
         add(&mut text, &workers(runtime));
     }
     add(&mut text, &tasks(view));
+    add(&mut text, &loops(view));
+    add(&mut text, &channels(view));
     add(&mut text, &chains(view));
     for deadlock in &view.deadlocks {
         add(&mut text, &deadlock.text);
@@ -102,6 +104,7 @@ fn tasks(view: &View) -> String {
         "polls",
         "busy",
     ]);
+    let names = names_of_channels(view);
     let deadlocked: HashSet<&str> = view
         .deadlocks
         .iter()
@@ -114,6 +117,7 @@ fn tasks(view: &View) -> String {
         } else {
             task.state.clone()
         };
+        let waits_for = |wait| waits_for(wait, &names);
         let waits: Vec<String> = task.waits.iter().map(waits_for).collect();
         let lines: Vec<&str> = task.waits.iter().map(|wait| short(&wait.at)).collect();
         let worker = match (task.runtime, task.worker) {
@@ -151,12 +155,106 @@ fn label(task: &Task) -> &str {
         })
 }
 
-fn waits_for(wait: &Wait) -> String {
-    match &wait.owner {
-        Some(owner) => format!("{} {owner}", wait.kind),
-        None if wait.resource == "0" => wait.kind.clone(),
-        None => format!("{} {}", wait.kind, wait.resource),
+fn waits_for(wait: &Wait, names: &HashMap<&str, &str>) -> String {
+    let kind = &wait.kind;
+    match (&wait.owner, names.get(wait.resource.as_str())) {
+        (Some(owner), _) => format!("{kind} {owner}"),
+        (None, Some(name)) => format!("{kind} '{name}'"),
+        (None, None) if wait.resource == "0" => kind.clone(),
+        (None, None) => format!("{kind} {}", wait.resource),
     }
+}
+
+/// The names of the channels that have one, by resource.
+fn names_of_channels(view: &View) -> HashMap<&str, &str> {
+    let channels = view.channels.iter();
+    let named =
+        channels.filter_map(|channel| Some((channel.resource.as_str(), channel.name.as_deref()?)));
+    named.collect()
+}
+
+fn loops(view: &View) -> String {
+    if view.loops.is_empty() {
+        return String::new();
+    }
+    let mut table = new_table(&["loop", "done", "of", "share", "runners", "task", "for"]);
+    for running in &view.loops {
+        let percent = running.done.saturating_mul(100) / running.items.max(1);
+        table.add_row([
+            tail(&running.body, PATH_CHARS_MAX).to_owned(),
+            running.done.to_string(),
+            running.items.to_string(),
+            format!("{percent} %"),
+            format!("{} of {}", running.runners, running.threads),
+            running.task.clone().unwrap_or_default(),
+            time(running.age_us),
+        ]);
+    }
+    table.trim_fmt()
+}
+
+fn channels(view: &View) -> String {
+    if view.channels.is_empty() {
+        return String::new();
+    }
+    let mut table = new_table(&[
+        "channel",
+        "items",
+        "capacity",
+        "senders",
+        "receivers",
+        "state",
+        "of",
+        "made at",
+    ]);
+    for channel in &view.channels {
+        table.add_row(channel_row(channel));
+    }
+    let mut text = table.trim_fmt();
+    if view.channels_left_out > 0 {
+        let _ = write!(text, "\nand {} more channels", view.channels_left_out);
+    }
+    text
+}
+
+fn channel_row(channel: &Channel) -> [String; 8] {
+    let ends = |count: usize, waiting: usize| match waiting {
+        0 => count.to_string(),
+        _ => format!("{count}, {waiting} waiting"),
+    };
+    let name = match &channel.name {
+        Some(name) => name.clone(),
+        None => channel.resource.clone(),
+    };
+    let capacity = match channel.capacity {
+        Some(capacity) => capacity.to_string(),
+        None => "no limit".to_owned(),
+    };
+    let [len, senders, receivers, state] = match channel.load {
+        Some(load) => [
+            load.len.to_string(),
+            ends(load.senders, load.senders_waiting),
+            ends(load.receivers, load.receivers_waiting),
+            match (load.closed, channel.capacity) {
+                (true, _) => "closed",
+                (false, Some(capacity)) if capacity > 0 && load.len >= capacity => "full",
+                (false, _) => "open",
+            }
+            .to_owned(),
+        ],
+        None => [(); 4].map(|()| "in use".to_owned()),
+    };
+    let item = tail(&channel.item_type, TYPE_CHARS_MAX).to_owned();
+    [
+        name,
+        len,
+        capacity,
+        senders,
+        receivers,
+        state,
+        item,
+        short(&channel.made_at).to_owned(),
+    ]
 }
 
 /// Each chain of waits, from a task that nobody waits for to one that waits for no task: `4 → 7 → 9 running`.
@@ -252,7 +350,7 @@ const CHAIN_LEN_MAX: usize = 12;
 #[cfg(test)]
 mod tests {
     use super::{short, tail, text, time};
-    use crate::wire::{Deadlock, Runtime, Task, View, Wait, Worker};
+    use crate::wire::{Channel, Deadlock, Load, Loop, Runtime, Task, View, Wait, Worker};
 
     fn task(number: &str, owner: Option<&str>) -> Task {
         let wait = |owner: &str| Wait {
@@ -329,6 +427,7 @@ mod tests {
             ],
             tasks_left_out: 6,
             deadlocks: vec![ring],
+            ..View::default()
         };
         let shown = text(&view);
         for part in [
@@ -386,5 +485,69 @@ mod tests {
         assert_eq!(short("src/a.rs:12:5"), "src/a.rs:12");
         assert_eq!(tail("äöü", 2), "öü");
         assert_eq!(tail("a", 2), "a");
+    }
+
+    fn channel(number: u64, name: Option<&str>, load: Option<Load>) -> Channel {
+        Channel {
+            number,
+            name: name.map(str::to_owned),
+            item_type: "shop::Order".to_owned(),
+            made_at: "src/shop.rs:12:9".to_owned(),
+            capacity: Some(8),
+            resource: format!("7f0{number}"),
+            age_us: 1,
+            load,
+        }
+    }
+
+    #[test]
+    fn loops_and_channels_have_tables_and_waits_name_their_channel() {
+        let running = Loop {
+            body: "shop::price::{{closure}}".to_owned(),
+            items: 200,
+            done: 50,
+            runners: 2,
+            threads: 4,
+            task: Some("3".to_owned()),
+            age_us: 2_500,
+        };
+        let load = Load {
+            len: 8,
+            senders: 3,
+            receivers: 1,
+            senders_waiting: 2,
+            receivers_waiting: 0,
+            closed: false,
+        };
+        let mut sender = task("1", None);
+        sender.waits = task("1", Some("2")).waits;
+        sender.waits[0].owner = None;
+        sender.waits[0].kind = "send".to_owned();
+        sender.waits[0].resource = "7f01".to_owned();
+        let shown = text(&View {
+            tasks: vec![sender],
+            loops: vec![running],
+            channels: vec![
+                channel(1, Some("orders"), Some(load)),
+                channel(2, None, None),
+            ],
+            channels_left_out: 3,
+            ..View::default()
+        });
+        for part in [
+            "shop::price::{{closure}}",
+            "25 %",
+            "2 of 4",
+            "3, 2 waiting",
+            "full",
+            "shop::Order",
+            "src/shop.rs:12",
+            "7f02",
+            "in use",
+            "send 'orders'",
+            "and 3 more channels",
+        ] {
+            assert!(shown.contains(part), "'{part}' is missing in:\n{shown}");
+        }
     }
 }

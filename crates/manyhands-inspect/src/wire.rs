@@ -1,6 +1,8 @@
 //! The lines of the protocol, as types.
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The first line of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +24,12 @@ pub struct View {
     pub tasks: Vec<Task>,
     /// Tasks beyond the number asked for.
     pub tasks_left_out: usize,
+    /// The parallel loops that run, the oldest first.
+    pub loops: Vec<Loop>,
+    /// Its channels, the oldest first.
+    pub channels: Vec<Channel>,
+    /// Channels beyond the number asked for.
+    pub channels_left_out: usize,
     /// Its deadlocks.
     pub deadlocks: Vec<Deadlock>,
 }
@@ -129,6 +137,63 @@ pub struct Wait {
     pub direct: bool,
 }
 
+/// A parallel loop that runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Loop {
+    /// The function or closure that is its body.
+    pub body: String,
+    /// How many items it has.
+    pub items: u64,
+    /// How many of them have been run.
+    pub done: u64,
+    /// How many threads run it now.
+    pub runners: usize,
+    /// How many threads can run it; 1 until it is opened to others.
+    pub threads: usize,
+    /// The number of the task that has called it.
+    pub task: Option<String>,
+    /// Microseconds since it began.
+    pub age_us: u64,
+}
+
+/// A channel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Channel {
+    /// Its number in the process.
+    pub number: u64,
+    /// The name that it was given.
+    pub name: Option<String>,
+    /// The type of its items.
+    pub item_type: String,
+    /// File, line and column of its making.
+    pub made_at: String,
+    /// How many items wait in it before senders do; none if there is no limit.
+    pub capacity: Option<usize>,
+    /// The resource of the waits for it.
+    pub resource: String,
+    /// Microseconds since it was made.
+    pub age_us: u64,
+    /// What is in it and who waits; none if it was in use.
+    pub load: Option<Load>,
+}
+
+/// What is in a channel, and who waits at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Load {
+    /// How many items are in it.
+    pub len: usize,
+    /// How many senders exist.
+    pub senders: usize,
+    /// How many receivers exist.
+    pub receivers: usize,
+    /// How many sends wait for room.
+    pub senders_waiting: usize,
+    /// How many receives wait for an item.
+    pub receivers_waiting: usize,
+    /// It takes no more items.
+    pub closed: bool,
+}
+
 /// Tasks that wait for each other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deadlock {
@@ -148,10 +213,15 @@ pub struct Deadlock {
 pub(crate) enum Line {
     Runtime(Runtime),
     Task(Box<Task>),
+    Loop(Loop),
+    Channel(Box<Channel>),
     Deadlock(Deadlock),
     Error(Refusal),
     #[serde(untagged)]
     End(End),
+    /// Of a newer program.
+    #[serde(untagged)]
+    Unknown(BTreeMap<String, IgnoredAny>),
 }
 
 /// The last line of an answer.
@@ -161,6 +231,8 @@ pub(crate) struct End {
     pub(crate) end: String,
     #[serde(default)]
     pub(crate) tasks_left_out: usize,
+    #[serde(default)]
+    pub(crate) channels_left_out: usize,
 }
 
 /// Why there is no answer.

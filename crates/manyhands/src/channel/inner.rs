@@ -20,6 +20,7 @@ use crate::channel::step::{DeferredWakes, Offered, Sending, Taken, Until};
 use crate::channel::thread::Retries;
 use crate::channel::wait_list::WaiterKey;
 use crate::channel::when_full::WhenFull;
+use crate::inspect::ChannelRecord;
 use crate::job;
 use crate::sync::{Padded, ShortGuard, ShortLock};
 use std::collections::VecDeque;
@@ -37,6 +38,7 @@ pub(super) struct ChannelInner<T> {
     pub(super) send_retries: Retries,
     pub(super) receive_retries: Retries,
     on_drop: Option<OnDrop<T>>,
+    pub(super) record: ChannelRecord,
 }
 
 /// The state, locked.
@@ -68,6 +70,7 @@ impl<T> ChannelInner<T> {
             send_retries: Retries::new(),
             receive_retries: Retries::new(),
             on_drop,
+            record: ChannelRecord::none(),
         }
     }
 
@@ -417,7 +420,11 @@ impl<T> ChannelInner<T> {
     }
 
     pub(super) fn remove_sender(&self) {
-        self.step(State::remove_sender);
+        let end = self.record.removing_an_end();
+        self.step(|state, deferred| {
+            state.remove_sender(deferred);
+            end.note_last(state.has_no_ends());
+        });
     }
 
     pub(super) fn add_receiver(&self) {
@@ -425,8 +432,22 @@ impl<T> ChannelInner<T> {
     }
 
     pub(super) fn remove_receiver(&self) {
+        let end = self.record.removing_an_end();
+        let left = self.step(|state, deferred| {
+            let left = state.remove_receiver(deferred);
+            end.note_last(state.has_no_ends());
+            left
+        });
         // The items that are left are dropped here, where no lock is held.
-        drop(self.step(State::remove_receiver));
+        drop(left);
+    }
+}
+
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+impl<T> crate::inspect::ObservedChannel for ChannelInner<T> {
+    fn load(&self) -> Option<crate::inspect::ChannelLoad> {
+        let state = self.state.try_lock()?;
+        Some(state.load(self.batch.len()))
     }
 }
 

@@ -105,6 +105,7 @@ pub use when_full::WhenFull;
 #[doc(alias = "ConcurrentQueue")]
 #[doc(alias = "CreateUnbounded")]
 #[must_use]
+#[cfg_attr(feature = "inspect", track_caller)]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
     options().fifo()
 }
@@ -127,6 +128,7 @@ pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
 #[doc(alias = "BlockingCollection")]
 #[doc(alias = "CreateBounded")]
 #[must_use]
+#[cfg_attr(feature = "inspect", track_caller)]
 pub fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     options().capacity(capacity).fifo()
 }
@@ -142,6 +144,7 @@ pub fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
 /// # Ok::<(), manyhands::channel::SendError<&str>>(())
 /// ```
 #[must_use]
+#[cfg_attr(feature = "inspect", track_caller)]
 pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
     bounded(0)
 }
@@ -165,6 +168,7 @@ pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
 #[doc(alias = "PriorityQueue")]
 #[doc(alias = "CreateUnboundedPrioritized")]
 #[must_use]
+#[cfg_attr(feature = "inspect", track_caller)]
 pub fn prioritized<T: Ord + Send + 'static>() -> (Sender<T>, Receiver<T>) {
     options().prioritized()
 }

@@ -36,6 +36,7 @@ pub struct Options<T> {
     capacity: usize,
     when_full: WhenFull,
     on_drop: Option<OnDrop<T>>,
+    name: Option<Box<str>>,
 }
 
 /// Default options: no limit, and sends wait when the channel is full.
@@ -53,6 +54,7 @@ pub fn options<T>() -> Options<T> {
         capacity: usize::MAX,
         when_full: WhenFull::Wait,
         on_drop: None,
+        name: None,
     }
 }
 
@@ -98,10 +100,36 @@ impl<T> Options<T> {
         }
     }
 
+    /// A name, for who looks at the running program with the feature `inspect`. Otherwise it is not kept.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::channel;
+    /// # #[cfg(feature = "inspect")]
+    /// manyhands::inspect::open();
+    /// let (sender, receiver) = channel::options().name("orders").capacity(8).fifo();
+    /// sender.send(7)?;
+    /// # #[cfg(feature = "inspect")] {
+    /// let channels = manyhands::inspect::snapshot().channels;
+    /// let orders = channels.iter().find(|channel| channel.name.as_deref() == Some("orders")).unwrap();
+    /// assert_eq!((orders.capacity, orders.load.map(|load| load.len)), (Some(8), Some(1)));
+    /// # }
+    /// assert_eq!(receiver.recv(), Ok(7));
+    /// # Ok::<(), channel::SendError<i32>>(())
+    /// ```
+    pub fn name(self, name: impl Into<String>) -> Self {
+        let name: String = name.into();
+        Self {
+            name: Some(name.into_boxed_str()),
+            ..self
+        }
+    }
+
     /// Makes a channel from which items are received in the order in which they were sent.
     ///
     /// Example: see [`Options`].
     #[must_use]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn fifo(self) -> (Sender<T>, Receiver<T>) {
         self.make(ItemBuffer::fifo())
     }
@@ -119,6 +147,7 @@ impl<T> Options<T> {
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     #[must_use]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn prioritized(self) -> (Sender<T>, Receiver<T>)
     where
         T: Ord + Send + 'static,
@@ -126,9 +155,13 @@ impl<T> Options<T> {
         self.make(ItemBuffer::sorted())
     }
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn make(self, buffer: ItemBuffer<T>) -> (Sender<T>, Receiver<T>) {
         let shared = ChannelInner::new(buffer, self.capacity, self.when_full, self.on_drop);
         let shared = Arc::new(shared);
+        shared
+            .record
+            .made::<T, _>(&*shared, self.name, shared.capacity());
         (Sender::new(Arc::clone(&shared)), Receiver::new(shared))
     }
 }
@@ -138,6 +171,7 @@ impl<T> fmt::Debug for Options<T> {
         f.debug_struct("Options")
             .field("capacity", &self.capacity)
             .field("when_full", &self.when_full)
+            .field("name", &self.name)
             .finish_non_exhaustive()
     }
 }

@@ -40,6 +40,8 @@ use crate::channel::ring::Ring;
 use crate::channel::step::{DeferredWakes, Offered, Sending, Taken, Until};
 use crate::channel::wait_list::{WaitList, WaiterKey};
 use crate::channel::when_full::WhenFull;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+use crate::inspect::ChannelLoad;
 use std::task::{Poll, Waker};
 
 /// The state of a channel. The fields that fast paths use come first; with the lock they fill one cache line.
@@ -430,6 +432,24 @@ impl<T> State<T> {
         self.sender_count -= 1;
         if self.sender_count == 0 {
             self.close(None, deferred);
+        }
+    }
+
+    /// Whether no end is left that could be cloned.
+    pub(super) fn has_no_ends(&self) -> bool {
+        self.sender_count == 0 && self.receiver_count == 0
+    }
+
+    /// What it shows of itself, with `in_batch` items in the receiver batch.
+    #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+    pub(super) fn load(&self, in_batch: usize) -> ChannelLoad {
+        ChannelLoad {
+            len: self.buffered() + in_batch,
+            senders: self.sender_count,
+            receivers: self.receiver_count,
+            senders_waiting: self.senders.waiting(),
+            receivers_waiting: self.receivers.waiting(),
+            is_closed: self.closed.is_some(),
         }
     }
 

@@ -282,6 +282,7 @@ mod tests {
             runtimes: Vec::new(),
             tasks,
             loops: Vec::new(),
+            channels: Vec::new(),
         }
     }
 

@@ -200,3 +200,36 @@ impl RunnerRecord<'_> {
     #[inline(always)]
     pub(crate) fn end(self) {}
 }
+
+/// In place of a channel's number in the list of channels.
+#[derive(Debug)]
+pub(crate) struct ChannelRecord;
+
+/// In place of an end that is being removed.
+pub(crate) struct RemovedEnd;
+
+impl ChannelRecord {
+    #[inline(always)]
+    pub(crate) const fn none() -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    pub(crate) fn made<T, C>(
+        &self,
+        _channel: &C,
+        _name: Option<Box<str>>,
+        _capacity: Option<usize>,
+    ) {
+    }
+
+    #[inline(always)]
+    pub(crate) fn removing_an_end(&self) -> RemovedEnd {
+        RemovedEnd
+    }
+}
+
+impl RemovedEnd {
+    #[inline(always)]
+    pub(crate) fn note_last(&self, _is_last: bool) {}
+}

@@ -74,13 +74,21 @@ mod wait_kind;
 pub(crate) use alone::AloneBecause;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use disabled::{
-    LoopRecord, RecordedLoop, Running, RuntimeNumber, TaskRecord, WorkType, forget, is_open,
-    runtime_made, short_loop, thread_blocks, thread_polls_any, thread_polls_one,
+    ChannelRecord, LoopRecord, RecordedLoop, Running, RuntimeNumber, TaskRecord, WorkType, forget,
+    is_open, runtime_made, short_loop, thread_blocks, thread_polls_any, thread_polls_one,
     thread_waits_for_task, waits, waits_for_task,
 };
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use wait_kind::WaitKind;
 
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod channel_snapshot;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+#[expect(
+    unsafe_code,
+    reason = "channels are looked at by their addresses; see the file's header"
+)]
+mod channels;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod deadlock;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -117,6 +125,8 @@ mod watchdog;
 mod wire;
 
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use channels::{ChannelRecord, ObservedChannel};
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use environment::runtime_made;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use loops::{LoopRecord, RecordedLoop, last as last_loop, short_loop};
@@ -130,6 +140,8 @@ pub(crate) use runtimes::Observed;
 
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use alone::AloneBecause;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use channel_snapshot::{ChannelLoad, ChannelSnapshot};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use deadlock::Deadlock;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

@@ -191,9 +191,18 @@ fn send_snapshot(answers: &mut impl Write, tasks_max: usize) -> io::Result<()> {
     for task in &snapshot.tasks[..sent] {
         say(answers, &wire::task(task))?;
     }
+    for running in &snapshot.loops {
+        say(answers, &wire::running_loop(running))?;
+    }
+    let channels = snapshot.channels.len().min(tasks_max);
+    for channel in &snapshot.channels[..channels] {
+        say(answers, &wire::channel(channel))?;
+    }
+    let tasks_left_out = snapshot.tasks.len() - sent;
+    let channels_left_out = snapshot.channels.len() - channels;
     say(
         answers,
-        &wire::end_of_snapshot(sent, snapshot.tasks.len() - sent),
+        &wire::end_of_snapshot(sent, tasks_left_out, channels_left_out),
     )
 }
 

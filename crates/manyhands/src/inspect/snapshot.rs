@@ -2,6 +2,7 @@
 //!
 //! Not here: taking it (`take.rs`), and what follows from it (`deadlock.rs`).
 
+use crate::inspect::channel_snapshot::ChannelSnapshot;
 use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::table::TaskNumber;
 use crate::inspect::task_state::{TaskKind, TaskState};
@@ -35,6 +36,8 @@ pub struct Snapshot {
     pub tasks: Vec<TaskSnapshot>,
     /// The parallel loops that run, the oldest first.
     pub loops: Vec<LoopSnapshot>,
+    /// The channels that exist, the oldest first.
+    pub channels: Vec<ChannelSnapshot>,
 }
 
 /// A runtime.

@@ -3,7 +3,7 @@
 use crate::inspect::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
 use crate::inspect::table::{self, Record, TaskNumber, WaitRecord};
 use crate::inspect::task_state::TaskState;
-use crate::inspect::{loops, record, runtimes};
+use crate::inspect::{channels, loops, record, runtimes};
 use crate::sync::clock;
 use std::time::Duration;
 
@@ -40,6 +40,7 @@ pub fn snapshot() -> Snapshot {
         runtimes: runtimes::read(),
         tasks,
         loops: loops::read(),
+        channels: channels::read(),
     }
 }
 

@@ -3,7 +3,9 @@
 //! Not written by `serde_json`: in every program that contains that crate a number can also be compared with its values,
 //! so a line like `assert_eq!(6, numbers.iter().sum())` no longer has one meaning, and does not compile.
 
+use crate::inspect::channel_snapshot::ChannelSnapshot;
 use crate::inspect::deadlock::Deadlock;
+use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::printable::Printable;
 use crate::inspect::snapshot::{
     RuntimeSnapshot, TaskSnapshot, WaitSnapshot, WorkerSnapshot, WorkerState,
@@ -101,10 +103,44 @@ struct Ring {
 }
 
 #[derive(Serialize)]
+struct Loop {
+    body: String,
+    items: u64,
+    done: u64,
+    runners: usize,
+    threads: usize,
+    task: Option<String>,
+    age_us: u64,
+}
+
+#[derive(Serialize)]
+struct Channel {
+    number: u64,
+    name: Option<String>,
+    item_type: String,
+    made_at: String,
+    capacity: Option<usize>,
+    resource: String,
+    age_us: u64,
+    load: Option<Load>,
+}
+
+#[derive(Serialize)]
+struct Load {
+    len: usize,
+    senders: usize,
+    receivers: usize,
+    senders_waiting: usize,
+    receivers_waiting: usize,
+    closed: bool,
+}
+
+#[derive(Serialize)]
 struct EndOfSnapshot {
     end: &'static str,
     tasks: usize,
     tasks_left_out: usize,
+    channels_left_out: usize,
 }
 
 #[derive(Serialize)]
@@ -209,6 +245,42 @@ fn wait(wait: &WaitSnapshot) -> Wait {
     }
 }
 
+/// A loop.
+pub(super) fn running_loop(running: &LoopSnapshot) -> String {
+    let running = Loop {
+        body: text(running.body),
+        items: running.items,
+        done: running.done,
+        runners: running.runners,
+        threads: running.threads,
+        task: running.task.map(|task| task.to_string()),
+        age_us: micros(running.age),
+    };
+    line_of("loop", &running)
+}
+
+/// A channel.
+pub(super) fn channel(channel: &ChannelSnapshot) -> String {
+    let channel = Channel {
+        number: channel.number,
+        name: channel.name.as_deref().map(text),
+        item_type: text(channel.item_type),
+        made_at: place(channel.made_at),
+        capacity: channel.capacity,
+        resource: format!("{:x}", channel.resource),
+        age_us: micros(channel.age),
+        load: channel.load.map(|load| Load {
+            len: load.len,
+            senders: load.senders,
+            receivers: load.receivers,
+            senders_waiting: load.senders_waiting,
+            receivers_waiting: load.receivers_waiting,
+            closed: load.is_closed,
+        }),
+    };
+    line_of("channel", &channel)
+}
+
 /// A deadlock.
 pub(super) fn deadlock(deadlock: &Deadlock) -> String {
     let ring = Ring {
@@ -221,11 +293,16 @@ pub(super) fn deadlock(deadlock: &Deadlock) -> String {
 }
 
 /// The last line of a snapshot.
-pub(super) fn end_of_snapshot(tasks: usize, tasks_left_out: usize) -> String {
+pub(super) fn end_of_snapshot(
+    tasks: usize,
+    tasks_left_out: usize,
+    channels_left_out: usize,
+) -> String {
     json::to_string(&EndOfSnapshot {
         end: "snapshot",
         tasks,
         tasks_left_out,
+        channels_left_out,
     })
 }
 

@@ -80,6 +80,16 @@ impl<T> ShortLock<T> {
         self.guard()
     }
 
+    /// Locks if the lock is free soon: for who looks at it from outside and must not wait for what its holder does.
+    #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+    pub(crate) fn try_lock(&self) -> Option<ShortGuard<'_, T>> {
+        let is_free_soon = (0..LOOKS).any(|_| {
+            spin_loop();
+            self.try_hold()
+        });
+        is_free_soon.then(|| self.guard())
+    }
+
     #[inline]
     fn guard(&self) -> ShortGuard<'_, T> {
         ShortGuard {
@@ -157,6 +167,10 @@ impl<T> Drop for ShortGuard<'_, T> {
         self.held.store(false, Ordering::Release);
     }
 }
+
+/// Attempts of who only looks: some ten microseconds.
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+const LOOKS: u32 = 1_000;
 
 /// Spins before the second attempt.
 const SPINS: u32 = if cfg!(loom) { 1 } else { 16 };
