@@ -150,3 +150,52 @@ fn beginning(path: &Path) -> Result<String, FleetError> {
 const PRINTED_MAX: usize = 64 << 10;
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 const ASK_AGAIN: Duration = Duration::from_secs(5);
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{agent::spool::Spool, wire::Job};
+    use manyhands_lab::run::Interrupt;
+
+    /// Runs a program that would take a minute.
+    fn run_long(seconds_max: Option<u64>, is_superseded: bool) -> Result<Ended, FleetError> {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = Spool::open(folder.path()).unwrap();
+        let work = Work::Command {
+            name: "long".to_owned(),
+            arguments: vec!["60".to_owned()],
+            seconds_max,
+        };
+        let entry = spool.entry(&Job {
+            id: "p.0".to_owned(),
+            plan: "p".to_owned(),
+            work,
+            attempts: 1,
+            cpus: None,
+        });
+        let (entry, stop) = (entry.unwrap(), Interrupt::default());
+        let session = Session {
+            entry: &entry,
+            started: "now".to_owned(),
+            stop: &stop,
+        };
+        let allowed = Allowed::parse("[commands]\nlong = '/bin/sleep'").unwrap();
+        let ended = run(&allowed, &session, &|| is_superseded);
+        assert!(!entry.is_finished());
+        ended
+    }
+
+    #[test]
+    fn a_command_is_ended_after_the_minutes_of_its_plan_and_not_tried_again() {
+        let refused = run_long(Some(0), false).unwrap_err();
+        // This kind of error ends a job for good.
+        assert!(matches!(refused, FleetError::Plan { .. }), "{refused}");
+        assert!(refused.to_string().contains("'long'"), "{refused}");
+    }
+
+    #[test]
+    fn a_command_that_nobody_wants_any_more_is_ended() {
+        assert_eq!(run_long(None, true).unwrap(), Ended::Superseded);
+    }
+}

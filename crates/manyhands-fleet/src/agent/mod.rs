@@ -409,3 +409,95 @@ const ANSWER: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 const TRIES_MAX: u32 = 3;
 const SEND_AGAIN: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An engine that nobody answers.
+    struct Gone;
+
+    fn gone<T>() -> Result<T, FleetError> {
+        Err(FleetError::engine("ask")("nobody is there"))
+    }
+
+    impl Engine for Gone {
+        fn publish(&self, _: Queue, _: &str, _: &[u8]) -> Result<(), FleetError> {
+            gone()
+        }
+
+        fn take(
+            &self,
+            _: Queue,
+            _: usize,
+            _: Duration,
+        ) -> Result<Vec<Box<dyn Delivery>>, FleetError> {
+            gone()
+        }
+
+        fn jobs_pending(&self) -> Result<u64, FleetError> {
+            gone()
+        }
+
+        fn put(&self, _: &str, _: &[u8]) -> Result<(), FleetError> {
+            gone()
+        }
+
+        fn get(&self, _: &str) -> Result<Option<Vec<u8>>, FleetError> {
+            gone()
+        }
+
+        fn now(&self) -> Result<Duration, FleetError> {
+            gone()
+        }
+    }
+
+    fn setup(folder: &Path) -> Setup {
+        Setup {
+            name: "one".to_owned(),
+            spool: folder.join("spool"),
+            host_lock: folder.join("host.lock"),
+            cpus: 2,
+            machine: None,
+            allowed: Allowed::default(),
+            launcher: Launcher::this_program().unwrap(),
+        }
+    }
+
+    #[test]
+    fn an_agent_whose_server_is_gone_ends_when_it_has_nothing_to_send() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut agent = Agent::new(setup(folder.path()), &Gone, Vec::new()).unwrap();
+        let never = Interrupt::default();
+        let mut complaints = 0;
+        let ended = agent.run(Some(Duration::ZERO), &never, |_| complaints += 1);
+        assert_eq!((ended, complaints), (End::Idle, 1));
+    }
+
+    #[test]
+    fn an_agent_with_results_goes_on_after_its_idle_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut agent = Agent::new(setup(folder.path()), &Gone, Vec::new()).unwrap();
+        let job = Job {
+            id: "p.0".to_owned(),
+            plan: "p".to_owned(),
+            work: Work::Command {
+                name: "x".to_owned(),
+                arguments: Vec::new(),
+                seconds_max: None,
+            },
+            attempts: 1,
+            cpus: None,
+        };
+        agent.spool.entry(&job).unwrap().finish().unwrap();
+        let stop = Interrupt::default();
+        let mut complaints = 0;
+        let ended = agent.run(Some(Duration::ZERO), &stop, |_| {
+            complaints += 1;
+            if complaints == 2 {
+                stop.set();
+            }
+        });
+        assert_eq!((ended, complaints), (End::Asked, 2));
+    }
+}

@@ -2,7 +2,7 @@
 //! job to another.
 
 use crate::{
-    PLAN_JOBS,
+    PLAN, PLAN_JOBS,
     machines::{Machines, end, free_port, signal, wait_until},
     results,
 };
@@ -26,7 +26,7 @@ pub(crate) fn only_known_keys_bring_results() {
     let known = [&server, &first, &second];
     let nats = Keyed::start(folder.path(), &known);
     let mut machines = Machines::join(folder.path(), nats.port, "server.nk");
-    machines.submit("--nkey server.nk");
+    machines.submit(PLAN, "--nkey server.nk");
     machines.add_agent("wrong", "--nkey wrong.nk");
     machines.add_agent("first", "--nkey first.nk");
     wait_until("the first agent has measured something", || {

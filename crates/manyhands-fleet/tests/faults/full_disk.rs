@@ -1,7 +1,7 @@
 //! A disk that is full while an agent measures, and has room again later.
 
 use crate::{
-    PLAN_JOBS, experiments,
+    PLAN_OF_ONE, experiments,
     in_process::{Fleet, Odds, setup},
     machines::Machines,
     results,
@@ -70,8 +70,8 @@ pub(crate) fn an_agent_waits_for_room_on_its_disk() {
     setup.spool = fleet.folder.path().join("one").join("spool");
     let mut agent = Agent::new(setup, &engine, experiments()).unwrap();
     disk.fill(LEFT);
-    let plan = "name = 'sums'\nexperiments = ['all']\nattempts = 2\n";
-    commands::submit_to(&fleet.inner, plan, &experiments()).unwrap();
+    let plan = format!("{PLAN_OF_ONE}attempts = 2\n");
+    commands::submit_to(&fleet.inner, &plan, &experiments()).unwrap();
     let (stop, complaints) = (Interrupt::default(), AtomicUsize::new(0));
     let ended = thread::scope(|scope| {
         scope.spawn(|| {
@@ -85,31 +85,31 @@ pub(crate) fn an_agent_waits_for_room_on_its_disk() {
         });
         let ended = fleet.serve_until(&engine, |database| {
             let plan = database.plans().unwrap().remove(0);
-            plan.done + plan.failed == PLAN_JOBS
+            plan.done + plan.failed == 1
         });
         stop.set();
         ended
     });
     assert!(ended, "not done in time");
     assert!(complaints.load(Ordering::Relaxed) >= COMPLAINTS);
-    fleet.check();
+    fleet.check(1);
 }
 
 /// The system ends an agent in the middle of a line that it writes; its next life goes on from the lines that are whole.
 pub(crate) fn an_agent_that_cannot_write_goes_on_with_its_run_later() {
     let folder = tempfile::tempdir().unwrap();
     let mut machines = Machines::start(folder.path());
-    machines.submit("");
+    machines.submit(PLAN_OF_ONE, "");
     let number = machines.add_cramped_agent("cramped");
     let ended = machines.agents[number].child.wait().unwrap();
     assert_eq!(ended.signal(), Some(Signal::SIGXFSZ as i32), "{ended}");
     assert_eq!(machines.done(), 0);
     machines.restart_agent(number);
-    machines.wait_until_done(PLAN_JOBS);
+    machines.wait_until_done(1);
     machines.wait_until_sent();
     let database = machines.database();
     drop(machines);
-    results::check(&database, &folder.path().join("out"), 1, PLAN_JOBS);
+    results::check(&database, &folder.path().join("out"), 1, 1);
 }
 
 /// Bytes: enough for a run to begin, and too little for it to end.

@@ -1,7 +1,7 @@
 //! Agents, server and `nats-server` are killed, and agents are stopped for longer than a lease lasts.
 
 use crate::{
-    PLAN_JOBS,
+    PLAN, PLAN_JOBS,
     machines::{LEASE, Machines, rest, signal},
     results,
 };
@@ -15,6 +15,8 @@ pub(crate) struct Size {
     pub(crate) faults: usize,
     pub(crate) agents: usize,
     pub(crate) plans: usize,
+    /// What the plans have beside their experiments: runs that last as long as the faults do.
+    pub(crate) options: &'static str,
 }
 
 impl Size {
@@ -23,11 +25,13 @@ impl Size {
         faults: 5,
         agents: 2,
         plans: 1,
+        options: "",
     };
     pub(crate) const LONG: Self = Self {
         faults: 60,
         agents: 20,
         plans: 3,
+        options: "scale = 'standard'\n",
     };
 }
 
@@ -45,6 +49,7 @@ pub(crate) fn results_come_back_once_each(size: Size) {
         faults,
         agents,
         plans,
+        options,
     } = size;
     let seed = number("MANYHANDS_FLEET_SEED", 1);
     println!("  {faults} faults, {agents} agents, {plans} plans, seed {seed}");
@@ -54,7 +59,7 @@ pub(crate) fn results_come_back_once_each(size: Size) {
         machines.add_agent(&format!("a{number}"), "");
     }
     for _ in 0..plans {
-        machines.submit("");
+        machines.submit(&format!("{PLAN}{options}"), "");
     }
     let mut rng = StdRng::seed_from_u64(seed);
     let mut stopped = Vec::new();

@@ -1,6 +1,6 @@
 //! The programs of a fleet as processes, on a real `nats-server`.
 
-use crate::{CRAMPED, PLAN, ROLE};
+use crate::{CRAMPED, ROLE};
 use manyhands_fleet::server::Database;
 use manyhands_lab::clock::Stopwatch;
 use nix::{
@@ -100,8 +100,8 @@ impl Machines {
         self.server = start(&self.folder, &self.serve);
     }
 
-    pub(crate) fn submit(&self, options: &str) {
-        fs::write(self.folder.join("plan.toml"), PLAN).unwrap();
+    pub(crate) fn submit(&self, plan: &str, options: &str) {
+        fs::write(self.folder.join("plan.toml"), plan).unwrap();
         let watch = Stopwatch::start();
         let words = format!("submit plan.toml {} {options}", self.url);
         // The streams are there when the server has made them.

@@ -156,3 +156,6 @@ const FILE_MAX: u64 = 6 << 10;
 /// A plan for all of them: three jobs.
 const PLAN: &str = "name = 'sums'\nexperiments = ['all']\nattempts = 1000\n";
 const PLAN_JOBS: u64 = 3;
+/// A plan of one job, for tests that need no more.
+#[cfg(unix)]
+const PLAN_OF_ONE: &str = "name = 'one sum'\nexperiments = ['T2']\n";

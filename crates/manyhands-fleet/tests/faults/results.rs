@@ -1,15 +1,29 @@
 //! What must hold of the results, whatever happened on the way.
 
-use manyhands_fleet::{export, server::Database};
+use manyhands_fleet::{
+    export,
+    page::{Page, Setup},
+    server::Database,
+};
 use manyhands_lab::{
     console, findings,
+    run::Interrupt,
     store::{self, Damage},
 };
-use std::{collections::HashSet, fs, path::Path};
+use std::{
+    collections::HashSet,
+    fs,
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+    path::Path,
+    thread,
+    time::Duration,
+};
 
 /// Every job of every plan has one run, and every sample of it is exported once.
 pub(crate) fn check(database: &Path, out: &Path, plans: usize, jobs: u64) {
-    let database = Database::open_to_read(database).unwrap();
+    let path = database;
+    let database = Database::open_to_read(path).unwrap();
     let all = database.plans().unwrap();
     assert_eq!(all.len(), plans);
     for plan in all {
@@ -19,7 +33,47 @@ pub(crate) fn check(database: &Path, out: &Path, plans: usize, jobs: u64) {
             "{plan:?}"
         );
         check_plan(&database, &plan.id, out);
+        check_page(path, &plan.id, &out.join(&plan.id));
     }
+}
+
+/// The page of a plan has the lists that were exported, and a report of each agent.
+fn check_page(database: &Path, plan: &str, out: &Path) {
+    let setup = Setup {
+        database: database.to_owned(),
+        names: Vec::new(),
+        token: None,
+        companion: console::alone,
+    };
+    let page = Page::bind("127.0.0.1:0".parse().unwrap(), setup).unwrap();
+    let (address, stop) = (page.address(), Interrupt::default());
+    let paths = ["", "/runs.csv", "/samples.json"].map(|file| format!("/plan/{plan}{file}"));
+    let answers = thread::scope(|scope| {
+        let serving = scope.spawn(|| page.run(&stop));
+        let asking = scope.spawn(|| paths.map(|path| answer(address, &path)));
+        let answers = asking.join();
+        stop.set();
+        serving.join().unwrap().unwrap();
+        answers.unwrap()
+    });
+    let [shown, runs, samples] = &answers;
+    assert!(shown.contains(".html\">"), "no report of an agent: {shown}");
+    let exported = |name: &str| fs::read_to_string(out.join(name)).unwrap();
+    assert_eq!(*runs, exported("runs.csv"));
+    assert_eq!(*samples, exported("samples.json"));
+}
+
+/// What the page answers, without its head.
+fn answer(address: SocketAddr, path: &str) -> String {
+    let mut connection = TcpStream::connect(address).unwrap();
+    connection.set_read_timeout(Some(DEADLINE)).unwrap();
+    // This version of the protocol has no pieces in its answers.
+    write!(connection, "GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.contains(" 200 "), "{path}: {head}");
+    body.to_owned()
 }
 
 /// Every run of a plan has the lines that its agent had, and every sample of it is exported once.
@@ -73,3 +127,5 @@ fn sha256(lines: &[String]) -> String {
     let bytes = digest.finalize();
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+const DEADLINE: Duration = Duration::from_secs(60);
