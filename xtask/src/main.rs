@@ -50,6 +50,7 @@ fn main() -> ExitCode {
         Request::CompatPrograms => step::compat::programs::run(),
         Request::CompatSpeed => step::compat::speed::run(),
         Request::CompileTime(how) => step::compile_time::run(how),
+        Request::InspectCosts => step::inspect_costs::run(),
         Request::Against { revision, words } => step::against::run(&revision, &words),
         Request::Results(words) => step::results::run(&words),
         Request::LabResults { minutes } => step::lab_results::run(minutes),

@@ -13,9 +13,9 @@ use crate::tidy::Mode;
 pub(crate) const HELP: &str = "\
 usage: cargo xtask <command>
 
-  ci                      everything below except `sanitize`, `soak`, `compile-time`, `against`, `results` and
-                          `lab-results`, and also formatting, lints, tests, a smoke run of the tour, a build of each crate from its
-                          archive and a check of the peers
+  ci                      everything below except `sanitize`, `soak`, `compile-time`, `inspect-costs`, `against`,
+                          `results` and `lab-results`, and also formatting, lints, tests, a smoke run of the tour, a
+                          build of each crate from its archive and a check of the peers
   loom [--preemptions N]  model-checks the protocols (default 2 preemptions)
   explore [--minutes N]   runs programs on the whole library in 10,000 random schedules each, or in as many
                           fresh ones as N minutes allow
@@ -36,6 +36,8 @@ usage: cargo xtask <command>
                           (default 10) in J processes
   compile-time [--build]  how long a query of twelve operators takes to check, or to build,
                           beside the same chain as an iterator
+  inspect-costs           instructions and time of spawns, channels and loops without the feature `inspect`, with it
+                          closed, and with it open (needs valgrind)
   against REVISION <peers command>
                           measures this library and that of an earlier revision by turns,
                           such as `against v0.1.0 joins --rounds 9`
@@ -68,6 +70,7 @@ pub(crate) enum Request {
     Sanitize,
     Soak(Plan),
     CompileTime(How),
+    InspectCosts,
     Against {
         revision: String,
         words: Vec<String>,
@@ -114,6 +117,7 @@ impl Request {
             ["soak", options @ ..] => Ok(Self::Soak(soak_plan(options)?)),
             ["compile-time"] => Ok(Self::CompileTime(How::Check)),
             ["compile-time", "--build"] => Ok(Self::CompileTime(How::Build)),
+            ["inspect-costs"] => Ok(Self::InspectCosts),
             ["against", revision, words @ ..] if !words.is_empty() => Ok(Self::Against {
                 revision: (*revision).to_owned(),
                 words: words.iter().map(|&word| word.to_owned()).collect(),
@@ -193,6 +197,7 @@ mod tests {
                 "sanitize",
                 "soak",
                 "compile-time",
+                "inspect-costs",
                 "against",
                 "results",
                 "lab-results"

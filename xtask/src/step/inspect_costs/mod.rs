@@ -1,0 +1,156 @@
+//! What the library's feature `inspect` costs: instructions and time of an operation without the feature, with it but
+//! closed, and with recording open.
+//!
+//! The program becomes a package outside the workspace, built twice. Instructions are counted by valgrind, which has to be
+//! installed; they are those of a long run less those of a shorter one, so that only the operations are left. Times are
+//! medians of rounds in which the three take turns.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::command::Invocation;
+use crate::failure::Failure;
+use crate::workspace;
+
+const PROGRAM: &str = include_str!("program.rs");
+const OPERATIONS: [&str; 4] = ["spawn-and-join", "channel", "short-loop", "measured-loop"];
+
+/// The library, and whether it records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Recording {
+    /// The feature is off.
+    Without,
+    /// It is compiled in.
+    Closed,
+    Open,
+}
+
+const ALL: [Recording; 3] = [Recording::Without, Recording::Closed, Recording::Open];
+
+pub(crate) fn run() -> Result<(), Failure> {
+    let folder = workspace::target_subdir("inspect-costs");
+    for (name, features) in [("without", ""), ("with", "\"inspect\"")] {
+        write(&folder.join(name), name, features)
+            .map_err(|error| Failure::new(format!("cannot use {}: {error}", folder.display())))?;
+        Invocation::cargo("build --release --manifest-path")
+            .arg(folder.join(name).join("Cargo.toml"))
+            .arg("--target-dir")
+            .arg(folder.join("target"))
+            .run()?;
+    }
+    let mut table = String::from(
+        "\n                     instructions            nanoseconds\n\
+         operation         without  closed    open   without  closed    open\n",
+    );
+    for operation in OPERATIONS {
+        let instructions = each(|recording| instructions(&folder, recording, operation))?;
+        let nanos = nanos(&folder, operation)?;
+        let [a, b, c] = instructions.map(|count| format!("{count:7.1}"));
+        let [d, e, f] = nanos.map(|time| format!("{time:7.1}"));
+        table += &format!("{operation:16}  {a} {b} {c}   {d} {e} {f}\n");
+    }
+    print!("{table}");
+    Ok(())
+}
+
+fn each<T>(mut of: impl FnMut(Recording) -> Result<T, Failure>) -> Result<[T; 3], Failure> {
+    let [without, closed, open] = ALL.map(&mut of);
+    Ok([without?, closed?, open?])
+}
+
+/// Makes a package of the program.
+fn write(package: &Path, name: &str, features: &str) -> io::Result<()> {
+    fs::create_dir_all(package.join("src"))?;
+    let root = workspace::root();
+    let manifest = format!(
+        "[workspace]\n\n[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
+         [features]\ndefault = [{features}]\ninspect = [\"manyhands/inspect\"]\n\n\
+         [dependencies]\nmanyhands = {{ path = {:?} }}\n",
+        root.join("crates/manyhands")
+    );
+    fs::write(package.join("Cargo.toml"), manifest)?;
+    fs::copy(root.join("Cargo.lock"), package.join("Cargo.lock"))?;
+    fs::write(package.join("src/main.rs"), PROGRAM)
+}
+
+fn program(folder: &Path, recording: Recording) -> PathBuf {
+    let name = match recording {
+        Recording::Without => "without",
+        Recording::Closed | Recording::Open => "with",
+    };
+    folder.join("target/release").join(name)
+}
+
+fn with_words(
+    invocation: Invocation,
+    recording: Recording,
+    operation: &str,
+    count: u32,
+) -> Invocation {
+    let invocation = invocation.arg(operation).arg(count.to_string());
+    match recording {
+        Recording::Without | Recording::Closed => invocation,
+        Recording::Open => invocation.arg("open"),
+    }
+}
+
+/// Instructions of one operation.
+fn instructions(folder: &Path, recording: Recording, operation: &str) -> Result<f64, Failure> {
+    let counted = |count| {
+        let out = folder.join("callgrind.out");
+        let valgrind = Invocation::new("valgrind --quiet --tool=callgrind")
+            .arg(format!("--callgrind-out-file={}", out.display()))
+            .arg(program(folder, recording));
+        with_words(valgrind, recording, operation, count).stdout()?;
+        let text = fs::read_to_string(&out)
+            .map_err(|error| Failure::new(format!("valgrind wrote no counts: {error}")))?;
+        total(&text).ok_or_else(|| Failure::new("valgrind's counts have no total"))
+    };
+    let (few, many) = (counted(COUNTED)?, counted(3 * COUNTED)?);
+    Ok((many - few) / f64::from(2 * COUNTED))
+}
+
+/// The total in what callgrind writes.
+fn total(text: &str) -> Option<f64> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("totals: "))?;
+    line.trim().parse().ok()
+}
+
+/// Medians of the nanoseconds of one operation.
+fn nanos(folder: &Path, operation: &str) -> Result<[f64; 3], Failure> {
+    let mut rounds = [const { Vec::new() }; 3];
+    for _ in 0..ROUNDS {
+        let round = each(|recording| {
+            let program = Invocation::program(program(folder, recording));
+            let text = with_words(program, recording, operation, TIMED).stdout()?;
+            let nanos = text.trim().parse::<f64>();
+            nanos.map_err(|_| Failure::new(format!("the program said `{text}`")))
+        })?;
+        for (times, nanos) in rounds.iter_mut().zip(round) {
+            times.push(nanos / f64::from(TIMED));
+        }
+    }
+    Ok(rounds.map(|mut times| {
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    }))
+}
+
+const COUNTED: u32 = 1_000;
+const TIMED: u32 = 200_000;
+const ROUNDS: usize = 15;
+
+#[cfg(test)]
+mod tests {
+    use super::total;
+
+    #[test]
+    fn the_total_of_valgrind_s_counts_is_read() {
+        let text = "events: Ir\nfn=(1) main\n0 5\n\ntotals: 70123\n";
+        assert_eq!(total(text), Some(70_123.0));
+        assert_eq!(total("events: Ir\n"), None);
+    }
+}
