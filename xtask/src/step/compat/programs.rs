@@ -22,6 +22,8 @@ struct Program {
     options: &'static str,
     /// Examples in its documentation whose names have this word are run, too.
     examples: Option<&'static str>,
+    /// A file that its tests include and its package lacks. It is made, and empty: what reads it fails with both cores.
+    absent: Option<&'static str>,
 }
 
 const PROGRAMS: &[Program] = &[
@@ -29,11 +31,13 @@ const PROGRAMS: &[Program] = &[
         name: "tokei",
         options: "",
         examples: None,
+        absent: None,
     },
     Program {
         name: "oxipng",
         options: "",
         examples: None,
+        absent: None,
     },
     // Without AVIF, whose encoder takes longer to build than all the rest.
     Program {
@@ -41,21 +45,25 @@ const PROGRAMS: &[Program] = &[
         options: "--no-default-features --features \
                   rayon,bmp,dds,exr,ff,gif,hdr,ico,jpeg,png,pnm,qoi,tga,tiff,webp",
         examples: None,
+        absent: Some("tests/images/jpg/portrait_2.jpg"),
     },
     Program {
         name: "ndarray",
         options: "--features rayon",
         examples: Some("parallel"),
+        absent: None,
     },
     Program {
         name: "hashbrown",
         options: "--features rayon",
         examples: None,
+        absent: None,
     },
     Program {
         name: "indexmap",
         options: "--features rayon",
         examples: None,
+        absent: None,
     },
 ];
 
@@ -135,6 +143,10 @@ fn test(program: &Program, lock: &str, unpacked: &str) -> Result<Row, Failure> {
         let to = folder(core).join(program.name);
         put(&original, &to, core, &workspace::root().join(&locks))
             .map_err(|error| Failure::new(format!("cannot prepare {}: {error}", to.display())))?;
+        if let Some(file) = program.absent {
+            make_empty(&to.join(file))
+                .map_err(|error| Failure::new(format!("cannot make {file}: {error}")))?;
+        }
         let count = run_tests(program, &to)?;
         core.check(&to)?;
         // The façade's side is built with the versions that were chosen for the original's.
@@ -155,6 +167,13 @@ fn put(original: &Path, to: &Path, core: Core, locks: &Path) -> io::Result<()> {
     let manifest = fs::read_to_string(original.join("Cargo.toml"))?;
     let manifest = without_benchmarks(&manifest) + "\n[workspace]\n" + &core.patch();
     fs::write(to.join("Cargo.toml"), manifest)
+}
+
+fn make_empty(file: &Path) -> io::Result<()> {
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(file, "")
 }
 
 fn run_tests(program: &Program, folder: &Path) -> Result<Count, Failure> {
