@@ -24,21 +24,20 @@ fn replaced(page: &str, name: &str, text: &str) -> Option<String> {
     Some(format!("{}{text}{}", &page[..inside], &page[end..]))
 }
 
-/// When, on what and with which code something was measured, as one sentence without its end.
+/// When and on what something was run, as a sentence without its end. Which code it was, the page's history says.
 pub(super) fn conditions() -> String {
     let first_line = |line: &str| {
         let text = Invocation::new(line).stdout().unwrap_or_default();
         text.lines().next().unwrap_or("unknown").trim().to_owned()
     };
     let date = first_line("date -u +%F");
-    let commit = first_line("git rev-parse --short HEAD");
     let compiler = first_line("rustc --version");
     let cpus = std::thread::available_parallelism().map_or(0, usize::from);
     let model = fs::read_to_string(Path::new("/proc/cpuinfo"))
         .ok()
         .and_then(|text| model_of(&text))
         .unwrap_or_else(|| "processor unknown".to_owned());
-    format!("{date}, {model}, {cpus} CPUs, {compiler}, on {commit}")
+    format!("{date}, {model}, {cpus} CPUs, {compiler}")
 }
 
 fn model_of(cpuinfo: &str) -> Option<String> {
