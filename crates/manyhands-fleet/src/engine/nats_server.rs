@@ -72,11 +72,17 @@ impl NatsServer {
 
     /// Starts it again if it has died.
     pub(crate) fn tend(&mut self) -> Result<(), FleetError> {
-        let is_gone = match &mut self.child {
-            Some(child) => !matches!(child.try_wait(), Ok(None)),
-            None => !self.answers(),
-        };
-        if is_gone { self.spawn() } else { Ok(()) }
+        if let Some(child) = &mut self.child
+            && matches!(child.try_wait(), Ok(None))
+        {
+            return Ok(());
+        }
+        if self.answers() {
+            // The one that a killed server had just started has taken the port.
+            self.child = None;
+            return Ok(());
+        }
+        self.spawn()
     }
 
     /// Asks it to end and waits for that.
@@ -184,3 +190,33 @@ const STARTING: Duration = Duration::from_secs(20);
 const STOPPING: Duration = Duration::from_secs(5);
 const CONNECTING: Duration = Duration::from_secs(1);
 const STEP: Duration = Duration::from_millis(50);
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn none_is_started_beside_one_that_answers() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut dead = Command::new("/bin/true").spawn().unwrap();
+        dead.wait().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut server = NatsServer {
+            program: "/does/not/exist".into(),
+            folder: folder.path().to_owned(),
+            name: "x".to_owned(),
+            port: listener.local_addr().unwrap().port(),
+            child: Some(dead),
+        };
+        server.tend().unwrap();
+        assert!(server.child.is_none());
+        drop(listener);
+        let refused = server.tend().unwrap_err();
+        assert!(
+            matches!(refused, FleetError::NatsServer { .. }),
+            "{refused}"
+        );
+    }
+}
