@@ -65,6 +65,19 @@ impl<M> Builder<M> {
 
     /// As [`spawn`]; the future is made of the metadata, where that stays.
     ///
+    /// Wakers take the metadata to other threads, and may live for ever: the last one drops it, and each gives it to
+    /// the schedule function. So it must be [`Send`] and [`Sync`], and borrow nothing:
+    /// ```compile_fail,E0277
+    /// let counted = std::rc::Rc::new(());
+    /// let schedule = |runnable: async_task::Runnable<_>| drop(runnable);
+    /// let _ = async_task::Builder::new().metadata(counted).spawn(|_| async {}, schedule);
+    /// ```
+    /// ```compile_fail,E0597
+    /// let name = String::from("mine");
+    /// let schedule = |runnable: async_task::Runnable<&String>| println!("{}", runnable.metadata());
+    /// let _ = async_task::Builder::new().metadata(&name).spawn(|_| async {}, schedule);
+    /// ```
+    ///
     /// # Panics
     /// If `future` does when it is called.
     #[track_caller]
@@ -74,12 +87,20 @@ impl<M> Builder<M> {
         Fut: Future + Send + 'static,
         Fut::Output: Send + 'static,
         S: Schedule<M> + Send + Sync + 'static,
+        M: Send + Sync + 'static,
     {
-        // SAFETY: future, output and schedule function can be sent, and borrow nothing.
+        // SAFETY: future, output, schedule function and metadata can be sent, and borrow nothing.
         unsafe { self.spawn_unchecked(future, schedule) }
     }
 
     /// As [`spawn_local`]; the future is made of the metadata, where that stays.
+    ///
+    /// Wakers take the metadata to other threads, as for [`spawn`](Self::spawn):
+    /// ```compile_fail,E0277
+    /// let counted = std::rc::Rc::new(());
+    /// let schedule = |runnable: async_task::Runnable<_>| drop(runnable);
+    /// let _ = async_task::Builder::new().metadata(counted).spawn_local(|_| async {}, schedule);
+    /// ```
     ///
     /// # Panics
     /// If `future` does when it is called.
@@ -94,9 +115,10 @@ impl<M> Builder<M> {
         Fut: Future + 'static,
         Fut::Output: 'static,
         S: Schedule<M> + Send + Sync + 'static,
+        M: Send + Sync + 'static,
     {
-        // SAFETY: the bound future is polled and dropped on this thread only. The schedule function can be sent, and
-        // nothing is borrowed. A `Task` can be sent only if the output can.
+        // SAFETY: the bound future is polled and dropped on this thread only. Schedule function and metadata can be
+        // sent, and nothing is borrowed. A `Task` can be sent only if the output can.
         unsafe { self.spawn_unchecked(|metadata| Bound::here(future(metadata)), schedule) }
     }
 
@@ -106,7 +128,7 @@ impl<M> Builder<M> {
     /// If `future` does when it is called.
     ///
     /// # Safety
-    /// As for [`spawn_unchecked`].
+    /// As for [`spawn_unchecked`], whose promises for the schedule function are made for the metadata too.
     #[track_caller]
     pub unsafe fn spawn_unchecked<'a, F, Fut, S>(
         self,

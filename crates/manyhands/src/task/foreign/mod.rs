@@ -82,8 +82,8 @@ impl<T, M> Unpin for ForeignTask<T, M> {}
 ///
 /// # Safety
 /// 1. Unless the future is `Send`, the runnables of this task are run and dropped on the calling thread; unless its
-///    output is, so is the [`ForeignTask`]. 2. Unless `schedule` is `Send` and `Sync`, the runnables, the wakers and the
-///    handle are used and dropped on the calling thread. 3. What the future borrows lives until the last runnable of the
+///    output is, so is the [`ForeignTask`]. 2. Unless `schedule` and `metadata` are `Send` and `Sync`, the runnables, the
+///    wakers and the handle are used and dropped on the calling thread. 3. What the future borrows lives until the last runnable of the
 ///    task is gone; what `schedule` and `metadata` borrow, until every part of the task is, the wakers too.
 ///
 /// # Examples
