@@ -102,8 +102,11 @@ impl RangeSet {
     pub(crate) fn attach(&self) -> Option<usize> {
         (1..self.runners).find(|&runner| {
             let taken = &self.range(runner).has_runner;
-            // Relaxed: the exchange decides. Acquire: see the file's header.
-            !taken.load(Ordering::Relaxed) && !taken.swap(true, Ordering::Acquire)
+            // Relaxed, both: the exchange decides, and one that fails writes nothing. Acquire: see the file's header.
+            !taken.load(Ordering::Relaxed)
+                && taken
+                    .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
+                    .is_ok()
         })
     }
 

@@ -3,7 +3,8 @@
 //! Threads: the loop's owner, one or two helpers. Operations: those of `engine/sharing.rs`, of the slot and
 //! of the owner's wait. A helper that leaves does so after its first block, with what it has in its range.
 //! Property: the owner ends only when every position was run, unless the loop was stopped; each is run
-//! once; and then what is left is the owner's alone.
+//! once; and then what is left is the owner's alone. An owner that lets helpers in again is not left alone with the
+//! rest: whatever helpers that come just then do, the slot goes on inviting.
 //!
 //! # The argument
 //! Positions move in two ways. A claim, the halving and `take_all` are exchanges of one word, which fail on an old
@@ -126,10 +127,16 @@ impl<const LEN: usize> Model<LEN> {
 
     /// Owner: the loop from its opening to its end.
     fn own(&self) {
+        self.own_after(|_| ());
+    }
+
+    /// The same; `first` comes between the opening and the owner's first block.
+    fn own_after(&self, first: impl FnOnce(&Sharing<'_>)) {
         let (call, Place { slot, parker }) = (&self.call, self.place);
         let wait = || waiting::for_helpers(&mut Asleep(parker), slot, &|| false);
         let rest = Count::new();
         let work = || {
+            first(&call.sharing);
             let mut blocks = 0;
             let run_all = || {
                 call.sharing.run(OWNER, 1, |claim| {
@@ -208,6 +215,26 @@ fn what_helpers_leave_that_are_sent_away_is_run() {
 #[test]
 fn a_helper_that_comes_while_the_owner_is_alone_loses_nothing() {
     run::<3, 2>(Helpers::AreSentAway);
+}
+
+/// Helpers that come meanwhile dismiss the others while the owner is alone, or run a block and leave.
+#[test]
+fn the_invitation_of_an_owner_that_was_alone_stands() {
+    check(|| {
+        let model = Model::<4>::new(Helpers::Leave);
+        model.own_after(|sharing| {
+            let helpers = [1, 2].map(|slot| helper(&model, slot));
+            sharing.send_helpers_away();
+            sharing.share_again();
+            for helper in helpers {
+                helper.join().unwrap();
+            }
+            assert!(
+                model.place.slot.is_inviting() || sharing.left() == 0,
+                "positions are left, and no helper would come"
+            );
+        });
+    });
 }
 
 #[test]
