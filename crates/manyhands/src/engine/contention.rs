@@ -97,6 +97,11 @@ impl Contention {
             return Advice::Continue;
         }
         self.window.add(ticks, items);
+        if self.is_on_trial() && is_long(Rate::of(ticks, items)) {
+            // Each of these would keep all helpers away.
+            self.enter(Phase::Shared);
+            return Advice::ShareAgain;
+        }
         match self.phase {
             Phase::Shared if self.window.is_full(BLOCKS_SHARED) => self.judge(now, runners),
             Phase::Leaving(suspicion, blocks) => {
@@ -146,6 +151,10 @@ impl Contention {
         }
     }
 
+    fn is_on_trial(&self) -> bool {
+        matches!(self.phase, Phase::Leaving(..) | Phase::Measuring(_))
+    }
+
     fn enter(&mut self, phase: Phase) {
         self.phase = phase;
         self.window = Window::default();
@@ -172,7 +181,7 @@ impl Contention {
             self.is_contended = self.is_contended.and(Some(false));
             return Advice::Continue;
         }
-        if now < self.next_trial || shared.ticks_for(1) > clock::ticks_in(ITEM_NANOS_MAX) {
+        if now < self.next_trial || is_long(shared) {
             return Advice::Continue;
         }
         self.enter(Phase::Leaving(Suspicion { shared, runners }, 0));
@@ -200,6 +209,11 @@ impl Contention {
         self.enter(Phase::Shared);
         Advice::ShareAgain
     }
+}
+
+/// Whether items take too long to be tried.
+fn is_long(item: Rate) -> bool {
+    item.ticks_for(1) > clock::ticks_in(ITEM_NANOS_MAX)
 }
 
 /// The last blocks that were timed.
@@ -244,7 +258,7 @@ const BLOCKS_LEAVING: u32 = 8;
 const SLOWER: (u64, u64) = (5, 4);
 /// and it is alone if that takes less than 10/11.
 const FASTER_ALONE: (u64, u64) = (11, 10);
-/// Longer items are not tried: so few of them say little.
+/// Longer items are not tried: so few of them say little. A trial that comes to one ends there.
 const ITEM_NANOS_MAX: u64 = 10_000;
 /// The first trial at a call site comes after this, whatever the rates.
 const FIRST_TRIAL_NANOS: u64 = 200_000;
@@ -363,6 +377,23 @@ mod tests {
         contended.contention.is_certain = false;
         contended.run(20_000_000, 100, 500);
         assert!(contended.ran_alone > 20 * contended.ran_shared);
+    }
+
+    #[test]
+    fn a_trial_ends_with_the_first_long_item() {
+        for blocks_before in [0, 1, 2] {
+            let mut mixed = Loop::new(100);
+            while mixed.helpers == 1 {
+                mixed.run(1, 100, 500);
+            }
+            for _ in 0..blocks_before {
+                mixed.run(1, 100, 500);
+            }
+            let ticks = clock::ticks_in(50_000);
+            mixed.now += ticks;
+            let advice = mixed.contention.after_block(mixed.now, ticks, 1, || 1);
+            assert_eq!(advice, Advice::ShareAgain);
+        }
     }
 
     #[test]
