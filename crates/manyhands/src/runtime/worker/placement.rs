@@ -74,6 +74,8 @@ mod linux {
 
         /// Worker: is awake.
         pub(crate) fn wake_up(&self) {
+            // Relaxed: a hint.
+            self.asleep_on.store(0, Ordering::Relaxed);
             // Acquire: pairs with the Release in `steer_away`.
             if self.narrowed.load(Ordering::Acquire)
                 && let Some((_, mask)) = *lock(&self.own)
