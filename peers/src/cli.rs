@@ -127,25 +127,25 @@ pub(crate) struct Settings {
 impl Settings {
     /// Those of one problem of the page of results.
     pub(crate) fn for_results(arguments: &ResultsArguments, problem: &str) -> Self {
-        // What is measured once has neither.
-        let has_rounds = problem != "idle";
+        // Where contenders run at the same time there is no order.
+        let has_order = problem != "idle";
         Self {
             quick: arguments.quick,
-            rounds: arguments.rounds.filter(|_| has_rounds),
-            seed: arguments.seed.filter(|_| has_rounds),
+            rounds: arguments.rounds,
+            seed: arguments.seed.filter(|_| has_order),
             is_for_results: true,
             ..Self::default()
         }
     }
 
-    /// What to type for the same measurement, with its rounds and seed if it has them.
-    pub(crate) fn command(&self, problem: &str, order: Option<(usize, u64)>) -> String {
+    /// What to type for the same measurement, with its rounds and the seed of their order if it has one.
+    pub(crate) fn command(&self, problem: &str, rounds: usize, seed: Option<u64>) -> String {
         if self.is_for_results {
             let quick = if self.quick { " --quick" } else { "" };
-            let order = order.map(|(rounds, seed)| format!(" --rounds {rounds} --seed {seed}"));
+            let seed = seed.map(|seed| format!(" --seed {seed}"));
             return format!(
-                "cargo xtask results {problem}{quick}{}",
-                order.unwrap_or_default()
+                "cargo xtask results {problem}{quick} --rounds {rounds}{}",
+                seed.unwrap_or_default()
             );
         }
         let quoted = |word: String| match word.contains(' ') {
@@ -153,8 +153,8 @@ impl Settings {
             false => word,
         };
         let words: Vec<String> = env::args().skip(1).map(quoted).collect();
-        let seed = order.filter(|_| self.seed.is_none());
-        let seed = seed.map(|(_, seed)| format!(" --seed {seed}"));
+        let seed = seed.filter(|_| self.seed.is_none());
+        let seed = seed.map(|seed| format!(" --seed {seed}"));
         format!("peers {}{}", words.join(" "), seed.unwrap_or_default())
     }
 

@@ -44,10 +44,9 @@ impl<'a> Plan<'a> {
 
     /// The first lines of every report.
     pub(crate) fn describe(&self, title: &str, report: &mut Report) {
-        let command = self
-            .settings
-            .command(self.problem, Some((self.rounds, self.seed)));
-        let conditions = Conditions::here(Some(self.rounds), self.seed, self.window, command);
+        let (rounds, seed) = (self.rounds, Some(self.seed));
+        let command = self.settings.command(self.problem, rounds, seed);
+        let conditions = Conditions::here(rounds, seed, self.window, command);
         report.line(&format!("## {title}\n\n{conditions}\n"));
     }
 

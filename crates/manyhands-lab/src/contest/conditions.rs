@@ -11,10 +11,10 @@ pub struct Conditions {
     pub machine: Machine,
     /// When it began: UTC, RFC 3339.
     pub date: String,
-    /// Rounds of each case; `None` where something is measured once, without rounds.
-    pub rounds: Option<usize>,
-    /// Seed of the order within the rounds.
-    pub seed: u64,
+    /// Rounds of each case.
+    pub rounds: usize,
+    /// Seed of the order within the rounds; `None` where all contenders run at the same time.
+    pub seed: Option<u64>,
     /// How long each window is; zero where the cases say how much is measured.
     pub window: Duration,
     /// What to type for the same measurement.
@@ -25,7 +25,7 @@ impl Conditions {
     /// Those of a measurement that begins now, in this process. All measurements of a process
     /// have the revision of the first: results that it writes meanwhile do not change that.
     #[must_use]
-    pub fn here(rounds: Option<usize>, seed: u64, window: Duration, command: String) -> Self {
+    pub fn here(rounds: usize, seed: Option<u64>, window: Duration, command: String) -> Self {
         Self {
             machine: HERE.clone(),
             date: clock::utc(),
@@ -41,9 +41,7 @@ impl Conditions {
             Duration::ZERO => String::new(),
             window => format!(" in windows of {} ms", window.as_millis()),
         };
-        let Some(rounds) = self.rounds else {
-            return format!("Measured once{window}, one process per contender.");
-        };
+        let rounds = self.rounds;
         let intervals = if rounds < MIN_ROUNDS {
             format!(
                 "**A quick look**: fewer than {MIN_ROUNDS} rounds give no intervals, and “–” \
@@ -55,12 +53,14 @@ impl Conditions {
              distance of a row “again” from 1 shows that."
                 .to_owned()
         };
-        format!(
-            "Rounds: {rounds}{window}. One process per contender, one running at a time, order \
-             shuffled in each round (seed {}). Ratios are medians over rounds of the ratio within \
-             the round. {intervals}",
-            self.seed
-        )
+        let order = match self.seed {
+            Some(seed) => format!(
+                "one running at a time, order shuffled in each round (seed {seed}). Ratios are \
+                 medians over rounds of the ratio within the round"
+            ),
+            None => "all running at the same time. Values are medians over rounds".to_owned(),
+        };
+        format!("Rounds: {rounds}{window}. One process per contender, {order}. {intervals}")
     }
 }
 
@@ -95,7 +95,7 @@ static HERE: LazyLock<Machine> = LazyLock::new(Machine::here);
 mod tests {
     use super::*;
 
-    fn conditions(rounds: Option<usize>) -> Conditions {
+    fn conditions(rounds: usize) -> Conditions {
         let mut machine = Machine {
             cpu: "Chip".to_owned(),
             cpus: 2,
@@ -109,7 +109,7 @@ mod tests {
             machine,
             date: "2026-11-22T00:00:00Z".to_owned(),
             rounds,
-            seed: 42,
+            seed: Some(42),
             window: Duration::from_millis(60),
             command: "peers joins --seed 42".to_owned(),
         }
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn machine_date_revision_command_rounds_and_seed_are_named() {
-        let text = conditions(Some(9)).to_string();
+        let text = conditions(9).to_string();
         assert!(text.starts_with(
             "Machine: Chip · 2 CPUs · Linux 6.1, a virtual machine · rustc 1.95.0. \
              Date: 2026-11-22T00:00:00Z. Revision: abc. Command: `peers joins --seed 42`.\n\n\
@@ -132,16 +132,23 @@ mod tests {
 
     #[test]
     fn few_rounds_are_called_a_quick_look() {
-        let text = conditions(Some(6)).to_string();
+        let text = conditions(6).to_string();
         assert!(
             text.contains("**A quick look**") && !text.contains("95 %"),
             "{text}"
         );
-        let text = conditions(None).to_string();
-        assert!(text.contains("Measured once in windows of 60 ms"), "{text}");
         assert!(!text.contains("optimisation"), "{text}");
-        let mut conditions = conditions(None);
+        let mut conditions = conditions(6);
         conditions.machine.build.debug_assertions = true;
         assert!(conditions.to_string().contains("without optimisation"));
+    }
+
+    #[test]
+    fn contenders_that_run_at_the_same_time_have_no_order() {
+        let mut conditions = conditions(9);
+        conditions.seed = None;
+        let text = conditions.to_string();
+        assert!(text.contains("all running at the same time"), "{text}");
+        assert!(!text.contains("seed") && text.contains("95 %"), "{text}");
     }
 }

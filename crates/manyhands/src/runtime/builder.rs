@@ -89,8 +89,8 @@ impl Builder {
     /// thread limit, the runtime tries more threads at intervals, and keeps them where throughput rises.
     /// Off by default, because the monitor detects blocked threads one by one without it.
     ///
-    /// Enable it if your tasks wait in ways that look like computing, such as spinning for a device, or where the
-    /// system does not report what a thread does. Throughput is counted in pieces of work, so it helps where these
+    /// Enable it if your tasks wait in ways that look like computing, such as spinning for a device or sleeping for a
+    /// millisecond at a time, or where the system does not report what a thread does. Throughput is counted in pieces of work, so it helps where these
     /// are many and alike. [`thread_changes`](Runtime::thread_changes) lists every change.
     ///
     /// # Cost
