@@ -39,7 +39,7 @@ mod sealed {
 
 /// Indices `start`, `start + 1`, …
 ///
-/// A range of more than 2^64 indices is cut there.
+/// Of a range of 2^64 indices or more, only the first 2^64 - 1 are there.
 #[derive(Debug)]
 pub struct Indices<T> {
     start: T,

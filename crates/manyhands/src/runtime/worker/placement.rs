@@ -67,20 +67,23 @@ mod linux {
             };
             let others = mask.without(here);
             if others.len() >= busy && others.len() > 0 && others.assign_to_thread(thread) {
-                // Release: pairs with the Acquire in `wake_up`; the waking itself comes after.
-                self.narrowed.store(true, Ordering::Release);
+                // SeqCst, also below: one of both sees what the other has written. If the worker has woken by itself
+                // meanwhile, then either it waits for this lock and restores its mask, or that is done here.
+                self.narrowed.store(true, Ordering::SeqCst);
+                if self.asleep_on.load(Ordering::SeqCst) == 0 {
+                    mask.assign_to_thread(thread);
+                }
             }
         }
 
         /// Worker: is awake.
         pub(crate) fn wake_up(&self) {
-            // Relaxed: a hint.
-            self.asleep_on.store(0, Ordering::Relaxed);
-            // Acquire: pairs with the Release in `steer_away`.
-            if self.narrowed.load(Ordering::Acquire)
+            // SeqCst, both: see `steer_away`.
+            self.asleep_on.store(0, Ordering::SeqCst);
+            if self.narrowed.load(Ordering::SeqCst)
                 && let Some((_, mask)) = *lock(&self.own)
             {
-                // Relaxed: the waker has done its part.
+                // Relaxed: the waker has done its part, and the lock is held.
                 self.narrowed.store(false, Ordering::Relaxed);
                 mask.assign_to_thread(0);
             }
