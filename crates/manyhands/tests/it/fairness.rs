@@ -153,6 +153,8 @@ fn a_surplus_helper_leaves_the_loop_after_a_wait() {
             move || {
                 parallel::options().for_range_with_control(0..u64::MAX, |_, control| {
                     threads.enter();
+                    // So long that the loop does not try whether one thread alone is faster.
+                    busy_micros(20);
                     if threads.are_several() {
                         let gate = gate.lock().unwrap().take();
                         gate.into_iter().for_each(|gate| gate.recv().unwrap());
