@@ -149,6 +149,6 @@ mod tests {
         conditions.seed = None;
         let text = conditions.to_string();
         assert!(text.contains("all running at the same time"), "{text}");
-        assert!(!text.contains("seed") && text.contains("95 %"), "{text}");
+        assert!(!text.contains("(seed") && text.contains("95 %"), "{text}");
     }
 }
