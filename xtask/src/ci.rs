@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::clock::Stopwatch;
 use crate::failure::Failure;
+use crate::step::compat::{Extent as Published, Part};
 use crate::step::{self, explore::Extent, loom::PREEMPTIONS_DEFAULT, miri::SEEDS_DEFAULT};
 use crate::tidy;
 
@@ -47,7 +48,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "compat",
-        run: || step::compat::run(step::compat::Extent::Short),
+        run: || step::compat::run(Part::Suites(Published::Short)),
     },
     Step {
         name: "loom",

@@ -1,6 +1,6 @@
 //! The command line: words as typed become a [`Request`].
 
-use crate::step::compat::Extent as Published;
+use crate::step::compat::{Extent as Published, Part as Compat};
 use crate::step::compile_time::How;
 use crate::step::explore::Extent;
 use crate::step::lab_results::MINUTES_DEFAULT;
@@ -25,11 +25,12 @@ usage: cargo xtask <command>
   tidy [--write]          checks the rules of this code base; --write renews UNSAFE.md
   docs                    builds the documentation with warnings denied
   examples                builds and runs every example of the library
-  compat [--short]        the tests that rayon, rayon-core, async-task and async-executor publish, against the façades
-                          in compat; renews their tables; in short without what takes long, as in `ci`
-  compat --programs       published programs with rayon's own core and with ours: their tests, and a benchmark of
-                          each; renews their tables
-  compat --speed          small rayon programs with rayon's own core and with ours; renews their table
+  compat                  all of the following with the façades in compat; renews their tables
+  compat --suites | --short
+                          the tests that rayon, rayon-core, async-task and async-executor publish; in short, without
+                          what takes long and without a table, as in `ci`
+  compat --programs       the tests of published programs, with rayon's own core and with ours
+  compat --speed          a benchmark of each of these programs, and small ones, with both cores by turns
   sanitize                stress test under ThreadSanitizer and AddressSanitizer (nightly)
   soak [--minutes N] [--seed S] [--jobs J]
                           random programs over the whole library under random delays, for N minutes
@@ -64,9 +65,7 @@ pub(crate) enum Request {
     Tidy(Mode),
     Docs,
     Examples,
-    Compat(Published),
-    CompatPrograms,
-    CompatSpeed,
+    Compat(Compat),
     Sanitize,
     Soak(Plan),
     CompileTime(How),
@@ -109,10 +108,11 @@ impl Request {
             ["tidy", "--write"] => Ok(Self::Tidy(Mode::Write)),
             ["docs"] => Ok(Self::Docs),
             ["examples"] => Ok(Self::Examples),
-            ["compat"] => Ok(Self::Compat(Published::Full)),
-            ["compat", "--short"] => Ok(Self::Compat(Published::Short)),
-            ["compat", "--programs"] => Ok(Self::CompatPrograms),
-            ["compat", "--speed"] => Ok(Self::CompatSpeed),
+            ["compat"] => Ok(Self::Compat(Compat::Whole)),
+            ["compat", "--suites"] => Ok(Self::Compat(Compat::Suites(Published::Full))),
+            ["compat", "--short"] => Ok(Self::Compat(Compat::Suites(Published::Short))),
+            ["compat", "--programs"] => Ok(Self::Compat(Compat::Programs)),
+            ["compat", "--speed"] => Ok(Self::Compat(Compat::Speed)),
             ["sanitize"] => Ok(Self::Sanitize),
             ["soak", options @ ..] => Ok(Self::Soak(soak_plan(options)?)),
             ["compile-time"] => Ok(Self::CompileTime(How::Check)),
@@ -194,6 +194,7 @@ mod tests {
                 "compat",
                 "compat",
                 "compat",
+                "compat",
                 "sanitize",
                 "soak",
                 "compile-time",
@@ -244,10 +245,15 @@ mod tests {
             parse("results joins --rounds 9"),
             Ok(Request::Results(words.to_vec()))
         );
-        let short = Request::Compat(Published::Short);
-        assert_eq!(parse("compat --short"), Ok(short));
-        assert_eq!(parse("compat --programs"), Ok(Request::CompatPrograms));
-        assert_eq!(parse("compat --speed"), Ok(Request::CompatSpeed));
+        for (line, part) in [
+            ("compat", Compat::Whole),
+            ("compat --suites", Compat::Suites(Published::Full)),
+            ("compat --short", Compat::Suites(Published::Short)),
+            ("compat --programs", Compat::Programs),
+            ("compat --speed", Compat::Speed),
+        ] {
+            assert_eq!(parse(line), Ok(Request::Compat(part)));
+        }
         assert_eq!(parse("results"), Ok(Request::Results(Vec::new())));
         let minutes = 4;
         assert_eq!(
@@ -267,6 +273,7 @@ mod tests {
             "loom --preemptions",
             "loom --preemptions x",
             "explore --minutes",
+            "compat --long",
             "explore --minutes x",
             "explore --program timers",
             "miri --seeds x",

@@ -1,10 +1,10 @@
-//! What published programs do with rayon, one benchmark for each: `programs FOLDER`.
+//! What published programs do with rayon, one benchmark or two for each: `programs LIST`.
 //!
-//! Files are read from the folder, which must not change meanwhile.
+//! The list is a file that names a folder in each line. Files are read from these, which must not change meanwhile.
 
 #![forbid(unsafe_code)]
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use speed::{measure, measure_with};
@@ -15,12 +15,22 @@ mod maps;
 mod pictures;
 
 fn main() -> ExitCode {
-    let Some(folder) = std::env::args_os().nth(1) else {
-        eprintln!("usage: programs FOLDER");
+    let Some(list) = std::env::args_os().nth(1) else {
+        eprintln!("usage: programs LIST");
         return ExitCode::from(2);
     };
-    let folder = Path::new(&folder);
-    measure("tokei: lines of code", || files::lines(folder));
+    let folders: Vec<PathBuf> = match std::fs::read_to_string(&list) {
+        Ok(text) if !text.is_empty() => text.lines().map(PathBuf::from).collect(),
+        Ok(_) => {
+            eprintln!("programs: {} is empty", list.display());
+            return ExitCode::from(2);
+        }
+        Err(error) => {
+            eprintln!("programs: cannot read {}: {error}", list.display());
+            return ExitCode::from(2);
+        }
+    };
+    measure("tokei: lines of code", || files::lines(&folders));
     let picture = pictures::raw();
     measure("oxipng: a PNG, made smaller", || {
         pictures::smaller(&picture)

@@ -1,6 +1,6 @@
 //! The façades under the names of rayon-core and async-task: their own checks, then the test suites that rayon,
-//! rayon-core, async-task and async-executor publish, run against them. And, by commands of their own, published
-//! programs (`programs.rs`) and small ones (`speed.rs`) with rayon's core and with ours.
+//! rayon-core, async-task and async-executor publish, run against them. Then the tests of published programs
+//! (`programs.rs`), and how fast these and small ones are (`speed.rs`), with rayon's core and with ours.
 //!
 //! What is published is downloaded by cargo and unpacked below the build output; nothing of it is in this repository.
 //!
@@ -10,15 +10,16 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use crate::clock::Stopwatch;
 use crate::command::Invocation;
 use crate::failure::Failure;
 use crate::workspace;
 
 mod pairs;
-pub(crate) mod programs;
+mod programs;
 mod published;
 mod section;
-pub(crate) mod speed;
+mod speed;
 mod suite;
 
 use suite::{Count, Row};
@@ -28,16 +29,63 @@ const RAYON_CORE: &str = "compat/rayon-core";
 const ASYNC_TASK: &str = "compat/async-task";
 const SPEED: &str = "compat/speed";
 
-/// How much is run.
+/// What is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// All that follows, one after the other.
+    Whole,
+    Suites(Extent),
+    /// The tests of published programs.
+    Programs,
+    Speed,
+}
+
+/// How much of the suites is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// All but one suite that takes long, and the examples in the packages' documentation, each of which is a program
-    /// of its own.
+    /// of its own. No table is renewed.
     Short,
     Full,
 }
 
-pub(crate) fn run(extent: Extent) -> Result<(), Failure> {
+pub(crate) fn run(part: Part) -> Result<(), Failure> {
+    match part {
+        Part::Whole => run_each(WHOLE, run),
+        Part::Suites(extent) => run_suites(extent),
+        Part::Programs => programs::run(),
+        Part::Speed => speed::run(),
+    }
+}
+
+const WHOLE: &[Part] = &[Part::Suites(Extent::Full), Part::Programs, Part::Speed];
+
+/// Runs all parts, whether or not one before has failed, because each renews a table of its own.
+fn run_each(
+    parts: &[Part],
+    mut run: impl FnMut(Part) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut failures = Vec::new();
+    for (index, &part) in parts.iter().enumerate() {
+        println!("\n--> {part:?} ({} of {})", index + 1, parts.len());
+        let watch = Stopwatch::start();
+        let outcome = run(part);
+        let seconds = watch.elapsed().as_secs_f64();
+        match outcome {
+            Ok(()) => println!("<-- {part:?}: passed in {seconds:.1} s"),
+            Err(failure) => {
+                println!("<-- {part:?}: FAILED after {seconds:.1} s: {failure}");
+                failures.push(failure.to_string());
+            }
+        }
+    }
+    match failures.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::new(failures.join("; "))),
+    }
+}
+
+fn run_suites(extent: Extent) -> Result<(), Failure> {
     for workspace in [RAYON_CORE, ASYNC_TASK, SPEED] {
         check_workspace(workspace)?;
     }
@@ -189,6 +237,21 @@ mod tests {
                 repeated: Vec::new(),
             },
         }
+    }
+
+    #[test]
+    fn a_part_that_fails_does_not_keep_the_next_from_being_run() {
+        let mut ran = Vec::new();
+        let outcome = run_each(WHOLE, |part| {
+            ran.push(part);
+            match part {
+                Part::Programs => Ok(()),
+                part => Err(Failure::new(format!("no {part:?}"))),
+            }
+        });
+        assert_eq!(ran, WHOLE);
+        let failure = outcome.unwrap_err().to_string();
+        assert_eq!(failure, "no Suites(Full); no Speed");
     }
 
     #[test]

@@ -50,6 +50,7 @@ pub(super) fn compare(comparison: &Comparison) -> Result<String, Failure> {
     let facade = build(comparison, Core::Facade)?;
     let mut times = Times::default();
     for round in 0..comparison.rounds {
+        println!("\nround {} of {}", round + 1, comparison.rounds);
         for turn in 0..SIDES.len() {
             let side = SIDES[(round + turn) % SIDES.len()];
             let program = match side {

@@ -1,13 +1,14 @@
-//! Published programs with rayon's own core and with the façade: their own tests with both, and a benchmark of each.
+//! The tests of published programs with rayon's own core and with the façade.
 //!
-//! The programs and their versions are those that the workspace `compat/speed` depends on; its benchmarks call them.
+//! The programs and their versions are those that the workspace `compat/speed` depends on; its benchmarks call them
+//! (`speed.rs`).
 
 use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::pairs::{Comparison, Core, compare};
+use super::pairs::Core;
 use super::published::{replace, without_benchmarks};
 use super::suite::{self, Count};
 use super::{RAYON_CORE, SPEED, section};
@@ -67,32 +68,21 @@ const PROGRAMS: &[Program] = &[
     },
 ];
 
-/// How often each side of the benchmarks is run; some minutes.
-const ROUNDS: usize = 9;
-
-pub(crate) fn run() -> Result<(), Failure> {
+pub(super) fn run() -> Result<(), Failure> {
     let page = format!("{RAYON_CORE}/README.md");
     let lock = fs::read_to_string(workspace::root().join(SPEED).join("Cargo.lock"))
         .map_err(|error| Failure::new(format!("cannot read {SPEED}/Cargo.lock: {error}")))?;
     let unpacked = unpack()?;
     let mut rows = Vec::new();
     let conditions = section::conditions();
-    for program in PROGRAMS {
+    for (index, program) in PROGRAMS.iter().enumerate() {
+        println!("\n{}, program {} of {}", program.name, index + 1, PROGRAMS.len());
         rows.push(test(program, &lock, &unpacked)?);
         // What has been run stays, should a later program not be built.
         let tests = format!("Run {conditions}.\n\n{}", table(&rows));
         print!("\n{tests}");
         section::renew(&page, "programs", &tests)?;
     }
-    let times = compare(&Comparison {
-        program: "programs",
-        features: "programs",
-        arguments: vec![folder(Core::Original).into()],
-        rounds: ROUNDS,
-    })?;
-    let times = format!("{ROUNDS} rounds on {conditions}.\n\n{times}");
-    print!("\n{times}");
-    section::renew(&page, "program-speed", &times)?;
     let only_ours: usize = rows.iter().map(|row| row.only_ours().len()).sum();
     if only_ours > 0 {
         return Err(Failure::new(format!(
@@ -102,8 +92,8 @@ pub(crate) fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lets cargo download the programs, and returns its description of all packages.
-fn unpack() -> Result<String, Failure> {
+/// Lets cargo download the programs with what they depend on, and returns its description of all packages.
+pub(super) fn unpack() -> Result<String, Failure> {
     let compiler = Invocation::new("rustc -vV").stdout()?;
     let host = compiler
         .lines()
@@ -250,6 +240,19 @@ fn versioned(name: &str, lock: &str) -> Result<String, Failure> {
     Ok(format!("{name}-{version}"))
 }
 
+/// The folders of all packages in cargo's description, but for those of this repository.
+pub(super) fn unpacked_folders(unpacked: &str) -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = unpacked
+        .split("\"manifest_path\":\"")
+        .skip(1)
+        .filter_map(|rest| Some(Path::new(rest.split('"').next()?).parent()?.to_path_buf()))
+        .filter(|folder| !folder.starts_with(workspace::root()))
+        .collect();
+    folders.sort_unstable();
+    folders.dedup();
+    folders
+}
+
 /// The folder of a package in cargo's description.
 fn unpacked_folder(name: &str, unpacked: &str) -> Result<PathBuf, Failure> {
     let end = format!("/{name}/Cargo.toml\"");
@@ -307,6 +310,12 @@ mod tests {
         let unpacked = "{\"manifest_path\":\"/r/x-1/Cargo.toml\"},{\"manifest_path\":\"/r/tokei-12.1.2/Cargo.toml\"}";
         let folder = unpacked_folder(&name, unpacked);
         assert_eq!(folder, Ok(PathBuf::from("/r/tokei-12.1.2")));
+        let own = workspace::root().join("compat/speed/Cargo.toml");
+        let with_own = format!("{unpacked},{{\"manifest_path\":\"{}\"}}", own.display());
+        assert_eq!(
+            unpacked_folders(&with_own),
+            ["/r/tokei-12.1.2", "/r/x-1"].map(PathBuf::from)
+        );
         assert!(versioned("to", lock).is_err());
         assert!(unpacked_folder("x-2", unpacked).is_err());
     }

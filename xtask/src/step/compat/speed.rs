@@ -1,20 +1,56 @@
-//! How fast small rayon programs are on the façade, beside rayon's own core.
+//! How fast rayon programs are on the façade, beside rayon's own core: small ones, and one benchmark for each of the
+//! published programs whose tests `programs.rs` runs.
+
+use std::fs;
+use std::path::PathBuf;
 
 use super::pairs::{Comparison, compare};
-use super::{RAYON_CORE, section};
+use super::{RAYON_CORE, programs, section};
 use crate::failure::Failure;
+use crate::workspace;
 
-/// How often each side is run; about a minute and a half.
-const ROUNDS: usize = 15;
+/// How often each side of the small programs is run; about a minute and a half.
+const SMALL_ROUNDS: usize = 15;
+/// How often each side of the published programs is run; some minutes.
+const PROGRAM_ROUNDS: usize = 9;
 
-pub(crate) fn run() -> Result<(), Failure> {
-    let table = compare(&Comparison {
+pub(super) fn run() -> Result<(), Failure> {
+    let small = Comparison {
         program: "small",
         features: "",
         arguments: Vec::new(),
-        rounds: ROUNDS,
-    })?;
-    let text = format!("{ROUNDS} rounds on {}.\n\n{table}", section::conditions());
+        rounds: SMALL_ROUNDS,
+    };
+    let small = measure(&small, "speed");
+    // Another table, so it is made whatever has become of the first.
+    let programs = list_of_packages().and_then(|list| {
+        let programs = Comparison {
+            program: "programs",
+            features: "programs",
+            arguments: vec![list.into()],
+            rounds: PROGRAM_ROUNDS,
+        };
+        measure(&programs, "program-speed")
+    });
+    small.and(programs)
+}
+
+/// Compares, and renews this section of the page.
+fn measure(comparison: &Comparison, section: &str) -> Result<(), Failure> {
+    let table = compare(comparison)?;
+    let rounds = comparison.rounds;
+    let text = format!("{rounds} rounds on {}.\n\n{table}", section::conditions());
     print!("\n{text}");
-    section::renew(&format!("{RAYON_CORE}/README.md"), "speed", &text)
+    section::renew(&format!("{RAYON_CORE}/README.md"), section, &text)
+}
+
+/// A file with the folders of all packages of the programs, where cargo has unpacked them: the same files wherever this
+/// is run, because a lock file names the versions.
+fn list_of_packages() -> Result<PathBuf, Failure> {
+    let folders = programs::unpacked_folders(&programs::unpack()?);
+    let lines = folders.iter().map(|folder| format!("{}\n", folder.display()));
+    let list = workspace::target_subdir("compat").join("packages.txt");
+    fs::write(&list, lines.collect::<String>())
+        .map_err(|error| Failure::new(format!("cannot write {}: {error}", list.display())))?;
+    Ok(list)
 }
