@@ -25,6 +25,8 @@ struct Program {
     examples: Option<&'static str>,
     /// A file that its tests include and its package lacks. It is made, and empty: what reads it fails with both cores.
     absent: Option<&'static str>,
+    /// Why tests fail with both cores.
+    reason: &'static str,
 }
 
 const PROGRAMS: &[Program] = &[
@@ -33,30 +35,35 @@ const PROGRAMS: &[Program] = &[
         options: "",
         examples: None,
         absent: None,
+        reason: "",
     },
     Program {
         name: "oxipng",
         options: "",
         examples: None,
         absent: None,
+        reason: "",
     },
     Program {
         name: "ndarray",
         options: "--features rayon",
         examples: Some("parallel"),
         absent: None,
+        reason: "",
     },
     Program {
         name: "hashbrown",
         options: "--features rayon",
         examples: None,
         absent: None,
+        reason: "",
     },
     Program {
         name: "indexmap",
         options: "--features rayon",
         examples: None,
         absent: None,
+        reason: "",
     },
     // Without AVIF, whose encoder takes longer to build than all the rest.
     Program {
@@ -65,6 +72,7 @@ const PROGRAMS: &[Program] = &[
                   rayon,bmp,dds,exr,ff,gif,hdr,ico,jpeg,png,pnm,qoi,tga,tiff,webp",
         examples: None,
         absent: Some("tests/images/jpg/portrait_2.jpg"),
+        reason: ", because they read pictures that are not in the package",
     },
 ];
 
@@ -76,7 +84,12 @@ pub(super) fn run() -> Result<(), Failure> {
     let mut rows = Vec::new();
     let conditions = section::conditions();
     for (index, program) in PROGRAMS.iter().enumerate() {
-        println!("\n{}, program {} of {}", program.name, index + 1, PROGRAMS.len());
+        println!(
+            "\n{}, program {} of {}",
+            program.name,
+            index + 1,
+            PROGRAMS.len()
+        );
         rows.push(test(program, &lock, &unpacked)?);
         // What has been run stays, should a later program not be built.
         let tests = format!("Run {conditions}.\n\n{}", table(&rows));
@@ -114,6 +127,8 @@ fn folder(core: Core) -> PathBuf {
 /// A program's tests with both cores.
 struct Row {
     name: String,
+    /// See [`Program::reason`].
+    reason: &'static str,
     original: Count,
     ours: Count,
 }
@@ -147,6 +162,7 @@ fn test(program: &Program, lock: &str, unpacked: &str) -> Result<Row, Failure> {
     Ok(Row {
         original: count(Core::Original)?,
         ours: count(Core::Facade)?,
+        reason: program.reason,
         name,
     })
 }
@@ -263,7 +279,9 @@ fn unpacked_folder(name: &str, unpacked: &str) -> Result<PathBuf, Failure> {
     folder.ok_or_else(|| Failure::new(format!("cargo has not unpacked {name}")))
 }
 
+/// What fails with both cores is named below the table.
 fn table(rows: &[Row]) -> String {
+    let mut below = String::new();
     let mut table = String::from(
         "| program | tests | passed with the original | passed with ours | failed |\n\
          |---|--:|--:|--:|---|\n",
@@ -281,13 +299,21 @@ fn table(rows: &[Row]) -> String {
         let mut remark = match (tests, both) {
             (0, _) => "it publishes none".to_owned(),
             (_, 0) => String::new(),
-            (_, both) => format!("{both} with both: {}", failed.join(", ")),
+            (_, both) => format!("{both} with both{}", row.reason),
         };
+        // Writing to a `String` cannot fail.
+        if both > 0 {
+            let _ = writeln!(
+                below,
+                "\nWith both, of {}: {}.",
+                row.name,
+                failed.join(", ")
+            );
+        }
         if !only_ours.is_empty() {
             remark += &format!(" **with ours only**: {}", only_ours.join(", "));
         }
         let ours = row.ours.passed;
-        // Writing to a `String` cannot fail.
         let _ = writeln!(
             table,
             "| {} | {tests} | {passed} | {ours} | {} |",
@@ -295,7 +321,7 @@ fn table(rows: &[Row]) -> String {
             remark.trim_start()
         );
     }
-    table
+    table + &below
 }
 
 #[cfg(test)]
@@ -329,6 +355,7 @@ mod tests {
         };
         let row = |original, ours| Row {
             name: "a-1".to_owned(),
+            reason: ", for a reason",
             original,
             ours,
         };
@@ -343,8 +370,10 @@ mod tests {
             lines,
             [
                 "| a-1 | 2 | 2 | 2 |  |",
-                "| a-1 | 3 | 2 | 1 | 1 with both: x **with ours only**: y |",
+                "| a-1 | 3 | 2 | 1 | 1 with both, for a reason **with ours only**: y |",
                 "| a-1 | 0 | 0 | 0 | it publishes none |",
+                "",
+                "With both, of a-1: x.",
             ]
         );
     }

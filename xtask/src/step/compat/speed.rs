@@ -48,7 +48,9 @@ fn measure(comparison: &Comparison, section: &str) -> Result<(), Failure> {
 /// is run, because a lock file names the versions.
 fn list_of_packages() -> Result<PathBuf, Failure> {
     let folders = programs::unpacked_folders(&programs::unpack()?);
-    let lines = folders.iter().map(|folder| format!("{}\n", folder.display()));
+    let lines = folders
+        .iter()
+        .map(|folder| format!("{}\n", folder.display()));
     let list = workspace::target_subdir("compat").join("packages.txt");
     fs::write(&list, lines.collect::<String>())
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", list.display())))?;
