@@ -1,4 +1,4 @@
-//! Bodies that block in many ways, declared and undeclared, on pools of 1 to 64 workers: everything ends, no more
+//! Bodies that block in many ways, declared and undeclared, on pools of 1 to 192 workers: everything ends, no more
 //! threads are added than are needed, and the added ones end again.
 #![expect(
     clippy::disallowed_methods,
@@ -21,7 +21,7 @@ pub(crate) fn bodies_that_block_all_end_and_leave_a_pool_of_its_size() {
     let watchdog = Watchdog::new();
     for seed in Rounds::of(1) {
         let mut random = Random::new(seed);
-        let workers = random.pick(&[1, 2, 3, 8, 64]);
+        let workers = random.pick(&[1, 2, 3, 8, 64, 192]);
         let keep_alive = Duration::from_micros(random.pick(&[0, 300, 3_000]));
         let builder = Runtime::builder().workers(workers);
         let builder = builder.thread_keep_alive(keep_alive);

@@ -13,7 +13,7 @@ fn tiny_loops_from_four_threads_run_every_index_once() {
     let watchdog = Watchdog::new();
     for seed in Rounds::of(1) {
         let mut random = Random::new(seed);
-        let workers = random.pick(&[1, 2, 3, 64]);
+        let workers = random.pick(&[1, 2, 3, 64, 192]);
         let runtime = Arc::new(Runtime::builder().workers(workers).build().unwrap());
         watchdog.begin(command(name, seed), &runtime);
         thread::scope(|s| {

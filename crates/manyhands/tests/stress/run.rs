@@ -31,6 +31,12 @@ fn random_trees_on_64_workers_agree_with_the_oracle() {
     trees("run::random_trees_on_64_workers_agree_with_the_oracle", 64);
 }
 
+#[test]
+#[cfg_attr(miri, ignore = "too many threads")]
+fn random_trees_on_192_workers_agree_with_the_oracle() {
+    trees("run::random_trees_on_192_workers_agree_with_the_oracle", 192);
+}
+
 fn trees(name: &str, workers: usize) {
     let runtime = Runtime::builder().workers(workers).build();
     let runtime = Arc::new(runtime.expect("the number is right"));

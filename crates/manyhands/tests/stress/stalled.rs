@@ -39,11 +39,17 @@ fn stalls_lose_nothing_on_64_workers() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too many threads")]
+fn stalls_lose_nothing_on_192_workers() {
+    rounds("stalled::stalls_lose_nothing_on_192_workers", &[192], 0);
+}
+
+#[test]
 #[cfg_attr(miri, ignore = "nobody is stalled there")]
 fn stalls_lose_nothing_on_one_processor() {
     let _one = OneProcessor::begin();
     let name = "stalled::stalls_lose_nothing_on_one_processor";
-    rounds(name, &[1, 2, 4, 64], 1);
+    rounds(name, &[1, 2, 4, 64, 192], 1);
 }
 
 fn rounds(name: &str, workers: &[usize], hogs: usize) {
