@@ -14,10 +14,11 @@ pub(crate) fn run() -> Result<(), Failure> {
 }
 
 /// The crates that are published, each after those it depends on.
-const CRATES: [&str; 5] = [
+const CRATES: [&str; 6] = [
     "manyhands",
     "manyhands-lab",
     "manyhands-inspect",
     "manyhands-fleet",
+    "manyhands-cluster",
     "manyhands-cli",
 ];

@@ -1,0 +1,291 @@
+//! Where calls run: this process, this thread with faults, or worker processes.
+
+use crate::{
+    ClusterError, Merge, Options, Remote, RemoteReduce, Spawned, Value, build_id,
+    engine::loopback::{Loopback, Simulation},
+    function,
+};
+#[cfg(unix)]
+use crate::{engine::hub::Hub, worker::process};
+use std::{
+    env,
+    ops::Range,
+    sync::{Arc, Mutex},
+};
+
+/// Begins: in a worker process it works for its driver and does not return; in any other it makes the cluster that the
+/// variable `MANYHANDS_CLUSTER` names.
+///
+/// | `MANYHANDS_CLUSTER` | where calls run |
+/// |---|---|
+/// | not set, empty, or `local` | on this process's pool |
+/// | `local:4` | in four worker processes of this program on this machine |
+///
+/// It should be the first line of `main`: what stands before it happens in each worker too.
+///
+/// # Errors
+/// [`ClusterError::Configuration`] if the variable says something else; [`ClusterError::Start`] if a worker cannot be
+/// started; [`ClusterError::DuplicateFunction`] if the program's functions cannot be told apart.
+///
+/// # Examples
+/// ```
+/// let cluster = manyhands_cluster::init()?;
+/// assert!(cluster.is_local(), "unless the variable is set");
+/// # Ok::<(), manyhands_cluster::ClusterError>(())
+/// ```
+pub fn init() -> Result<Cluster, ClusterError> {
+    #[cfg(unix)]
+    if let Some(threads) = env::var_os(process::ROLE) {
+        process::serve(&threads.to_string_lossy());
+    }
+    function::check()?;
+    let text = env::var_os(VARIABLE).unwrap_or_default();
+    match workers_of(&text.to_string_lossy())? {
+        None => Ok(Cluster::local()),
+        Some(workers) => Cluster::processes(workers),
+    }
+}
+
+/// How many worker processes the variable asks for.
+fn workers_of(text: &str) -> Result<Option<usize>, ClusterError> {
+    let wrong = |reason: String| ClusterError::Configuration { reason };
+    match text.trim() {
+        "" | "local" => Ok(None),
+        text => {
+            let Some(count) = text.strip_prefix("local:") else {
+                return Err(wrong(format!("'{text}' is neither 'local' nor 'local:N'")));
+            };
+            match count.parse() {
+                Ok(count) if (1..=WORKERS_MAX).contains(&count) => Ok(Some(count)),
+                _ => Err(wrong(format!(
+                    "'{count}' is no number of workers between 1 and {WORKERS_MAX}"
+                ))),
+            }
+        }
+    }
+}
+
+/// Where calls run. Clones are the same cluster; workers end with the last of them.
+///
+/// # Examples
+/// ```
+/// use manyhands_cluster::{Cluster, remote};
+///
+/// let cluster = Cluster::local();
+/// let squares = cluster.map(0..4, remote!([] |i| -> u64 { i * i }))?;
+/// assert_eq!(squares, [0, 1, 4, 9]);
+/// # Ok::<(), manyhands_cluster::ClusterError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Cluster(Arc<Engine>);
+
+#[derive(Debug)]
+pub(crate) enum Engine {
+    Local,
+    Loopback(Box<Mutex<Simulation>>),
+    #[cfg(unix)]
+    Workers(Hub),
+}
+
+impl Cluster {
+    /// Calls run on the pool of this process. Nothing is serialised.
+    ///
+    /// Example: see [`Cluster`].
+    #[must_use]
+    pub fn local() -> Self {
+        Self(Arc::new(Engine::Local))
+    }
+
+    /// Calls run in the calling thread by a virtual clock, serialised as between processes, with faults drawn from a seed;
+    /// for tests.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_cluster::{Cluster, Loopback, remote};
+    ///
+    /// let cluster = Cluster::loopback(Loopback::new(1));
+    /// let sum = cluster.map_reduce(0..100, remote!([] |i| -> u64 { i }, |a, b| { a + b }))?;
+    /// assert_eq!(sum, Some(4950));
+    /// # Ok::<(), manyhands_cluster::ClusterError>(())
+    /// ```
+    #[must_use]
+    pub fn loopback(setup: Loopback) -> Self {
+        let simulation = Box::new(Mutex::new(Simulation::new(setup)));
+        Self(Arc::new(Engine::Loopback(simulation)))
+    }
+
+    /// Calls run in new processes of this program, of the given number, as with `MANYHANDS_CLUSTER=local:N`. The program must call
+    /// [`init`] first.
+    ///
+    /// # Errors
+    /// [`ClusterError::Start`] if one cannot be started, in a worker process, and where there is no Unix;
+    /// [`ClusterError::Configuration`] if there are to be none or more than 1,024.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_cluster::{Cluster, ClusterError};
+    ///
+    /// assert!(matches!(Cluster::processes(0), Err(ClusterError::Configuration { .. })));
+    /// ```
+    pub fn processes(workers: usize) -> Result<Self, ClusterError> {
+        workers_of(&format!("local:{workers}"))?;
+        function::check()?;
+        start(workers)
+    }
+
+    /// Whether calls run in this process without being serialised.
+    ///
+    /// Example: see [`init`](crate::init).
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        matches!(*self.0, Engine::Local)
+    }
+
+    /// A deadline, a cancellation: see [`Options`].
+    ///
+    /// Example: see [`Options`].
+    pub fn options(&self) -> Options<'_> {
+        Options::new(self)
+    }
+
+    /// The results of a body for each index, in order.
+    ///
+    /// # Errors
+    /// See [`ClusterError`].
+    ///
+    /// Example: see [`remote!`](crate::remote!).
+    pub fn map<C: Value, R: Value>(
+        &self,
+        range: Range<u64>,
+        body: Remote<C, u64, R>,
+    ) -> Result<Vec<R>, ClusterError> {
+        self.options().map(range, body)
+    }
+
+    /// Runs a body for each index, at least once.
+    ///
+    /// # Errors
+    /// See [`ClusterError`].
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_cluster::{Cluster, remote};
+    ///
+    /// let folder = std::env::temp_dir().join(format!("manyhands-for-each-{}", std::process::id()));
+    /// std::fs::create_dir(&folder).unwrap();
+    /// # let made = folder.clone();
+    /// Cluster::local().for_each(0..2, remote!([folder: std::path::PathBuf] |i| -> () {
+    ///     std::fs::write(folder.join(i.to_string()), "written anew each time").unwrap();
+    /// }))?;
+    /// # std::fs::remove_dir_all(made).unwrap();
+    /// # Ok::<(), manyhands_cluster::ClusterError>(())
+    /// ```
+    pub fn for_each<C: Value>(
+        &self,
+        range: Range<u64>,
+        body: Remote<C, u64, ()>,
+    ) -> Result<(), ClusterError> {
+        self.options().for_each(range, body)
+    }
+
+    /// The results of a body for each index, combined in order; `None` for an empty range.
+    ///
+    /// Each worker combines what it has, so little comes back. Combining must be associative; where it is not, as with
+    /// sums of numbers with a fraction, the result depends on how the range was cut.
+    ///
+    /// # Errors
+    /// See [`ClusterError`].
+    ///
+    /// Example: see [`RemoteReduce`].
+    pub fn map_reduce<C: Value, R: Value>(
+        &self,
+        range: Range<u64>,
+        body: RemoteReduce<C, R>,
+    ) -> Result<Option<R>, ClusterError> {
+        self.options().map_reduce(range, body)
+    }
+
+    /// What a body makes of each part of the range, merged in order.
+    ///
+    /// # Errors
+    /// See [`ClusterError`].
+    ///
+    /// Example: see [`Input`](crate::Input).
+    pub fn query<C: Value, R: Value + Merge>(
+        &self,
+        range: Range<u64>,
+        body: Remote<C, Range<u64>, R>,
+    ) -> Result<R, ClusterError> {
+        self.options().query(range, body)
+    }
+
+    /// What a body returns, run at some worker.
+    ///
+    /// # Errors
+    /// See [`ClusterError`].
+    ///
+    /// Example: see [`Input`](crate::Input).
+    pub fn call<C: Value, R: Value>(&self, body: Remote<C, (), R>) -> Result<R, ClusterError> {
+        self.options().call(body)
+    }
+
+    /// Begins to run a body at some worker, and does not wait for it.
+    ///
+    /// Example: see [`Spawned`].
+    pub fn spawn<C: Value, R: Value>(&self, body: Remote<C, (), R>) -> Spawned<R> {
+        Spawned::begin(self, body)
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.0
+    }
+}
+
+#[cfg(unix)]
+fn start(workers: usize) -> Result<Cluster, ClusterError> {
+    let wrong = |reason: String| ClusterError::Start { reason };
+    if env::var_os(process::ROLE).is_some() {
+        return Err(wrong(
+            "this process is a worker; call `init` first".to_owned(),
+        ));
+    }
+    let build = build_id::of_this_program().map_err(|error| wrong(error.to_string()))?;
+    let hub = Hub::start(workers, build)?;
+    Ok(Cluster(Arc::new(Engine::Workers(hub))))
+}
+
+#[cfg(not(unix))]
+fn start(_: usize) -> Result<Cluster, ClusterError> {
+    let reason = "worker processes need Unix".to_owned();
+    Err(ClusterError::Start { reason })
+}
+
+const VARIABLE: &str = "MANYHANDS_CLUSTER";
+const WORKERS_MAX: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_names_an_engine_or_is_refused() {
+        for (text, workers) in [("", None), ("local", None), (" local:4 ", Some(4))] {
+            assert_eq!(workers_of(text), Ok(workers), "{text}");
+        }
+        for text in [
+            "local:0",
+            "local:",
+            "local:-1",
+            "local:1025",
+            "4",
+            "nats",
+            "LOCAL",
+        ] {
+            let refused = workers_of(text);
+            assert!(
+                matches!(refused, Err(ClusterError::Configuration { .. })),
+                "{text}: {refused:?}"
+            );
+        }
+    }
+}

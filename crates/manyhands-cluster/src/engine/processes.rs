@@ -1,0 +1,198 @@
+//! Worker processes on this machine: the same program again, each on one end of a pair of sockets.
+//!
+//! The worker's end is its standard input. Nobody else can connect, nothing is left behind in the file system, and when
+//! either process ends, however it does, the other one sees the end of the connection.
+
+use super::hub::Input;
+use crate::{
+    ClusterError,
+    driver::WorkerId,
+    wire::{self, ToWorker},
+    worker::process::ROLE,
+};
+use std::{
+    collections::HashMap,
+    env, fmt,
+    io::{self, BufReader},
+    net::Shutdown,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::{net::UnixStream, process::CommandExt},
+    },
+    process::{Child, Command, Stdio},
+    sync::mpsc::{self, Receiver, Sender},
+    thread::{self, JoinHandle},
+};
+
+/// The workers that were started, and how they are reached.
+pub(crate) struct Processes {
+    /// For each worker's own pool.
+    threads: usize,
+    made: u64,
+    to_hub: Sender<Input>,
+    running: HashMap<WorkerId, Process>,
+}
+
+struct Process {
+    stream: UnixStream,
+    outbox: Sender<ToWorker>,
+    threads: [JoinHandle<()>; 2],
+}
+
+impl Processes {
+    pub(crate) fn start(count: usize, to_hub: Sender<Input>) -> Result<Self, ClusterError> {
+        let cpus = thread::available_parallelism().map_or(1, usize::from);
+        let mut processes = Self {
+            threads: (cpus / count.max(1)).max(1),
+            made: 0,
+            to_hub,
+            running: HashMap::new(),
+        };
+        for _ in 0..count {
+            if let Err(error) = processes.add() {
+                processes.end();
+                let reason = error.to_string();
+                return Err(ClusterError::Start { reason });
+            }
+        }
+        Ok(processes)
+    }
+
+    /// Starts one more in place of one that died. If the system refuses, the call goes on with the others.
+    pub(crate) fn replace(&mut self) {
+        let _ = self.add();
+    }
+
+    pub(crate) fn send(&self, worker: WorkerId, message: ToWorker) {
+        if let Some(process) = self.running.get(&worker) {
+            // If its writer has ended, its reader will report that it left.
+            let _ = process.outbox.send(message);
+        }
+    }
+
+    /// The reader of this worker has reported its end.
+    pub(crate) fn left(&mut self, worker: WorkerId) {
+        if let Some(process) = self.running.remove(&worker) {
+            process.end();
+        }
+    }
+
+    /// Ends all of them and waits until they are gone.
+    pub(crate) fn end(&mut self) {
+        for process in self.running.values() {
+            // It fails only if the connection has ended by itself.
+            let _ = process.stream.shutdown(Shutdown::Both);
+        }
+        for (_, process) in self.running.drain() {
+            process.end();
+        }
+    }
+
+    fn add(&mut self) -> io::Result<()> {
+        let id = WorkerId(self.made);
+        self.made += 1;
+        let (stream, theirs) = UnixStream::pair()?;
+        let child = command(self.threads, theirs)?.spawn()?;
+        let mut child = Reaped(child);
+        let (reading, writing) = (stream.try_clone()?, stream.try_clone()?);
+        let (outbox, messages) = mpsc::channel();
+        let to_hub = self.to_hub.clone();
+        let reader = thread::Builder::new().name(format!("cluster reads {}", id.0));
+        let reader = reader.spawn(move || {
+            read(id, &reading, &to_hub);
+            child.end();
+            // Without a hub nobody waits for this.
+            let _ = to_hub.send(Input::Left(id));
+        })?;
+        let writer = thread::Builder::new().name(format!("cluster writes {}", id.0));
+        let writer = writer.spawn(move || write(writing, &messages))?;
+        let process = Process {
+            stream,
+            outbox,
+            threads: [reader, writer],
+        };
+        self.running.insert(id, process);
+        Ok(())
+    }
+}
+
+impl Process {
+    fn end(self) {
+        let _ = self.stream.shutdown(Shutdown::Both);
+        // The writer ends with its channel, the reader with the connection.
+        drop(self.outbox);
+        for thread in self.threads {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl fmt::Debug for Processes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let running = self.running.keys();
+        formatter.debug_set().entries(running).finish()
+    }
+}
+
+/// A child that does not outlive this value.
+struct Reaped(Child);
+
+impl Reaped {
+    /// It keeps nothing that is worth waiting for.
+    fn end(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Reaped {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// This program once more.
+fn command(threads: usize, connection: UnixStream) -> io::Result<Command> {
+    let mut command = Command::new(program()?);
+    if let Some(name) = env::args_os().next() {
+        command.arg0(name);
+    }
+    command
+        .args(env::args_os().skip(1))
+        .env(ROLE, threads.to_string())
+        .stdin(Stdio::from(OwnedFd::from(connection)))
+        // What bodies print must not get among what the driver prints for other programs.
+        .stdout(Stdio::from(io::stderr().as_fd().try_clone_to_owned()?))
+        // Ctrl-C is for the driver; its workers end with it.
+        .process_group(0);
+    Ok(command)
+}
+
+/// The file of this program, also where it was replaced by a newer one since it was started.
+fn program() -> io::Result<std::path::PathBuf> {
+    let running = std::path::Path::new("/proc/self/exe");
+    if running.exists() {
+        return Ok(running.to_owned());
+    }
+    env::current_exe()
+}
+
+fn read(id: WorkerId, connection: &UnixStream, to_hub: &Sender<Input>) {
+    let mut buffered = BufReader::new(connection);
+    // A worker that says what nobody understands is dropped as one that has died.
+    while let Ok(Some(message)) = wire::read(&mut buffered) {
+        if to_hub.send(Input::Heard(id, message)).is_err() {
+            return;
+        }
+    }
+}
+
+fn write(mut connection: UnixStream, messages: &Receiver<ToWorker>) {
+    for message in messages {
+        if wire::write(&mut connection, &message).is_err() {
+            // The reader sees the end of the connection then.
+            let _ = connection.shutdown(Shutdown::Both);
+            return;
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! How a call is run: until when, and until what.
+
+use crate::{
+    Cluster, ClusterError, Merge, Remote, RemoteReduce, Value,
+    cluster::Engine,
+    driver::{Part, Spec},
+    run::{self, Stop},
+    wire,
+};
+use manyhands::{
+    cancel::{Source, Token},
+    task,
+};
+use serde::de::DeserializeOwned;
+use std::{collections::BTreeMap, ops::Range, sync::PoisonError, time::Duration};
+
+/// Options of a call; made by [`Cluster::options`]. The calls are methods of them.
+///
+/// A call that is cancelled or late ends soon: chunks that nobody has begun are dropped, and bodies that run are not
+/// interrupted; workers go on when these have ended.
+///
+/// # Examples
+/// ```
+/// use manyhands::cancel;
+/// use manyhands_cluster::{Cluster, ClusterError, remote};
+/// use std::time::Duration;
+///
+/// let cluster = Cluster::local();
+/// let source = cancel::Source::new();
+/// let token = source.token();
+/// let options = cluster.options().deadline(Duration::from_secs(60)).cancellation(&token);
+/// assert_eq!(options.map(0..3, remote!([] |i| -> u64 { i }))?, [0, 1, 2]);
+///
+/// source.cancel();
+/// let cancelled = options.map(0..3, remote!([] |i| -> u64 { i }));
+/// assert_eq!(cancelled, Err(ClusterError::Cancelled));
+/// # Ok::<(), ClusterError>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+#[must_use = "options do nothing until a call is made on them"]
+pub struct Options<'a> {
+    cluster: &'a Cluster,
+    limit: Option<Duration>,
+    token: Option<&'a Token>,
+}
+
+impl<'a> Options<'a> {
+    pub(crate) fn new(cluster: &'a Cluster) -> Self {
+        Self {
+            cluster,
+            limit: None,
+            token: None,
+        }
+    }
+
+    /// The call fails if it takes longer than this.
+    ///
+    /// Example: see [`Options`].
+    pub fn deadline(self, limit: Duration) -> Self {
+        Self {
+            limit: Some(limit),
+            ..self
+        }
+    }
+
+    /// The call fails when this token is cancelled.
+    ///
+    /// Example: see [`Options`].
+    pub fn cancellation(self, token: &'a Token) -> Self {
+        Self {
+            token: Some(token),
+            ..self
+        }
+    }
+
+    /// As [`Cluster::map`].
+    ///
+    /// # Errors
+    /// See [`ClusterError`].
+    ///
+    /// Example: see [`Options`].
+    pub fn map<C: Value, R: Value>(
+        &self,
+        range: Range<u64>,
+        body: Remote<C, u64, R>,
+    ) -> Result<Vec<R>, ClusterError> {
+        let (id, captures, body) = body.into_parts();
+        if self.cluster.is_local() {
+            return self.here(|token| run::items(&captures, range, body, token));
+        }
+        let mut parts = BTreeMap::new();
+        self.away(id, &captures, range, |part| {
+            let results: Vec<R> = read(&part)?;
+            if results.len() as u64 != part.range.end - part.range.start {
+                return Err(ClusterError::Decode {
+                    reason: format!("{} results for {:?}", results.len(), part.range),
+                    host: part.host,
+                });
+            }
+            parts.insert(part.range.start, results);
+            Ok(())
+        })?;
+        Ok(parts.into_values().flatten().collect())
+    }
+
+    /// As [`Cluster::for_each`].
+    ///
+    /// # Errors
+    /// See [`ClusterError`].
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_cluster::{Cluster, remote};
+    /// use std::time::Duration;
+    ///
+    /// let cluster = Cluster::local();
+    /// let options = cluster.options().deadline(Duration::from_secs(60));
+    /// options.for_each(0..9, remote!([] |i| -> () { assert!(i < 9); }))?;
+    /// let sum = options.map_reduce(0..9, remote!([] |i| -> u64 { i }, |a, b| { a + b }))?;
+    /// let first = options.query(0..9, remote!([] |part: std::ops::Range<u64>| -> Vec<u64> { part.collect() }))?;
+    /// let answer = options.call(remote!([] || -> u64 { 42 }))?;
+    /// assert_eq!((sum, first.len(), answer), (Some(36), 9, 42));
+    /// # Ok::<(), manyhands_cluster::ClusterError>(())
+    /// ```
+    pub fn for_each<C: Value>(
+        &self,
+        range: Range<u64>,
+        body: Remote<C, u64, ()>,
+    ) -> Result<(), ClusterError> {
+        // A vector of nothing takes no room.
+        self.map(range, body).map(drop)
+    }
+
+    /// As [`Cluster::map_reduce`].
+    ///
+    /// # Errors
+    /// See [`ClusterError`].
+    ///
+    /// Example: see [`Options::for_each`].
+    pub fn map_reduce<C: Value, R: Value>(
+        &self,
+        range: Range<u64>,
+        body: RemoteReduce<C, R>,
+    ) -> Result<Option<R>, ClusterError> {
+        let (map, combine) = body.into_parts();
+        let (id, captures, map) = map.into_parts();
+        let bodies = (map, combine);
+        if self.cluster.is_local() {
+            return self.here(|token| run::combined(&captures, range, bodies, token));
+        }
+        let mut parts = BTreeMap::new();
+        self.away(id, &captures, range.clone(), |part| {
+            if let Some(result) = read::<Option<R>>(&part)? {
+                parts.insert(part.range.start, result);
+            }
+            Ok(())
+        })?;
+        let joined = run::caught(&range, || {
+            let parts = parts.into_values();
+            parts.reduce(combine)
+        });
+        joined.map_err(|stop| self.error(stop))
+    }
+
+    /// As [`Cluster::query`].
+    ///
+    /// # Errors
+    /// See [`ClusterError`].
+    ///
+    /// Example: see [`Options::for_each`].
+    pub fn query<C: Value, R: Value + Merge>(
+        &self,
+        range: Range<u64>,
+        body: Remote<C, Range<u64>, R>,
+    ) -> Result<R, ClusterError> {
+        let (id, captures, body) = body.into_parts();
+        if self.cluster.is_local() || range.is_empty() {
+            return self.here(|token| run::whole(&captures, &range, range.clone(), body, token));
+        }
+        let mut parts = BTreeMap::new();
+        self.away(id, &captures, range.clone(), |part| {
+            parts.insert(part.range.start, read::<R>(&part)?);
+            Ok(())
+        })?;
+        let merged = run::caught(&range, || {
+            let parts = parts.into_values();
+            parts.reduce(|mut first, second| {
+                first.merge(second);
+                first
+            })
+        });
+        let merged = merged.map_err(|stop| self.error(stop))?;
+        // A range that is not empty has a part.
+        merged.ok_or(ClusterError::Ended)
+    }
+
+    /// As [`Cluster::call`].
+    ///
+    /// # Errors
+    /// See [`ClusterError`].
+    ///
+    /// Example: see [`Options::for_each`].
+    pub fn call<C: Value, R: Value>(&self, body: Remote<C, (), R>) -> Result<R, ClusterError> {
+        let (id, captures, body) = body.into_parts();
+        if self.cluster.is_local() {
+            return self.here(|token| run::whole(&captures, &ONE, (), body, token));
+        }
+        let mut result = None;
+        self.away(id, &captures, ONE, |part| {
+            result = Some(read(&part)?);
+            Ok(())
+        })?;
+        result.ok_or(ClusterError::Ended)
+    }
+
+    /// Runs a call on this process's pool.
+    fn here<T>(&self, call: impl FnOnce(&Token) -> Result<T, Stop>) -> Result<T, ClusterError> {
+        let outcome = match (self.token, self.limit) {
+            (None, None) => call(&Token::never()),
+            (Some(token), None) => call(token),
+            (token, Some(limit)) => {
+                let parents: Vec<Token> = token.into_iter().cloned().collect();
+                let source = Source::linked(&parents);
+                source.cancel_after(limit);
+                call(&source.token())
+            }
+        };
+        outcome.map_err(|stop| self.error(stop))
+    }
+
+    /// What a stop in this process means to the caller.
+    fn error(&self, stop: Stop) -> ClusterError {
+        match stop {
+            Stop::Failed(failure) => ClusterError::of_failure(failure, &this_process()),
+            Stop::Cancelled if self.token.is_some_and(Token::is_cancelled) => {
+                ClusterError::Cancelled
+            }
+            Stop::Cancelled => ClusterError::DeadlinePassed,
+        }
+    }
+
+    /// Runs a call at workers; `take` gets each item's results once.
+    fn away<C: Value>(
+        &self,
+        function: &'static str,
+        captures: &C,
+        range: Range<u64>,
+        mut take: impl FnMut(Part) -> Result<(), ClusterError>,
+    ) -> Result<(), ClusterError> {
+        let spec = spec(function, captures, range, self.limit)?;
+        let never = Token::never();
+        let token = self.token.unwrap_or(&never);
+        match self.cluster.engine() {
+            Engine::Local => Ok(()),
+            Engine::Loopback(simulation) => {
+                // A body that panics is caught, so the state is whole.
+                let locked = task::blocking(|| simulation.lock());
+                let mut simulation = locked.unwrap_or_else(PoisonError::into_inner);
+                simulation.run(spec, token, &mut take)
+            }
+            #[cfg(unix)]
+            Engine::Workers(hub) => hub.run(spec, token, &mut take),
+        }
+    }
+}
+
+/// What a call asks of a driver.
+pub(crate) fn spec<C: Value>(
+    function: &'static str,
+    captures: &C,
+    range: Range<u64>,
+    limit: Option<Duration>,
+) -> Result<Spec, ClusterError> {
+    let captures = wire::encode(captures).map_err(|reason| ClusterError::Encode { reason })?;
+    Ok(Spec {
+        function,
+        captures,
+        range,
+        limit,
+    })
+}
+
+/// The results of a part.
+pub(crate) fn read<R: DeserializeOwned>(part: &Part) -> Result<R, ClusterError> {
+    wire::decode(&part.bytes).map_err(|reason| ClusterError::Decode {
+        reason,
+        host: part.host.clone(),
+    })
+}
+
+fn this_process() -> String {
+    #[cfg(unix)]
+    return crate::worker::process::host();
+    #[cfg(not(unix))]
+    return format!("this process/{}", std::process::id());
+}
+
+/// The range of a call that is one body.
+pub(crate) const ONE: Range<u64> = 0..1;

@@ -1,0 +1,140 @@
+//! Runs bodies on this process's pool: for the local engine all of a call, on a worker one chunk.
+
+use crate::{
+    remote::{Body, Combine},
+    wire::Failure,
+};
+use manyhands::{
+    PanicPayload,
+    cancel::{Cancelled, Token},
+    parallel::{self, Failure as Of},
+};
+use std::{
+    any::Any,
+    convert::Infallible,
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+/// Why bodies have no result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Stop {
+    Failed(Failure),
+    Cancelled,
+}
+
+/// The results of all items, in order.
+pub(crate) fn items<C: Sync, R: Send>(
+    captures: &C,
+    range: Range<u64>,
+    body: fn(&C, u64) -> R,
+    token: &Token,
+) -> Result<Vec<R>, Stop> {
+    let options = parallel::options().cancellation(token);
+    let results = options.try_map(range.clone(), |i| Ok::<R, Infallible>(body(captures, i)));
+    results.map_err(|failures| {
+        let first = failures.into_vec().into_iter().next();
+        let panicked = first.map(|(at, failure)| match failure {
+            Of::Panic(payload) => (range.start + at, text(&payload)),
+            Of::Error(never) => match never {},
+        });
+        panicked.map_or(Stop::Cancelled, |(at, message)| {
+            Stop::Failed(Failure::Panicked {
+                range: at..at + 1,
+                message,
+            })
+        })
+    })
+}
+
+/// The results of all items, combined; `None` if there are no items.
+pub(crate) fn combined<C: Sync, R: Send>(
+    captures: &C,
+    range: Range<u64>,
+    bodies: (Body<C, u64, R>, Combine<R>),
+    token: &Token,
+) -> Result<Option<R>, Stop> {
+    let (map, combine) = bodies;
+    let options = parallel::options().cancellation(token);
+    let call = || options.map_reduce(range.clone(), |i| map(captures, i), combine);
+    let outcome = caught(&range, call)?;
+    outcome.map_err(|_: Cancelled| Stop::Cancelled)
+}
+
+/// What one body makes of the whole input.
+pub(crate) fn whole<C, I, R>(
+    captures: &C,
+    range: &Range<u64>,
+    input: I,
+    body: fn(&C, I) -> R,
+    token: &Token,
+) -> Result<R, Stop> {
+    if token.is_cancelled() {
+        return Err(Stop::Cancelled);
+    }
+    caught(range, || body(captures, input))
+}
+
+/// Runs a closure whose panic belongs to this range.
+pub(crate) fn caught<R>(range: &Range<u64>, call: impl FnOnce() -> R) -> Result<R, Stop> {
+    // What the closure has touched is not used any more when it has panicked.
+    catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
+        Stop::Failed(Failure::Panicked {
+            range: range.clone(),
+            message: text_of_any(&*payload),
+        })
+    })
+}
+
+fn text(payload: &PanicPayload) -> String {
+    payload.message().map_or_else(unnamed, str::to_owned)
+}
+
+fn text_of_any(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.map_or_else(unnamed, str::to_owned)
+}
+
+fn unnamed() -> String {
+    "a value that is no text".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use manyhands::cancel::Source;
+
+    #[test]
+    fn a_panic_names_its_index() {
+        let body = |_: &(), i| assert!(i != 7, "seven");
+        let stop = items(&(), 5..9, body, &Token::never()).unwrap_err();
+        let message = "seven".to_owned();
+        let range = 7..8;
+        assert_eq!(stop, Stop::Failed(Failure::Panicked { range, message }));
+    }
+
+    #[test]
+    fn nothing_runs_after_a_cancellation() {
+        let source = Source::new();
+        source.cancel();
+        let token = source.token();
+        let never = |_: &(), _: u64| -> u64 { panic!("it ran") };
+        assert_eq!(items(&(), 0..9, never, &token), Err(Stop::Cancelled));
+        let sum = |a, b| a + b;
+        assert_eq!(
+            combined(&(), 0..9, (never, sum), &token),
+            Err(Stop::Cancelled)
+        );
+        assert_eq!(whole(&(), &(0..9), 1, never, &token), Err(Stop::Cancelled));
+    }
+
+    #[test]
+    fn combining_keeps_the_order() {
+        let texts = |_: &(), i: u64| i.to_string();
+        let join = |a: String, b: String| a + &b;
+        let all = combined(&(), 0..200, (texts, join), &Token::never()).unwrap();
+        let expected: String = (0..200).map(|i: u64| i.to_string()).collect();
+        assert_eq!(all, Some(expected));
+    }
+}

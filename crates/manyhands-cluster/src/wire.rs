@@ -1,0 +1,297 @@
+//! What driver and workers say to each other, and how it becomes bytes.
+//!
+//! A message is a frame: its length as four bytes, little end first, then the message in the format of `postcard`.
+//! What comes in is judged before it is believed: a frame that is too long is refused before there is room for it, and one
+//! that ends early, has bytes left over or is no message is an error.
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::{
+    fmt,
+    io::{self, ErrorKind, Read, Write},
+    ops::Range,
+};
+
+/// The version of these messages. The first message has it before everything that may change.
+pub(crate) const PROTOCOL: u32 = 1;
+
+/// One call of a driver. A driver gives each number once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub(crate) struct JobId(pub(crate) u64);
+
+/// One handing out of one chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub(crate) struct Attempt {
+    pub(crate) job: JobId,
+    /// The chunk's place among the chunks of its job.
+    pub(crate) chunk: u32,
+    /// From 1.
+    pub(crate) number: u32,
+}
+
+/// From the driver.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum ToWorker {
+    /// The worker may have work.
+    Welcome,
+    /// It never gets any.
+    Refused { reason: String },
+    /// What a job's function has captured; before the job's first chunk.
+    Captures {
+        job: JobId,
+        function: String,
+        #[serde(with = "serde_bytes")]
+        bytes: Vec<u8>,
+    },
+    /// A chunk of work.
+    Run { attempt: Attempt, range: Range<u64> },
+    /// The job has ended: its captures and chunks are of no use any more.
+    Forget { job: JobId },
+}
+
+/// From a worker.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum FromWorker {
+    /// The first message, and again until there is an answer.
+    Hello(Hello),
+    /// It has a chunk of the job, and not what the function captured.
+    NeedsCaptures { job: JobId },
+    /// The results of a chunk.
+    Done {
+        attempt: Attempt,
+        /// How long the bodies took.
+        took_nanos: u64,
+        #[serde(with = "serde_bytes")]
+        bytes: Vec<u8>,
+    },
+    /// A chunk has no results, and would not have any elsewhere.
+    Failed { attempt: Attempt, failure: Failure },
+    /// It is there, and holds these chunks.
+    Beat { held: Vec<Attempt> },
+}
+
+/// Who a worker is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Hello {
+    pub(crate) protocol: u32,
+    pub(crate) build: String,
+    pub(crate) host: String,
+}
+
+/// Why a chunk has no results.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum Failure {
+    /// A body panicked, at one of these indices.
+    Panicked { range: Range<u64>, message: String },
+    /// The worker's program has no function of this name.
+    UnknownFunction { id: String },
+    /// The captured values cannot be read.
+    Captures { reason: String },
+    /// The results cannot be written.
+    Results { reason: String },
+    /// The results are more than one message holds.
+    TooLarge { bytes: u64 },
+}
+
+/// Why bytes are no message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum WireError {
+    /// The connection broke.
+    Connection(ErrorKind),
+    /// It ended inside of a frame.
+    Truncated,
+    /// A frame claims to be longer than any may be.
+    TooLarge { bytes: u64 },
+    /// The bytes are no message of ours.
+    Malformed(String),
+}
+
+impl fmt::Display for WireError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connection(kind) => write!(formatter, "the connection broke: {kind}"),
+            Self::Truncated => formatter.write_str("the connection ended inside of a message"),
+            Self::TooLarge { bytes } => {
+                write!(
+                    formatter,
+                    "a message of {bytes} bytes; at most {FRAME_BYTES_MAX} are read"
+                )
+            }
+            Self::Malformed(reason) => write!(formatter, "no message: {reason}"),
+        }
+    }
+}
+
+/// The bytes of a value, without a length.
+pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, String> {
+    postcard::to_stdvec(value).map_err(|error| error.to_string())
+}
+
+/// The value that these bytes are, all of them.
+pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        Ok((_, rest)) => Err(format!("{} bytes are left over", rest.len())),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The frame of a message.
+pub(crate) fn frame<M: Serialize>(message: &M) -> Result<Vec<u8>, WireError> {
+    let body = encode(message).map_err(WireError::Malformed)?;
+    let bytes = body.len() as u64;
+    let too_large = WireError::TooLarge { bytes };
+    let len = u32::try_from(body.len()).map_err(|_| too_large.clone())?;
+    if len > FRAME_BYTES_MAX {
+        return Err(too_large);
+    }
+    let mut frame = Vec::with_capacity(body.len() + 4);
+    frame.extend(len.to_le_bytes());
+    frame.extend(body);
+    Ok(frame)
+}
+
+/// The next message of a connection; `None` at its end.
+pub(crate) fn read<M: DeserializeOwned>(from: &mut impl Read) -> Result<Option<M>, WireError> {
+    let mut len = [0; 4];
+    match read_up_to(from, &mut len)? {
+        0 => return Ok(None),
+        4 => {}
+        _ => return Err(WireError::Truncated),
+    }
+    let len = u32::from_le_bytes(len);
+    if len > FRAME_BYTES_MAX {
+        return Err(WireError::TooLarge { bytes: len.into() });
+    }
+    // The buffer grows with what comes, not with what was announced.
+    let mut body = Vec::new();
+    from.take(len.into())
+        .read_to_end(&mut body)
+        .map_err(|error| WireError::Connection(error.kind()))?;
+    if body.len() < len as usize {
+        return Err(WireError::Truncated);
+    }
+    decode(&body).map(Some).map_err(WireError::Malformed)
+}
+
+/// Writes a message.
+pub(crate) fn write<M: Serialize>(to: &mut impl Write, message: &M) -> Result<(), WireError> {
+    let broke = |error: io::Error| WireError::Connection(error.kind());
+    to.write_all(&frame(message)?).map_err(broke)?;
+    to.flush().map_err(broke)
+}
+
+fn read_up_to(from: &mut impl Read, buffer: &mut [u8]) -> Result<usize, WireError> {
+    let mut count = 0;
+    while count < buffer.len() {
+        match from.read(&mut buffer[count..]) {
+            Ok(0) => break,
+            Ok(more) => count += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(WireError::Connection(error.kind())),
+        }
+    }
+    Ok(count)
+}
+
+/// The longest message without its length: a quarter of a gigabyte.
+pub(crate) const FRAME_BYTES_MAX: u32 = 256 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages() -> Vec<FromWorker> {
+        let attempt = Attempt {
+            job: JobId(7),
+            chunk: 1,
+            number: 2,
+        };
+        vec![
+            FromWorker::Hello(Hello {
+                protocol: PROTOCOL,
+                build: "b".to_owned(),
+                host: "h".to_owned(),
+            }),
+            FromWorker::Done {
+                attempt,
+                took_nanos: u64::MAX,
+                bytes: vec![0, 255],
+            },
+            FromWorker::Failed {
+                attempt,
+                failure: Failure::Panicked {
+                    range: 1..2,
+                    message: "no".to_owned(),
+                },
+            },
+            FromWorker::Beat {
+                held: vec![attempt],
+            },
+        ]
+    }
+
+    #[test]
+    fn messages_come_as_they_went() {
+        let mut bytes = Vec::new();
+        for message in messages() {
+            write(&mut bytes, &message).unwrap();
+        }
+        let mut rest = bytes.as_slice();
+        for message in messages() {
+            assert_eq!(read(&mut rest), Ok(Some(message)));
+        }
+        assert_eq!(read::<FromWorker>(&mut rest), Ok(None));
+    }
+
+    #[test]
+    fn a_frame_that_is_cut_anywhere_is_an_error() {
+        for message in messages() {
+            let whole = frame(&message).unwrap();
+            for len in 1..whole.len() {
+                let cut = read::<FromWorker>(&mut &whole[..len]);
+                assert_eq!(cut, Err(WireError::Truncated), "{len} of {message:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_that_is_too_long_is_refused_before_it_is_read() {
+        let mut bytes = (FRAME_BYTES_MAX + 1).to_le_bytes().to_vec();
+        bytes.extend([0; 8]);
+        let mut rest = bytes.as_slice();
+        let refused = read::<FromWorker>(&mut rest);
+        let bytes = u64::from(FRAME_BYTES_MAX) + 1;
+        assert_eq!(refused, Err(WireError::TooLarge { bytes }));
+        assert_eq!(rest.len(), 8, "only the length was read");
+    }
+
+    #[test]
+    fn bytes_that_are_no_message_or_too_many_are_errors() {
+        let mut strange = 3_u32.to_le_bytes().to_vec();
+        strange.extend([99, 0, 0]);
+        let wrong = read::<FromWorker>(&mut strange.as_slice());
+        assert!(matches!(wrong, Err(WireError::Malformed(_))), "{wrong:?}");
+        let mut longer = encode(&ToWorker::Welcome).unwrap();
+        assert_eq!(decode::<ToWorker>(&longer), Ok(ToWorker::Welcome));
+        longer.push(0);
+        assert_eq!(
+            decode::<ToWorker>(&longer),
+            Err("1 bytes are left over".to_owned())
+        );
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_panic() {
+        let mut random = fastrand::Rng::with_seed(1);
+        for _ in 0..if cfg!(miri) { 50 } else { 20_000 } {
+            let len = random.usize(0..40);
+            let mut bytes: Vec<u8> = (0..len).map(|_| random.u8(..)).collect();
+            if let Some(high) = bytes.get_mut(1..4) {
+                // Most lengths are small, so that the messages are looked at.
+                high.fill(0);
+            }
+            drop(read::<FromWorker>(&mut bytes.as_slice()));
+            drop(read::<ToWorker>(&mut bytes.as_slice()));
+        }
+    }
+}

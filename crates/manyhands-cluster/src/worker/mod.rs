@@ -1,0 +1,322 @@
+//! A worker as a pure function: messages go in, messages and chunks to run come out. What runs them is elsewhere: a
+//! process ([`process`]), or a loopback that draws from a seed when they are done.
+//!
+//! A worker runs one chunk at a time, in the order in which they came, each on all of its pool. It keeps the captured values
+//! of a few calls, and asks for those that it does not have, so nothing here relies on messages that arrive or are in order.
+
+#[cfg(unix)]
+pub(crate) mod process;
+
+use crate::{
+    function::{self, Prepared},
+    run::Stop,
+    wire::{Attempt, Failure, FromWorker, Hello, JobId, ToWorker},
+};
+use std::{collections::VecDeque, ops::Range, time::Duration};
+
+/// What is to be done.
+#[derive(Debug, Clone)]
+pub(crate) enum Step {
+    Say(FromWorker),
+    /// Run this, and report it by [`Worker::ran`].
+    Run(Chunk),
+    /// What runs is of no use any more; it is reported all the same.
+    Stop,
+    /// The driver has no work for this program.
+    Leave {
+        reason: String,
+    },
+}
+
+/// A chunk and what runs it.
+#[derive(Debug, Clone)]
+pub(crate) struct Chunk {
+    pub(crate) attempt: Attempt,
+    pub(crate) range: Range<u64>,
+    pub(crate) function: Prepared,
+}
+
+/// What a worker knows.
+#[derive(Debug, Clone)]
+pub(crate) struct Worker {
+    hello: Hello,
+    is_welcome: bool,
+    running: Option<Attempt>,
+    waiting: VecDeque<(Attempt, Range<u64>)>,
+    /// Functions with what they captured, the latest last.
+    captures: VecDeque<(JobId, Result<Prepared, Failure>)>,
+}
+
+impl Worker {
+    pub(crate) fn new(hello: Hello) -> Self {
+        Self {
+            hello,
+            is_welcome: false,
+            running: None,
+            waiting: VecDeque::new(),
+            captures: VecDeque::new(),
+        }
+    }
+
+    /// What it says from time to time: who it is, until it was answered; then what it holds and what it lacks.
+    pub(crate) fn beat(&self) -> Vec<FromWorker> {
+        if !self.is_welcome {
+            return vec![FromWorker::Hello(self.hello.clone())];
+        }
+        let waiting = self.waiting.iter().map(|(attempt, _)| *attempt);
+        let held = self.running.into_iter().chain(waiting).collect();
+        let lacking = self.waiting.iter().map(|(attempt, _)| attempt.job);
+        let mut lacking: Vec<JobId> = lacking.filter(|job| !self.has(*job)).collect();
+        lacking.dedup();
+        let asking = lacking
+            .into_iter()
+            .map(|job| FromWorker::NeedsCaptures { job });
+        std::iter::once(FromWorker::Beat { held })
+            .chain(asking)
+            .collect()
+    }
+
+    pub(crate) fn hear(&mut self, message: ToWorker) -> Vec<Step> {
+        let mut steps = Vec::new();
+        match message {
+            ToWorker::Welcome => self.is_welcome = true,
+            ToWorker::Refused { reason } => steps.push(Step::Leave { reason }),
+            ToWorker::Captures {
+                job,
+                function,
+                bytes,
+            } => {
+                if !self.has(job) {
+                    let prepared = function::find(&function, &bytes);
+                    self.captures.push_back((job, prepared));
+                }
+                self.make_room();
+            }
+            ToWorker::Run { attempt, range } => {
+                let is_held = self.running == Some(attempt);
+                if !is_held && self.waiting.iter().all(|(waiting, _)| *waiting != attempt) {
+                    if !self.has(attempt.job) {
+                        let job = attempt.job;
+                        steps.push(Step::Say(FromWorker::NeedsCaptures { job }));
+                    }
+                    self.waiting.push_back((attempt, range));
+                }
+            }
+            ToWorker::Forget { job } => {
+                self.waiting.retain(|(attempt, _)| attempt.job != job);
+                self.captures.retain(|(of, _)| *of != job);
+                if self.running.is_some_and(|attempt| attempt.job == job) {
+                    steps.push(Step::Stop);
+                }
+            }
+        }
+        self.begin(&mut steps);
+        steps
+    }
+
+    /// What was run has ended like this.
+    pub(crate) fn ran(
+        &mut self,
+        attempt: Attempt,
+        outcome: Result<Vec<u8>, Stop>,
+        took: Duration,
+    ) -> Vec<Step> {
+        self.running = None;
+        let took_nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        let mut steps = Vec::new();
+        match outcome {
+            Ok(bytes) => steps.push(Step::Say(FromWorker::Done {
+                attempt,
+                took_nanos,
+                bytes,
+            })),
+            Err(Stop::Failed(failure)) => {
+                steps.push(Step::Say(FromWorker::Failed { attempt, failure }));
+            }
+            Err(Stop::Cancelled) => {}
+        }
+        self.begin(&mut steps);
+        steps
+    }
+
+    /// Begins the first chunk whose captured values are there.
+    fn begin(&mut self, steps: &mut Vec<Step>) {
+        while self.running.is_none() {
+            let ready = |(attempt, _): &(Attempt, _)| self.has(attempt.job);
+            let at = self.waiting.iter().position(ready);
+            let next = at.and_then(|at| self.waiting.remove(at));
+            let Some((attempt, range)) = next else {
+                return;
+            };
+            match self.prepared(attempt.job) {
+                Some(Ok(function)) => {
+                    self.running = Some(attempt);
+                    steps.push(Step::Run(Chunk {
+                        attempt,
+                        range,
+                        function,
+                    }));
+                }
+                Some(Err(failure)) => {
+                    steps.push(Step::Say(FromWorker::Failed { attempt, failure }));
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn has(&self, job: JobId) -> bool {
+        self.captures.iter().any(|(of, _)| *of == job)
+    }
+
+    fn prepared(&self, job: JobId) -> Option<Result<Prepared, Failure>> {
+        let found = self.captures.iter().find(|(of, _)| *of == job);
+        found.map(|(_, prepared)| prepared.clone())
+    }
+
+    /// Drops the oldest captured values beyond the limit that no chunk here waits for.
+    fn make_room(&mut self) {
+        while self.captures.len() > CAPTURES_MAX {
+            let is_idle =
+                |(job, _): &(JobId, _)| self.waiting.iter().all(|(attempt, _)| attempt.job != *job);
+            let Some(at) = self.captures.iter().position(is_idle) else {
+                return;
+            };
+            self.captures.remove(at);
+        }
+    }
+}
+
+/// Calls whose captured values are kept, where the driver's message that they have ended did not arrive.
+const CAPTURES_MAX: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{remote, wire};
+    use manyhands::cancel::Token;
+
+    const HELLO: fn() -> Hello = || Hello {
+        protocol: wire::PROTOCOL,
+        build: String::new(),
+        host: String::new(),
+    };
+
+    fn attempt(job: u64, chunk: u32) -> Attempt {
+        Attempt {
+            job: JobId(job),
+            chunk,
+            number: 1,
+        }
+    }
+
+    fn captures(job: u64) -> ToWorker {
+        let function = remote!([] |i| -> u64 { i });
+        ToWorker::Captures {
+            job: JobId(job),
+            function: function.into_parts().0.to_owned(),
+            bytes: Vec::new(),
+        }
+    }
+
+    fn run(job: u64, chunk: u32) -> ToWorker {
+        ToWorker::Run {
+            attempt: attempt(job, chunk),
+            range: 0..2,
+        }
+    }
+
+    /// The chunks that are begun, each run at once.
+    fn run_all(worker: &mut Worker, mut steps: Vec<Step>) -> Vec<Attempt> {
+        let mut ran = Vec::new();
+        while let Some(step) = steps.pop() {
+            if let Step::Run(chunk) = step {
+                ran.push(chunk.attempt);
+                let outcome = chunk.function.run(chunk.range, &Token::never());
+                steps.extend(worker.ran(chunk.attempt, outcome, Duration::ZERO));
+            }
+        }
+        ran
+    }
+
+    #[test]
+    fn a_chunk_waits_for_what_its_function_captured() {
+        let mut worker = Worker::new(HELLO());
+        let steps = worker.hear(run(1, 0));
+        let asks = |step: &Step| matches!(step, Step::Say(FromWorker::NeedsCaptures { job }) if *job == JobId(1));
+        assert!(steps.len() == 1 && asks(&steps[0]), "{steps:?}");
+        let steps = worker.hear(captures(1));
+        assert_eq!(run_all(&mut worker, steps), [attempt(1, 0)]);
+    }
+
+    #[test]
+    fn a_message_that_comes_twice_is_run_once_and_chunks_run_in_order() {
+        let mut worker = Worker::new(HELLO());
+        let mut steps = worker.hear(captures(1));
+        steps.extend(worker.hear(run(1, 0)));
+        for chunk in [0, 1, 1, 0] {
+            assert!(
+                worker.hear(run(1, chunk)).is_empty(),
+                "one runs, others wait"
+            );
+        }
+        assert_eq!(run_all(&mut worker, steps), [attempt(1, 0), attempt(1, 1)]);
+    }
+
+    #[test]
+    fn a_forgotten_call_is_stopped_and_the_next_one_begins() {
+        let mut worker = Worker::new(HELLO());
+        worker.hear(captures(1));
+        worker.hear(captures(2));
+        worker.hear(run(1, 0));
+        worker.hear(run(1, 1));
+        worker.hear(run(2, 0));
+        let steps = worker.hear(ToWorker::Forget { job: JobId(1) });
+        assert!(matches!(steps[..], [Step::Stop]), "{steps:?}");
+        let steps = worker.ran(attempt(1, 0), Err(Stop::Cancelled), Duration::ZERO);
+        assert_eq!(run_all(&mut worker, steps), [attempt(2, 0)]);
+    }
+
+    #[test]
+    fn an_unknown_function_is_said_for_each_chunk() {
+        let mut worker = Worker::new(HELLO());
+        worker.hear(ToWorker::Captures {
+            job: JobId(1),
+            function: "nowhere:1:1".to_owned(),
+            bytes: Vec::new(),
+        });
+        let steps = worker.hear(run(1, 0));
+        let failed = |step: &Step| {
+            matches!(
+                step,
+                Step::Say(FromWorker::Failed {
+                    failure: Failure::UnknownFunction { .. },
+                    ..
+                })
+            )
+        };
+        assert!(steps.len() == 1 && failed(&steps[0]), "{steps:?}");
+    }
+
+    #[test]
+    fn a_worker_introduces_itself_until_it_is_answered() {
+        let mut worker = Worker::new(HELLO());
+        assert_eq!(worker.beat(), [FromWorker::Hello(HELLO())]);
+        worker.hear(ToWorker::Welcome);
+        worker.hear(run(3, 0));
+        let job = JobId(3);
+        let held = vec![attempt(3, 0)];
+        let beats = [FromWorker::Beat { held }, FromWorker::NeedsCaptures { job }];
+        assert_eq!(worker.beat(), beats);
+    }
+
+    #[test]
+    fn captures_of_calls_whose_end_was_not_heard_do_not_pile_up() {
+        let mut worker = Worker::new(HELLO());
+        for job in 0..1_000 {
+            worker.hear(captures(job));
+        }
+        assert_eq!(worker.captures.len(), CAPTURES_MAX);
+        assert!(worker.has(JobId(999)));
+    }
+}

@@ -1,0 +1,107 @@
+//! Calls whose workers are well.
+
+use manyhands::{cancel::Source, query::prelude::*, time};
+use manyhands_cluster::{Cluster, ClusterError, Remote, Total, remote};
+use std::{collections::BTreeMap, ops::Range, process, time::Duration};
+
+pub(crate) fn over_processes_are_as_local_ones() {
+    let all = |cluster: &Cluster| {
+        let salt = "salt".to_owned();
+        let texts = remote!([salt: String] |i| -> String { format!("{salt} {i}") });
+        let texts = cluster.map(0..5_000, texts).unwrap();
+        let sum = remote!([] |i| -> u64 { i * i }, |a, b| { a + b });
+        let sum = cluster.map_reduce(10..5_000, sum).unwrap();
+        let nothing = remote!([] |i| -> u64 { i }, |a, b| { a.max(b) });
+        let nothing = cluster.map_reduce(7..7, nothing).unwrap();
+        let groups = remote!([] |part: Range<u64>| -> BTreeMap<u64, Total<u64>> {
+            let counts = part.into_par_query().filter(|i| i % 3 == 0).count_by(|i| i % 7).to_vec();
+            counts.into_iter().map(|(key, count)| (key, Total(count as u64))).collect()
+        });
+        let groups = cluster.query(0..5_000, groups).unwrap();
+        let word = "hands".to_owned();
+        let one = remote!([word: String] || -> usize { word.len() });
+        (texts, sum, nothing, groups, cluster.call(one).unwrap())
+    };
+    let cluster = Cluster::processes(4).unwrap();
+    assert!(!cluster.is_local());
+    assert_eq!(all(&cluster), all(&Cluster::local()));
+    let other_process = cluster.call(remote!([] || -> u32 { process::id() }));
+    assert_ne!(other_process, Ok(process::id()));
+}
+
+pub(crate) fn at_once_share_the_workers() {
+    let cluster = Cluster::processes(2).unwrap();
+    let spawned: Vec<_> = (0..50)
+        .map(|n: u64| cluster.spawn(remote!([n: u64] || -> u64 { n * n })))
+        .collect();
+    std::thread::scope(|scope| {
+        for n in 0..4_u64 {
+            let cluster = &cluster;
+            scope.spawn(move || {
+                let sums = remote!([n: u64] |i| -> u64 { i + n });
+                let sums = cluster.map(0..500, sums).unwrap();
+                assert!(sums.into_iter().eq((0..500).map(|i| i + n)));
+            });
+        }
+    });
+    for (n, spawned) in (0..).zip(spawned) {
+        assert_eq!(spawned.join(), Ok(n * n));
+    }
+}
+
+pub(crate) fn with_large_captures_and_results_pass() {
+    let cluster = Cluster::processes(2).unwrap();
+    let bytes: Vec<u64> = (0..400_000).map(|i| i * i).collect();
+    let expected = bytes.clone();
+    let results = cluster.map(
+        0..40,
+        remote!([bytes: Vec<u64>] |i| -> Vec<u64> {
+            let from = usize::try_from(i).unwrap() * 10_000;
+            bytes[from..from + 10_000].to_vec()
+        }),
+    );
+    assert_eq!(results.unwrap().concat(), expected);
+}
+
+pub(crate) fn with_a_panic_name_index_and_host() {
+    let cluster = Cluster::processes(2).unwrap();
+    let body = remote!([] |i| -> u64 { if i == 77 { panic!("no {i}") } else { i } });
+    let failed = cluster.map(0..1_000, body).unwrap_err();
+    let ClusterError::BodyPanicked {
+        range,
+        message,
+        host,
+    } = failed
+    else {
+        panic!("{failed}");
+    };
+    assert_eq!((range, message.as_str()), (77..78, "no 77"));
+    let (_, id) = host.rsplit_once('/').unwrap();
+    assert_ne!(id.parse(), Ok(process::id()), "{host}");
+    let next = cluster.map(0..3, remote!([] |i| -> u64 { i }));
+    assert_eq!(next, Ok(vec![0, 1, 2]), "the workers go on");
+}
+
+pub(crate) fn end_by_deadline_and_cancellation() {
+    let cluster = Cluster::processes(2).unwrap();
+    let hasty = cluster.options().deadline(Duration::from_millis(300));
+    assert_eq!(
+        hasty.map(0..100_000, slow()),
+        Err(ClusterError::DeadlinePassed)
+    );
+    let source = Source::new();
+    source.cancel_after(Duration::from_millis(300));
+    let token = source.token();
+    let cancelled = cluster.options().cancellation(&token);
+    assert_eq!(
+        cancelled.map(0..100_000, slow()),
+        Err(ClusterError::Cancelled)
+    );
+    let next = cluster.map(0..3, remote!([] |i| -> u64 { i }));
+    assert_eq!(next, Ok(vec![0, 1, 2]), "the workers go on");
+}
+
+/// Twenty minutes of items.
+fn slow() -> Remote<(), u64, ()> {
+    remote!([] |_| -> () { time::sleep_blocking(Duration::from_millis(10)); })
+}

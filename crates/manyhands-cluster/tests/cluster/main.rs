@@ -1,0 +1,135 @@
+//! Calls over worker processes: this program is the test, the driver and the workers.
+//!
+//! It has a main function of its own, because its first line makes it a worker where it is one.
+#![forbid(unsafe_code)]
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test program says what it does, and an unwrap in it is an assertion"
+)]
+
+#[cfg(unix)]
+mod calls;
+#[cfg(unix)]
+mod losses;
+#[cfg(unix)]
+mod programs;
+
+use std::env;
+#[cfg(unix)]
+use std::{sync::mpsc, thread, time::Duration};
+
+fn main() {
+    let cluster = match manyhands_cluster::init() {
+        Ok(cluster) => cluster,
+        Err(error) => {
+            println!("error: {error}");
+            return;
+        }
+    };
+    #[cfg(unix)]
+    if let Some(role) = env::args().nth(1).filter(|role| role.starts_with("as-")) {
+        programs::run(&role, &cluster);
+        return;
+    }
+    assert!(cluster.is_local());
+    #[cfg(unix)]
+    run_all();
+}
+
+#[cfg(unix)]
+fn run_all() {
+    test(
+        "calls over processes are as local ones",
+        calls::over_processes_are_as_local_ones,
+    );
+    test(
+        "many calls at once share the workers",
+        calls::at_once_share_the_workers,
+    );
+    test(
+        "large captures and results pass",
+        calls::with_large_captures_and_results_pass,
+    );
+    test(
+        "a panic comes with its index and its host",
+        calls::with_a_panic_name_index_and_host,
+    );
+    test(
+        "a deadline and a cancellation end a call",
+        calls::end_by_deadline_and_cancellation,
+    );
+    test(
+        "a worker that dies loses nothing",
+        losses::of_a_worker_loses_nothing,
+    );
+    test(
+        "a worker that is stopped loses nothing",
+        losses::of_a_stopped_worker_loses_nothing,
+    );
+    test(
+        "a chunk that kills its workers is given up",
+        losses::of_all_workers_end_the_call,
+    );
+    test(
+        "the variable starts workers",
+        programs::the_variable_starts_workers,
+    );
+    test(
+        "a wrong variable is an error",
+        programs::a_wrong_variable_is_an_error,
+    );
+    test(
+        "what bodies print is not printed by the driver",
+        programs::what_bodies_print_is_apart,
+    );
+    test(
+        "workers end with a driver that is killed",
+        programs::workers_end_with_their_driver,
+    );
+}
+
+/// Runs a test if its name contains what was asked for.
+#[cfg(unix)]
+fn test(name: &str, body: fn()) {
+    let is_wanted = |word: String| word.starts_with('-') || name.contains(&word);
+    if env::args().skip(1).all(is_wanted) {
+        println!("test {name} ...");
+        let watch = Watch::over(name);
+        body();
+        drop(watch);
+        println!("test {name} ... ok");
+    }
+}
+
+/// Ends the program where a test does not end.
+#[cfg(unix)]
+struct Watch(Option<mpsc::Sender<()>>, Option<thread::JoinHandle<()>>);
+
+#[cfg(unix)]
+impl Watch {
+    fn over(name: &str) -> Self {
+        let (done, is_done) = mpsc::channel::<()>();
+        let name = name.to_owned();
+        let thread = thread::spawn(move || {
+            if is_done.recv_timeout(LIMIT) == Err(mpsc::RecvTimeoutError::Timeout) {
+                println!("test {name} has not ended within {LIMIT:?}");
+                std::process::abort();
+            }
+        });
+        Self(Some(done), Some(thread))
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Watch {
+    fn drop(&mut self) {
+        drop(self.0.take());
+        if let Some(thread) = self.1.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+#[cfg(unix)]
+const LIMIT: Duration = Duration::from_secs(180);

@@ -1,0 +1,107 @@
+//! Programs that are started, and what is left of them.
+
+use manyhands::time;
+use manyhands_cluster::{Cluster, remote};
+use nix::{sys::signal::kill, unistd::Pid};
+use std::{
+    env,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{self, Command, Stdio},
+    time::Duration,
+};
+
+/// What this program does when it is started by a test.
+pub(crate) fn run(role: &str, cluster: &Cluster) {
+    match role {
+        SUM => {
+            let sum = remote!([] |i| -> u64 { i * i }, |a, b| { a + b });
+            let sum = cluster.map_reduce(0..1_000, sum).unwrap();
+            let elsewhere = cluster
+                .call(remote!([] || -> u32 { process::id() }))
+                .unwrap();
+            println!("{sum:?} {}", elsewhere != process::id());
+        }
+        PRINTS => {
+            cluster
+                .for_each(0..20, remote!([] |i| -> () { println!("body {i}"); }))
+                .unwrap();
+            println!("driver");
+        }
+        WAITS => {
+            let pids = cluster.spawn(remote!([] || -> u32 { process::id() }));
+            println!("{}", pids.join().unwrap());
+            let minutes = Duration::from_secs(600);
+            let wait = remote!([minutes: Duration] |_| -> () { time::sleep_blocking(*minutes); });
+            cluster.for_each(0..10, wait).unwrap();
+        }
+        _ => panic!("'{role}' is no role"),
+    }
+}
+
+pub(crate) fn the_variable_starts_workers() {
+    let printed = |variable: &str| {
+        let output = program(SUM, variable).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let sum: u64 = (0..1_000).map(|i| i * i).sum();
+    assert_eq!(printed("local:3"), format!("Some({sum}) true\n"));
+    assert_eq!(printed(""), format!("Some({sum}) false\n"));
+}
+
+pub(crate) fn a_wrong_variable_is_an_error() {
+    let output = program(SUM, "local:many").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.starts_with("error: MANYHANDS_CLUSTER: 'many'"),
+        "{text}"
+    );
+}
+
+pub(crate) fn what_bodies_print_is_apart() {
+    let output = program(PRINTS, "local:2").output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "driver\n");
+    let beside = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        (0..20).all(|i| beside.contains(&format!("body {i}\n"))),
+        "{beside}"
+    );
+}
+
+pub(crate) fn workers_end_with_their_driver() {
+    let mut driver = program(WAITS, "local:2");
+    let mut driver = driver.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    let mut printed = BufReader::new(driver.stdout.take().unwrap());
+    printed.read_line(&mut line).unwrap();
+    let worker = Pid::from_raw(line.trim().parse().unwrap());
+    kill(worker, None).unwrap();
+    driver.kill().unwrap();
+    driver.wait().unwrap();
+    for _ in 0..600 {
+        if !runs(worker) {
+            return;
+        }
+        time::sleep_blocking(Duration::from_millis(50));
+    }
+    panic!("the worker is there after half a minute");
+}
+
+/// Whether a process runs; one that has ended and that nobody has waited for does not.
+fn runs(process: Pid) -> bool {
+    let status = std::fs::read_to_string(Path::new("/proc").join(process.to_string()).join("stat"));
+    match status {
+        Ok(status) => !status.contains(") Z "),
+        Err(_) => !Path::new("/proc/self").exists() && kill(process, None).is_ok(),
+    }
+}
+
+fn program(role: &str, variable: &str) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.arg(role).env("MANYHANDS_CLUSTER", variable);
+    command
+}
+
+const SUM: &str = "as-sum";
+const PRINTS: &str = "as-printer";
+const WAITS: &str = "as-waiter";
