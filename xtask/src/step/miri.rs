@@ -5,6 +5,9 @@
 //! `cfg(miri)`. Its clock counts what it has run and its schedule is drawn from a seed, so a run can be repeated.
 //! A thread that waits for ever is a deadlock that it reports.
 
+use std::panic;
+use std::thread;
+
 use crate::command::Invocation;
 use crate::failure::Failure;
 use crate::workspace;
@@ -27,11 +30,8 @@ const UNIT_TESTS: &[&str] = &[
     "query::ordered_collect",
 ];
 
-/// Names of Miri's models of borrowing, with what chooses them.
-const MODELS: &[(&str, &str)] = &[
-    ("stacked borrows", ""),
-    ("tree borrows", "-Zmiri-tree-borrows"),
-];
+/// What chooses Miri's models of borrowing: Stacked Borrows, which is its default, and Tree Borrows.
+const MODELS: &[&str] = &["", "-Zmiri-tree-borrows"];
 
 pub(crate) fn run(seeds: u32) -> Result<(), Failure> {
     Invocation::new("rustup run nightly cargo miri --version")
@@ -42,13 +42,37 @@ pub(crate) fn run(seeds: u32) -> Result<(), Failure> {
                  miri,rust-src`: {failure}"
             ))
         })?;
-    for (name, flag) in MODELS {
-        println!("--- {name}");
-        tests(flag, seeds).arg("--test").arg("pool").run()?;
-    }
+    tests("", 1)
+        .arg("--lib")
+        .arg("--test")
+        .arg("pool")
+        .arg("--no-run")
+        .run()?;
     // Memory of small cells, slots and registries is kept for as long as the process lives.
     let units = tests("-Zmiri-ignore-leaks", 1).arg("--lib").arg("--");
-    UNIT_TESTS.iter().fold(units, Invocation::arg).run()
+    let units = UNIT_TESTS.iter().fold(units, Invocation::arg);
+    let pools = MODELS
+        .iter()
+        .map(|flag| tests(flag, seeds).arg("--test").arg("pool"));
+    // At the same time, because Miri interprets on one thread.
+    thread::scope(|scope| {
+        let started: Vec<_> = pools
+            .chain([units])
+            .map(|tests| scope.spawn(move || print_when_over(&tests)))
+            .collect();
+        let ended = started.into_iter().map(|tests| match tests.join() {
+            Ok(result) => result,
+            Err(payload) => panic::resume_unwind(payload),
+        });
+        ended.fold(Ok(()), Result::and)
+    })
+}
+
+/// What one run says stays together.
+fn print_when_over(tests: &Invocation) -> Result<(), Failure> {
+    let (text, result) = tests.stdout_even_if_it_fails()?;
+    println!("--- {tests}\n{text}");
+    result
 }
 
 fn tests(model: &str, seeds: u32) -> Invocation {
