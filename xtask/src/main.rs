@@ -51,7 +51,7 @@ fn main() -> ExitCode {
         Request::InspectCosts => step::inspect_costs::run(),
         Request::Against { revision, words } => step::against::run(&revision, &words),
         Request::Results(words) => step::results::run(&words),
-        Request::LabResults { minutes } => step::lab_results::run(minutes),
+        Request::LabResults { parts, minutes } => step::lab_results::run(&parts, minutes),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,7 +3,7 @@
 use crate::step::compat::{Extent as Published, Part as Compat};
 use crate::step::compile_time::How;
 use crate::step::explore::Extent;
-use crate::step::lab_results::MINUTES_DEFAULT;
+use crate::step::lab_results::{self, MINUTES_DEFAULT};
 use crate::step::loom::PREEMPTIONS_DEFAULT;
 use crate::step::miri::SEEDS_DEFAULT;
 use crate::step::soak::Plan;
@@ -45,9 +45,10 @@ usage: cargo xtask <command>
   results [PROBLEM...] [--rounds N]
                           measures this library beside its peers, problem by problem (default: all), and renews
                           their sections of peers/RESULTS.md; `results --help` names the problems
-  lab-results [--minutes N]
+  lab-results [tour|loops|waits...] [--minutes N]
                           measures experiments of the laboratory for N minutes (default 22) and renews its page
-                          of results with the charts, and the tour in the README of its command
+                          of results with the charts, and the tour in the README of its command; or only parts
+                          of it, each in the time that it has in all
 ";
 
 /// One thing to do.
@@ -77,6 +78,7 @@ pub(crate) enum Request {
     /// The words go to the peers.
     Results(Vec<String>),
     LabResults {
+        parts: Vec<String>,
         minutes: u32,
     },
 }
@@ -125,17 +127,7 @@ impl Request {
             ["results", words @ ..] => Ok(Self::Results(
                 words.iter().map(|&word| word.to_owned()).collect(),
             )),
-            ["lab-results"] => Ok(Self::LabResults {
-                minutes: MINUTES_DEFAULT,
-            }),
-            ["lab-results", "--minutes", count] => match count.parse() {
-                Ok(minutes) if (1..=MINUTES_MAX).contains(&minutes) => {
-                    Ok(Self::LabResults { minutes })
-                }
-                _ => Err(format!(
-                    "`--minutes` wants a number from 1 to {MINUTES_MAX}, not `{count}`"
-                )),
-            },
+            ["lab-results", words @ ..] => lab_results(words),
             [] => Err("no command given".to_owned()),
             words => Err(format!("cannot read `{}`", words.join(" "))),
         }
@@ -144,6 +136,26 @@ impl Request {
 
 /// Longer runs of the laboratory are made by hand.
 const MINUTES_MAX: u32 = 600;
+
+/// Parts of the laboratory's results, and how long all of them take.
+fn lab_results(words: &[&str]) -> Result<Request, String> {
+    let (parts, minutes) = match words {
+        [parts @ .., "--minutes", count] => (parts, count.parse().ok()),
+        parts => (parts, Some(MINUTES_DEFAULT)),
+    };
+    let minutes = minutes.filter(|minutes| (1..=MINUTES_MAX).contains(minutes));
+    let minutes = minutes.ok_or(format!(
+        "`--minutes` wants a number from 1 to {MINUTES_MAX}"
+    ))?;
+    if let Some(part) = parts
+        .iter()
+        .find(|&&part| !lab_results::parts().any(|name| name == part))
+    {
+        return Err(format!("`{part}` is no part of the laboratory's results"));
+    }
+    let parts = parts.iter().map(|&part| part.to_owned()).collect();
+    Ok(Request::LabResults { parts, minutes })
+}
 
 /// Pairs of an option and a number.
 fn soak_plan(options: &[&str]) -> Result<Plan, String> {
@@ -255,10 +267,10 @@ mod tests {
             assert_eq!(parse(line), Ok(Request::Compat(part)));
         }
         assert_eq!(parse("results"), Ok(Request::Results(Vec::new())));
-        let minutes = 4;
+        let parts = vec!["tour".to_owned(), "waits".to_owned()];
         assert_eq!(
-            parse("lab-results --minutes 4"),
-            Ok(Request::LabResults { minutes })
+            parse("lab-results tour waits --minutes 4"),
+            Ok(Request::LabResults { parts, minutes: 4 })
         );
         let build = Request::CompileTime(How::Build);
         assert_eq!(parse("compile-time --build"), Ok(build));
@@ -281,6 +293,8 @@ mod tests {
             "soak --minutes",
             "soak --hours 2",
             "lab-results --minutes 0",
+            "lab-results --minutes",
+            "lab-results E3",
         ] {
             assert!(parse(line).is_err(), "{line}");
         }

@@ -3,6 +3,7 @@
 //!
 //! Not here: what is measured, and what a report says (`manyhands-lab`).
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,34 +15,72 @@ use crate::workspace;
 /// Time for the runs of the page in minutes: with the tour and a build it stays below half an hour.
 pub(crate) const MINUTES_DEFAULT: u32 = 22;
 
-/// Makes all of it; the runs of the page take this long together.
-pub(crate) fn run(minutes: u32) -> Result<(), Failure> {
+/// Renews these parts, all where none is named; all runs of the page would take this long together.
+pub(crate) fn run(parts: &[String], minutes: u32) -> Result<(), Failure> {
     Invocation::cargo("build --locked --release --package manyhands-cli").run()?;
-    let tour = manyhands(TOUR).accept(NOT_QUIET).stdout()?;
-    renew_tour(&tour)?;
-    let mut page = HEAD.to_owned();
-    let mut charts: Vec<PathBuf> = Vec::new();
-    for measured in &RUNS {
-        let line = measured.line(minutes);
-        manyhands(&format!("{line} --out {} --replace", measured.out))
-            .accept(NOT_QUIET)
-            .run()?;
-        let folder = workspace::root().join(measured.out);
-        let report = read(&folder.join("report.md"))?;
-        page += &format!("\n## `manyhands {line}`\n\n{}", section(&report));
-        charts.extend(linked_charts(&report).map(|name| folder.join("charts").join(name)));
+    let is_wanted = |name: &str| parts.is_empty() || parts.iter().any(|part| part == name);
+    if is_wanted(THE_TOUR) {
+        renew_tour(&manyhands(TOUR).accept(NOT_QUIET).stdout()?)?;
     }
     let lab = workspace::root().join(LAB);
-    renew_charts(&lab.join(CHARTS), &charts)?;
-    write(&lab.join("RESULTS.md"), &page)
+    let page = lab.join("RESULTS.md");
+    let mut sections = Sections::of(&read(&page)?);
+    let mut charts: Vec<PathBuf> = Vec::new();
+    for measured in RUNS.iter().filter(|run| is_wanted(run.name)) {
+        let line = measured.line(minutes);
+        manyhands(&format!("{line} --out {} --replace", measured.out()))
+            .accept(NOT_QUIET)
+            .run()?;
+        let folder = workspace::root().join(measured.out());
+        let report = read(&folder.join("report.md"))?;
+        sections.put(measured, &format!("{line}`\n\n{}", section(&report)));
+        let shown = linked_charts(&report, "charts").into_iter();
+        charts.extend(shown.map(|name| folder.join("charts").join(name)));
+    }
+    let text = sections.page();
+    renew_charts(&lab.join(CHARTS), &text, &charts)?;
+    write(&page, &text)
+}
+
+/// Names of the parts that can be renewed one by one.
+pub(crate) fn parts() -> impl Iterator<Item = &'static str> {
+    std::iter::once(THE_TOUR).chain(RUNS.iter().map(|run| run.name))
+}
+
+/// What the page says of each run; nothing of a run that was never made.
+struct Sections([String; RUNS.len()]);
+
+impl Sections {
+    /// Those of a page, each from the command line in its headline on.
+    fn of(page: &str) -> Self {
+        let mut sections = Self(Default::default());
+        for text in page.split(SECTION).skip(1) {
+            if let Some(measured) = RUNS.iter().find(|run| text.starts_with(&run.line_begin())) {
+                sections.put(measured, text);
+            }
+        }
+        sections
+    }
+
+    fn put(&mut self, of: &Measured, text: &str) {
+        let all = RUNS.iter().zip(&mut self.0);
+        for (_, section) in all.filter(|(run, _)| run.name == of.name) {
+            text.clone_into(section);
+        }
+    }
+
+    fn page(&self) -> String {
+        let made = self.0.iter().filter(|text| !text.is_empty());
+        made.fold(HEAD.to_owned(), |page, text| page + SECTION + text)
+    }
 }
 
 /// A run of the page.
 struct Measured {
+    name: &'static str,
     what: &'static str,
     /// Of all minutes, in parts of [`PARTS`].
     parts: u32,
-    out: &'static str,
 }
 
 impl Measured {
@@ -52,7 +91,16 @@ impl Measured {
             (0, seconds) => format!("{seconds}s"),
             (minutes, seconds) => format!("{minutes}m{seconds}s"),
         };
-        format!("lab run {} --seed 7 --budget {budget}", self.what)
+        format!("{} --seed 7 --budget {budget}", self.line_begin())
+    }
+
+    fn line_begin(&self) -> String {
+        format!("lab run {}", self.what)
+    }
+
+    /// From the root of the workspace, where the runs begin.
+    fn out(&self) -> String {
+        format!("target/lab-results/{}", self.name)
     }
 }
 
@@ -102,20 +150,26 @@ fn section(report: &str) -> String {
     lines.map(line).collect()
 }
 
-/// Names of the charts that a report shows.
-fn linked_charts(report: &str) -> impl Iterator<Item = &str> {
-    let links = report.split("](charts/").skip(1);
-    links.filter_map(|link| Some(link.split_once(')')?.0))
+/// Names of the charts in this folder that a report shows.
+fn linked_charts(report: &str, folder: &str) -> Vec<String> {
+    let begin = format!("]({folder}/");
+    let links = report.split(&begin).skip(1);
+    links
+        .filter_map(|link| Some(link.split_once(')')?.0.to_owned()))
+        .collect()
 }
 
-/// Copies these charts and removes those of the results before.
-fn renew_charts(folder: &Path, charts: &[PathBuf]) -> Result<(), Failure> {
+/// Copies these charts and removes those that the page does not show any more.
+fn renew_charts(folder: &Path, page: &str, charts: &[PathBuf]) -> Result<(), Failure> {
     let cannot =
         |error: io::Error| Failure::new(format!("cannot use {}: {error}", folder.display()));
     fs::create_dir_all(folder).map_err(cannot)?;
+    let shown = linked_charts(page, CHARTS);
     for entry in fs::read_dir(folder).map_err(cannot)? {
         let path = entry.map_err(cannot)?.path();
-        if path.extension().is_some_and(|extension| extension == "svg") {
+        let is_shown = |name: &OsStr| shown.iter().any(|shown| name == OsStr::new(shown));
+        let is_chart = path.extension().is_some_and(|extension| extension == "svg");
+        if is_chart && !path.file_name().is_some_and(is_shown) {
             fs::remove_file(path).map_err(cannot)?;
         }
     }
@@ -136,18 +190,18 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))
 }
 
-/// Folders are named from the root of the workspace, where the runs begin.
+const THE_TOUR: &str = "tour";
 const TOUR: &str = "tour --seed 7 --out target/tour --replace";
 const RUNS: [Measured; 2] = [
     Measured {
+        name: "loops",
         what: "E3 E9 E13 --cpus 1,2",
         parts: 10,
-        out: "target/lab-results/loops",
     },
     Measured {
+        name: "waits",
         what: "E14 E15 E16 E17 --cpus 1,2 --memory",
         parts: 12,
-        out: "target/lab-results/waits",
     },
 ];
 const PARTS: u32 = 22;
@@ -158,6 +212,8 @@ Two runs of published experiments, asked again on one machine: loops and queues 
 the memory that they take. `cargo xtask lab-results` makes both, and this page of their reports. What the words and
 numbers mean is in the [README](README.md#method).
 ";
+/// Before the command line in the headline of a run.
+const SECTION: &str = "\n## `manyhands ";
 const LAB: &str = "crates/manyhands-lab";
 const CHARTS: &str = "results";
 const CLI_README: &str = "crates/manyhands-cli/README.md";
@@ -198,9 +254,22 @@ mod tests {
             "# Measured\n\nHere.\n\n## E3: x\n\n![a](charts/one.svg)\n![b](charts/two.svg)\n";
         let expected = "Here.\n\n### E3: x\n\n![a](results/one.svg)\n![b](results/two.svg)\n";
         assert_eq!(section(report), expected);
-        assert_eq!(
-            linked_charts(report).collect::<Vec<_>>(),
-            ["one.svg", "two.svg"]
+        assert_eq!(linked_charts(report, "charts"), ["one.svg", "two.svg"]);
+    }
+
+    #[test]
+    fn a_run_that_is_made_again_leaves_the_section_of_the_other_as_it_is() {
+        let [loops, waits] = &RUNS;
+        let text = |run: &Measured, what| format!("{}`\n\n{what}\n", run.line(22));
+        let page = format!(
+            "{HEAD}{SECTION}{}{SECTION}{}",
+            text(loops, "a"),
+            text(waits, "b")
         );
+        let mut sections = Sections::of(&page);
+        assert_eq!(sections.page(), page);
+        sections.put(waits, &text(waits, "c"));
+        assert_eq!(sections.page(), page.replace("\nb\n", "\nc\n"));
+        assert_eq!(Sections::of("").page(), HEAD);
     }
 }

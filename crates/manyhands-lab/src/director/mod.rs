@@ -430,7 +430,9 @@ impl Director {
         if let (None, Some(plan), Some(budget)) = (case.end, &self.plan, self.settings.budget) {
             case.end = Some(now + plan.share(self.current, budget.saturating_sub(now)));
         }
-        let largest = case.largest().unwrap_or(0);
+        // The size that is measured now is among those that the passes may begin with.
+        let current = case.sizes_left().first().copied();
+        let largest = case.largest().max(current).unwrap_or(0);
         let is_planned = |plan: &Plan| plan.has_passes_of(&case.subject);
         let passes = if self.plan.as_ref().is_some_and(is_planned) {
             case.passes_cost(largest, &self.settings)

@@ -89,6 +89,7 @@ impl Executor for Simulation {
 
     fn peak(&mut self, pass: &Pass) -> Result<Option<PeakReading>, ChildError> {
         assert!(self.open.is_empty(), "a pass is alone");
+        self.now += Duration::from_nanos(self.sample(pass.n, pass.arm).wall_nanos);
         Ok(Some(PeakReading {
             peak_bytes: pass.arm as u64,
             ..PeakReading::default()

@@ -59,7 +59,7 @@ pub(super) fn e15() -> Experiment {
     )
     .claim("Giving the list its size saves next to nothing: the tasks are what takes memory.")
     .decided_by(
-        "a tenth of the memory at most (measured with --memory)",
+        "it saves a tenth of the memory at most (measured with --memory)",
         ClaimTest::memory("list preallocated", "list grows", Range::of(0.9, 1.1)),
     )
     .case(case)

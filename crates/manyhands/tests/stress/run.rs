@@ -34,7 +34,10 @@ fn random_trees_on_64_workers_agree_with_the_oracle() {
 #[test]
 #[cfg_attr(miri, ignore = "too many threads")]
 fn random_trees_on_192_workers_agree_with_the_oracle() {
-    trees("run::random_trees_on_192_workers_agree_with_the_oracle", 192);
+    trees(
+        "run::random_trees_on_192_workers_agree_with_the_oracle",
+        192,
+    );
 }
 
 fn trees(name: &str, workers: usize) {

@@ -105,6 +105,25 @@ fn the_untimed_passes_keep_the_budget_too() {
 }
 
 #[test]
+fn the_only_size_of_a_case_leaves_time_for_the_memory_that_was_planned() {
+    let settings = Settings {
+        memory: true,
+        ..with_budget(7_000)
+    };
+    let mut head = head(settings);
+    // A block takes 250 ms, and more of them are wanted than there is time for.
+    head.experiments[0].cases = vec![card("plain", &[100_000])];
+    let mut simulation = Simulation::new();
+    let (log, _) = run(&head, &mut simulation);
+    assert!(log.blocks_at("plain", 100_000) >= 12);
+    let peaks = log
+        .steps
+        .iter()
+        .filter(|step| matches!(step, Step::Peak(_)));
+    assert_eq!(peaks.count(), 18, "{:?}", simulation.now);
+}
+
+#[test]
 fn trying_takes_no_more_than_its_part_of_the_budget() {
     let mut head = head(with_budget(400));
     let many = (0..200).map(|number| card(&number.to_string(), &[10]));
