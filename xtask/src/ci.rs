@@ -1,9 +1,14 @@
-//! All steps in order, with the time of each; stops at the first that fails.
+//! All steps, with the time of each; stops at the first that fails.
 //!
-//! Seconds first, then what finds most; the tests come last, so that their closing lines stand
-//! right above the summary.
+//! Two processes run them, each its own in order, because most steps cannot fill two processors: cargo waits for
+//! one crate, a test for another process. What one of them builds, the other does not need. The first has the
+//! seconds, then what finds most; the tests come last. What the second says is printed when the first is done.
 
 use std::fmt::Write;
+use std::fs::{self, File};
+use std::io;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::clock::Stopwatch;
@@ -11,6 +16,7 @@ use crate::failure::Failure;
 use crate::step::compat::{Extent as Published, Part};
 use crate::step::{self, explore::Extent, loom::PREEMPTIONS_DEFAULT, miri::SEEDS_DEFAULT};
 use crate::tidy;
+use crate::workspace;
 
 struct Step {
     name: &'static str,
@@ -43,6 +49,13 @@ const STEPS: &[Step] = &[
         run: step::package::run,
     },
     Step {
+        name: "test",
+        run: step::test::run,
+    },
+];
+
+const STEPS_BESIDE: &[Step] = &[
+    Step {
         name: "peers",
         run: step::peers::run,
     },
@@ -70,16 +83,71 @@ const STEPS: &[Step] = &[
         name: "tour",
         run: step::tour::run,
     },
-    Step {
-        name: "test",
-        run: step::test::run,
-    },
 ];
 
+/// The steps of the first process, and the second beside it.
 pub(crate) fn run() -> Result<(), Failure> {
+    let watch = Stopwatch::start();
+    let beside = Beside::start()?;
     let (times, outcome) = run_in_order(STEPS);
+    let others = outcome.is_ok().then(|| beside.finish());
     print!("{}", summary(STEPS, &times, &outcome));
+    println!("both       {:8.1}", watch.elapsed().as_secs_f64());
+    outcome.and(others.unwrap_or(Ok(())))
+}
+
+/// The steps of the second process.
+pub(crate) fn run_beside() -> Result<(), Failure> {
+    let (times, outcome) = run_in_order(STEPS_BESIDE);
+    print!("{}", summary(STEPS_BESIDE, &times, &outcome));
     outcome
+}
+
+/// The second process. One that is dropped before it has finished is killed; what its step has started may go on
+/// to the end of that step.
+struct Beside {
+    process: Child,
+    log: PathBuf,
+}
+
+impl Beside {
+    fn start() -> Result<Self, Failure> {
+        let log = workspace::target_subdir("ci-beside.log");
+        let started = || -> io::Result<Child> {
+            let file = File::create(&log)?;
+            Command::new(std::env::current_exe()?)
+                .args(["ci", "--beside"])
+                .stdin(Stdio::null())
+                .stdout(file.try_clone()?)
+                .stderr(file)
+                .spawn()
+        };
+        let process = started()
+            .map_err(|error| Failure::new(format!("cannot start the steps beside: {error}")))?;
+        println!("the other steps run beside, into {}", log.display());
+        Ok(Self { process, log })
+    }
+
+    /// Waits for it, and prints what it said.
+    fn finish(mut self) -> Result<(), Failure> {
+        let cannot = |error| Failure::new(format!("cannot end the steps beside: {error}"));
+        let status = self.process.wait().map_err(cannot)?;
+        println!("{}", fs::read_to_string(&self.log).map_err(cannot)?);
+        if status.success() {
+            return Ok(());
+        }
+        Err(Failure::new(format!(
+            "one of the steps beside failed: {status}"
+        )))
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // It has ended, or nobody waits for it.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
 }
 
 /// The time of every step that was started, and how the last of them ended.

@@ -38,6 +38,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Request::Ci => ci::run(),
+        Request::CiBeside => ci::run_beside(),
         Request::Loom { preemptions_max } => step::loom::run(preemptions_max),
         Request::Explore(extent) => step::explore::run(&extent),
         Request::Miri { seeds } => step::miri::run(seeds),

@@ -56,6 +56,8 @@ usage: cargo xtask <command>
 pub(crate) enum Request {
     Help,
     Ci,
+    /// The steps that `Ci` runs in a process of their own.
+    CiBeside,
     Loom {
         preemptions_max: u32,
     },
@@ -91,6 +93,7 @@ impl Request {
         match words.as_slice() {
             ["help" | "--help" | "-h"] => Ok(Self::Help),
             ["ci"] => Ok(Self::Ci),
+            ["ci", "--beside"] => Ok(Self::CiBeside),
             ["loom"] => Ok(Self::Loom {
                 preemptions_max: PREEMPTIONS_DEFAULT,
             }),
