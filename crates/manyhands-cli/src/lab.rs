@@ -14,7 +14,7 @@ use manyhands_lab::{
     paper, published,
     record::Settings,
     registry,
-    report::{self, Listed},
+    report::{self, Listed, Width},
     run::Interrupt,
     self_test::{self, Criterion, Extent},
     store::{self, Damage, Recording, Store},
@@ -42,7 +42,10 @@ pub(crate) fn list(ids: &[String], form: Form) -> Result<Ending, Failure> {
     }
     output::print(&match form {
         Form::Json => report::experiments_json(&listed) + "\n",
-        Form::Text => listed.iter().map(entry).collect(),
+        Form::Text => {
+            let width = console::width();
+            listed.iter().map(|listed| entry(listed, width)).collect()
+        }
     })?;
     Ok(Ending::Good)
 }
@@ -54,31 +57,36 @@ fn needed(experiment: &Experiment, scale: Scale) -> Result<Duration, Failure> {
 }
 
 /// An experiment in the list: with its cases if it was named.
-fn entry(listed: &Listed) -> String {
+fn entry(listed: &Listed, width: Width) -> String {
     let experiment = &listed.experiment;
-    let mut text = headline(experiment);
+    let mut lines: Vec<String> = Vec::new();
+    lines.extend(experiment.claimed().map(str::to_owned));
+    lines.extend(experiment.origin().map(str::to_owned));
     if let Some((quick, standard)) = listed.takes {
         let cases = experiment.cases().iter();
-        text += &cases.map(|case| details(case.as_ref())).collect::<String>();
-        for paper in paper::all(experiment.id()) {
-            text += &format!("      published: {}\n", paper.source);
-        }
-        text += &format!(
-            "      takes about {:.0} s here, with --quick {:.0} s\n",
+        lines.extend(cases.map(|case| details(case.as_ref())));
+        let papers = paper::all(experiment.id());
+        lines.extend(
+            papers
+                .iter()
+                .map(|paper| format!("published: {}", paper.source)),
+        );
+        lines.push(format!(
+            "takes about {:.0} s here, with --quick {:.0} s",
             standard.as_secs_f64().ceil(),
             quick.as_secs_f64().ceil()
-        );
+        ));
     }
-    text
+    let id = format!("{:INDENT$}", experiment.id());
+    let indent = " ".repeat(INDENT);
+    let first = width.paragraph(&id, experiment.title(), &indent);
+    lines.iter().fold(first, |text, line| {
+        text + &width.paragraph(&indent, line, &indent)
+    })
 }
 
-fn headline(experiment: &Experiment) -> String {
-    let mut text = format!("{:5} {}\n", experiment.id(), experiment.title());
-    for line in experiment.claimed().into_iter().chain(experiment.origin()) {
-        text += &format!("      {line}\n");
-    }
-    text
-}
+/// Columns of an experiment's name in the list.
+const INDENT: usize = 6;
 
 fn details(case: &dyn Workload) -> String {
     let sizes: Vec<String> = case
@@ -87,7 +95,7 @@ fn details(case: &dyn Workload) -> String {
         .map(report::count)
         .collect();
     format!(
-        "      {}: {}; n = {}\n",
+        "{}: {}; n = {}",
         case.name(),
         case.arms().join(", "),
         sizes.join(" · ")
@@ -258,4 +266,20 @@ pub(crate) fn self_test(quick: bool, seed: u64, load: u16) -> Result<Ending, Fai
     } else {
         Ending::NotQuiet
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_of_the_list_is_wider_than_the_narrowest_terminal() {
+        for experiment in registry::experiments() {
+            let second = Duration::from_secs(1);
+            let takes = Some((second, second));
+            let text = entry(&Listed { experiment, takes }, Width::NARROWEST);
+            let too_wide = text.lines().find(|line| line.chars().count() > 40);
+            assert_eq!(too_wide, None, "{text}");
+        }
+    }
 }

@@ -30,15 +30,30 @@ impl Width {
         usize::from(self.0)
     }
 
+    /// A paragraph in lines that fit: the first begins with `first`, the others with `rest`.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_lab::report::Width;
+    /// let text = Width::NARROWEST.paragraph("E3  ", "SHA-512 of one text n times, results stored", "    ");
+    /// assert_eq!(text, "E3  SHA-512 of one text n times, results\n    stored\n");
+    /// ```
+    #[must_use]
+    pub fn paragraph(self, first: &str, text: &str, rest: &str) -> String {
+        let options = textwrap::Options::new(self.columns())
+            .initial_indent(first)
+            .subsequent_indent(rest);
+        textwrap::fill(text, options) + "\n"
+    }
+
     /// A paragraph in lines that fit.
     pub(crate) fn wrapped(self, sentence: &str) -> String {
-        textwrap::fill(sentence, self.columns()) + "\n"
+        self.paragraph("", sentence, "")
     }
 
     /// A paragraph whose lines but the first are indented.
     pub(super) fn hanging(self, sentence: &str) -> String {
-        let options = textwrap::Options::new(self.columns()).subsequent_indent("  ");
-        textwrap::fill(sentence, options) + "\n"
+        self.paragraph("", sentence, "  ")
     }
 }
 
