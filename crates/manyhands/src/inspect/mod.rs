@@ -22,14 +22,23 @@
 //! [`Snapshot::loops`] are the parallel loops and queries that run. How the last one of a thread ran and what kept it from
 //! being faster is said by [`explain_last`](crate::parallel::explain_last). Those over an iterator are not recorded.
 //!
+//! # Stacks
+//! What the threads of all runtimes run now, function by function, is shown by `manyhands inspect --stacks`, on Linux on
+//! x86-64 and aarch64. Each thread is interrupted by `SIGURG`, copies its registers and up to 64 KiB of its stack, and goes on;
+//! addresses are sent and followed elsewhere. The signal is handled from the first time on that stacks are asked for. If the
+//! program handles it itself, its handler stays, and there are no stacks. A system call that is never restarted, such as
+//! `nanosleep`, returns `EINTR` in a thread that is asked; the standard library calls it again.
+//!
 //! # Cost
 //! Without the feature nothing. With it, eight bytes for each task, and one load and a branch where a task is spawned,
 //! runs, waits and is woken, and where a loop begins. While recording is open, each of these takes a short lock and reads
 //! the tick counter, a task takes about 200 bytes more, and each runner of a loop asks the system twice for its processor
-//! time.
+//! time. A thread that first takes part in a runtime asks the system for the place of its stack; one whose stack is asked
+//! for is interrupted for some microseconds.
 //!
 //! # Security
-//! A snapshot shows names, types and source paths. The socket is in a folder that only its user may enter, and each
+//! A snapshot shows names, types and source paths, and stacks show addresses: of functions, and so also where the system has
+//! put them. The socket is in a folder that only its user may enter, and each
 //! connection is refused unless it comes from that user or from root. The protocol only reads.
 //!
 //! # Examples
@@ -75,8 +84,8 @@ pub(crate) use alone::AloneBecause;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use disabled::{
     ChannelRecord, LoopRecord, RecordedLoop, Running, RuntimeNumber, TaskRecord, WorkType, forget,
-    is_open, runtime_made, short_loop, thread_blocks, thread_polls_any, thread_polls_one,
-    thread_waits_for_task, waits, waits_for_task,
+    is_open, runtime_made, short_loop, thread_begins, thread_blocks, thread_polls_any,
+    thread_polls_one, thread_waits_for_task, waits, waits_for_task,
 };
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use wait_kind::WaitKind;
@@ -99,6 +108,8 @@ mod loop_report;
 mod loop_snapshot;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod loops;
+#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+mod mappings;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod printable;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -111,6 +122,8 @@ mod server;
 mod snapshot;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod socket;
+#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+mod stacks;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod table;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -125,6 +138,8 @@ mod watchdog;
 mod wire;
 
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use crate::sync::stack_copy::note_own_stack as thread_begins;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use channels::{ChannelRecord, ObservedChannel};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use environment::runtime_made;
@@ -137,6 +152,8 @@ pub(crate) use record::{
 };
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use runtimes::Observed;
+#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+pub(crate) use runtimes::ObservedThread;
 
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use alone::AloneBecause;

@@ -3,13 +3,34 @@
 //! A runtime says itself what there is to show, because this layer knows none.
 
 use crate::inspect::snapshot::RuntimeSnapshot;
+#[cfg(unix)]
+use crate::inspect::snapshot::WorkerState;
 use crate::sync::{Mutex, global, lock};
-use std::sync::Weak;
+#[cfg(unix)]
+use std::panic::Location;
+use std::sync::{Arc, Weak};
 
 /// A runtime, as far as it can be looked at.
 pub(crate) trait Observed: Send + Sync {
     /// What it does now.
     fn observe(&self) -> RuntimeSnapshot;
+
+    /// Its number, and the threads that take part in it now.
+    #[cfg(unix)]
+    fn threads(&self) -> (u32, Vec<ObservedThread>);
+}
+
+/// A thread that takes part in a runtime.
+#[cfg(unix)]
+#[derive(Debug)]
+pub(crate) struct ObservedThread {
+    /// The system's number of it.
+    pub(crate) number: i32,
+    /// Its number among the workers; `None` for an external thread.
+    pub(crate) worker: Option<usize>,
+    pub(crate) state: WorkerState,
+    /// Where the task was spawned that it runs.
+    pub(crate) task_spawned_at: Option<&'static Location<'static>>,
 }
 
 global! {
@@ -25,7 +46,21 @@ pub(super) fn add(runtime: Weak<dyn Observed>) {
 
 /// What all runtimes do now.
 pub(super) fn read() -> Vec<RuntimeSnapshot> {
-    // Owned outside the lock: the last owner of a runtime ends it.
-    let alive: Vec<_> = lock(&RUNTIMES).iter().filter_map(Weak::upgrade).collect();
-    alive.iter().map(|runtime| runtime.observe()).collect()
+    alive().iter().map(|runtime| runtime.observe()).collect()
+}
+
+/// The threads that take part in a runtime, with its number.
+#[cfg(unix)]
+pub(super) fn threads() -> Vec<(u32, ObservedThread)> {
+    let mut all = Vec::new();
+    for runtime in alive() {
+        let (number, threads) = runtime.threads();
+        all.extend(threads.into_iter().map(|thread| (number, thread)));
+    }
+    all
+}
+
+/// Owned outside the lock: the last owner of a runtime ends it.
+fn alive() -> Vec<Arc<dyn Observed>> {
+    lock(&RUNTIMES).iter().filter_map(Weak::upgrade).collect()
 }

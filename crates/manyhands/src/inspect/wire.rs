@@ -150,6 +150,12 @@ struct EndOfDeadlocks {
 }
 
 #[derive(Serialize)]
+struct EndOfStacks {
+    end: &'static str,
+    threads: usize,
+}
+
+#[derive(Serialize)]
 struct Refusal<'a> {
     code: &'a str,
     message: &'a str,
@@ -182,17 +188,22 @@ pub(super) fn runtime(runtime: &RuntimeSnapshot) -> String {
 fn worker(worker: &WorkerSnapshot) -> Worker {
     Worker {
         index: worker.index,
-        state: match worker.state {
-            WorkerState::Running => "running",
-            WorkerState::Idle => "idle",
-            WorkerState::Blocked => "blocked",
-        },
+        state: worker_state(worker.state),
         task_spawned_at: worker.task_spawned_at.map(place),
         queued: worker.queued,
         forks: worker.forks,
         completed: worker.completed,
         steals: worker.steals,
         parks: worker.parks,
+    }
+}
+
+/// What a worker does, in a word.
+pub(super) fn worker_state(state: WorkerState) -> &'static str {
+    match state {
+        WorkerState::Running => "running",
+        WorkerState::Idle => "idle",
+        WorkerState::Blocked => "blocked",
     }
 }
 
@@ -314,21 +325,31 @@ pub(super) fn end_of_deadlocks(deadlocks: usize) -> String {
     })
 }
 
+/// The last line of a list of stacks.
+pub(super) fn end_of_stacks(threads: usize) -> String {
+    json::to_string(&EndOfStacks {
+        end: "stacks",
+        threads,
+    })
+}
+
 /// What is wrong with a request, or with who makes it.
 pub(super) fn error(code: &str, message: &str) -> String {
     line_of("error", &Refusal { code, message })
 }
 
 /// An object with one field.
-fn line_of(kind: &str, fields: &impl Serialize) -> String {
+pub(super) fn line_of(kind: &str, fields: &impl Serialize) -> String {
     format!("{{\"{kind}\":{}}}", json::to_string(fields))
 }
 
-fn place(at: &Location<'_>) -> String {
+/// A place in the source.
+pub(super) fn place(at: &Location<'_>) -> String {
     text(&at.to_string())
 }
 
-fn text(text: &str) -> String {
+/// Text of the program, made safe to show.
+pub(super) fn text(text: &str) -> String {
     Printable(text).to_string()
 }
 

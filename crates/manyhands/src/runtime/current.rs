@@ -15,6 +15,7 @@
 //!
 //! Unsafe: a thread occupies a slot.
 
+use crate::inspect;
 use crate::runtime::io::tokio_context::TokioContextGuard;
 use crate::runtime::settings::Settings;
 use crate::runtime::sleep::idle::Activity;
@@ -204,6 +205,7 @@ impl WorkerGuard {
         let slot = unsafe { slot.occupy() };
         if THREAD.get() == 0 {
             THREAD.set(thread_state::current_thread());
+            inspect::thread_begins();
         }
         let before = WORKER.get();
         if slot.is_worker() {

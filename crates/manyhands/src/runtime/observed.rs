@@ -1,5 +1,7 @@
 //! What a snapshot shows of a runtime.
 
+#[cfg(unix)]
+use crate::inspect::ObservedThread;
 use crate::inspect::{Observed, RuntimeSnapshot, WorkerSnapshot, WorkerState};
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::{RuntimeInner, ThreadChangeReason};
@@ -18,19 +20,37 @@ impl Observed for RuntimeInner {
             workers: self.all_slots().filter_map(worker).collect(),
         }
     }
+
+    #[cfg(unix)]
+    fn threads(&self) -> (u32, Vec<ObservedThread>) {
+        let thread = |slot: &'static WorkerSlot| {
+            Some(ObservedThread {
+                state: state(slot)?,
+                number: slot.thread_number(),
+                worker: slot.worker(),
+                task_spawned_at: slot.task(),
+            })
+        };
+        let threads = self.all_slots().filter_map(thread).collect();
+        (self.number.get(), threads)
+    }
+}
+
+/// What the occupant of a slot does, if there is one.
+fn state(slot: &WorkerSlot) -> Option<WorkerState> {
+    match slot.occupant() {
+        SlotState::None => None,
+        SlotState::Running => Some(WorkerState::Running),
+        SlotState::Idle => Some(WorkerState::Idle),
+        SlotState::Waiting => Some(WorkerState::Blocked),
+    }
 }
 
 /// The occupant of a slot, if there is one.
 fn worker(slot: &'static WorkerSlot) -> Option<WorkerSnapshot> {
-    let state = match slot.occupant() {
-        SlotState::None => return None,
-        SlotState::Running => WorkerState::Running,
-        SlotState::Idle => WorkerState::Idle,
-        SlotState::Waiting => WorkerState::Blocked,
-    };
     Some(WorkerSnapshot {
         index: slot.worker(),
-        state,
+        state: state(slot)?,
         task_spawned_at: slot.task(),
         queued: slot.tasks.count(QUEUED_MAX) + slot.local.count(QUEUED_MAX),
         forks: slot.deque.len(),

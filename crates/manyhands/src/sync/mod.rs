@@ -33,6 +33,16 @@ mod seq_cst;
 pub(crate) mod short_lock;
 #[cfg(shuttle)]
 pub(crate) mod shuttle;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) mod stack_copy;
+#[cfg(all(
+    feature = "inspect",
+    target_os = "linux",
+    target_pointer_width = "64",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(any(loom, shuttle, miri))
+))]
+mod stack_signal;
 #[cfg(not(shuttle))]
 mod statics;
 #[cfg(not(shuttle))]

@@ -190,6 +190,13 @@ impl WorkerSlot {
         thread_state::activity(self.thread.load(Ordering::Relaxed))
     }
 
+    /// The system's number of the occupant's thread, or 0.
+    #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+    pub(crate) fn thread_number(&self) -> i32 {
+        // Relaxed: the number stands alone.
+        thread_state::number(self.thread.load(Ordering::Relaxed))
+    }
+
     /// Monitor: a number for what the occupant works on, another one for other work. `None` while it works on
     /// nothing or has said that it waits.
     pub(crate) fn job(&self) -> Option<u64> {

@@ -1,0 +1,84 @@
+//! What of this process's memory is code, and which file it comes from, as the system lists it.
+//!
+//! Not here: what is in the files. Who looks at the program reads them itself.
+
+use std::ops::RangeInclusive;
+
+/// A piece of memory with code.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Mapping {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// Where in the file it begins.
+    pub(super) offset: u64,
+    /// The file, or a name in brackets, or nothing.
+    pub(super) path: String,
+}
+
+impl Mapping {
+    /// Addresses of its instructions, and the address behind the last of them: where a call returns that never does.
+    pub(super) fn returns(&self) -> RangeInclusive<u64> {
+        self.start..=self.end
+    }
+}
+
+/// All code of this process, by rising address. None where the system does not list it.
+pub(super) fn read() -> Vec<Mapping> {
+    let list = std::fs::read("/proc/self/maps").unwrap_or_default();
+    let list = String::from_utf8_lossy(&list);
+    list.lines().filter_map(parse).collect()
+}
+
+/// Reads a line such as `7f00a000-7f00b000 r-xp 00002000 08:01 1234    /usr/lib/libc.so.6`.
+fn parse(line: &str) -> Option<Mapping> {
+    let mut rest = line;
+    let mut next = || {
+        let (field, behind) = rest.split_once(' ').unwrap_or((rest, ""));
+        rest = behind.trim_start();
+        field
+    };
+    let (range, permissions, offset) = (next(), next(), next());
+    let (_device, _node) = (next(), next());
+    if !permissions.contains('x') {
+        return None;
+    }
+    let number = |digits: &str| u64::from_str_radix(digits, 16).ok();
+    let (start, end) = range.split_once('-')?;
+    Some(Mapping {
+        start: number(start)?,
+        end: number(end)?,
+        offset: number(offset)?,
+        path: rest.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Mapping, parse};
+
+    #[test]
+    fn lines_of_code_are_read_and_others_are_left_out() {
+        let mapping = |path: &str| Mapping {
+            start: 0x7f00_a000,
+            end: 0x7f00_b000,
+            offset: 0x2000,
+            path: path.to_owned(),
+        };
+        for (line, read) in [
+            (
+                "7f00a000-7f00b000 r-xp 00002000 08:01 1234      /usr/lib/a library.so (deleted)",
+                Some(mapping("/usr/lib/a library.so (deleted)")),
+            ),
+            (
+                "7f00a000-7f00b000 r-xp 00002000 00:00 0         [vdso]",
+                Some(mapping("[vdso]")),
+            ),
+            ("7f00a000-7f00b000 rwxp 00002000 00:00 0", Some(mapping(""))),
+            ("7f00a000-7f00b000 rw-p 00002000 00:00 0 [heap]", None),
+            ("7f00a000 r-xp 00002000 00:00 0", None),
+            ("", None),
+        ] {
+            assert_eq!(parse(line), read, "{line}");
+        }
+    }
+}
