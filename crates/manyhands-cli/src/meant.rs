@@ -1,6 +1,7 @@
 //! Arguments as meant: defaults filled in, values checked, nothing left to decide.
 
 use crate::typed::{Typed, TypedCommand, TypedInspect, TypedLab, TypedTour};
+use manyhands_inspect::stacks::Frames;
 use manyhands_lab::{
     Experiment,
     console::{Options, Screen},
@@ -70,8 +71,17 @@ pub(crate) enum Command {
 pub(crate) struct Inspect {
     /// Where it listens; `None`: it is the only one.
     pub(crate) socket: Option<PathBuf>,
-    pub(crate) tasks_max: usize,
+    pub(crate) subject: Subject,
     pub(crate) form: Form,
+}
+
+/// What of a program is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// Its tasks, at most this many, and what else there is.
+    Tasks(usize),
+    /// The stacks of its threads.
+    Stacks(Frames),
 }
 
 /// In which form an answer is printed.
@@ -111,9 +121,25 @@ pub(crate) fn mean(typed: Typed) -> Result<Command, String> {
 fn mean_inspect(typed: TypedInspect) -> Result<Inspect, String> {
     let of_process = typed.process.map(manyhands_inspect::default_path);
     let socket = typed.socket.or(of_process);
+    let has_stacks = cfg!(all(
+        target_os = "linux",
+        any(target_arch = "x86_64", target_arch = "aarch64")
+    ));
+    if typed.stacks.stacks && !has_stacks {
+        return Err("'--stacks' needs Linux on x86-64 or aarch64".to_owned());
+    }
+    let frames = if typed.stacks.all_frames {
+        Frames::All
+    } else {
+        Frames::OfProgram
+    };
     Ok(Inspect {
         socket,
-        tasks_max: typed.tasks,
+        subject: if typed.stacks.stacks {
+            Subject::Stacks(frames)
+        } else {
+            Subject::Tasks(typed.tasks)
+        },
         form: form(typed.json),
     })
 }
@@ -307,14 +333,34 @@ mod tests {
             panic!("refused");
         };
         assert!(by_number.socket.unwrap().ends_with("1234.sock"));
-        assert_eq!((by_number.form, by_number.tasks_max), (Form::Text, 1000));
+        assert_eq!(
+            (by_number.form, by_number.subject),
+            (Form::Text, Subject::Tasks(1000))
+        );
         let Ok(Command::Inspect(by_path)) =
             meant("manyhands inspect --socket /run/x.sock --json --tasks 7")
         else {
             panic!("refused");
         };
         assert_eq!(by_path.socket, Some(PathBuf::from("/run/x.sock")));
-        assert_eq!((by_path.form, by_path.tasks_max), (Form::Json, 7));
+        assert_eq!(
+            (by_path.form, by_path.subject),
+            (Form::Json, Subject::Tasks(7))
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn stacks_are_those_of_the_program_unless_all_frames_are_asked_for() {
+        for (line, frames) in [
+            ("manyhands inspect 7 --stacks", Frames::OfProgram),
+            ("manyhands inspect 7 --stacks --all-frames", Frames::All),
+        ] {
+            let Ok(Command::Inspect(inspect)) = meant(line) else {
+                panic!("refused: {line}");
+            };
+            assert_eq!(inspect.subject, Subject::Stacks(frames));
+        }
     }
 
     #[test]

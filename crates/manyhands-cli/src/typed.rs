@@ -71,9 +71,24 @@ pub(crate) struct TypedInspect {
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) tasks: usize,
 
-    /// Print what the program answers, a line of JSON for each runtime, task and deadlock
+    #[command(flatten)]
+    pub(crate) stacks: TypedStacks,
+
+    /// Print what the program answers, a line of JSON for each runtime, task and deadlock; with --stacks, one object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Whether stacks are shown, and how.
+#[derive(Debug, PartialEq, Args)]
+pub(crate) struct TypedStacks {
+    /// Show the stacks of the threads that run its tasks, and these stacks merged (needs Linux)
+    #[arg(long)]
+    pub(crate) stacks: bool,
+
+    /// In stacks, show the functions of manyhands and of the system too
+    #[arg(long, requires = "stacks")]
+    pub(crate) all_frames: bool,
 }
 
 /// Commands of the laboratory.

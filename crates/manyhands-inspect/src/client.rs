@@ -1,6 +1,7 @@
 //! The connection to a program.
 
 use crate::error::Error;
+use crate::stacks::RawStacks;
 use crate::wire::{End, Hello, Line, View};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -65,7 +66,7 @@ impl Client {
                     view.tasks_left_out += end.tasks_left_out;
                     view.channels_left_out += end.channels_left_out;
                 }
-                Line::Error(_) | Line::Unknown(_) => {}
+                Line::Code(_) | Line::Stack(_) | Line::Error(_) | Line::Unknown(_) => {}
             }
             Ok(())
         })?;
@@ -84,39 +85,61 @@ impl Client {
         self.for_each_line(tasks_max, |text, _| write(text))
     }
 
+    /// What the threads that take part in a runtime have in their registers and on their stacks, one after the other.
+    ///
+    /// # Errors
+    /// As [`view`](Self::view); also when the program's system is none where stacks can be copied, and when the program
+    /// handles the signal itself by which they are.
+    pub fn raw_stacks(&mut self) -> Result<RawStacks, Error> {
+        let mut stacks = RawStacks::default();
+        self.answer("{\"get\":\"stacks\"}\n", &mut |_, line| {
+            match line {
+                Line::Code(code) => stacks.code = code,
+                Line::Stack(stack) => stacks.threads.push(*stack),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(stacks)
+    }
+
     fn for_each_line(
         &mut self,
         tasks_max: usize,
         mut see: impl FnMut(&str, Line) -> io::Result<()>,
     ) -> Result<(), Error> {
         let tasks = format!("{{\"get\":\"snapshot\",\"tasks_max\":{tasks_max}}}\n");
-        for request in [tasks.as_str(), "{\"get\":\"deadlocks\"}\n"] {
-            self.stream.get_ref().write_all(request.as_bytes())?;
-            loop {
-                let text = read_line(&mut self.stream)?;
-                let line = serde_json::from_str(&text)
-                    .map_err(|error| Error::Protocol(error.to_string()))?;
-                match &line {
-                    Line::Error(refusal) => return Err(Error::Refused(refusal.message.clone())),
-                    Line::Unknown(fields) => {
-                        if let Some(kind) =
-                            KINDS.into_iter().find(|kind| fields.contains_key(*kind))
-                        {
-                            let message =
-                                format!("a line `{kind}` has not the fields that it should");
-                            return Err(Error::Protocol(message));
-                        }
+        self.answer(&tasks, &mut see)?;
+        self.answer("{\"get\":\"deadlocks\"}\n", &mut see)
+    }
+
+    /// Passes the lines of the answer to `see`, up to the last one.
+    fn answer(
+        &mut self,
+        request: &str,
+        see: &mut impl FnMut(&str, Line) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        self.stream.get_ref().write_all(request.as_bytes())?;
+        loop {
+            let text = read_line(&mut self.stream)?;
+            let line =
+                serde_json::from_str(&text).map_err(|error| Error::Protocol(error.to_string()))?;
+            match &line {
+                Line::Error(refusal) => return Err(Error::Refused(refusal.message.clone())),
+                Line::Unknown(fields) => {
+                    if let Some(kind) = KINDS.into_iter().find(|kind| fields.contains_key(*kind)) {
+                        let message = format!("a line `{kind}` has not the fields that it should");
+                        return Err(Error::Protocol(message));
                     }
-                    _ => {}
                 }
-                let is_last = matches!(line, Line::End(End { .. }));
-                see(&text, line)?;
-                if is_last {
-                    break;
-                }
+                _ => {}
+            }
+            let is_last = matches!(line, Line::End(End { .. }));
+            see(&text, line)?;
+            if is_last {
+                return Ok(());
             }
         }
-        Ok(())
     }
 }
 
@@ -143,8 +166,8 @@ fn read_line(stream: &mut BufReader<UnixStream>) -> Result<String, Error> {
 }
 
 /// What a line is known by. Lines of other kinds are those of a newer program.
-const KINDS: [&str; 7] = [
-    "runtime", "task", "loop", "channel", "deadlock", "error", "end",
+const KINDS: [&str; 9] = [
+    "runtime", "task", "loop", "channel", "deadlock", "code", "stack", "error", "end",
 ];
 /// The version that this crate speaks.
 const PROTOCOL: u32 = 1;

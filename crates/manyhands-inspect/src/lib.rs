@@ -19,6 +19,7 @@ mod client;
 mod error;
 #[cfg(unix)]
 mod place;
+pub mod stacks;
 mod text;
 mod wire;
 

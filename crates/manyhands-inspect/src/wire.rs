@@ -1,5 +1,6 @@
 //! The lines of the protocol, as types.
 
+use crate::stacks::{Code, RawStack};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -216,6 +217,8 @@ pub(crate) enum Line {
     Loop(Loop),
     Channel(Box<Channel>),
     Deadlock(Deadlock),
+    Code(Code),
+    Stack(Box<RawStack>),
     Error(Refusal),
     #[serde(untagged)]
     End(End),

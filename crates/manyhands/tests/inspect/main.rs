@@ -10,6 +10,11 @@ mod deadlocks;
 mod environment;
 mod loops;
 mod socket;
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod stacks;
 mod support;
 mod tasks;
 mod waits;

@@ -1,0 +1,306 @@
+//! From addresses to functions and lines, by the files that a program has loaded.
+
+use super::elf::Elf;
+use super::folding::kind_of;
+use super::record::{Mapping, RawStack, RawStacks};
+use super::unwind::Calls;
+use super::{Frame, Stacks, ThreadStack};
+use blazesym::symbolize::source::{Elf as ElfSource, Source};
+use blazesym::symbolize::{CodeInfo, Input, Sym, Symbolizer};
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Follows calls and finds their names. Keeps what it has read, so the first stacks cost the most: some tenths of a second.
+///
+/// A program without tables of lines has frames without lines, one without symbols has addresses in place of names.
+pub struct Resolver {
+    symbolizer: Symbolizer,
+    files: HashMap<String, Option<Arc<Elf>>>,
+    /// The functions at a place in a file, the innermost first.
+    names: HashMap<(String, u64), Vec<Frame>>,
+}
+
+impl Resolver {
+    /// One that knows nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            symbolizer: Symbolizer::new(),
+            files: HashMap::new(),
+            names: HashMap::new(),
+        }
+    }
+
+    /// The functions of all threads. Stacks of a program for another processor are not followed.
+    #[must_use]
+    pub fn resolve(&mut self, raw: &RawStacks) -> Stacks {
+        let is_native = raw.code.architecture == std::env::consts::ARCH;
+        let code = &raw.code.mappings;
+        let files: Vec<_> = code
+            .iter()
+            .map(|mapping| self.file(&mapping.path))
+            .collect();
+        let known = code.iter().zip(&files);
+        let known = known.filter_map(|(mapping, elf)| Some((mapping, elf.as_deref()?)));
+        let mut calls = is_native.then(|| Calls::new(known));
+        let threads = raw.threads.iter().map(|stack| {
+            let followed = match &mut calls {
+                Some(calls) => calls.follow(stack),
+                None => super::unwind::Followed::default(),
+            };
+            let addresses = followed.addresses.iter();
+            let frames = addresses
+                .flat_map(|address| self.frames(*address, code))
+                .collect();
+            thread(stack, frames, followed.is_cut || stack.cut)
+        });
+        Stacks {
+            threads: threads.collect(),
+        }
+    }
+
+    fn file(&mut self, path: &str) -> Option<Arc<Elf>> {
+        let read = || match path {
+            "[vdso]" => Elf::of_system().map(Arc::new),
+            _ if path.starts_with('/') => Elf::read(Path::new(path)).map(Arc::new),
+            _ => None,
+        };
+        self.files
+            .entry(path.to_owned())
+            .or_insert_with(read)
+            .clone()
+    }
+
+    /// The function at an address, and those that were inlined into it before, the innermost first.
+    fn frames(&mut self, address: u64, code: &[Mapping]) -> Vec<Frame> {
+        let holds = |mapping: &&Mapping| (mapping.start.0..mapping.end.0).contains(&address);
+        let Some(mapping) = code.iter().find(holds) else {
+            return vec![nameless(address, "")];
+        };
+        let offset = address - mapping.start.0 + mapping.offset.0;
+        let key = (mapping.path.clone(), offset);
+        if let Some(known) = self.names.get(&key) {
+            return known.clone();
+        }
+        let module = mapping.path.rsplit('/').next().unwrap_or(&mapping.path);
+        let found = if mapping.path.starts_with('/') {
+            let source = Source::Elf(ElfSource::new(&mapping.path));
+            let symbolized = self
+                .symbolizer
+                .symbolize_single(&source, Input::FileOffset(offset));
+            symbolized
+                .ok()
+                .and_then(|found| Some(named(found.as_sym()?, module)))
+        } else {
+            None
+        };
+        let frames = found.unwrap_or_else(|| vec![nameless(offset, module)]);
+        self.names.insert(key, frames.clone());
+        frames
+    }
+}
+
+impl Default for Resolver {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Resolver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Resolver");
+        debug.field("files", &self.files.len());
+        debug
+            .field("names", &self.names.len())
+            .finish_non_exhaustive()
+    }
+}
+
+fn thread(stack: &RawStack, frames: Vec<Frame>, cut: bool) -> ThreadStack {
+    ThreadStack {
+        runtime: stack.runtime,
+        worker: stack.worker,
+        thread: stack.thread,
+        name: stack.name.clone(),
+        state: stack.state.clone(),
+        task_spawned_at: stack.task_spawned_at.clone(),
+        missing: stack.missing.clone(),
+        frames,
+        cut,
+    }
+}
+
+/// An address without a name.
+fn nameless(address: u64, module: &str) -> Frame {
+    frame(&format!("0x{address:x}"), None, module, false)
+}
+
+/// A symbol with what was inlined into it.
+fn named(symbol: &Sym<'_>, module: &str) -> Vec<Frame> {
+    let inlined = symbol.inlined.iter().rev();
+    let mut frames: Vec<Frame> = inlined
+        .map(|inner| frame(&inner.name, inner.code_info.as_ref(), module, true))
+        .collect();
+    frames.push(frame(
+        &symbol.name,
+        symbol.code_info.as_deref(),
+        module,
+        false,
+    ));
+    frames
+}
+
+fn frame(symbol: &str, code: Option<&CodeInfo<'_>>, module: &str, inlined: bool) -> Frame {
+    // Without the hash at its end.
+    let function = format!("{:#}", rustc_demangle::demangle(symbol));
+    let kind = kind_of(&function, module);
+    Frame {
+        function: printable(&function),
+        file: code.map(|code| printable(&code.to_path().to_string_lossy())),
+        line: code.and_then(|code| code.line),
+        module: module.to_owned(),
+        inlined,
+        kind,
+    }
+}
+
+/// The text without characters that a terminal would obey: these names do not come from the program, which escapes its
+/// own, but from files.
+fn printable(text: &str) -> String {
+    let escaped = |c: char| {
+        let is_plain = !(c.is_control()
+            || matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'));
+        let (plain, escaped) = (
+            is_plain.then_some(c),
+            (!is_plain).then(|| c.escape_unicode()),
+        );
+        plain.into_iter().chain(escaped.into_iter().flatten())
+    };
+    text.chars().flat_map(escaped).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Resolver;
+    use crate::stacks::record::{Code, Mapping, Number, RawStack, RawStacks, Registers};
+    use crate::stacks::{Frame, FrameKind, ThreadStack};
+
+    #[inline(never)]
+    fn known_function(n: usize) -> usize {
+        std::hint::black_box(n) + 1
+    }
+
+    /// Where this program's code lies that has this address.
+    fn own_mapping(address: u64) -> Mapping {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let number = |digits: &str| Number(u64::from_str_radix(digits, 16).unwrap());
+        let mapping = |line: &str| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let (start, end) = fields[0].split_once('-').unwrap();
+            Mapping {
+                start: number(start),
+                end: number(end),
+                offset: number(fields[2]),
+                path: fields.get(5).copied().unwrap_or("").to_owned(),
+            }
+        };
+        let holds = |of: &Mapping| (of.start.0..of.end.0).contains(&address);
+        maps.lines().map(mapping).find(holds).unwrap()
+    }
+
+    /// What is found of a thread that is at this address and has these words on its stack.
+    fn resolve(architecture: &str, mapping: Mapping, address: u64, words: &[u64]) -> ThreadStack {
+        let stack = 0x7fff_0000;
+        let words = (0..).step_by(8).zip(words.iter().map(|word| Number(*word)));
+        let words: Vec<_> = words.collect();
+        let raw = RawStacks {
+            code: Code {
+                architecture: architecture.to_owned(),
+                mappings: vec![mapping],
+            },
+            threads: vec![RawStack {
+                runtime: 1,
+                worker: Some(0),
+                thread: 70,
+                name: "office".to_owned(),
+                state: "running".to_owned(),
+                task_spawned_at: None,
+                missing: None,
+                registers: Some(Registers {
+                    instruction: Number(address),
+                    stack: Number(stack),
+                    frame: Number(0),
+                    link: Number(0),
+                }),
+                length: 8 * words.len() as u64,
+                words,
+                cut: false,
+            }],
+        };
+        let mut resolver = Resolver::new();
+        let first = resolver.resolve(&raw);
+        assert_eq!(
+            resolver.resolve(&raw),
+            first,
+            "what is kept is what was found"
+        );
+        first.threads.into_iter().next().unwrap()
+    }
+
+    fn only_frame(thread: &ThreadStack) -> &Frame {
+        assert_eq!(thread.frames.len(), 1, "{thread:?}");
+        &thread.frames[0]
+    }
+
+    #[test]
+    fn an_address_in_a_function_has_its_name_and_its_file() {
+        assert_eq!(known_function(1), 2);
+        let address = known_function as fn(usize) -> usize as usize as u64;
+        let mapping = own_mapping(address);
+        let thread = resolve(std::env::consts::ARCH, mapping, address, &[]);
+        let frame = only_frame(&thread);
+        assert!(frame.function.ends_with("::known_function"), "{frame:?}");
+        assert!(frame.module.starts_with("manyhands_inspect"), "{frame:?}");
+        assert_eq!(frame.kind, FrameKind::Program);
+        assert!(thread.cut, "nothing says who called it");
+    }
+
+    #[test]
+    fn files_without_symbols_and_addresses_without_files_give_addresses_and_no_error() {
+        let text = std::env::temp_dir().join(format!("manyhands-no-elf-{}", std::process::id()));
+        std::fs::write(&text, "no code").unwrap();
+        for path in ["/nonexistent/office", "", "[vdso]", text.to_str().unwrap()] {
+            let mapping = Mapping {
+                start: Number(0x40_0000),
+                end: Number(0x41_0000),
+                offset: Number(0x1000),
+                path: path.to_owned(),
+            };
+            let thread = resolve(std::env::consts::ARCH, mapping, 0x40_0010, &[0, 0x40_0020]);
+            let frame = &thread.frames[0];
+            assert_eq!(frame.function, "0x1010", "{path}");
+        }
+        std::fs::remove_file(&text).unwrap();
+        let nowhere = own_mapping(known_function as fn(usize) -> usize as usize as u64);
+        let thread = resolve(std::env::consts::ARCH, nowhere, 0x10, &[]);
+        assert_eq!(thread.frames[0].function, "0x10");
+    }
+
+    #[test]
+    fn a_stack_of_another_processor_is_not_followed() {
+        let address = known_function as fn(usize) -> usize as usize as u64;
+        let thread = resolve("pdp11", own_mapping(address), address, &[]);
+        assert!(thread.frames.is_empty());
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_in_a_name_is_escaped() {
+        assert_eq!(
+            super::printable("a\x1b[2J\u{202e}b"),
+            "a\\u{1b}[2J\\u{202e}b"
+        );
+        assert_eq!(super::printable("<Zoë as T>::f"), "<Zoë as T>::f");
+    }
+}
