@@ -1,11 +1,11 @@
 //! Memory for small cells that one thread allocates and another frees, millions of times a second.
 //!
-//! Blocks of three sizes, a quarter of a cache line to a whole one, move between threads in magazines of
+//! Blocks of some sizes, from a quarter of a cache line to two of them, move between threads in magazines of
 //! one size. A thread allocates from its own magazine and frees into it. Once in [`MAGAZINE_LEN`] operations it
 //! exchanges a full or an empty one at the depot, which all threads share. A magazine lists addresses, so that
 //! taking a block does not touch it, and a later block can be prefetched.
 //!
-//! Not a general allocator: three sizes; blocks are kept for reuse and never returned to the system.
+//! Not a general allocator: a few sizes; blocks are kept for reuse and never returned to the system.
 //!
 //! After Bonwick and Adams, "Magazines and Vmem", USENIX 2001.
 //!
@@ -19,8 +19,14 @@ use std::alloc::Layout;
 use std::cell::Cell;
 use std::ptr::NonNull;
 
-/// Sizes of blocks, which are their alignments too.
-const SIZES: [usize; 3] = [16, 32, 64];
+/// Sizes of blocks. Above a cache line each multiple of a word: most futures that wait are that large, a program may
+/// have millions of them, and the system's allocator would add 8 or 16 bytes to each.
+const SIZES: [usize; 11] = [16, 32, 64, 72, 80, 88, 96, 104, 112, 120, 128];
+
+/// The alignment of blocks of a size: blocks follow each other.
+const fn alignment_of(size: usize) -> usize {
+    1 << size.trailing_zeros()
+}
 
 /// Whether freed blocks are used again. A block that one schedule of the controlled scheduler freed must not be used by
 /// another one, and a leak must show. A sanitizer and Miri do not notice a use after free once another cell lives in the
@@ -37,7 +43,7 @@ const fn class_of<T>() -> Option<Class> {
     }
     let mut class = 0;
     while class < SIZES.len() {
-        if size_of::<T>() <= SIZES[class] && align_of::<T>() <= SIZES[class] {
+        if size_of::<T>() <= SIZES[class] && align_of::<T>() <= alignment_of(SIZES[class]) {
             return Some(class);
         }
         class += 1;
@@ -207,7 +213,8 @@ fn new_magazine() -> Box<Magazine> {
 /// Fills an empty magazine with new blocks, which follow each other in memory.
 fn fill(class: Class, magazine: &mut Magazine) {
     let size = SIZES[class];
-    let layout = Layout::from_size_align(size * MAGAZINE_LEN, size).expect("a small power of two");
+    let layout = Layout::from_size_align(size * MAGAZINE_LEN, alignment_of(size))
+        .expect("a small power of two");
     // SAFETY: the layout has a size.
     let start = unsafe { std::alloc::alloc(layout) };
     let Some(start) = NonNull::new(start) else {
@@ -243,10 +250,17 @@ mod tests {
 
     #[test]
     fn values_survive_the_way_to_another_thread_and_back() {
+        check_way_and_back::<1>();
+        // A size that is no multiple of its neighbours' alignment.
+        check_way_and_back::<13>();
+    }
+
+    fn check_way_and_back<const WORDS: usize>() {
         let many = MAGAZINE_LEN * 5 / 2;
         for _ in 0..3 {
             let places: Vec<_> = (0..many)
-                .map(|value| allocate(value as u64).as_ptr().expose_provenance())
+                .map(|value| allocate([value as u64; WORDS]).as_ptr())
+                .map(<*mut _>::expose_provenance)
                 .collect();
             assert_eq!(
                 places.iter().collect::<HashSet<_>>().len(),
@@ -255,10 +269,10 @@ mod tests {
             );
             std::thread::spawn(move || {
                 for (value, place) in places.into_iter().enumerate() {
-                    let place = std::ptr::with_exposed_provenance_mut::<u64>(place);
+                    let place = std::ptr::with_exposed_provenance_mut::<[u64; WORDS]>(place);
                     // SAFETY: from `allocate` above, once.
                     let found = unsafe { free(std::ptr::NonNull::new(place).unwrap()) };
-                    assert_eq!(found, value as u64);
+                    assert_eq!(found, [value as u64; WORDS]);
                 }
             })
             .join()
@@ -270,12 +284,16 @@ mod tests {
     fn a_value_lives_in_the_smallest_block_it_fits() {
         #[repr(align(64))]
         struct Line(#[expect(dead_code, reason = "only its alignment matters")] u8);
-        assert_eq!(SIZES, [16, 32, 64]);
-        assert_eq!(class_of::<[u8; 16]>(), Some(0));
-        assert_eq!(class_of::<[u8; 17]>(), Some(1));
-        assert_eq!(class_of::<[u8; 33]>(), Some(2));
-        assert_eq!(class_of::<Line>(), Some(2));
-        assert_eq!(class_of::<[u8; 65]>(), None);
+        let size_for = |class: Option<usize>| class.map(|class| SIZES[class]);
+        assert_eq!(size_for(class_of::<[u8; 16]>()), Some(16));
+        assert_eq!(size_for(class_of::<[u8; 17]>()), Some(32));
+        assert_eq!(size_for(class_of::<[u8; 33]>()), Some(64));
+        assert_eq!(size_for(class_of::<Line>()), Some(64));
+        assert_eq!(size_for(class_of::<[u8; 65]>()), Some(72));
+        assert_eq!(size_for(class_of::<[u64; 13]>()), Some(104));
+        assert_eq!(size_for(class_of::<[u128; 6]>()), Some(96));
+        assert_eq!(size_for(class_of::<[Line; 2]>()), Some(128));
+        assert_eq!(class_of::<[u8; 129]>(), None);
     }
 
     #[test]

@@ -238,6 +238,6 @@ const _: () = assert!(
 );
 #[cfg(all(not(loom), target_pointer_width = "64"))]
 const _: () = assert!(
-    size_of::<Entry>() <= 56,
+    size_of::<Entry>() <= 48,
     "a sleeping task's memory is part of its contract"
 );

@@ -11,7 +11,7 @@
 //! Not here: the clock, locks, wakers. The caller passes the current tick, and locks the wheel.
 //!
 //! # Who may touch what
-//! Only the wheel reads and writes a node's links and slot, while the wheel's owner has locked it. The node's owner
+//! Only the wheel reads and writes a node's links, while the wheel's owner has locked it. The node's owner
 //! writes the deadline while the node is in no wheel, and never while it is in one; so both may read it. The thread
 //! that inserted a node keeps it valid and does not move it until it is removed or fired. The code makes no reference
 //! to a whole node, since two threads may access different fields of one.
@@ -19,17 +19,61 @@
 //! Unsafe: nodes are linked by pointer.
 
 use crate::timer::Moment;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 /// The part of a timer that the wheel links into its lists.
 #[derive(Debug)]
 pub(crate) struct Node {
-    before: Option<NonNull<Self>>,
-    after: Option<NonNull<Self>>,
+    /// What is before it in its list, or `Link::NONE` in no list.
+    before: Link,
+    after: Link,
     /// It is due at the first tick that is not before this.
     deadline: Moment,
-    /// Where it is linked: level × 64 + slot, or `UNLINKED`.
-    slot_index: usize,
+}
+
+/// A neighbour of a node, or, as an odd address, the slot at whose end the node is: the slot's number is needed only
+/// there. One word, because every sleeping task has two of them.
+#[derive(Debug, Clone, Copy)]
+struct Link(*mut Node);
+
+/// What a link leads to.
+#[derive(Debug, Clone, Copy)]
+enum Neighbour {
+    Node(NonNull<Node>),
+    /// An end of the list of this slot: level × 64 + slot.
+    EndOf(usize),
+}
+
+impl Link {
+    /// Of a node that is in no list.
+    const NONE: Self = Self(ptr::null_mut());
+
+    fn to(node: NonNull<Node>) -> Self {
+        Self(node.as_ptr())
+    }
+
+    fn end_of(slot_index: usize) -> Self {
+        Self(ptr::without_provenance_mut(slot_index << 1 | 1))
+    }
+
+    /// What it leads to; `None` if it is `NONE`.
+    fn neighbour(self) -> Option<Neighbour> {
+        let node = NonNull::new(self.0)?;
+        Some(if node.addr().get().is_multiple_of(2) {
+            Neighbour::Node(node)
+        } else {
+            Neighbour::EndOf(node.addr().get() >> 1)
+        })
+    }
+}
+
+impl Neighbour {
+    fn node(self) -> Option<NonNull<Node>> {
+        match self {
+            Self::Node(node) => Some(node),
+            Self::EndOf(_) => None,
+        }
+    }
 }
 
 impl Node {
@@ -41,10 +85,9 @@ impl Node {
     /// A node that is in no wheel.
     pub(crate) fn new(deadline: Moment) -> Self {
         Self {
-            before: None,
-            after: None,
+            before: Link::NONE,
+            after: Link::NONE,
             deadline,
-            slot_index: UNLINKED,
         }
     }
 
@@ -125,14 +168,30 @@ impl Wheel {
     /// The node was inserted into this wheel or is in none, and is valid.
     pub(crate) unsafe fn remove(&mut self, node: NonNull<Node>) {
         // SAFETY: valid by the caller's promise; the caller has the wheel by `&mut`.
-        let slot_index = unsafe { (*node.as_ptr()).slot_index };
-        if slot_index == UNLINKED {
+        let before_link = unsafe { (*node.as_ptr()).before };
+        // SAFETY: as above.
+        let after_link = unsafe { (*node.as_ptr()).after };
+        let (Some(before), Some(after)) = (before_link.neighbour(), after_link.neighbour()) else {
             return;
+        };
+        // SAFETY: as above.
+        unsafe { (*node.as_ptr()).before = Link::NONE };
+        // SAFETY: as above.
+        unsafe { (*node.as_ptr()).after = Link::NONE };
+        match before {
+            // SAFETY: a linked node is valid.
+            Neighbour::Node(before) => unsafe { (*before.as_ptr()).after = after_link },
+            Neighbour::EndOf(slot_index) => self.slots[slot_index].first = after.node(),
         }
-        // SAFETY: it is linked in the list of its slot.
-        unsafe { self.slots[slot_index].unlink(node) };
-        if self.slots[slot_index].is_empty() {
-            self.occupied[slot_index / SLOTS] &= !(1 << (slot_index % SLOTS));
+        match after {
+            // SAFETY: a linked node is valid.
+            Neighbour::Node(after) => unsafe { (*after.as_ptr()).before = before_link },
+            Neighbour::EndOf(slot_index) => {
+                self.slots[slot_index].last = before.node();
+                if before.node().is_none() {
+                    self.occupied[slot_index / SLOTS] &= !(1 << (slot_index % SLOTS));
+                }
+            }
         }
     }
 
@@ -194,10 +253,18 @@ impl Wheel {
         let deadline = unsafe { Node::deadline(node) };
         let slot_index = slot_index_of(deadline.tick_due(), self.now);
         self.occupied[slot_index / SLOTS] |= 1 << (slot_index % SLOTS);
+        let end = Link::end_of(slot_index);
+        let list = &mut self.slots[slot_index];
         // SAFETY: valid by the caller's promise, and in no list.
-        unsafe { (*node.as_ptr()).slot_index = slot_index };
-        // SAFETY: it is in no list.
-        unsafe { self.slots[slot_index].push(node) };
+        unsafe { (*node.as_ptr()).before = list.last.map_or(end, Link::to) };
+        // SAFETY: as above.
+        unsafe { (*node.as_ptr()).after = end };
+        match list.last {
+            None => list.first = Some(node),
+            // SAFETY: a linked node is valid.
+            Some(last) => unsafe { (*last.as_ptr()).after = Link::to(node) },
+        }
+        list.last = Some(node);
     }
 
     /// The slot that begins next: level, slot, first tick. On each level the slots follow each other in time,
@@ -242,60 +309,13 @@ const fn width_of(level: usize) -> u64 {
     1 << (SLOT_BITS as usize * level)
 }
 
-/// A doubly linked list of nodes.
+/// The ends of a doubly linked list of nodes.
 #[derive(Debug, Clone, Default)]
 struct List {
     first: Option<NonNull<Node>>,
     last: Option<NonNull<Node>>,
 }
 
-impl List {
-    fn is_empty(&self) -> bool {
-        self.first.is_none()
-    }
-
-    /// Links a node at the end.
-    ///
-    /// # Safety
-    /// The node is valid and in no list.
-    unsafe fn push(&mut self, node: NonNull<Node>) {
-        // SAFETY: valid by the caller's promise.
-        unsafe { (*node.as_ptr()).before = self.last };
-        // SAFETY: as above.
-        unsafe { (*node.as_ptr()).after = None };
-        match self.last {
-            None => self.first = Some(node),
-            // SAFETY: a linked node is valid.
-            Some(last) => unsafe { (*last.as_ptr()).after = Some(node) },
-        }
-        self.last = Some(node);
-    }
-
-    /// Takes a node out.
-    ///
-    /// # Safety
-    /// The node is linked in this list.
-    unsafe fn unlink(&mut self, node: NonNull<Node>) {
-        // SAFETY: linked, so valid.
-        let before = unsafe { (*node.as_ptr()).before };
-        // SAFETY: as above.
-        let after = unsafe { (*node.as_ptr()).after };
-        // SAFETY: as above.
-        unsafe { (*node.as_ptr()).slot_index = UNLINKED };
-        match before {
-            None => self.first = after,
-            // SAFETY: a linked node is valid.
-            Some(before) => unsafe { (*before.as_ptr()).after = after },
-        }
-        match after {
-            None => self.last = before,
-            // SAFETY: a linked node is valid.
-            Some(after) => unsafe { (*after.as_ptr()).before = before },
-        }
-    }
-}
-
-const UNLINKED: usize = usize::MAX;
 const LEVELS: usize = 6;
 const SLOT_BITS: u32 = 6;
 const SLOTS: usize = 1 << SLOT_BITS;
