@@ -1,7 +1,7 @@
 //! Latches: set once, with one waiter.
 //!
-//! A waiter is a thread of a pool, which helps and sleeps by its slot (`wait.rs`), or an external thread, which
-//! sleeps at a gate.
+//! A waiter is a thread of a pool, which helps and sleeps by its slot (`wait.rs`), or an external thread, which looks
+//! a few times, because a short call is over before a thread sleeps and is woken, and then sleeps at a gate.
 //!
 //! # Lifetime
 //! A latch lies in its waiter's frame, which may be gone as soon as the latch is set. So the thread that sets it reads
@@ -108,8 +108,8 @@ impl Latch {
             .compare_exchange(ASLEEP, UNSET, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// External waiter: sleeps until the latch is set. A thread of manyhands declares it, so that another one runs
-    /// in its place.
+    /// External waiter: waits until the latch is set. A thread of manyhands declares it when it sleeps, so that another
+    /// one runs in its place.
     ///
     /// # Panics
     /// If the waiter has a slot, whose wait is another one.
@@ -117,7 +117,15 @@ impl Latch {
         let Owner::External(gate) = &self.owner else {
             unreachable!("a thread with a slot waits there");
         };
-        manyhands::task::blocking(|| gate.wait());
+        for look in 0..LOOKS {
+            if self.is_set() {
+                return;
+            }
+            pause(look);
+        }
+        if self.fall_asleep() {
+            manyhands::task::blocking(|| gate.wait());
+        }
         debug_assert!(self.is_set(), "the gate opens after the latch is set");
     }
 
@@ -153,13 +161,26 @@ impl Latch {
                 let gate = Arc::clone(gate);
                 // SAFETY: valid by 1.
                 let state = unsafe { &(*this).state };
-                // Release: pairs with the Acquire in `is_set`.
-                state.store(SET, Ordering::Release);
-                gate.open();
+                // Release: pairs with the Acquire in `is_set` and `fall_asleep`.
+                if state.swap(SET, Ordering::Release) == ASLEEP {
+                    gate.open();
+                }
             }
         }
     }
 }
+
+/// Passes the time between two looks of a waiter: the later half of [`LOOKS`] let other threads run.
+pub(crate) fn pause(look: u32) {
+    if look < LOOKS / 2 {
+        (0..16).for_each(|_| std::hint::spin_loop());
+    } else {
+        std::thread::yield_now();
+    }
+}
+
+/// Looks of a waiter before it sleeps.
+pub(crate) const LOOKS: u32 = 64;
 
 impl Gate {
     fn wait(&self) {

@@ -15,7 +15,7 @@
 
 use crate::executions::Execution;
 use crate::job::JobRef;
-use crate::latch::Latch;
+use crate::latch::{LOOKS, Latch, pause};
 use crate::sleep::State;
 use crate::unwind::AbortIfPanic;
 use crate::worker::WorkerThread;
@@ -52,11 +52,7 @@ impl WorkerThread {
                 looks = 0;
             } else if looks < LOOKS {
                 looks += 1;
-                if looks < LOOKS / 2 {
-                    (0..16).for_each(|_| std::hint::spin_loop());
-                } else {
-                    std::thread::yield_now();
-                }
+                pause(looks);
             } else if let Some(job) = self.sleep_at(latch) {
                 self.execute(job);
                 looks = 0;
@@ -167,7 +163,5 @@ impl WorkerThread {
     }
 }
 
-/// Looks of a waiter before it sleeps; the later half of them lets other threads run.
-const LOOKS: u32 = 64;
 /// How long all threads of a pool may sleep beside waiting work.
 const PATIENCE: Duration = Duration::from_millis(10);

@@ -175,3 +175,21 @@ fn no_two_threads_have_the_same_index_at_the_same_time() {
         tasks.into_iter().for_each(|task| task.join().unwrap());
     });
 }
+
+#[test]
+fn a_thread_outside_of_the_pool_is_woken_however_long_its_call_takes() {
+    // Too short for a sleep, and long enough for one; by turns, so that one call does not get the other's wake.
+    let rounds = in_time(|| {
+        (0..300_u64)
+            .filter(|round| {
+                let sum = rayon::scope(|_| match round % 3 {
+                    0 => square_sum_alone(200_000),
+                    _ => square_sum_alone(10),
+                });
+                let (left, right) = rayon::join(|| sum, || *round);
+                left > 0 && right == *round
+            })
+            .count()
+    });
+    assert_eq!(rounds, 300);
+}
