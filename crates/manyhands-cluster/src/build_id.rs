@@ -1,4 +1,4 @@
-//! Which build of a program a process runs: workers of another build could have other code under the same name.
+//! Which build of a program a process runs, and where: workers of another build could have other code under the same name.
 
 use std::{
     env,
@@ -20,6 +20,17 @@ pub(crate) fn of_this_program() -> io::Result<String> {
         return of_file(running);
     }
     of_file(&env::current_exe()?)
+}
+
+/// The name of this machine and the number of this process.
+pub(crate) fn this_process() -> String {
+    #[cfg(unix)]
+    let name = nix::unistd::gethostname().ok();
+    #[cfg(not(unix))]
+    let name = env::var_os("COMPUTERNAME");
+    let name = name.and_then(|name| name.into_string().ok());
+    let name = name.unwrap_or_else(|| "unnamed".to_owned());
+    format!("{name}/{}", std::process::id())
 }
 
 /// Builds are compared, not protected against each other: 64 bits without a secret are enough.

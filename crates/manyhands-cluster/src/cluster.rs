@@ -1,12 +1,14 @@
 //! Where calls run: this process, this thread with faults, or worker processes.
 
+#[cfg(any(unix, feature = "nats"))]
+use crate::engine::hub::Hub;
 use crate::{
     ClusterError, Merge, Options, Remote, RemoteReduce, Spawned, Value, build_id,
     engine::loopback::{Loopback, Simulation},
     function,
 };
 #[cfg(unix)]
-use crate::{engine::hub::Hub, worker::process};
+use crate::{engine::processes::Processes, worker::process};
 use std::{
     env,
     ops::Range,
@@ -20,6 +22,10 @@ use std::{
 /// |---|---|
 /// | not set, empty, or `local` | on this process's pool |
 /// | `local:4` | in four worker processes of this program on this machine |
+/// | `nats://127.0.0.1:4222`, `tls://host:4222` | with the feature `nats`: in all processes of this program, wherever they are, that were started with this address and `MANYHANDS_ROLE=worker` |
+///
+/// An address outside this machine needs `tls://`, and the variable `MANYHANDS_NKEY` with a file that has the seed of a key
+/// that the server knows.
 ///
 /// It should be the first line of `main`: what stands before it happens in each worker too.
 ///
@@ -40,23 +46,44 @@ pub fn init() -> Result<Cluster, ClusterError> {
     }
     function::check()?;
     let text = env::var_os(VARIABLE).unwrap_or_default();
-    match workers_of(&text.to_string_lossy())? {
-        None => Ok(Cluster::local()),
-        Some(workers) => Cluster::processes(workers),
+    let text = text.to_string_lossy();
+    match setting(&text)? {
+        Setting::Local => Ok(Cluster::local()),
+        Setting::Processes(workers) => Cluster::processes(workers),
+        #[cfg(feature = "nats")]
+        Setting::Nats(address) => match env::var_os("MANYHANDS_ROLE") {
+            None => Cluster::nats(&address),
+            Some(role) if role == "worker" => crate::worker::nats::serve(&address),
+            Some(role) => Err(ClusterError::Configuration {
+                reason: format!("MANYHANDS_ROLE is {role:?}, which is not 'worker'"),
+            }),
+        },
     }
 }
 
-/// How many worker processes the variable asks for.
-fn workers_of(text: &str) -> Result<Option<usize>, ClusterError> {
+/// What the variable asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Setting {
+    Local,
+    Processes(usize),
+    #[cfg(feature = "nats")]
+    Nats(String),
+}
+
+fn setting(text: &str) -> Result<Setting, ClusterError> {
     let wrong = |reason: String| ClusterError::Configuration { reason };
     match text.trim() {
-        "" | "local" => Ok(None),
+        "" | "local" => Ok(Setting::Local),
+        #[cfg(feature = "nats")]
+        address if address.contains("://") => Ok(Setting::Nats(address.to_owned())),
         text => {
             let Some(count) = text.strip_prefix("local:") else {
-                return Err(wrong(format!("'{text}' is neither 'local' nor 'local:N'")));
+                return Err(wrong(format!(
+                    "'{text}' is neither 'local' nor 'local:N' nor, with the feature `nats`, an address"
+                )));
             };
             match count.parse() {
-                Ok(count) if (1..=WORKERS_MAX).contains(&count) => Ok(Some(count)),
+                Ok(count) if (1..=WORKERS_MAX).contains(&count) => Ok(Setting::Processes(count)),
                 _ => Err(wrong(format!(
                     "'{count}' is no number of workers between 1 and {WORKERS_MAX}"
                 ))),
@@ -83,7 +110,7 @@ pub struct Cluster(Arc<Engine>);
 pub(crate) enum Engine {
     Local,
     Loopback(Box<Mutex<Simulation>>),
-    #[cfg(unix)]
+    #[cfg(any(unix, feature = "nats"))]
     Workers(Hub),
 }
 
@@ -128,9 +155,36 @@ impl Cluster {
     /// assert!(matches!(Cluster::processes(0), Err(ClusterError::Configuration { .. })));
     /// ```
     pub fn processes(workers: usize) -> Result<Self, ClusterError> {
-        workers_of(&format!("local:{workers}"))?;
+        setting(&format!("local:{workers}"))?;
         function::check()?;
         start(workers)
+    }
+
+    /// Calls run at the workers of a NATS server, as with `MANYHANDS_CLUSTER=nats://…`; see [`init`].
+    ///
+    /// # Errors
+    /// [`ClusterError::Configuration`] if the address is none, or is outside this machine and not protected;
+    /// [`ClusterError::Start`] if the server does not answer.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_cluster::{Cluster, ClusterError};
+    ///
+    /// let unprotected = Cluster::nats("nats://192.0.2.1:4222");
+    /// assert!(matches!(unprotected, Err(ClusterError::Configuration { .. })));
+    /// ```
+    #[cfg(feature = "nats")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "nats")))]
+    pub fn nats(address: &str) -> Result<Self, ClusterError> {
+        function::check()?;
+        let failed = |error: std::io::Error| ClusterError::Start {
+            reason: error.to_string(),
+        };
+        let build = build_id::of_this_program().map_err(failed)?;
+        let carrier_build = build.clone();
+        let start = |to_hub| crate::engine::nats::Nats::start(address, &carrier_build, to_hub);
+        let hub = Hub::start(build, start)?;
+        Ok(Self(Arc::new(Engine::Workers(hub))))
     }
 
     /// Whether calls run in this process without being serialised.
@@ -250,7 +304,7 @@ fn start(workers: usize) -> Result<Cluster, ClusterError> {
         ));
     }
     let build = build_id::of_this_program().map_err(|error| wrong(error.to_string()))?;
-    let hub = Hub::start(workers, build)?;
+    let hub = Hub::start(build, |to_hub| Processes::start(workers, to_hub))?;
     Ok(Cluster(Arc::new(Engine::Workers(hub))))
 }
 
@@ -269,9 +323,16 @@ mod tests {
 
     #[test]
     fn the_variable_names_an_engine_or_is_refused() {
-        for (text, workers) in [("", None), ("local", None), (" local:4 ", Some(4))] {
-            assert_eq!(workers_of(text), Ok(workers), "{text}");
+        let local = [("", Setting::Local), ("local", Setting::Local)];
+        for (text, expected) in local {
+            assert_eq!(setting(text), Ok(expected), "{text}");
         }
+        assert_eq!(setting(" local:4 "), Ok(Setting::Processes(4)));
+        #[cfg(feature = "nats")]
+        assert_eq!(
+            setting("tls://a:1"),
+            Ok(Setting::Nats("tls://a:1".to_owned()))
+        );
         for text in [
             "local:0",
             "local:",
@@ -281,7 +342,7 @@ mod tests {
             "nats",
             "LOCAL",
         ] {
-            let refused = workers_of(text);
+            let refused = setting(text);
             assert!(
                 matches!(refused, Err(ClusterError::Configuration { .. })),
                 "{text}: {refused:?}"

@@ -2,7 +2,8 @@
 //!
 //! A loop over a range becomes one that can run elsewhere when its closure is wrapped in [`remote!`]. Without configuration
 //! it runs on the pool of this process and nothing is serialised; with `MANYHANDS_CLUSTER=local:4` in the environment
-//! the same program starts four worker processes of itself.
+//! the same program starts four worker processes of itself; with the feature `nats` and an address there, it uses the workers
+//! of a NATS server.
 //!
 //! ```
 //! use manyhands_cluster::{ClusterError, remote};

@@ -1,7 +1,7 @@
 //! How a call is run: until when, and until what.
 
 use crate::{
-    Cluster, ClusterError, Merge, Remote, RemoteReduce, Value,
+    Cluster, ClusterError, Merge, Remote, RemoteReduce, Value, build_id,
     cluster::Engine,
     driver::{Part, Spec},
     run::{self, Stop},
@@ -231,7 +231,7 @@ impl<'a> Options<'a> {
     /// What a stop in this process means to the caller.
     fn error(&self, stop: Stop) -> ClusterError {
         match stop {
-            Stop::Failed(failure) => ClusterError::of_failure(failure, &this_process()),
+            Stop::Failed(failure) => ClusterError::of_failure(failure, &build_id::this_process()),
             Stop::Cancelled if self.token.is_some_and(Token::is_cancelled) => {
                 ClusterError::Cancelled
             }
@@ -258,7 +258,7 @@ impl<'a> Options<'a> {
                 let mut simulation = locked.unwrap_or_else(PoisonError::into_inner);
                 simulation.run(spec, token, &mut take)
             }
-            #[cfg(unix)]
+            #[cfg(any(unix, feature = "nats"))]
             Engine::Workers(hub) => hub.run(spec, token, &mut take),
         }
     }
@@ -286,13 +286,6 @@ pub(crate) fn read<R: DeserializeOwned>(part: &Part) -> Result<R, ClusterError> 
         reason,
         host: part.host.clone(),
     })
-}
-
-fn this_process() -> String {
-    #[cfg(unix)]
-    return crate::worker::process::host();
-    #[cfg(not(unix))]
-    return format!("this process/{}", std::process::id());
 }
 
 /// The range of a call that is one body.

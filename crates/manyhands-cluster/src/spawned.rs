@@ -1,7 +1,7 @@
 //! A body that was begun and not waited for.
 
 use crate::{Cluster, ClusterError, Remote, Value, cluster::Engine};
-#[cfg(unix)]
+#[cfg(any(unix, feature = "nats"))]
 use crate::{engine::Update, options};
 use manyhands::task::{self, Completer, Completion, CompletionError};
 use std::{
@@ -46,7 +46,7 @@ impl<R: Value> Spawned<R> {
                 task::run_detached(move || complete(&completer, cluster.call(body)));
             }
             Engine::Loopback(_) => complete(&completer, cluster.call(body)),
-            #[cfg(unix)]
+            #[cfg(any(unix, feature = "nats"))]
             Engine::Workers(hub) => {
                 let (id, captures, _) = body.into_parts();
                 let spec = options::spec(id, &captures, options::ONE, None);

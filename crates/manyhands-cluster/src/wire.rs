@@ -135,6 +135,16 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     }
 }
 
+/// As [`decode`], for a value that refers to the bytes.
+#[cfg(feature = "nats")]
+pub(crate) fn borrow<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, String> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        Ok((_, rest)) => Err(format!("{} bytes are left over", rest.len())),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// The frame of a message.
 pub(crate) fn frame<M: Serialize>(message: &M) -> Result<Vec<u8>, WireError> {
     let body = encode(message).map_err(WireError::Malformed)?;

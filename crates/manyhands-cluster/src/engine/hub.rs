@@ -4,7 +4,7 @@
 //! Callers submit and cancel from any thread; readers of connections report what they hear. The hub never waits for a
 //! connection: each worker's messages go through a channel to a thread that writes them.
 
-use super::{Update, processes::Processes};
+use super::{Carrier, Update};
 use crate::{
     ClusterError,
     clock::Stopwatch,
@@ -51,13 +51,16 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
-    /// Starts worker processes and a driver for them.
-    pub(crate) fn start(workers: usize, build: String) -> Result<Self, ClusterError> {
+    /// Starts a driver, with what carries its messages.
+    pub(crate) fn start<C: Carrier>(
+        build: String,
+        carrier: impl FnOnce(Sender<Input>) -> Result<C, ClusterError>,
+    ) -> Result<Self, ClusterError> {
         let (to, from) = mpsc::channel();
-        let processes = Processes::start(workers, to.clone())?;
+        let carrier = carrier(to.clone())?;
         let state = State {
             driver: Driver::new(build, PATIENCE),
-            processes,
+            carrier,
             clock: Stopwatch::start(),
             sinks: HashMap::new(),
             jobs: HashMap::new(),
@@ -146,15 +149,15 @@ impl fmt::Debug for Hub {
 }
 
 /// What the hub's thread owns.
-struct State {
+struct State<C> {
     driver: Driver,
-    processes: Processes,
+    carrier: C,
     clock: Stopwatch,
     sinks: HashMap<JobId, (u64, Sink)>,
     jobs: HashMap<u64, JobId>,
 }
 
-impl State {
+impl<C: Carrier> State<C> {
     fn serve(mut self, from: &Receiver<Input>) {
         loop {
             let input = if self.driver.has_jobs() {
@@ -188,17 +191,13 @@ impl State {
                 Input::Heard(worker, message) => self.handle(Event::Message(worker, message)),
                 Input::Left(worker) => {
                     let was_known = self.driver.knows(worker);
-                    self.processes.left(worker);
                     self.handle(Event::Left(worker));
-                    // One that never got so far would not the next time.
-                    if was_known {
-                        self.processes.replace();
-                    }
+                    self.carrier.left(worker, was_known);
                 }
                 Input::Close => break,
             }
         }
-        self.processes.end();
+        self.carrier.end();
     }
 
     fn handle(&mut self, event: Event) {
@@ -209,7 +208,7 @@ impl State {
     fn perform(&mut self, actions: Vec<Action>) {
         for action in actions {
             match action {
-                Action::Send(worker, message) => self.processes.send(worker, message),
+                Action::Send(worker, message) => self.carrier.send(worker, message),
                 Action::Results { job, part } => {
                     if let Some((_, sink)) = self.sinks.get_mut(&job) {
                         sink(Update::Part(part));
@@ -232,6 +231,6 @@ const CAPTURES_BYTES_MAX: u64 = FRAME_BYTES_MAX as u64 - 4096;
 const TICK: Duration = Duration::from_millis(25);
 const PATIENCE: Patience = Patience {
     lease: Duration::from_secs(3),
-    no_workers: Duration::from_secs(10),
+    no_workers: Duration::from_secs(30),
     deaths_max: 4,
 };

@@ -1,12 +1,31 @@
 //! The engines: what carries the driver's messages to workers and back.
 
-#[cfg(unix)]
+#[cfg(any(unix, feature = "nats"))]
 pub(crate) mod hub;
 pub(crate) mod loopback;
+#[cfg(feature = "nats")]
+pub(crate) mod nats;
 #[cfg(unix)]
 pub(crate) mod processes;
 
-use crate::{ClusterError, driver::Part};
+use crate::{
+    ClusterError,
+    driver::{Part, WorkerId},
+    wire::ToWorker,
+};
+
+/// What takes messages to workers. What they say comes to the hub's channel.
+#[cfg(any(unix, feature = "nats"))]
+pub(crate) trait Carrier: Send + 'static {
+    /// Sends a message; it may be lost.
+    fn send(&mut self, worker: WorkerId, message: ToWorker);
+
+    /// The worker's connection has ended; `was_known` says whether it ever had one that worked.
+    fn left(&mut self, worker: WorkerId, was_known: bool);
+
+    /// There will be no more messages.
+    fn end(&mut self);
+}
 
 /// What a call hears while it runs.
 #[derive(Debug)]

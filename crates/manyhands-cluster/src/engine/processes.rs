@@ -3,7 +3,7 @@
 //! The worker's end is its standard input. Nobody else can connect, nothing is left behind in the file system, and when
 //! either process ends, however it does, the other one sees the end of the connection.
 
-use super::hub::Input;
+use super::{Carrier, hub::Input};
 use crate::{
     ClusterError,
     driver::WorkerId,
@@ -58,36 +58,6 @@ impl Processes {
         Ok(processes)
     }
 
-    /// Starts one more in place of one that died. If the system refuses, the call goes on with the others.
-    pub(crate) fn replace(&mut self) {
-        let _ = self.add();
-    }
-
-    pub(crate) fn send(&self, worker: WorkerId, message: ToWorker) {
-        if let Some(process) = self.running.get(&worker) {
-            // If its writer has ended, its reader will report that it left.
-            let _ = process.outbox.send(message);
-        }
-    }
-
-    /// The reader of this worker has reported its end.
-    pub(crate) fn left(&mut self, worker: WorkerId) {
-        if let Some(process) = self.running.remove(&worker) {
-            process.end();
-        }
-    }
-
-    /// Ends all of them and waits until they are gone.
-    pub(crate) fn end(&mut self) {
-        for process in self.running.values() {
-            // It fails only if the connection has ended by itself.
-            let _ = process.stream.shutdown(Shutdown::Both);
-        }
-        for (_, process) in self.running.drain() {
-            process.end();
-        }
-    }
-
     fn add(&mut self) -> io::Result<()> {
         let id = WorkerId(self.made);
         self.made += 1;
@@ -113,6 +83,36 @@ impl Processes {
         };
         self.running.insert(id, process);
         Ok(())
+    }
+}
+
+impl Carrier for Processes {
+    fn send(&mut self, worker: WorkerId, message: ToWorker) {
+        if let Some(process) = self.running.get(&worker) {
+            // If its writer has ended, its reader will report that it left.
+            let _ = process.outbox.send(message);
+        }
+    }
+
+    /// Starts another one in its place, but for one that never got so far: the next one would not either.
+    fn left(&mut self, worker: WorkerId, was_known: bool) {
+        if let Some(process) = self.running.remove(&worker) {
+            process.end();
+        }
+        if was_known {
+            // If the system refuses, the others go on.
+            let _ = self.add();
+        }
+    }
+
+    fn end(&mut self) {
+        for process in self.running.values() {
+            // It fails only if the connection has ended by itself.
+            let _ = process.stream.shutdown(Shutdown::Both);
+        }
+        for (_, process) in self.running.drain() {
+            process.end();
+        }
     }
 }
 

@@ -4,8 +4,12 @@
 //! A worker runs one chunk at a time, in the order in which they came, each on all of its pool. It keeps the captured values
 //! of a few calls, and asks for those that it does not have, so nothing here relies on messages that arrive or are in order.
 
+#[cfg(feature = "nats")]
+pub(crate) mod nats;
 #[cfg(unix)]
 pub(crate) mod process;
+#[cfg(any(unix, feature = "nats"))]
+mod serve;
 
 use crate::{
     function::{self, Prepared},

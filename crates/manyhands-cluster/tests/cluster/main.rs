@@ -12,6 +12,8 @@
 mod calls;
 #[cfg(unix)]
 mod losses;
+#[cfg(all(unix, feature = "nats"))]
+mod nats;
 #[cfg(unix)]
 mod programs;
 
@@ -86,6 +88,28 @@ fn run_all() {
     test(
         "workers end with a driver that is killed",
         programs::workers_end_with_their_driver,
+    );
+    #[cfg(feature = "nats")]
+    run_those_of_nats();
+}
+
+#[cfg(all(unix, feature = "nats"))]
+fn run_those_of_nats() {
+    if nats::server().is_none() {
+        println!("skipped, calls through NATS: there is no nats-server");
+        return;
+    }
+    test(
+        "calls through NATS are as local ones",
+        nats::calls_are_as_local_ones,
+    );
+    test(
+        "a worker dies and one comes late through NATS",
+        nats::a_worker_that_dies_and_one_that_comes_late,
+    );
+    test(
+        "a NATS server that is killed costs time only",
+        nats::a_server_that_is_killed_costs_time_only,
     );
 }
 

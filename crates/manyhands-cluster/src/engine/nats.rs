@@ -1,0 +1,298 @@
+//! Workers on other machines: messages through a NATS server.
+//!
+//! Only NATS's plain messages are used, which may be lost: driver and workers repair that themselves (see
+//! [`driver`](crate::driver)), so there is nothing to store, to acknowledge or to clean up.
+//!
+//! Drivers say on one subject that they are there, every half second; workers of the same build hear it and introduce
+//! themselves. Each driver and each worker has a subject of its own. A message that is longer than the server takes goes in
+//! pieces.
+
+mod pieces;
+
+use super::{Carrier, hub::Input};
+use crate::{
+    ClusterError,
+    driver::WorkerId,
+    wire::{self, FromWorker, ToWorker},
+};
+use async_nats::{Client, ConnectOptions, ServerAddr};
+use futures_util::StreamExt;
+use pieces::{Pieces, cut};
+use serde::{Serialize, de::DeserializeOwned};
+use std::{
+    collections::{BTreeMap, HashMap},
+    env, fs,
+    net::IpAddr,
+    sync::{Arc, Mutex, PoisonError, mpsc::Sender},
+    time::Duration,
+};
+use tokio::{
+    runtime::Runtime,
+    sync::mpsc::{self, UnboundedSender},
+    time,
+};
+
+/// A connection to a NATS server, which is made again whenever it breaks.
+pub(crate) struct Connection {
+    runtime: Runtime,
+    client: Client,
+    outbox: UnboundedSender<(String, Vec<u8>)>,
+    /// Before all subjects of a build.
+    prefix: String,
+    /// The name of this end.
+    own: String,
+    frames: u64,
+}
+
+impl Connection {
+    /// Connects, as a driver or worker of this build.
+    pub(crate) fn open(address: &str, build: &str) -> Result<Self, ClusterError> {
+        let failed = |reason: String| ClusterError::Start { reason };
+        let (server, options) = parse(address)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("cluster nats")
+            .enable_all()
+            .build()
+            .map_err(|error| failed(error.to_string()))?;
+        let connecting = async { time::timeout(CONNECTING, options.connect(server)).await };
+        let client = match runtime.block_on(connecting) {
+            Ok(Ok(client)) => client,
+            Ok(Err(error)) => return Err(failed(format!("'{address}': {error}"))),
+            Err(_) => return Err(failed(format!("'{address}' does not answer"))),
+        };
+        let (outbox, mut messages) = mpsc::unbounded_channel::<(String, Vec<u8>)>();
+        let publisher = client.clone();
+        runtime.spawn(async move {
+            while let Some((subject, bytes)) = messages.recv().await {
+                // One that is lost is missed by the other end.
+                let _ = publisher.publish(subject, bytes.into()).await;
+            }
+        });
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        let build: String = build.chars().map(plain).collect();
+        Ok(Self {
+            // An inbox has a name that nobody else's has.
+            own: client.new_inbox().replace('.', "-"),
+            runtime,
+            client,
+            outbox,
+            prefix: format!("manyhands.{build}"),
+            frames: 0,
+        })
+    }
+
+    /// Hears what is sent to this end; `hear` is given the sender's name.
+    pub(crate) fn hear<M: DeserializeOwned + Send>(
+        &self,
+        kind: &str,
+        mut hear: impl FnMut(String, M) + Send + 'static,
+    ) -> Result<(), ClusterError> {
+        let subject = format!("{}.{kind}.{}", self.prefix, self.own);
+        let mut pieces = Pieces::default();
+        self.subscribe(subject, move |bytes| {
+            // What is no message of ours is as good as lost.
+            if let Ok(Some((from, frame))) = pieces.take(bytes)
+                && let Ok(message) = wire::decode(&frame)
+            {
+                hear(from, message);
+            }
+        })
+    }
+
+    /// Hears which drivers there are.
+    pub(crate) fn hear_drivers(
+        &self,
+        mut hear: impl FnMut(String) + Send + 'static,
+    ) -> Result<(), ClusterError> {
+        self.subscribe(self.drivers(), move |bytes| {
+            if let Ok(name) = String::from_utf8(bytes.to_vec()) {
+                hear(name);
+            }
+        })
+    }
+
+    fn subscribe(
+        &self,
+        subject: String,
+        mut hear: impl FnMut(&[u8]) + Send + 'static,
+    ) -> Result<(), ClusterError> {
+        let subscribing = self.client.subscribe(subject);
+        let subscribed = self.runtime.block_on(subscribing);
+        let mut subscription = subscribed.map_err(|error| ClusterError::Start {
+            reason: error.to_string(),
+        })?;
+        self.runtime.spawn(async move {
+            while let Some(message) = subscription.next().await {
+                hear(&message.payload);
+            }
+        });
+        Ok(())
+    }
+
+    /// Says every half second that this driver is there.
+    fn announce(&self) {
+        let (outbox, own, subject) = (self.outbox.clone(), self.own.clone(), self.drivers());
+        self.runtime.spawn(async move {
+            let mut beats = time::interval(BEAT);
+            loop {
+                beats.tick().await;
+                if outbox
+                    .send((subject.clone(), own.clone().into_bytes()))
+                    .is_err()
+                {
+                    return;
+                }
+            }
+        });
+    }
+
+    /// Sends a message to an end of this kind and name.
+    pub(crate) fn say<M: Serialize>(&mut self, kind: &str, to: &str, message: &M) {
+        // Captured values and results were measured before.
+        let Ok(frame) = wire::encode(message) else {
+            return;
+        };
+        self.frames += 1;
+        let subject = format!("{}.{kind}.{to}", self.prefix);
+        for piece in cut(&self.own, self.frames, &frame) {
+            let _ = self.outbox.send((subject.clone(), piece));
+        }
+    }
+
+    fn drivers(&self) -> String {
+        format!("{}.drivers", self.prefix)
+    }
+}
+
+/// The driver's end.
+pub(crate) struct Nats {
+    connection: Connection,
+    names: Arc<Mutex<Names>>,
+}
+
+/// The names of workers, and the driver's numbers for them.
+#[derive(Default)]
+struct Names {
+    by_name: HashMap<String, WorkerId>,
+    by_id: BTreeMap<WorkerId, String>,
+}
+
+impl Names {
+    fn id(&mut self, name: String) -> WorkerId {
+        let next = WorkerId(self.by_id.len() as u64);
+        let id = *self.by_name.entry(name.clone()).or_insert(next);
+        self.by_id.entry(id).or_insert(name);
+        id
+    }
+}
+
+impl Nats {
+    pub(crate) fn start(
+        address: &str,
+        build: &str,
+        to_hub: Sender<Input>,
+    ) -> Result<Self, ClusterError> {
+        let connection = Connection::open(address, build)?;
+        let names = Arc::new(Mutex::new(Names::default()));
+        let known = Arc::clone(&names);
+        connection.hear(DRIVER, move |from, message: FromWorker| {
+            let mut names = known.lock().unwrap_or_else(PoisonError::into_inner);
+            // Without a hub nobody waits for this.
+            let _ = to_hub.send(Input::Heard(names.id(from), message));
+        })?;
+        connection.announce();
+        Ok(Self { connection, names })
+    }
+}
+
+impl Carrier for Nats {
+    fn send(&mut self, worker: WorkerId, message: ToWorker) {
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(name) = names.by_id.get(&worker) {
+            self.connection.say(WORKER, name, &message);
+        }
+    }
+
+    /// Nobody sees the end of a worker here but by its silence.
+    fn left(&mut self, _: WorkerId, _: bool) {}
+
+    fn end(&mut self) {
+        // Workers miss this driver by its silence.
+        let flushing = async { time::timeout(CONNECTING, self.connection.client.flush()).await };
+        let _ = self.connection.runtime.block_on(flushing);
+    }
+}
+
+/// The server, and how to connect to it. Outside this machine it needs encryption and a key.
+fn parse(text: &str) -> Result<(ServerAddr, ConnectOptions), ClusterError> {
+    let wrong = |reason: String| ClusterError::Configuration { reason };
+    let server: ServerAddr = text
+        .parse()
+        .map_err(|error| wrong(format!("'{text}' is no address: {error}")))?;
+    let mut options = ConnectOptions::new()
+        .name("manyhands cluster")
+        .require_tls(server.tls_required());
+    let key = env::var_os(KEY_VARIABLE);
+    if let Some(path) = &key {
+        let path = path.to_string_lossy();
+        let seed = fs::read_to_string(&*path);
+        let seed = seed.map_err(|error| wrong(format!("{KEY_VARIABLE}, '{path}': {error}")))?;
+        options = options.nkey(seed.trim().to_owned());
+    }
+    let is_protected = server.tls_required() && key.is_some();
+    if !is_protected && !is_loopback(server.host()) {
+        return Err(wrong(format!(
+            "'{text}' is not on this machine: it needs 'tls://' and a key in {KEY_VARIABLE}"
+        )));
+    }
+    if !server.tls_required() {
+        // A server on this machine may know others that are not.
+        options = options.ignore_discovered_servers();
+    }
+    Ok((server, options))
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let address = bare.parse::<IpAddr>();
+    bare == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// What subjects have where a driver's are.
+pub(crate) const DRIVER: &str = "driver";
+/// What subjects have where a worker's are.
+pub(crate) const WORKER: &str = "worker";
+/// A file with the seed of a key (an nkey) that the server knows.
+const KEY_VARIABLE: &str = "MANYHANDS_NKEY";
+const CONNECTING: Duration = Duration::from_secs(5);
+const BEAT: Duration = Duration::from_millis(500);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_outside_this_machine_needs_encryption_and_a_key() {
+        for text in ["nats://127.0.0.1:1", "nats://localhost:1", "nats://[::1]:1"] {
+            assert!(parse(text).is_ok(), "{text}");
+        }
+        let outside = [
+            "nats://192.0.2.1",
+            "tls://cluster.example",
+            "nats://localhost.example",
+        ];
+        for text in outside {
+            let refused = parse(text).err();
+            let is_it = matches!(refused, Some(ClusterError::Configuration { .. }));
+            assert!(is_it, "{text}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn a_worker_keeps_its_number() {
+        let mut names = Names::default();
+        let ids = ["a", "b", "a", "c"].map(|name| names.id(name.to_owned()).0);
+        assert_eq!(ids, [0, 1, 0, 2]);
+    }
+}
