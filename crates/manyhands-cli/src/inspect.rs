@@ -56,14 +56,17 @@ fn show_stacks(
     use manyhands_inspect::stacks::{Resolver, merged_text, stacks_json, stacks_text};
 
     let raw = client.raw_stacks().map_err(Failure::Inspect)?;
+    let tasks = client.groups().map_err(Failure::Inspect)?;
     let stacks = Resolver::new().resolve(&raw);
     let text = match form {
         Form::Text => {
             let graph = stacks.graph(frames);
             let merged = merged_text(&graph, "threads", |member| stacks.threads[member].label());
-            format!("{}\n{merged}", stacks_text(&stacks, frames))
+            let of_tasks =
+                merged_text(&tasks.graph(), "tasks", |group| tasks.groups[group].label());
+            format!("{}\n{merged}\n{of_tasks}", stacks_text(&stacks, frames))
         }
-        Form::Json => format!("{}\n", stacks_json(&stacks, frames)),
+        Form::Json => format!("{}\n", stacks_json(&stacks, &tasks, frames)),
     };
     crate::output::print(&text)?;
     Ok(Ending::Good)

@@ -1,6 +1,7 @@
 //! The connection to a program.
 
 use crate::error::Error;
+use crate::groups::Groups;
 use crate::stacks::RawStacks;
 use crate::wire::{End, Hello, Line, View};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -66,7 +67,11 @@ impl Client {
                     view.tasks_left_out += end.tasks_left_out;
                     view.channels_left_out += end.channels_left_out;
                 }
-                Line::Code(_) | Line::Stack(_) | Line::Error(_) | Line::Unknown(_) => {}
+                Line::Group(_)
+                | Line::Code(_)
+                | Line::Stack(_)
+                | Line::Error(_)
+                | Line::Unknown(_) => {}
             }
             Ok(())
         })?;
@@ -83,6 +88,23 @@ impl Client {
         mut write: impl FnMut(&str) -> io::Result<()>,
     ) -> Result<(), Error> {
         self.for_each_line(tasks_max, |text, _| write(text))
+    }
+
+    /// All tasks of the program, by where they are: few lines, however many tasks there are.
+    ///
+    /// # Errors
+    /// As [`view`](Self::view).
+    pub fn groups(&mut self) -> Result<Groups, Error> {
+        let mut groups = Groups::default();
+        self.answer("{\"get\":\"groups\"}\n", &mut |_, line| {
+            match line {
+                Line::Group(group) => groups.groups.push(group),
+                Line::End(end) => groups.groups_left_out = end.groups_left_out,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(groups)
     }
 
     /// What the threads that take part in a runtime have in their registers and on their stacks, one after the other.
@@ -166,8 +188,8 @@ fn read_line(stream: &mut BufReader<UnixStream>) -> Result<String, Error> {
 }
 
 /// What a line is known by. Lines of other kinds are those of a newer program.
-const KINDS: [&str; 9] = [
-    "runtime", "task", "loop", "channel", "deadlock", "code", "stack", "error", "end",
+const KINDS: [&str; 10] = [
+    "runtime", "task", "loop", "channel", "deadlock", "group", "code", "stack", "error", "end",
 ];
 /// The version that this crate speaks.
 const PROTOCOL: u32 = 1;

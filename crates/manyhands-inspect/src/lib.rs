@@ -17,6 +17,7 @@
 #[cfg(unix)]
 mod client;
 mod error;
+mod groups;
 #[cfg(unix)]
 mod place;
 pub mod stacks;
@@ -26,6 +27,7 @@ mod wire;
 #[cfg(unix)]
 pub use client::Client;
 pub use error::Error;
+pub use groups::{Group, Groups};
 #[cfg(unix)]
 pub use place::{default_path, only_path};
 pub use text::text;

@@ -1,5 +1,6 @@
 //! The lines of the protocol, as types.
 
+use crate::groups::Group;
 use crate::stacks::{Code, RawStack};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -217,6 +218,7 @@ pub(crate) enum Line {
     Loop(Loop),
     Channel(Box<Channel>),
     Deadlock(Deadlock),
+    Group(Group),
     Code(Code),
     Stack(Box<RawStack>),
     Error(Refusal),
@@ -236,6 +238,8 @@ pub(crate) struct End {
     pub(crate) tasks_left_out: usize,
     #[serde(default)]
     pub(crate) channels_left_out: usize,
+    #[serde(default)]
+    pub(crate) groups_left_out: usize,
 }
 
 /// Why there is no answer.

@@ -49,6 +49,67 @@ fn the_tasks_of_a_program_are_printed_as_a_table() {
     }
 }
 
+/// A program that answers one client's request for its stacks with a thread that is silent, and that for its groups.
+fn program_with_stacks(folder: &tempfile::TempDir) -> PathBuf {
+    const STACK: &str = r#"{"stack":{"runtime":1,"worker":0,"thread":70,"name":"office-0","state":"running","task_spawned_at":"src/main.rs:7:1","missing":"silent","registers":null,"length":0,"words":[],"cut":false}}"#;
+    const GROUP: &str = r#"{"group":{"kind":"future","type":"office::clerk","spawned_at":"src/main.rs:7:1","state":"waiting","waits_for":"receive","at":"src/office.rs:12:9","tasks":1000000,"examples":["3","9"],"longest_us":7}}"#;
+    let path = folder.path().join("8.sock");
+    let listener = UnixListener::bind(&path).expect("the folder is new");
+    let answer = move || -> io::Result<()> {
+        let (mut stream, _) = listener.accept()?;
+        writeln!(stream, "{HELLO}")?;
+        let mut requests = BufReader::new(stream.try_clone()?).lines();
+        while let Some(request) = requests.next().transpose()? {
+            let answer = if request.contains("stacks") {
+                let code = r#"{"code":{"architecture":"x86_64","mappings":[]}}"#;
+                format!("{code}\n{STACK}\n{{\"end\":\"stacks\",\"threads\":1}}")
+            } else {
+                format!("{GROUP}\n{{\"end\":\"groups\",\"groups\":1,\"groups_left_out\":0}}")
+            };
+            writeln!(stream, "{answer}")?;
+        }
+        Ok(())
+    };
+    thread::spawn(move || answer().expect("the client stays until it has its answers"));
+    path
+}
+
+#[test]
+fn stacks_are_printed_with_those_that_are_missing_and_tasks_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = program_with_stacks(&folder);
+    let output = manyhands(&["inspect", "--stacks", "--socket", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let out = text(&output.stdout);
+    for part in [
+        "worker 0 of runtime 1, 'office-0' (thread 70): running, the task of src/main.rs:7:1",
+        "did not answer in time",
+        "1 × worker 0",
+        "1000000 tasks",
+        "waits for receive  src/office.rs:12:9",
+    ] {
+        assert!(out.contains(part), "'{part}' is missing in: {out}");
+    }
+    let json = manyhands(&[
+        "inspect",
+        "--stacks",
+        "--json",
+        "--socket",
+        program_with_stacks(&tempfile::tempdir_in(&folder).unwrap())
+            .to_str()
+            .unwrap(),
+    ]);
+    let object: serde_json::Value = serde_json::from_str(&text(&json.stdout)).unwrap();
+    assert_eq!(object["stacks"]["threads"][0]["missing"], "silent");
+    assert_eq!(object["task_graph"]["stacks"], 1_000_000);
+}
+
+#[test]
+fn all_frames_are_those_of_stacks() {
+    let output = manyhands(&["inspect", "7", "--all-frames"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}
+
 #[test]
 fn the_lines_of_a_program_are_printed_as_they_come() {
     let folder = tempfile::tempdir().unwrap();

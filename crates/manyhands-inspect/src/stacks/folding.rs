@@ -76,7 +76,9 @@ pub(super) fn summary(folded: &[Frame]) -> String {
 pub(super) fn kind_of(function: &str, module: &str) -> FrameKind {
     match crate_of(function) {
         Some("manyhands") => FrameKind::Manyhands,
-        Some("std" | "core" | "alloc" | "panic_unwind" | "std_detect") => FrameKind::System,
+        Some("std" | "core" | "alloc" | "panic_unwind" | "std_detect" | "__rustc") => {
+            FrameKind::System
+        }
         None if is_system_s(function, module) => FrameKind::System,
         Some(_) | None => FrameKind::Program,
     }
@@ -161,6 +163,7 @@ mod tests {
                 FrameKind::Manyhands,
             ),
             ("manyhands_cli::main", "office", FrameKind::Program),
+            ("__rustc::rust_panic", "office", FrameKind::System),
             ("main", "office", FrameKind::System),
             ("__rust_try", "office", FrameKind::System),
             ("start_thread", "libc.so.6", FrameKind::System),

@@ -63,9 +63,16 @@ pub(crate) struct Call {
 
 /// Merges stacks, each with the outermost call first.
 pub(crate) fn merge<'calls>(stacks: impl IntoIterator<Item = &'calls [Call]>) -> Graph {
+    merge_weighted(stacks.into_iter().map(|calls| (1, calls)))
+}
+
+/// Merges stacks, each with how many there are of it.
+pub(crate) fn merge_weighted<'calls>(
+    stacks: impl IntoIterator<Item = (usize, &'calls [Call])>,
+) -> Graph {
     let mut tree = Tree::default();
-    for (member, calls) in stacks.into_iter().enumerate() {
-        tree.add(member, calls);
+    for (member, (weight, calls)) in stacks.into_iter().enumerate() {
+        tree.add(member, weight, calls);
     }
     tree.segments()
 }
@@ -96,11 +103,11 @@ impl Default for Tree<'_> {
 }
 
 impl<'calls> Tree<'calls> {
-    fn add(&mut self, member: usize, calls: &'calls [Call]) {
+    fn add(&mut self, member: usize, weight: usize, calls: &'calls [Call]) {
         let mut at = 0;
-        self.stacks += 1;
+        self.stacks += weight;
         if calls.is_empty() {
-            self.nodes[at].pass(member);
+            self.nodes[at].pass(member, weight);
         }
         for call in calls {
             let new = self.nodes.len();
@@ -114,10 +121,10 @@ impl<'calls> Tree<'calls> {
                     ..Node::default()
                 });
             }
-            self.nodes[at].pass(member);
-            self.nodes[at].stand_at(call.at.as_deref());
+            self.nodes[at].pass(member, weight);
+            self.nodes[at].stand_at(call.at.as_deref(), weight);
         }
-        self.nodes[at].ends += 1;
+        self.nodes[at].ends += weight;
     }
 
     fn segments(&self) -> Graph {
@@ -186,17 +193,17 @@ impl<'calls> Tree<'calls> {
 }
 
 impl<'calls> Node<'calls> {
-    fn pass(&mut self, member: usize) {
-        self.stacks += 1;
+    fn pass(&mut self, member: usize, weight: usize) {
+        self.stacks += weight;
         if self.members.len() < MEMBERS_MAX {
             self.members.push(member);
         }
     }
 
-    fn stand_at(&mut self, at: Option<&'calls str>) {
+    fn stand_at(&mut self, at: Option<&'calls str>, weight: usize) {
         match self.places.iter_mut().find(|(known, _)| *known == at) {
-            Some((_, stacks)) => *stacks += 1,
-            None => self.places.push((at, 1)),
+            Some((_, stacks)) => *stacks += weight,
+            None => self.places.push((at, weight)),
         }
     }
 

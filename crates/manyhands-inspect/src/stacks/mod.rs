@@ -47,7 +47,7 @@
 ))]
 mod elf;
 mod folding;
-mod graph;
+pub(crate) mod graph;
 mod record;
 #[cfg(all(
     target_os = "linux",

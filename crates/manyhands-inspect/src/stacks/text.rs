@@ -3,6 +3,7 @@
 use super::folding::{Shown, shown, summary};
 use super::graph::{Call, Graph, Method, Segment, merge};
 use super::{Frame, Frames, Stacks, ThreadStack};
+use crate::groups::Groups;
 use std::fmt::Write;
 
 impl Stacks {
@@ -15,10 +16,17 @@ impl Stacks {
     }
 }
 
-/// The stacks and their graph as one object of JSON, with the fields `stacks` and `graph`.
+/// One object of JSON: the stacks, the groups of tasks, and the graph of each, with the fields `stacks`, `graph`, `tasks`
+/// and `task_graph`.
 #[must_use]
-pub fn stacks_json(stacks: &Stacks, frames: Frames) -> String {
-    serde_json::json!({ "stacks": stacks, "graph": stacks.graph(frames) }).to_string()
+pub fn stacks_json(stacks: &Stacks, tasks: &Groups, frames: Frames) -> String {
+    let object = serde_json::json!({
+        "stacks": stacks,
+        "graph": stacks.graph(frames),
+        "tasks": tasks,
+        "task_graph": tasks.graph(),
+    });
+    object.to_string()
 }
 
 /// The calls of a stack, the outermost first.
@@ -139,10 +147,10 @@ pub fn merged_text(graph: &Graph, what: &str, name: impl Fn(usize) -> String) ->
 fn title(segment: &Segment, name: &impl Fn(usize) -> String) -> String {
     let named = segment.members.iter().take(NAMED_MAX);
     let names: Vec<String> = named.map(|member| name(*member)).collect();
-    let more = segment.stacks - names.len();
-    let more = match more {
-        0 => String::new(),
-        _ => format!(" and {more} more"),
+    let more = if segment.members.len() > NAMED_MAX {
+        " and more"
+    } else {
+        ""
     };
     format!("{} × {}{more}", segment.stacks, names.join(", "))
 }
@@ -273,8 +281,8 @@ mod tests {
         let graph = Stacks { threads }.graph(Frames::OfProgram);
         let text = merged_text(&graph, "threads", |member| member.to_string());
         let expected = "11 threads\n\
-                        11 × 0, 1, 2, 3, 4, 5, 6, 7 and 3 more\n  a\n    \
-                        10 × 0, 1, 2, 3, 4, 5, 6, 7 and 2 more\n      b\n    \
+                        11 × 0, 1, 2, 3, 4, 5, 6, 7 and more\n  a\n    \
+                        10 × 0, 1, 2, 3, 4, 5, 6, 7 and more\n      b\n    \
                         1 × 10\n      c\n";
         assert_eq!(text, expected);
         assert_eq!(

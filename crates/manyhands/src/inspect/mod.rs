@@ -102,6 +102,8 @@ mod channels;
 mod deadlock;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod environment;
+#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+mod groups;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod loop_report;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

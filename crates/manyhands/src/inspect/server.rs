@@ -6,7 +6,7 @@
 //! Not here: the lines (`wire.rs`), and where the socket is (`socket.rs`).
 
 use crate::inspect::take::snapshot;
-use crate::inspect::{record, socket, stacks, wire};
+use crate::inspect::{groups, record, socket, stacks, wire};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, global, lock, peer, thread};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
@@ -175,13 +175,14 @@ fn answer(answers: &mut impl Write, request: &[u8]) -> io::Result<()> {
             send_snapshot(answers, usize::try_from(limit).unwrap_or(usize::MAX))
         }
         Some("deadlocks") => send_deadlocks(answers),
+        Some("groups") => groups::send(|line| say(answers, line)),
         Some("stacks") => stacks::send(|line| {
             say(answers, line)?;
             // A thread that does not answer keeps the others' lines waiting.
             answers.flush()
         }),
         _ => {
-            let message = "`get` is \"snapshot\", \"deadlocks\" or \"stacks\"";
+            let message = "`get` is \"snapshot\", \"deadlocks\", \"groups\" or \"stacks\"";
             say(answers, &wire::error("unknown_request", message))
         }
     }

@@ -156,6 +156,13 @@ struct EndOfStacks {
 }
 
 #[derive(Serialize)]
+struct EndOfGroups {
+    end: &'static str,
+    groups: usize,
+    groups_left_out: usize,
+}
+
+#[derive(Serialize)]
 struct Refusal<'a> {
     code: &'a str,
     message: &'a str,
@@ -215,11 +222,7 @@ pub(super) fn task(task: &TaskSnapshot) -> String {
 fn task_fields(task: &TaskSnapshot) -> Task {
     Task {
         number: task.number.to_string(),
-        kind: match task.kind {
-            TaskKind::Future => "future",
-            TaskKind::Closure => "closure",
-            TaskKind::Thread => "thread",
-        },
+        kind: task_kind(task.kind),
         id: format!("{:x}", task.id),
         name: task.name.as_deref().map(text),
         type_name: text(task.type_name),
@@ -227,12 +230,7 @@ fn task_fields(task: &TaskSnapshot) -> Task {
         parent: task.parent.map(|parent| parent.to_string()),
         runtime: task.ran_on.map(|(runtime, _)| runtime),
         worker: task.ran_on.map(|(_, worker)| worker),
-        state: match task.state {
-            TaskState::Queued => "queued",
-            TaskState::Running => "running",
-            TaskState::Waiting => "waiting",
-            TaskState::Blocked => "blocked",
-        },
+        state: task_state(task.state),
         in_state_us: micros(task.in_state),
         age_us: micros(task.age),
         busy_us: micros(task.busy),
@@ -242,6 +240,25 @@ fn task_fields(task: &TaskSnapshot) -> Task {
         waits_left_out: task.waits_left_out,
         may_wait_for_more: task.may_wait_for_more,
         changes: task.changes,
+    }
+}
+
+/// What a task is, in a word.
+pub(super) fn task_kind(kind: TaskKind) -> &'static str {
+    match kind {
+        TaskKind::Future => "future",
+        TaskKind::Closure => "closure",
+        TaskKind::Thread => "thread",
+    }
+}
+
+/// What a task does, in a word.
+pub(super) fn task_state(state: TaskState) -> &'static str {
+    match state {
+        TaskState::Queued => "queued",
+        TaskState::Running => "running",
+        TaskState::Waiting => "waiting",
+        TaskState::Blocked => "blocked",
     }
 }
 
@@ -330,6 +347,15 @@ pub(super) fn end_of_stacks(threads: usize) -> String {
     json::to_string(&EndOfStacks {
         end: "stacks",
         threads,
+    })
+}
+
+/// The last line of a list of groups.
+pub(super) fn end_of_groups(groups: usize, groups_left_out: usize) -> String {
+    json::to_string(&EndOfGroups {
+        end: "groups",
+        groups,
+        groups_left_out,
     })
 }
 

@@ -8,6 +8,7 @@
 mod channels;
 mod deadlocks;
 mod environment;
+mod groups;
 mod loops;
 mod socket;
 #[cfg(all(

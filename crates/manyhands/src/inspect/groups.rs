@@ -1,0 +1,106 @@
+//! Tasks that are in the same place, counted: what a million waiting tasks come down to.
+//!
+//! Two tasks are in the same place if they are of the same type, were spawned on the same line, are in the same state, and
+//! wait for something of the same kind on the same line. Counted while the table of tasks is read, so no list of all tasks
+//! is made.
+
+use crate::inspect::table::{self, Record, TaskNumber};
+use crate::inspect::task_state::{TaskKind, TaskState};
+use crate::inspect::wait_kind::WaitKind;
+use crate::inspect::wire;
+use crate::sync::clock;
+use miniserde::Serialize;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::io;
+use std::panic::Location;
+
+/// Where tasks are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    kind: TaskKind,
+    type_name: &'static str,
+    spawned_at: Option<&'static Location<'static>>,
+    state: TaskState,
+    /// The first of its waits.
+    waits: Option<(WaitKind, &'static Location<'static>)>,
+}
+
+/// The tasks there.
+#[derive(Debug, Default)]
+struct Group {
+    tasks: u64,
+    examples: Vec<TaskNumber>,
+    /// The earliest time since when one of them has been there, in ticks.
+    since: u64,
+}
+
+#[derive(Serialize)]
+struct Line {
+    kind: &'static str,
+    #[serde(rename = "type")]
+    type_name: String,
+    spawned_at: Option<String>,
+    state: &'static str,
+    waits_for: Option<&'static str>,
+    at: Option<String>,
+    tasks: u64,
+    examples: Vec<String>,
+    longest_us: u64,
+}
+
+/// Passes to `say` a line for each group, that with the most tasks first, and the last line.
+pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
+    clock::calibrate();
+    let mut groups: HashMap<Key, Group> = HashMap::new();
+    table::for_each(|number, record| groups.entry(key(record)).or_default().add(number, record));
+    let mut groups: Vec<(Key, Group)> = groups.into_iter().collect();
+    groups.sort_by_key(|(_, group)| (Reverse(group.tasks), group.examples.first().copied()));
+    let sent = groups.len().min(GROUPS_MAX);
+    for (key, group) in &groups[..sent] {
+        say(&wire::line_of("group", &line(key, group)))?;
+    }
+    say(&wire::end_of_groups(sent, groups.len() - sent))
+}
+
+fn key(record: &Record) -> Key {
+    Key {
+        kind: record.kind,
+        type_name: record.type_name.map_or("", |name| name()),
+        spawned_at: record.spawned_at,
+        state: record.state,
+        waits: record.waits.list.first().map(|wait| (wait.kind, wait.at)),
+    }
+}
+
+impl Group {
+    fn add(&mut self, number: TaskNumber, record: &Record) {
+        self.since = match self.tasks {
+            0 => record.since,
+            _ => self.since.min(record.since),
+        };
+        self.tasks += 1;
+        if self.examples.len() < EXAMPLES_MAX {
+            self.examples.push(number);
+        }
+    }
+}
+
+fn line(key: &Key, group: &Group) -> Line {
+    let longest = clock::ticks().saturating_sub(group.since);
+    Line {
+        kind: wire::task_kind(key.kind),
+        type_name: wire::text(key.type_name),
+        spawned_at: key.spawned_at.map(wire::place),
+        state: wire::task_state(key.state),
+        waits_for: key.waits.map(|(kind, _)| kind.name()),
+        at: key.waits.map(|(_, at)| wire::place(at)),
+        tasks: group.tasks,
+        examples: group.examples.iter().map(TaskNumber::to_string).collect(),
+        longest_us: clock::nanos_in(longest) / 1_000,
+    }
+}
+
+/// More lines say no more.
+const GROUPS_MAX: usize = 2_000;
+const EXAMPLES_MAX: usize = 5;
