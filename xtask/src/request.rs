@@ -13,9 +13,10 @@ use crate::tidy::Mode;
 pub(crate) const HELP: &str = "\
 usage: cargo xtask <command>
 
-  ci                      everything below except `sanitize`, `soak`, `compile-time`, `inspect-costs`, `against`,
-                          `results` and `lab-results`, and also formatting, lints, tests, a smoke run of the tour, a
-                          build of each crate from its archive and a check of the peers
+  ci                      everything below except `sanitize`, `soak`, `compile-time`, `inspect-costs`,
+                          `inspect-pictures`, `against`, `results` and `lab-results`, and also formatting, lints,
+                          tests, a smoke run of the tour, a build of each crate from its archive and a check of the
+                          peers
   loom [--preemptions N]  model-checks the protocols (default 2 preemptions)
   explore [--minutes N]   runs programs on the whole library in 10,000 random schedules each, or in as many
                           fresh ones as N minutes allow
@@ -39,6 +40,8 @@ usage: cargo xtask <command>
                           beside the same chain as an iterator
   inspect-costs           instructions and time of spawns, channels and loops without the feature `inspect`, with it
                           closed, and with it open (needs valgrind)
+  inspect-pictures        looks at examples on the page of `manyhands inspect` in a headless browser, checks what it
+                          shows and renews the pictures of its README (needs chromium)
   against REVISION <peers command>
                           measures this library and that of an earlier revision by turns,
                           such as `against v0.1.0 joins --rounds 9`
@@ -73,6 +76,7 @@ pub(crate) enum Request {
     Soak(Plan),
     CompileTime(How),
     InspectCosts,
+    InspectPictures,
     Against {
         revision: String,
         words: Vec<String>,
@@ -123,6 +127,7 @@ impl Request {
             ["compile-time"] => Ok(Self::CompileTime(How::Check)),
             ["compile-time", "--build"] => Ok(Self::CompileTime(How::Build)),
             ["inspect-costs"] => Ok(Self::InspectCosts),
+            ["inspect-pictures"] => Ok(Self::InspectPictures),
             ["against", revision, words @ ..] if !words.is_empty() => Ok(Self::Against {
                 revision: (*revision).to_owned(),
                 words: words.iter().map(|&word| word.to_owned()).collect(),
@@ -214,6 +219,7 @@ mod tests {
                 "soak",
                 "compile-time",
                 "inspect-costs",
+                "inspect-pictures",
                 "against",
                 "results",
                 "lab-results"

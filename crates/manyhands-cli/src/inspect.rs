@@ -6,23 +6,47 @@ use crate::output::Failure;
 use manyhands_inspect::stacks::Frames;
 use manyhands_lab::console::Ending;
 
-/// Asks the program once, and prints what it says.
+/// Shows the program as was meant.
 #[cfg(unix)]
 pub(crate) fn run(inspect: &Inspect) -> Result<Ending, Failure> {
-    use crate::meant::{Form, Subject};
-    use crate::output;
-    use manyhands_inspect::Client;
+    use crate::meant::View;
 
     let socket = match &inspect.socket {
         Some(socket) => socket.clone(),
         None => manyhands_inspect::only_path().map_err(Failure::Inspect)?,
     };
-    let mut client = Client::connect(&socket).map_err(Failure::Inspect)?;
-    let tasks_max = match inspect.subject {
-        Subject::Tasks(max) => max,
-        Subject::Stacks(frames) => return show_stacks(&mut client, frames, inspect.form),
-    };
-    match inspect.form {
+    let tasks_max = inspect.tasks_max;
+    match inspect.view.clone() {
+        View::Once(form) => print_once(&socket, tasks_max, form)?,
+        View::Stacks(frames, form) => show_stacks(&socket, frames, form)?,
+        View::Timeline { file, length } => {
+            let trace =
+                manyhands_inspect::record_timeline(socket, tasks_max, length, TIMELINE_EVERY)
+                    .map_err(Failure::Inspect)?;
+            std::fs::write(&file, trace)?;
+            let shown = file.display();
+            crate::output::print(&format!("wrote {shown}; Perfetto's page opens it\n"))?;
+        }
+        #[cfg(feature = "page")]
+        View::Page { port, every } => serve_page(socket, tasks_max, port, every)?,
+        #[cfg(feature = "top")]
+        View::Top(every) => show_in_terminal(socket, tasks_max, every)?,
+    }
+    Ok(Ending::Good)
+}
+
+/// Asks the program once, and prints what it says.
+#[cfg(unix)]
+fn print_once(
+    socket: &std::path::Path,
+    tasks_max: usize,
+    form: crate::meant::Form,
+) -> Result<(), Failure> {
+    use crate::meant::Form;
+    use crate::output;
+
+    let mut client = manyhands_inspect::Client::connect(socket).map_err(Failure::Inspect)?;
+    match form {
         Form::Text => {
             let view = client.view(tasks_max).map_err(Failure::Inspect)?;
             output::print(&manyhands_inspect::text(&view))?;
@@ -39,7 +63,48 @@ pub(crate) fn run(inspect: &Inspect) -> Result<Ending, Failure> {
             output::print(&lines)?;
         }
     }
-    Ok(Ending::Good)
+    Ok(())
+}
+
+/// Serves the page until the program is interrupted. What is urgent is also said here.
+#[cfg(all(feature = "page", unix))]
+fn serve_page(
+    socket: std::path::PathBuf,
+    tasks_max: usize,
+    port: u16,
+    every: std::time::Duration,
+) -> Result<(), Failure> {
+    let settings = manyhands_inspect::PageSettings {
+        port,
+        every,
+        tasks_max,
+    };
+    let announce = |address: &str, first: &manyhands_inspect::View| {
+        let deadlocks = first
+            .deadlocks
+            .iter()
+            .map(|ring| format!("{}\n\n", ring.text));
+        let deadlocks: String = deadlocks.collect();
+        // Who redirects the output reads it there.
+        let _ = crate::output::print(&format!("{deadlocks}open {address}\n"));
+    };
+    manyhands_inspect::serve_page(socket, &settings, announce).map_err(Failure::Inspect)
+}
+
+#[cfg(all(feature = "top", unix))]
+fn show_in_terminal(
+    socket: std::path::PathBuf,
+    tasks_max: usize,
+    every: std::time::Duration,
+) -> Result<(), Failure> {
+    use std::io::IsTerminal;
+
+    if !std::io::stdout().is_terminal() {
+        let complaint = "'manyhands top' needs a terminal; 'manyhands inspect --text' does not";
+        return Err(Failure::Arguments(complaint.to_owned()));
+    }
+    let settings = manyhands_inspect::TopSettings { every, tasks_max };
+    manyhands_inspect::top(socket, &settings).map_err(Failure::Inspect)
 }
 
 /// Asks the program once for its stacks, and prints them, thread by thread and merged.
@@ -48,13 +113,14 @@ pub(crate) fn run(inspect: &Inspect) -> Result<Ending, Failure> {
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 fn show_stacks(
-    client: &mut manyhands_inspect::Client,
+    socket: &std::path::Path,
     frames: Frames,
     form: crate::meant::Form,
-) -> Result<Ending, Failure> {
+) -> Result<(), Failure> {
     use crate::meant::Form;
     use manyhands_inspect::stacks::{Resolver, merged_text, stacks_json, stacks_text};
 
+    let mut client = manyhands_inspect::Client::connect(socket).map_err(Failure::Inspect)?;
     let raw = client.raw_stacks().map_err(Failure::Inspect)?;
     let tasks = client.groups().map_err(Failure::Inspect)?;
     let stacks = Resolver::new().resolve(&raw);
@@ -69,7 +135,7 @@ fn show_stacks(
         Form::Json => format!("{}\n", stacks_json(&stacks, &tasks, frames)),
     };
     crate::output::print(&text)?;
-    Ok(Ending::Good)
+    Ok(())
 }
 
 /// Nothing gets here, because no stacks are meant.
@@ -80,11 +146,7 @@ fn show_stacks(
         any(target_arch = "x86_64", target_arch = "aarch64")
     ))
 ))]
-fn show_stacks(
-    _: &mut manyhands_inspect::Client,
-    _: Frames,
-    _: crate::meant::Form,
-) -> Result<Ending, Failure> {
+fn show_stacks(_: &std::path::Path, _: Frames, _: crate::meant::Form) -> Result<(), Failure> {
     unreachable!("`mean` refuses the option")
 }
 
@@ -93,3 +155,7 @@ fn show_stacks(
 pub(crate) fn run(_: &Inspect) -> Result<Ending, Failure> {
     unreachable!("`mean` refuses the command")
 }
+
+/// Between two looks of a timeline.
+#[cfg(unix)]
+const TIMELINE_EVERY: std::time::Duration = std::time::Duration::from_millis(20);

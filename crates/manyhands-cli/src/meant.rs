@@ -1,6 +1,8 @@
 //! Arguments as meant: defaults filled in, values checked, nothing left to decide.
 
-use crate::typed::{Typed, TypedCommand, TypedInspect, TypedLab, TypedTour};
+#[cfg(feature = "top")]
+use crate::typed::TypedTop;
+use crate::typed::{Typed, TypedCommand, TypedInspect, TypedLab, TypedProgram, TypedTour};
 use manyhands_inspect::stacks::Frames;
 use manyhands_lab::{
     Experiment,
@@ -71,17 +73,35 @@ pub(crate) enum Command {
 pub(crate) struct Inspect {
     /// Where it listens; `None`: it is the only one.
     pub(crate) socket: Option<PathBuf>,
-    pub(crate) subject: Subject,
-    pub(crate) form: Form,
+    pub(crate) tasks_max: usize,
+    pub(crate) view: View,
 }
 
-/// What of a program is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Subject {
-    /// Its tasks, at most this many, and what else there is.
-    Tasks(usize),
-    /// The stacks of its threads.
-    Stacks(Frames),
+/// How a program is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum View {
+    /// Once, in this form.
+    Once(Form),
+    /// The stacks of its threads, once, in this form.
+    Stacks(Frames, Form),
+    /// For a while, as a timeline in a file.
+    Timeline {
+        /// The file, which is replaced.
+        file: PathBuf,
+        /// How long to look.
+        length: Duration,
+    },
+    /// On a page in the browser.
+    #[cfg(feature = "page")]
+    Page {
+        /// On the loopback address; 0 for any that is free.
+        port: u16,
+        /// How often the program is asked.
+        every: Duration,
+    },
+    /// In the terminal, asked as often as this says.
+    #[cfg(feature = "top")]
+    Top(Duration),
 }
 
 /// In which form an answer is printed.
@@ -111,42 +131,75 @@ pub(crate) fn mean(typed: Typed) -> Result<Command, String> {
     match command {
         TypedCommand::Tour(tour) => mean_tour(tour).map(Command::Tour),
         TypedCommand::Inspect(inspect) => mean_inspect(inspect).map(Command::Inspect),
+        #[cfg(feature = "top")]
+        TypedCommand::Top(top) => mean_top(top).map(Command::Inspect),
         TypedCommand::Lab(lab) => mean_lab(lab),
         #[cfg(feature = "fleet")]
         TypedCommand::Fleet(fleet) => Ok(Command::Fleet(fleet)),
     }
 }
 
-#[cfg(unix)]
 fn mean_inspect(typed: TypedInspect) -> Result<Inspect, String> {
-    let of_process = typed.process.map(manyhands_inspect::default_path);
-    let socket = typed.socket.or(of_process);
-    let has_stacks = cfg!(all(
-        target_os = "linux",
-        any(target_arch = "x86_64", target_arch = "aarch64")
-    ));
-    if typed.stacks.stacks && !has_stacks {
-        return Err("'--stacks' needs Linux on x86-64 or aarch64".to_owned());
+    if let Some(file) = typed.timeline {
+        let length = Duration::from_secs(typed.seconds.into());
+        return mean_program(typed.program, View::Timeline { file, length });
     }
-    let frames = if typed.stacks.all_frames {
-        Frames::All
-    } else {
-        Frames::OfProgram
-    };
-    Ok(Inspect {
-        socket,
-        subject: if typed.stacks.stacks {
-            Subject::Stacks(frames)
+    if typed.stacks.stacks {
+        let has_stacks = cfg!(all(
+            target_os = "linux",
+            any(target_arch = "x86_64", target_arch = "aarch64")
+        ));
+        if !has_stacks {
+            return Err("'--stacks' needs Linux on x86-64 or aarch64".to_owned());
+        }
+        let frames = if typed.stacks.all_frames {
+            Frames::All
         } else {
-            Subject::Tasks(typed.tasks)
+            Frames::OfProgram
+        };
+        return mean_program(typed.program, View::Stacks(frames, form(typed.json)));
+    }
+    let view = match (typed.text, typed.json) {
+        (true, _) => View::Once(Form::Text),
+        (_, true) => View::Once(Form::Json),
+        #[cfg(feature = "page")]
+        (false, false) => View::Page {
+            port: typed.port,
+            every: every(typed.per_second),
         },
-        form: form(typed.json),
+        #[cfg(not(feature = "page"))]
+        (false, false) => {
+            return Err(
+                "this program was built without the page; choose --text or --json".to_owned(),
+            );
+        }
+    };
+    mean_program(typed.program, view)
+}
+
+#[cfg(feature = "top")]
+fn mean_top(typed: TypedTop) -> Result<Inspect, String> {
+    mean_program(typed.program, View::Top(every(typed.per_second)))
+}
+
+#[cfg(any(feature = "page", feature = "top"))]
+fn every(per_second: u8) -> Duration {
+    Duration::from_secs(1) / u32::from(per_second)
+}
+
+#[cfg(unix)]
+fn mean_program(typed: TypedProgram, view: View) -> Result<Inspect, String> {
+    let of_process = typed.process.map(manyhands_inspect::default_path);
+    Ok(Inspect {
+        socket: typed.socket.or(of_process),
+        tasks_max: typed.tasks,
+        view,
     })
 }
 
 #[cfg(not(unix))]
-fn mean_inspect(_: TypedInspect) -> Result<Inspect, String> {
-    Err("'manyhands inspect' needs Unix".to_owned())
+fn mean_program(_: TypedProgram, _: View) -> Result<Inspect, String> {
+    Err("looking at a program needs Unix".to_owned())
 }
 
 fn mean_lab(typed: TypedLab) -> Result<Command, String> {
@@ -329,37 +382,84 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_program_is_named_by_its_process_or_its_socket() {
-        let Ok(Command::Inspect(by_number)) = meant("manyhands inspect 1234") else {
+        let Ok(Command::Inspect(by_number)) = meant("manyhands inspect 1234 --text") else {
             panic!("refused");
         };
         assert!(by_number.socket.unwrap().ends_with("1234.sock"));
-        assert_eq!(
-            (by_number.form, by_number.subject),
-            (Form::Text, Subject::Tasks(1000))
-        );
+        assert_eq!(by_number.view, View::Once(Form::Text));
+        assert_eq!(by_number.tasks_max, 1000);
         let Ok(Command::Inspect(by_path)) =
             meant("manyhands inspect --socket /run/x.sock --json --tasks 7")
         else {
             panic!("refused");
         };
         assert_eq!(by_path.socket, Some(PathBuf::from("/run/x.sock")));
-        assert_eq!(
-            (by_path.form, by_path.subject),
-            (Form::Json, Subject::Tasks(7))
-        );
+        assert_eq!(by_path.view, View::Once(Form::Json));
+        assert_eq!(by_path.tasks_max, 7);
     }
 
     #[cfg(unix)]
     #[test]
     fn stacks_are_those_of_the_program_unless_all_frames_are_asked_for() {
-        for (line, frames) in [
-            ("manyhands inspect 7 --stacks", Frames::OfProgram),
-            ("manyhands inspect 7 --stacks --all-frames", Frames::All),
+        for (line, frames, form) in [
+            (
+                "manyhands inspect 7 --stacks",
+                Frames::OfProgram,
+                Form::Text,
+            ),
+            (
+                "manyhands inspect 7 --stacks --all-frames",
+                Frames::All,
+                Form::Text,
+            ),
+            (
+                "manyhands inspect 7 --stacks --json",
+                Frames::OfProgram,
+                Form::Json,
+            ),
         ] {
             let Ok(Command::Inspect(inspect)) = meant(line) else {
                 panic!("refused: {line}");
             };
-            assert_eq!(inspect.subject, Subject::Stacks(frames));
+            assert_eq!(inspect.view, View::Stacks(frames, form));
+        }
+    }
+
+    #[cfg(all(unix, feature = "page", feature = "top"))]
+    #[test]
+    fn a_page_is_meant_unless_something_else_is_asked_for() {
+        let view = |line| match meant(line) {
+            Ok(Command::Inspect(inspect)) => inspect.view,
+            other => panic!("{other:?}"),
+        };
+        let page = |port, millis| View::Page {
+            port,
+            every: Duration::from_millis(millis),
+        };
+        assert_eq!(view("manyhands inspect"), page(0, 1_000));
+        let timeline = View::Timeline {
+            file: "x.json".into(),
+            length: Duration::from_secs(9),
+        };
+        assert_eq!(
+            view("manyhands inspect --timeline x.json --seconds 9"),
+            timeline
+        );
+        let line = "manyhands inspect 7 --port 8080 --per-second 10";
+        assert_eq!(view(line), page(8080, 100));
+        let every = |millis| View::Top(Duration::from_millis(millis));
+        assert_eq!(view("manyhands top 7"), every(500));
+        assert_eq!(view("manyhands top --per-second 5"), every(200));
+        for line in [
+            "manyhands inspect --text --port 1",
+            "manyhands inspect --json --text",
+            "manyhands inspect --json --timeline x",
+            "manyhands inspect --seconds 3",
+            "manyhands top --per-second 0",
+            "manyhands top --per-second 61",
+        ] {
+            let words = line.split_whitespace().map(OsString::from);
+            assert!(typed::parse(words).is_err(), "{line}");
         }
     }
 

@@ -21,8 +21,11 @@ pub(crate) struct Typed {
 pub(crate) enum TypedCommand {
     /// Measure sequential loops against ours, find the break-even, draw a chart; under a minute
     Tour(TypedTour),
-    /// Show what a running program does that uses manyhands with the feature `inspect`
+    /// Show what a running program does that uses manyhands with the feature `inspect`: a page in the browser, or tables
     Inspect(TypedInspect),
+    /// The same in this terminal, while the program runs
+    #[cfg(feature = "top")]
+    Top(TypedTop),
     /// The laboratory: when does parallel pay, with confidence
     #[command(subcommand)]
     Lab(TypedLab),
@@ -56,9 +59,9 @@ pub(crate) struct TypedTour {
     pub(crate) quick: bool,
 }
 
-/// Which program to look at, and how.
+/// Which program to look at.
 #[derive(Debug, PartialEq, Args)]
-pub(crate) struct TypedInspect {
+pub(crate) struct TypedProgram {
     /// Number of the process; needed if several programs listen
     #[arg(value_name = "PID", conflicts_with = "socket")]
     pub(crate) process: Option<u32>,
@@ -67,23 +70,65 @@ pub(crate) struct TypedInspect {
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
 
-    /// At most this number of tasks
+    /// At most this number of tasks, and of channels
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) tasks: usize,
+}
+
+/// Which program to look at, and how.
+#[derive(Debug, PartialEq, Args)]
+pub(crate) struct TypedInspect {
+    #[command(flatten)]
+    pub(crate) program: TypedProgram,
+
+    /// Print tables, once, and serve no page
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) text: bool,
 
     #[command(flatten)]
     pub(crate) stacks: TypedStacks,
 
-    /// Print what the program answers, a line of JSON for each runtime, task and deadlock; with --stacks, one object
+    /// Print what the program answers, a line of JSON for each runtime, task, loop, channel and deadlock; with --stacks,
+    /// one object
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Look at the program for a while and write a timeline to this file, as a trace for Perfetto
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "text"])]
+    pub(crate) timeline: Option<PathBuf>,
+
+    /// How many seconds the timeline has
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "timeline", value_parser = clap::value_parser!(u16).range(1..=3600))]
+    pub(crate) seconds: u16,
+
+    /// Port of the page on the loopback address [default: any that is free]
+    #[cfg(feature = "page")]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, conflicts_with_all = ["json", "text"])]
+    pub(crate) port: u16,
+
+    /// How often the program is asked in a second while somebody looks at the page, at most 60
+    #[cfg(feature = "page")]
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with_all = ["json", "text"], value_parser = clap::value_parser!(u8).range(1..=60))]
+    pub(crate) per_second: u8,
+}
+
+/// Which program to show in the terminal, and how often to ask it.
+#[cfg(feature = "top")]
+#[derive(Debug, PartialEq, Args)]
+pub(crate) struct TypedTop {
+    #[command(flatten)]
+    pub(crate) program: TypedProgram,
+
+    /// How often the program is asked in a second, at most 60
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=60))]
+    pub(crate) per_second: u8,
 }
 
 /// Whether stacks are shown, and how.
 #[derive(Debug, PartialEq, Args)]
 pub(crate) struct TypedStacks {
     /// Show the stacks of the threads that run its tasks, and these stacks merged (needs Linux)
-    #[arg(long)]
+    #[arg(long, conflicts_with = "timeline")]
     pub(crate) stacks: bool,
 
     /// In stacks, show the functions of manyhands and of the system too

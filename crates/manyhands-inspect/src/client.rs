@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::groups::Groups;
 use crate::stacks::RawStacks;
-use crate::wire::{End, Hello, Line, View};
+use crate::wire::{Hello, Line, Refusal, View};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -50,28 +50,36 @@ impl Client {
         &self.hello
     }
 
-    /// What the program does now, with at most `tasks_max` of its tasks, and its deadlocks.
+    /// What the program does now, with at most `tasks_max` of its tasks, and its deadlocks. If it has more tasks, also the
+    /// groups of equal ones.
     ///
     /// # Errors
     /// When the connection breaks, or the program does not answer as it should.
     pub fn view(&mut self, tasks_max: usize) -> Result<View, Error> {
+        self.look(tasks_max, Deadlocks::Searched)
+    }
+
+    /// As [`view`](Self::view), without a search for deadlocks, which takes 50 ms.
+    pub(crate) fn snapshot(&mut self, tasks_max: usize) -> Result<View, Error> {
+        self.look(tasks_max, Deadlocks::LeftOut)
+    }
+
+    fn look(&mut self, tasks_max: usize, deadlocks: Deadlocks) -> Result<View, Error> {
         let mut view = View::default();
-        self.for_each_line(tasks_max, |_, line| {
+        self.for_each_line(tasks_max, deadlocks, |_, line| {
             match line {
                 Line::Runtime(runtime) => view.runtimes.push(runtime),
                 Line::Task(task) => view.tasks.push(*task),
+                Line::Group(group) => view.groups.push(group),
                 Line::Loop(running) => view.loops.push(running),
                 Line::Channel(channel) => view.channels.push(*channel),
                 Line::Deadlock(deadlock) => view.deadlocks.push(deadlock),
                 Line::End(end) => {
                     view.tasks_left_out += end.tasks_left_out;
                     view.channels_left_out += end.channels_left_out;
+                    view.groups_left_out += end.groups_left_out;
                 }
-                Line::Group(_)
-                | Line::Code(_)
-                | Line::Stack(_)
-                | Line::Error(_)
-                | Line::Unknown(_) => {}
+                Line::Code(_) | Line::Stack(_) | Line::Error(_) | Line::Unknown(_) => {}
             }
             Ok(())
         })?;
@@ -87,7 +95,7 @@ impl Client {
         tasks_max: usize,
         mut write: impl FnMut(&str) -> io::Result<()>,
     ) -> Result<(), Error> {
-        self.for_each_line(tasks_max, |text, _| write(text))
+        self.for_each_line(tasks_max, Deadlocks::Searched, |text, _| write(text))
     }
 
     /// All tasks of the program, by where they are: few lines, however many tasks there are.
@@ -96,7 +104,7 @@ impl Client {
     /// As [`view`](Self::view).
     pub fn groups(&mut self) -> Result<Groups, Error> {
         let mut groups = Groups::default();
-        self.answer("{\"get\":\"groups\"}\n", &mut |_, line| {
+        self.ask("{\"get\":\"groups\"}\n", |_, line| {
             match line {
                 Line::Group(group) => groups.groups.push(group),
                 Line::End(end) => groups.groups_left_out = end.groups_left_out,
@@ -114,7 +122,7 @@ impl Client {
     /// handles the signal itself by which they are.
     pub fn raw_stacks(&mut self) -> Result<RawStacks, Error> {
         let mut stacks = RawStacks::default();
-        self.answer("{\"get\":\"stacks\"}\n", &mut |_, line| {
+        self.ask("{\"get\":\"stacks\"}\n", |_, line| {
             match line {
                 Line::Code(code) => stacks.code = code,
                 Line::Stack(stack) => stacks.threads.push(*stack),
@@ -128,39 +136,85 @@ impl Client {
     fn for_each_line(
         &mut self,
         tasks_max: usize,
+        deadlocks: Deadlocks,
         mut see: impl FnMut(&str, Line) -> io::Result<()>,
     ) -> Result<(), Error> {
+        let mut tasks_left_out = 0;
         let tasks = format!("{{\"get\":\"snapshot\",\"tasks_max\":{tasks_max}}}\n");
-        self.answer(&tasks, &mut see)?;
-        self.answer("{\"get\":\"deadlocks\"}\n", &mut see)
+        self.ask(&tasks, |text, line| {
+            if let Line::End(end) = &line {
+                tasks_left_out += end.tasks_left_out;
+            }
+            see(text, line)
+        })?;
+        if deadlocks == Deadlocks::Searched {
+            self.ask("{\"get\":\"deadlocks\"}\n", &mut see)?;
+        }
+        if tasks_left_out > 0 {
+            match self.ask("{\"get\":\"groups\"}\n", see) {
+                // An older program.
+                Err(Asking::Refused(refusal)) if refusal.code == UNKNOWN_REQUEST => {}
+                asked => asked?,
+            }
+        }
+        Ok(())
     }
 
-    /// Passes the lines of the answer to `see`, up to the last one.
-    fn answer(
+    /// Asks for one thing, and passes on the lines of the answer.
+    fn ask(
         &mut self,
         request: &str,
-        see: &mut impl FnMut(&str, Line) -> io::Result<()>,
-    ) -> Result<(), Error> {
-        self.stream.get_ref().write_all(request.as_bytes())?;
+        mut see: impl FnMut(&str, Line) -> io::Result<()>,
+    ) -> Result<(), Asking> {
+        self.stream
+            .get_ref()
+            .write_all(request.as_bytes())
+            .map_err(Error::from)?;
         loop {
             let text = read_line(&mut self.stream)?;
             let line =
                 serde_json::from_str(&text).map_err(|error| Error::Protocol(error.to_string()))?;
-            match &line {
-                Line::Error(refusal) => return Err(Error::Refused(refusal.message.clone())),
-                Line::Unknown(fields) => {
-                    if let Some(kind) = KINDS.into_iter().find(|kind| fields.contains_key(*kind)) {
-                        let message = format!("a line `{kind}` has not the fields that it should");
-                        return Err(Error::Protocol(message));
-                    }
-                }
-                _ => {}
+            if let Line::Unknown(fields) = &line
+                && let Some(kind) = KINDS.into_iter().find(|kind| fields.contains_key(*kind))
+            {
+                let message = format!("a line `{kind}` has not the fields that it should");
+                return Err(Error::Protocol(message).into());
             }
-            let is_last = matches!(line, Line::End(End { .. }));
-            see(&text, line)?;
+            if let Line::Error(refusal) = line {
+                return Err(Asking::Refused(refusal));
+            }
+            let is_last = matches!(line, Line::End(_));
+            see(&text, line).map_err(Error::from)?;
             if is_last {
                 return Ok(());
             }
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Deadlocks {
+    Searched,
+    LeftOut,
+}
+
+/// Why a request was not answered.
+enum Asking {
+    Refused(Refusal),
+    Failed(Error),
+}
+
+impl From<Error> for Asking {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<Asking> for Error {
+    fn from(asking: Asking) -> Self {
+        match asking {
+            Asking::Refused(refusal) => Self::Refused(refusal.message),
+            Asking::Failed(error) => error,
         }
     }
 }
@@ -191,6 +245,8 @@ fn read_line(stream: &mut BufReader<UnixStream>) -> Result<String, Error> {
 const KINDS: [&str; 10] = [
     "runtime", "task", "loop", "channel", "deadlock", "group", "code", "stack", "error", "end",
 ];
+/// The code of the error that a program answers to what it does not know.
+const UNKNOWN_REQUEST: &str = "unknown_request";
 /// The version that this crate speaks.
 const PROTOCOL: u32 = 1;
 const LIMIT: Duration = Duration::from_secs(10);
@@ -277,11 +333,19 @@ mod tests {
 
     #[test]
     fn lines_and_fields_that_are_not_known_are_ignored_and_what_is_left_out_is_counted() {
-        let said: &'static str = format!(
-            "{HELLO}{{\"planet\":{{\"moons\":[1]}}}}\n{{\"end\":\"snapshot\",\"tasks\":0,\"tasks_left_out\":3,\"x\":1}}\n{{\"end\":\"deadlocks\"}}\n"
-        )
-        .leak();
-        let view = client_of(said).unwrap().view(0).unwrap();
-        assert_eq!((view.tasks.len(), view.tasks_left_out), (0, 3));
+        let group = "{\"group\":{\"kind\":\"future\",\"type\":\"a::b\",\"spawned_at\":null,\"state\":\"waiting\",\"waits_for\":\"timer\",\"at\":\"a.rs:1:1\",\"tasks\":3,\"examples\":[\"1\"],\"longest_us\":9}}\n{\"end\":\"groups\",\"groups_left_out\":2}\n";
+        let refused = "{\"error\":{\"code\":\"unknown_request\",\"message\":\"what?\"}}\n";
+        for (answer, groups, groups_left_out) in [(group, 1, 2), (refused, 0, 0)] {
+            let said: &'static str = format!(
+                "{HELLO}{{\"planet\":{{\"moons\":[1]}}}}\n{{\"end\":\"snapshot\",\"tasks\":0,\"tasks_left_out\":3,\"x\":1}}\n{{\"end\":\"deadlocks\"}}\n{answer}"
+            )
+            .leak();
+            let view = client_of(said).unwrap().view(0).unwrap();
+            assert_eq!((view.tasks.len(), view.tasks_left_out), (0, 3));
+            assert_eq!(
+                (view.groups.len(), view.groups_left_out),
+                (groups, groups_left_out)
+            );
+        }
     }
 }

@@ -1,6 +1,9 @@
 //! What a running program of `manyhands` does, seen from outside: a [`Client`] for its socket, and [tables](text) of
 //! what the client receives.
 //!
+//! With the feature `page`, `serve_page` serves a page in the browser that shows the same while the program runs; with
+//! the feature `top`, `top` does so in the terminal.
+//!
 //! The types here are those of the protocol, described in `docs/inspect-protocol.md` of the repository. Fields that a
 //! newer program sends and this crate does not know are ignored.
 //!
@@ -17,18 +20,39 @@
 #[cfg(unix)]
 mod client;
 mod error;
+#[cfg(all(any(feature = "page", feature = "top"), unix))]
+mod graph;
 mod groups;
 #[cfg(unix)]
+mod looker;
+#[cfg(all(feature = "page", unix))]
+mod page;
+#[cfg(unix)]
 mod place;
+#[cfg(unix)]
+mod record;
 pub mod stacks;
+#[cfg(all(feature = "page", unix))]
+mod svg;
 mod text;
+mod timeline;
+#[cfg(all(feature = "top", unix))]
+mod top;
 mod wire;
+mod words;
 
 #[cfg(unix)]
 pub use client::Client;
 pub use error::Error;
 pub use groups::{Group, Groups};
+#[cfg(all(feature = "page", unix))]
+pub use page::{PageSettings, serve_page};
 #[cfg(unix)]
 pub use place::{default_path, only_path};
+#[cfg(unix)]
+pub use record::record_timeline;
 pub use text::text;
+pub use timeline::Timeline;
+#[cfg(all(feature = "top", unix))]
+pub use top::{TopSettings, top};
 pub use wire::{Channel, Deadlock, Hello, Load, Loop, Runtime, Task, View, Wait, Worker};

@@ -2,7 +2,11 @@
 //!
 //! All text in a view is safe to print already: the program escapes what a terminal would obey.
 
-use crate::wire::{Channel, Runtime, Task, View, Wait};
+use crate::wire::{Channel, Runtime, Task, View};
+use crate::words::{
+    PATH_CHARS_MAX, TYPE_CHARS_MAX, label, names_of_channels, percent_done, short, tail, time,
+    waits_for,
+};
 use comfy_table::{LineStyle, Table, TableStyle};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -145,46 +149,19 @@ fn tasks(view: &View) -> String {
     text
 }
 
-/// Its name, or the end of its type's.
-fn label(task: &Task) -> &str {
-    task.name
-        .as_deref()
-        .unwrap_or_else(|| match task.kind.as_str() {
-            "thread" => "(a thread)",
-            _ => tail(&task.type_name, TYPE_CHARS_MAX),
-        })
-}
-
-fn waits_for(wait: &Wait, names: &HashMap<&str, &str>) -> String {
-    let kind = &wait.kind;
-    match (&wait.owner, names.get(wait.resource.as_str())) {
-        (Some(owner), _) => format!("{kind} {owner}"),
-        (None, Some(name)) => format!("{kind} '{name}'"),
-        (None, None) if wait.resource == "0" => kind.clone(),
-        (None, None) => format!("{kind} {}", wait.resource),
-    }
-}
-
-/// The names of the channels that have one, by resource.
-fn names_of_channels(view: &View) -> HashMap<&str, &str> {
-    let channels = view.channels.iter();
-    let named =
-        channels.filter_map(|channel| Some((channel.resource.as_str(), channel.name.as_deref()?)));
-    named.collect()
-}
-
 fn loops(view: &View) -> String {
     if view.loops.is_empty() {
         return String::new();
     }
     let mut table = new_table(&["loop", "done", "of", "share", "runners", "task", "for"]);
     for running in &view.loops {
-        let percent = running.done.saturating_mul(100) / running.items.max(1);
         table.add_row([
             tail(&running.body, PATH_CHARS_MAX).to_owned(),
             running.done.to_string(),
-            running.items.to_string(),
-            format!("{percent} %"),
+            running
+                .items
+                .map_or_else(String::new, |items| items.to_string()),
+            percent_done(running).map_or_else(String::new, |percent| format!("{percent} %")),
             format!("{} of {}", running.runners, running.threads),
             running.task.clone().unwrap_or_default(),
             time(running.age_us),
@@ -312,44 +289,14 @@ fn new_table(header: &[&str]) -> Table {
     table
 }
 
-/// A path with its line, but not its column, and of a long path the end.
-fn short(at: &str) -> &str {
-    let at = at.rsplit_once(':').map_or(at, |(line, _)| line);
-    tail(at, PATH_CHARS_MAX)
-}
-
-/// At most the last `max` characters.
-fn tail(text: &str, max: usize) -> &str {
-    let skipped = text.chars().count().saturating_sub(max);
-    text.char_indices()
-        .nth(skipped)
-        .map_or(text, |(at, _)| &text[at..])
-}
-
-fn time(micros: u64) -> String {
-    match micros {
-        0..1_000 => format!("{micros} µs"),
-        1_000..1_000_000 => format!("{:.1} ms", to_float(micros) / 1e3),
-        1_000_000..600_000_000 => format!("{:.1} s", to_float(micros) / 1e6),
-        _ => format!("{:.0} min", to_float(micros) / 60e6),
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
-fn to_float(micros: u64) -> f64 {
-    micros as f64
-}
-
 const STYLE: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
-const PATH_CHARS_MAX: usize = 48;
-const TYPE_CHARS_MAX: usize = 32;
 const CHAINS_MAX: usize = 20;
 const CHAIN_LEN_MAX: usize = 12;
 
 #[cfg(test)]
 mod tests {
-    use super::{short, tail, text, time};
+    use super::text;
     use crate::wire::{Channel, Deadlock, Load, Loop, Runtime, Task, View, Wait, Worker};
 
     fn task(number: &str, owner: Option<&str>) -> Task {
@@ -471,22 +418,6 @@ mod tests {
         assert_eq!(text(&View::default()), "no tasks are recorded\n");
     }
 
-    #[test]
-    fn times_and_places_are_short() {
-        for (micros, shown) in [
-            (0, "0 µs"),
-            (999, "999 µs"),
-            (1_500, "1.5 ms"),
-            (2_500_000, "2.5 s"),
-            (3_600_000_000, "60 min"),
-        ] {
-            assert_eq!(time(micros), shown);
-        }
-        assert_eq!(short("src/a.rs:12:5"), "src/a.rs:12");
-        assert_eq!(tail("äöü", 2), "öü");
-        assert_eq!(tail("a", 2), "a");
-    }
-
     fn channel(number: u64, name: Option<&str>, load: Option<Load>) -> Channel {
         Channel {
             number,
@@ -504,7 +435,7 @@ mod tests {
     fn loops_and_channels_have_tables_and_waits_name_their_channel() {
         let running = Loop {
             body: "shop::price::{{closure}}".to_owned(),
-            items: 200,
+            items: Some(200),
             done: 50,
             runners: 2,
             threads: 4,

@@ -26,6 +26,10 @@ pub struct View {
     pub tasks: Vec<Task>,
     /// Tasks beyond the number asked for.
     pub tasks_left_out: usize,
+    /// If there are such tasks: all tasks, equal ones as one group, the largest first.
+    pub groups: Vec<Group>,
+    /// Groups beyond the most that are sent.
+    pub groups_left_out: usize,
     /// The parallel loops that run, the oldest first.
     pub loops: Vec<Loop>,
     /// Its channels, the oldest first.
@@ -144,13 +148,13 @@ pub struct Wait {
 pub struct Loop {
     /// The function or closure that is its body.
     pub body: String,
-    /// How many items it has.
-    pub items: u64,
+    /// How many items it has; none if that is not known, of a loop over an iterator or an async one.
+    pub items: Option<u64>,
     /// How many of them have been run.
     pub done: u64,
-    /// How many threads run it now.
+    /// How many threads run it now; of an async loop how many items.
     pub runners: usize,
-    /// How many threads can run it; 1 until it is opened to others.
+    /// How many threads can run it, 1 until it is opened to others; of an async loop how many items.
     pub threads: usize,
     /// The number of the task that has called it.
     pub task: Option<String>,
@@ -245,5 +249,7 @@ pub(crate) struct End {
 /// Why there is no answer.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Refusal {
+    #[serde(default)]
+    pub(crate) code: String,
     pub(crate) message: String,
 }

@@ -10,6 +10,7 @@ pub(crate) mod examples;
 pub(crate) mod explore;
 pub(crate) mod format;
 pub(crate) mod inspect_costs;
+pub(crate) mod inspect_pictures;
 pub(crate) mod lab_results;
 pub(crate) mod loom;
 pub(crate) mod miri;

@@ -1,11 +1,11 @@
-//! The README's test command: unit, integration and documentation tests of every crate. Then those of the
-//! library that know its features, with all of them.
+//! The README's test command: unit, integration and documentation tests of every crate, here also of the terminal
+//! view. Then those of the library that know its features, with all of them.
 
 use crate::command::Invocation;
 use crate::failure::Failure;
 
 pub(crate) fn run() -> Result<(), Failure> {
-    Invocation::cargo("test --workspace").run()?;
+    Invocation::cargo("test --workspace --features manyhands-cli/top").run()?;
     let with_features = "test -p manyhands --all-features";
     Invocation::cargo(&format!(
         "{with_features} --lib --test ecosystem --test inference --test inspect"

@@ -1,19 +1,28 @@
 //! Looking at a program: here a socket that answers as one does.
 
 use crate::{manyhands, text};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 const HELLO: &str = r#"{"manyhands_inspect":1,"process":7,"library":"0.1.0"}"#;
 const TASK: &str = r#"{"task":{"number":"3","kind":"future","id":"7f","name":"clerk","type":"office::clerk","spawned_at":"src/main.rs:7:1","parent":null,"runtime":1,"worker":0,"state":"waiting","in_state_us":1500,"age_us":2000,"busy_us":12,"polls":3,"wakes":2,"waits":[{"kind":"receive","resource":"7f","owner":null,"at":"src/office.rs:12:9","waiting_us":1400,"direct":true}],"waits_left_out":0,"may_wait_for_more":false,"changes":9}}"#;
 
-/// A program that answers one client's two requests; returns the path of its socket.
+/// A program that answers one client after the other; returns the path of its socket.
 fn program(folder: &tempfile::TempDir) -> PathBuf {
     let path = folder.path().join("7.sock");
     let listener = UnixListener::bind(&path).expect("the folder is new");
-    thread::spawn(move || answer(&listener).expect("the client stays until it has its answers"));
+    // Ends with the test's process; a client may leave early, which is no reason to end.
+    thread::spawn(move || {
+        loop {
+            let _ = answer(&listener);
+        }
+    });
     path
 }
 
@@ -21,27 +30,29 @@ fn answer(listener: &UnixListener) -> io::Result<()> {
     let (mut stream, _) = listener.accept()?;
     writeln!(stream, "{HELLO}")?;
     let mut requests = BufReader::new(stream.try_clone()?);
-    let mut expect = |word| {
+    loop {
         let mut request = String::new();
-        requests.read_line(&mut request)?;
-        assert!(request.contains(word), "{request}");
-        io::Result::Ok(())
-    };
-    expect("snapshot")?;
-    writeln!(stream, "{TASK}")?;
-    writeln!(
-        stream,
-        r#"{{"end":"snapshot","tasks":1,"tasks_left_out":0}}"#
-    )?;
-    expect("deadlocks")?;
-    writeln!(stream, r#"{{"end":"deadlocks","deadlocks":0}}"#)
+        if requests.read_line(&mut request)? == 0 {
+            return Ok(());
+        }
+        if request.contains("snapshot") {
+            writeln!(stream, "{TASK}")?;
+            writeln!(
+                stream,
+                r#"{{"end":"snapshot","tasks":1,"tasks_left_out":0}}"#
+            )?;
+        } else {
+            assert!(request.contains("deadlocks"), "{request}");
+            writeln!(stream, r#"{{"end":"deadlocks","deadlocks":0}}"#)?;
+        }
+    }
 }
 
 #[test]
 fn the_tasks_of_a_program_are_printed_as_a_table() {
     let folder = tempfile::tempdir().unwrap();
     let path = program(&folder);
-    let output = manyhands(&["inspect", "--socket", path.to_str().unwrap()]);
+    let output = manyhands(&["inspect", "--text", "--socket", path.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let out = text(&output.stdout);
     for part in ["clerk", "waiting", "receive 7f", "src/office.rs:12"] {
@@ -129,7 +140,7 @@ fn the_lines_of_a_program_are_printed_as_they_come() {
 fn a_program_that_does_not_listen_is_an_error_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("none.sock");
-    let output = manyhands(&["inspect", "--socket", path.to_str().unwrap()]);
+    let output = manyhands(&["inspect", "--text", "--socket", path.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
     let err = text(&output.stderr);
     assert!(
@@ -137,6 +148,96 @@ fn a_program_that_does_not_listen_is_an_error_in_one_line() {
         "{err}"
     );
     assert!(output.stdout.is_empty());
+}
+
+/// A process that ends with the test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[cfg(feature = "page")]
+#[test]
+fn the_page_of_a_program_is_served_to_who_knows_the_token() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = program(&folder);
+    let child = Command::new(env!("CARGO_BIN_EXE_manyhands"))
+        .args(["inspect", "--socket", path.to_str().unwrap()])
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut child = Ended(child.unwrap());
+    let (say, said) = mpsc::channel();
+    let mut output = BufReader::new(child.0.stdout.take().unwrap());
+    thread::spawn(move || {
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        say.send(line).unwrap();
+    });
+    let line = said.recv_timeout(LIMIT).unwrap();
+    let address = line.trim_end().strip_prefix("open http://").unwrap();
+    let (host, token) = address.split_once("/#").unwrap();
+    let ask = |headers: &str| {
+        let mut stream = TcpStream::connect(host).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        write!(
+            stream,
+            "GET /view HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    assert!(ask("").starts_with("HTTP/1.1 401"));
+    let answer = ask(&format!("Authorization: Bearer {token}\r\n"));
+    assert!(
+        answer.starts_with("HTTP/1.1 200") && answer.contains("clerk"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn a_timeline_of_a_program_is_written_as_a_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = program(&folder);
+    let file = folder.path().join("timeline.json");
+    let arguments = ["inspect", "--seconds", "1", "--timeline"];
+    let output = Command::new(env!("CARGO_BIN_EXE_manyhands"))
+        .args(arguments)
+        .arg(&file)
+        .arg("--socket")
+        .arg(&path)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let trace: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let row = events
+        .iter()
+        .find(|event| event["name"] == "thread_name")
+        .unwrap();
+    assert_eq!(row["args"]["name"], "task 3 'clerk'");
+    let slice = "waiting: receive at src/office.rs:12:9";
+    assert!(events.iter().any(|event| event["name"] == slice), "{trace}");
+}
+
+#[cfg(feature = "top")]
+#[test]
+fn a_terminal_view_without_a_terminal_is_refused_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = program(&folder);
+    let output = manyhands(&["top", "--socket", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let err = text(&output.stderr);
+    assert!(
+        err.lines().count() == 1 && err.contains("terminal"),
+        "{err}"
+    );
 }
 
 #[test]
@@ -147,3 +248,5 @@ fn a_process_and_a_socket_are_not_both_named_and_a_process_is_a_number() {
         assert_eq!(text(&output.stderr).lines().count(), 1);
     }
 }
+
+const LIMIT: Duration = Duration::from_secs(60);

@@ -1,0 +1,348 @@
+// The page of `manyhands inspect`: shows what comes from its own address, as text.
+import { compare, download, element } from "./words.js";
+import { asTree, tables } from "./tables.js";
+import { difference, fromLines, toLines } from "./snapshot.js";
+import { drawPicture, savePng, saveSvg } from "./picture.js";
+
+const byId = (id) => document.getElementById(id);
+
+// The token stays in this tab: it is taken out of the address, so that it is in no history and no bookmark.
+const token = (() => {
+  const given = location.hash.slice(1);
+  if (given) {
+    sessionStorage.setItem("token", given);
+    history.replaceState(null, "", location.pathname);
+  }
+  return given || sessionStorage.getItem("token") || "";
+})();
+
+const tabs = [...Object.keys(tables), "stacks"];
+const shown = {
+  tab: "tasks",
+  sorting: Object.fromEntries(Object.keys(tables).map((name) => [name, { column: 0, isDown: false }])),
+  isPaused: false,
+  isTree: false,
+  onlyFlagged: false,
+  flagged: new Set(),
+  row: 0,
+  scale: 1,
+  // What is shown: from the program, or from a file.
+  last: null,
+  // The view that others are compared with, and when it was.
+  earlier: null,
+};
+const changeColumn = { title: "Change", of: (task) => task.change };
+const flagColumn = { title: "⚑", of: (task) => (shown.flagged.has(task.number) ? 0 : 1), isFlag: true };
+
+function columnsOf(name) {
+  if (name !== "tasks") return tables[name].columns;
+  const extra = shown.earlier === null ? [] : [changeColumn];
+  return [flagColumn, ...extra, ...tables.tasks.columns];
+}
+
+function textOf(column, row) {
+  const value = column.of(row);
+  if (column.isFlag) return "";
+  return column.show ? column.show(value) : String(value);
+}
+
+// The rows that are shown, in order, and of how many.
+function rowsOf(name) {
+  const table = tables[name];
+  const columns = columnsOf(name);
+  const { view } = shown.last;
+  const isCompared = name === "tasks" && shown.earlier !== null;
+  const all = table.rows(isCompared ? { ...view, tasks: difference(shown.earlier.view, view) } : view);
+  const wanted = byId("filter").value.trim().toLowerCase();
+  const texts = (column, row) => `${column.isFlag ? "" : column.of(row)}\n${textOf(column, row)}`;
+  const contains = (row) => columns.some((column) => texts(column, row).toLowerCase().includes(wanted));
+  const isFlagged = (row) => name !== "tasks" || !shown.onlyFlagged || shown.flagged.has(row.number);
+  const rows = all.filter((row) => isFlagged(row) && (wanted === "" || contains(row)));
+  const { column, isDown } = shown.sorting[name];
+  const of = (columns[column] ?? columns[0]).of;
+  rows.sort((one, other) => (isDown ? -1 : 1) * compare(of(one), of(other)));
+  const isTree = name === "tasks" && shown.isTree;
+  return { rows: isTree ? asTree(rows) : rows, count: all.length + (table.more?.(view) ?? 0) };
+}
+
+function cell(column, row) {
+  const value = column.of(row);
+  if (column.isBar && value !== "") {
+    const made = element("td");
+    const percent = `${Math.floor(100 * value)} %`;
+    made.append(element("progress", percent, { max: "1", value: String(value) }), ` ${percent}`);
+    return made;
+  }
+  if (column.isFlag) {
+    const isFlagged = shown.flagged.has(row.number);
+    const made = element("td", undefined, { class: "flag" });
+    const label = `flag task ${row.number}`;
+    const attributes = { type: "button", tabindex: "-1", "aria-pressed": String(isFlagged), "aria-label": label };
+    const button = element("button", isFlagged ? "⚑" : "⚐", attributes);
+    button.addEventListener("click", () => flag(row.number));
+    made.append(button);
+    return made;
+  }
+  // What is cut off, or shortened, is there when it is pointed at.
+  const attributes = typeof value === "number" ? { class: "number" } : { title: String(value) };
+  const made = element("td", textOf(column, row), attributes);
+  if (column.isTree && row.depth > 0) made.prepend("\u00a0\u00a0".repeat(row.depth - 1), "└ ");
+  return made;
+}
+
+function heading(name) {
+  const row = element("tr");
+  columnsOf(name).forEach((column, index) => {
+    const sorting = shown.sorting[name];
+    const isSorted = sorting.column === index;
+    const direction = isSorted ? (sorting.isDown ? "descending" : "ascending") : "none";
+    const head = element("th", undefined, { scope: "col", "aria-sort": direction });
+    const button = element("button", column.title, { type: "button", "data-column": String(index) });
+    button.addEventListener("click", () => {
+      shown.sorting[name] = { column: index, isDown: isSorted && !sorting.isDown };
+      draw();
+    });
+    head.append(button);
+    row.append(head);
+  });
+  const head = element("thead");
+  head.append(row);
+  return head;
+}
+
+function drawTable(name) {
+  const table = tables[name];
+  const panel = byId(`panel-${name}`);
+  const active = panel.contains(document.activeElement) ? document.activeElement : null;
+  const column = active?.dataset.column;
+  const isRow = active?.tagName === "TR";
+  const key = active?.dataset.key;
+  const { rows, count } = rowsOf(name);
+  if (count === 0) {
+    panel.replaceChildren(element("p", table.empty, { class: "empty" }));
+    return;
+  }
+  const made = element("table");
+  const of = rows.length === count ? String(count) : `${rows.length} of ${count}`;
+  made.append(element("caption", of), heading(name));
+  // The focus stays with the task, wherever it has moved.
+  const moved = key === undefined ? -1 : rows.findIndex((row) => table.key?.(row) === key);
+  shown.row = Math.min(moved < 0 ? shown.row : moved, Math.max(rows.length - 1, 0));
+  const body = element("tbody");
+  rows.forEach((row, index) => {
+    const classes = [table.alarm?.(row) ? "alarm" : "", row.change === "gone" ? "gone" : ""].join(" ").trim();
+    const line = element("tr", undefined, { class: classes, tabindex: index === shown.row ? "0" : "-1" });
+    if (table.key) line.dataset.key = table.key(row);
+    line.append(...columnsOf(name).map((column) => cell(column, row)));
+    body.append(line);
+  });
+  made.append(body);
+  panel.replaceChildren(made);
+  if (column !== undefined) panel.querySelector(`[data-column="${column}"]`)?.focus();
+  if (isRow) body.children[shown.row]?.focus({ preventScroll: true });
+}
+
+function draw() {
+  for (const name of tabs) {
+    const tab = byId(`tab-${name}`);
+    tab.setAttribute("aria-selected", String(name === shown.tab));
+    tab.tabIndex = name === shown.tab ? 0 : -1;
+    byId(`panel-${name}`).hidden = name !== shown.tab;
+  }
+  for (const tool of document.querySelectorAll("[data-for]")) tool.hidden = tool.dataset.for !== shown.tab;
+  byId("pause").setAttribute("aria-pressed", String(shown.isPaused));
+  byId("tree").setAttribute("aria-pressed", String(shown.isTree));
+  byId("flagged").setAttribute("aria-pressed", String(shown.onlyFlagged));
+  byId("mark").setAttribute("aria-pressed", String(shown.earlier !== null));
+  if (shown.last === null) return;
+  const alarms = shown.last.view.deadlocks.map((deadlock) => element("pre", deadlock.text));
+  byId("deadlocks").replaceChildren(...alarms);
+  const wanted = byId("filter").value.trim().toLowerCase();
+  if (shown.tab === "stacks") drawPicture(byId("panel-stacks"), shown.last.graph, shown.scale, wanted);
+  else drawTable(shown.tab);
+}
+
+function say(text, isLost) {
+  const status = byId("status");
+  if (status.textContent !== text) status.textContent = text;
+  status.classList.toggle("lost", isLost);
+}
+
+function summary({ process, view }) {
+  const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
+  const all = view.tasks.length + view.tasks_left_out;
+  const parts = [
+    `process ${process}`,
+    count(all, "task"),
+    count(view.loops.length, "loop"),
+    count(view.channels.length + view.channels_left_out, "channel"),
+  ];
+  if (shown.earlier !== null) {
+    const changes = difference(shown.earlier.view, view).map((task) => task.change);
+    const number = (change) => changes.filter((one) => one === change).length;
+    const counts = [`${number("new")} new`, `${number("gone")} gone`, `${number("went on")} went on`];
+    counts.push(`${number("has not moved")} have not moved`);
+    parts.push(`since ${shown.earlier.at}: ${counts.join(", ")}`);
+  }
+  return parts.join(" · ");
+}
+
+function receive(text) {
+  const seen = JSON.parse(text);
+  if (seen.error !== undefined) {
+    say(seen.error, true);
+    return;
+  }
+  if (shown.isPaused) return;
+  shown.last = seen;
+  say(summary(seen), false);
+  draw();
+}
+
+// Server-sent events, read by `fetch`, because `EventSource` sends no header and so no token.
+async function listen() {
+  const answer = await fetch("events", { headers: { Authorization: `Bearer ${token}` } });
+  if (!answer.ok) throw new Error(await answer.text());
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) throw new Error("the server has ended");
+    rest += value;
+    const events = rest.split("\n\n");
+    rest = events.pop();
+    for (const event of events) {
+      const data = event.split("\n").filter((line) => line.startsWith("data:"));
+      if (data.length > 0) receive(data.map((line) => line.slice(5).trimStart()).join("\n"));
+    }
+  }
+}
+
+async function listenAlways() {
+  for (;;) {
+    try {
+      await listen();
+    } catch (error) {
+      say(`not connected: ${error.message}`, true);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+  }
+}
+
+function choose(name) {
+  shown.tab = name;
+  shown.row = 0;
+  draw();
+}
+
+function change(part, value) {
+  shown[part] = value;
+  // It adds a column, or takes it away.
+  if (part === "earlier") shown.sorting.tasks = { column: 0, isDown: false };
+  if (shown.last !== null) say(summary(shown.last), false);
+  draw();
+}
+
+function flag(number) {
+  if (!shown.flagged.delete(number)) shown.flagged.add(number);
+  draw();
+}
+
+const clock = () => new Date().toLocaleTimeString();
+const actions = {
+  pause: () => change("isPaused", !shown.isPaused),
+  tree: () => change("isTree", !shown.isTree),
+  flagged: () => change("onlyFlagged", !shown.onlyFlagged),
+  mark: () => {
+    const isOn = shown.earlier === null && shown.last !== null;
+    change("earlier", isOn ? { view: shown.last.view, at: clock() } : null);
+  },
+  larger: () => change("scale", Math.min(shown.scale * 1.25, 4)),
+  smaller: () => change("scale", Math.max(shown.scale / 1.25, 0.2)),
+  "save-svg": () => shown.last && saveSvg(shown.last.graph),
+  "save-png": () => shown.last && savePng(shown.last.graph),
+  "save-snapshot": () => {
+    if (shown.last === null) return;
+    const blob = new Blob([toLines(shown.last.view)], { type: "application/x-ndjson" });
+    download("snapshot.ndjson", blob);
+  },
+  theme: () => {
+    const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+    const now = document.documentElement.dataset.theme ?? (isDark ? "dark" : "light");
+    document.documentElement.dataset.theme = now === "dark" ? "light" : "dark";
+  },
+  compare: () => byId("earlier").click(),
+};
+
+async function act(name) {
+  try {
+    await actions[name]();
+  } catch (error) {
+    say(`${name}: ${error.message}`, true);
+  }
+}
+
+// A snapshot of a file takes the place of the one that others are compared with.
+byId("earlier").addEventListener("change", async (event) => {
+  const [file] = event.target.files;
+  event.target.value = "";
+  if (file === undefined) return;
+  try {
+    change("earlier", { view: fromLines(await file.text()), at: file.name });
+  } catch (error) {
+    say(`${file.name}: ${error.message}`, true);
+  }
+});
+
+function moveRow(step) {
+  const rows = byId(`panel-${shown.tab}`).querySelectorAll("tbody tr");
+  if (rows.length === 0) return;
+  rows[shown.row]?.setAttribute("tabindex", "-1");
+  shown.row = Math.max(0, Math.min(rows.length - 1, shown.row + step));
+  rows[shown.row].setAttribute("tabindex", "0");
+  rows[shown.row].focus();
+}
+
+const keys = {
+  "/": () => byId("filter").focus(),
+  p: () => act("pause"),
+  t: () => act("tree"),
+  g: () => act("flagged"),
+  m: () => act("mark"),
+  "+": () => act("larger"),
+  "-": () => act("smaller"),
+  f: () => {
+    const row = document.activeElement?.closest?.("tr[data-key]");
+    if (row) flag(row.dataset.key);
+  },
+  ArrowDown: () => moveRow(1),
+  ArrowUp: () => moveRow(-1),
+};
+
+for (const name of tabs) byId(`tab-${name}`).addEventListener("click", () => choose(name));
+for (const name of Object.keys(actions)) byId(name).addEventListener("click", () => act(name));
+document.querySelector("[role=tablist]").addEventListener("keydown", (event) => {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (step === undefined) return;
+  choose(tabs[(tabs.indexOf(shown.tab) + step + tabs.length) % tabs.length]);
+  byId(`tab-${shown.tab}`).focus();
+});
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const filter = byId("filter");
+  if (document.activeElement === filter) {
+    if (event.key === "Escape") filter.blur();
+    return;
+  }
+  const number = Number(event.key);
+  if (number >= 1 && number <= tabs.length) {
+    choose(tabs[number - 1]);
+  } else if (Object.hasOwn(keys, event.key)) {
+    if (event.key.startsWith("Arrow") && shown.tab === "stacks") return;
+    event.preventDefault();
+    keys[event.key]();
+  }
+});
+byId("filter").addEventListener("input", draw);
+draw();
+listenAlways();

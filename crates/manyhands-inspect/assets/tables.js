@@ -1,0 +1,105 @@
+// The tables: their columns, and the rows of a view. A column that has `show` is sorted by `of` and shows the other.
+import { lines, place, time } from "./words.js";
+
+const places = (list) => lines(list.split("\n").map(place));
+
+const waitsFor = (wait, names) => {
+  const what = wait.owner ?? names.get(wait.resource) ?? (wait.resource === "0" ? "" : wait.resource);
+  return `${wait.kind} ${what}`.trim();
+};
+
+export const tables = {
+  tasks: {
+    columns: [
+      { title: "Task", of: (task) => task.number },
+      { title: "Name", of: (task) => task.name ?? task.type, isTree: true },
+      { title: "State", of: (task) => task.state + (task.deadlocked ? ", deadlocked" : "") },
+      { title: "For", of: (task) => task.in_state_us, show: time },
+      { title: "Waits for", of: (task) => lines(task.waits.map((wait) => waitsFor(wait, task.names))) },
+      { title: "At", of: (task) => lines(task.waits.map((wait) => wait.at)), show: places },
+      { title: "Spawned at", of: (task) => task.spawned_at ?? "", show: places },
+      { title: "Parent", of: (task) => task.parent ?? "" },
+      { title: "Worker", of: (task) => (task.worker === null ? "" : `${task.runtime}:${task.worker}`) },
+      { title: "Polls", of: (task) => task.polls },
+      { title: "Busy", of: (task) => task.busy_us, show: time },
+    ],
+    rows: (view) => {
+      const ring = new Set(view.deadlocks.flatMap((deadlock) => deadlock.tasks.map((task) => task.number)));
+      const named = view.channels.filter((channel) => channel.name !== null);
+      const names = new Map(named.map((channel) => [channel.resource, `'${channel.name}'`]));
+      return view.tasks.map((task) => ({ ...task, names, deadlocked: ring.has(task.number) }));
+    },
+    key: (task) => task.number,
+    alarm: (task) => task.deadlocked,
+    more: (view) => view.tasks_left_out,
+    empty: "No tasks are recorded.",
+  },
+  workers: {
+    columns: [
+      { title: "Runtime", of: (worker) => worker.runtime },
+      { title: "Worker", of: (worker) => worker.index ?? "external" },
+      { title: "State", of: (worker) => worker.state },
+      { title: "Runs the task of", of: (worker) => worker.task_spawned_at ?? "", show: places },
+      { title: "Queued", of: (worker) => worker.queued },
+      { title: "Forks", of: (worker) => worker.forks },
+      { title: "Completed", of: (worker) => worker.completed },
+      { title: "Steals", of: (worker) => worker.steals },
+      { title: "Parks", of: (worker) => worker.parks },
+    ],
+    rows: (view) => view.runtimes.flatMap((runtime) => {
+      const name = `${runtime.number} '${runtime.name}', ${runtime.limit} at once`;
+      return runtime.workers.map((worker) => ({ ...worker, runtime: name }));
+    }),
+    empty: "No workers have started.",
+  },
+  loops: {
+    columns: [
+      { title: "Loop", of: (loop) => loop.body },
+      { title: "Done", of: (loop) => loop.done },
+      { title: "Of", of: (loop) => loop.items ?? "" },
+      { title: "Share", of: (loop) => (loop.items === null ? "" : loop.done / Math.max(loop.items, 1)), isBar: true },
+      { title: "Runners", of: (loop) => loop.runners },
+      { title: "Of threads", of: (loop) => loop.threads },
+      { title: "Task", of: (loop) => loop.task ?? "" },
+      { title: "For", of: (loop) => loop.age_us, show: time },
+    ],
+    rows: (view) => view.loops,
+    empty: "No parallel loop runs now.",
+  },
+  channels: {
+    columns: [
+      { title: "Channel", of: (channel) => channel.name ?? channel.resource },
+      { title: "Items", of: (channel) => channel.load?.len ?? "in use" },
+      { title: "Capacity", of: (channel) => channel.capacity ?? "no limit" },
+      { title: "Senders", of: (channel) => channel.load?.senders ?? "" },
+      { title: "waiting", of: (channel) => channel.load?.senders_waiting ?? "" },
+      { title: "Receivers", of: (channel) => channel.load?.receivers ?? "" },
+      { title: "waiting", of: (channel) => channel.load?.receivers_waiting ?? "" },
+      { title: "State", of: (channel) => (channel.load === null ? "" : channel.load.closed ? "closed" : "open") },
+      { title: "Of", of: (channel) => channel.item_type },
+      { title: "Made at", of: (channel) => channel.made_at, show: places },
+    ],
+    rows: (view) => view.channels,
+    more: (view) => view.channels_left_out,
+    empty: "No channels are recorded.",
+  },
+};
+
+// The rows as a tree: each below the one that `parent` names, with its depth. A parent that is not shown is a root's.
+export function asTree(rows) {
+  const shown = new Set(rows.map((row) => row.number));
+  const children = new Map();
+  for (const row of rows) {
+    const parent = shown.has(row.parent) ? row.parent : null;
+    children.set(parent, [...(children.get(parent) ?? []), row]);
+  }
+  const tree = [];
+  const open = (children.get(null) ?? []).map((row) => ({ ...row, depth: 0 })).reverse();
+  while (open.length > 0) {
+    const row = open.pop();
+    tree.push(row);
+    const below = (children.get(row.number) ?? []).map((child) => ({ ...child, depth: row.depth + 1 }));
+    open.push(...below.reverse());
+  }
+  return tree;
+}

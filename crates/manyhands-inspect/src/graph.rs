@@ -1,0 +1,464 @@
+//! Who waits for whom, with equal tasks merged: nodes are groups of tasks and channels, edges are waits.
+//!
+//! Tasks are equal if they were spawned at the same place, are in the same state and wait on the same lines. So a
+//! thousand requests that wait for one channel are one node, as in a debugger's window of merged stacks.
+//!
+//! Not here: where the nodes are drawn (`svg.rs`).
+
+use crate::groups::Group;
+use crate::wire::{Channel, Task, View};
+use std::collections::{BTreeMap, HashMap};
+
+/// The merged graph of a view.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Graph {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) edges: Vec<Edge>,
+    /// Nodes beyond the most that are shown.
+    pub(crate) left_out: usize,
+}
+
+/// A group of equal tasks, or a channel.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Node {
+    pub(crate) kind: NodeKind,
+    /// How many tasks it stands for; 0 for a channel.
+    pub(crate) count: usize,
+    /// What is written in it, the header first.
+    pub(crate) lines: Vec<String>,
+    pub(crate) is_deadlocked: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NodeKind {
+    Tasks,
+    Channel,
+}
+
+/// Tasks of the node `from` wait for what `to` stands for; both are indices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Edge {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    /// How many tasks.
+    pub(crate) count: usize,
+    /// They cannot go on.
+    pub(crate) is_deadlocked: bool,
+}
+
+/// What equal tasks have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Key<'a> {
+    /// Its place among those that are deadlocked. No two of them are merged: a ring is to be seen.
+    deadlocked: Option<usize>,
+    work: &'a str,
+    spawned_at: Option<&'a str>,
+    state: &'a str,
+    waits: Vec<(&'a str, &'a str)>,
+}
+
+/// Equal tasks.
+#[derive(Debug, Default)]
+struct Equals<'a> {
+    count: usize,
+    /// Of one of them.
+    name: Option<&'a str>,
+    /// The numbers of those that are known one by one.
+    numbers: Vec<&'a str>,
+    waits_for: Vec<(Target<'a>, usize)>,
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, Copy)]
+enum Target<'a> {
+    /// The task with this number.
+    Task(&'a str),
+    /// The channel, if it is one, with this resource.
+    Resource(&'a str),
+}
+
+impl Graph {
+    /// The graph of all tasks: from the tasks themselves, or from groups if the program has sent these because it
+    /// has more tasks than were asked for.
+    pub(crate) fn of(view: &View) -> Self {
+        let rings = || view.deadlocks.iter().flat_map(|ring| &ring.tasks);
+        let mut groups: BTreeMap<Key<'_>, Equals<'_>> = BTreeMap::new();
+        if view.groups.is_empty() {
+            let places = rings().enumerate();
+            let place_of: HashMap<&str, usize> = places
+                .map(|(place, task)| (task.number.as_str(), place))
+                .collect();
+            for task in &view.tasks {
+                let key = Key::of(task, place_of.get(task.number.as_str()).copied());
+                groups.entry(key).or_default().add(task);
+            }
+        } else {
+            for group in &view.groups {
+                groups.entry(Key::of_group(group)).or_default().count += group.tasks;
+            }
+            for (place, task) in rings().enumerate() {
+                if let Some(equals) = groups.get_mut(&Key::of(task, None)) {
+                    equals.count = equals.count.saturating_sub(1);
+                }
+                groups
+                    .entry(Key::of(task, Some(place)))
+                    .or_default()
+                    .add(task);
+            }
+            groups.retain(|_, equals| equals.count > 0);
+        }
+        let mut groups: Vec<(Key<'_>, Equals<'_>)> = groups.into_iter().collect();
+        groups.sort_by_key(|(key, equals)| {
+            (key.deadlocked.is_none(), std::cmp::Reverse(equals.count))
+        });
+        let left_out = groups.len().saturating_sub(NODES_MAX) + view.groups_left_out;
+        groups.truncate(NODES_MAX);
+        let mut graph = Self {
+            nodes: groups
+                .iter()
+                .map(|(key, equals)| key.node(equals))
+                .collect(),
+            edges: Vec::new(),
+            left_out,
+        };
+        graph.connect(&groups, view);
+        graph
+    }
+
+    fn connect<'a>(&mut self, groups: &[(Key<'a>, Equals<'a>)], view: &'a View) {
+        let mut by_number: HashMap<&str, usize> = HashMap::new();
+        for (at, (_, equals)) in groups.iter().enumerate() {
+            by_number.extend(equals.numbers.iter().map(|number| (*number, at)));
+        }
+        let channels: HashMap<&str, &Channel> = view
+            .channels
+            .iter()
+            .map(|channel| (channel.resource.as_str(), channel))
+            .collect();
+        let mut channel_nodes: HashMap<&str, usize> = HashMap::new();
+        let mut counts: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        for (from, (_, equals)) in groups.iter().enumerate() {
+            for (target, count) in &equals.waits_for {
+                let to = match target {
+                    Target::Task(number) => by_number.get(number).copied(),
+                    Target::Resource(resource) => channels.get(resource).map(|channel| {
+                        *channel_nodes.entry(resource).or_insert_with(|| {
+                            self.nodes.push(channel_node(channel));
+                            self.nodes.len() - 1
+                        })
+                    }),
+                };
+                if let Some(to) = to {
+                    *counts.entry((from, to)).or_default() += count;
+                }
+            }
+        }
+        let edges = counts.into_iter().map(|((from, to), count)| Edge {
+            from,
+            to,
+            count,
+            is_deadlocked: self.nodes[from].is_deadlocked && self.nodes[to].is_deadlocked,
+        });
+        self.edges = edges.collect();
+    }
+}
+
+impl<'a> Equals<'a> {
+    fn add(&mut self, task: &'a Task) {
+        self.count += 1;
+        self.name = task.name.as_deref();
+        self.numbers.push(&task.number);
+        let targets = task.waits.iter().map(|wait| match &wait.owner {
+            Some(owner) => (Target::Task(owner), 1),
+            None => (Target::Resource(&wait.resource), 1),
+        });
+        self.waits_for.extend(targets);
+    }
+}
+
+impl<'a> Key<'a> {
+    fn of(task: &'a Task, deadlocked: Option<usize>) -> Self {
+        let waits = task.waits.iter();
+        Self {
+            deadlocked,
+            work: work(&task.kind, &task.type_name),
+            spawned_at: task.spawned_at.as_deref(),
+            state: &task.state,
+            waits: waits
+                .map(|wait| (wait.kind.as_str(), wait.at.as_str()))
+                .collect(),
+        }
+    }
+
+    /// Of a group of the program, which knows only the first wait of its tasks.
+    fn of_group(group: &'a Group) -> Self {
+        let wait = group.waits_for.as_deref().zip(group.at.as_deref());
+        Self {
+            deadlocked: None,
+            work: work(&group.kind, &group.type_name),
+            spawned_at: group.spawned_at.as_deref(),
+            state: &group.state,
+            waits: wait.into_iter().collect(),
+        }
+    }
+
+    fn node(&self, equals: &Equals<'_>) -> Node {
+        let state = self.state;
+        let state = match self.deadlocked {
+            Some(_) => format!("{state}, deadlocked"),
+            None => state.to_owned(),
+        };
+        let header = match (equals.count, equals.name) {
+            (1, Some(name)) => format!("'{name}' · {state}"),
+            (1, None) => format!("1 task · {state}"),
+            (many, _) => format!("{many} tasks · {state}"),
+        };
+        let mut lines = vec![header, self.work.to_owned()];
+        lines.extend(self.spawned_at.map(|at| format!("spawned at {at}")));
+        let waits = self.waits.iter();
+        lines.extend(waits.map(|(kind, at)| format!("{} at {at}", sentence(kind))));
+        Node {
+            kind: NodeKind::Tasks,
+            count: equals.count,
+            lines,
+            is_deadlocked: self.deadlocked.is_some(),
+        }
+    }
+}
+
+fn work<'a>(kind: &str, type_name: &'a str) -> &'a str {
+    match kind {
+        "thread" => "a thread",
+        _ => type_name,
+    }
+}
+
+/// What a wait of this kind waits for.
+fn sentence(kind: &str) -> &str {
+    match kind {
+        "task" => "awaits a task",
+        "group" => "awaits one of several",
+        "receive" => "receives",
+        "send" => "sends",
+        "channel_end" => "awaits the end of a channel",
+        "completion" => "awaits a completion",
+        "timer" => "sleeps",
+        "cancellation" => "awaits a cancellation",
+        other => other,
+    }
+}
+
+fn channel_node(channel: &Channel) -> Node {
+    let name = match &channel.name {
+        Some(name) => format!("channel '{name}'"),
+        None => format!("channel of {}", channel.item_type),
+    };
+    let load = channel.load.map(|load| match channel.capacity {
+        Some(capacity) => format!("{} of {capacity} items", load.len),
+        None => format!("{} items", load.len),
+    });
+    let mut lines = vec![name];
+    lines.extend(load);
+    lines.push(format!("made at {}", channel.made_at));
+    Node {
+        kind: NodeKind::Channel,
+        count: 0,
+        lines,
+        is_deadlocked: false,
+    }
+}
+
+/// More groups than these would not be read; the deadlocked and the largest ones are kept.
+const NODES_MAX: usize = 60;
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::{Edge, Graph, NODES_MAX, NodeKind};
+    use crate::groups::Group;
+    use crate::wire::{Channel, Deadlock, Load, Task, View, Wait};
+
+    /// A task that waits for each of these: an owner's number or a resource, prefixed by `@`.
+    pub(crate) fn task(number: usize, spawned_at: &str, waits: &[&str]) -> Task {
+        let wait = |what: &&str| {
+            let channel = what.strip_prefix('@');
+            Wait {
+                kind: if channel.is_some() { "send" } else { "task" }.to_owned(),
+                resource: channel.unwrap_or("0").to_owned(),
+                owner: channel.is_none().then(|| (*what).to_owned()),
+                at: "src/office.rs:20:5".to_owned(),
+                waiting_us: 5,
+                direct: true,
+            }
+        };
+        Task {
+            number: number.to_string(),
+            kind: "future".to_owned(),
+            id: "7f00".to_owned(),
+            name: None,
+            type_name: "office::clerk".to_owned(),
+            spawned_at: Some(spawned_at.to_owned()),
+            parent: None,
+            runtime: None,
+            worker: None,
+            state: if waits.is_empty() {
+                "running"
+            } else {
+                "waiting"
+            }
+            .to_owned(),
+            in_state_us: 1,
+            age_us: 1,
+            busy_us: 1,
+            polls: 1,
+            wakes: 0,
+            waits: waits.iter().map(wait).collect(),
+            waits_left_out: 0,
+            may_wait_for_more: false,
+            changes: 1,
+        }
+    }
+
+    pub(crate) fn orders() -> Channel {
+        Channel {
+            number: 1,
+            name: Some("orders".to_owned()),
+            item_type: "Order".to_owned(),
+            made_at: "src/shop.rs:1:1".to_owned(),
+            capacity: Some(8),
+            resource: "7f01".to_owned(),
+            age_us: 1,
+            load: Some(Load {
+                len: 8,
+                senders: 1,
+                receivers: 1,
+                senders_waiting: 1,
+                receivers_waiting: 0,
+                closed: false,
+            }),
+        }
+    }
+
+    #[test]
+    fn equal_tasks_are_one_node_and_their_waits_one_edge() {
+        let mut tasks: Vec<Task> = (2..1_002)
+            .map(|n| task(n, "src/a.rs:1:1", &["1"]))
+            .collect();
+        tasks.push(task(1, "src/b.rs:1:1", &["@7f01"]));
+        let graph = Graph::of(&View {
+            tasks,
+            channels: vec![orders()],
+            ..View::default()
+        });
+        let heads: Vec<&str> = graph
+            .nodes
+            .iter()
+            .map(|node| node.lines[0].as_str())
+            .collect();
+        assert_eq!(
+            heads,
+            [
+                "1000 tasks · waiting",
+                "1 task · waiting",
+                "channel 'orders'"
+            ]
+        );
+        assert_eq!(
+            graph.nodes[0].lines[3],
+            "awaits a task at src/office.rs:20:5"
+        );
+        assert_eq!(graph.nodes[2].lines[1], "8 of 8 items");
+        assert_eq!(graph.nodes[2].kind, NodeKind::Channel);
+        let edges: Vec<_> = graph
+            .edges
+            .iter()
+            .map(|edge| (edge.from, edge.to, edge.count))
+            .collect();
+        assert_eq!(edges, [(0, 1, 1_000), (1, 2, 1)]);
+    }
+
+    #[test]
+    fn a_deadlock_is_marked_and_never_left_out() {
+        let ring = [
+            task(1, "src/x.rs:1:1", &["2"]),
+            task(2, "src/y.rs:1:1", &["1"]),
+        ];
+        let mut tasks: Vec<Task> = (10..200)
+            .flat_map(|line| [0, 1].map(|n| task(2 * line + n, &format!("src/z.rs:{line}:1"), &[])))
+            .collect();
+        tasks.extend(ring.clone());
+        let graph = Graph::of(&View {
+            tasks,
+            deadlocks: vec![Deadlock {
+                certain: true,
+                behind: 0,
+                tasks: ring.to_vec(),
+                text: String::new(),
+            }],
+            ..View::default()
+        });
+        assert_eq!(
+            (graph.nodes.len(), graph.left_out),
+            (NODES_MAX, 192 - NODES_MAX)
+        );
+        assert!(graph.nodes[0].is_deadlocked && graph.nodes[1].is_deadlocked);
+        assert!(graph.edges.iter().all(|edge: &Edge| edge.is_deadlocked));
+        assert_eq!(graph.edges.len(), 2);
+    }
+
+    fn group(tasks: usize, spawned_at: &str) -> Group {
+        let example = task(0, spawned_at, &[]);
+        Group {
+            kind: example.kind,
+            type_name: example.type_name,
+            spawned_at: example.spawned_at,
+            state: "waiting".to_owned(),
+            waits_for: Some("task".to_owned()),
+            at: Some("src/office.rs:20:5".to_owned()),
+            tasks,
+            examples: vec!["7".to_owned()],
+            longest_us: 1,
+        }
+    }
+
+    #[test]
+    fn a_million_tasks_are_drawn_from_their_groups_and_the_deadlocked_ones_apart() {
+        let ring = [
+            task(1, "src/a.rs:1:1", &["2"]),
+            task(2, "src/a.rs:1:1", &["1"]),
+        ];
+        let graph = Graph::of(&View {
+            tasks: vec![task(1, "src/a.rs:1:1", &["2"])],
+            tasks_left_out: 1_000_000,
+            groups: vec![group(1_000_000, "src/a.rs:1:1"), group(1, "src/b.rs:1:1")],
+            groups_left_out: 4,
+            deadlocks: vec![Deadlock {
+                certain: true,
+                behind: 0,
+                tasks: ring.to_vec(),
+                text: String::new(),
+            }],
+            ..View::default()
+        });
+        let heads: Vec<&str> = graph
+            .nodes
+            .iter()
+            .map(|node| node.lines[0].as_str())
+            .collect();
+        assert_eq!(
+            heads,
+            [
+                "1 task · waiting, deadlocked",
+                "1 task · waiting, deadlocked",
+                "999998 tasks · waiting",
+                "1 task · waiting"
+            ]
+        );
+        let edges: Vec<_> = graph
+            .edges
+            .iter()
+            .map(|edge| (edge.from, edge.to, edge.count))
+            .collect();
+        assert_eq!(edges, [(0, 1, 1), (1, 0, 1)]);
+        assert_eq!(graph.left_out, 4);
+    }
+}

@@ -1,0 +1,377 @@
+//! A page in the browser that shows a program while it runs. Only with the feature `page`.
+//!
+//! The server listens on the loopback address only. A request for anything about the program needs the token, which
+//! is in the address that is printed, behind the `#`, and so in no request: the page's script sends it in a header.
+//! The program is asked only while somebody looks.
+//!
+//! Not here: which requests are refused (`guard.rs`), and what the page looks like (`assets/`).
+
+mod assets;
+mod guard;
+mod looks;
+
+use crate::error::Error;
+use crate::looker::Looker;
+use crate::page::assets::{ASSETS, Asset};
+use crate::page::guard::Guard;
+use crate::page::looks::Looks;
+use crate::wire::View;
+use axum::Router;
+use axum::extract::State;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderName, StatusCode};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use std::convert::Infallible;
+use std::io;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+
+/// How a page is served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageSettings {
+    /// The port on the loopback address; 0 for any that is free.
+    pub port: u16,
+    /// How often the program is asked while somebody looks.
+    pub every: Duration,
+    /// At most this number of tasks and of channels.
+    pub tasks_max: usize,
+}
+
+/// Serves the page of the program that listens at `socket`, until an error ends it. `announce` gets the address to open,
+/// with the token, and what the program does when it is looked at first.
+///
+/// # Errors
+/// When nobody listens at the socket, or the port is taken.
+pub fn serve_page(
+    socket: PathBuf,
+    settings: &PageSettings,
+    announce: impl FnOnce(&str, &View),
+) -> Result<(), Error> {
+    // The first look before anything is announced: the path may be wrong.
+    let mut looker = Looker::connect(socket, settings.tasks_max, settings.every)?;
+    let first = looker.look()?;
+    let process = looker.process();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let server = Server::bind(settings, process, move || looker.look()).await?;
+        announce(&server.address(), &first);
+        Ok(server.run().await?)
+    })
+}
+
+/// A page that can be asked for.
+struct Server {
+    listener: TcpListener,
+    guard: Arc<Guard>,
+    looks: Arc<Looks>,
+}
+
+impl Server {
+    async fn bind(
+        settings: &PageSettings,
+        process: u32,
+        look: impl FnMut() -> Result<View, Error> + Send + 'static,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, settings.port)).await?;
+        let port = listener.local_addr()?.port();
+        Ok(Self {
+            listener,
+            guard: Arc::new(Guard::new(port)?),
+            looks: Looks::begin(settings.every, process, look),
+        })
+    }
+
+    /// What to open in a browser.
+    fn address(&self) -> String {
+        self.guard.address()
+    }
+
+    async fn run(self) -> io::Result<()> {
+        let guarded = axum::middleware::from_fn_with_state(Arc::clone(&self.guard), guard::check);
+        let mut router = Router::new();
+        for Asset { path, kind, text } in ASSETS {
+            router = router.route(path, get(async move || ([(CONTENT_TYPE, kind)], text)));
+        }
+        let router = router
+            .route("/view", get(view))
+            .route("/events", get(events))
+            .with_state(self.looks)
+            .layer(guarded);
+        axum::serve(self.listener, router).await
+    }
+}
+
+/// What the program does now, as JSON.
+async fn view(State(looks): State<Arc<Looks>>) -> Response {
+    const JSON: [(HeaderName, &str); 2] = [
+        (CONTENT_TYPE, "application/json"),
+        (CACHE_CONTROL, "no-store"),
+    ];
+    match looks.subscribe() {
+        Some(mut seen) => (JSON, seen.next().await.to_string()).into_response(),
+        None => too_many(),
+    }
+}
+
+/// The same, again and again.
+async fn events(State(looks): State<Arc<Looks>>) -> Response {
+    let Some(seen) = looks.subscribe() else {
+        return too_many();
+    };
+    let next = |mut seen: looks::Seen| async move {
+        let event = Event::default().data(&*seen.next().await);
+        Some((Ok::<_, Infallible>(event), seen))
+    };
+    Sse::new(futures_util::stream::unfold(seen, next))
+        .keep_alive(KeepAlive::default())
+        .into_response()
+}
+
+fn too_many() -> Response {
+    (
+        StatusCode::SERVICE_UNAVAILABLE,
+        "too many pages look already",
+    )
+        .into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PageSettings, Server};
+    use crate::error::Error;
+    use crate::graph::tests::task;
+    use crate::page::assets::{ASSETS, Asset};
+    use crate::wire::View;
+    use std::io::{Read, Write};
+    use std::net::{Shutdown, TcpStream};
+    use std::thread;
+    use std::time::Duration;
+
+    /// A page of a program with a harmful name, in a thread that ends with the test's process. Returns port and token.
+    fn page(look: impl FnMut() -> Result<View, Error> + Send + 'static) -> (u16, String) {
+        let (say, said) = std::sync::mpsc::channel();
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            runtime.unwrap().block_on(async {
+                let settings = PageSettings {
+                    port: 0,
+                    every: Duration::from_millis(1),
+                    tasks_max: 10,
+                };
+                let server = Server::bind(&settings, 7, look).await.unwrap();
+                say.send(server.address()).unwrap();
+                server.run().await.unwrap();
+            });
+        });
+        let address = said.recv_timeout(LIMIT).unwrap();
+        let (address, token) = address.split_once("/#").unwrap();
+        let port = address.rsplit_once(':').unwrap().1.parse().unwrap();
+        (port, token.to_owned())
+    }
+
+    fn office() -> (u16, String) {
+        page(|| {
+            let mut evil = task(1, "src/main.rs:1:1", &[]);
+            evil.name = Some("<script>alert(1)</script>\\u{1b}".to_owned());
+            Ok(View {
+                tasks: vec![evil],
+                ..View::default()
+            })
+        })
+    }
+
+    /// Status, head and body of the answer to these bytes; of an answer that does not end, the first part.
+    fn ask(port: u16, request: &[u8]) -> (u16, String, String) {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        stream.set_write_timeout(Some(LIMIT)).unwrap();
+        // It may have been refused before it was read to the end.
+        let _ = stream.write_all(request);
+        let mut answer = Vec::new();
+        let mut part = [0; 4096];
+        loop {
+            match stream.read(&mut part) {
+                Ok(0) | Err(_) => break,
+                Ok(count) => answer.extend_from_slice(&part[..count]),
+            }
+            let text = String::from_utf8_lossy(&answer);
+            if text.contains("text/event-stream") && text.matches("data:").count() >= 2 {
+                let _ = stream.shutdown(Shutdown::Both);
+                break;
+            }
+        }
+        let text = String::from_utf8_lossy(&answer).into_owned();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let status = head.split(' ').nth(1).and_then(|word| word.parse().ok());
+        (status.unwrap_or(0), head.to_owned(), body.to_owned())
+    }
+
+    fn request(port: u16, path: &str, headers: &str) -> Vec<u8> {
+        format!(
+            "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n{headers}\r\n"
+        )
+        .into_bytes()
+    }
+
+    fn with_token(port: u16, path: &str, token: &str) -> (u16, String, String) {
+        ask(
+            port,
+            &request(port, path, &format!("Authorization: Bearer {token}\r\n")),
+        )
+    }
+
+    #[test]
+    fn the_page_and_its_parts_come_without_a_token_and_say_nothing_of_the_program() {
+        let (port, _) = office();
+        for Asset { path, kind, text } in ASSETS {
+            let (status, head, body) = ask(port, &request(port, path, ""));
+            assert_eq!(status, 200, "{path}");
+            assert!(head.contains(kind) && body == text, "{path}: {head}");
+            assert!(!body.contains("alert(1)"));
+            for header in [
+                "content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src blob:; base-uri 'none'; ",
+                "x-content-type-options: nosniff",
+                "referrer-policy: no-referrer",
+                "cache-control: no-store",
+            ] {
+                assert!(head.contains(header), "{header} is missing in {head}");
+            }
+            for outside in ["http://", "https://", "//cdn"] {
+                let allowed = body.replace("http://www.w3.org/2000/svg", "");
+                assert!(!allowed.contains(outside), "{path} asks for {outside}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_knows_the_token_sees_the_program() {
+        let (port, token) = office();
+        let (status, head, body) = with_token(port, "/view", &token);
+        assert_eq!(status, 200, "{head}");
+        let seen: serde_json::Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(seen["view"]["tasks"][0]["number"], "1");
+        // The table's text is put into the page as text; the picture's is escaped here.
+        assert_eq!(
+            seen["view"]["tasks"][0]["name"],
+            "<script>alert(1)</script>\\u{1b}"
+        );
+        let graph = seen["graph"].as_str().unwrap();
+        assert!(
+            graph.starts_with("<svg") && !graph.contains("<script"),
+            "{graph}"
+        );
+        let (status, head, body) = with_token(port, "/events", &token);
+        assert_eq!(status, 200);
+        assert!(head.contains("text/event-stream"), "{head}");
+        assert!(body.matches("data: {").count() >= 2, "{body}");
+    }
+
+    #[test]
+    fn a_wrong_token_and_none_are_refused() {
+        let (port, token) = office();
+        let other = format!("{}{}", &token[1..], &token[..1]);
+        for path in ["/view", "/events", "/nothing"] {
+            for wrong in ["", "x", &other, &token[..63], &format!("{token}0")] {
+                assert_eq!(with_token(port, path, wrong).0, 401, "{path} {wrong}");
+            }
+            assert_eq!(ask(port, &request(port, path, "")).0, 401);
+            let cookie = format!("Cookie: token={token}\r\nAuthorization: Basic {token}\r\n");
+            assert_eq!(ask(port, &request(port, path, &cookie)).0, 401);
+        }
+        assert_eq!(with_token(port, "/nothing", &token).0, 404);
+    }
+
+    #[test]
+    fn another_host_or_origin_is_refused_even_with_the_token() {
+        let (port, token) = office();
+        let allowed = format!("Authorization: Bearer {token}\r\n");
+        for host in [
+            "evil.example".to_owned(),
+            format!("evil.example:{port}"),
+            "127.0.0.1".to_owned(),
+            format!("127.0.0.1:{}", port ^ 1),
+            format!("127.0.0.1:{port}.evil.example"),
+        ] {
+            let request =
+                format!("GET /view HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{allowed}\r\n");
+            assert_eq!(ask(port, request.as_bytes()).0, 403, "{host}");
+        }
+        let no_host = format!("GET /view HTTP/1.1\r\nConnection: close\r\n{allowed}\r\n");
+        assert!([400, 403].contains(&ask(port, no_host.as_bytes()).0));
+        for origin in ["http://evil.example", "null", "https://127.0.0.1", ""] {
+            let headers = format!("{allowed}Origin: {origin}\r\n");
+            assert_eq!(
+                ask(port, &request(port, "/view", &headers)).0,
+                403,
+                "{origin}"
+            );
+        }
+        let headers = format!("{allowed}Sec-Fetch-Site: cross-site\r\n");
+        assert_eq!(ask(port, &request(port, "/view", &headers)).0, 403);
+        let own =
+            format!("{allowed}Origin: http://127.0.0.1:{port}\r\nSec-Fetch-Site: same-origin\r\n");
+        assert_eq!(ask(port, &request(port, "/view", &own)).0, 200);
+        let localhost = format!(
+            "GET /view HTTP/1.1\r\nHost: localhost:{port}\r\nConnection: close\r\n{allowed}\r\n"
+        );
+        assert_eq!(ask(port, localhost.as_bytes()).0, 200);
+    }
+
+    #[test]
+    fn oversized_requests_bodies_and_other_methods_are_refused() {
+        let (port, token) = office();
+        let allowed = format!("Authorization: Bearer {token}\r\n");
+        let long = format!("/view?{}", "x".repeat(1_000));
+        assert_eq!(ask(port, &request(port, &long, &allowed)).0, 414);
+        let large = format!("{allowed}X-Large: {}\r\n", "x".repeat(9_000));
+        assert_eq!(ask(port, &request(port, "/view", &large)).0, 431);
+        let huge = format!("{allowed}X-Huge: {}\r\n", "x".repeat(2 << 20));
+        assert!([0, 431].contains(&ask(port, &request(port, "/view", &huge)).0));
+        let with_body = format!("{allowed}Content-Length: 5\r\n\r\nhello");
+        assert_eq!(ask(port, &request(port, "/view", &with_body)).0, 413);
+        let chunked = format!("{allowed}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n");
+        assert_eq!(ask(port, &request(port, "/view", &chunked)).0, 413);
+        for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+            let request = String::from_utf8(request(port, "/view", &allowed)).unwrap();
+            let request = request.replacen("GET", method, 1);
+            assert_eq!(ask(port, request.as_bytes()).0, 405, "{method}");
+        }
+        assert_eq!(with_token(port, "/view", &token).0, 200, "it still serves");
+    }
+
+    #[test]
+    fn a_program_that_has_ended_is_reported_and_asked_again() {
+        let mut answers = 0;
+        let (port, token) = page(move || {
+            answers += 1;
+            match answers {
+                1 => Err(Error::Refused("gone <b>".to_owned())),
+                _ => Ok(View::default()),
+            }
+        });
+        let (status, _, body) = with_token(port, "/events", &token);
+        assert_eq!(status, 200);
+        assert!(
+            body.contains("\"error\":\"the program refuses: gone <b>\""),
+            "{body}"
+        );
+        assert!(body.contains("\"view\""), "{body}");
+    }
+
+    #[test]
+    fn two_pages_have_different_tokens_of_256_bits() {
+        let (first, second) = (office().1, office().1);
+        assert!(first != second && first.len() == 64 && second.len() == 64);
+    }
+
+    const LIMIT: Duration = Duration::from_secs(60);
+}

@@ -1,0 +1,389 @@
+//! The merged graph as SVG: who waits stands above what it waits for.
+//!
+//! The picture has classes and no colours, so that a page can follow light and dark. All text is escaped.
+
+use crate::graph::{Edge, Graph, Node, NodeKind};
+use std::fmt::Write;
+
+/// Where a node is drawn.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    x: usize,
+    y: usize,
+    width: usize,
+    height: usize,
+}
+
+/// Draws the graph.
+pub(crate) fn draw(graph: &Graph) -> String {
+    let layers = layers(graph);
+    let (places, width, height) = places(graph, &layers);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+         height=\"{height}\" class=\"graph\" role=\"img\" aria-label=\"Who waits for whom\">\
+         <defs><marker id=\"arrow\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"6\" markerHeight=\"6\" \
+         orient=\"auto-start-reverse\"><path d=\"M0 0 8 4 0 8z\"/></marker></defs>"
+    );
+    for edge in &graph.edges {
+        draw_edge(&mut svg, edge, &places, layers[edge.from] < layers[edge.to]);
+    }
+    for (node, place) in graph.nodes.iter().zip(&places) {
+        draw_node(&mut svg, node, *place);
+    }
+    if graph.left_out > 0 {
+        let y = height - MARGIN / 2;
+        let _ = write!(
+            svg,
+            "<text class=\"more\" x=\"{MARGIN}\" y=\"{y}\">and {} more groups of tasks</text>",
+            graph.left_out
+        );
+    }
+    svg.push_str("</svg>");
+    svg
+}
+
+/// The layer of each node: below all that wait for it, waits that close a ring not counted. Last come those that neither
+/// wait for others nor are waited for.
+fn layers(graph: &Graph) -> Vec<usize> {
+    let count = graph.nodes.len();
+    let mut next = vec![Vec::new(); count];
+    for edge in &graph.edges {
+        next[edge.from].push(edge.to);
+    }
+    let mut order = Vec::new();
+    let mut state = vec![Visit::New; count];
+    let mut closing = Vec::new();
+    for begin in 0..count {
+        visit(begin, &next, &mut state, &mut order, &mut closing);
+    }
+    let mut layers = vec![0; count];
+    for &node in order.iter().rev() {
+        for &to in &next[node] {
+            if to != node && !closing.contains(&(node, to)) {
+                layers[to] = layers[to].max(layers[node] + 1);
+            }
+        }
+    }
+    let last = graph
+        .edges
+        .iter()
+        .map(|edge| layers[edge.from].max(layers[edge.to]) + 1);
+    let last = last.max().unwrap_or(0);
+    for (node, layer) in layers.iter_mut().enumerate() {
+        let is_connected = graph
+            .edges
+            .iter()
+            .any(|edge| edge.from == node || edge.to == node);
+        if !is_connected {
+            *layer = last;
+        }
+    }
+    layers
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Visit {
+    New,
+    Open,
+    Done,
+}
+
+/// Visits what can be reached, depth first, without recursion; finds the edges that close a ring.
+fn visit(
+    begin: usize,
+    next: &[Vec<usize>],
+    state: &mut [Visit],
+    order: &mut Vec<usize>,
+    closing: &mut Vec<(usize, usize)>,
+) {
+    if state[begin] != Visit::New {
+        return;
+    }
+    state[begin] = Visit::Open;
+    let mut path = vec![(begin, 0)];
+    while let Some((node, child)) = path.pop() {
+        match next[node].get(child) {
+            None => {
+                state[node] = Visit::Done;
+                order.push(node);
+            }
+            Some(&to) => {
+                path.push((node, child + 1));
+                match state[to] {
+                    Visit::New => {
+                        state[to] = Visit::Open;
+                        path.push((to, 0));
+                    }
+                    Visit::Open => closing.push((node, to)),
+                    Visit::Done => {}
+                }
+            }
+        }
+    }
+}
+
+/// Where each node is drawn, and the size of the whole.
+fn places(graph: &Graph, layers: &[usize]) -> (Vec<Place>, usize, usize) {
+    let none = Place {
+        x: 0,
+        y: 0,
+        width: 0,
+        height: 0,
+    };
+    let mut places = vec![none; graph.nodes.len()];
+    let (mut y, mut widest) = (MARGIN, 2 * MARGIN);
+    let deepest = layers.iter().copied().max().unwrap_or(0);
+    for layer in 0..=deepest {
+        let (mut x, mut row, mut highest) = (MARGIN, 0, 0);
+        for at in below_waiters(graph, layers, layer, &places) {
+            let (width, height) = size(&graph.nodes[at]);
+            if row > 0 && x + width > WIDTH_WANTED {
+                // A layer with many nodes has several rows.
+                y += highest + MARGIN;
+                (x, row, highest) = (MARGIN, 0, 0);
+            }
+            places[at] = Place {
+                x,
+                y,
+                width,
+                height,
+            };
+            x += width + GAP;
+            row += 1;
+            highest = highest.max(height);
+            widest = widest.max(x - GAP + MARGIN);
+        }
+        y += highest + GAP_BETWEEN_LAYERS;
+    }
+    (places, widest + MARGIN, y + MARGIN - GAP_BETWEEN_LAYERS)
+}
+
+/// The nodes of a layer from left to right, each as near as can be to those above that wait for it.
+fn below_waiters(graph: &Graph, layers: &[usize], layer: usize, places: &[Place]) -> Vec<usize> {
+    let mut nodes: Vec<usize> = (0..layers.len())
+        .filter(|&at| layers[at] == layer)
+        .collect();
+    nodes.sort_by_key(|&at| {
+        let above = graph
+            .edges
+            .iter()
+            .filter(|edge| edge.to == at && layers[edge.from] < layer);
+        let middles: Vec<usize> = above
+            .map(|edge| places[edge.from].x + places[edge.from].width / 2)
+            .collect();
+        middles.iter().sum::<usize>().checked_div(middles.len())
+    });
+    nodes
+}
+
+fn size(node: &Node) -> (usize, usize) {
+    let longest = node
+        .lines
+        .iter()
+        .map(|line| shown(line).chars().count())
+        .max();
+    let width = (longest.unwrap_or(0) * CHAR_WIDTH_TENTHS).div_ceil(10) + 2 * PADDING;
+    (width, node.lines.len() * LINE_HEIGHT + 2 * PADDING)
+}
+
+fn draw_node(svg: &mut String, node: &Node, place: Place) {
+    let Place {
+        x,
+        y,
+        width,
+        height,
+    } = place;
+    let kind = match node.kind {
+        NodeKind::Tasks => "tasks",
+        NodeKind::Channel => "channel",
+    };
+    let deadlocked = if node.is_deadlocked {
+        " deadlocked"
+    } else {
+        ""
+    };
+    let all = node.lines.join("\n");
+    let _ = write!(
+        svg,
+        "<g class=\"node {kind}{deadlocked}\" tabindex=\"0\" role=\"group\" aria-label=\"{0}\"><title>{0}</title>\
+         <rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"6\"/>",
+        escaped(&all)
+    );
+    for (count, line) in node.lines.iter().enumerate() {
+        let class = if count == 0 { "head" } else { "line" };
+        let baseline = y + PADDING + LINE_HEIGHT * (count + 1) - LINE_HEIGHT / 4;
+        let _ = write!(
+            svg,
+            "<text class=\"{class}\" x=\"{}\" y=\"{baseline}\">{}</text>",
+            x + PADDING,
+            escaped(&shown(line))
+        );
+    }
+    svg.push_str("</g>");
+}
+
+fn draw_edge(svg: &mut String, edge: &Edge, places: &[Place], leads_down: bool) {
+    let (from, to) = (places[edge.from], places[edge.to]);
+    let (x1, y1) = (from.x + from.width / 2, from.y + from.height);
+    let (x2, y2) = (to.x + to.width / 2, to.y);
+    let class = if edge.is_deadlocked {
+        "edge deadlocked"
+    } else {
+        "edge"
+    };
+    let path = if leads_down {
+        let middle = usize::midpoint(y1, y2);
+        format!("M{x1} {y1}C{x1} {middle} {x2} {middle} {x2} {y2}")
+    } else {
+        // Back up, at the right of both; to itself, from the lower part to the upper one.
+        let (x1, y1) = (from.x + from.width, from.y + from.height * 2 / 3);
+        let (x2, y2) = (to.x + to.width, to.y + to.height / 3);
+        let beside = x1.max(x2) + GAP;
+        format!("M{x1} {y1}C{beside} {y1} {beside} {y2} {x2} {y2}")
+    };
+    let _ = write!(
+        svg,
+        "<path class=\"{class}\" d=\"{path}\" marker-end=\"url(#arrow)\"><title>{} waits</title></path>",
+        edge.count
+    );
+    if edge.count > 1 && leads_down {
+        let (x, y) = (usize::midpoint(x1, x2) + 4, usize::midpoint(y1, y2));
+        let _ = write!(
+            svg,
+            "<text class=\"count\" x=\"{x}\" y=\"{y}\">{}</text>",
+            edge.count
+        );
+    }
+}
+
+/// A line as far as it fits: of a long one the end, where the line number is, and the words before a path.
+fn shown(line: &str) -> String {
+    let count = line.chars().count();
+    if count <= LINE_CHARS_MAX {
+        return line.to_owned();
+    }
+    let words = line.rfind(" at ").map_or("", |found| &line[..found + 4]);
+    let kept = words.chars().count();
+    let words = if kept < LINE_CHARS_MAX / 2 { words } else { "" };
+    let room = LINE_CHARS_MAX - 1 - words.chars().count();
+    let end: String = line.chars().skip(count - room).collect();
+    format!("{words}…{end}")
+}
+
+/// Text of others, safe between tags and in quotes. What XML has no place for becomes a mark.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            '\n' => safe.push_str("&#10;"),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.push('\u{fffd}'),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+const MARGIN: usize = 24;
+const GAP: usize = 28;
+const GAP_BETWEEN_LAYERS: usize = 56;
+const PADDING: usize = 10;
+const LINE_HEIGHT: usize = 17;
+/// Of a monospaced letter at 12 pixels, in tenths of a pixel.
+const CHAR_WIDTH_TENTHS: usize = 73;
+const LINE_CHARS_MAX: usize = 46;
+/// A row is ended when it would be wider.
+const WIDTH_WANTED: usize = 1_200;
+
+#[cfg(test)]
+mod tests {
+    use super::{LINE_CHARS_MAX, draw, escaped, layers, shown};
+    use crate::graph::Graph;
+    use crate::graph::tests::task;
+    use crate::wire::View;
+
+    fn graph(tasks: &[(usize, &[&str])]) -> Graph {
+        let tasks = tasks.iter().map(|(number, waits)| {
+            // Another place for each, so that none are merged.
+            task(*number, &format!("src/main.rs:{number}:1"), waits)
+        });
+        Graph::of(&View {
+            tasks: tasks.collect(),
+            ..View::default()
+        })
+    }
+
+    fn layer_of(graph: &Graph, number: usize) -> usize {
+        let place = format!("spawned at src/main.rs:{number}:1");
+        let at = graph
+            .nodes
+            .iter()
+            .position(|node| node.lines.contains(&place));
+        layers(graph)[at.unwrap()]
+    }
+
+    #[test]
+    fn who_waits_stands_above_what_it_waits_for() {
+        let graph = graph(&[(1, &["2", "3"]), (2, &["3"]), (3, &["4"]), (4, &[])]);
+        let all: Vec<usize> = (1..=4).map(|number| layer_of(&graph, number)).collect();
+        assert_eq!(all, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn those_that_have_to_do_with_nobody_come_last() {
+        let graph = graph(&[(1, &["2"]), (2, &[]), (3, &[]), (4, &[])]);
+        let all: Vec<usize> = (1..=4).map(|number| layer_of(&graph, number)).collect();
+        assert_eq!(all, [0, 1, 2, 2]);
+    }
+
+    #[test]
+    fn rings_and_waits_for_oneself_are_drawn_too() {
+        for tasks in [
+            [(1, &["2"][..]), (2, &["3"]), (3, &["1"])],
+            [(1, &["1"]), (2, &["1"]), (3, &["2"])],
+        ] {
+            let graph = graph(&tasks);
+            let svg = draw(&graph);
+            assert_eq!(svg.matches("marker-end").count(), 3, "{svg}");
+            assert!(layers(&graph).iter().all(|&layer| layer < 3));
+        }
+    }
+
+    #[test]
+    fn text_of_the_program_is_text_in_the_picture() {
+        let mut evil = task(1, "src/main.rs:1:1", &[]);
+        evil.name = Some("</text><script>alert(1)</script>\" onload=\"x\u{1b}[2J".to_owned());
+        let svg = draw(&Graph::of(&View {
+            tasks: vec![evil],
+            ..View::default()
+        }));
+        assert!(
+            !svg.contains("<script") && !svg.contains("\" onload"),
+            "{svg}"
+        );
+        assert!(!svg.contains('\u{1b}'), "{svg}");
+        assert!(svg.contains("&lt;/text&gt;&lt;script&gt;"), "{svg}");
+        assert_eq!(
+            escaped("a<b>&\"'\n\0"),
+            "a&lt;b&gt;&amp;&quot;&#39;&#10;\u{fffd}"
+        );
+    }
+
+    #[test]
+    fn of_a_long_line_the_end_is_shown() {
+        let long = format!("{}.rs:12:5", "x".repeat(100));
+        assert_eq!(shown(&long).chars().count(), LINE_CHARS_MAX);
+        assert!(shown(&long).starts_with('…') && shown(&long).ends_with(".rs:12:5"));
+        assert_eq!(shown("short"), "short");
+        let place = shown(&format!("spawned at /{}.rs:12:5", "x".repeat(100)));
+        assert_eq!(place.chars().count(), LINE_CHARS_MAX);
+        assert!(
+            place.starts_with("spawned at …x") && place.ends_with(".rs:12:5"),
+            "{place}"
+        );
+    }
+}

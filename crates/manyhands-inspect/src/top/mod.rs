@@ -1,0 +1,165 @@
+//! A live view in the terminal. Only with the feature `top`.
+//!
+//! One thread asks the program, so that a program that answers late does not keep keys waiting. Keys and looks change a
+//! [`State`], which is drawn after each change.
+//!
+//! Not here: what keys change (`state.rs`), the tables (`sheets.rs`), and how they are drawn (`screen.rs`).
+
+mod screen;
+mod sheet;
+mod sheets;
+mod state;
+
+use crate::error::Error;
+use crate::looker::Looker;
+use crate::top::state::{Next, State};
+use crate::wire::View;
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event};
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+/// How a program is looked at in the terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopSettings {
+    /// How often the program is asked.
+    pub every: Duration,
+    /// At most this number of tasks and of channels.
+    pub tasks_max: usize,
+}
+
+/// Shows the program that listens at `socket`, in the terminal of standard output, until a key ends it.
+///
+/// # Errors
+/// When nobody listens at the socket, and when there is no terminal. A program that ends later is said so on the screen.
+pub fn top(socket: PathBuf, settings: &TopSettings) -> Result<(), Error> {
+    let mut looker = Looker::connect(socket, settings.tasks_max, settings.every)?;
+    let mut state = State::new(looker.process());
+    state.handle_look(looker.look());
+    let asked = Asked::begin(looker, settings.every);
+    let mut terminal = ratatui::try_init()?;
+    let ended = go_on(&mut terminal, &mut state, &asked);
+    ratatui::try_restore()?;
+    ended
+}
+
+fn go_on(terminal: &mut DefaultTerminal, state: &mut State, asked: &Asked) -> Result<(), Error> {
+    let mut was_paused = false;
+    loop {
+        terminal.draw(|frame| screen::draw(frame, state))?;
+        if event::poll(KEY_WAIT)?
+            && let Event::Key(key) = event::read()?
+            && state.handle_key(key) == Next::End
+        {
+            return Ok(());
+        }
+        if was_paused != state.is_paused {
+            was_paused = state.is_paused;
+            asked.order(if was_paused {
+                Asking::Pause
+            } else {
+                Asking::GoOn
+            });
+        }
+        while let Ok(look) = asked.answers.try_recv() {
+            if !state.is_paused {
+                state.handle_look(look);
+            }
+        }
+    }
+}
+
+/// The thread that asks the program. It ends with this.
+struct Asked {
+    orders: Sender<Asking>,
+    answers: Receiver<Result<View, Error>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asking {
+    GoOn,
+    Pause,
+}
+
+impl Asked {
+    fn begin(mut looker: Looker, every: Duration) -> Self {
+        let (orders, ordered) = mpsc::channel();
+        let (answer, answers) = mpsc::channel();
+        thread::spawn(move || {
+            let mut asking = Asking::GoOn;
+            loop {
+                let order = match asking {
+                    Asking::GoOn => ordered.recv_timeout(every),
+                    Asking::Pause => ordered.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                };
+                match order {
+                    Ok(order) => asking = order,
+                    Err(RecvTimeoutError::Timeout) if answer.send(looker.look()).is_ok() => {}
+                    Err(_) => return,
+                }
+            }
+        });
+        Self { orders, answers }
+    }
+
+    fn order(&self, asking: Asking) {
+        // The thread ends only after this.
+        let _ = self.orders.send(asking);
+    }
+}
+
+/// How long a key is waited for before answers are looked at again.
+const KEY_WAIT: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use crate::graph::tests::{orders, task};
+    use crate::wire::{Loop, Runtime, View, Worker};
+
+    fn worker(index: Option<usize>, state: &str) -> Worker {
+        Worker {
+            index,
+            state: state.to_owned(),
+            task_spawned_at: None,
+            queued: 1,
+            forks: 2,
+            completed: 3,
+            steals: 4,
+            parks: 5,
+        }
+    }
+
+    /// Two workers, three tasks of which two wait, a loop and a channel.
+    pub(crate) fn busy_view() -> View {
+        View {
+            runtimes: vec![Runtime {
+                number: 1,
+                name: "office".to_owned(),
+                limit: 2,
+                queued_outside: 0,
+                started_for_declared: 0,
+                started_for_detected: 0,
+                started_for_starved: 0,
+                workers: vec![worker(Some(0), "running"), worker(None, "idle")],
+            }],
+            tasks: vec![
+                task(1, "src/main.rs:1:1", &[]),
+                task(2, "src/main.rs:2:1", &["1"]),
+                task(3, "src/main.rs:3:1", &["@7f01"]),
+            ],
+            loops: vec![Loop {
+                body: "office::price::{{closure}}".to_owned(),
+                items: Some(200),
+                done: 100,
+                runners: 2,
+                threads: 2,
+                task: Some("1".to_owned()),
+                age_us: 2_500,
+            }],
+            channels: vec![orders()],
+            ..View::default()
+        }
+    }
+}

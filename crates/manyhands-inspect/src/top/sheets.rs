@@ -1,0 +1,355 @@
+//! The tables of a view.
+
+use crate::graph::{Graph, NodeKind};
+use crate::top::sheet::{Cell, Row, Sheet};
+use crate::wire::{Channel, Task, View};
+use crate::words::{label, names_of_channels, percent_done, short, time, waits_for};
+use std::collections::HashSet;
+
+/// What is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Tab {
+    #[default]
+    Tasks,
+    Workers,
+    Loops,
+    Channels,
+    Waits,
+    Deadlocks,
+}
+
+impl Tab {
+    pub(super) const ALL: [Self; 6] = [
+        Self::Tasks,
+        Self::Workers,
+        Self::Loops,
+        Self::Channels,
+        Self::Waits,
+        Self::Deadlocks,
+    ];
+
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::Tasks => "Tasks",
+            Self::Workers => "Workers",
+            Self::Loops => "Loops",
+            Self::Channels => "Channels",
+            Self::Waits => "Waits",
+            Self::Deadlocks => "Deadlocks",
+        }
+    }
+
+    pub(super) fn position(self) -> usize {
+        Self::ALL.iter().position(|&tab| tab == self).unwrap_or(0)
+    }
+
+    /// The table, in the order of the view.
+    pub(super) fn sheet(self, view: &View) -> Sheet {
+        match self {
+            Self::Tasks => tasks(view),
+            Self::Workers => workers(view),
+            Self::Loops => loops(view),
+            Self::Channels => channels(view),
+            Self::Waits => waits(view),
+            Self::Deadlocks => deadlocks(view),
+        }
+    }
+}
+
+fn quiet(cells: Vec<Cell>) -> Row {
+    Row {
+        cells,
+        is_alarm: false,
+    }
+}
+
+fn duration(micros: u64) -> Cell {
+    Cell::ordered_by(micros, time(micros))
+}
+
+fn tasks(view: &View) -> Sheet {
+    let names = names_of_channels(view);
+    let rings = view.deadlocks.iter().flat_map(|ring| &ring.tasks);
+    let deadlocked: HashSet<&str> = rings.map(|task| task.number.as_str()).collect();
+    let row = |task: &Task| {
+        let waits = task.waits.iter();
+        let waits: Vec<String> = waits.map(|wait| waits_for(wait, &names)).collect();
+        let lines: Vec<&str> = task.waits.iter().map(|wait| short(&wait.at)).collect();
+        let worker = match (task.runtime, task.worker) {
+            (Some(runtime), Some(worker)) => format!("{runtime}:{worker}"),
+            _ => String::new(),
+        };
+        Row {
+            is_alarm: deadlocked.contains(task.number.as_str()),
+            cells: vec![
+                number(&task.number),
+                label(task).into(),
+                task.state.as_str().into(),
+                duration(task.in_state_us),
+                waits.join(", ").into(),
+                lines.join(", ").into(),
+                task.spawned_at.as_deref().map_or("", short).into(),
+                number(task.parent.as_deref().unwrap_or_default()),
+                worker.into(),
+                task.polls.into(),
+                duration(task.busy_us),
+            ],
+        }
+    };
+    Sheet {
+        columns: &[
+            "task",
+            "name",
+            "state",
+            "for",
+            "waits for",
+            "at",
+            "spawned at",
+            "parent",
+            "worker",
+            "polls",
+            "busy",
+        ],
+        rows: view.tasks.iter().map(row).collect(),
+    }
+}
+
+/// The number of a task, which is a text for those who do not need to know more.
+fn number(text: &str) -> Cell {
+    match text.parse() {
+        Ok(number) => Cell::ordered_by(number, text.to_owned()),
+        Err(_) => text.into(),
+    }
+}
+
+fn workers(view: &View) -> Sheet {
+    let mut rows = Vec::new();
+    for runtime in &view.runtimes {
+        let name = format!("{} '{}'", runtime.number, runtime.name);
+        for worker in &runtime.workers {
+            rows.push(quiet(vec![
+                name.as_str().into(),
+                worker.index.map_or("external".into(), Cell::from),
+                worker.state.as_str().into(),
+                worker.task_spawned_at.as_deref().map_or("", short).into(),
+                worker.queued.into(),
+                worker.forks.into(),
+                worker.completed.into(),
+                worker.steals.into(),
+                worker.parks.into(),
+            ]));
+        }
+    }
+    Sheet {
+        columns: &[
+            "runtime",
+            "worker",
+            "state",
+            "runs the task of",
+            "queued",
+            "forks",
+            "completed",
+            "steals",
+            "parks",
+        ],
+        rows,
+    }
+}
+
+fn loops(view: &View) -> Sheet {
+    let rows = view.loops.iter().map(|running| {
+        let share = |percent| Cell::ordered_by(percent, format!("{} {percent:>3} %", bar(percent)));
+        quiet(vec![
+            running.body.as_str().into(),
+            running.done.into(),
+            running.items.map_or("".into(), Cell::from),
+            percent_done(running).map_or("".into(), share),
+            running.runners.into(),
+            running.threads.into(),
+            number(running.task.as_deref().unwrap_or_default()),
+            duration(running.age_us),
+        ])
+    });
+    Sheet {
+        columns: &[
+            "loop", "done", "of", "share", "runners", "threads", "task", "for",
+        ],
+        rows: rows.collect(),
+    }
+}
+
+/// Ten places, of which this share is full.
+fn bar(percent: u64) -> String {
+    let full = usize::try_from(percent / 10).unwrap_or(usize::MAX).min(10);
+    "█".repeat(full) + &"░".repeat(10 - full)
+}
+
+fn channels(view: &View) -> Sheet {
+    let row = |channel: &Channel| {
+        let load = channel.load;
+        let count = |of: fn(&crate::Load) -> usize| {
+            load.as_ref()
+                .map_or("in use".into(), |load| Cell::from(of(load)))
+        };
+        quiet(vec![
+            channel.name.as_deref().unwrap_or(&channel.resource).into(),
+            count(|load| load.len),
+            channel.capacity.map_or("no limit".into(), Cell::from),
+            count(|load| load.senders),
+            count(|load| load.senders_waiting),
+            count(|load| load.receivers),
+            count(|load| load.receivers_waiting),
+            load.map_or("", |load| if load.closed { "closed" } else { "open" })
+                .into(),
+            channel.item_type.as_str().into(),
+            short(&channel.made_at).into(),
+        ])
+    };
+    Sheet {
+        columns: &[
+            "channel",
+            "items",
+            "capacity",
+            "senders",
+            "waiting",
+            "receivers",
+            "waiting",
+            "state",
+            "of",
+            "made at",
+        ],
+        rows: view.channels.iter().map(row).collect(),
+    }
+}
+
+/// Equal tasks are one row, as in the graph of the page.
+fn waits(view: &View) -> Sheet {
+    let graph = Graph::of(view);
+    let mut rows = Vec::new();
+    for (at, node) in graph.nodes.iter().enumerate() {
+        let edges = graph.edges.iter().filter(|edge| edge.from == at);
+        let targets: Vec<&str> = edges
+            .filter_map(|edge| graph.nodes[edge.to].lines.first())
+            .map(String::as_str)
+            .collect();
+        if node.kind == NodeKind::Channel {
+            continue;
+        }
+        let mut lines = node.lines.iter().map(String::as_str);
+        let (head, work) = (lines.next(), lines.next());
+        rows.push(Row {
+            is_alarm: node.is_deadlocked,
+            cells: vec![
+                node.count.into(),
+                head.unwrap_or_default().into(),
+                work.unwrap_or_default().into(),
+                lines.collect::<Vec<_>>().join(", ").into(),
+                targets.join(", ").into(),
+            ],
+        });
+    }
+    Sheet {
+        columns: &["tasks", "state", "work", "where", "waits for"],
+        rows,
+    }
+}
+
+fn deadlocks(view: &View) -> Sheet {
+    let names = names_of_channels(view);
+    let mut rows = Vec::new();
+    for (ring, deadlock) in view.deadlocks.iter().enumerate() {
+        for task in &deadlock.tasks {
+            let wait = task.waits.first();
+            rows.push(Row {
+                is_alarm: true,
+                cells: vec![
+                    (ring + 1).into(),
+                    if deadlock.certain {
+                        "certain"
+                    } else {
+                        "likely"
+                    }
+                    .into(),
+                    number(&task.number),
+                    label(task).into(),
+                    wait.map_or(String::new(), |wait| waits_for(wait, &names))
+                        .into(),
+                    wait.map_or("", |wait| short(&wait.at)).into(),
+                    wait.map_or("".into(), |wait| duration(wait.waiting_us)),
+                    deadlock.behind.into(),
+                ],
+            });
+        }
+    }
+    Sheet {
+        columns: &[
+            "ring",
+            "is",
+            "task",
+            "name",
+            "waits for",
+            "at",
+            "for",
+            "others behind it",
+        ],
+        rows,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Tab, bar};
+    use crate::graph::tests::task;
+    use crate::wire::{Deadlock, View};
+
+    #[test]
+    fn every_row_has_a_cell_for_each_column() {
+        let ring = vec![
+            task(1, "src/a.rs:1:1", &["2"]),
+            task(2, "src/b.rs:1:1", &["1"]),
+        ];
+        let mut view = crate::top::tests::busy_view();
+        view.deadlocks = vec![Deadlock {
+            certain: true,
+            behind: 3,
+            tasks: ring.clone(),
+            text: String::new(),
+        }];
+        view.tasks = ring;
+        for tab in Tab::ALL {
+            let sheet = tab.sheet(&view);
+            assert!(!sheet.rows.is_empty(), "{tab:?}");
+            for row in &sheet.rows {
+                assert_eq!(row.cells.len(), sheet.columns.len(), "{tab:?}");
+            }
+        }
+        let alarms = |tab: Tab| {
+            tab.sheet(&view)
+                .rows
+                .iter()
+                .filter(|row| row.is_alarm)
+                .count()
+        };
+        assert_eq!(Tab::ALL.map(alarms), [2, 0, 0, 0, 2, 2]);
+    }
+
+    #[test]
+    fn equal_waits_are_one_row() {
+        let view = View {
+            tasks: (0..1_000)
+                .map(|n| task(n, "src/a.rs:1:1", &["@9"]))
+                .collect(),
+            ..View::default()
+        };
+        let sheet = Tab::Waits.sheet(&view);
+        assert_eq!(sheet.rows.len(), 1);
+        assert_eq!(sheet.rows[0].cells[0].text, "1000");
+    }
+
+    #[test]
+    fn a_bar_has_ten_places() {
+        assert_eq!(bar(0), "░░░░░░░░░░");
+        assert_eq!(bar(59), "█████░░░░░");
+        assert_eq!(bar(u64::MAX), "██████████");
+    }
+}

@@ -1,0 +1,92 @@
+//! How the values of a view are written, in tables and on screens.
+
+use crate::wire::{Loop, Task, View, Wait};
+use std::collections::HashMap;
+
+/// Its name, or the end of its type's.
+pub(crate) fn label(task: &Task) -> &str {
+    task.name
+        .as_deref()
+        .unwrap_or_else(|| match task.kind.as_str() {
+            "thread" => "(a thread)",
+            _ => tail(&task.type_name, TYPE_CHARS_MAX),
+        })
+}
+
+pub(crate) fn waits_for(wait: &Wait, names: &HashMap<&str, &str>) -> String {
+    let kind = &wait.kind;
+    match (&wait.owner, names.get(wait.resource.as_str())) {
+        (Some(owner), _) => format!("{kind} {owner}"),
+        (None, Some(name)) => format!("{kind} '{name}'"),
+        (None, None) if wait.resource == "0" => kind.clone(),
+        (None, None) => format!("{kind} {}", wait.resource),
+    }
+}
+
+/// The names of the channels that have one, by resource.
+pub(crate) fn names_of_channels(view: &View) -> HashMap<&str, &str> {
+    let channels = view.channels.iter();
+    let named =
+        channels.filter_map(|channel| Some((channel.resource.as_str(), channel.name.as_deref()?)));
+    named.collect()
+}
+
+/// How much of a loop has been done, in per cent; `None` if it is not known how many items it has.
+pub(crate) fn percent_done(running: &Loop) -> Option<u64> {
+    let items = running.items?;
+    Some(running.done.saturating_mul(100) / items.max(1))
+}
+
+/// A path with its line, but not its column, and of a long path the end.
+pub(crate) fn short(at: &str) -> &str {
+    let at = at.rsplit_once(':').map_or(at, |(line, _)| line);
+    tail(at, PATH_CHARS_MAX)
+}
+
+/// At most the last `max` characters.
+pub(crate) fn tail(text: &str, max: usize) -> &str {
+    let skipped = text.chars().count().saturating_sub(max);
+    text.char_indices()
+        .nth(skipped)
+        .map_or(text, |(at, _)| &text[at..])
+}
+
+pub(crate) fn time(micros: u64) -> String {
+    match micros {
+        0..1_000 => format!("{micros} µs"),
+        1_000..1_000_000 => format!("{:.1} ms", to_float(micros) / 1e3),
+        1_000_000..600_000_000 => format!("{:.1} s", to_float(micros) / 1e6),
+        _ => format!("{:.0} min", to_float(micros) / 60e6),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
+fn to_float(micros: u64) -> f64 {
+    micros as f64
+}
+
+/// Of a path, what is shown in a table.
+pub(crate) const PATH_CHARS_MAX: usize = 48;
+/// Of the name of a type.
+pub(crate) const TYPE_CHARS_MAX: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::{short, tail, time};
+
+    #[test]
+    fn times_and_places_are_short() {
+        for (micros, shown) in [
+            (0, "0 µs"),
+            (999, "999 µs"),
+            (1_500, "1.5 ms"),
+            (2_500_000, "2.5 s"),
+            (3_600_000_000, "60 min"),
+        ] {
+            assert_eq!(time(micros), shown);
+        }
+        assert_eq!(short("src/a.rs:12:5"), "src/a.rs:12");
+        assert_eq!(tail("äöü", 2), "öü");
+        assert_eq!(tail("a", 2), "a");
+    }
+}

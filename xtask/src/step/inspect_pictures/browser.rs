@@ -1,0 +1,247 @@
+//! A headless Chromium, directed over two pipes: each message is JSON and a zero byte.
+//!
+//! Not here: what is looked at (`mod.rs`). The messages are those of the Chrome DevTools Protocol.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use base64::Engine;
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+
+/// The light or the dark page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Theme {
+    Light,
+    Dark,
+}
+
+/// A browser with one page. It ends when this is dropped.
+pub(super) struct Browser {
+    child: Child,
+    to: ChildStdin,
+    from: Receiver<Value>,
+    messages: u64,
+    session: Option<String>,
+    /// What the page has asked for, and what the browser complained of.
+    requests: Vec<String>,
+    complaints: Vec<String>,
+}
+
+impl Browser {
+    /// Starts the browser with its files in this folder.
+    pub(super) fn start(folder: &Path) -> Result<Self, Failure> {
+        let cannot = |error: std::io::Error| {
+            Failure::new(format!(
+                "cannot start `{PROGRAM}`: {error}; Debian's package is `chromium`"
+            ))
+        };
+        // The shell lays its own pipes where the browser looks for them, as the standard library cannot.
+        let mut child = Command::new("sh")
+            .arg("-c")
+            .arg(format!("exec {PROGRAM} {ARGUMENTS} --user-data-dir=\"$0\" 3<&0 4>&1 </dev/null >/dev/null 2>/dev/null"))
+            .arg(folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(cannot)?;
+        let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(Failure::new("the browser has no pipes"));
+        };
+        let (say, said) = mpsc::channel();
+        thread::spawn(move || {
+            for message in BufReader::new(from).split(0).map_while(Result::ok) {
+                // Whatever is no JSON would be missed as an answer below.
+                if let Ok(message) = serde_json::from_slice(&message)
+                    && say.send(message).is_err()
+                {
+                    return;
+                }
+            }
+        });
+        let mut browser = Self {
+            child,
+            to,
+            from: said,
+            messages: 0,
+            session: None,
+            requests: Vec::new(),
+            complaints: Vec::new(),
+        };
+        browser.open_page()?;
+        Ok(browser)
+    }
+
+    fn open_page(&mut self) -> Result<(), Failure> {
+        let target = self.call("Target.createTarget", &json!({"url": "about:blank"}))?;
+        let attach = json!({"targetId": target["targetId"], "flatten": true});
+        let session = self.call("Target.attachToTarget", &attach)?;
+        self.session = session["sessionId"].as_str().map(str::to_owned);
+        for domain in ["Page", "Runtime", "Network", "Log"] {
+            self.call(&format!("{domain}.enable"), &json!({}))?;
+        }
+        let size =
+            json!({"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": false});
+        self.call("Emulation.setDeviceMetricsOverride", &size)?;
+        Ok(())
+    }
+
+    /// Opens an address in the light or the dark form, in a tab that knows nothing of others.
+    pub(super) fn open(&mut self, address: &str, theme: Theme) -> Result<(), Failure> {
+        self.wear(theme)?;
+        self.call("Page.navigate", &json!({"url": "about:blank"}))?;
+        self.call("Page.navigate", &json!({"url": address}))
+            .map(drop)
+    }
+
+    /// Changes what the system is said to prefer.
+    pub(super) fn wear(&mut self, theme: Theme) -> Result<(), Failure> {
+        let value = match theme {
+            Theme::Light => "light",
+            Theme::Dark => "dark",
+        };
+        let features = json!({"features": [{"name": "prefers-color-scheme", "value": value}]});
+        self.call("Emulation.setEmulatedMedia", &features).map(drop)
+    }
+
+    /// Presses and lets go of a key, by the name that scripts see.
+    pub(super) fn press(&mut self, key: &str) -> Result<(), Failure> {
+        let text = if key.chars().count() == 1 { key } else { "" };
+        for kind in ["keyDown", "keyUp"] {
+            let event = json!({"type": kind, "key": key, "text": if kind == "keyDown" { text } else { "" }});
+            self.call("Input.dispatchKeyEvent", &event)?;
+        }
+        Ok(())
+    }
+
+    /// The value of an expression in the page.
+    pub(super) fn value(&mut self, expression: &str) -> Result<Value, Failure> {
+        let given = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
+        let mut answer = self.call("Runtime.evaluate", &given)?;
+        if let Some(thrown) = answer.get("exceptionDetails") {
+            return Err(Failure::new(format!("`{expression}` throws {thrown}")));
+        }
+        Ok(answer["result"]["value"].take())
+    }
+
+    /// Waits until an expression is true.
+    pub(super) fn wait_until(&mut self, expression: &str) -> Result<(), Failure> {
+        // The page itself waits, by its own clock. What is not there yet is not true yet.
+        let waiting = format!(
+            "new Promise((done) => {{ let left = {WAIT_STEPS}; const look = () => {{ let is = false; try {{ is = {expression}; }} catch {{}} if (is) done(true); \
+             else if (left-- > 0) setTimeout(look, 50); else done(false); }}; look(); }})"
+        );
+        match self.value(&waiting)? {
+            Value::Bool(true) => Ok(()),
+            _ => Err(Failure::new(format!(
+                "the page never came to `{expression}`"
+            ))),
+        }
+    }
+
+    /// A picture of the upper part of what the window shows; the height is in pixels.
+    pub(super) fn picture(&mut self, height: u32) -> Result<Vec<u8>, Failure> {
+        let clip = json!({"x": 0, "y": 0, "width": WIDTH, "height": height, "scale": 1});
+        let answer = self.call(
+            "Page.captureScreenshot",
+            &json!({"format": "png", "clip": clip}),
+        )?;
+        let text = answer["data"].as_str().unwrap_or_default();
+        let bytes = base64::engine::general_purpose::STANDARD.decode(text);
+        bytes.map_err(|error| Failure::new(format!("the picture is not to be read: {error}")))
+    }
+
+    /// Whether the page asked for nothing elsewhere, and nothing was refused or thrown.
+    pub(super) fn judge(&self, host: &str) -> Result<(), Failure> {
+        let ours = format!("http://{host}/");
+        let is_ours = |address: &&String| {
+            address.starts_with(&ours) || address.starts_with("blob:") || *address == "about:blank"
+        };
+        let elsewhere: Vec<&String> = self
+            .requests
+            .iter()
+            .filter(|address| !is_ours(address))
+            .collect();
+        match (elsewhere.as_slice(), self.complaints.as_slice()) {
+            ([], []) => Ok(()),
+            ([], complaints) => Err(Failure::new(format!(
+                "the browser complains: {}",
+                complaints.join("; ")
+            ))),
+            (elsewhere, _) => Err(Failure::new(format!("the page asked for {elsewhere:?}"))),
+        }
+    }
+
+    fn call(&mut self, method: &str, parameters: &Value) -> Result<Value, Failure> {
+        self.messages += 1;
+        let id = self.messages;
+        let mut message = json!({"id": id, "method": method, "params": parameters});
+        if let Some(session) = &self.session {
+            message["sessionId"] = json!(session);
+        }
+        let lost = |error: std::io::Error| Failure::new(format!("the browser is gone: {error}"));
+        self.to
+            .write_all(message.to_string().as_bytes())
+            .map_err(lost)?;
+        self.to.write_all(&[0]).map_err(lost)?;
+        loop {
+            let Ok(mut answer) = self.from.recv_timeout(ANSWER_LIMIT) else {
+                let limit = ANSWER_LIMIT.as_secs();
+                return Err(Failure::new(format!(
+                    "the browser did not answer `{method}` within {limit} s"
+                )));
+            };
+            if answer["id"] == id {
+                return match answer.get("error") {
+                    Some(error) => Err(Failure::new(format!(
+                        "the browser refuses `{method}`: {error}"
+                    ))),
+                    None => Ok(answer["result"].take()),
+                };
+            }
+            self.note(&answer);
+        }
+    }
+
+    fn note(&mut self, event: &Value) {
+        let parameters = &event["params"];
+        match event["method"].as_str() {
+            Some("Network.requestWillBeSent") => {
+                let address = parameters["request"]["url"].as_str();
+                self.requests.extend(address.map(str::to_owned));
+            }
+            Some("Log.entryAdded") if parameters["entry"]["level"] == "error" => {
+                self.complaints
+                    .push(parameters["entry"]["text"].to_string());
+            }
+            Some("Runtime.exceptionThrown") => {
+                self.complaints
+                    .push(parameters["exceptionDetails"].to_string());
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // It has nothing to save.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+const PROGRAM: &str = "chromium";
+/// Without the sandbox, which root has none of: the only page that is opened is ours.
+const ARGUMENTS: &str = "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars --no-first-run \
+    --disable-background-networking --remote-debugging-pipe";
+const WIDTH: u32 = 1280;
+pub(super) const HEIGHT: u32 = 800;
+/// Of 50 ms each.
+const WAIT_STEPS: u32 = 400;
+const ANSWER_LIMIT: Duration = Duration::from_secs(60);

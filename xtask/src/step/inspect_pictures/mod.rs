@@ -1,0 +1,210 @@
+//! The page of `manyhands inspect` in a headless Chromium: examples are looked at as a person would, by keys, and what is
+//! shown is checked and kept as pictures, three of which are in the README of manyhands-inspect.
+//!
+//! Not a step of `ci`: it needs a browser. `apt-get install chromium` brings Debian's.
+
+mod browser;
+mod scene;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::command::Invocation;
+use crate::failure::Failure;
+use crate::workspace;
+use browser::{Browser, HEIGHT, Theme};
+use scene::Scene;
+
+pub(crate) fn run() -> Result<(), Failure> {
+    Invocation::cargo("build --release --package manyhands-cli").run()?;
+    let mut examples = Invocation::cargo("build --release --package manyhands --features inspect");
+    for example in [DEADLOCK, SERVICE] {
+        examples = examples.arg("--example").arg(example);
+    }
+    examples.run()?;
+    let pictures = Pictures::begin()?;
+    // A tab for each scene: what one has saved is not there for the next one.
+    look_at_deadlock(&pictures)?;
+    look_at_service(&pictures)?;
+    look_at_million(&pictures)?;
+    println!("pictures in {}", pictures.folder.display());
+    Ok(())
+}
+
+/// Three tasks that wait for each other: the ring is named, and drawn.
+fn look_at_deadlock(pictures: &Pictures) -> Result<(), Failure> {
+    let scene = Scene::start(DEADLOCK, &[], &pictures.sockets)?;
+    let mut browser = Browser::start(&pictures.profile)?;
+    browser.open(&scene.address, Theme::Light)?;
+    browser.wait_until("document.querySelectorAll('tr.alarm').length === 3")?;
+    // The token is not in the address any more.
+    browser.wait_until("location.hash === ''")?;
+    pictures.take(&mut browser, "deadlock-tasks", None)?;
+    browser.press("5")?;
+    browser.wait_until("document.querySelectorAll('.graph .node.deadlocked').length === 3")?;
+    browser.wait_until("document.querySelector('#deadlocks pre').textContent.includes('Anna')")?;
+    pictures.take(&mut browser, "deadlock-stacks", Some("deadlock.png"))?;
+    browser.wear(Theme::Dark)?;
+    pictures.take(&mut browser, "deadlock-stacks-dark", None)?;
+    // What the browser makes of the picture as a file.
+    browser.value("document.querySelector('#save-png').click()")?;
+    browser.value("document.querySelector('#save-svg').click()")?;
+    browser.wait_until("!document.querySelector('#status').classList.contains('lost')")?;
+    browser.judge(scene.host())
+}
+
+/// A service under load: every table, by keys only, light and dark.
+fn look_at_service(pictures: &Pictures) -> Result<(), Failure> {
+    let scene = Scene::start(SERVICE, &["--seconds", "120"], &pictures.sockets)?;
+    let mut browser = Browser::start(&pictures.profile)?;
+    browser.open(&scene.address, Theme::Dark)?;
+    browser.wait_until("document.querySelectorAll('#panel-tasks tbody tr').length >= 16")?;
+    pictures.take(&mut browser, "service-tasks-dark", Some("tasks.png"))?;
+    for (key, name, picture) in [
+        ("2", "workers", None),
+        ("3", "loops", None),
+        ("4", "channels", Some("channels.png")),
+        ("5", "stacks", None),
+    ] {
+        browser.press(key)?;
+        let panel = format!("!document.querySelector('#panel-{name}').hidden");
+        browser.wait_until(&panel)?;
+        browser.wait_until(&format!(
+            "document.querySelector('#panel-{name}').textContent.length > 50"
+        ))?;
+        for (theme, suffix) in [(Theme::Dark, "-dark"), (Theme::Light, "")] {
+            browser.wear(theme)?;
+            let readme = picture.filter(|_| theme == Theme::Light);
+            pictures.take(&mut browser, &format!("service-{name}{suffix}"), readme)?;
+        }
+        // Nothing is cut off at the side of the window.
+        browser.wait_until("document.documentElement.scrollWidth <= innerWidth")?;
+    }
+    use_keys(&mut browser, pictures)?;
+    browser.judge(scene.host())
+}
+
+/// A million tasks that wait for the same: one box, in a look that has less than a megabyte.
+fn look_at_million(pictures: &Pictures) -> Result<(), Failure> {
+    let arguments = ["--seconds", "120", "--readers", "1000000"];
+    let scene = Scene::start(SERVICE, &arguments, &pictures.sockets)?;
+    let mut browser = Browser::start(&pictures.profile)?;
+    browser.open(&scene.address, Theme::Light)?;
+    browser.wait_until("document.querySelectorAll('#panel-tasks tbody tr').length > 0")?;
+    browser.press("5")?;
+    let is_drawn = "document.querySelector('#panel-stacks').textContent.includes('1000000 tasks')";
+    browser.wait_until(is_drawn)?;
+    pictures.take(&mut browser, "million-stacks", None)?;
+    let seen = browser.value(FETCH_VIEW)?;
+    let (bytes, millis) = (&seen["bytes"], &seen["millis"]);
+    println!(
+        "1,000,000 waiting tasks: table and graph of {bytes} bytes after {millis} ms, waits for the next look included"
+    );
+    if bytes.as_u64().is_none_or(|bytes| bytes > VIEW_BYTES_MAX) {
+        return Err(Failure::new(format!(
+            "a look has {bytes} bytes, at most {VIEW_BYTES_MAX}"
+        )));
+    }
+    browser.judge(scene.host())
+}
+
+/// Filter, flags, the tree, and what has changed.
+fn use_keys(browser: &mut Browser, pictures: &Pictures) -> Result<(), Failure> {
+    browser.press("1")?;
+    browser.press("/")?;
+    browser.wait_until("document.activeElement.id === 'filter'")?;
+    for key in ["c", "l", "e", "r", "k"] {
+        browser.press(key)?;
+    }
+    browser.wait_until("document.querySelectorAll('#panel-tasks tbody tr').length === 4")?;
+    browser.press("Escape")?;
+    browser.press("p")?;
+    browser.wait_until("document.querySelector('#pause').ariaPressed === 'true'")?;
+    browser.press("ArrowDown")?;
+    browser.press("f")?;
+    browser.wait_until("document.querySelectorAll('.flag [aria-pressed=true]').length === 1")?;
+    pictures.take(browser, "service-flagged", None)?;
+    browser.press("g")?;
+    browser.wait_until("document.querySelectorAll('#panel-tasks tbody tr').length === 1")?;
+    for key in ["g", "p", "m", "t"] {
+        browser.press(key)?;
+    }
+    browser.wait_until("document.querySelector('#status').textContent.includes('went on')")?;
+    pictures.take(browser, "service-changes", None)?;
+    browser.wait_until("document.querySelector('[aria-sort] button').textContent === '⚑'")
+}
+
+/// Where pictures go.
+struct Pictures {
+    folder: PathBuf,
+    /// Of the programs.
+    sockets: PathBuf,
+    /// Of the browser.
+    profile: PathBuf,
+    readme: PathBuf,
+}
+
+impl Pictures {
+    /// Into an empty folder.
+    fn begin() -> Result<Self, Failure> {
+        let folder = workspace::target_subdir("inspect-pictures");
+        let pictures = Self {
+            sockets: folder.join("sockets"),
+            profile: folder.join("profile"),
+            readme: workspace::root().join("crates/manyhands-inspect/pictures"),
+            folder,
+        };
+        if pictures.folder.exists() {
+            fs::remove_dir_all(&pictures.folder)
+                .map_err(|error| cannot(&pictures.folder, &error))?;
+        }
+        for folder in [&pictures.sockets, &pictures.profile, &pictures.readme] {
+            fs::create_dir_all(folder).map_err(|error| cannot(folder, &error))?;
+        }
+        Ok(pictures)
+    }
+
+    /// Keeps what the window shows, and if it has a name there also for the README.
+    fn take(
+        &self,
+        browser: &mut Browser,
+        name: &str,
+        in_readme: Option<&str>,
+    ) -> Result<(), Failure> {
+        let picture = browser.picture(HEIGHT)?;
+        write(&self.folder.join(format!("{name}.png")), &picture)?;
+        let Some(in_readme) = in_readme else {
+            return Ok(());
+        };
+        let picture = browser.picture(README_HEIGHT)?;
+        if picture.len() > README_BYTES_MAX {
+            let size = picture.len();
+            return Err(Failure::new(format!(
+                "{in_readme} has {size} bytes, at most {README_BYTES_MAX}"
+            )));
+        }
+        write(&self.readme.join(in_readme), &picture)
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    fs::write(path, bytes).map_err(|error| cannot(path, &error))
+}
+
+fn cannot(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(format!("cannot use {}: {error}", path.display()))
+}
+
+const DEADLOCK: &str = "16_deadlock";
+const SERVICE: &str = "19_service_under_load";
+/// How large a look is, and how long it takes to get one.
+const FETCH_VIEW: &str = "(async () => {
+    const begin = performance.now();
+    const headers = { Authorization: `Bearer ${sessionStorage.getItem('token')}` };
+    const text = await (await fetch('view', { headers })).text();
+    return { bytes: new Blob([text]).size, millis: Math.round(performance.now() - begin) };
+})()";
+const VIEW_BYTES_MAX: u64 = 1_000_000;
+/// What is below says nothing new.
+const README_HEIGHT: u32 = 560;
+const README_BYTES_MAX: usize = 150_000;

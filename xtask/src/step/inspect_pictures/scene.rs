@@ -1,0 +1,119 @@
+//! A program of the library that can be looked at, and the server of its page.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use crate::failure::Failure;
+use crate::workspace;
+
+/// Both, running. They end when this is dropped.
+pub(super) struct Scene {
+    program: Child,
+    server: Child,
+    /// What to open in a browser.
+    pub(super) address: String,
+}
+
+impl Scene {
+    /// Starts an example with these arguments; it has been built.
+    pub(super) fn start(example: &str, arguments: &[&str], folder: &Path) -> Result<Self, Failure> {
+        let release = workspace::target_subdir("release");
+        let program = release.join("examples").join(example);
+        let mut program = Command::new(&program)
+            .args(arguments)
+            .env("MANYHANDS_INSPECT", "1")
+            .env("XDG_RUNTIME_DIR", folder)
+            // Some go on until this is closed.
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| {
+                Failure::new(format!("cannot start {}: {error}", program.display()))
+            })?;
+        // Its first line says that it runs.
+        let began = first_line(&mut program, example);
+        let server = began.and_then(|_| {
+            let number = program.id().to_string();
+            Command::new(release.join("manyhands"))
+                .args(["inspect", &number, "--per-second", "4"])
+                .env("XDG_RUNTIME_DIR", folder)
+                .stdout(Stdio::piped())
+                .spawn()
+                .map_err(|error| Failure::new(format!("cannot start manyhands: {error}")))
+        });
+        let server = match server {
+            Ok(server) => server,
+            Err(failure) => {
+                end(&mut program);
+                return Err(failure);
+            }
+        };
+        let mut scene = Self {
+            program,
+            server,
+            address: String::new(),
+        };
+        scene.address = address(&mut scene.server)?;
+        Ok(scene)
+    }
+
+    /// `127.0.0.1:PORT`.
+    pub(super) fn host(&self) -> &str {
+        let address = self
+            .address
+            .strip_prefix("http://")
+            .unwrap_or(&self.address);
+        address.split('/').next().unwrap_or(address)
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        end(&mut self.server);
+        end(&mut self.program);
+    }
+}
+
+/// Ends a process that has nothing to save.
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// The address that the server prints, after what else it has to say.
+fn address(server: &mut Child) -> Result<String, Failure> {
+    let wanted = |line: &str| line.strip_prefix("open ").map(str::to_owned);
+    find_line(server, "manyhands inspect", wanted)
+}
+
+fn first_line(program: &mut Child, name: &str) -> Result<String, Failure> {
+    find_line(program, name, |line| Some(line.to_owned()))
+}
+
+/// What `find` makes of the first line of the output that it wants. The rest of the output is read and forgotten.
+fn find_line(
+    child: &mut Child,
+    name: &str,
+    find: impl Fn(&str) -> Option<String> + Send + 'static,
+) -> Result<String, Failure> {
+    let Some(output) = child.stdout.take() else {
+        return Err(Failure::new(format!("{name} has no output")));
+    };
+    let (say, said) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if let Some(found) = find(&line) {
+                // Only the first one is waited for.
+                let _ = say.send(found);
+            }
+        }
+    });
+    said.recv_timeout(LINE_LIMIT)
+        .map_err(|_| Failure::new(format!("{name} did not say what it should")))
+}
+
+const LINE_LIMIT: Duration = Duration::from_secs(30);
