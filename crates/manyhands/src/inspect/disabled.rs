@@ -167,6 +167,38 @@ impl RecordedLoop {
     }
 }
 
+/// In place of a loop in the list.
+#[derive(Debug)]
+pub(crate) struct ListedLoop;
+
+/// In place of a runner of such a loop.
+pub(crate) struct ListedRunner;
+
+impl ListedLoop {
+    #[expect(
+        clippy::extra_unused_type_parameters,
+        reason = "the type is named with the feature only"
+    )]
+    #[inline(always)]
+    pub(crate) fn begin<C>() -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    pub(crate) fn done(&self, _items: u64) {}
+
+    #[inline(always)]
+    pub(crate) fn opens(&self, _threads: usize) {}
+
+    #[inline(always)]
+    pub(crate) fn runs(&self, _items: usize) {}
+
+    #[inline(always)]
+    pub(crate) fn runner(&self) -> ListedRunner {
+        ListedRunner
+    }
+}
+
 #[inline(always)]
 pub(crate) fn short_loop<C>(_items: u64, _ticks: u64) {}
 

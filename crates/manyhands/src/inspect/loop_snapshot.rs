@@ -3,7 +3,7 @@
 use crate::inspect::table::TaskNumber;
 use std::time::Duration;
 
-/// A parallel loop or query over positions that runs now.
+/// A parallel loop or query, or an async loop, that runs now.
 ///
 /// # Examples
 /// A body that looks at its own loop:
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// inspect::open();
 /// parallel::options().degree_of_parallelism(1).for_range(0..3_u64, |_| {
 ///     let loops = inspect::snapshot().loops;
-///     assert!(loops.iter().any(|running| running.items == 3 && running.runners == 1));
+///     assert!(loops.iter().any(|running| running.items == Some(3) && running.runners == 1));
 /// });
 /// # }
 /// ```
@@ -22,13 +22,13 @@ use std::time::Duration;
 pub struct LoopSnapshot {
     /// The function or closure that is its body, or, if that is not found, the type of what takes the items.
     pub body: &'static str,
-    /// How many items it has.
-    pub items: u64,
+    /// How many items it has; `None` of a loop over an iterator and of an async loop.
+    pub items: Option<u64>,
     /// How many of them have been run. Those of a block are counted when the whole block has been run.
     pub done: u64,
-    /// How many threads run it now.
+    /// How many threads run it now; of an async loop how many of its items run.
     pub runners: usize,
-    /// How many threads can run it; 1 until it is opened to others.
+    /// How many threads can run it, 1 until it is opened to others; of an async loop how many items can run at once.
     pub threads: usize,
     /// The task that has called it.
     pub task: Option<TaskNumber>,

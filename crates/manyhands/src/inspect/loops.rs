@@ -10,6 +10,7 @@
 //! Not here: what a report says (`loop_report.rs`, `verdict.rs`).
 
 use crate::inspect::alone::AloneBecause;
+use crate::inspect::listed_loops;
 use crate::inspect::loop_report::{BlockReport, LoopReport, RunnerReport, TrialReport};
 use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::record::{current_task, is_open};
@@ -227,13 +228,13 @@ pub(crate) fn last() -> Option<LoopReport> {
     LAST.try_with(|last| last.borrow().clone()).ok().flatten()
 }
 
-/// The loops that run now, the oldest first.
+/// The loops that run now, the oldest first; then those that are only listed.
 pub(super) fn read() -> Vec<LoopSnapshot> {
     let running = lock(&RUNNING).clone();
     let now = clock::ticks();
     let snapshot = |running: &Arc<Running>| LoopSnapshot {
         body: body_name(running.consumer),
-        items: running.items,
+        items: Some(running.items),
         // Relaxed, both: counts.
         done: running.done.load(Ordering::Relaxed),
         runners: running.runners.load(Ordering::Relaxed),
@@ -243,7 +244,8 @@ pub(super) fn read() -> Vec<LoopSnapshot> {
         task: running.caller,
         age: elapsed(now.saturating_sub(running.begun)),
     };
-    running.iter().map(snapshot).collect()
+    let running = running.iter().map(snapshot);
+    running.chain(listed_loops::read()).collect()
 }
 
 impl<'a> LoopRecord<'a> {
@@ -443,7 +445,7 @@ impl Part {
 }
 
 /// The body in a consumer's type: its first closure or function that is not of this library, else the whole type.
-fn body_name(consumer: &'static str) -> &'static str {
+pub(super) fn body_name(consumer: &'static str) -> &'static str {
     let is_of_path = |c: char| c.is_alphanumeric() || "_:{}#".contains(c);
     let paths = consumer.split(|c: char| !is_of_path(c));
     let mut others = paths.filter(|path| {
@@ -454,7 +456,7 @@ fn body_name(consumer: &'static str) -> &'static str {
     closure.or_else(|| others.next()).unwrap_or(consumer)
 }
 
-fn elapsed(ticks: u64) -> Duration {
+pub(super) fn elapsed(ticks: u64) -> Duration {
     Duration::from_nanos(clock::nanos_in(ticks))
 }
 

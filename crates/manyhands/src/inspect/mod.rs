@@ -20,7 +20,8 @@
 //!
 //! # Loops
 //! [`Snapshot::loops`] are the parallel loops and queries that run. How the last one of a thread ran and what kept it from
-//! being faster is said by [`explain_last`](crate::parallel::explain_last). Those over an iterator are not recorded.
+//! being faster is said by [`explain_last`](crate::parallel::explain_last). Loops over an iterator and async loops are listed
+//! only.
 //!
 //! # Stacks
 //! What the threads of all runtimes run now, function by function, is shown by `manyhands inspect --stacks`, on Linux on
@@ -83,9 +84,9 @@ mod wait_kind;
 pub(crate) use alone::AloneBecause;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use disabled::{
-    ChannelRecord, LoopRecord, RecordedLoop, Running, RuntimeNumber, TaskRecord, WorkType, forget,
-    is_open, runtime_made, short_loop, thread_begins, thread_blocks, thread_polls_any,
-    thread_polls_one, thread_waits_for_task, waits, waits_for_task,
+    ChannelRecord, ListedLoop, LoopRecord, RecordedLoop, Running, RuntimeNumber, TaskRecord,
+    WorkType, forget, is_open, runtime_made, short_loop, thread_begins, thread_blocks,
+    thread_polls_any, thread_polls_one, thread_waits_for_task, waits, waits_for_task,
 };
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use wait_kind::WaitKind;
@@ -104,6 +105,8 @@ mod deadlock;
 mod environment;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod groups;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod listed_loops;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod loop_report;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -145,6 +148,8 @@ pub(crate) use crate::sync::stack_copy::note_own_stack as thread_begins;
 pub(crate) use channels::{ChannelRecord, ObservedChannel};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use environment::runtime_made;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use listed_loops::ListedLoop;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use loops::{LoopRecord, RecordedLoop, last as last_loop, short_loop};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

@@ -5,7 +5,7 @@
 //!
 //! Not here: the lines (`wire.rs`), and where the socket is (`socket.rs`).
 
-use crate::inspect::take::snapshot;
+use crate::inspect::take::{snapshot_of_oldest, snapshot_of_waits_for_tasks};
 use crate::inspect::{groups, record, socket, stacks, wire};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, global, lock, peer, thread};
@@ -189,12 +189,11 @@ fn answer(answers: &mut impl Write, request: &[u8]) -> io::Result<()> {
 }
 
 fn send_snapshot(answers: &mut impl Write, tasks_max: usize) -> io::Result<()> {
-    let snapshot = snapshot();
+    let (snapshot, tasks_left_out) = snapshot_of_oldest(tasks_max);
     for runtime in &snapshot.runtimes {
         say(answers, &wire::runtime(runtime))?;
     }
-    let sent = snapshot.tasks.len().min(tasks_max);
-    for task in &snapshot.tasks[..sent] {
+    for task in &snapshot.tasks {
         say(answers, &wire::task(task))?;
     }
     for running in &snapshot.loops {
@@ -204,11 +203,10 @@ fn send_snapshot(answers: &mut impl Write, tasks_max: usize) -> io::Result<()> {
     for channel in &snapshot.channels[..channels] {
         say(answers, &wire::channel(channel))?;
     }
-    let tasks_left_out = snapshot.tasks.len() - sent;
     let channels_left_out = snapshot.channels.len() - channels;
     say(
         answers,
-        &wire::end_of_snapshot(sent, tasks_left_out, channels_left_out),
+        &wire::end_of_snapshot(snapshot.tasks.len(), tasks_left_out, channels_left_out),
     )
 }
 
@@ -217,9 +215,9 @@ fn send_snapshot(answers: &mut impl Write, tasks_max: usize) -> io::Result<()> {
     reason = "between two looks; waits that both see are the same however long it is"
 )]
 fn send_deadlocks(answers: &mut impl Write) -> io::Result<()> {
-    let earlier = snapshot();
+    let earlier = snapshot_of_waits_for_tasks();
     thread::sleep(STABLE_FOR);
-    let deadlocks = snapshot().deadlocks(&earlier);
+    let deadlocks = snapshot_of_waits_for_tasks().deadlocks(&earlier);
     for deadlock in &deadlocks {
         say(answers, &wire::deadlock(deadlock))?;
     }

@@ -1,8 +1,8 @@
 //! The table of recorded tasks: sharded, each shard behind a lock.
 //!
 //! A task keeps its number, not a pointer. A number names a place in the table and how often that place was used
-//! before, so one that outlives its task finds nothing. A reader copies a shard under its lock, so no record is torn;
-//! records of different shards are read a moment apart.
+//! before, so one that outlives its task finds nothing. A reader copies records under their shard's lock, so no record is
+//! torn; different ones are read a moment apart.
 //!
 //! Not here: what is recorded when (`record.rs`), and what is made of it (`snapshot.rs`).
 
@@ -176,13 +176,23 @@ pub(super) fn remove(number: TaskNumber) {
     drop(removed);
 }
 
-/// Calls `see` with each record, one shard after the other.
+/// Calls `see` with each record, one shard after the other. The lock of a shard is let go from time to time, so that no
+/// task waits for it for long.
 pub(super) fn for_each(mut see: impl FnMut(TaskNumber, &Record)) {
     for (shard, slots) in TABLE.iter().enumerate() {
-        let slots = lock(slots);
-        for (place, slot) in slots.slots.iter().enumerate() {
-            if let Some(record) = &slot.record {
-                see(TaskNumber::new(slot.uses, place, shard), record);
+        let mut from = 0;
+        loop {
+            let slots = lock(slots);
+            let places = from..slots.slots.len().min(from + PLACES_AT_ONCE);
+            if places.is_empty() {
+                break;
+            }
+            from = places.end;
+            for place in places {
+                let slot = &slots.slots[place];
+                if let Some(record) = &slot.record {
+                    see(TaskNumber::new(slot.uses, place, shard), record);
+                }
             }
         }
     }
@@ -273,6 +283,8 @@ const SHARDS: usize = 1 << SHARD_BITS;
 const PLACES_MAX: usize = 1 << (32 - SHARD_BITS);
 /// Waits of one task that are kept.
 const WAITS_MAX: usize = 8;
+/// Read under one lock.
+const PLACES_AT_ONCE: usize = 512;
 
 #[cfg(test)]
 mod tests {

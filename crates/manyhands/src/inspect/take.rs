@@ -17,8 +17,8 @@ pub fn open() {
 /// What the program does now. Without [`open`] before it there are no tasks in it.
 ///
 /// # Cost
-/// A copy of what is recorded, 16 parts one after the other. A task whose part is being copied waits until that is done
-/// before it runs, waits or ends.
+/// A copy of what is recorded, up to 512 tasks at a time. A task that is among those that are being copied waits until that
+/// is done before it runs, waits or ends.
 ///
 /// # Examples
 /// ```
@@ -41,6 +41,52 @@ pub fn snapshot() -> Snapshot {
         tasks,
         loops: loops::read(),
         channels: channels::read(),
+    }
+}
+
+/// As [`snapshot`], with at most `tasks_max` tasks, those with the lowest numbers; and how many there are besides.
+#[cfg(unix)]
+pub(super) fn snapshot_of_oldest(tasks_max: usize) -> (Snapshot, usize) {
+    clock::calibrate();
+    let mut numbers = Vec::new();
+    table::for_each(|number, _| numbers.push(number));
+    let left_out = numbers.len().saturating_sub(tasks_max);
+    if left_out > 0 {
+        // Only numbers are looked at, so a million tasks that nobody asked for cost little.
+        numbers.select_nth_unstable(tasks_max);
+        numbers.truncate(tasks_max);
+    }
+    numbers.sort_unstable();
+    let mut tasks = Vec::with_capacity(numbers.len());
+    for number in numbers {
+        // One that has ended meanwhile is not there.
+        table::change(number, |record| tasks.push(task_of(number, record)));
+    }
+    let snapshot = Snapshot {
+        runtimes: runtimes::read(),
+        tasks,
+        loops: loops::read(),
+        channels: channels::read(),
+    };
+    (snapshot, left_out)
+}
+
+/// The tasks that a deadlock can be of, and nothing else: those that wait, and only for tasks.
+#[cfg(unix)]
+pub(super) fn snapshot_of_waits_for_tasks() -> Snapshot {
+    let mut tasks = Vec::new();
+    table::for_each(|number, record| {
+        let waits = &record.waits.list;
+        if !waits.is_empty() && waits.iter().all(|wait| wait.owner.is_some()) {
+            tasks.push(task_of(number, record));
+        }
+    });
+    tasks.sort_unstable_by_key(|task| task.number);
+    Snapshot {
+        runtimes: Vec::new(),
+        tasks,
+        loops: Vec::new(),
+        channels: Vec::new(),
     }
 }
 

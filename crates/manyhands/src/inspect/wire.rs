@@ -105,7 +105,7 @@ struct Ring {
 #[derive(Serialize)]
 struct Loop {
     body: String,
-    items: u64,
+    items: Option<u64>,
     done: u64,
     runners: usize,
     threads: usize,

@@ -33,7 +33,7 @@ fn last() -> LoopReport {
 /// The loop of this number of items that runs.
 fn running(items: u64) -> Option<LoopSnapshot> {
     let mut loops = inspect::snapshot().loops.into_iter();
-    loops.find(|running| running.items == items)
+    loops.find(|running| running.items == Some(items))
 }
 
 fn two_workers() -> Runtime {
@@ -97,6 +97,66 @@ fn a_loop_that_runs_is_listed_with_its_body_and_what_is_done() {
             }
         });
     assert!(running(ITEMS).is_none());
+}
+
+/// The loop without a known number of items whose body has this in its name.
+fn listed(part: &str) -> Option<LoopSnapshot> {
+    let mut loops = inspect::snapshot().loops.into_iter();
+    loops.find(|listed| listed.items.is_none() && listed.body.contains(part))
+}
+
+#[test]
+fn a_loop_over_an_iterator_is_listed_while_it_runs_alone_and_shared() {
+    inspect::open();
+    const NAME: &str = "a_loop_over_an_iterator_is_listed";
+    let seen = |i: u64| {
+        let listed = listed(NAME).unwrap();
+        assert!(
+            listed.done <= i && (1..=2).contains(&listed.runners),
+            "{listed:?}"
+        );
+    };
+    let alone = parallel::options().degree_of_parallelism(1);
+    alone.for_each(parallel::from_iter(0..40_u64), seen);
+    assert!(listed(NAME).is_none());
+    let meet = std::sync::Barrier::new(2);
+    two_workers().install(|| {
+        parallel::for_each(parallel::from_iter(0..2_u64).unbuffered(), |i| {
+            meet.wait();
+            seen(i);
+            let listed = listed(NAME).unwrap();
+            assert_eq!((listed.runners, listed.threads), (2, 2));
+            meet.wait();
+        });
+    });
+    assert!(listed(NAME).is_none());
+    let panics = || parallel::for_each(parallel::from_iter(0..9), |_| panic!("on purpose"));
+    assert!(std::panic::catch_unwind(panics).is_err());
+    assert!(listed("a_loop_over_an_iterator_is_listed").is_none());
+}
+
+#[test]
+fn an_async_loop_is_listed_with_how_many_items_run() {
+    inspect::open();
+    const NAME: &str = "an_async_loop_is_listed";
+    let gate = task::completion::<()>();
+    let (opener, gate) = gate;
+    let items = parallel::options()
+        .concurrency_between(3..=3)
+        .for_each_async(0..5_u64, move |i| {
+            let gate = gate.clone();
+            async move {
+                if i > 0 {
+                    gate.await.unwrap();
+                }
+            }
+        });
+    let items = task::spawn(items);
+    until(|| listed(NAME).filter(|listed| listed.done == 1 && listed.runners == 3));
+    assert_eq!(listed(NAME).unwrap().threads, 3);
+    opener.complete(());
+    items.join().unwrap();
+    assert!(listed(NAME).is_none());
 }
 
 #[test]

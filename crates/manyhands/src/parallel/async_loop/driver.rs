@@ -11,6 +11,7 @@ use super::handle::{LoopControl, Progress};
 use super::source::sealed::{PollItem, Pull};
 use super::tuner::{ItemStart, Tuner};
 use crate::cancel::UntilCancelled;
+use crate::inspect::ListedLoop;
 use crate::job::{Payload, catch};
 use crate::parallel::limits::Limits;
 use crate::runtime::Runtime;
@@ -37,6 +38,7 @@ pub(super) struct Driver<'a, S: Pull, F, R> {
     is_behind: bool,
     /// The panic of the source's drop, when the loop was stopped before its end.
     source_panic: Option<Payload>,
+    listed: ListedLoop,
 }
 
 /// How, where and until when items run.
@@ -100,6 +102,7 @@ where
             is_stopped: false,
             is_behind: false,
             source_panic: None,
+            listed: ListedLoop::begin::<F>(),
         }
     }
 
@@ -137,6 +140,8 @@ where
                 }
             }
         };
+        self.listed.opens(self.tuner.level());
+        self.listed.runs(self.tasks.len());
         self.control.show(Progress {
             concurrency: self.tuner.level(),
             running: self.tasks.len(),
@@ -235,6 +240,7 @@ where
         match result {
             Ok(ended) => {
                 self.tuner.end(ended.item_start, ended.place, ended.at);
+                self.listed.done(1);
                 Some(Ok(ended.value))
             }
             Err(error) if self.is_stopped && error.is_cancelled() => None,

@@ -10,6 +10,7 @@
 use crate::engine::consumer::Consumer;
 use crate::engine::helped::{Helped, HelpedWork, Panics};
 use crate::engine::{BLOCK_NANOS_MAX, HelperPolicy, Plan, Rate, Runner};
+use crate::inspect::ListedLoop;
 use crate::job::{Payload, catch};
 use crate::parallel::source::{Drive, Feed};
 use crate::runtime::fork_join::series::WAKE_PAYS_FROM;
@@ -97,6 +98,7 @@ impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
 
     fn drive<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
         let _entered = plan.runtime.map(|runtime| runtime.enter());
+        let listed = ListedLoop::begin::<C>();
         let at_once = self.chunk_max == 1 || plan.helpers == HelperPolicy::AtOnce;
         let chunk_max = if at_once { 1 } else { self.chunk_max };
         let mut pull = Pull {
@@ -105,20 +107,23 @@ impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
         };
         let mut runner = Runner::new(consumer);
         let alone = plan.degree == Some(1);
+        let chunk = (1, chunk_max);
         if (at_once && !alone)
-            || pull.run_alone(consumer, &mut runner, alone, chunk_max) == After::Worthwhile
+            || pull.run_alone(&mut runner, alone, chunk_max, &listed) == After::Worthwhile
         {
-            share(pull, &mut runner, plan, (1, chunk_max));
+            share(pull, &mut runner, plan, chunk, &listed);
         }
     }
 
     fn drive_leaves<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
         let _entered = plan.runtime.map(|runtime| runtime.enter());
+        let listed = ListedLoop::begin::<C>();
         let pull = Pull {
             iterator: Some(self.iterator),
             next: 0,
         };
-        share(pull, &mut Runner::new(consumer), plan, (LEAF_LEN, LEAF_LEN));
+        let chunk = (LEAF_LEN, LEAF_LEN);
+        share(pull, &mut Runner::new(consumer), plan, chunk, &listed);
     }
 
     fn len_hint(&self) -> Option<usize> {
@@ -146,11 +151,13 @@ impl<I: Iterator> Pull<I> {
     /// Runs items straight from the iterator until it ends, or until sharing pays.
     fn run_alone<C: Consumer<I::Item>>(
         &mut self,
-        consumer: &C,
         runner: &mut Runner<'_, I::Item, C>,
         alone: bool,
         chunk_max: usize,
+        listed: &ListedLoop,
     ) -> After {
+        let consumer = runner.consumer;
+        let _runs = listed.runner();
         let begun = clock::ticks();
         let mut block = 1;
         let Some(iterator) = &mut self.iterator else {
@@ -162,6 +169,7 @@ impl<I: Iterator> Pull<I> {
             let positions = self.next..self.next + block as u64;
             consumer.consume(runner.state(), positions, counted);
             self.next += taken as u64;
+            listed.done(taken as u64);
             if taken < block {
                 break;
             }
@@ -218,6 +226,7 @@ struct SharedPull<'a, I: Iterator, C: Consumer<I::Item>> {
     runners_max: usize,
     stopped: AtomicBool,
     panics: Panics,
+    listed: &'a ListedLoop,
 }
 
 /// Runs the remaining items of the iterator, with helpers.
@@ -226,6 +235,7 @@ fn share<I, C>(
     runner: &mut Runner<'_, I::Item, C>,
     plan: &Plan<'_>,
     chunk: (usize, usize),
+    listed: &ListedLoop,
 ) where
     I: Iterator<Item: Send> + Send,
     C: Consumer<I::Item>,
@@ -233,6 +243,7 @@ fn share<I, C>(
     current::with_slot(|slot| {
         let place = slot.and_then(OpenCall::next);
         let workers = slot.map_or(1, |slot| slot.runtime().idle.limit());
+        listed.opens(plan.degree.unwrap_or(workers));
         let call = Helped::new(SharedPull {
             consumer: runner.consumer,
             helper_slot: place.map(|place| place.helper_slot),
@@ -242,6 +253,7 @@ fn share<I, C>(
             runners_max: plan.degree.unwrap_or(workers + RUNNERS_SPARE),
             stopped: AtomicBool::new(false),
             panics: Panics::new(),
+            listed,
         });
         call.keep_open(place, |shared| {
             if let Some(place) = place {
@@ -267,6 +279,7 @@ impl<I: Iterator<Item: Send> + Send, C: Consumer<I::Item>> SharedPull<'_, I, C> 
     ) {
         let (mut size, size_max) = self.chunk;
         let mut chunk = Vec::new();
+        let _runs = self.listed.runner();
         // Relaxed: a runner may see the stop a chunk late.
         while !self.stopped.load(Ordering::Relaxed) {
             let begun = clock::ticks();
@@ -300,6 +313,7 @@ impl<I: Iterator<Item: Send> + Send, C: Consumer<I::Item>> SharedPull<'_, I, C> 
             }) {
                 return self.note_panic(payload);
             }
+            self.listed.done(pulled as u64);
             let rate = Rate::of(clock::ticks().saturating_sub(begun), pulled as u64);
             let wanted = rate.items_in(clock::ticks_in(BLOCK_NANOS_MAX));
             if self.chunk.0 < size_max {

@@ -1,0 +1,140 @@
+//! With the feature: loops of which it is not known how many items they have, those over an iterator and async ones.
+//! They are listed while they run. Same functions as in `disabled.rs`.
+//!
+//! # Threads
+//! Runners add to counts that only the list of running loops reads.
+//!
+//! Not here: loops that are also reported on when they are over (`loops.rs`).
+
+use crate::inspect::loop_snapshot::LoopSnapshot;
+use crate::inspect::loops::{body_name, elapsed};
+use crate::inspect::record::{current_task, is_open};
+use crate::inspect::table::TaskNumber;
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Mutex, clock, global, lock};
+use std::any::type_name;
+use std::sync::Arc;
+
+global! {
+    static LISTED: Mutex<Vec<Arc<Listed>>> = Mutex::new(Vec::new());
+}
+
+/// A loop that is in the list until this is dropped.
+#[derive(Debug)]
+pub(crate) struct ListedLoop(Option<Arc<Listed>>);
+
+/// A runner of a loop, until this is dropped.
+#[must_use]
+pub(crate) struct ListedRunner<'a>(Option<&'a Listed>);
+
+#[derive(Debug)]
+struct Listed {
+    begun: u64,
+    body: &'static str,
+    caller: Option<TaskNumber>,
+    done: AtomicU64,
+    runners: AtomicUsize,
+    threads: AtomicUsize,
+}
+
+impl ListedLoop {
+    /// A loop begins, whose items go to a consumer, or to a body, of the type `C`.
+    #[inline]
+    pub(crate) fn begin<C>() -> Self {
+        Self(is_open().then(|| Listed::begin(type_name::<C>())))
+    }
+
+    /// This number of items more has been run.
+    #[inline]
+    pub(crate) fn done(&self, items: u64) {
+        if let Some(listed) = &self.0 {
+            // Relaxed: a count.
+            listed.done.fetch_add(items, Ordering::Relaxed);
+        }
+    }
+
+    /// This number of threads can run it; of an async loop, this number of items at once.
+    #[inline]
+    pub(crate) fn opens(&self, threads: usize) {
+        if let Some(listed) = &self.0 {
+            // Relaxed: a number to show.
+            listed.threads.store(threads, Ordering::Relaxed);
+        }
+    }
+
+    /// This number of items of an async loop runs now.
+    #[inline]
+    pub(crate) fn runs(&self, items: usize) {
+        if let Some(listed) = &self.0 {
+            // Relaxed: a number to show.
+            listed.runners.store(items, Ordering::Relaxed);
+        }
+    }
+
+    /// The calling thread begins to run it.
+    #[inline]
+    pub(crate) fn runner(&self) -> ListedRunner<'_> {
+        if let Some(listed) = &self.0 {
+            // Relaxed: a count.
+            listed.runners.fetch_add(1, Ordering::Relaxed);
+        }
+        ListedRunner(self.0.as_deref())
+    }
+}
+
+impl Drop for ListedLoop {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(listed) = self.0.take() {
+            listed.end();
+        }
+    }
+}
+
+impl Drop for ListedRunner<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(listed) = self.0 {
+            // Relaxed: a count.
+            listed.runners.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Listed {
+    #[cold]
+    fn begin(consumer: &'static str) -> Arc<Self> {
+        let listed = Arc::new(Self {
+            begun: clock::ticks(),
+            body: body_name(consumer),
+            caller: current_task(),
+            done: AtomicU64::new(0),
+            runners: AtomicUsize::new(0),
+            threads: AtomicUsize::new(1),
+        });
+        lock(&LISTED).push(Arc::clone(&listed));
+        listed
+    }
+
+    #[cold]
+    fn end(self: Arc<Self>) {
+        lock(&LISTED).retain(|other| !Arc::ptr_eq(other, &self));
+    }
+}
+
+/// The listed loops that run now, the oldest first.
+pub(super) fn read() -> Vec<LoopSnapshot> {
+    let listed = lock(&LISTED).clone();
+    let now = clock::ticks();
+    let snapshot = |listed: &Arc<Listed>| LoopSnapshot {
+        body: listed.body,
+        items: None,
+        // Relaxed, all: counts.
+        done: listed.done.load(Ordering::Relaxed),
+        runners: listed.runners.load(Ordering::Relaxed),
+        threads: listed.threads.load(Ordering::Relaxed),
+        task: listed.caller,
+        age: elapsed(now.saturating_sub(listed.begun)),
+    };
+    listed.iter().map(snapshot).collect()
+}
