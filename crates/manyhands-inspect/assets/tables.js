@@ -8,6 +8,12 @@ const waitsFor = (wait, names) => {
   return `${wait.kind} ${what}`.trim();
 };
 
+const stateOf = ({ load, capacity }) => {
+  if (load === null) return "in use";
+  if (load.closed) return "closed";
+  return capacity > 0 && load.len >= capacity ? "full" : "open";
+};
+
 export const tables = {
   tasks: {
     columns: [
@@ -75,7 +81,7 @@ export const tables = {
       { title: "waiting", of: (channel) => channel.load?.senders_waiting ?? "" },
       { title: "Receivers", of: (channel) => channel.load?.receivers ?? "" },
       { title: "waiting", of: (channel) => channel.load?.receivers_waiting ?? "" },
-      { title: "State", of: (channel) => (channel.load === null ? "" : channel.load.closed ? "closed" : "open") },
+      { title: "State", of: (channel) => stateOf(channel) },
       { title: "Of", of: (channel) => channel.item_type },
       { title: "Made at", of: (channel) => channel.made_at, show: places },
     ],

@@ -338,6 +338,12 @@ pub(crate) mod tests {
         }
     }
 
+    /// The first line of each node.
+    fn heads(graph: &Graph) -> Vec<&str> {
+        let lines = graph.nodes.iter().map(|node| node.lines[0].as_str());
+        lines.collect()
+    }
+
     #[test]
     fn equal_tasks_are_one_node_and_their_waits_one_edge() {
         let mut tasks: Vec<Task> = (2..1_002)
@@ -349,13 +355,8 @@ pub(crate) mod tests {
             channels: vec![orders()],
             ..View::default()
         });
-        let heads: Vec<&str> = graph
-            .nodes
-            .iter()
-            .map(|node| node.lines[0].as_str())
-            .collect();
         assert_eq!(
-            heads,
+            heads(&graph),
             [
                 "1000 tasks · waiting",
                 "1 task · waiting",
@@ -439,13 +440,8 @@ pub(crate) mod tests {
             }],
             ..View::default()
         });
-        let heads: Vec<&str> = graph
-            .nodes
-            .iter()
-            .map(|node| node.lines[0].as_str())
-            .collect();
         assert_eq!(
-            heads,
+            heads(&graph),
             [
                 "1 task · waiting, deadlocked",
                 "1 task · waiting, deadlocked",

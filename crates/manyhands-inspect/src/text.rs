@@ -4,8 +4,8 @@
 
 use crate::wire::{Channel, Runtime, Task, View};
 use crate::words::{
-    PATH_CHARS_MAX, TYPE_CHARS_MAX, label, names_of_channels, percent_done, short, tail, time,
-    waits_for,
+    PATH_CHARS_MAX, TASK_COLUMNS, TYPE_CHARS_MAX, deadlocked_tasks, label, name_of_channel,
+    names_of_channels, percent_done, short, state_of_channel, tail, time, waits_for, worker_of,
 };
 use comfy_table::{LineStyle, Table, TableStyle};
 use std::collections::{HashMap, HashSet};
@@ -95,26 +95,9 @@ fn tasks(view: &View) -> String {
     if view.tasks.is_empty() {
         return "no tasks are recorded".to_owned();
     }
-    let mut table = new_table(&[
-        "task",
-        "name",
-        "state",
-        "for",
-        "waits for",
-        "at",
-        "spawned at",
-        "parent",
-        "worker",
-        "polls",
-        "busy",
-    ]);
+    let mut table = new_table(&TASK_COLUMNS);
     let names = names_of_channels(view);
-    let deadlocked: HashSet<&str> = view
-        .deadlocks
-        .iter()
-        .flat_map(|ring| &ring.tasks)
-        .map(|task| task.number.as_str())
-        .collect();
+    let deadlocked = deadlocked_tasks(view);
     for task in &view.tasks {
         let state = if deadlocked.contains(task.number.as_str()) {
             format!("{}, deadlocked", task.state)
@@ -124,10 +107,6 @@ fn tasks(view: &View) -> String {
         let waits_for = |wait| waits_for(wait, &names);
         let waits: Vec<String> = task.waits.iter().map(waits_for).collect();
         let lines: Vec<&str> = task.waits.iter().map(|wait| short(&wait.at)).collect();
-        let worker = match (task.runtime, task.worker) {
-            (Some(runtime), Some(worker)) => format!("{runtime}:{worker}"),
-            _ => String::new(),
-        };
         table.add_row([
             task.number.clone(),
             label(task).to_owned(),
@@ -137,7 +116,7 @@ fn tasks(view: &View) -> String {
             lines.join("\n"),
             task.spawned_at.as_deref().map_or("", short).to_owned(),
             task.parent.clone().unwrap_or_default(),
-            worker,
+            worker_of(task),
             task.polls.to_string(),
             time(task.busy_us),
         ]);
@@ -199,10 +178,6 @@ fn channel_row(channel: &Channel) -> [String; 8] {
         0 => count.to_string(),
         _ => format!("{count}, {waiting} waiting"),
     };
-    let name = match &channel.name {
-        Some(name) => name.clone(),
-        None => channel.resource.clone(),
-    };
     let capacity = match channel.capacity {
         Some(capacity) => capacity.to_string(),
         None => "no limit".to_owned(),
@@ -212,18 +187,13 @@ fn channel_row(channel: &Channel) -> [String; 8] {
             load.len.to_string(),
             ends(load.senders, load.senders_waiting),
             ends(load.receivers, load.receivers_waiting),
-            match (load.closed, channel.capacity) {
-                (true, _) => "closed",
-                (false, Some(capacity)) if capacity > 0 && load.len >= capacity => "full",
-                (false, _) => "open",
-            }
-            .to_owned(),
+            state_of_channel(channel, &load).to_owned(),
         ],
         None => [(); 4].map(|()| "in use".to_owned()),
     };
     let item = tail(&channel.item_type, TYPE_CHARS_MAX).to_owned();
     [
-        name,
+        name_of_channel(channel).to_owned(),
         len,
         capacity,
         senders,

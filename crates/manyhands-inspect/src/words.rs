@@ -1,7 +1,7 @@
 //! How the values of a view are written, in tables and on screens.
 
-use crate::wire::{Loop, Task, View, Wait};
-use std::collections::HashMap;
+use crate::wire::{Channel, Load, Loop, Task, View, Wait};
+use std::collections::{HashMap, HashSet};
 
 /// Its name, or the end of its type's.
 pub(crate) fn label(task: &Task) -> &str {
@@ -20,6 +20,34 @@ pub(crate) fn waits_for(wait: &Wait, names: &HashMap<&str, &str>) -> String {
         (None, Some(name)) => format!("{kind} '{name}'"),
         (None, None) if wait.resource == "0" => kind.clone(),
         (None, None) => format!("{kind} {}", wait.resource),
+    }
+}
+
+/// The numbers of the tasks that wait for each other in a ring.
+pub(crate) fn deadlocked_tasks(view: &View) -> HashSet<&str> {
+    let rings = view.deadlocks.iter().flat_map(|ring| &ring.tasks);
+    rings.map(|task| task.number.as_str()).collect()
+}
+
+/// The runtime and the worker that run it, or nothing.
+pub(crate) fn worker_of(task: &Task) -> String {
+    match (task.runtime, task.worker) {
+        (Some(runtime), Some(worker)) => format!("{runtime}:{worker}"),
+        _ => String::new(),
+    }
+}
+
+/// Its name, or where it is in memory.
+pub(crate) fn name_of_channel(channel: &Channel) -> &str {
+    channel.name.as_deref().unwrap_or(&channel.resource)
+}
+
+/// Whether it takes more items, with its `load`.
+pub(crate) fn state_of_channel(channel: &Channel, load: &Load) -> &'static str {
+    match (load.closed, channel.capacity) {
+        (true, _) => "closed",
+        (false, Some(capacity)) if capacity > 0 && load.len >= capacity => "full",
+        (false, _) => "open",
     }
 }
 
@@ -64,6 +92,21 @@ pub(crate) fn time(micros: u64) -> String {
 fn to_float(micros: u64) -> f64 {
     micros as f64
 }
+
+/// The columns of a table of tasks.
+pub(crate) const TASK_COLUMNS: [&str; 11] = [
+    "task",
+    "name",
+    "state",
+    "for",
+    "waits for",
+    "at",
+    "spawned at",
+    "parent",
+    "worker",
+    "polls",
+    "busy",
+];
 
 /// Of a path, what is shown in a table.
 pub(crate) const PATH_CHARS_MAX: usize = 48;

@@ -3,8 +3,10 @@
 use crate::graph::{Graph, NodeKind};
 use crate::top::sheet::{Cell, Row, Sheet};
 use crate::wire::{Channel, Task, View};
-use crate::words::{label, names_of_channels, percent_done, short, time, waits_for};
-use std::collections::HashSet;
+use crate::words::{
+    TASK_COLUMNS, deadlocked_tasks, label, name_of_channel, names_of_channels, percent_done, short,
+    state_of_channel, time, waits_for, worker_of,
+};
 
 /// What is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -69,16 +71,11 @@ fn duration(micros: u64) -> Cell {
 
 fn tasks(view: &View) -> Sheet {
     let names = names_of_channels(view);
-    let rings = view.deadlocks.iter().flat_map(|ring| &ring.tasks);
-    let deadlocked: HashSet<&str> = rings.map(|task| task.number.as_str()).collect();
+    let deadlocked = deadlocked_tasks(view);
     let row = |task: &Task| {
         let waits = task.waits.iter();
         let waits: Vec<String> = waits.map(|wait| waits_for(wait, &names)).collect();
         let lines: Vec<&str> = task.waits.iter().map(|wait| short(&wait.at)).collect();
-        let worker = match (task.runtime, task.worker) {
-            (Some(runtime), Some(worker)) => format!("{runtime}:{worker}"),
-            _ => String::new(),
-        };
         Row {
             is_alarm: deadlocked.contains(task.number.as_str()),
             cells: vec![
@@ -90,26 +87,14 @@ fn tasks(view: &View) -> Sheet {
                 lines.join(", ").into(),
                 task.spawned_at.as_deref().map_or("", short).into(),
                 number(task.parent.as_deref().unwrap_or_default()),
-                worker.into(),
+                worker_of(task).into(),
                 task.polls.into(),
                 duration(task.busy_us),
             ],
         }
     };
     Sheet {
-        columns: &[
-            "task",
-            "name",
-            "state",
-            "for",
-            "waits for",
-            "at",
-            "spawned at",
-            "parent",
-            "worker",
-            "polls",
-            "busy",
-        ],
+        columns: &TASK_COLUMNS,
         rows: view.tasks.iter().map(row).collect(),
     }
 }
@@ -192,14 +177,14 @@ fn channels(view: &View) -> Sheet {
                 .map_or("in use".into(), |load| Cell::from(of(load)))
         };
         quiet(vec![
-            channel.name.as_deref().unwrap_or(&channel.resource).into(),
+            name_of_channel(channel).into(),
             count(|load| load.len),
             channel.capacity.map_or("no limit".into(), Cell::from),
             count(|load| load.senders),
             count(|load| load.senders_waiting),
             count(|load| load.receivers),
             count(|load| load.receivers_waiting),
-            load.map_or("", |load| if load.closed { "closed" } else { "open" })
+            load.map_or("in use", |load| state_of_channel(channel, &load))
                 .into(),
             channel.item_type.as_str().into(),
             short(&channel.made_at).into(),
@@ -344,6 +329,13 @@ mod tests {
         let sheet = Tab::Waits.sheet(&view);
         assert_eq!(sheet.rows.len(), 1);
         assert_eq!(sheet.rows[0].cells[0].text, "1000");
+    }
+
+    #[test]
+    fn a_channel_without_room_is_full() {
+        let sheet = Tab::Channels.sheet(&crate::top::tests::busy_view());
+        let state = sheet.columns.iter().position(|title| *title == "state");
+        assert_eq!(sheet.rows[0].cells[state.unwrap()].text, "full");
     }
 
     #[test]
