@@ -28,6 +28,20 @@ pub enum ClusterError {
         /// What the system says.
         reason: String,
     },
+    /// The NATS server does not accept the key, or wants one.
+    KeyRefused {
+        /// The server: host and port.
+        address: String,
+        /// What it says.
+        reason: String,
+    },
+    /// There is no encryption with the NATS server: its certificate is not trusted, is for another name, or is too old.
+    NotEncrypted {
+        /// The server: host and port.
+        address: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// Two functions of the program have the same name: a macro of the program made both, so they stand at one place.
     DuplicateFunction {
         /// Module, line and column.
@@ -113,6 +127,18 @@ impl fmt::Display for ClusterError {
         match self {
             Self::Configuration { reason } => write!(formatter, "MANYHANDS_CLUSTER: {reason}"),
             Self::Start { reason } => write!(formatter, "cannot start a worker: {reason}"),
+            Self::KeyRefused { address, reason } => {
+                write!(
+                    formatter,
+                    "the server at {address} refuses the key: {reason}"
+                )
+            }
+            Self::NotEncrypted { address, reason } => {
+                write!(
+                    formatter,
+                    "no encryption with the server at {address}: {reason}"
+                )
+            }
             Self::DuplicateFunction { id } => {
                 write!(formatter, "two remote functions are at {id}")
             }

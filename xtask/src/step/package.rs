@@ -25,10 +25,11 @@ pub(crate) fn run() -> Result<(), Failure> {
 }
 
 /// The crates that are published, each after those it depends on.
-const CRATES: [&str; 6] = [
+const CRATES: [&str; 7] = [
     "manyhands",
     "manyhands-lab",
     "manyhands-inspect",
+    "manyhands-nats",
     "manyhands-fleet",
     "manyhands-cluster",
     "manyhands-cli",

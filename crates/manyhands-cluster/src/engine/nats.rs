@@ -15,14 +15,15 @@ use crate::{
     driver::WorkerId,
     wire::{self, FromWorker, ToWorker},
 };
-use async_nats::{Client, ConnectOptions, ServerAddr};
+use async_nats::{Client, ConnectError};
 use futures_util::StreamExt;
+use manyhands_nats::{Address, AddressError, Keys, Refusal, refusal};
 use pieces::{Pieces, cut};
 use serde::{Serialize, de::DeserializeOwned};
 use std::{
     collections::{BTreeMap, HashMap},
-    env, fs,
-    net::IpAddr,
+    env,
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError, mpsc::Sender},
     time::Duration,
 };
@@ -48,7 +49,9 @@ impl Connection {
     /// Connects, as a driver or worker of this build.
     pub(crate) fn open(address: &str, build: &str) -> Result<Self, ClusterError> {
         let failed = |reason: String| ClusterError::Start { reason };
-        let (server, options) = parse(address)?;
+        let address = parse(address)?;
+        let options = address.options().name("manyhands cluster");
+        let server = address.server().clone();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("cluster nats")
@@ -58,8 +61,11 @@ impl Connection {
         let connecting = async { time::timeout(CONNECTING, options.connect(server)).await };
         let client = match runtime.block_on(connecting) {
             Ok(Ok(client)) => client,
-            Ok(Err(error)) => return Err(failed(format!("'{address}': {error}"))),
-            Err(_) => return Err(failed(format!("'{address}' does not answer"))),
+            Ok(Err(error)) => return Err(refused(&address, &error)),
+            Err(_) => {
+                let host = address.server().host();
+                return Err(failed(format!("'{host}' does not answer")));
+            }
         };
         let (outbox, mut messages) = mpsc::unbounded_channel::<(String, Vec<u8>)>();
         let publisher = client.clone();
@@ -224,39 +230,37 @@ impl Carrier for Nats {
     }
 }
 
-/// The server, and how to connect to it. Outside this machine it needs encryption and a key.
-fn parse(text: &str) -> Result<(ServerAddr, ConnectOptions), ClusterError> {
-    let wrong = |reason: String| ClusterError::Configuration { reason };
-    let server: ServerAddr = text
-        .parse()
-        .map_err(|error| wrong(format!("'{text}' is no address: {error}")))?;
-    let mut options = ConnectOptions::new()
-        .name("manyhands cluster")
-        .require_tls(server.tls_required());
-    let key = env::var_os(KEY_VARIABLE);
-    if let Some(path) = &key {
-        let path = path.to_string_lossy();
-        let seed = fs::read_to_string(&*path);
-        let seed = seed.map_err(|error| wrong(format!("{KEY_VARIABLE}, '{path}': {error}")))?;
-        options = options.nkey(seed.trim().to_owned());
-    }
-    let is_protected = server.tls_required() && key.is_some();
-    if !is_protected && !is_loopback(server.host()) {
-        return Err(wrong(format!(
-            "'{text}' is not on this machine: it needs 'tls://' and a key in {KEY_VARIABLE}"
-        )));
-    }
-    if !server.tls_required() {
-        // A server on this machine may know others that are not.
-        options = options.ignore_discovered_servers();
-    }
-    Ok((server, options))
+/// The server, and what the variables name to open it.
+fn parse(text: &str) -> Result<Address, ClusterError> {
+    let named = |variable| env::var_os(variable).map(PathBuf::from);
+    let keys = Keys {
+        nkey: named(NKEY_VARIABLE),
+        credentials: named(CREDENTIALS_VARIABLE),
+        root: named(ROOT_VARIABLE),
+    };
+    Address::parse(text, &keys).map_err(|error| {
+        let reason = match &error {
+            AddressError::Unprotected { .. } => {
+                format!("{error}, named by {NKEY_VARIABLE} or {CREDENTIALS_VARIABLE}")
+            }
+            _ => error.to_string(),
+        };
+        ClusterError::Configuration { reason }
+    })
 }
 
-fn is_loopback(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let address = bare.parse::<IpAddr>();
-    bare == "localhost" || address.is_ok_and(|address| address.is_loopback())
+/// Why there is no connection.
+fn refused(address: &Address, error: &ConnectError) -> ClusterError {
+    let server = address.server();
+    let address = format!("{}:{}", server.host(), server.port());
+    let reason = error.to_string();
+    match refusal(error) {
+        Refusal::Key => ClusterError::KeyRefused { address, reason },
+        Refusal::Certificate => ClusterError::NotEncrypted { address, reason },
+        _ => ClusterError::Start {
+            reason: format!("'{address}': {reason}"),
+        },
+    }
 }
 
 /// What subjects have where a driver's are.
@@ -264,7 +268,11 @@ pub(crate) const DRIVER: &str = "driver";
 /// What subjects have where a worker's are.
 pub(crate) const WORKER: &str = "worker";
 /// A file with the seed of a key (an nkey) that the server knows.
-const KEY_VARIABLE: &str = "MANYHANDS_NKEY";
+const NKEY_VARIABLE: &str = "MANYHANDS_NKEY";
+/// A file with credentials: a user's signed name (a JWT) and seed.
+const CREDENTIALS_VARIABLE: &str = "MANYHANDS_CREDENTIALS";
+/// A file with the certificate that the server's is signed by, if it is not one of the machine's roots.
+const ROOT_VARIABLE: &str = "MANYHANDS_ROOT_CERTIFICATE";
 const CONNECTING: Duration = Duration::from_secs(5);
 const BEAT: Duration = Duration::from_millis(500);
 
@@ -273,19 +281,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_outside_this_machine_needs_encryption_and_a_key() {
-        for text in ["nats://127.0.0.1:1", "nats://localhost:1", "nats://[::1]:1"] {
-            assert!(parse(text).is_ok(), "{text}");
-        }
-        let outside = [
-            "nats://192.0.2.1",
-            "tls://cluster.example",
-            "nats://localhost.example",
-        ];
-        for text in outside {
-            let refused = parse(text).err();
-            let is_it = matches!(refused, Some(ClusterError::Configuration { .. }));
-            assert!(is_it, "{text}: {refused:?}");
+    fn an_address_outside_this_machine_is_refused_with_the_variables_it_needs() {
+        assert!(parse("nats://127.0.0.1:1").is_ok());
+        for text in ["nats://192.0.2.1", "tls://cluster.example"] {
+            let Err(ClusterError::Configuration { reason }) = parse(text) else {
+                panic!("{text}");
+            };
+            assert!(
+                reason.contains(text) && reason.contains(NKEY_VARIABLE),
+                "{reason}"
+            );
         }
     }
 

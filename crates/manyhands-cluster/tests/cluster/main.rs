@@ -11,9 +11,13 @@
 #[cfg(unix)]
 mod calls;
 #[cfg(unix)]
+mod children;
+#[cfg(unix)]
 mod losses;
 #[cfg(all(unix, feature = "nats"))]
 mod nats;
+#[cfg(all(unix, feature = "nats"))]
+mod nats_keys;
 #[cfg(unix)]
 mod programs;
 
@@ -25,7 +29,7 @@ fn main() {
     let cluster = match manyhands_cluster::init() {
         Ok(cluster) => cluster,
         Err(error) => {
-            println!("error: {error}");
+            println!("error: {error}\n{error:?}");
             return;
         }
     };
@@ -111,6 +115,22 @@ fn run_those_of_nats() {
         "a NATS server that is killed costs time only",
         nats::a_server_that_is_killed_costs_time_only,
     );
+    test(
+        "a call through NATS with encryption and a key is as a local one",
+        nats_keys::a_call_is_as_a_local_one,
+    );
+    test(
+        "a call through NATS with credentials is as a local one",
+        nats_keys::a_call_with_credentials_is_as_a_local_one,
+    );
+    test(
+        "a key that a NATS server does not know is refused",
+        nats_keys::an_unknown_key_is_refused,
+    );
+    test(
+        "a NATS server whose certificate is not trusted gets no key",
+        nats_keys::a_server_that_is_not_trusted_gets_no_key,
+    );
 }
 
 /// Runs a test if its name contains what was asked for.
@@ -138,6 +158,7 @@ impl Watch {
         let thread = thread::spawn(move || {
             if is_done.recv_timeout(LIMIT) == Err(mpsc::RecvTimeoutError::Timeout) {
                 println!("test {name} has not ended within {LIMIT:?}");
+                children::kill_all();
                 std::process::abort();
             }
         });

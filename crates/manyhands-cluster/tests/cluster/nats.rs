@@ -1,5 +1,6 @@
 //! Workers that hear of their driver through a NATS server, which may be killed.
 
+use crate::children::Ended;
 use manyhands::time;
 use manyhands_cluster::{Cluster, ClusterError, remote};
 use nix::sys::signal::{Signal, raise};
@@ -8,7 +9,7 @@ use std::{
     fs::{self, File},
     net::{TcpListener, TcpStream},
     path::PathBuf,
-    process::{self, Child, Command, Stdio},
+    process::{self, Command, Stdio},
     time::Duration,
 };
 
@@ -61,7 +62,7 @@ pub(crate) fn a_worker_that_dies_and_one_that_comes_late() {
     assert!(results.unwrap().into_iter().eq(0..600));
     assert!(fs::remove_file(made).is_ok(), "a worker has died");
     machines.add();
-    let late = machines.workers[2].0.id();
+    let late = machines.workers[2].id();
     // It ends as soon as the late one has run something, in whichever call that is.
     let is_used = || {
         let ids = remote!([] |_| -> u32 {
@@ -99,11 +100,9 @@ struct Machines {
 
 impl Machines {
     fn start(workers: usize) -> Self {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
+        let port = free_port();
         let mut machines = Self {
-            server: serve(port),
+            server: serve(port, &[]),
             port,
             workers: Vec::new(),
         };
@@ -122,28 +121,39 @@ impl Machines {
     }
 
     fn add(&mut self) {
-        let worker = Command::new(env::current_exe().unwrap())
-            .env("MANYHANDS_CLUSTER", self.address())
-            .env("MANYHANDS_ROLE", "worker")
-            .spawn();
-        self.workers.push(Ended(worker.unwrap()));
+        let worker = Ended::start(&mut worker(&self.address()));
+        self.workers.push(worker);
     }
 
     fn restart_server(&mut self) {
-        self.server.0.kill().unwrap();
-        self.server.0.wait().unwrap();
-        self.server = serve(self.port);
+        self.server.child().kill().unwrap();
+        self.server.child().wait().unwrap();
+        self.server = serve(self.port, &[]);
     }
 }
 
-fn serve(port: u16) -> Ended {
-    let child = Command::new(server().unwrap())
+/// This program as a worker.
+pub(crate) fn worker(address: &str) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.env("MANYHANDS_CLUSTER", address);
+    command.env("MANYHANDS_ROLE", "worker");
+    command
+}
+
+pub(crate) fn free_port() -> u16 {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    free.local_addr().unwrap().port()
+}
+
+/// A server that answers.
+pub(crate) fn serve(port: u16, arguments: &[&str]) -> Ended {
+    let mut command = Command::new(server().unwrap());
+    let command = command
         .args(["--addr", "127.0.0.1", "--port", &port.to_string()])
+        .args(arguments)
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let server = Ended(child);
+        .stderr(Stdio::null());
+    let server = Ended::start(command);
     for _ in 0..400 {
         if TcpStream::connect(("127.0.0.1", port)).is_ok() {
             return server;
@@ -151,14 +161,4 @@ fn serve(port: u16) -> Ended {
         time::sleep_blocking(Duration::from_millis(50));
     }
     panic!("nats-server does not answer");
-}
-
-/// A process that does not outlive this value.
-struct Ended(Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
 }

@@ -1,5 +1,6 @@
 //! Programs that are started, and what is left of them.
 
+use crate::children::{Ended, output};
 use manyhands::time;
 use manyhands_cluster::{Cluster, remote};
 use nix::{sys::signal::kill, unistd::Pid};
@@ -41,7 +42,7 @@ pub(crate) fn run(role: &str, cluster: &Cluster) {
 
 pub(crate) fn the_variable_starts_workers() {
     let printed = |variable: &str| {
-        let output = program(SUM, variable).output().unwrap();
+        let output = output(&mut program(SUM, variable));
         String::from_utf8(output.stdout).unwrap()
     };
     let sum: u64 = (0..1_000).map(|i| i * i).sum();
@@ -50,7 +51,7 @@ pub(crate) fn the_variable_starts_workers() {
 }
 
 pub(crate) fn a_wrong_variable_is_an_error() {
-    let output = program(SUM, "local:many").output().unwrap();
+    let output = output(&mut program(SUM, "local:many"));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
         text.starts_with("error: MANYHANDS_CLUSTER: 'many'"),
@@ -59,7 +60,7 @@ pub(crate) fn a_wrong_variable_is_an_error() {
 }
 
 pub(crate) fn what_bodies_print_is_apart() {
-    let output = program(PRINTS, "local:2").output().unwrap();
+    let output = output(&mut program(PRINTS, "local:2"));
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "driver\n");
     let beside = String::from_utf8(output.stderr).unwrap();
     assert!(
@@ -70,14 +71,13 @@ pub(crate) fn what_bodies_print_is_apart() {
 
 pub(crate) fn workers_end_with_their_driver() {
     let mut driver = program(WAITS, "local:2");
-    let mut driver = driver.stdout(Stdio::piped()).spawn().unwrap();
+    let mut driver = Ended::start(driver.stdout(Stdio::piped()));
     let mut line = String::new();
-    let mut printed = BufReader::new(driver.stdout.take().unwrap());
+    let mut printed = BufReader::new(driver.child().stdout.take().unwrap());
     printed.read_line(&mut line).unwrap();
     let worker = Pid::from_raw(line.trim().parse().unwrap());
     kill(worker, None).unwrap();
-    driver.kill().unwrap();
-    driver.wait().unwrap();
+    drop(driver);
     for _ in 0..600 {
         if !runs(worker) {
             return;
@@ -96,12 +96,12 @@ fn runs(process: Pid) -> bool {
     }
 }
 
-fn program(role: &str, variable: &str) -> Command {
+pub(crate) fn program(role: &str, variable: &str) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command.arg(role).env("MANYHANDS_CLUSTER", variable);
     command
 }
 
-const SUM: &str = "as-sum";
+pub(crate) const SUM: &str = "as-sum";
 const PRINTS: &str = "as-printer";
 const WAITS: &str = "as-waiter";

@@ -10,7 +10,7 @@
 use super::{Delivery, Engine, Queue};
 use crate::FleetError;
 use async_nats::{
-    Client, ConnectOptions, Event, ServerAddr,
+    Client, ConnectOptions, Event,
     jetstream::{
         self, AckKind, ErrorCode,
         consumer::{PullConsumer, pull},
@@ -20,10 +20,10 @@ use async_nats::{
     },
 };
 use futures_util::StreamExt;
+use manyhands_nats::{AddressError, Keys};
 use std::{
-    fmt, fs,
-    net::IpAddr,
-    path::{Path, PathBuf},
+    fmt,
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -39,12 +39,8 @@ use tokio::{runtime::Runtime, time::timeout};
 /// // Outside this machine there is no way in without encryption and a key.
 /// assert!(Address::parse("nats://192.0.2.1:4280", None, None).is_err());
 /// ```
-#[derive(Clone)]
-pub struct Address {
-    server: ServerAddr,
-    seed: Option<String>,
-    root: Option<PathBuf>,
-}
+#[derive(Debug, Clone)]
+pub struct Address(manyhands_nats::Address);
 
 impl Address {
     /// Reads an address such as `nats://127.0.0.1:4280` or `tls://fleet.example:4222`, and the file with the seed of
@@ -55,24 +51,18 @@ impl Address {
     /// [`FleetError::Unprotected`] if the address is not on this machine, and key or encryption is missing;
     /// [`FleetError::File`] if the key cannot be read; [`FleetError::Arguments`] if it is no address.
     pub fn parse(text: &str, nkey: Option<&Path>, root: Option<&Path>) -> Result<Self, FleetError> {
-        let server: ServerAddr = text.parse().map_err(|error| FleetError::Arguments {
-            reason: format!("'{text}' is no address: {error}"),
-        })?;
-        let read = |path: &Path| {
-            let text = fs::read_to_string(path).map_err(FleetError::file("read", path))?;
-            Ok::<_, FleetError>(text.trim().to_owned())
-        };
-        let seed = nkey.map(read).transpose()?;
-        let is_protected = server.tls_required() && seed.is_some();
-        if !is_protected && !is_loopback(server.host()) {
-            return Err(FleetError::Unprotected {
-                address: text.to_owned(),
-            });
-        }
-        Ok(Self {
-            server,
-            seed,
+        let keys = Keys {
+            nkey: nkey.map(Path::to_owned),
             root: root.map(Path::to_owned),
+            ..Keys::default()
+        };
+        let parsed = manyhands_nats::Address::parse(text, &keys);
+        parsed.map(Self).map_err(|error| match error {
+            AddressError::Unprotected { address } => FleetError::Unprotected { address },
+            AddressError::File { path, error } => FleetError::file("read", &path)(error),
+            error => FleetError::Arguments {
+                reason: error.to_string(),
+            },
         })
     }
 
@@ -94,7 +84,8 @@ impl Address {
             }
             std::future::ready(())
         };
-        let mut options = ConnectOptions::new()
+        self.0
+            .options()
             .name("manyhands fleet")
             .event_callback(heard)
             .retry_on_initial_connect()
@@ -104,34 +95,7 @@ impl Address {
                 let doubled = 50 << u32::try_from(attempts.min(6)).unwrap_or(6);
                 Duration::from_millis(doubled).min(RECONNECT_MAX)
             })
-            .require_tls(self.server.tls_required());
-        if let Some(seed) = &self.seed {
-            options = options.nkey(seed.clone());
-        }
-        if let Some(root) = &self.root {
-            options = options.add_root_certificates(root.clone());
-        }
-        if !self.server.tls_required() {
-            // A server on this machine may know others that are not.
-            options = options.ignore_discovered_servers();
-        }
-        options
     }
-}
-
-impl fmt::Debug for Address {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("Address");
-        shown
-            .field("host", &self.server.host())
-            .finish_non_exhaustive()
-    }
-}
-
-fn is_loopback(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let address = bare.parse::<IpAddr>();
-    bare == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// A connection to a NATS server, which is made again whenever it breaks.
@@ -173,7 +137,9 @@ impl Nats {
             .build()
             .map_err(FleetError::engine("start the thread of the connection"))?;
         let trouble = Trouble::default();
-        let connecting = address.options(&trouble).connect(address.server.clone());
+        let connecting = address
+            .options(&trouble)
+            .connect(address.0.server().clone());
         let client = runtime
             .block_on(connecting)
             .map_err(FleetError::engine("connect"))?;
@@ -494,42 +460,3 @@ const DUPLICATES: Duration = Duration::from_secs(120);
 const DEADLINE: Duration = Duration::from_secs(5);
 const PING: Duration = Duration::from_secs(20);
 const RECONNECT_MAX: Duration = Duration::from_secs(2);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_outside_this_machine_needs_encryption_and_a_key() {
-        let folder = tempfile::tempdir().unwrap();
-        let key = folder.path().join("key");
-        fs::write(&key, "SUA\n").unwrap();
-        let parse = |text, key| Address::parse(text, key, None);
-        for text in ["nats://127.0.0.1:1", "localhost:1", "nats://[::1]:1"] {
-            assert!(parse(text, None).is_ok(), "{text}");
-        }
-        let outside = [
-            "nats://192.0.2.1",
-            "tls://fleet.example",
-            "nats://localhost.example",
-        ];
-        for text in outside {
-            let refused = parse(text, None).unwrap_err();
-            assert!(matches!(refused, FleetError::Unprotected { .. }), "{text}");
-        }
-        assert!(
-            parse("nats://192.0.2.1", Some(&key)).is_err(),
-            "not encrypted"
-        );
-        assert!(parse("tls://fleet.example", Some(&key)).is_ok());
-    }
-
-    #[test]
-    fn a_key_is_not_shown() {
-        let folder = tempfile::tempdir().unwrap();
-        let key = folder.path().join("key");
-        fs::write(&key, "SUASECRET").unwrap();
-        let address = Address::parse("tls://fleet.example", Some(&key), None).unwrap();
-        assert!(!format!("{address:?}").contains("SECRET"));
-    }
-}

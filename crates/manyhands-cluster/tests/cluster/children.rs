@@ -1,0 +1,69 @@
+//! Processes that a test starts. None outlives it, also where the test fails or does not end.
+
+use std::{
+    collections::BTreeSet,
+    process::{Child, Command, Output, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+/// A process that does not outlive this value.
+pub(crate) struct Ended(Child);
+
+impl Ended {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let mut started = started();
+        let child = command.spawn().unwrap();
+        started.insert(child.id());
+        Self(child)
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    pub(crate) fn child(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+        started().remove(&self.0.id());
+    }
+}
+
+/// Waits for what a program prints.
+pub(crate) fn output(command: &mut Command) -> Output {
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut started = started();
+    let child = piped.spawn().unwrap();
+    let id = child.id();
+    started.insert(id);
+    drop(started);
+    let output = child.wait_with_output();
+    self::started().remove(&id);
+    output.unwrap()
+}
+
+/// For a test that does not end.
+pub(crate) fn kill_all() {
+    for id in &*started() {
+        if let Ok(id) = i32::try_from(*id) {
+            // One that has ended needs no signal.
+            let _ = kill(Pid::from_raw(id), Signal::SIGKILL);
+        }
+    }
+}
+
+fn started() -> MutexGuard<'static, BTreeSet<u32>> {
+    STARTED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+static STARTED: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());

@@ -1,0 +1,266 @@
+//! Addresses, and the rule that one outside this machine needs encryption and a key.
+
+use async_nats::{ConnectOptions, ServerAddr};
+use std::{
+    error::Error,
+    fmt, fs, io,
+    net::IpAddr,
+    path::{Path, PathBuf},
+};
+
+/// The files that open a server.
+///
+/// Example: see [`Address`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Keys {
+    /// The seed of a key (an nkey) that the server knows.
+    pub nkey: Option<PathBuf>,
+    /// A signed name of a user (a JWT) and its seed, for a server that knows who signed it.
+    pub credentials: Option<PathBuf>,
+    /// The certificate that the server's is signed by, if it is not one of the machine's roots.
+    pub root: Option<PathBuf>,
+}
+
+/// Where a NATS server is, and what opens it.
+///
+/// # Examples
+/// ```
+/// use manyhands_nats::{Address, AddressError, Keys};
+///
+/// let keys = Keys::default();
+/// assert!(Address::parse("nats://127.0.0.1:4222", &keys).is_ok());
+/// // Outside this machine there is no way in without encryption and a key.
+/// let refused = Address::parse("nats://192.0.2.1:4222", &keys).unwrap_err();
+/// assert!(matches!(refused, AddressError::Unprotected { .. }));
+/// ```
+#[derive(Clone)]
+pub struct Address {
+    server: ServerAddr,
+    nkey: Option<String>,
+    credentials: Option<String>,
+    root: Option<PathBuf>,
+}
+
+impl Address {
+    /// Reads an address such as `nats://127.0.0.1:4222` or `tls://fleet.example:4222`, and the keys.
+    ///
+    /// # Errors
+    /// See [`AddressError`].
+    ///
+    /// Example: see [`Address`].
+    pub fn parse(text: &str, keys: &Keys) -> Result<Self, AddressError> {
+        let server: ServerAddr = text.parse().map_err(|error| AddressError::NoAddress {
+            address: text.to_owned(),
+            reason: format!("{error}"),
+        })?;
+        let nkey = keys.nkey.as_deref().map(read).transpose()?;
+        let credentials = keys.credentials.as_deref().map(read).transpose()?;
+        // What reads them wants the end of their last line.
+        let credentials = credentials.map(|text| text + "\n");
+        if let (Some(text), Some(path)) = (&credentials, &keys.credentials) {
+            // Options are made anew for each connection; here they only show whether this can be read.
+            let read = ConnectOptions::with_credentials(text);
+            read.map_err(|error| AddressError::NoKey {
+                path: path.clone(),
+                reason: error.to_string(),
+            })?;
+        }
+        let is_protected = server.tls_required() && (nkey.is_some() || credentials.is_some());
+        if !is_protected && !is_loopback(server.host()) {
+            return Err(AddressError::Unprotected {
+                address: text.to_owned(),
+            });
+        }
+        Ok(Self {
+            server,
+            nkey,
+            credentials,
+            root: keys.root.clone(),
+        })
+    }
+
+    /// Where the server is.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_nats::{Address, Keys};
+    ///
+    /// let address = Address::parse("nats://127.0.0.1:4222", &Keys::default())?;
+    /// assert_eq!(address.server().port(), 4222);
+    /// // What a client is made from: `address.options().connect(address.server().clone())`.
+    /// let _options = address.options();
+    /// # Ok::<(), manyhands_nats::AddressError>(())
+    /// ```
+    #[must_use]
+    pub fn server(&self) -> &ServerAddr {
+        &self.server
+    }
+
+    /// How to connect to it.
+    ///
+    /// Example: see [`Address::server`].
+    #[must_use]
+    pub fn options(&self) -> ConnectOptions {
+        let credentials = self.credentials.as_deref();
+        // What was read once is read again; without it the server would refuse.
+        let known = credentials.and_then(|text| ConnectOptions::with_credentials(text).ok());
+        let mut options = known.unwrap_or_default();
+        options = options.require_tls(self.server.tls_required());
+        if let Some(seed) = &self.nkey {
+            options = options.nkey(seed.clone());
+        }
+        if let Some(root) = &self.root {
+            options = options.add_root_certificates(root.clone());
+        }
+        if !self.server.tls_required() {
+            // A server on this machine may know others that are not.
+            options = options.ignore_discovered_servers();
+        }
+        options
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Address");
+        shown
+            .field("host", &self.server.host())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why an address or its keys are not used.
+///
+/// Example: see [`Address`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AddressError {
+    /// It is no address.
+    NoAddress {
+        /// What was to be one.
+        address: String,
+        /// Why it is none, as a clause.
+        reason: String,
+    },
+    /// It is outside this machine, and encryption or a key is missing.
+    Unprotected {
+        /// The address.
+        address: String,
+    },
+    /// A file with a key cannot be read.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A file has no key of its kind.
+    NoKey {
+        /// The file.
+        path: PathBuf,
+        /// Why not, as a clause.
+        reason: String,
+    },
+}
+
+impl fmt::Display for AddressError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoAddress { address, reason } => {
+                write!(formatter, "'{address}' is no address: {reason}")
+            }
+            Self::Unprotected { address } => write!(
+                formatter,
+                "'{address}' is not on this machine: it needs 'tls://' and a key"
+            ),
+            Self::File { path, error } => {
+                write!(formatter, "cannot read '{}': {error}", path.display())
+            }
+            Self::NoKey { path, reason } => {
+                write!(formatter, "no key in '{}': {reason}", path.display())
+            }
+        }
+    }
+}
+
+impl Error for AddressError {}
+
+fn read(path: &Path) -> Result<String, AddressError> {
+    let text = fs::read_to_string(path).map_err(|error| AddressError::File {
+        path: path.to_owned(),
+        error,
+    })?;
+    Ok(text.trim().to_owned())
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let address = bare.parse::<IpAddr>();
+    bare == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_nkey(path: &Path) -> Keys {
+        Keys {
+            nkey: Some(path.to_owned()),
+            ..Keys::default()
+        }
+    }
+
+    #[test]
+    fn an_address_outside_this_machine_needs_encryption_and_a_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = folder.path().join("key");
+        fs::write(&key, "SUA\n").unwrap();
+        let (without, with) = (Keys::default(), with_nkey(&key));
+        for text in ["nats://127.0.0.1:1", "localhost:1", "nats://[::1]:1"] {
+            assert!(Address::parse(text, &without).is_ok(), "{text}");
+        }
+        let outside = [
+            ("nats://192.0.2.1", &without),
+            ("tls://fleet.example", &without),
+            ("nats://localhost.example", &without),
+            ("nats://192.0.2.1", &with),
+        ];
+        for (text, keys) in outside {
+            let refused = Address::parse(text, keys).unwrap_err();
+            let is_it = matches!(refused, AddressError::Unprotected { .. });
+            assert!(is_it, "{text}: {refused}");
+        }
+        assert!(Address::parse("tls://fleet.example", &with).is_ok());
+    }
+
+    #[test]
+    fn a_key_is_not_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = folder.path().join("key");
+        fs::write(&key, "SUASECRET").unwrap();
+        let address = Address::parse("tls://fleet.example", &with_nkey(&key)).unwrap();
+        assert!(!format!("{address:?}").contains("SECRET"));
+    }
+
+    #[test]
+    fn a_key_that_is_not_there_or_not_one_is_an_error_that_names_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let absent = folder.path().join("absent");
+        let refused = Address::parse("tls://fleet.example", &with_nkey(&absent)).unwrap_err();
+        assert!(
+            matches!(&refused, AddressError::File { path, .. } if *path == absent),
+            "{refused}"
+        );
+        let senseless = folder.path().join("senseless");
+        fs::write(&senseless, "no credentials").unwrap();
+        let keys = Keys {
+            credentials: Some(senseless.clone()),
+            ..Keys::default()
+        };
+        let refused = Address::parse("tls://fleet.example", &keys).unwrap_err();
+        assert!(
+            matches!(&refused, AddressError::NoKey { path, .. } if *path == senseless),
+            "{refused}"
+        );
+    }
+}
