@@ -50,6 +50,7 @@ fn main() -> ExitCode {
         Request::Compat(part) => step::compat::run(part),
         Request::CompileTime(how) => step::compile_time::run(how),
         Request::InspectCosts => step::inspect_costs::run(),
+        Request::ClusterCosts => step::cluster_costs::run(),
         Request::InspectPictures => step::inspect_pictures::run(),
         Request::Against { revision, words } => step::against::run(&revision, &words),
         Request::Results(words) => step::results::run(&words),

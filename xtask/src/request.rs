@@ -14,7 +14,7 @@ pub(crate) const HELP: &str = "\
 usage: cargo xtask <command>
 
   ci                      everything below except `sanitize`, `soak`, `compile-time`, `inspect-costs`,
-                          `inspect-pictures`, `against`, `results` and `lab-results`, and also formatting, lints,
+                          `cluster-costs`, `inspect-pictures`, `against`, `results` and `lab-results`, and also formatting, lints,
                           tests, a smoke run of the tour, a build of each crate from its archive and a check of the
                           peers
   loom [--preemptions N]  model-checks the protocols (default 2 preemptions)
@@ -40,6 +40,8 @@ usage: cargo xtask <command>
                           beside the same chain as an iterator
   inspect-costs           instructions and time of spawns, channels and loops without the feature `inspect`, with it
                           closed, and with it open (needs valgrind)
+  cluster-costs           what empty bodies and bodies of 20 ms cost in workers through NATS and in worker processes,
+                          beside threads (needs nats-server)
   inspect-pictures        looks at examples on the page of `manyhands inspect` in a headless browser, checks what it
                           shows and renews the pictures of its README (needs chromium)
   against REVISION <peers command>
@@ -76,6 +78,7 @@ pub(crate) enum Request {
     Soak(Plan),
     CompileTime(How),
     InspectCosts,
+    ClusterCosts,
     InspectPictures,
     Against {
         revision: String,
@@ -127,6 +130,7 @@ impl Request {
             ["compile-time"] => Ok(Self::CompileTime(How::Check)),
             ["compile-time", "--build"] => Ok(Self::CompileTime(How::Build)),
             ["inspect-costs"] => Ok(Self::InspectCosts),
+            ["cluster-costs"] => Ok(Self::ClusterCosts),
             ["inspect-pictures"] => Ok(Self::InspectPictures),
             ["against", revision, words @ ..] if !words.is_empty() => Ok(Self::Against {
                 revision: (*revision).to_owned(),

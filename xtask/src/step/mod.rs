@@ -2,6 +2,7 @@
 
 pub(crate) mod against;
 pub(crate) mod clippy;
+pub(crate) mod cluster_costs;
 pub(crate) mod compat;
 pub(crate) mod compile_time;
 pub(crate) mod dependencies;
