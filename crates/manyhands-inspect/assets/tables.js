@@ -61,6 +61,7 @@ export const tables = {
   loops: {
     columns: [
       { title: "Loop", of: (loop) => loop.body },
+      { title: "Called at", of: (loop) => loop.called_at ?? "", show: places },
       { title: "Done", of: (loop) => loop.done },
       { title: "Of", of: (loop) => loop.items ?? "" },
       { title: "Share", of: (loop) => (loop.items === null ? "" : loop.done / Math.max(loop.items, 1)), isBar: true },

@@ -132,10 +132,20 @@ fn loops(view: &View) -> String {
     if view.loops.is_empty() {
         return String::new();
     }
-    let mut table = new_table(&["loop", "done", "of", "share", "runners", "task", "for"]);
+    let mut table = new_table(&[
+        "loop",
+        "called at",
+        "done",
+        "of",
+        "share",
+        "runners",
+        "task",
+        "for",
+    ]);
     for running in &view.loops {
         table.add_row([
             tail(&running.body, PATH_CHARS_MAX).to_owned(),
+            running.called_at.as_deref().map_or("", short).to_owned(),
             running.done.to_string(),
             running
                 .items
@@ -405,6 +415,7 @@ mod tests {
     fn loops_and_channels_have_tables_and_waits_name_their_channel() {
         let running = Loop {
             body: "shop::price::{{closure}}".to_owned(),
+            called_at: Some("src/shop.rs:31:5".to_owned()),
             items: Some(200),
             done: 50,
             runners: 2,
@@ -437,6 +448,7 @@ mod tests {
         });
         for part in [
             "shop::price::{{closure}}",
+            "src/shop.rs:31 ",
             "25 %",
             "2 of 4",
             "3, 2 waiting",

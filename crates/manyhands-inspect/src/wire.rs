@@ -148,6 +148,8 @@ pub struct Wait {
 pub struct Loop {
     /// The function or closure that is its body.
     pub body: String,
+    /// File, line and column of the call.
+    pub called_at: Option<String>,
     /// How many items it has; none if that is not known, of a loop over an iterator or an async one.
     pub items: Option<u64>,
     /// How many of them have been run.

@@ -151,6 +151,7 @@ pub(crate) mod tests {
             ],
             loops: vec![Loop {
                 body: "office::price::{{closure}}".to_owned(),
+                called_at: Some("src/office.rs:31:5".to_owned()),
                 items: Some(200),
                 done: 100,
                 runners: 2,

@@ -146,6 +146,7 @@ fn loops(view: &View) -> Sheet {
         let share = |percent| Cell::ordered_by(percent, format!("{} {percent:>3} %", bar(percent)));
         quiet(vec![
             running.body.as_str().into(),
+            running.called_at.as_deref().map_or("", short).into(),
             running.done.into(),
             running.items.map_or("".into(), Cell::from),
             percent_done(running).map_or("".into(), share),
@@ -157,7 +158,15 @@ fn loops(view: &View) -> Sheet {
     });
     Sheet {
         columns: &[
-            "loop", "done", "of", "share", "runners", "threads", "task", "for",
+            "loop",
+            "called at",
+            "done",
+            "of",
+            "share",
+            "runners",
+            "threads",
+            "task",
+            "for",
         ],
         rows: rows.collect(),
     }
@@ -329,6 +338,12 @@ mod tests {
         let sheet = Tab::Waits.sheet(&view);
         assert_eq!(sheet.rows.len(), 1);
         assert_eq!(sheet.rows[0].cells[0].text, "1000");
+    }
+
+    #[test]
+    fn a_loop_is_shown_with_the_line_that_called_it() {
+        let sheet = Tab::Loops.sheet(&crate::top::tests::busy_view());
+        assert_eq!(sheet.rows[0].cells[1].text, "src/office.rs:31");
     }
 
     #[test]

@@ -30,7 +30,7 @@ mod shared_call;
 mod sharing;
 
 use crate::engine::consumer::Consumer;
-use crate::inspect::{self, AloneBecause, LoopRecord, RecordedLoop};
+use crate::inspect::{self, AloneBecause, LoopRecord, LoopSite, RecordedLoop};
 use crate::runtime::current;
 use crate::runtime::fork_join::call_site::CallSiteProfile;
 use crate::runtime::fork_join::series::{self, WAKE_PAYS_FROM};
@@ -82,7 +82,9 @@ pub struct Plan<'a> {
     /// When helpers may join.
     pub(crate) helpers: HelperPolicy,
     /// Work that takes less is not shared; used where sharing costs more than the engine knows.
-    pub(crate) share_nanos_min: u64,
+    pub(crate) share_nanos_min: u32,
+    /// The line of the program that calls.
+    pub(crate) site: LoopSite,
 }
 
 impl Plan<'_> {
@@ -94,12 +96,13 @@ impl Plan<'_> {
 
     /// Whether the remaining work, `left` ticks long, is better shared.
     fn pays_to_share(&self, left: u64) -> bool {
-        left >= clock::ticks_in(self.share_nanos_min) && pays_to_share(left)
+        left >= clock::ticks_in(self.share_nanos_min.into()) && pays_to_share(left)
     }
 }
 
-/// When a call lets helpers join.
+/// When a call lets helpers join. As wide as the field beside it in a [`Plan`]: one instruction writes both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
 pub(crate) enum HelperPolicy {
     /// When it pays.
     WhenItPays,
@@ -124,7 +127,7 @@ pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, 
         drop(runner);
         let ticks = clock::ticks().saturating_sub(start);
         learn_short(site, ticks, len);
-        inspect::short_loop::<C>(len, ticks);
+        inspect::short_loop::<C>(len, ticks, plan.site);
     } else {
         drive_long(source, consumer, plan, site);
     }
@@ -156,7 +159,7 @@ fn drive_long<S: Indexed, C: Consumer<S::Item>>(
     site: &CallSiteProfile,
 ) {
     let _entered = plan.runtime.map(|runtime| runtime.enter());
-    let recorded = RecordedLoop::begin::<C>(source.len());
+    let recorded = RecordedLoop::begin::<C>(source.len(), plan.site);
     let record = recorded.record();
     let mut rest = Rest {
         source,

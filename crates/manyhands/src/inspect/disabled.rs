@@ -141,6 +141,17 @@ impl RuntimeNumber {
 #[inline(always)]
 pub(crate) fn runtime_made<R>(_runtime: &Arc<R>) {}
 
+/// In place of the line that calls a loop.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LoopSite;
+
+impl LoopSite {
+    #[inline(always)]
+    pub(crate) const fn here() -> Self {
+        Self
+    }
+}
+
 /// In place of a loop that runs.
 pub(crate) struct RecordedLoop;
 
@@ -157,7 +168,7 @@ pub(crate) struct RunnerRecord<'a>(PhantomData<&'a ()>);
 )]
 impl RecordedLoop {
     #[inline(always)]
-    pub(crate) fn begin<C>(_items: u64) -> Self {
+    pub(crate) fn begin<C>(_items: u64, _site: LoopSite) -> Self {
         Self
     }
 
@@ -180,7 +191,7 @@ impl ListedLoop {
         reason = "the type is named with the feature only"
     )]
     #[inline(always)]
-    pub(crate) fn begin<C>() -> Self {
+    pub(crate) fn begin<C>(_site: LoopSite) -> Self {
         Self
     }
 
@@ -200,7 +211,7 @@ impl ListedLoop {
 }
 
 #[inline(always)]
-pub(crate) fn short_loop<C>(_items: u64, _ticks: u64) {}
+pub(crate) fn short_loop<C>(_items: u64, _ticks: u64, _site: LoopSite) {}
 
 impl<'a> LoopRecord<'a> {
     #[inline(always)]

@@ -6,6 +6,7 @@
 //!
 //! Not here: loops that are also reported on when they are over (`loops.rs`).
 
+use crate::inspect::loop_site::LoopSite;
 use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::loops::{body_name, elapsed};
 use crate::inspect::record::{current_task, is_open};
@@ -31,6 +32,7 @@ pub(crate) struct ListedRunner<'a>(Option<&'a Listed>);
 struct Listed {
     begun: u64,
     body: &'static str,
+    site: LoopSite,
     caller: Option<TaskNumber>,
     done: AtomicU64,
     runners: AtomicUsize,
@@ -38,10 +40,10 @@ struct Listed {
 }
 
 impl ListedLoop {
-    /// A loop begins, whose items go to a consumer, or to a body, of the type `C`.
+    /// A loop begins that was called at `site`, whose items go to a consumer, or to a body, of the type `C`.
     #[inline]
-    pub(crate) fn begin<C>() -> Self {
-        Self(is_open().then(|| Listed::begin(type_name::<C>())))
+    pub(crate) fn begin<C>(site: LoopSite) -> Self {
+        Self(is_open().then(|| Listed::begin(type_name::<C>(), site)))
     }
 
     /// This number of items more has been run.
@@ -103,10 +105,11 @@ impl Drop for ListedRunner<'_> {
 
 impl Listed {
     #[cold]
-    fn begin(consumer: &'static str) -> Arc<Self> {
+    fn begin(consumer: &'static str, site: LoopSite) -> Arc<Self> {
         let listed = Arc::new(Self {
             begun: clock::ticks(),
             body: body_name(consumer),
+            site,
             caller: current_task(),
             done: AtomicU64::new(0),
             runners: AtomicUsize::new(0),
@@ -128,6 +131,7 @@ pub(super) fn read() -> Vec<LoopSnapshot> {
     let now = clock::ticks();
     let snapshot = |listed: &Arc<Listed>| LoopSnapshot {
         body: listed.body,
+        called_at: listed.site.0,
         items: None,
         // Relaxed, all: counts.
         done: listed.done.load(Ordering::Relaxed),

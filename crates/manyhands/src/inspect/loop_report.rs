@@ -3,6 +3,7 @@
 //! Not here: what kept the loop from being faster (`verdict.rs`).
 
 use crate::inspect::alone::AloneBecause;
+use std::panic::Location;
 use std::time::Duration;
 
 /// How a loop ran; given by [`explain_last`](crate::parallel::explain_last). As text it is two sentences: what happened, and
@@ -14,6 +15,8 @@ use std::time::Duration;
 pub struct LoopReport {
     /// The function or closure that is its body, or, if that is not found, the type of what takes the items.
     pub body: &'static str,
+    /// The line that called it; of a query the one that asked for the result.
+    pub called_at: &'static Location<'static>,
     /// How many items it had.
     pub items: u64,
     /// How long the call took.

@@ -1,6 +1,7 @@
 //! A loop that runs, as plain values.
 
 use crate::inspect::table::TaskNumber;
+use std::panic::Location;
 use std::time::Duration;
 
 /// A parallel loop or query, or an async loop, that runs now.
@@ -13,7 +14,8 @@ use std::time::Duration;
 /// inspect::open();
 /// parallel::options().degree_of_parallelism(1).for_range(0..3_u64, |_| {
 ///     let loops = inspect::snapshot().loops;
-///     assert!(loops.iter().any(|running| running.items == Some(3) && running.runners == 1));
+///     let own = loops.iter().find(|running| running.items == Some(3)).unwrap();
+///     assert_eq!((own.runners, own.called_at.file()), (1, file!()));
 /// });
 /// # }
 /// ```
@@ -22,6 +24,8 @@ use std::time::Duration;
 pub struct LoopSnapshot {
     /// The function or closure that is its body, or, if that is not found, the type of what takes the items.
     pub body: &'static str,
+    /// The line that called it; of a query the one that asked for the result, of an async loop the one that made it.
+    pub called_at: &'static Location<'static>,
     /// How many items it has; `None` of a loop over an iterator and of an async loop.
     pub items: Option<u64>,
     /// How many of them have been run. Those of a block are counted when the whole block has been run.

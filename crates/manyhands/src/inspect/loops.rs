@@ -12,6 +12,7 @@
 use crate::inspect::alone::AloneBecause;
 use crate::inspect::listed_loops;
 use crate::inspect::loop_report::{BlockReport, LoopReport, RunnerReport, TrialReport};
+use crate::inspect::loop_site::LoopSite;
 use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::record::{current_task, is_open};
 use crate::inspect::table::TaskNumber;
@@ -46,6 +47,7 @@ struct Running {
     begun: u64,
     items: u64,
     consumer: &'static str,
+    site: LoopSite,
     caller: Option<TaskNumber>,
     /// How many items have been run.
     done: AtomicU64,
@@ -110,10 +112,10 @@ enum Phase {
 }
 
 impl RecordedLoop {
-    /// A loop of `items` items begins, whose items go to a consumer of the type `C`.
+    /// A loop of `items` items begins that was called at `site`; its items go to a consumer of the type `C`.
     #[inline]
-    pub(crate) fn begin<C>(items: u64) -> Self {
-        Self(is_open().then(|| Running::begin(items, type_name::<C>())))
+    pub(crate) fn begin<C>(items: u64, site: LoopSite) -> Self {
+        Self(is_open().then(|| Running::begin(items, type_name::<C>(), site)))
     }
 
     /// For its parts.
@@ -134,11 +136,12 @@ impl Drop for RecordedLoop {
 
 impl Running {
     #[cold]
-    fn begin(items: u64, consumer: &'static str) -> Arc<Self> {
+    fn begin(items: u64, consumer: &'static str, site: LoopSite) -> Arc<Self> {
         let running = Arc::new(Self {
             begun: clock::ticks(),
             items,
             consumer,
+            site,
             caller: current_task(),
             done: AtomicU64::new(0),
             runners: AtomicUsize::new(0),
@@ -162,6 +165,7 @@ impl Running {
         let of = |part: &Part| part.report(self.begun);
         LoopReport {
             body: body_name(self.consumer),
+            called_at: self.site.0,
             items: self.items,
             elapsed: since(ended),
             runners: parts.runners.iter().map(of).collect(),
@@ -180,14 +184,14 @@ impl Running {
 
 /// A loop of `items` items, too short to be looked at, has run in one block.
 #[inline]
-pub(crate) fn short_loop<C>(items: u64, ticks: u64) {
+pub(crate) fn short_loop<C>(items: u64, ticks: u64, site: LoopSite) {
     if is_open() {
-        keep_short(items, type_name::<C>(), elapsed(ticks));
+        keep_short(items, type_name::<C>(), elapsed(ticks), site);
     }
 }
 
 #[cold]
-fn keep_short(items: u64, consumer: &'static str, elapsed: Duration) {
+fn keep_short(items: u64, consumer: &'static str, elapsed: Duration, site: LoopSite) {
     let caller = RunnerReport {
         is_caller: true,
         worker: None,
@@ -206,6 +210,7 @@ fn keep_short(items: u64, consumer: &'static str, elapsed: Duration) {
     };
     keep(LoopReport {
         body: body_name(consumer),
+        called_at: site.0,
         items,
         elapsed,
         runners: vec![caller.clone()],
@@ -234,6 +239,7 @@ pub(super) fn read() -> Vec<LoopSnapshot> {
     let now = clock::ticks();
     let snapshot = |running: &Arc<Running>| LoopSnapshot {
         body: body_name(running.consumer),
+        called_at: running.site.0,
         items: Some(running.items),
         // Relaxed, both: counts.
         done: running.done.load(Ordering::Relaxed),

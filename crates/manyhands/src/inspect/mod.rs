@@ -84,8 +84,8 @@ mod wait_kind;
 pub(crate) use alone::AloneBecause;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use disabled::{
-    ChannelRecord, ListedLoop, LoopRecord, RecordedLoop, Running, RuntimeNumber, TaskRecord,
-    WorkType, forget, is_open, runtime_made, short_loop, thread_begins, thread_blocks,
+    ChannelRecord, ListedLoop, LoopRecord, LoopSite, RecordedLoop, Running, RuntimeNumber,
+    TaskRecord, WorkType, forget, is_open, runtime_made, short_loop, thread_begins, thread_blocks,
     thread_polls_any, thread_polls_one, thread_waits_for_task, waits, waits_for_task,
 };
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
@@ -109,6 +109,8 @@ mod groups;
 mod listed_loops;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod loop_report;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod loop_site;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod loop_snapshot;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -150,6 +152,8 @@ pub(crate) use channels::{ChannelRecord, ObservedChannel};
 pub(crate) use environment::runtime_made;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use listed_loops::ListedLoop;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use loop_site::LoopSite;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use loops::{LoopRecord, RecordedLoop, last as last_loop, short_loop};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

@@ -386,6 +386,7 @@ mod tests {
     fn shared(runners: Vec<RunnerReport>) -> LoopReport {
         LoopReport {
             body: "shop::main::{{closure}}",
+            called_at: std::panic::Location::caller(),
             items: 200,
             elapsed: ms(100),
             runners,

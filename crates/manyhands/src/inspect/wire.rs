@@ -105,6 +105,7 @@ struct Ring {
 #[derive(Serialize)]
 struct Loop {
     body: String,
+    called_at: String,
     items: Option<u64>,
     done: u64,
     runners: usize,
@@ -277,6 +278,7 @@ fn wait(wait: &WaitSnapshot) -> Wait {
 pub(super) fn running_loop(running: &LoopSnapshot) -> String {
     let running = Loop {
         body: text(running.body),
+        called_at: place(running.called_at),
         items: running.items,
         done: running.done,
         runners: running.runners,

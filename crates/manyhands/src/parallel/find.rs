@@ -44,6 +44,7 @@ impl<E: Ending> Options<'_, E> {
     ///
     /// Example: see [`Options`].
     #[doc(alias = "Any")]
+    #[track_caller]
     pub fn find_any<S: Source<Item: Send>>(
         &self,
         source: S,
@@ -57,6 +58,7 @@ impl<E: Ending> Options<'_, E> {
     /// Example: see [`Options`].
     #[doc(alias = "First")]
     #[doc(alias = "FirstOrDefault")]
+    #[track_caller]
     pub fn find_first<S: Source<Item: Send>>(
         &self,
         source: S,
@@ -65,6 +67,7 @@ impl<E: Ending> Options<'_, E> {
         self.find(source, predicate, FindMode::First)
     }
 
+    #[track_caller]
     fn find<S: Drive<Item: Send>>(
         &self,
         source: S,

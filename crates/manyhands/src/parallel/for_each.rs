@@ -86,6 +86,7 @@ impl<E: Ending> Options<'_, E> {
     ///
     /// Example: see [`Options`].
     #[doc(alias = "Parallel.For")]
+    #[track_caller]
     pub fn for_range<R: IndexRange>(
         &self,
         range: R,
@@ -98,6 +99,7 @@ impl<E: Ending> Options<'_, E> {
     ///
     /// Example: see [`Options`].
     #[doc(alias = "Parallel.ForEach")]
+    #[track_caller]
     pub fn for_each<S: Source>(&self, source: S, body: impl Fn(S::Item) + Sync) -> E::Output<()> {
         let ending = self.ending();
         source
@@ -108,6 +110,7 @@ impl<E: Ending> Options<'_, E> {
 
     /// A loop over a few long items, which helpers may join before the first. Returns whether it was completed, not
     /// cancelled.
+    #[track_caller]
     pub(super) fn for_each_at_once<S: Source>(
         &self,
         source: S,
@@ -135,6 +138,7 @@ impl<E: Ending> Options<'_, E> {
     /// assert!(outcome.is_stopped() && !outcome.is_completed());
     /// ```
     #[doc(alias = "Parallel.For")]
+    #[track_caller]
     pub fn for_range_with_control<R: IndexRange>(
         &self,
         range: R,
@@ -158,6 +162,7 @@ impl<E: Ending> Options<'_, E> {
     /// assert_eq!(outcome.lowest_break(), Some(2));
     /// ```
     #[doc(alias = "Parallel.ForEach")]
+    #[track_caller]
     pub fn for_each_with_control<S: Source>(
         &self,
         source: S,
@@ -184,6 +189,7 @@ impl<E: Ending> Options<'_, E> {
     /// let failures = one_by_one.try_for_each(&[1, 7, 9], |n| below_3(*n).map(drop)).unwrap_err();
     /// assert_eq!(failures.errors().collect::<Vec<_>>(), [(1, &"too many")]);
     /// ```
+    #[track_caller]
     pub fn try_for_range<R: IndexRange, Err: Send>(
         &self,
         range: R,
@@ -198,6 +204,7 @@ impl<E: Ending> Options<'_, E> {
     ///
     /// # Errors
     /// Every error that a body returned and every panic, by position; a cancellation.
+    #[track_caller]
     pub fn try_for_each<S: Source, Err: Send>(
         &self,
         source: S,
@@ -230,6 +237,7 @@ where
     /// parallel::options().local(|| 0, add).for_range(0..1000_u64, |i, _control, part| *part += i);
     /// assert_eq!(total.into_inner(), 499_500);
     /// ```
+    #[track_caller]
     pub fn for_range<R: IndexRange>(
         &self,
         range: R,
@@ -262,6 +270,7 @@ where
     /// });
     /// assert_eq!(longest.into_inner().unwrap(), 5);
     /// ```
+    #[track_caller]
     pub fn for_each<S: Source>(
         &self,
         source: S,
@@ -297,6 +306,7 @@ where
     /// assert_eq!(outcome.unwrap_err().errors().next(), Some((2, &"too much")));
     /// assert_eq!(total.into_inner(), 5_605); // the state of a runner that fails is finished, too
     /// ```
+    #[track_caller]
     pub fn try_for_range<R: IndexRange, Err: Send>(
         &self,
         range: R,
@@ -312,6 +322,7 @@ where
     ///
     /// # Errors
     /// Every error that a body returned and every panic, by position; a cancellation.
+    #[track_caller]
     pub fn try_for_each<S: Source, Err: Send>(
         &self,
         source: S,
@@ -320,6 +331,7 @@ where
         self.try_run(source, 0, body)
     }
 
+    #[track_caller]
     fn run<S: Drive, Idx: Integer>(
         &self,
         source: S,
@@ -338,6 +350,7 @@ where
         controlled.state.outcome(first)
     }
 
+    #[track_caller]
     fn try_run<S: Drive, Idx: Integer, Err: Send>(
         &self,
         source: S,

@@ -162,8 +162,9 @@ impl<E: Ending> Options<'_, E> {
     ///
     /// Example: see [`Options`].
     #[doc(alias = "Parallel.Invoke")]
+    #[track_caller]
     pub fn invoke<I: Invoke>(&self, closures: I) -> E::Output<I::Outputs> {
-        let outputs = closures.invoke_all(self);
+        let outputs = closures.invoke_all(&self.called_here());
         self.ending().conclude(outputs)
     }
 }

@@ -218,6 +218,7 @@ where
 }
 
 /// Runs `body` on every item and collects the results in order; `None` if some are missing.
+#[track_caller]
 pub(crate) fn collect<S: Drive, R: Send>(
     source: S,
     options: &Options<'_, impl Ending>,
@@ -251,6 +252,7 @@ impl<E: Ending> Options<'_, E> {
     ///
     /// Example: see [`Options`].
     #[doc(alias = "Select")]
+    #[track_caller]
     pub fn map<S: Source, R: Send>(
         &self,
         source: S,
@@ -266,6 +268,7 @@ impl<E: Ending> Options<'_, E> {
     ///
     /// # Errors
     /// Every error that a body returned and every panic, by position; a cancellation.
+    #[track_caller]
     pub fn try_map<S: Source, R: Send, Err: Send>(
         &self,
         source: S,

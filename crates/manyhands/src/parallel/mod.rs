@@ -128,6 +128,7 @@ use std::iter::Sum;
 /// assert_eq!(total.into_inner(), 499_500);
 /// ```
 #[doc(alias = "Parallel.For")]
+#[track_caller]
 pub fn for_range<R: IndexRange>(range: R, body: impl Fn(R::Index) + Sync) {
     options().for_range(range, body);
 }
@@ -153,6 +154,7 @@ pub fn for_range<R: IndexRange>(range: R, body: impl Fn(R::Index) + Sync) {
 #[doc(alias = "par_iter_mut")]
 #[doc(alias = "Parallel.ForEach")]
 #[doc(alias = "par_iter")]
+#[track_caller]
 pub fn for_each<S: Source>(source: S, body: impl Fn(S::Item) + Sync) {
     options().for_each(source, body);
 }
@@ -171,6 +173,7 @@ pub fn for_each<S: Source>(source: S, body: impl Fn(S::Item) + Sync) {
 /// let failures = manyhands::parallel::try_for_range(0..10, |i| if i == 3 { Err(i) } else { Ok(()) });
 /// assert_eq!(failures.unwrap_err().errors().next(), Some((3, &3)));
 /// ```
+#[track_caller]
 pub fn try_for_range<R: IndexRange, E: Send>(
     range: R,
     body: impl Fn(R::Index) -> Result<(), E> + Sync,
@@ -193,6 +196,7 @@ pub fn try_for_range<R: IndexRange, E: Send>(
 /// let failures = parallel::try_for_each(&["1", "x", "3"], |text| text.parse::<i32>().map(drop)).unwrap_err();
 /// assert_eq!(failures.errors().next().unwrap().0, 1);
 /// ```
+#[track_caller]
 pub fn try_for_each<S: Source, E: Send>(
     source: S,
     body: impl Fn(S::Item) -> Result<(), E> + Sync,
@@ -221,6 +225,7 @@ pub fn try_for_each<S: Source, E: Send>(
 #[doc(alias = "par_iter")]
 #[doc(alias = "Select")]
 #[doc(alias = "collect")]
+#[track_caller]
 pub fn map<S: Source, R: Send>(source: S, body: impl Fn(S::Item) -> R + Sync) -> Vec<R> {
     options().map(source, body)
 }
@@ -240,6 +245,7 @@ pub fn map<S: Source, R: Send>(source: S, body: impl Fn(S::Item) -> R + Sync) ->
 /// let numbers = parallel::try_map(&["1", "2"], |text| text.parse::<i32>()).unwrap();
 /// assert_eq!(numbers, [1, 2]);
 /// ```
+#[track_caller]
 pub fn try_map<S: Source, R: Send, E: Send>(
     source: S,
     body: impl Fn(S::Item) -> Result<R, E> + Sync,
@@ -265,6 +271,7 @@ pub fn try_map<S: Source, R: Send, E: Send>(
 /// ```
 #[doc(alias = "Aggregate")]
 #[doc(alias = "fold")]
+#[track_caller]
 pub fn map_reduce<S: Source, V: Send>(
     source: S,
     map: impl Fn(S::Item) -> V + Sync,
@@ -289,6 +296,7 @@ pub fn map_reduce<S: Source, V: Send>(
 /// ```
 #[doc(alias = "reduce_with")]
 #[doc(alias = "product")]
+#[track_caller]
 pub fn reduce<S: Source<Item: Send>>(
     source: S,
     reduce: impl Fn(S::Item, S::Item) -> S::Item + Sync,
@@ -306,6 +314,7 @@ pub fn reduce<S: Source<Item: Send>>(
 /// let total: u64 = manyhands::parallel::sum(0..1000_u64);
 /// assert_eq!(total, 499_500);
 /// ```
+#[track_caller]
 pub fn sum<S: Source, V: Sum<S::Item> + Sum<V> + Send>(source: S) -> V {
     options().sum(source)
 }
@@ -319,6 +328,7 @@ pub fn sum<S: Source, V: Sum<S::Item> + Sum<V> + Send>(source: S) -> V {
 /// ```
 /// assert_eq!(manyhands::parallel::min(&[3, 1, 2]), Some(&1));
 /// ```
+#[track_caller]
 pub fn min<S: Source<Item: Ord + Send>>(source: S) -> Option<S::Item> {
     options().min(source)
 }
@@ -332,6 +342,7 @@ pub fn min<S: Source<Item: Ord + Send>>(source: S) -> Option<S::Item> {
 /// ```
 /// assert_eq!(manyhands::parallel::max(&[3, 1, 2]), Some(&3));
 /// ```
+#[track_caller]
 pub fn max<S: Source<Item: Ord + Send>>(source: S) -> Option<S::Item> {
     options().max(source)
 }
@@ -350,6 +361,7 @@ pub fn max<S: Source<Item: Ord + Send>>(source: S) -> Option<S::Item> {
 /// assert_eq!(multiple % 777, 0);
 /// ```
 #[doc(alias = "Any")]
+#[track_caller]
 pub fn find_any<S: Source<Item: Send>>(
     source: S,
     predicate: impl Fn(&S::Item) -> bool + Sync,
@@ -371,6 +383,7 @@ pub fn find_any<S: Source<Item: Send>>(
 /// assert_eq!(multiple, Some(777));
 /// ```
 #[doc(alias = "First")]
+#[track_caller]
 pub fn find_first<S: Source<Item: Send>>(
     source: S,
     predicate: impl Fn(&S::Item) -> bool + Sync,
@@ -399,6 +412,7 @@ pub fn find_first<S: Source<Item: Send>>(
 /// assert_eq!(squares, [1, 4, 9]);
 /// ```
 #[doc(alias = "Parallel.Invoke")]
+#[track_caller]
 pub fn invoke<I: Invoke>(closures: I) -> I::Outputs {
     options().invoke(closures)
 }

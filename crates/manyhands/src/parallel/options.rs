@@ -3,6 +3,7 @@
 use crate::cancel::Token;
 use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
 use crate::engine::{HelperPolicy, Plan};
+use crate::inspect::LoopSite;
 use crate::parallel::limits::{Limits, LimitsError, or_panic};
 use crate::runtime::Runtime;
 use std::ops::RangeInclusive;
@@ -43,6 +44,8 @@ pub struct Options<'a, E = Uncancellable> {
     runtime: Option<&'a Runtime>,
     grouping: Grouping,
     found: Limits,
+    /// The line that calls, if it is not the caller of the loop itself.
+    site: Option<LoopSite>,
     ending: E,
 }
 
@@ -81,21 +84,23 @@ pub fn options() -> Options<'static> {
         runtime: None,
         grouping: Grouping::Any,
         found: Limits::ADAPTIVE,
+        site: None,
         ending: Uncancellable,
     }
 }
 
 impl<'a, E> Options<'a, E> {
-    /// Options of an operation that runs as part of another call.
-    pub(crate) fn planned(degree: Option<usize>, runtime: Option<&'a Runtime>, ending: E) -> Self {
+    /// Options of an operation that runs as part of another call, with this plan.
+    pub(crate) fn planned(plan: &Plan<'a>, ending: E) -> Self {
         Self {
-            degree: degree.map(|count| Limits {
+            degree: plan.degree.map(|count| Limits {
                 min: count,
                 max: count,
             }),
-            runtime,
+            runtime: plan.runtime,
             grouping: Grouping::Any,
             found: Limits::ADAPTIVE,
+            site: Some(plan.site),
             ending,
         }
     }
@@ -187,6 +192,7 @@ impl<'a, E> Options<'a, E> {
             runtime: self.runtime,
             grouping: self.grouping,
             found: self.found,
+            site: self.site,
             ending: Cancellable(token),
         }
     }
@@ -211,6 +217,7 @@ impl<'a, E> Options<'a, E> {
             runtime: Some(runtime),
             grouping: self.grouping,
             found: self.found,
+            site: self.site,
             ending: self.ending,
         }
     }
@@ -275,12 +282,36 @@ impl<'a, E> Options<'a, E> {
         }
     }
 
+    /// The same options, for all loops of an operation that is called here.
+    #[track_caller]
+    pub(super) fn called_here(&self) -> Self
+    where
+        E: Copy,
+    {
+        Self {
+            site: Some(self.site()),
+            ..*self
+        }
+    }
+
+    /// The line that calls.
+    #[inline]
+    #[track_caller]
+    pub(super) fn site(&self) -> LoopSite {
+        match self.site {
+            Some(site) => site,
+            None => LoopSite::here(),
+        }
+    }
+
+    #[track_caller]
     pub(super) fn plan(&self) -> Plan<'_> {
         Plan {
             degree: self.degree.map(|exactly| exactly.max),
             runtime: self.runtime,
             helpers: HelperPolicy::WhenItPays,
             share_nanos_min: 0,
+            site: self.site(),
         }
     }
 

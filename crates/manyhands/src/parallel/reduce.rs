@@ -195,6 +195,7 @@ impl<E: Ending> Options<'_, E> {
     /// assert_eq!(sum, 10);
     /// ```
     #[doc(alias = "Aggregate")]
+    #[track_caller]
     pub fn map_reduce<S: Source, V: Send>(
         &self,
         source: S,
@@ -207,6 +208,7 @@ impl<E: Ending> Options<'_, E> {
     /// As [`reduce`](crate::parallel::reduce()), with these options.
     ///
     /// Example: see [`Options::map_reduce`].
+    #[track_caller]
     pub fn reduce<S: Source<Item: Send>>(
         &self,
         source: S,
@@ -224,6 +226,7 @@ impl<E: Ending> Options<'_, E> {
     /// As [`sum`](crate::parallel::sum), with these options.
     ///
     /// Example: see [`Options::map_reduce`].
+    #[track_caller]
     pub fn sum<S: Source, V: Sum<S::Item> + Sum<V> + Send>(&self, source: S) -> E::Output<V> {
         let ending = self.ending();
         let sum = self.fold_parts(source, &Summing(std::marker::PhantomData));
@@ -233,6 +236,7 @@ impl<E: Ending> Options<'_, E> {
     /// As [`min`](crate::parallel::min), with these options.
     ///
     /// Example: see [`Options::map_reduce`].
+    #[track_caller]
     pub fn min<S: Source<Item: Ord + Send>>(&self, source: S) -> E::Output<Option<S::Item>> {
         // The first of equal items, like `Iterator::min`.
         self.reduce(
@@ -244,6 +248,7 @@ impl<E: Ending> Options<'_, E> {
     /// As [`max`](crate::parallel::max), with these options.
     ///
     /// Example: see [`Options::map_reduce`].
+    #[track_caller]
     pub fn max<S: Source<Item: Ord + Send>>(&self, source: S) -> E::Output<Option<S::Item>> {
         // The last of equal items, like `Iterator::max`.
         self.reduce(
@@ -252,11 +257,13 @@ impl<E: Ending> Options<'_, E> {
         )
     }
 
+    #[track_caller]
     fn fold<S: Drive, F: Fold<S::Item>>(&self, source: S, fold: &F) -> E::Output<Option<F::Value>> {
         let value = self.fold_parts(source, fold);
         self.ending().conclude(Some(value))
     }
 
+    #[track_caller]
     fn fold_parts<S: Drive, F: Fold<S::Item>>(&self, source: S, fold: &F) -> Option<F::Value> {
         let grouping = self.grouping();
         let folding = Folding::new(fold, self.ending(), grouping);

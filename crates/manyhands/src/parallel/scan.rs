@@ -29,6 +29,7 @@ use std::mem;
 /// ```
 #[doc(alias = "prefix_sum")]
 #[doc(alias = "cumsum")]
+#[track_caller]
 pub fn inclusive_scan<T: Clone + Send>(items: &mut [T], add: impl Fn(&T, &T) -> T + Sync) {
     crate::parallel::options().inclusive_scan(items, add);
 }
@@ -47,6 +48,7 @@ pub fn inclusive_scan<T: Clone + Send>(items: &mut [T], add: impl Fn(&T, &T) -> 
 /// assert_eq!((lengths, end), ([0, 3, 8], 10));
 /// ```
 #[doc(alias = "prefix_sum")]
+#[track_caller]
 pub fn exclusive_scan<T: Clone + Send>(
     items: &mut [T],
     first: T,
@@ -68,6 +70,7 @@ impl<E: Ending> Options<'_, E> {
     /// assert_eq!(options.exclusive_scan(&mut numbers, 0, |a, b| a + b), 20);
     /// assert_eq!(numbers, [0, 1, 4, 10]);
     /// ```
+    #[track_caller]
     pub fn inclusive_scan<T: Clone + Send>(
         &self,
         items: &mut [T],
@@ -80,7 +83,7 @@ impl<E: Ending> Options<'_, E> {
                     item.clone()
                 })
             };
-            scan_all(rest, first.clone(), &scan, &add, self);
+            scan_all(rest, first.clone(), &scan, &add, &self.called_here());
         }
         self.ending().conclude(Some(()))
     }
@@ -88,6 +91,7 @@ impl<E: Ending> Options<'_, E> {
     /// As [`exclusive_scan`], with these options. A cancelled scan leaves some items scanned.
     ///
     /// Example: see [`Options::inclusive_scan`].
+    #[track_caller]
     pub fn exclusive_scan<T: Clone + Send>(
         &self,
         items: &mut [T],
@@ -101,7 +105,7 @@ impl<E: Ending> Options<'_, E> {
             }
             sum
         };
-        let sum = scan_all(items, first, &scan, &add, self);
+        let sum = scan_all(items, first, &scan, &add, &self.called_here());
         self.ending().conclude(sum)
     }
 }

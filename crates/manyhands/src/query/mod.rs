@@ -146,6 +146,7 @@ pub use terminal::iterate::{Iter, Parallel, Stream, StreamIter};
 pub use terminal::numbers::Number;
 pub use terminal::prefetch::Prefetch;
 
+use crate::inspect::LoopSite;
 use crate::parallel::Uncancellable;
 use crate::query::run::{QueryRun, Settings};
 use std::fmt;
@@ -191,10 +192,12 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
     }
 
     /// The pipeline, and how it is to be run.
+    #[track_caller]
     pub(crate) fn into_run(self) -> (P, QueryRun<'a, E>) {
         let run = QueryRun {
             settings: self.settings,
             ending: self.ending,
+            site: LoopSite::here(),
         };
         (self.pipeline, run)
     }

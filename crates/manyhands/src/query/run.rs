@@ -5,6 +5,7 @@
 use crate::cancel::{Cancelled, Token};
 use crate::engine::consumer::{Cancellable, Consumer, Ending, Uncancellable, Watch};
 use crate::engine::{HelperPolicy, Plan};
+use crate::inspect::LoopSite;
 use crate::parallel::options::{Grouping, Options};
 use crate::query::consumer_adapter::AdaptItem;
 use crate::runtime::Runtime;
@@ -58,17 +59,19 @@ pub(crate) struct Settings<'a> {
     pub(crate) mode: ExecutionMode,
     pub(crate) merge: Merge,
     /// A loop that takes less is not worth sharing; 0 if there is no such limit.
-    pub(crate) share_nanos_min: u64,
+    pub(crate) share_nanos_min: u32,
 }
 
 /// Merging the runners' results may take as long as making them: shorter loops are faster alone.
-const MERGE_NANOS_MIN: u64 = 400_000;
+const MERGE_NANOS_MIN: u32 = 400_000;
 
 /// One run of a query.
 #[derive(Debug, Clone, Copy)]
 pub struct QueryRun<'a, E> {
     pub(crate) settings: Settings<'a>,
     pub(crate) ending: E,
+    /// The line that asks for the result.
+    pub(crate) site: LoopSite,
 }
 
 impl<'a, E: Control> QueryRun<'a, E> {
@@ -84,6 +87,7 @@ impl<'a, E: Control> QueryRun<'a, E> {
                 ExecutionMode::Auto | ExecutionMode::Sequential => HelperPolicy::WhenItPays,
             },
             share_nanos_min: self.settings.share_nanos_min,
+            site: self.site,
         }
     }
 
@@ -101,13 +105,13 @@ impl<'a, E: Control> QueryRun<'a, E> {
                 ending: self.ending,
                 unwanted: Cancellable(unwanted),
             },
+            site: self.site,
         }
     }
 
     /// How the query's own loops and sorts are run.
     pub(crate) fn options(&self) -> Options<'_, E> {
-        let plan = self.plan();
-        Options::planned(plan.degree, plan.runtime, self.ending)
+        Options::planned(&self.plan(), self.ending)
     }
 
     /// Whether results are incomplete, because the query was cancelled.

@@ -5,8 +5,10 @@
 
 use crate::support::until;
 use manyhands::inspect::{self, AloneBecause, LoopReport, LoopSnapshot, Verdict};
+use manyhands::query::prelude::*;
 use manyhands::{Runtime, parallel, task};
 use std::hint::spin_loop;
+use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -99,6 +101,68 @@ fn a_loop_that_runs_is_listed_with_its_body_and_what_is_done() {
     assert!(running(ITEMS).is_none());
 }
 
+#[track_caller]
+fn assert_here(called_at: &Location<'_>, line: u32) {
+    assert_eq!((called_at.file(), called_at.line()), (file!(), line));
+}
+
+#[test]
+fn a_loop_names_the_line_of_the_program_that_called_it() {
+    inspect::open();
+    let check = |line: u32| assert_here(last().called_at, line - 1);
+    let mut items = [3_u64, 1, 2];
+    parallel::for_range(0..3_u64, |_| ());
+    check(line!());
+    parallel::for_each(&items, |_| ());
+    check(line!());
+    let _ = parallel::try_for_range(0..3_u64, |_| Err::<(), u64>(1));
+    check(line!());
+    let ones = parallel::try_map(&items, |_| Ok::<_, ()>(1));
+    check(line!());
+    assert_eq!(ones.unwrap(), [1; 3]);
+    assert_eq!(parallel::max(&items), Some(&3));
+    check(line!());
+    assert_eq!(parallel::find_any(&items, |item| **item == 1), Some(&1));
+    check(line!());
+    let _ = parallel::invoke([|| 1, || 2]);
+    check(line!());
+    parallel::sort_by_cached_key(&mut items, |item| *item);
+    check(line!());
+    let options = parallel::options().deterministic();
+    assert_eq!(options.sum::<_, u64>(&items), 6);
+    check(line!());
+    let _ = options.for_range_with_control(0..3_u64, |_, _| ());
+    check(line!());
+    let _ = options
+        .local(|| 0, |_| ())
+        .try_for_each(&items, |_, _, _| Ok::<_, ()>(()));
+    check(line!());
+}
+
+#[test]
+fn a_query_names_the_line_that_asked_for_its_result() {
+    inspect::open();
+    let check = |line: u32| assert_here(last().called_at, line - 1);
+    let items = [3_u64, 1, 2];
+    let query = || items.par_query().map(|item| item + 1);
+    assert_eq!(query().sum::<u64>(), 9);
+    check(line!());
+    assert_eq!(query().min(), Some(2));
+    check(line!());
+    assert_eq!(query().order_by(|item| *item).to_vec(), [2, 3, 4]);
+    check(line!());
+    assert_eq!(query().group_by(|item| item % 2).count(), 2);
+    check(line!());
+    assert!(query().first().is_some() && query().any(|item| item == 4));
+    check(line!());
+    for _ in query() {}
+    check(line!());
+    let steps = query().sequential();
+    // Not the line that takes them.
+    assert_eq!(steps.count(), 3);
+    check(line!() - 2);
+}
+
 /// The loop without a known number of items whose body has this in its name.
 fn listed(part: &str) -> Option<LoopSnapshot> {
     let mut loops = inspect::snapshot().loops.into_iter();
@@ -116,8 +180,12 @@ fn a_loop_over_an_iterator_is_listed_while_it_runs_alone_and_shared() {
             "{listed:?}"
         );
     };
+    const LINE: u32 = line!() + 2;
     let alone = parallel::options().degree_of_parallelism(1);
-    alone.for_each(parallel::from_iter(0..40_u64), seen);
+    alone.for_each(parallel::from_iter(0..40_u64), |i| {
+        seen(i);
+        assert_here(listed(NAME).unwrap().called_at, LINE);
+    });
     assert!(listed(NAME).is_none());
     let meet = std::sync::Barrier::new(2);
     two_workers().install(|| {
@@ -141,6 +209,7 @@ fn an_async_loop_is_listed_with_how_many_items_run() {
     const NAME: &str = "an_async_loop_is_listed";
     let gate = task::completion::<()>();
     let (opener, gate) = gate;
+    const LINE: u32 = line!() + 3;
     let items = parallel::options()
         .concurrency_between(3..=3)
         .for_each_async(0..5_u64, move |i| {
@@ -153,7 +222,9 @@ fn an_async_loop_is_listed_with_how_many_items_run() {
         });
     let items = task::spawn(items);
     until(|| listed(NAME).filter(|listed| listed.done == 1 && listed.runners == 3));
-    assert_eq!(listed(NAME).unwrap().threads, 3);
+    let loops = listed(NAME).unwrap();
+    assert_eq!(loops.threads, 3);
+    assert_here(loops.called_at, LINE);
     opener.complete(());
     items.join().unwrap();
     assert!(listed(NAME).is_none());

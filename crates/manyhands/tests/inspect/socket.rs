@@ -1,7 +1,7 @@
 //! The socket from the other side: the client of `manyhands inspect`, on this process.
 
 use crate::support::{spawn, until, waiting};
-use manyhands::{Runtime, channel, inspect, task};
+use manyhands::{Runtime, channel, inspect, parallel, task};
 use manyhands_inspect::Client;
 use std::future::pending;
 use std::os::unix::fs::PermissionsExt;
@@ -63,6 +63,21 @@ fn the_client_finds_the_socket_by_the_number_of_the_process_and_shows_its_tasks(
     assert!(!text.contains('\x1b'));
     assert_eq!(client.view(1).unwrap().tasks.len(), 1);
     waits.cancel();
+}
+
+#[test]
+fn the_client_shows_the_line_that_called_a_loop() {
+    let path = inspect::serve().unwrap();
+    const ITEMS: u64 = 1_000_037;
+    let called_at = format!("{}:{}:", file!(), line!() + 1);
+    parallel::for_range(0..ITEMS, |i| {
+        if i == 0 {
+            let view = Client::connect(&path).unwrap().view(1).unwrap();
+            let own = view.loops.iter().find(|own| own.items == Some(ITEMS));
+            let at = own.unwrap().called_at.as_deref().unwrap();
+            assert!(at.starts_with(&called_at), "{at}");
+        }
+    });
 }
 
 #[test]

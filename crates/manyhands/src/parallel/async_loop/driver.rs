@@ -11,7 +11,7 @@ use super::handle::{LoopControl, Progress};
 use super::source::sealed::{PollItem, Pull};
 use super::tuner::{ItemStart, Tuner};
 use crate::cancel::UntilCancelled;
-use crate::inspect::ListedLoop;
+use crate::inspect::{ListedLoop, LoopSite};
 use crate::job::{Payload, catch};
 use crate::parallel::limits::Limits;
 use crate::runtime::Runtime;
@@ -41,11 +41,12 @@ pub(super) struct Driver<'a, S: Pull, F, R> {
     listed: ListedLoop,
 }
 
-/// How, where and until when items run.
+/// How, where and until when items run, and which line calls.
 pub(super) struct Conditions<'a> {
     pub(super) limits: Limits,
     pub(super) runtime: Option<&'a Runtime>,
     pub(super) until_cancelled: Option<UntilCancelled>,
+    pub(super) site: LoopSite,
 }
 
 /// The source of the items.
@@ -102,7 +103,7 @@ where
             is_stopped: false,
             is_behind: false,
             source_panic: None,
-            listed: ListedLoop::begin::<F>(),
+            listed: ListedLoop::begin::<F>(conditions.site),
         }
     }
 

@@ -84,6 +84,7 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
     /// });
     /// ```
     #[doc(alias = "Parallel.ForEachAsync")]
+    #[track_caller]
     pub fn for_each_async<S, Fut>(
         &self,
         source: S,
@@ -108,6 +109,7 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
     ///
     /// # Errors
     /// When it is awaited: every error that a body returned and every panic, by position; a cancellation.
+    #[track_caller]
     pub fn try_for_each_async<S, Fut, Err>(
         &self,
         source: S,
@@ -127,6 +129,7 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
     /// As [`map_async`](crate::parallel::map_async), with these options.
     ///
     /// Example: see [`Options::for_each_async`].
+    #[track_caller]
     pub fn map_async<S, Fut>(
         &self,
         source: S,
@@ -152,6 +155,7 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
     ///
     /// # Errors
     /// When it is awaited: every error that a body returned and every panic, by position; a cancellation.
+    #[track_caller]
     pub fn try_map_async<S, Fut, R, Err>(
         &self,
         source: S,
@@ -175,6 +179,7 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
     }
 
     /// What runs the items, and what is shared with handles.
+    #[track_caller]
     pub(super) fn async_driver<S, F, Fut>(
         &self,
         source: S,
@@ -190,6 +195,7 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
             limits: self.limits(),
             runtime: self.chosen_runtime(),
             until_cancelled: self.ending().token().map(Token::cancelled),
+            site: self.site(),
         };
         let driver = Driver::new(source, body, conditions, &control);
         (driver, control)

@@ -92,6 +92,7 @@ where
     /// task::block_on(options.for_each_async(1..=100, |n, sum| async move { sum + n }));
     /// assert_eq!(total.load(Ordering::Relaxed), 5_050);
     /// ```
+    #[track_caller]
     pub fn for_each_async<S, Fut>(
         self,
         source: S,
@@ -133,6 +134,7 @@ where
     /// });
     /// assert_eq!(task::block_on(reading).unwrap_err().errors().next().unwrap().0, 1);
     /// ```
+    #[track_caller]
     pub fn try_for_each_async<S, Fut, Err>(
         self,
         source: S,
@@ -173,6 +175,7 @@ where
     /// });
     /// assert_eq!(task::block_on(lengths), [3, 5]);
     /// ```
+    #[track_caller]
     pub fn map_async<S, Fut, R>(
         self,
         source: S,
@@ -219,6 +222,7 @@ where
     /// });
     /// assert_eq!(task::block_on(doubled).unwrap(), [11, 22]);
     /// ```
+    #[track_caller]
     pub fn try_map_async<S, Fut, R, Err>(
         self,
         source: S,

@@ -63,6 +63,7 @@ use std::ops::Range;
 #[doc(alias = "Parallel.ForEachAsync")]
 #[doc(alias = "for_each_concurrent")]
 #[doc(alias = "buffer_unordered")]
+#[track_caller]
 pub fn for_each_async<'a, S, Fut>(
     source: S,
     body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
@@ -91,6 +92,7 @@ where
 /// assert_eq!(total.load(Ordering::Relaxed), 4_950);
 /// ```
 #[doc(alias = "Parallel.ForAsync")]
+#[track_caller]
 pub fn for_range_async<'a, T, Fut>(
     range: Range<T>,
     body: impl Fn(T) -> Fut + Send + Sync + 'static,
@@ -118,6 +120,7 @@ where
 /// assert_eq!(task::block_on(checked).unwrap_err().errors().next().unwrap().0, 1);
 /// ```
 #[doc(alias = "try_for_each_concurrent")]
+#[track_caller]
 pub fn try_for_each_async<'a, S, Fut, E>(
     source: S,
     body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
@@ -143,6 +146,7 @@ where
 /// ```
 #[doc(alias = "buffered")]
 #[doc(alias = "Task.WhenAll")]
+#[track_caller]
 pub fn map_async<'a, S, Fut>(
     source: S,
     body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
@@ -166,6 +170,7 @@ where
 /// assert_eq!(task::block_on(parsed).unwrap(), [1, 2]);
 /// ```
 #[doc(alias = "try_buffered")]
+#[track_caller]
 pub fn try_map_async<'a, S, Fut, R, E>(
     source: S,
     body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
@@ -202,6 +207,7 @@ where
 /// ```
 #[doc(alias = "TransformBlock")]
 #[doc(alias = "buffered")]
+#[track_caller]
 pub fn stream_async<'a, S, Fut>(
     source: S,
     body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
@@ -237,6 +243,7 @@ where
 /// ```
 #[doc(alias = "buffer_unordered")]
 #[doc(alias = "WhenEach")]
+#[track_caller]
 pub fn stream_async_unordered<'a, S, Fut>(
     source: S,
     body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,

@@ -221,6 +221,7 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
     ///     assert_eq!(squares.fold(0, async |sum, square| sum + square).await, 14);
     /// });
     /// ```
+    #[track_caller]
     pub fn stream_async<S, Fut>(
         &self,
         source: S,
@@ -237,6 +238,7 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
     /// cancellation the stream ends with the error.
     ///
     /// Example: see [`Options::stream_async`].
+    #[track_caller]
     pub fn stream_async_unordered<S, Fut>(
         &self,
         source: S,
@@ -249,6 +251,7 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
         self.results(source, body, Order::OfEnds)
     }
 
+    #[track_caller]
     fn results<S, Fut>(
         &self,
         source: S,

@@ -38,6 +38,7 @@ pub type Selected<'a, T> = (&'a mut [T], &'a mut T, &'a mut [T]);
 /// assert_eq!(words, ["hands", "light", "many", "work"]);
 /// ```
 #[doc(alias = "par_sort")]
+#[track_caller]
 pub fn sort<T: Ord + Send>(items: &mut [T]) {
     options().sort(items);
 }
@@ -54,6 +55,7 @@ pub fn sort<T: Ord + Send>(items: &mut [T]) {
 /// assert_eq!(halves, [2.5, 1.5, 0.5]);
 /// ```
 #[doc(alias = "par_sort_by")]
+#[track_caller]
 pub fn sort_by<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
     options().sort_by(items, compare);
 }
@@ -70,6 +72,7 @@ pub fn sort_by<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + 
 /// assert_eq!(words, ["many", "work", "light", "hands"]);
 /// ```
 #[doc(alias = "par_sort_by_key")]
+#[track_caller]
 pub fn sort_by_key<T: Send, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K + Sync) {
     options().sort_by_key(items, key);
 }
@@ -89,6 +92,7 @@ pub fn sort_by_key<T: Send, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K + Syn
 /// assert_eq!(numbers, [10, 100, 9]);
 /// ```
 #[doc(alias = "par_sort_by_cached_key")]
+#[track_caller]
 pub fn sort_by_cached_key<T: Send, K: Ord + Send>(items: &mut [T], key: impl Fn(&T) -> K + Sync) {
     options().sort_by_cached_key(items, key);
 }
@@ -108,6 +112,7 @@ pub fn sort_by_cached_key<T: Send, K: Ord + Send>(items: &mut [T], key: impl Fn(
 /// assert!(numbers.is_sorted());
 /// ```
 #[doc(alias = "par_sort_unstable")]
+#[track_caller]
 pub fn sort_unstable<T: Ord + Send>(items: &mut [T]) {
     options().sort_unstable(items);
 }
@@ -124,6 +129,7 @@ pub fn sort_unstable<T: Ord + Send>(items: &mut [T]) {
 /// assert_eq!(numbers, [3, 2, 1]);
 /// ```
 #[doc(alias = "par_sort_unstable_by")]
+#[track_caller]
 pub fn sort_unstable_by<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
     options().sort_unstable_by(items, compare);
 }
@@ -142,6 +148,7 @@ pub fn sort_unstable_by<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Or
 /// assert_eq!(numbers, [3, 2, 1]);
 /// ```
 #[doc(alias = "par_sort_unstable_by_key")]
+#[track_caller]
 pub fn sort_unstable_by_key<T: Send, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K + Sync) {
     options().sort_unstable_by_key(items, key);
 }
@@ -162,6 +169,7 @@ pub fn sort_unstable_by_key<T: Send, K: Ord>(items: &mut [T], key: impl Fn(&T) -
 /// ```
 #[doc(alias = "nth_element")]
 #[doc(alias = "median")]
+#[track_caller]
 pub fn select_nth_unstable<T: Ord + Send + Sync>(items: &mut [T], index: usize) -> Selected<'_, T> {
     options().select_nth_unstable(items, index)
 }
@@ -177,6 +185,7 @@ pub fn select_nth_unstable<T: Ord + Send + Sync>(items: &mut [T], index: usize) 
 /// let (_, second_largest, _) = manyhands::parallel::select_nth_unstable_by(&mut numbers, 1, |a, b| b.cmp(a));
 /// assert_eq!(*second_largest, 4);
 /// ```
+#[track_caller]
 pub fn select_nth_unstable_by<T: Send + Sync>(
     items: &mut [T],
     index: usize,
@@ -203,6 +212,7 @@ impl<E: Ending> Options<'_, E> {
     /// options.sort_by_cached_key(&mut words, |word| word.chars().rev().collect::<String>());
     /// assert_eq!(words, ["make", "work", "hands", "light", "many"]);
     /// ```
+    #[track_caller]
     pub fn sort<T: Ord + Send>(&self, items: &mut [T]) -> E::Output<()> {
         self.sort_by(items, T::cmp)
     }
@@ -210,19 +220,21 @@ impl<E: Ending> Options<'_, E> {
     /// As [`sort_by`], with these options.
     ///
     /// Example: see [`Options::sort`].
+    #[track_caller]
     pub fn sort_by<T: Send>(
         &self,
         items: &mut [T],
         compare: impl Fn(&T, &T) -> Ordering + Sync,
     ) -> E::Output<()> {
         let _entered = self.chosen_runtime().map(|runtime| runtime.enter());
-        stable::sort(items, &compare, self);
+        stable::sort(items, &compare, &self.called_here());
         self.ending().conclude(Some(()))
     }
 
     /// As [`sort_by_key`], with these options.
     ///
     /// Example: see [`Options::sort`].
+    #[track_caller]
     pub fn sort_by_key<T: Send, K: Ord>(
         &self,
         items: &mut [T],
@@ -234,6 +246,7 @@ impl<E: Ending> Options<'_, E> {
     /// As [`sort_by_cached_key`], with these options.
     ///
     /// Example: see [`Options::sort`].
+    #[track_caller]
     pub fn sort_by_cached_key<T: Send, K: Ord + Send>(
         &self,
         items: &mut [T],
@@ -269,6 +282,7 @@ impl<E: Ending> Options<'_, E> {
     /// assert_eq!(*options.select_nth_unstable(&mut numbers, 1).1, 21);
     /// assert_eq!(*options.select_nth_unstable_by(&mut numbers, 0, |a, b| b.cmp(a)).1, 30);
     /// ```
+    #[track_caller]
     pub fn sort_unstable<T: Ord + Send>(&self, items: &mut [T]) -> E::Output<()> {
         self.sort_unstable_by(items, T::cmp)
     }
@@ -276,19 +290,21 @@ impl<E: Ending> Options<'_, E> {
     /// As [`sort_unstable_by`], with these options.
     ///
     /// Example: see [`Options::sort_unstable`].
+    #[track_caller]
     pub fn sort_unstable_by<T: Send>(
         &self,
         items: &mut [T],
         compare: impl Fn(&T, &T) -> Ordering + Sync,
     ) -> E::Output<()> {
         let _entered = self.chosen_runtime().map(|runtime| runtime.enter());
-        unstable::sort(items, &compare, self);
+        unstable::sort(items, &compare, &self.called_here());
         self.ending().conclude(Some(()))
     }
 
     /// As [`sort_unstable_by_key`], with these options.
     ///
     /// Example: see [`Options::sort_unstable`].
+    #[track_caller]
     pub fn sort_unstable_by_key<T: Send, K: Ord>(
         &self,
         items: &mut [T],
@@ -303,6 +319,7 @@ impl<E: Ending> Options<'_, E> {
     ///
     /// # Panics
     /// If `index` is not below the length, or if a comparison does.
+    #[track_caller]
     pub fn select_nth_unstable<'s, T: Ord + Send + Sync>(
         &self,
         items: &'s mut [T],
@@ -317,6 +334,7 @@ impl<E: Ending> Options<'_, E> {
     ///
     /// # Panics
     /// If `index` is not below the length, or if the comparison does.
+    #[track_caller]
     pub fn select_nth_unstable_by<'s, T: Send + Sync>(
         &self,
         items: &'s mut [T],
@@ -326,7 +344,7 @@ impl<E: Ending> Options<'_, E> {
         let len = items.len();
         assert!(index < len, "index {index} is not below the length {len}");
         let _entered = self.chosen_runtime().map(|runtime| runtime.enter());
-        select::select(items, index, &compare, self);
+        select::select(items, index, &compare, &self.called_here());
         let (smaller, rest) = items.split_at_mut(index);
         let selected = rest
             .split_first_mut()

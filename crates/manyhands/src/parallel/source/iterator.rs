@@ -98,7 +98,7 @@ impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
 
     fn drive<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
         let _entered = plan.runtime.map(|runtime| runtime.enter());
-        let listed = ListedLoop::begin::<C>();
+        let listed = ListedLoop::begin::<C>(plan.site);
         let at_once = self.chunk_max == 1 || plan.helpers == HelperPolicy::AtOnce;
         let chunk_max = if at_once { 1 } else { self.chunk_max };
         let mut pull = Pull {
@@ -117,7 +117,7 @@ impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
 
     fn drive_leaves<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
         let _entered = plan.runtime.map(|runtime| runtime.enter());
-        let listed = ListedLoop::begin::<C>();
+        let listed = ListedLoop::begin::<C>(plan.site);
         let pull = Pull {
             iterator: Some(self.iterator),
             next: 0,

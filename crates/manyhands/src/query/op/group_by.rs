@@ -402,6 +402,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     /// ```
     #[doc(alias = "ToLookup")]
     #[doc(alias = "into_group_map")]
+    #[track_caller]
     pub fn to_lookup<K: Hash + Eq + Send>(
         self,
         key: impl Fn(&P::Item) -> K + Send + Sync,

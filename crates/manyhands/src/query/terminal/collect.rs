@@ -36,6 +36,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     #[doc(alias = "par_extend")]
     #[doc(alias = "ToDictionary")]
     #[doc(alias = "ToHashSet")]
+    #[track_caller]
     pub fn collect<C: FromQuery<P::Item>>(self) -> E::Output<C> {
         let (pipeline, run) = self.into_run();
         let collection = C::from_pipeline(pipeline, &run);
@@ -54,6 +55,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// ```
     #[doc(alias = "ToList")]
     #[doc(alias = "ToArray")]
+    #[track_caller]
     pub fn to_vec(self) -> E::Output<Vec<P::Item>> {
         self.collect()
     }
@@ -72,6 +74,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// assert_eq!(squares, [0, 1, 4, 9]);
     /// ```
     #[doc(alias = "collect_into_vec")]
+    #[track_caller]
     pub fn collect_into(self, places: &mut [P::Item]) -> E::Output<()> {
         let (pipeline, run) = self.into_run();
         let items = pipeline.into_positions(u64::MAX, &run);

@@ -26,6 +26,7 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
     /// ```
     #[doc(alias = "SequenceEqual")]
     #[doc(alias = "eq")]
+    #[track_caller]
     pub fn sequence_equal<Q: IntoParQuery>(self, other: Q) -> E::Output<bool>
     where
         P::Item: PartialEq<Q::Item>,

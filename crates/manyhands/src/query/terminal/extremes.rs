@@ -20,6 +20,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// assert_eq!([3, 1, 2].par_query().min(), Some(&1));
     /// ```
     #[doc(alias = "Min")]
+    #[track_caller]
     pub fn min(self) -> E::Output<Option<P::Item>>
     where
         P::Item: Ord,
@@ -38,6 +39,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// assert_eq!(["many", "hands"].par_query().map(|word| word.len()).max(), Some(5));
     /// ```
     #[doc(alias = "Max")]
+    #[track_caller]
     pub fn max(self) -> E::Output<Option<P::Item>>
     where
         P::Item: Ord,
@@ -56,6 +58,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// let least = [2.5, -1.0].into_par_query().min_by(f64::total_cmp);
     /// assert_eq!(least, Some(-1.0));
     /// ```
+    #[track_caller]
     pub fn min_by(
         self,
         compare: impl Fn(&P::Item, &P::Item) -> Ordering + Sync,
@@ -76,6 +79,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!([0.5_f64, 0.25].into_par_query().max_by(|a, b| a.total_cmp(b)), Some(0.5));
     /// ```
+    #[track_caller]
     pub fn max_by(
         self,
         compare: impl Fn(&P::Item, &P::Item) -> Ordering + Sync,
@@ -97,6 +101,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// assert_eq!(["hands", "many", "make"].into_par_query().min_by_key(|word| word.len()), Some("many"));
     /// ```
     #[doc(alias = "MinBy")]
+    #[track_caller]
     pub fn min_by_key<K: Ord + Send>(
         self,
         key: impl Fn(&P::Item) -> K + Sync,
@@ -115,6 +120,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// assert_eq!(["light", "hands", "many"].into_par_query().max_by_key(|word| word.len()), Some("hands"));
     /// ```
     #[doc(alias = "MaxBy")]
+    #[track_caller]
     pub fn max_by_key<K: Ord + Send>(
         self,
         key: impl Fn(&P::Item) -> K + Sync,
@@ -123,6 +129,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     }
 
     /// Of two items, `takes_right` decides by their keys whether the right one is kept.
+    #[track_caller]
     fn by_key<K: Send>(
         self,
         key: impl Fn(&P::Item) -> K + Sync,

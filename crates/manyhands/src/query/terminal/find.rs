@@ -180,6 +180,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// assert!((0..100).into_par_query().any(|n| n == 7));
     /// ```
     #[doc(alias = "Any")]
+    #[track_caller]
     pub fn any(self, predicate: impl Fn(P::Item) -> bool + Sync) -> E::Output<bool> {
         let (pipeline, run) = self.into_run();
         run.ending.conclude(test(pipeline, predicate, &run))
@@ -196,6 +197,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// assert!((2..10).into_par_query().all(|n| n > 1));
     /// ```
     #[doc(alias = "All")]
+    #[track_caller]
     pub fn all(self, predicate: impl Fn(P::Item) -> bool + Sync) -> E::Output<bool> {
         let (pipeline, run) = self.into_run();
         let fails = |item| !predicate(item);
@@ -214,6 +216,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// assert!((2..10).into_par_query().contains(&7));
     /// ```
     #[doc(alias = "Contains")]
+    #[track_caller]
     pub fn contains<V: Sync + ?Sized>(self, value: &V) -> E::Output<bool>
     where
         P::Item: PartialEq<V>,
@@ -234,6 +237,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// ```
     #[doc(alias = "FirstOrDefault")]
     #[doc(alias = "First")]
+    #[track_caller]
     pub fn find_any(
         self,
         predicate: impl Fn(&P::Item) -> bool + Sync,
@@ -260,6 +264,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     #[doc(alias = "Single")]
     #[doc(alias = "SingleOrDefault")]
     #[doc(alias = "exactly_one")]
+    #[track_caller]
     pub fn single(self) -> E::Output<Result<P::Item, SingleError>> {
         let (mut pipeline, run) = self.into_run();
         let two = TwoItems {
@@ -291,6 +296,7 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
     /// ```
     #[doc(alias = "First")]
     #[doc(alias = "find_first")]
+    #[track_caller]
     pub fn find(self, predicate: impl Fn(&P::Item) -> bool + Sync) -> E::Output<Option<P::Item>> {
         self.find_map(|item| predicate(&item).then_some(item))
     }
@@ -308,6 +314,7 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
     /// ```
     #[doc(alias = "find_map_first")]
     #[doc(alias = "find_map_any")]
+    #[track_caller]
     pub fn find_map<R: Send>(
         self,
         map: impl Fn(P::Item) -> Option<R> + Sync,
@@ -330,6 +337,7 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
     /// ```
     #[doc(alias = "First")]
     #[doc(alias = "FirstOrDefault")]
+    #[track_caller]
     pub fn first(self) -> E::Output<Option<P::Item>> {
         if P::IS_GATHERED {
             return self.take(1).find_map(Some);
@@ -350,6 +358,7 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
     #[doc(alias = "ElementAt")]
     #[doc(alias = "ElementAtOrDefault")]
     #[doc(alias = "nth")]
+    #[track_caller]
     pub fn element_at(self, index: usize) -> E::Output<Option<P::Item>> {
         self.take(index.saturating_add(1)).skip(index).first()
     }
@@ -366,6 +375,7 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
     /// ```
     #[doc(alias = "position_first")]
     #[doc(alias = "position_any")]
+    #[track_caller]
     pub fn position(self, predicate: impl Fn(P::Item) -> bool + Sync) -> E::Output<Option<usize>> {
         if P::IS_POSITIONAL || P::IS_GATHERED {
             return self

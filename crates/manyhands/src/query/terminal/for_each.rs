@@ -42,6 +42,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// assert_eq!(total.into_inner(), 55);
     /// ```
     #[doc(alias = "ForAll")]
+    #[track_caller]
     pub fn for_each(self, body: impl Fn(P::Item) + Sync) -> E::Output<()> {
         let (mut pipeline, run) = self.into_run();
         pipeline.drive(u64::MAX, &ForEach(body), &run);

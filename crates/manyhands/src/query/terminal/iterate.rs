@@ -72,6 +72,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> IntoIterator for Query<'a, P, O, E> 
     /// }
     /// assert_eq!(sum, 285);
     /// ```
+    #[track_caller]
     fn into_iter(self) -> Iter<'a, P, E> {
         let (pipeline, run) = self.into_run();
         Iter {
@@ -225,6 +226,7 @@ where
     /// });
     /// ```
     #[doc(alias = "GetEnumerator")]
+    #[track_caller]
     pub fn stream(self) -> Stream<P::Item> {
         let (pipeline, run) = self.into_run();
         let (sender, receiver) = channel::bounded(1);
@@ -262,6 +264,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     /// ```
     #[doc(alias = "AsSequential")]
     #[doc(alias = "AsEnumerable")]
+    #[track_caller]
     pub fn sequential(self) -> Iter<'a, P, E> {
         self.into_iter()
     }

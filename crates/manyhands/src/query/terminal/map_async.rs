@@ -33,6 +33,7 @@ impl<'a, P: Pipeline<Item: 'static> + 'a, O: Order> Query<'a, P, O, Uncancellabl
     /// });
     /// ```
     #[doc(alias = "ForEachAsync")]
+    #[track_caller]
     pub fn map_async<Fut>(
         self,
         body: impl Fn(P::Item) -> Fut + Send + Sync + 'static,

@@ -226,6 +226,7 @@ impl<P: Pipeline<Item: Number>, O: Order, E: Control> Query<'_, P, O, E> {
     /// assert_eq!([200_u8, 56].par_query().checked_sum(), None);
     /// ```
     #[doc(alias = "Sum")]
+    #[track_caller]
     pub fn checked_sum(self) -> E::Output<Option<<P::Item as Number>::Value>> {
         let (mut pipeline, run) = self.into_run();
         let sum = crate::query::gather::fold(&mut pipeline, &Adding(PhantomData), &run);
@@ -246,6 +247,7 @@ impl<P: Pipeline<Item: Number>, O: Order, E: Control> Query<'_, P, O, E> {
     /// assert_eq!((1..=4).into_par_query().average(), Some(2.5));
     /// ```
     #[doc(alias = "Average")]
+    #[track_caller]
     pub fn average(self) -> E::Output<Option<f64>> {
         let (mut pipeline, run) = self.into_run();
         let sum = crate::query::gather::fold(&mut pipeline, &Adding(PhantomData), &run);

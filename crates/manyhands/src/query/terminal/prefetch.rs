@@ -55,6 +55,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// });
     /// assert_eq!(text, "MANYHANDS");
     /// ```
+    #[track_caller]
     pub fn with_iter<R>(self, body: impl FnOnce(Prefetch<'_, P::Item, E>) -> R) -> R {
         let (pipeline, run) = self.into_run();
         let mut steps = Steps::new(pipeline, run);

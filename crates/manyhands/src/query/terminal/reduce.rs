@@ -85,6 +85,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     #[doc(alias = "reduce_with")]
     #[doc(alias = "product")]
     #[doc(alias = "Aggregate")]
+    #[track_caller]
     pub fn reduce(
         self,
         reduce: impl Fn(P::Item, P::Item) -> P::Item + Sync,
@@ -116,6 +117,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// ```
     #[doc(alias = "Aggregate")]
     #[doc(alias = "aggregate")]
+    #[track_caller]
     pub fn fold<A: Send>(
         self,
         seed: impl Fn() -> A + Sync,
@@ -146,6 +148,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// assert_eq!(even, 30);
     /// ```
     #[doc(alias = "Sum")]
+    #[track_caller]
     pub fn sum<V: Sum<P::Item> + Sum<V> + Send>(self) -> E::Output<V> {
         let (mut pipeline, run) = self.into_run();
         let sum = fold(&mut pipeline, &Summing(PhantomData), &run);
@@ -168,6 +171,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// ```
     #[doc(alias = "Count")]
     #[doc(alias = "LongCount")]
+    #[track_caller]
     pub fn count(self) -> E::Output<usize> {
         let (mut pipeline, run) = self.into_run();
         let count = fold(&mut pipeline, &Counting, &run);
@@ -175,6 +179,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     }
 
     /// What a fold makes of all items; `None` if there are none.
+    #[track_caller]
     pub(super) fn end_with<F: Fold<P::Item>>(self, folding: &F) -> E::Output<Option<F::Value>> {
         let (mut pipeline, run) = self.into_run();
         let value = fold(&mut pipeline, folding, &run);
@@ -195,6 +200,7 @@ impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
     /// ```
     #[doc(alias = "Last")]
     #[doc(alias = "LastOrDefault")]
+    #[track_caller]
     pub fn last(self) -> E::Output<Option<P::Item>> {
         if P::IS_POSITIONAL {
             return self.take_last(1).first();

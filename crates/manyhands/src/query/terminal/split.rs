@@ -20,6 +20,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// assert_eq!((even, odd), (vec![0, 2, 4], vec![1, 3]));
     /// ```
     #[expect(clippy::type_complexity, reason = "a pair of vectors")]
+    #[track_caller]
     pub fn partition(
         self,
         predicate: impl Fn(&P::Item) -> bool + Sync,
@@ -42,6 +43,7 @@ impl<A: Send, B: Send, P: Pipeline<Item = (A, B)>, O: Order, E: Control> Query<'
     /// let (names, ages) = [("Ada", 36), ("Bob", 7)].into_par_query().unzip();
     /// assert_eq!((names, ages), (vec!["Ada", "Bob"], vec![36, 7]));
     /// ```
+    #[track_caller]
     pub fn unzip(self) -> E::Output<(Vec<A>, Vec<B>)> {
         let (mut pipeline, run) = self.into_run();
         let parts = fold(&mut pipeline, &Unzipping, &run);

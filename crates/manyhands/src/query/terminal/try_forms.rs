@@ -71,6 +71,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// let checked = ["1", "x"].into_par_query().try_for_each(|text| text.parse::<i32>().map(drop));
     /// assert_eq!(checked.unwrap_err().errors().next().unwrap().0, 1);
     /// ```
+    #[track_caller]
     pub fn try_for_each<Err: Send>(
         self,
         body: impl Fn(P::Item) -> Result<(), Err> + Send + Sync,
@@ -92,6 +93,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     /// let parsed = ["1", "2"].into_par_query().try_map(|text| text.parse::<i32>());
     /// assert_eq!(parsed.unwrap(), [1, 2]);
     /// ```
+    #[track_caller]
     pub fn try_map<R: Send, Err: Send>(
         self,
         body: impl Fn(P::Item) -> Result<R, Err> + Send + Sync,
