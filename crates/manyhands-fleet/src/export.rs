@@ -1,13 +1,19 @@
 //! A plan's results as files: one folder for each agent, as `manyhands lab run` leaves it, and beside them lists of
-//! runs, samples and commands, and charts over machines of several sizes.
+//! runs, samples and commands, and charts over machines of several sizes, each with a list of its numbers.
 //!
 //! Only runs that count are exported, so a sample that was measured twice is in the files once.
 
-use crate::{FleetError, agent::Outcome, charts, server::Database};
+use crate::{
+    FleetError,
+    agent::Outcome,
+    charts::{self, OnMachine, OverMachines},
+    price::Prices,
+    server::Database,
+};
 use manyhands_lab::{
-    chart,
+    chart::{self, ChartSpec},
     console::{self, Companion},
-    findings::{self, Findings},
+    findings,
     record::{Event, ExperimentCard, Head},
     report::{self, Width},
     store::{Existing, Store},
@@ -31,7 +37,7 @@ pub struct Exported {
     pub folders: Vec<PathBuf>,
 }
 
-/// Writes a plan's results into a folder, in place of an earlier export.
+/// Writes a plan's results into a folder, in place of an earlier export. With prices there are charts of dollars.
 ///
 /// # Errors
 /// [`FleetError::UnknownPlan`] if the database has no such plan, those of the laboratory's store, and
@@ -44,7 +50,7 @@ pub struct Exported {
 ///
 /// let folder = tempfile::tempdir()?;
 /// let database = Database::open(&folder.path().join("fleet.sqlite"))?;
-/// let error = export::export(&database, "none", folder.path(), console::alone).unwrap_err();
+/// let error = export::export(&database, "none", folder.path(), None, console::alone).unwrap_err();
 /// assert!(matches!(error, FleetError::UnknownPlan { .. }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -52,6 +58,7 @@ pub fn export(
     database: &Database,
     plan: &str,
     folder: &Path,
+    prices: Option<&Prices>,
     companion: Companion,
 ) -> Result<Exported, FleetError> {
     let results = Results::read(database, plan)?;
@@ -62,7 +69,14 @@ pub fn export(
         write_folder(&folder, &group, companion)?;
         folders.push(folder);
     }
-    for (name, bytes) in results.tables()?.into_iter().chain(results.charts()?) {
+    let mut files = results.tables()?;
+    for chart in results.over_machines(prices)? {
+        for name in chart.names() {
+            let bytes = chart.file(&name)?;
+            files.extend(bytes.map(|bytes| (name, bytes)));
+        }
+    }
+    for (name, bytes) in files {
         let path = folder.join(name);
         fs::write(&path, bytes).map_err(FleetError::file("write", &path))?;
     }
@@ -96,7 +110,7 @@ impl Results {
                 continue;
             };
             let lines = database.lines(&run.id)?;
-            let measured = Measured::read(&lines)?;
+            let measured = Measured::read(&lines, run.machine)?;
             results.tables.runs.push(RunLine {
                 plan: plan.to_owned(),
                 job: job.id,
@@ -152,32 +166,78 @@ impl Results {
         self.tables.files()
     }
 
-    /// The charts over machines of several sizes, with the name of their files but for the ending.
-    pub(crate) fn drawn(&self) -> Result<Vec<(String, String)>, FleetError> {
-        let measured = self.measured.values().flatten();
-        let findings: Vec<Findings> = measured.map(Measured::findings).collect();
-        let charts = charts::over_machines(&findings).into_iter();
-        let drawn = charts.map(|(id, chart)| {
-            let name = format!("machines-{}", id.to_lowercase());
-            Ok((name, chart::svg(&chart)?))
+    /// The charts over machines of several sizes.
+    pub(crate) fn over_machines(&self, prices: Option<&Prices>) -> Result<Vec<Drawn>, FleetError> {
+        let measured = self.measured.iter().flat_map(|(agent, measured)| {
+            let of_agent = measured.iter();
+            of_agent.map(|one| OnMachine {
+                agent: agent.clone(),
+                machine: one.machine.clone(),
+                findings: one.findings(),
+            })
         });
-        drawn.collect()
+        let measured: Vec<OnMachine> = measured.collect();
+        let shown = charts::over_machines(&measured, prices).into_iter();
+        let drawn: Result<Vec<Vec<Drawn>>, FleetError> =
+            shown.map(|one| Drawn::of_experiment(&one)).collect();
+        Ok(drawn?.into_iter().flatten().collect())
+    }
+}
+
+/// A chart over machines. Its files are the numbers as CSV and JSON, which the charts of an experiment share, and the
+/// picture as SVG and PNG.
+pub(crate) struct Drawn {
+    name: String,
+    /// Name and content of both lists.
+    lists: [(String, Vec<u8>); 2],
+    /// The picture.
+    pub(crate) svg: String,
+}
+
+impl Drawn {
+    fn of_experiment(shown: &OverMachines) -> Result<Vec<Self>, FleetError> {
+        let lists = table(&shown.name, &shown.rows)?;
+        let draw = |(name, spec): &(String, ChartSpec)| {
+            Ok(Self {
+                name: name.clone(),
+                lists: lists.clone(),
+                svg: chart::svg(spec)?,
+            })
+        };
+        shown.charts.iter().map(draw).collect()
     }
 
-    /// Name and content of every chart, as SVG and as PNG.
-    pub(crate) fn charts(&self) -> Result<Vec<(String, Vec<u8>)>, FleetError> {
-        let mut files = Vec::new();
-        for (name, svg) in self.drawn()? {
-            files.push((format!("{name}.png"), chart::png(&svg)?));
-            files.push((format!("{name}.svg"), svg.into_bytes()));
+    /// Names of its files.
+    pub(crate) fn names(&self) -> [String; 4] {
+        let [csv, json] = &self.lists;
+        let picture = |kind: &str| format!("{}.{kind}", self.name);
+        [
+            csv.0.clone(),
+            json.0.clone(),
+            picture("svg"),
+            picture("png"),
+        ]
+    }
+
+    /// The file of this name, if it has it.
+    pub(crate) fn file(&self, name: &str) -> Result<Option<Vec<u8>>, FleetError> {
+        let mut lists = self.lists.iter();
+        if let Some((_, list)) = lists.find(|(one, _)| one == name) {
+            return Ok(Some(list.clone()));
         }
-        Ok(files)
+        Ok(match name.strip_prefix(self.name.as_str()) {
+            Some(".svg") => Some(self.svg.clone().into_bytes()),
+            Some(".png") => Some(chart::png(&self.svg)?),
+            _ => None,
+        })
     }
 }
 
 /// A run as its lines say.
 #[derive(Debug)]
 struct Measured {
+    /// What the machine is called in the table of prices.
+    machine: Option<String>,
     head: Head,
     events: Vec<(Event, Duration)>,
     commands: Vec<Outcome>,
@@ -191,7 +251,7 @@ struct Spent {
 }
 
 impl Measured {
-    fn read(lines: &[String]) -> Result<Self, FleetError> {
+    fn read(lines: &[String], machine: Option<String>) -> Result<Self, FleetError> {
         let parse = FleetError::format::<serde_json::Error>;
         let (head, rest) = lines.split_first().ok_or_else(|| FleetError::Format {
             what: "a run",
@@ -209,6 +269,7 @@ impl Measured {
             events.push((event, Duration::from_millis(spent_millis)));
         }
         Ok(Self {
+            machine,
             head,
             events,
             commands,
@@ -216,7 +277,7 @@ impl Measured {
     }
 
     /// What this run found by itself.
-    fn findings(&self) -> Findings {
+    fn findings(&self) -> findings::Findings {
         let events: Vec<Event> = self.events.iter().map(|(event, _)| event.clone()).collect();
         findings::analyse(&self.head, &events)
     }

@@ -29,9 +29,11 @@ pub fn text(database: &Database) -> Result<String, FleetError> {
             Some(reason) => writeln!(text, "plan {}: refused, {reason}", plan.id),
             None => {
                 let cancelled = plan.cancelled.as_ref().map_or("", |_| ", cancelled");
+                let ended = plan.ended.as_ref();
+                let ended = ended.map_or_else(String::new, |reason| format!(", ended: {reason}"));
                 writeln!(
                     text,
-                    "plan {} ({}): {} of {} jobs done, {} failed{cancelled}",
+                    "plan {} ({}): {} of {} jobs done, {} failed{cancelled}{ended}",
                     plan.id, plan.name, plan.done, plan.jobs, plan.failed
                 )
             }
@@ -66,12 +68,12 @@ pub(crate) fn agent_state(agent: &AgentRow) -> String {
     }
 }
 
-/// Whether every plan is done or cancelled, or nobody tries what is left of it.
+/// Whether every plan is done or cancelled or has ended, or nobody tries what is left of it.
 pub(crate) fn is_over(database: &Database) -> Result<bool, FleetError> {
     let plans = database.plans()?;
-    let is_over = plans
-        .iter()
-        .all(|plan| plan.cancelled.is_some() || plan.done + plan.failed >= plan.jobs);
+    let is_over = plans.iter().all(|plan| {
+        plan.cancelled.is_some() || plan.ended.is_some() || plan.done + plan.failed >= plan.jobs
+    });
     Ok(!plans.is_empty() && is_over)
 }
 

@@ -1,12 +1,12 @@
 //! What moves between submitter, server and agents, as JSON.
 
-use crate::FleetError;
+use crate::{FleetError, price::Limit};
 use manyhands_lab::record::Settings;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 
 /// What the server is asked to do with plans.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Request {
     /// To carry out a plan.
@@ -16,12 +16,15 @@ pub(crate) enum Request {
 }
 
 /// A plan on its way to the server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Submission {
     /// Id of the plan, made by who submits it, so that a plan that arrives twice is one plan.
     pub(crate) plan: String,
     /// The file as it was written.
     pub(crate) toml: String,
+    /// What it may cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) limit: Option<Limit>,
 }
 
 /// One case of a plan, for one agent.
@@ -58,6 +61,14 @@ pub(crate) enum Work {
 }
 
 impl Work {
+    /// Seconds after which it is over, if its plan says.
+    pub(crate) fn seconds_max(&self) -> Option<u64> {
+        match self {
+            Self::Case { settings, .. } => settings.budget.map(|budget| budget.as_secs()),
+            Self::Command { seconds_max, .. } => *seconds_max,
+        }
+    }
+
     /// One line for people.
     pub(crate) fn title(&self) -> String {
         match self {

@@ -5,7 +5,8 @@
 //!
 //! # Threads
 //! One thread measures and sends, so nothing is sent while something is timed. Another extends the job's lease, a
-//! message every third of it. Agents of one machine take turns: they hold a lock on a file while they are at a job.
+//! message every third of it. Agents of one machine take turns: they hold a lock on a file while they look for a job and
+//! are at it, and let go of it in between for long enough that another one gets it.
 
 mod command;
 mod measure;
@@ -134,8 +135,13 @@ impl<'engine> Agent<'engine> {
         let mut idle = Stopwatch::start();
         while !stop.is_set() {
             match self.step(WAIT, stop) {
-                Ok(true) => idle = Stopwatch::start(),
-                Ok(false) => {}
+                // Another agent of this machine gets its turn, also if this one would always find something to do.
+                Ok(had_job) => {
+                    if had_job {
+                        idle = Stopwatch::start();
+                    }
+                    pause(2 * TURN, stop);
+                }
                 Err(error) => {
                     complain(&error);
                     pause(RETRY, stop);
@@ -161,8 +167,7 @@ impl<'engine> Agent<'engine> {
     /// Those of the engine, of the spool and of the laboratory. What was measured is kept, and sent by a later step.
     pub fn step(&mut self, wait: Duration, stop: &Interrupt) -> Result<bool, FleetError> {
         self.send_what_is_left(stop)?;
-        let Some(_host) = lock_host(&self.setup.host_lock)? else {
-            pause(wait, stop);
+        let Some(_host) = self.turn(wait, stop)? else {
             return Ok(false);
         };
         if self.is_doubtful {
@@ -186,6 +191,18 @@ impl<'engine> Agent<'engine> {
                 let _ = delivery.release(RETRY);
                 Err(error)
             }
+        }
+    }
+
+    /// The machine's lock, if it can be had within this time.
+    fn turn(&self, wait: Duration, stop: &Interrupt) -> Result<Option<File>, FleetError> {
+        let watch = Stopwatch::start();
+        loop {
+            let host = lock_host(&self.setup.host_lock)?;
+            if host.is_some() || watch.elapsed() >= wait || stop.is_set() {
+                return Ok(host);
+            }
+            pause(TURN, stop);
         }
     }
 
@@ -406,6 +423,8 @@ const WAIT: Duration = Duration::from_secs(2);
 const RETRY: Duration = Duration::from_secs(1);
 /// How long an agent waits for the server's answer before it takes another job.
 const ANSWER: Duration = Duration::from_secs(10);
+/// How often an agent looks whether it is its turn on this machine.
+const TURN: Duration = Duration::from_millis(50);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 const TRIES_MAX: u32 = 3;
 const SEND_AGAIN: Duration = Duration::from_secs(10);

@@ -1,6 +1,6 @@
 //! `fleet page`: plans, agents and results for a browser.
 
-use super::{DATABASE, FOLDER, Program, say};
+use super::{DATABASE, FOLDER, Program, price::Table, say};
 use crate::{
     FleetError,
     page::{Page, Setup},
@@ -24,6 +24,8 @@ pub struct ShowPage {
     /// Name by which it is asked for beside its address, without the port; may be repeated
     #[arg(long = "host", value_name = "NAME")]
     names: Vec<String>,
+    #[command(flatten)]
+    table: Table,
 }
 
 pub(super) fn page(
@@ -44,6 +46,7 @@ pub(super) fn page(
         database: options.data.join(DATABASE),
         names: options.names.clone(),
         token,
+        prices: options.table.given()?,
         companion: program.companion,
     };
     let page = Page::bind(options.listen, setup)?;

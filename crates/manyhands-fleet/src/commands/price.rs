@@ -60,6 +60,11 @@ pub(super) struct Table {
 }
 
 impl Table {
+    /// The table that was named, if one was: what others see is not made of an example.
+    pub(super) fn given(&self) -> Result<Option<Prices>, FleetError> {
+        self.prices.as_ref().map(|_| self.read()).transpose()
+    }
+
     pub(super) fn read(&self) -> Result<Prices, FleetError> {
         let prices = match &self.prices {
             Some(path) => {

@@ -1,6 +1,6 @@
 //! `fleet watch` and `fleet export`: what the server's folder says.
 
-use super::{DATABASE, FOLDER, Program, say};
+use super::{DATABASE, FOLDER, Program, price::Table, say};
 use crate::{FleetError, export, server::Database, time::pause, watch};
 use clap::Args;
 use manyhands_lab::run::Interrupt;
@@ -29,6 +29,8 @@ pub struct Export {
     /// Folder for the files
     #[arg(long, value_name = "DIR", default_value = "manyhands-fleet-results")]
     out: PathBuf,
+    #[command(flatten)]
+    table: Table,
 }
 
 pub(super) fn watch(options: &Watch, stop: &Interrupt) -> Result<(), FleetError> {
@@ -51,7 +53,14 @@ pub(super) fn watch(options: &Watch, stop: &Interrupt) -> Result<(), FleetError>
 pub(super) fn export(options: &Export, program: Program) -> Result<(), FleetError> {
     let database = Database::open_to_read(&options.data.join(DATABASE))?;
     let plan = plan_or_last(&database, options.plan.as_deref())?;
-    let exported = export::export(&database, &plan, &options.out, program.companion)?;
+    let prices = options.table.given()?;
+    let exported = export::export(
+        &database,
+        &plan,
+        &options.out,
+        prices.as_ref(),
+        program.companion,
+    )?;
     say(&format!(
         "{} runs with {} samples: {} and beside it; a folder for each agent.",
         exported.runs,

@@ -5,7 +5,7 @@ use crate::{
     FleetError,
     engine::{Engine, Queue},
     plan::Plan,
-    price::Estimate,
+    price::{Estimate, Limit},
     wire::{self, Request, Submission},
 };
 use clap::Args;
@@ -20,7 +20,7 @@ pub struct Submit {
     plan: PathBuf,
     #[command(flatten)]
     server: ServerOptions,
-    /// Refuse a plan that may cost more than this number of dollars
+    /// Hand out no job that could make the plan cost more than this number of dollars
     #[arg(long, value_name = "USD", value_parser = super::price::usd)]
     max_usd: Option<f64>,
     #[command(flatten)]
@@ -42,12 +42,20 @@ pub(super) fn submit(options: &Submit, program: Program) -> Result<(), FleetErro
     let toml = fs::read_to_string(path).map_err(FleetError::file("read", path))?;
     // What makes no sense is refused before anybody is asked.
     let (plan, experiments) = (Plan::parse(&toml)?, (program.experiments)());
+    let mut says = String::new();
+    let mut limit = None;
     if let Some(usd_max) = options.max_usd {
-        Estimate::of(&plan, &experiments, &options.table.read()?)?.allow(usd_max)?;
+        let prices = options.table.read()?;
+        let estimate = Estimate::of(&plan, &experiments, &prices)?.usd();
+        says = format!(
+            " It may cost {estimate} if each job takes all its minutes, and hands out none that could make it more than \
+             {usd_max:.2} USD."
+        );
+        limit = Some(Limit::new(usd_max, prices));
     }
     let engine = options.server.connect()?;
-    let plan = submit_to(&engine, &toml, &experiments)?;
-    say(&format!("Plan {plan} is with the server."))
+    let plan = submit_to(&engine, &toml, limit, &experiments)?;
+    say(&format!("Plan {plan} is with the server.{says}"))
 }
 
 pub(super) fn cancel(options: &Cancel) -> Result<(), FleetError> {
@@ -80,7 +88,7 @@ pub fn cancel_at(engine: &dyn Engine, plan: &str) -> Result<(), FleetError> {
     engine.publish(Queue::Plans, &wire::new_id(), &request)
 }
 
-/// Gives a plan to the server of an engine; the answer is its id.
+/// Gives a plan to the server of an engine, with what it may cost; the answer is its id.
 ///
 /// # Errors
 /// [`FleetError::Plan`] if it makes no sense or names an experiment that is not there, [`FleetError::Engine`] if it
@@ -94,13 +102,14 @@ pub fn cancel_at(engine: &dyn Engine, plan: &str) -> Result<(), FleetError> {
 ///
 /// let engine = InProcess::new(Duration::from_secs(60));
 /// let plan = "name = 'loops'\nexperiments = ['E3']";
-/// let id = submit_to(&engine, plan, &registry::experiments())?;
+/// let id = submit_to(&engine, plan, None, &registry::experiments())?;
 /// assert!(!id.is_empty());
 /// # Ok::<(), manyhands_fleet::FleetError>(())
 /// ```
 pub fn submit_to(
     engine: &dyn Engine,
     toml: &str,
+    limit: Option<Limit>,
     experiments: &[Experiment],
 ) -> Result<String, FleetError> {
     let plan = wire::new_id();
@@ -109,6 +118,7 @@ pub fn submit_to(
     let request = Request::Submit(Submission {
         plan: plan.clone(),
         toml,
+        limit,
     });
     engine.publish(Queue::Plans, &plan, &wire::to_bytes(&request)?)?;
     Ok(plan)

@@ -9,7 +9,7 @@
 mod access;
 mod view;
 
-use crate::{FleetError, time::pause};
+use crate::{FleetError, price::Prices, time::pause};
 use access::{Access, Admission};
 use axum::{
     Router,
@@ -29,6 +29,7 @@ use std::{
     convert::Infallible,
     net::{SocketAddr, TcpListener},
     path::PathBuf,
+    sync::Arc,
     time::Duration,
 };
 use tokio::task::spawn_blocking;
@@ -44,7 +45,7 @@ use tokio::task::spawn_blocking;
 /// let folder = tempfile::tempdir()?;
 /// let database = folder.path().join("fleet.sqlite");
 /// Database::open(&database)?;
-/// let setup = Setup { database, names: Vec::new(), token: None, companion: console::alone };
+/// let setup = Setup { database, names: Vec::new(), token: None, prices: None, companion: console::alone };
 /// let page = Page::bind("127.0.0.1:0".parse()?, setup)?;
 /// let (address, stop) = (page.address(), Interrupt::default());
 /// let answer = thread::scope(|scope| {
@@ -78,6 +79,8 @@ pub struct Setup {
     pub names: Vec<String>,
     /// What a request must bring; needed beyond this machine.
     pub token: Option<String>,
+    /// With them there are charts of dollars.
+    pub prices: Option<Prices>,
     /// What stands beside the findings of a report.
     pub companion: Companion,
 }
@@ -85,6 +88,7 @@ pub struct Setup {
 #[derive(Clone)]
 struct Shared {
     database: PathBuf,
+    prices: Option<Arc<Prices>>,
     companion: Companion,
     access: Access,
     stop: Interrupt,
@@ -117,6 +121,7 @@ impl Page {
             shared: Shared {
                 access: Access::new(address, &setup.names, setup.token.as_deref())?,
                 database: setup.database,
+                prices: setup.prices.map(Arc::new),
                 companion: setup.companion,
                 stop: Interrupt::default(),
             },
@@ -245,7 +250,7 @@ async fn index(State(shared): State<Shared>) -> Response {
 }
 
 async fn plan(State(shared): State<Shared>, Parts(plan): Parts<String>) -> Response {
-    shown(move || view::plan(&shared.database, &plan)).await
+    shown(move || view::plan(&shared.database, &plan, shared.prices.as_deref())).await
 }
 
 async fn script() -> Response {
@@ -265,8 +270,10 @@ async fn file(
         Some("png") => "image/png",
         _ => "text/html; charset=utf-8",
     };
-    let found =
-        spawn_blocking(move || view::file(&shared.database, &plan, &name, shared.companion));
+    let found = spawn_blocking(move || {
+        let prices = shared.prices.as_deref();
+        view::file(&shared.database, (&plan, &name), prices, shared.companion)
+    });
     match found.await {
         Ok(Ok(Some(bytes))) => ([(header::CONTENT_TYPE, kind)], bytes).into_response(),
         Ok(Ok(None)) => (StatusCode::NOT_FOUND, "There is no such file.\n").into_response(),

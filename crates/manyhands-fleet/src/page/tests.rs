@@ -21,6 +21,7 @@ fn with_page(token: Option<&str>, ask: impl FnOnce(SocketAddr) + Send) {
         database,
         names: Vec::new(),
         token: token.map(str::to_owned),
+        prices: None,
         companion: console::alone,
     };
     let page = Page::bind("127.0.0.1:0".parse().unwrap(), setup).unwrap();

@@ -2,7 +2,8 @@
 
 use crate::{
     FleetError,
-    export::Results,
+    export::{Drawn, Results},
+    price::Prices,
     server::{AgentRow, Database, JobRow, PlanRow},
 };
 use askama::Template;
@@ -26,22 +27,22 @@ pub(super) fn live(database: &Path) -> Result<String, FleetError> {
 }
 
 /// One plan, with its charts.
-pub(super) fn plan(database: &Path, plan: &str) -> Result<String, FleetError> {
+pub(super) fn plan(
+    database: &Path,
+    plan: &str,
+    prices: Option<&Prices>,
+) -> Result<String, FleetError> {
     let database = Database::open_to_read(database)?;
     let results = Results::read(&database, plan)?;
     let mut plans = database.plans()?.into_iter();
     let row = plans.find(|row| row.id == plan);
-    let drawn = results.drawn()?;
     let tables = results.tables()?.into_iter().map(|(name, _)| name);
-    let charts = drawn
-        .iter()
-        .flat_map(|(name, _)| ["svg", "png"].map(|kind| format!("{name}.{kind}")));
     rendered(&OnePlan {
         id: plan,
         title: row.map_or_else(|| plan.to_owned(), |row| Shown { row }.title().to_owned()),
-        files: tables.chain(charts).collect(),
+        files: tables.collect(),
         agents: results.names(),
-        charts: drawn.iter().map(|(_, svg)| svg.as_str()).collect(),
+        charts: results.over_machines(prices)?,
         jobs: database.jobs(plan)?,
     })
 }
@@ -49,22 +50,24 @@ pub(super) fn plan(database: &Path, plan: &str) -> Result<String, FleetError> {
 /// A list, a chart or a report of a plan; `None` if it has none of this name.
 pub(super) fn file(
     database: &Path,
-    plan: &str,
-    name: &str,
+    (plan, name): (&str, &str),
+    prices: Option<&Prices>,
     companion: Companion,
 ) -> Result<Option<Vec<u8>>, FleetError> {
     let results = Results::read(&Database::open_to_read(database)?, plan)?;
     if let Some(agent) = name.strip_suffix(".html") {
         return Ok(results.report(agent, companion).map(String::into_bytes));
     }
-    let is_chart = name.ends_with(".svg") || name.ends_with(".png");
-    let files = if is_chart {
-        results.charts()?
-    } else {
-        results.tables()?
-    };
-    let mut files = files.into_iter();
-    Ok(files.find(|(one, _)| one == name).map(|(_, bytes)| bytes))
+    let mut tables = results.tables()?.into_iter();
+    if let Some((_, bytes)) = tables.find(|(one, _)| one == name) {
+        return Ok(Some(bytes));
+    }
+    for chart in results.over_machines(prices)? {
+        if let Some(bytes) = chart.file(name)? {
+            return Ok(Some(bytes));
+        }
+    }
+    Ok(None)
 }
 
 fn rendered(template: &impl Template) -> Result<String, FleetError> {
@@ -91,7 +94,7 @@ struct OnePlan<'run> {
     title: String,
     files: Vec<String>,
     agents: Vec<String>,
-    charts: Vec<&'run str>,
+    charts: Vec<Drawn>,
     jobs: Vec<JobRow>,
 }
 
@@ -110,11 +113,18 @@ impl Shown {
     }
 
     fn state(&self) -> String {
-        match (&self.row.refused, &self.row.cancelled) {
-            (Some(reason), _) => format!("refused: {reason}"),
-            (None, Some(when)) => format!("cancelled {when}"),
-            (None, None) if self.row.done + self.row.failed >= self.row.jobs => "over".to_owned(),
-            (None, None) => "goes on".to_owned(),
+        let PlanRow {
+            refused,
+            cancelled,
+            ended,
+            ..
+        } = &self.row;
+        match (refused, cancelled, ended) {
+            (Some(reason), _, _) => format!("refused: {reason}"),
+            (None, Some(when), _) => format!("cancelled {when}"),
+            (None, None, Some(reason)) => format!("ended: {reason}"),
+            _ if self.row.done + self.row.failed >= self.row.jobs => "over".to_owned(),
+            _ => "goes on".to_owned(),
         }
     }
 }

@@ -76,7 +76,7 @@ impl Bill {
         Self::of_runs(&database.spent(plan)?, prices)
     }
 
-    fn of_runs(runs: &[SpentRow], prices: &Prices) -> Result<Self, FleetError> {
+    pub(super) fn of_runs(runs: &[SpentRow], prices: &Prices) -> Result<Self, FleetError> {
         let mut sums: BTreeMap<(String, Option<String>, usize), Sum> = BTreeMap::new();
         for run in runs {
             // Of a run without lines nothing is known but that it was begun or given up.
@@ -93,11 +93,7 @@ impl Bill {
         }
         let line = |((agent, machine, cpus), sum): ((_, Option<String>, _), Sum)| {
             let seconds = sum.millis as f64 / 1e3;
-            let is_meant = |price: &&super::Price| match &machine {
-                Some(name) => price.name == *name,
-                None => price.cpus == cpus,
-            };
-            let meant = prices.machines().iter().filter(is_meant);
+            let meant = prices.meant(machine.as_deref(), cpus);
             BillLine {
                 usd: Usd::range(meant.map(|price| price.usd(seconds))),
                 agent,

@@ -1,17 +1,21 @@
-//! What machines cost: a table that its user edits, an estimate of a plan before it is submitted, and a bill after.
+//! What machines cost: a table that its user edits, an estimate of a plan before it is submitted, a limit while it is
+//! carried out, and a bill after.
 //!
 //! Nobody is asked for prices, and no account is looked at. The figures are those of the table, and each has a date and a
 //! source, so that a reader sees how far to trust them.
 
 mod bill;
 mod estimate;
+mod limit;
 
 pub use bill::{Bill, BillLine};
 pub use estimate::{Estimate, EstimateLine};
+pub use limit::Limit;
+pub(crate) use limit::Next;
 
 use crate::FleetError;
 use jiff::civil::Date;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Prices of machines.
 ///
@@ -35,7 +39,7 @@ use serde::Deserialize;
 /// assert!(Prices::parse(Prices::EXAMPLE)?.machines().len() > 1);
 /// # Ok::<(), manyhands_fleet::FleetError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prices {
     #[serde(rename = "machine", default)]
@@ -45,7 +49,7 @@ pub struct Prices {
 /// What a kind of machine costs.
 ///
 /// Example: see [`Prices`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
     /// Name, one of its kind in the table; agents say it by `--machine`.
@@ -145,8 +149,27 @@ impl Prices {
         Ok(self)
     }
 
+    /// What an agent's machine may be: what the agent says that it is, or all with its number of CPUs.
+    fn meant<'all>(
+        &'all self,
+        machine: Option<&'all str>,
+        cpus: usize,
+    ) -> impl Iterator<Item = &'all Price> {
+        let is_meant = move |price: &&Price| match machine {
+            Some(name) => price.name == name,
+            None => price.cpus == cpus,
+        };
+        self.machines.iter().filter(is_meant)
+    }
+
+    /// Dollars for an hour of an agent's machine, from the cheapest to the dearest that it may be; `None` if the table
+    /// has none.
+    pub(crate) fn usd_per_hour(&self, machine: Option<&str>, cpus: usize) -> Option<Usd> {
+        Usd::range(self.meant(machine, cpus).map(|price| price.usd_per_hour))
+    }
+
     /// How old the figures are, as a sentence: `today` is the day to which they are compared.
-    fn age(&self, today: Date) -> String {
+    pub(crate) fn age(&self, today: Date) -> String {
         let dates = self.machines.iter().map(|machine| machine.date.as_str());
         // The tables' dates are written so that the order of their texts is that of the days.
         let (oldest, newest) = (dates.clone().min(), dates.max());
@@ -206,6 +229,14 @@ impl Usd {
                 most: range.most.max(usd),
             })
         })
+    }
+
+    /// As often as this.
+    pub(crate) fn times(self, factor: f64) -> Self {
+        Self {
+            least: self.least * factor,
+            most: self.most * factor,
+        }
     }
 
     fn plus(self, other: Self) -> Self {

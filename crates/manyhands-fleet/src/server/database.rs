@@ -1,8 +1,10 @@
-//! What the server knows, in one SQLite file. Every method is one transaction.
+//! What the server knows, in one SQLite file, and how it changes. Every method is one transaction; what readers see is in
+//! `rows.rs`.
 
 use super::schema;
 use crate::{
     FleetError,
+    price::Limit,
     time::{unix_seconds, utc},
     wire::{Job, LinesDigest, News, Note, Submission},
 };
@@ -22,82 +24,7 @@ use std::path::Path;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Database(Connection);
-
-/// A plan and how far it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanRow {
-    /// Id.
-    pub id: String,
-    /// As its author calls it.
-    pub name: String,
-    /// When the server got it, UTC.
-    pub submitted: String,
-    /// Why it has no jobs, if it was refused.
-    pub refused: Option<String>,
-    /// When it was cancelled, UTC, if it was.
-    pub cancelled: Option<String>,
-    /// Jobs.
-    pub jobs: u64,
-    /// Jobs with a run that counts.
-    pub done: u64,
-    /// Jobs that nobody tries any more.
-    pub failed: u64,
-}
-
-/// A job of a plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JobRow {
-    /// Id.
-    pub id: String,
-    /// What it is, in a line.
-    pub title: String,
-    /// Why nobody tries it any more.
-    pub failed: Option<String>,
-    /// The run that counts.
-    pub run: Option<RunRow>,
-}
-
-/// A run of a job.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunRow {
-    /// Id.
-    pub id: String,
-    /// Name of the agent.
-    pub agent: String,
-    /// Lines, with the head.
-    pub lines: u64,
-    /// Digest of all lines.
-    pub sha256: String,
-}
-
-/// What is known of a run's costs, whether it counts or not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SpentRow {
-    pub(crate) agent: String,
-    /// What the agent's machine is called in the table of prices.
-    pub(crate) machine: Option<String>,
-    pub(crate) is_accepted: bool,
-    /// First and last line that have arrived; `None` if none has.
-    pub(crate) ends: Option<(String, String)>,
-}
-
-/// An agent when it was last heard of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentRow {
-    /// Name.
-    pub name: String,
-    /// Seconds since then.
-    pub silent_seconds: i64,
-    /// What it was at, in a line.
-    pub title: String,
-    /// Whether a run of that job counts already.
-    pub is_done: bool,
-    /// Events of the run so far.
-    pub events: u64,
-    /// Seconds until its end, about.
-    pub left_seconds: u64,
-}
+pub struct Database(pub(super) Connection);
 
 /// What the rows of a run say, beside its last note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,9 +67,11 @@ impl Database {
         insert_plan(&transaction, submission, name, None)?;
         for (number, job) in jobs.iter().enumerate() {
             let message = serde_json::to_string(job).map_err(FleetError::format("a job"))?;
+            // With a limit a job is handed out when it is known that there is money for it.
+            let handed_out = i64::from(submission.limit.is_none());
             transaction.execute(
-                "INSERT OR IGNORE INTO job (id, plan, number, title, message) VALUES (?, ?, ?, ?, ?)",
-                params![job.id, job.plan, number as i64, job.work.title(), message],
+                "INSERT OR IGNORE INTO job (id, plan, number, title, message, handed_out) VALUES (?, ?, ?, ?, ?, ?)",
+                params![job.id, job.plan, number as i64, job.work.title(), message, handed_out],
             )?;
         }
         Ok(transaction.commit()?)
@@ -267,21 +196,63 @@ impl Database {
             "UPDATE plan SET cancelled = coalesce(cancelled, ?) WHERE id = ?",
             [&utc(), plan],
         )?;
-        let open: Vec<String> = {
-            let mut statement =
-                transaction.prepare(&format!("SELECT id FROM job WHERE plan = ? AND {UNDONE}"))?;
-            let rows = statement.query_map([plan], |row| row.get(0))?;
-            rows.collect::<Result<_, _>>()?
-        };
+        let open = open_jobs(&transaction, plan)?;
         transaction.commit()?;
+        let open = open.into_iter().map(|(job, _)| job.id).collect();
         Ok((known > 0).then_some(open))
     }
 
-    /// All open jobs, each with the number of the time that it is handed out now.
+    /// Plans with a limit that go on.
+    pub(super) fn limited_plans(&self) -> Result<Vec<(String, Limit)>, FleetError> {
+        let sql = format!(
+            "SELECT id, usd_limit FROM plan WHERE usd_limit IS NOT NULL AND cancelled IS NULL AND ended IS NULL \
+             AND EXISTS (SELECT 1 FROM job WHERE plan = plan.id AND {UNDONE})"
+        );
+        let mut statement = self.0.prepare(&sql)?;
+        let mut rows = statement.query([])?;
+        let mut plans = Vec::new();
+        while let Some(row) = rows.next()? {
+            let limit: String = row.get(1)?;
+            let limit = serde_json::from_str(&limit).map_err(FleetError::format("a limit"))?;
+            plans.push((row.get(0)?, limit));
+        }
+        Ok(plans)
+    }
+
+    /// The open jobs of a plan, in order: those that are handed out, and those that wait for it.
+    pub(super) fn out_and_waiting(
+        &mut self,
+        plan: &str,
+    ) -> Result<(Vec<Job>, Vec<Job>), FleetError> {
+        let transaction = self.0.transaction()?;
+        let open = open_jobs(&transaction, plan)?;
+        let (out, waiting): (Vec<_>, Vec<_>) = open.into_iter().partition(|(_, times)| *times > 0);
+        let jobs = |jobs: Vec<(Job, u64)>| jobs.into_iter().map(|(job, _)| job).collect();
+        Ok((jobs(out), jobs(waiting)))
+    }
+
+    /// Notes that these jobs are handed out for the first time.
+    pub(super) fn hand_out(&mut self, jobs: &[Job]) -> Result<(), FleetError> {
+        let transaction = self.0.transaction()?;
+        for job in jobs {
+            transaction.execute("UPDATE job SET handed_out = 1 WHERE id = ?", [&job.id])?;
+        }
+        Ok(transaction.commit()?)
+    }
+
+    /// Notes that a plan has come to its end before all its jobs have.
+    pub(super) fn end_plan(&mut self, plan: &str, reason: &str) -> Result<(), FleetError> {
+        let sql = "UPDATE plan SET ended = coalesce(ended, ?) WHERE id = ?";
+        self.0.execute(sql, [reason, plan])?;
+        Ok(())
+    }
+
+    /// All open jobs that were handed out, each with the number of the time that it is handed out now.
     pub(super) fn hand_out_again(&mut self) -> Result<Vec<(Job, u64)>, FleetError> {
         let transaction = self.0.transaction()?;
         let open = format!(
-            "{UNDONE} AND NOT EXISTS (SELECT 1 FROM plan WHERE plan.id = job.plan AND cancelled IS NOT NULL)"
+            "{UNDONE} AND handed_out > 0 AND NOT EXISTS \
+             (SELECT 1 FROM plan WHERE plan.id = job.plan AND coalesce(cancelled, ended) IS NOT NULL)"
         );
         transaction.execute(
             &format!("UPDATE job SET handed_out = handed_out + 1 WHERE {open}"),
@@ -302,121 +273,6 @@ impl Database {
         transaction.commit()?;
         Ok(jobs)
     }
-
-    /// All plans, in the order they were submitted.
-    ///
-    /// # Errors
-    /// [`FleetError::Database`] if the file cannot be read.
-    pub fn plans(&self) -> Result<Vec<PlanRow>, FleetError> {
-        let sql = "SELECT plan.id, plan.name, submitted, refused, cancelled, count(job.id), \
-                   count(job.id) FILTER (WHERE EXISTS \
-                   (SELECT 1 FROM run WHERE run.job = job.id AND run.state = 'accepted')), \
-                   count(job.failed) \
-                   FROM plan LEFT JOIN job ON job.plan = plan.id GROUP BY plan.id ORDER BY plan.id";
-        let mut statement = self.0.prepare(sql)?;
-        let rows = statement.query_map([], |row| {
-            Ok(PlanRow {
-                id: row.get(0)?,
-                name: row.get(1)?,
-                submitted: row.get(2)?,
-                refused: row.get(3)?,
-                cancelled: row.get(4)?,
-                jobs: natural(row.get(5)?),
-                done: natural(row.get(6)?),
-                failed: natural(row.get(7)?),
-            })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    /// The jobs of a plan, in order.
-    ///
-    /// # Errors
-    /// [`FleetError::Database`] if the file cannot be read.
-    pub fn jobs(&self, plan: &str) -> Result<Vec<JobRow>, FleetError> {
-        let sql = "SELECT job.id, title, failed, run.id, agent, lines, sha256 FROM job \
-                   LEFT JOIN run ON run.job = job.id AND run.state = 'accepted' \
-                   WHERE plan = ? ORDER BY number";
-        let mut statement = self.0.prepare(sql)?;
-        let rows = statement.query_map([plan], |row| {
-            let run: Option<String> = row.get(3)?;
-            let run = match run {
-                Some(id) => Some(RunRow {
-                    id,
-                    agent: row.get(4)?,
-                    lines: natural(row.get(5)?),
-                    sha256: row.get(6)?,
-                }),
-                None => None,
-            };
-            Ok(JobRow {
-                id: row.get(0)?,
-                title: row.get(1)?,
-                failed: row.get(2)?,
-                run,
-            })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    /// The lines of a run, in order; the first is its head.
-    ///
-    /// # Errors
-    /// [`FleetError::Database`] if the file cannot be read.
-    pub fn lines(&self, run: &str) -> Result<Vec<String>, FleetError> {
-        let mut statement = self
-            .0
-            .prepare("SELECT text FROM line WHERE run = ? ORDER BY number")?;
-        let rows = statement.query_map([run], |row| row.get(0))?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    /// What the runs of a plan cost in time, as far as their lines have arrived.
-    pub(crate) fn spent(&self, plan: &str) -> Result<Vec<SpentRow>, FleetError> {
-        let line = |which| {
-            format!("(SELECT text FROM line WHERE run = run.id ORDER BY number {which} LIMIT 1)")
-        };
-        let sql = format!(
-            "SELECT agent, machine, state = 'accepted', {}, {} FROM run JOIN job ON job.id = run.job \
-             WHERE plan = ? ORDER BY run.id",
-            line("ASC"),
-            line("DESC")
-        );
-        let mut statement = self.0.prepare(&sql)?;
-        let rows = statement.query_map([plan], |row| {
-            let (first, last): (Option<String>, Option<String>) = (row.get(3)?, row.get(4)?);
-            Ok(SpentRow {
-                agent: row.get(0)?,
-                machine: row.get(1)?,
-                is_accepted: row.get(2)?,
-                ends: first.zip(last),
-            })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    /// All agents that have reported, by name.
-    ///
-    /// # Errors
-    /// [`FleetError::Database`] if the file cannot be read.
-    pub fn agents(&self) -> Result<Vec<AgentRow>, FleetError> {
-        let sql = "SELECT name, seen, title, events, left_seconds, EXISTS \
-                   (SELECT 1 FROM run WHERE run.job = job.id AND run.state = 'accepted') \
-                   FROM agent JOIN job ON job.id = agent.job ORDER BY name";
-        let mut statement = self.0.prepare(sql)?;
-        let rows = statement.query_map([], |row| {
-            let seen: i64 = row.get(1)?;
-            Ok(AgentRow {
-                name: row.get(0)?,
-                silent_seconds: unix_seconds() - seen,
-                title: row.get(2)?,
-                events: natural(row.get(3)?),
-                left_seconds: natural(row.get(4)?),
-                is_done: row.get(5)?,
-            })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
 }
 
 fn insert_plan(
@@ -425,11 +281,28 @@ fn insert_plan(
     name: &str,
     refused: Option<&str>,
 ) -> Result<(), FleetError> {
+    let limit = submission.limit.as_ref().map(serde_json::to_string);
+    let limit = limit.transpose().map_err(FleetError::format("a limit"))?;
     transaction.execute(
-        "INSERT OR IGNORE INTO plan (id, name, toml, submitted, refused) VALUES (?, ?, ?, ?, ?)",
-        params![submission.plan, name, submission.toml, utc(), refused],
+        "INSERT OR IGNORE INTO plan (id, name, toml, submitted, refused, usd_limit) VALUES (?, ?, ?, ?, ?, ?)",
+        params![submission.plan, name, submission.toml, utc(), refused, limit],
     )?;
     Ok(())
+}
+
+/// The open jobs of a plan, in order, each with the number of times that it was handed out.
+fn open_jobs(transaction: &Transaction<'_>, plan: &str) -> Result<Vec<(Job, u64)>, FleetError> {
+    let sql =
+        format!("SELECT message, handed_out FROM job WHERE plan = ? AND {UNDONE} ORDER BY number");
+    let mut statement = transaction.prepare(&sql)?;
+    let mut rows = statement.query([plan])?;
+    let mut jobs = Vec::new();
+    while let Some(row) = rows.next()? {
+        let message: String = row.get(0)?;
+        let job = serde_json::from_str(&message).map_err(FleetError::format("a job"))?;
+        jobs.push((job, natural(row.get(1)?)));
+    }
+    Ok(jobs)
 }
 
 /// Notes on which kind of machine a run is.
@@ -467,7 +340,7 @@ fn integer(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-fn natural(count: i64) -> u64 {
+pub(super) fn natural(count: i64) -> u64 {
     u64::try_from(count).unwrap_or(0)
 }
 
@@ -565,9 +438,14 @@ mod tests {
     }
 
     fn plan(database: &mut Database, jobs: &[&str]) {
+        plan_within(database, jobs, None);
+    }
+
+    fn plan_within(database: &mut Database, jobs: &[&str], limit: Option<Limit>) {
         let submission = Submission {
             plan: "p".to_owned(),
             toml: String::new(),
+            limit,
         };
         let job = |id: &&str| Job {
             id: (*id).to_owned(),
@@ -605,6 +483,30 @@ mod tests {
     }
 
     #[test]
+    fn jobs_of_a_plan_with_a_limit_wait_until_they_are_handed_out_and_no_longer_than_the_plan() {
+        let (_folder, mut database) = database();
+        let prices = crate::price::Prices::parse(crate::price::Prices::EXAMPLE).unwrap();
+        let limit = Limit::new(2.0, prices);
+        plan_within(&mut database, &["p.0", "p.1", "p.2"], Some(limit.clone()));
+        assert_eq!(database.limited_plans().unwrap(), [("p".to_owned(), limit)]);
+        assert!(database.hand_out_again().unwrap().is_empty());
+        let (out, waiting) = database.out_and_waiting("p").unwrap();
+        assert_eq!((out.len(), waiting.len()), (0, 3));
+        database.hand_out(&waiting[..1]).unwrap();
+        let (out, waiting) = database.out_and_waiting("p").unwrap();
+        assert_eq!((out[0].id.as_str(), waiting.len()), ("p.0", 2));
+        let again = database.hand_out_again().unwrap();
+        assert_eq!((again.len(), again[0].1), (1, 2));
+        for reason in ["first", "second"] {
+            database.end_plan("p", reason).unwrap();
+        }
+        assert!(database.limited_plans().unwrap().is_empty());
+        assert!(database.hand_out_again().unwrap().is_empty());
+        let plan = database.plans().unwrap().remove(0);
+        assert_eq!(plan.ended.as_deref(), Some("first"));
+    }
+
+    #[test]
     fn what_a_run_cost_is_known_whether_it_counts_or_not() {
         let (_folder, mut database) = database();
         plan(&mut database, &["p.0"]);
@@ -634,7 +536,8 @@ mod tests {
     fn a_database_of_version_1_is_brought_up_to_date() {
         let (folder, mut database) = database();
         plan(&mut database, &["p.0"]);
-        let back = "ALTER TABLE plan DROP COLUMN cancelled; ALTER TABLE run DROP COLUMN machine; \
+        let back = "ALTER TABLE plan DROP COLUMN cancelled; ALTER TABLE plan DROP COLUMN usd_limit; \
+                    ALTER TABLE plan DROP COLUMN ended; ALTER TABLE run DROP COLUMN machine; \
                     PRAGMA user_version = 1;";
         database.0.execute_batch(back).unwrap();
         drop(database);

@@ -7,16 +7,19 @@
 //! One thread does everything here. Readers open the database for themselves.
 
 mod database;
+mod rows;
 mod schema;
 
+pub use database::Database;
 use database::Judgement;
-pub(crate) use database::SpentRow;
-pub use database::{AgentRow, Database, JobRow, PlanRow, RunRow};
+pub(crate) use rows::SpentRow;
+pub use rows::{AgentRow, JobRow, PlanRow, RunRow};
 
 use crate::{
     FleetError,
     engine::{Delivery, Engine, Queue},
     plan::Plan,
+    price::Next,
     time::pause,
     wire::{self, Answer, Job, News, Note, Receipt, Request, Submission},
 };
@@ -99,16 +102,47 @@ impl<'engine> Server<'engine> {
     /// # Errors
     /// [`FleetError::Engine`] if the engine does not answer: what is not finished comes again. Those of the database.
     pub fn step(&mut self, wait: Duration) -> Result<(), FleetError> {
-        for delivery in self.engine.take(Queue::Plans, PLANS_MAX, Duration::ZERO)? {
+        let plans = self.engine.take(Queue::Plans, PLANS_MAX, Duration::ZERO)?;
+        for delivery in &plans {
             self.plan(delivery.as_ref())?;
         }
         let reports = self.engine.take(Queue::Results, REPORTS_MAX, wait)?;
         if !reports.is_empty() {
             self.silence = Stopwatch::start();
             self.collect(&reports)?;
-        } else if self.silence.elapsed() > SILENCE {
+        }
+        let is_silent = self.silence.elapsed() > SILENCE;
+        if is_silent || !plans.is_empty() || !reports.is_empty() {
+            self.keep_limits()?;
+        }
+        if is_silent {
             self.silence = Stopwatch::start();
             self.hand_out_again()?;
+        }
+        Ok(())
+    }
+
+    /// Hands out what there is money for, and ends plans that have none left for their next job.
+    fn keep_limits(&mut self) -> Result<(), FleetError> {
+        for (plan, limit) in self.database.limited_plans()? {
+            let (out, mut waiting) = self.database.out_and_waiting(&plan)?;
+            match limit.next(&self.database.spent(&plan)?, &out, &waiting)? {
+                Next::HandOut(count) => {
+                    waiting.truncate(count);
+                    // Those that do not reach the queue now are handed out again later.
+                    self.database.hand_out(&waiting)?;
+                    for job in &waiting {
+                        self.hand_out(job, FIRST)?;
+                    }
+                }
+                Next::End { reason } => {
+                    // Agents that are at a job end it. A server that dies before it has noted this comes here again.
+                    for job in out.iter().chain(&waiting) {
+                        self.engine.put(&wire::job_key(&job.id), b"ended")?;
+                    }
+                    self.database.end_plan(&plan, &reason)?;
+                }
+            }
         }
         Ok(())
     }
@@ -141,13 +175,21 @@ impl<'engine> Server<'engine> {
 
     fn submit(&mut self, submission: &Submission) -> Result<(), FleetError> {
         let id = submission.plan.as_str();
-        let jobs = Plan::parse(&submission.toml)
-            .and_then(|plan| Ok((plan.jobs(id, &self.experiments)?, plan.name)));
+        let jobs = Plan::parse(&submission.toml).and_then(|plan| {
+            let jobs = plan.jobs(id, &self.experiments)?;
+            if let Some(limit) = &submission.limit {
+                // What nobody knows the price of cannot be limited.
+                limit.next(&[], &[], &jobs)?;
+            }
+            Ok((jobs, plan.name))
+        });
         match jobs {
             Ok((jobs, name)) => {
                 self.database.add_plan(submission, &name, &jobs)?;
-                for job in &jobs {
-                    self.hand_out(job, FIRST)?;
+                if submission.limit.is_none() {
+                    for job in &jobs {
+                        self.hand_out(job, FIRST)?;
+                    }
                 }
             }
             Err(error) => self.database.refuse_plan(submission, &error.to_string())?,

@@ -14,7 +14,8 @@ pub(super) fn open(path: &Path) -> Result<Connection, FleetError> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let missing = match version {
         0 => TABLES,
-        1 => SINCE_1,
+        1 => &format!("{SINCE_1}{SINCE_2}"),
+        2 => SINCE_2,
         VERSION => return Ok(connection),
         other => return Err(of_version(other)),
     };
@@ -51,7 +52,9 @@ CREATE TABLE IF NOT EXISTS plan (
     toml TEXT NOT NULL,
     submitted TEXT NOT NULL,
     refused TEXT,
-    cancelled TEXT
+    cancelled TEXT,
+    usd_limit TEXT,
+    ended TEXT
 );
 CREATE TABLE IF NOT EXISTS job (
     id TEXT PRIMARY KEY,
@@ -93,5 +96,10 @@ const SINCE_1: &str = "
 ALTER TABLE plan ADD COLUMN cancelled TEXT;
 ALTER TABLE run ADD COLUMN machine TEXT;
 ";
-const VERSION: i64 = 2;
+/// What a file of version 2 lacks.
+const SINCE_2: &str = "
+ALTER TABLE plan ADD COLUMN usd_limit TEXT;
+ALTER TABLE plan ADD COLUMN ended TEXT;
+";
+const VERSION: i64 = 3;
 const BUSY: Duration = Duration::from_secs(10);

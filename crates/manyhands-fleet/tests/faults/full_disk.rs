@@ -71,7 +71,7 @@ pub(crate) fn an_agent_waits_for_room_on_its_disk() {
     let mut agent = Agent::new(setup, &engine, experiments()).unwrap();
     disk.fill(LEFT);
     let plan = format!("{PLAN_OF_ONE}attempts = 2\n");
-    commands::submit_to(&fleet.inner, &plan, &experiments()).unwrap();
+    commands::submit_to(&fleet.inner, &plan, None, &experiments()).unwrap();
     let (stop, complaints) = (Interrupt::default(), AtomicUsize::new(0));
     let ended = thread::scope(|scope| {
         scope.spawn(|| {

@@ -6,7 +6,9 @@ use manyhands_fleet::{
     agent::{Agent, Allowed, Setup},
     commands,
     engine::{Delivery, Engine, InProcess, Queue},
+    price::{Limit, Prices},
     server::{Database, Server},
+    watch,
 };
 use manyhands_lab::{clock::Stopwatch, launcher::Launcher, run::Interrupt};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -20,7 +22,7 @@ use std::{
 pub(crate) fn results_come_back_once_each(odds: Odds, seed: u64) {
     let fleet = Fleet::new();
     let engine = fleet.engine(odds, seed);
-    commands::submit_to(&fleet.inner, PLAN, &experiments()).unwrap();
+    commands::submit_to(&fleet.inner, PLAN, None, &experiments()).unwrap();
     fleet.run(&engine, [&engine, &engine], |database| {
         database.plans().unwrap()[0].done == PLAN_JOBS
     });
@@ -35,7 +37,7 @@ pub(crate) fn times_are_the_engines_where_clocks_are_apart() {
         ..fleet.engine(Odds::NONE, 1)
     };
     let (server, one, two) = (engine(0), engine(SKEW), engine(-SKEW));
-    commands::submit_to(&fleet.inner, PLAN, &experiments()).unwrap();
+    commands::submit_to(&fleet.inner, PLAN, None, &experiments()).unwrap();
     fleet.run(&server, [&one, &two], |database| {
         database.plans().unwrap()[0].done == PLAN_JOBS
     });
@@ -62,7 +64,7 @@ pub(crate) fn a_cancelled_plan_ends_and_keeps_its_results() {
     let fleet = Fleet::new();
     let engine = fleet.engine(Odds::NONE, 1);
     let long = format!("{PLAN}cpus = [2, 77]\n");
-    let plan = commands::submit_to(&fleet.inner, &long, &experiments()).unwrap();
+    let plan = commands::submit_to(&fleet.inner, &long, None, &experiments()).unwrap();
     // Nobody has 77 CPUs, so these jobs would wait for ever.
     fleet.run(&engine, [&engine, &engine], |database| {
         let row = database.plans().unwrap().remove(0);
@@ -71,7 +73,7 @@ pub(crate) fn a_cancelled_plan_ends_and_keeps_its_results() {
         }
         row.cancelled.is_some()
     });
-    let next = commands::submit_to(&fleet.inner, PLAN, &experiments()).unwrap();
+    let next = commands::submit_to(&fleet.inner, PLAN, None, &experiments()).unwrap();
     commands::cancel_at(&fleet.inner, &next).unwrap();
     fleet.run(&engine, [&engine, &engine], |database| {
         let rows = database.plans().unwrap();
@@ -85,6 +87,37 @@ pub(crate) fn a_cancelled_plan_ends_and_keeps_its_results() {
     // An agent each may have been so quick as to end one before it heard of it.
     assert!(rows[1].done < PLAN_JOBS, "{rows:?}");
     results::check_plan(&database, &plan, &fleet.folder.path().join("out"));
+}
+
+/// Each run is billed a minute at least, so that the bill is known: after the first job there is no money for a second.
+pub(crate) fn a_plan_ends_when_its_money_does() {
+    let fleet = Fleet::new();
+    let engine = fleet.engine(Odds::NONE, 1);
+    let plan = format!("{PLAN}minutes = 1\n");
+    let prices = "[[machine]]\nname = 'any'\nprovider = 'p'\nregion = 'r'\ncpus = 2\nusd_per_hour = 60.0\n\
+                  seconds_min = 60\ndate = '2026-11-23'\nsource = 's'\n";
+    let limit = |usd| Some(Limit::new(usd, Prices::parse(prices).unwrap()));
+    let unlimited = commands::submit_to(&fleet.inner, PLAN, limit(9.0), &experiments()).unwrap();
+    let id = commands::submit_to(&fleet.inner, &plan, limit(1.5), &experiments()).unwrap();
+    fleet.run(&engine, [&engine, &engine], |database| {
+        database
+            .plans()
+            .unwrap()
+            .iter()
+            .any(|plan| plan.ended.is_some())
+    });
+    let database = Database::open_to_read(&fleet.database).unwrap();
+    let plans = database.plans().unwrap();
+    let row = |id: &str| plans.iter().find(|plan| plan.id == id).unwrap();
+    let refused = row(&unlimited).refused.as_deref().unwrap_or_default();
+    assert!(refused.contains("minutes"), "{refused:?}");
+    let row = row(&id);
+    assert_eq!((row.jobs, row.done, row.failed), (PLAN_JOBS, 1, 0));
+    let reason = "1.00 of 1.50 USD are spent, and the next job may cost 1.00";
+    assert_eq!(row.ended.as_deref(), Some(reason));
+    assert!(watch::text(&database).unwrap().contains(reason));
+    assert_eq!(fleet.inner.jobs_pending().unwrap(), 0);
+    results::check_plan(&database, &id, &fleet.folder.path().join("out"));
 }
 
 /// What a fleet in one process has.

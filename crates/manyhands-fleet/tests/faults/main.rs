@@ -9,6 +9,8 @@
     reason = "a test program says what it does, and an unwrap in it is an assertion"
 )]
 
+#[cfg(target_os = "linux")]
+mod charts;
 #[cfg(unix)]
 mod credentials;
 #[cfg(unix)]
@@ -76,6 +78,15 @@ fn run_all() {
     test(
         "a cancelled plan ends and keeps its results",
         in_process::a_cancelled_plan_ends_and_keeps_its_results,
+    );
+    test(
+        "a plan ends when its money does",
+        in_process::a_plan_ends_when_its_money_does,
+    );
+    #[cfg(target_os = "linux")]
+    test(
+        "machines of two sizes have charts",
+        charts::machines_of_two_sizes_have_charts,
     );
     #[cfg(unix)]
     run_those_of_systems();

@@ -3,6 +3,7 @@
 use manyhands_fleet::{
     export,
     page::{Page, Setup},
+    price::Prices,
     server::Database,
 };
 use manyhands_lab::{
@@ -39,28 +40,44 @@ pub(crate) fn check(database: &Path, out: &Path, plans: usize, jobs: u64) {
 
 /// The page of a plan has the lists that were exported, and a report of each agent.
 fn check_page(database: &Path, plan: &str, out: &Path) {
+    let files = ["", "runs.csv", "samples.json"];
+    let [shown, runs, samples] = asked(database, None, plan, files);
+    assert!(shown.contains(".html\">"), "no report of an agent: {shown}");
+    let exported = |name: &str| fs::read_to_string(out.join(name)).unwrap();
+    assert_eq!(runs, exported("runs.csv"));
+    assert_eq!(samples, exported("samples.json"));
+}
+
+/// What a page answers when it is asked for these files of a plan.
+pub(crate) fn asked<const N: usize>(
+    database: &Path,
+    prices: Option<Prices>,
+    plan: &str,
+    files: [&str; N],
+) -> [String; N] {
     let setup = Setup {
         database: database.to_owned(),
         names: Vec::new(),
         token: None,
+        prices,
         companion: console::alone,
     };
     let page = Page::bind("127.0.0.1:0".parse().unwrap(), setup).unwrap();
     let (address, stop) = (page.address(), Interrupt::default());
-    let paths = ["", "/runs.csv", "/samples.json"].map(|file| format!("/plan/{plan}{file}"));
-    let answers = thread::scope(|scope| {
+    let path = |file: &str| {
+        format!("/plan/{plan}/{file}")
+            .trim_end_matches('/')
+            .to_owned()
+    };
+    let paths = files.map(path);
+    thread::scope(|scope| {
         let serving = scope.spawn(|| page.run(&stop));
         let asking = scope.spawn(|| paths.map(|path| answer(address, &path)));
         let answers = asking.join();
         stop.set();
         serving.join().unwrap().unwrap();
         answers.unwrap()
-    });
-    let [shown, runs, samples] = &answers;
-    assert!(shown.contains(".html\">"), "no report of an agent: {shown}");
-    let exported = |name: &str| fs::read_to_string(out.join(name)).unwrap();
-    assert_eq!(*runs, exported("runs.csv"));
-    assert_eq!(*samples, exported("samples.json"));
+    })
 }
 
 /// What the page answers, without its head.
@@ -93,7 +110,7 @@ pub(crate) fn check_plan(database: &Database, plan: &str, out: &Path) {
 
 /// The number of samples.
 fn check_export(database: &Database, plan: &str, out: &Path, runs: usize) -> usize {
-    let exported = export::export(database, plan, out, console::alone).unwrap();
+    let exported = export::export(database, plan, out, None, console::alone).unwrap();
     assert_eq!(exported.runs, runs);
     let table = fs::read_to_string(out.join("samples.csv")).unwrap();
     let mut seen = HashSet::new();

@@ -38,6 +38,34 @@ impl Axis {
         Some(Self::logarithmic("", (low, high), &ticks, label))
     }
 
+    /// Amounts of money that lie far apart. `None` without values.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_lab::chart::Axis;
+    ///
+    /// let axis = Axis::dollars([0.004, 30.0].into_iter()).unwrap();
+    /// let labels: Vec<&str> = axis.ticks.iter().map(|tick| tick.label.as_str()).collect();
+    /// assert_eq!(labels, ["0.01 $", "0.1 $", "1 $", "10 $"]);
+    /// ```
+    #[must_use]
+    pub fn dollars(values: impl Iterator<Item = f64>) -> Option<Self> {
+        let (low, high) = widened(values, 1.6)?;
+        let mut ticks = one_two_five(low, high);
+        if ticks.len() > TICKS_MAX {
+            ticks = powers(10.0, low, high);
+        }
+        let label = |at: &f64| {
+            // A tick is one digit and noughts: it needs as many decimals as that digit does.
+            let decimals = (1..DECIMALS_MAX).find(|places| at * 10_f64.powi(*places) > 0.9);
+            match decimals {
+                Some(places) if *at < 0.9 => format!("{at:.*} $", places.unsigned_abs() as usize),
+                _ => format!("{} $", whole(*at)),
+            }
+        };
+        Some(Self::logarithmic("", (low, high), &ticks, label))
+    }
+
     /// Speed-ups; always wide enough to see where 1 is, and that below 1 would be a loss.
     #[must_use]
     pub fn speed_ups(values: impl Iterator<Item = f64>) -> Self {
@@ -211,6 +239,8 @@ const FINE_RATIOS: [f64; 10] = [0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 2.5, 3.
 /// … and where they are not.
 const COARSE_RATIOS: [f64; 11] = [0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 16.0];
 const TICKS_MAX: usize = 8;
+/// Nobody pays less than that.
+const DECIMALS_MAX: i32 = 12;
 /// More equal steps than this have no room on an axis.
 const STEPS_MAX: u32 = 12;
 

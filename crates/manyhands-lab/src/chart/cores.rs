@@ -70,6 +70,7 @@ fn group_panels(case: &CaseFindings, group: &[&Trace], columns: usize, x: &Axis)
                 .collect(),
             references: Vec::new(),
             bands: Vec::new(),
+            labels: Vec::new(),
         }
     };
     let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));

@@ -91,6 +91,7 @@ fn ends(case: &CaseFindings, largest: &[&Peak]) -> Option<Panel> {
         series,
         references: Vec::new(),
         bands: Vec::new(),
+        labels: Vec::new(),
     })
 }
 
@@ -126,6 +127,7 @@ fn threads(case: &CaseFindings, largest: &[&Peak]) -> Option<Panel> {
         series: series.collect(),
         references: Vec::new(),
         bands: Vec::new(),
+        labels: Vec::new(),
     })
 }
 
@@ -167,6 +169,7 @@ fn memory(case: &CaseFindings) -> Option<Panel> {
         series,
         references: Vec::new(),
         bands: Vec::new(),
+        labels: Vec::new(),
     })
 }
 

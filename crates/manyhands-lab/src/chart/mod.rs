@@ -39,7 +39,9 @@ pub use over_cpus::over_cpus;
 pub use raster::png;
 pub use scaling::{Contender, Facet, Scaling, ScalingPoint, scaling, scaling_over_bound};
 pub use sizes::over_sizes;
-pub use spec::{Axis, Band, ChartSpec, Form, Mark, Panel, Reference, Scale, Series, Stroke, Tick};
+pub use spec::{
+    Axis, Band, ChartSpec, Form, Label, Mark, Panel, Reference, Scale, Series, Stroke, Tick,
+};
 pub use speed_ups::speed_ups_by_case;
 #[cfg(not(feature = "charts"))]
 pub use undrawn::svg;

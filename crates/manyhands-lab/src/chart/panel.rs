@@ -45,6 +45,7 @@ impl Placed<'_, '_> {
         for points in series().filter(|one| one.form != Form::Steps) {
             self.points(points)?;
         }
+        self.labels()?;
         self.tick_texts()
     }
 
@@ -204,6 +205,21 @@ impl Placed<'_, '_> {
             if one.is_doubtful {
                 marks::cross_out(self.sheet, (x, y))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Above their points, but within the panel.
+    fn labels(&self) -> Result<(), LabError> {
+        let [left, top, right, _] = self.area.corners();
+        for label in &self.panel.labels {
+            let half = width_of(self.sheet, &label.text, TEXT)? / 2;
+            let (x, y) = self.at(label.x, label.y);
+            let at = (
+                x.min(right - half).max(left + half),
+                (y - 12 * FINE).max(top + 7 * FINE),
+            );
+            write(self.sheet, &label.text, at, (TEXT, GREY), Align::Center)?;
         }
         Ok(())
     }

@@ -124,6 +124,7 @@ fn panel_over_bound(facet: &Facet) -> Option<Panel> {
         references: vec![line_at_one(&x)],
         x,
         bands: Vec::new(),
+        labels: Vec::new(),
     })
 }
 
@@ -165,6 +166,7 @@ fn panel(facet: &Facet) -> Option<Panel> {
         series: series.collect(),
         references: references.into_iter().filter(known).collect(),
         bands: Vec::new(),
+        labels: Vec::new(),
     })
 }
 

@@ -143,6 +143,7 @@ fn times(findings: &Findings, case: &CaseFindings, x: Axis) -> Option<Panel> {
         y,
         references: Vec::new(),
         bands: bands(case, Words::Written),
+        labels: Vec::new(),
         series,
     })
 }
@@ -182,6 +183,7 @@ fn speed_ups(findings: &Findings, case: &CaseFindings, x: Axis) -> Panel {
         references: vec![line_at_one(&x)],
         x,
         bands: bands(case, Words::None),
+        labels: Vec::new(),
         series,
     }
 }

@@ -33,6 +33,8 @@ pub struct Panel {
     pub references: Vec<Reference>,
     /// Ranges of x to mark.
     pub bands: Vec<Band>,
+    /// Texts at points.
+    pub labels: Vec<Label>,
 }
 
 /// One axis.
@@ -143,4 +145,15 @@ pub struct Band {
     pub family: usize,
     /// Written beside it; empty for none.
     pub label: String,
+}
+
+/// A text above a point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Label {
+    /// Place.
+    pub x: f64,
+    /// Value.
+    pub y: f64,
+    /// The text.
+    pub text: String,
 }

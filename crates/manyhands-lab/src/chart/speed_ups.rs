@@ -47,6 +47,7 @@ pub fn speed_ups_by_case(
             references: vec![line_at_one(&x)],
             x,
             bands: Vec::new(),
+            labels: Vec::new(),
             series,
         }],
     })

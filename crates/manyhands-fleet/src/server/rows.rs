@@ -1,0 +1,203 @@
+//! What readers of the database see: plans, jobs, runs and agents as rows.
+
+use super::Database;
+use super::database::natural;
+use crate::{FleetError, time::unix_seconds};
+
+/// A plan and how far it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanRow {
+    /// Id.
+    pub id: String,
+    /// As its author calls it.
+    pub name: String,
+    /// When the server got it, UTC.
+    pub submitted: String,
+    /// Why it has no jobs, if it was refused.
+    pub refused: Option<String>,
+    /// When it was cancelled, UTC, if it was.
+    pub cancelled: Option<String>,
+    /// Why it came to its end before all its jobs did, if it has.
+    pub ended: Option<String>,
+    /// Jobs.
+    pub jobs: u64,
+    /// Jobs with a run that counts.
+    pub done: u64,
+    /// Jobs that nobody tries any more.
+    pub failed: u64,
+}
+
+/// A job of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobRow {
+    /// Id.
+    pub id: String,
+    /// What it is, in a line.
+    pub title: String,
+    /// Why nobody tries it any more.
+    pub failed: Option<String>,
+    /// The run that counts.
+    pub run: Option<RunRow>,
+}
+
+/// A run of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRow {
+    /// Id.
+    pub id: String,
+    /// Name of the agent.
+    pub agent: String,
+    /// Lines, with the head.
+    pub lines: u64,
+    /// Digest of all lines.
+    pub sha256: String,
+    /// What the agent's machine is called in the table of prices.
+    pub machine: Option<String>,
+}
+
+/// What is known of a run's costs, whether it counts or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SpentRow {
+    pub(crate) agent: String,
+    /// What the agent's machine is called in the table of prices.
+    pub(crate) machine: Option<String>,
+    pub(crate) is_accepted: bool,
+    /// First and last line that have arrived; `None` if none has.
+    pub(crate) ends: Option<(String, String)>,
+}
+
+/// An agent when it was last heard of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentRow {
+    /// Name.
+    pub name: String,
+    /// Seconds since then.
+    pub silent_seconds: i64,
+    /// What it was at, in a line.
+    pub title: String,
+    /// Whether a run of that job counts already.
+    pub is_done: bool,
+    /// Events of the run so far.
+    pub events: u64,
+    /// Seconds until its end, about.
+    pub left_seconds: u64,
+}
+
+impl Database {
+    /// All plans, in the order they were submitted.
+    ///
+    /// # Errors
+    /// [`FleetError::Database`] if the file cannot be read.
+    pub fn plans(&self) -> Result<Vec<PlanRow>, FleetError> {
+        let sql = "SELECT plan.id, plan.name, submitted, refused, cancelled, ended, count(job.id), \
+                   count(job.id) FILTER (WHERE EXISTS \
+                   (SELECT 1 FROM run WHERE run.job = job.id AND run.state = 'accepted')), \
+                   count(job.failed) \
+                   FROM plan LEFT JOIN job ON job.plan = plan.id GROUP BY plan.id ORDER BY plan.id";
+        let mut statement = self.0.prepare(sql)?;
+        let rows = statement.query_map([], |row| {
+            Ok(PlanRow {
+                id: row.get(0)?,
+                name: row.get(1)?,
+                submitted: row.get(2)?,
+                refused: row.get(3)?,
+                cancelled: row.get(4)?,
+                ended: row.get(5)?,
+                jobs: natural(row.get(6)?),
+                done: natural(row.get(7)?),
+                failed: natural(row.get(8)?),
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The jobs of a plan, in order.
+    ///
+    /// # Errors
+    /// [`FleetError::Database`] if the file cannot be read.
+    pub fn jobs(&self, plan: &str) -> Result<Vec<JobRow>, FleetError> {
+        let sql = "SELECT job.id, title, failed, run.id, agent, lines, sha256, machine FROM job \
+                   LEFT JOIN run ON run.job = job.id AND run.state = 'accepted' \
+                   WHERE plan = ? ORDER BY number";
+        let mut statement = self.0.prepare(sql)?;
+        let rows = statement.query_map([plan], |row| {
+            let run: Option<String> = row.get(3)?;
+            let run = match run {
+                Some(id) => Some(RunRow {
+                    id,
+                    agent: row.get(4)?,
+                    lines: natural(row.get(5)?),
+                    sha256: row.get(6)?,
+                    machine: row.get(7)?,
+                }),
+                None => None,
+            };
+            Ok(JobRow {
+                id: row.get(0)?,
+                title: row.get(1)?,
+                failed: row.get(2)?,
+                run,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The lines of a run, in order; the first is its head.
+    ///
+    /// # Errors
+    /// [`FleetError::Database`] if the file cannot be read.
+    pub fn lines(&self, run: &str) -> Result<Vec<String>, FleetError> {
+        let mut statement = self
+            .0
+            .prepare("SELECT text FROM line WHERE run = ? ORDER BY number")?;
+        let rows = statement.query_map([run], |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// What the runs of a plan cost in time, as far as their lines have arrived.
+    pub(crate) fn spent(&self, plan: &str) -> Result<Vec<SpentRow>, FleetError> {
+        let line = |which| {
+            format!("(SELECT text FROM line WHERE run = run.id ORDER BY number {which} LIMIT 1)")
+        };
+        let sql = format!(
+            "SELECT agent, machine, state = 'accepted', {}, {} FROM run JOIN job ON job.id = run.job \
+             WHERE plan = ? ORDER BY run.id",
+            line("ASC"),
+            line("DESC")
+        );
+        let mut statement = self.0.prepare(&sql)?;
+        let rows = statement.query_map([plan], |row| {
+            let (first, last): (Option<String>, Option<String>) = (row.get(3)?, row.get(4)?);
+            Ok(SpentRow {
+                agent: row.get(0)?,
+                machine: row.get(1)?,
+                is_accepted: row.get(2)?,
+                ends: first.zip(last),
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// All agents that have reported, by name.
+    ///
+    /// # Errors
+    /// [`FleetError::Database`] if the file cannot be read.
+    pub fn agents(&self) -> Result<Vec<AgentRow>, FleetError> {
+        let sql = "SELECT name, seen, title, events, left_seconds, EXISTS \
+                   (SELECT 1 FROM run WHERE run.job = job.id AND run.state = 'accepted') \
+                   FROM agent JOIN job ON job.id = agent.job ORDER BY name";
+        let mut statement = self.0.prepare(sql)?;
+        let rows = statement.query_map([], |row| {
+            let seen: i64 = row.get(1)?;
+            Ok(AgentRow {
+                name: row.get(0)?,
+                silent_seconds: unix_seconds() - seen,
+                title: row.get(2)?,
+                events: natural(row.get(3)?),
+                left_seconds: natural(row.get(4)?),
+                is_done: row.get(5)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
