@@ -1,4 +1,5 @@
-//! Charts over machines from a real run: one agent has all CPUs of this machine, the other one of them.
+//! Two agents of one machine, one with all of its CPUs and one with one of them: they do not measure at once, and there
+//! are charts over both.
 
 use crate::{
     experiments,
@@ -13,7 +14,7 @@ use nix::{
 };
 use std::{collections::HashMap, fs, path::Path, thread};
 
-pub(crate) fn machines_of_two_sizes_have_charts() {
+pub(crate) fn two_agents_of_one_machine_take_turns_and_have_charts() {
     let cpus = thread::available_parallelism().unwrap().get();
     if cpus == 1 {
         println!("  skipped: this machine has one CPU");
@@ -46,6 +47,8 @@ pub(crate) fn machines_of_two_sizes_have_charts() {
     assert!(ended, "not done in time");
     let database = Database::open_to_read(&fleet.database).unwrap();
     let out = fleet.folder.path().join("out");
+    results::check_plan(&database, &id, &out);
+    check_turns(&database, &id);
     let prices = prices(cpus);
     export::export(&database, &id, &out, Some(&prices), console::alone).unwrap();
     let rows = rows(&out.join("machines-t2.csv"));
@@ -59,6 +62,30 @@ pub(crate) fn machines_of_two_sizes_have_charts() {
     for (path, shown) in paths.iter().zip(answers) {
         assert_eq!(shown, fs::read_to_string(out.join(path)).unwrap(), "{path}");
     }
+}
+
+/// The second run began after the first had ended.
+fn check_turns(database: &Database, plan: &str) {
+    let runs = database.jobs(plan).unwrap().into_iter();
+    let mut spans: Vec<(i64, i64, String)> = runs
+        .map(|job| {
+            let run = job.run.unwrap();
+            let lines = database.lines(&run.id).unwrap();
+            let parse =
+                |line: &String| -> serde_json::Value { serde_json::from_str(line).unwrap() };
+            let (head, last) = (parse(&lines[0]), parse(lines.last().unwrap()));
+            let began: jiff::Timestamp = head["started"].as_str().unwrap().parse().unwrap();
+            let began = began.as_millisecond();
+            (
+                began,
+                began + last["spent_millis"].as_i64().unwrap(),
+                run.agent,
+            )
+        })
+        .collect();
+    spans.sort_unstable();
+    assert_ne!(spans[0].2, spans[1].2, "one each");
+    assert!(spans[0].1 <= spans[1].0, "at once: {spans:?}");
 }
 
 /// This thread, and the processes that it starts, on one of its CPUs.

@@ -19,6 +19,8 @@ use std::{
 /// All programs of a fleet; they end with this value.
 pub(crate) struct Machines {
     pub(crate) folder: PathBuf,
+    /// Of the `nats-server`.
+    pub(crate) port: u16,
     /// Words that every command has behind it: where the server is, and the key.
     url: String,
     serve: String,
@@ -56,6 +58,7 @@ impl Machines {
     fn begin(folder: &Path, port: u16, serve: String) -> Self {
         Self {
             folder: folder.to_owned(),
+            port,
             url: format!("--server nats://127.0.0.1:{port}"),
             server: start(folder, &serve),
             serve,
@@ -65,10 +68,17 @@ impl Machines {
 
     /// Starts an agent with these options beside its name, and gives it a number.
     pub(crate) fn add_agent(&mut self, name: &str, options: &str) -> usize {
-        let words = format!(
-            "agent {} --name {name} --host-lock {name}.lock {options}",
-            self.url
-        );
+        let url = self.url.clone();
+        self.add(name, &url, options)
+    }
+
+    /// Starts an agent that finds the server at another port.
+    pub(crate) fn add_agent_at(&mut self, name: &str, port: u16) -> usize {
+        self.add(name, &format!("--server nats://127.0.0.1:{port}"), "")
+    }
+
+    fn add(&mut self, name: &str, url: &str, options: &str) -> usize {
+        let words = format!("agent {url} --name {name} --host-lock {name}.lock {options}");
         self.agents.push(Machine {
             name: name.to_owned(),
             child: start(&self.folder, words.trim()),

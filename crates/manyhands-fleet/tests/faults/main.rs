@@ -14,12 +14,16 @@ mod charts;
 #[cfg(unix)]
 mod credentials;
 #[cfg(unix)]
+mod cut;
+#[cfg(unix)]
 mod full_disk;
 mod in_process;
 #[cfg(unix)]
 mod killed;
 #[cfg(unix)]
 mod machines;
+#[cfg(unix)]
+mod relay;
 mod results;
 
 use clap::Parser;
@@ -28,7 +32,7 @@ use in_process::Odds;
 use killed::Size;
 use manyhands_fleet::commands::{self, Fleet, Program};
 use manyhands_lab::{Case, Experiment, child, clock::Stopwatch, console, run::Interrupt};
-use std::{env, process};
+use std::{env, process, thread};
 
 #[derive(Parser)]
 struct Typed {
@@ -63,33 +67,45 @@ fn main() {
 }
 
 fn run_all() {
-    test(
-        "results come back once each when messages are lost, doubled and late",
-        || in_process::results_come_back_once_each(Odds::ROUGH, 1),
-    );
-    test(
-        "results come back once each when every message comes twice and in another order",
-        || in_process::results_come_back_once_each(Odds::SHUFFLED, 1),
-    );
-    test(
-        "times are the engine's where clocks are apart",
-        in_process::times_are_the_engines_where_clocks_are_apart,
-    );
-    test(
-        "a cancelled plan ends and keeps its results",
-        in_process::a_cancelled_plan_ends_and_keeps_its_results,
-    );
-    test(
-        "a plan ends when its money does",
-        in_process::a_plan_ends_when_its_money_does,
-    );
-    #[cfg(target_os = "linux")]
-    test(
-        "machines of two sizes have charts",
-        charts::machines_of_two_sizes_have_charts,
-    );
+    run_those_in_process();
     #[cfg(unix)]
     run_those_of_systems();
+}
+
+/// They wait for most of their time, so they run beside each other.
+fn run_those_in_process() {
+    let tests: &[(&str, fn())] = &[
+        (
+            "results come back once each when messages are lost, doubled and late",
+            || in_process::results_come_back_once_each(Odds::ROUGH, 1),
+        ),
+        (
+            "results come back once each when every message comes twice and in another order",
+            || in_process::results_come_back_once_each(Odds::SHUFFLED, 1),
+        ),
+        (
+            "times are the engine's where clocks are apart",
+            in_process::times_are_the_engines_where_clocks_are_apart,
+        ),
+        (
+            "a cancelled plan ends and keeps its results",
+            in_process::a_cancelled_plan_ends_and_keeps_its_results,
+        ),
+        (
+            "a plan ends when its money does",
+            in_process::a_plan_ends_when_its_money_does,
+        ),
+        #[cfg(target_os = "linux")]
+        (
+            "two agents of one machine take turns and have charts",
+            charts::two_agents_of_one_machine_take_turns_and_have_charts,
+        ),
+    ];
+    thread::scope(|scope| {
+        for (name, body) in tests {
+            scope.spawn(move || test(name, body));
+        }
+    });
 }
 
 #[cfg(unix)]
@@ -110,10 +126,22 @@ fn run_those_of_systems() {
         credentials::only_known_keys_bring_results();
     });
     test(
+        "results come back once each when the network is cut",
+        || {
+            cut::results_come_back_once_each(cut::Size::SHORT);
+        },
+    );
+    test(
         "results come back once each when everything is killed",
         || killed::results_come_back_once_each(Size::SHORT),
     );
     if env::args().any(|word| word == "--long") {
+        test(
+            "results come back once each when the network is cut again and again",
+            || {
+                cut::results_come_back_once_each(cut::Size::LONG);
+            },
+        );
         test(
             "results come back once each when 20 agents and 3 plans suffer",
             || killed::results_come_back_once_each(Size::LONG),
