@@ -14,7 +14,7 @@ use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 use std::hash::Hash;
 use std::marker::PhantomData;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Groups items, from several runners at once. `split` divides an item into its key and the value that is gathered, or
@@ -160,12 +160,9 @@ where
             let (local, run) = (&mut runner.local, runner.places.run());
             local.expect(items.size_hint().0);
             let mut count = 0;
-            let flow = items.try_for_each(|item| {
+            let flow = local.add(&self.gather, run, &mut items, |item| {
                 count += 1;
-                match (self.split)(item) {
-                    Some((key, value)) => local.add(&self.gather, run, key, value),
-                    None => ControlFlow::Continue(()),
-                }
+                (self.split)(item)
             });
             runner.items += count;
             if flow.is_continue() {

@@ -7,7 +7,7 @@ use crate::parallel::one_or_many::OneOrMany;
 use crate::parallel::runs::Runs;
 use crate::query::hash::ItemPosition;
 use crate::query::hash::hasher::Secret;
-use crate::query::hash::table::{GroupEntry, Slots, Table};
+use crate::query::hash::table::{GroupEntry, Slots, Table, find};
 use std::hash::Hash;
 use std::ops::{ControlFlow, Range};
 
@@ -99,30 +99,39 @@ impl<K, G> Local<K, G> {
 }
 
 impl<K: Hash + Eq, G> Local<K, G> {
-    /// Adds an item of this run. Breaks when it is full.
+    /// Adds items of this run, divided into keys and values by `split`, which may drop some. Breaks when it is full.
     #[inline(always)]
-    pub(crate) fn add<V, A: Gather<V, Group = G>>(
+    pub(crate) fn add<T, V, A: Gather<V, Group = G>>(
         &mut self,
         gather: &A,
         run: u64,
-        key: K,
-        value: V,
+        items: &mut impl Iterator<Item = T>,
+        mut split: impl FnMut(T) -> Option<(K, V)>,
     ) -> ControlFlow<()> {
-        let hash = self.secret.hash(&key);
-        match self.table.find(hash, &key) {
-            Some(number) => {
-                let group = &mut self.table.entry_mut(number).group;
-                gather.add(group, value, run, false);
-            }
-            None => {
-                let group = gather.begin(value, run);
-                self.table.insert(GroupEntry { key, group, hash });
-                if self.table.is_full() {
-                    return ControlFlow::Break(());
-                }
+        let secret = self.secret;
+        loop {
+            // The loop ends at the first item of each group, so that what it reads does not change meanwhile.
+            let (slots, entries) = self.table.as_parts_mut();
+            let first = items.try_for_each(|item| {
+                let Some((key, value)) = split(item) else {
+                    return ControlFlow::Continue(());
+                };
+                let hash = secret.hash(&key);
+                let Some(number) = find(slots, hash, |number| entries[number].key == key) else {
+                    return ControlFlow::Break((key, value, hash));
+                };
+                gather.add(&mut entries[number].group, value, run, false);
+                ControlFlow::Continue(())
+            });
+            let ControlFlow::Break((key, value, hash)) = first else {
+                return ControlFlow::Continue(());
+            };
+            let group = gather.begin(value, run);
+            self.table.insert(GroupEntry { key, group, hash });
+            if self.table.is_full() {
+                return ControlFlow::Break(());
             }
         }
-        ControlFlow::Continue(())
     }
 }
 

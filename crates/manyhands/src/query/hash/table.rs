@@ -76,21 +76,7 @@ impl Slots {
     /// The number of the entry with this hash that is the wanted one.
     #[inline]
     pub(crate) fn find(&self, hash: u32, is_wanted: impl Fn(usize) -> bool) -> Option<usize> {
-        let mask = self.mask();
-        let mut at = hash as usize & mask;
-        loop {
-            let slot = *self.slots.get(at)?;
-            if slot == 0 {
-                return None;
-            }
-            if (slot ^ hash) as usize & !mask & u32::MAX as usize == 0 {
-                let number = (slot as usize & mask) - 1;
-                if is_wanted(number) {
-                    return Some(number);
-                }
-            }
-            at = (at + 1) & mask;
-        }
+        find(&self.slots, hash, is_wanted)
     }
 
     /// Puts an entry's number into the first free slot from its hash on. There is room.
@@ -127,6 +113,26 @@ impl Slots {
     #[inline]
     fn mask(&self) -> usize {
         self.slots.len().wrapping_sub(1)
+    }
+}
+
+/// The number of the entry with this hash that is the wanted one.
+#[inline]
+pub(crate) fn find(slots: &[u32], hash: u32, is_wanted: impl Fn(usize) -> bool) -> Option<usize> {
+    let mask = slots.len().wrapping_sub(1);
+    let mut at = hash as usize & mask;
+    loop {
+        let slot = *slots.get(at)?;
+        if (slot ^ hash) as usize & !mask & u32::MAX as usize == 0 {
+            // 0 in an empty slot, which has no hash.
+            let number = (slot as usize & mask).checked_sub(1)?;
+            if is_wanted(number) {
+                return Some(number);
+            }
+        } else if slot == 0 {
+            return None;
+        }
+        at = (at + 1) & mask;
     }
 }
 
@@ -195,6 +201,12 @@ impl<E: Keyed> Table<E> {
     /// The entries in the order in which they were added, and the slots.
     pub(crate) fn into_parts(self) -> (Vec<E>, Slots) {
         (self.entries, self.slots)
+    }
+
+    /// The slots, and the entries in the order in which they were added.
+    #[inline]
+    pub(crate) fn as_parts_mut(&mut self) -> (&[u32], &mut [E]) {
+        (&self.slots.slots, &mut self.entries)
     }
 
     /// Begins to fetch the first slot of a hash.
@@ -287,3 +299,31 @@ impl<E: Keyed<Key: Eq>> Table<E> {
 const SLOTS_MIN: usize = 16;
 const SLOTS_PER_ENTRY: usize = 2;
 const GROWTH: usize = 4;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{GroupEntry, Table};
+
+    /// Hashes that differ only in the bits that choose a slot, or only in the others, which may all be 0 as in an empty
+    /// slot.
+    #[test]
+    fn a_key_is_found_whatever_the_bits_of_its_hash_and_only_if_it_was_added() {
+        let many_slots = 0..48;
+        let few_slots = (0..8).map(|high| high << 29);
+        let hashes: Vec<u32> = many_slots.chain(few_slots).collect();
+        for added in 0..hashes.len() {
+            let mut table = Table::new();
+            for (key, &hash) in hashes[..added].iter().enumerate() {
+                assert_eq!(table.find(hash, &key), None);
+                table.insert(GroupEntry {
+                    key,
+                    group: (),
+                    hash,
+                });
+            }
+            for (key, &hash) in hashes.iter().enumerate() {
+                assert_eq!(table.find(hash, &key), (key < added).then_some(key));
+            }
+        }
+    }
+}
