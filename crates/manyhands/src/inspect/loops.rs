@@ -7,7 +7,7 @@
 //! # Threads
 //! Runners add to two counts that only the list of running loops reads, and put their parts into one list behind a lock.
 //!
-//! Not here: what a report says (`loop_report.rs`, `verdict.rs`).
+//! Not here: what a report says (`loop_report.rs`, `verdict.rs`, `sentences.rs`).
 
 use crate::inspect::alone::AloneBecause;
 use crate::inspect::listed_loops;

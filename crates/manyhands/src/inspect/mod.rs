@@ -123,6 +123,8 @@ mod printable;
 mod record;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod runtimes;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod sentences;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod server;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

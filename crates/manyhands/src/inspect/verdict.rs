@@ -1,13 +1,14 @@
-//! What kept a loop from being faster, and the two sentences about it.
+//! What kept a loop from being faster.
 //!
 //! A loop on `n` threads could have used `n` times its own time. What it did not use is lost, and each cause that is
 //! recorded accounts for a part of that: the caller began alone; helpers came late or not at all; runners had nothing
 //! left to do while others still worked; bodies took longer beside others than alone; threads were not on a processor.
 //! The cause with the greatest part is the verdict, if that is a notable part of the whole.
+//!
+//! Not here: what is said about it (`sentences.rs`).
 
 use crate::inspect::alone::AloneBecause;
-use crate::inspect::loop_report::{BlockReport, LoopReport, ratio};
-use std::fmt;
+use crate::inspect::loop_report::{LoopReport, ratio};
 use std::time::Duration;
 
 /// What kept a loop from being faster.
@@ -173,169 +174,14 @@ impl LoopReport {
             Verdict::HelpersElsewhere
         }
     }
-
-    fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.verdict() {
-            Verdict::Scaled => write!(
-                f,
-                "{:.1} of {} threads were busy with it on average.",
-                self.mean_runners(),
-                self.threads
-            ),
-            Verdict::TooShort => f.write_str(
-                "It was too short: another thread would hardly have begun before the end.",
-            ),
-            Verdict::TooFewItems => self.explain_few(f),
-            Verdict::SharedLate => self.explain_late(f),
-            Verdict::LongItem => self.explain_long(f),
-            Verdict::BodiesSlowEachOther => self.explain_slow(f),
-            Verdict::HelpersElsewhere => self.explain_helpers(f),
-            Verdict::OffProcessor => write!(
-                f,
-                "Its threads were not on a processor for {:.0} % of their time: bodies blocked, or other threads ran \
-                 there.",
-                self.off_processor_share().unwrap_or(0.0) * 100.0
-            ),
-            Verdict::OneRunner => f.write_str("No more than one runner was allowed."),
-            Verdict::NoPlace => {
-                f.write_str("Too many loops, scopes and invokes of the calling thread were open.")
-            }
-        }
-    }
-
-    fn explain_few(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.items == 1 {
-            return f.write_str("It had too few items: one item is never divided.");
-        }
-        let rounds = self.rounds();
-        write!(
-            f,
-            "It had too few items: {} of the same length on {} threads take {rounds} round{}.",
-            self.items,
-            self.threads,
-            plural(rounds)
-        )
-    }
-
-    fn explain_late(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(part) = &self.before_opening else {
-            return f.write_str("Shared late.");
-        };
-        let block = part.longest_block;
-        let heavier = block.times_heavier();
-        if heavier < 2.0 {
-            return write!(
-                f,
-                "Shared late: the calling thread was alone for the first {:.1?}.",
-                part.worked
-            );
-        }
-        write!(
-            f,
-            "Shared late: the first {} items were {heavier:.0} × lighter than the next {}, which the calling thread had \
-             taken as one block.",
-            block.items_before, block.items
-        )
-    }
-
-    fn explain_long(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(block) = self.longest_block() else {
-            return f.write_str("The runners waited for one of them.");
-        };
-        let BlockReport { took, items, .. } = block;
-        let others = self.threads.saturating_sub(1);
-        match (others, items) {
-            (0, 1) => write!(f, "One item took {took:.1?}; one item is never divided."),
-            (0, _) => write!(f, "One block of {items} items took {took:.1?}."),
-            (_, 1) => write!(
-                f,
-                "{others} of {} threads waited for one item of {took:.1?}.",
-                self.threads
-            ),
-            _ => write!(
-                f,
-                "{others} of {} threads waited for one block of {items} items that took {took:.1?}; the items before it \
-                 were {:.0} × lighter.",
-                self.threads,
-                block.times_heavier()
-            ),
-        }
-    }
-
-    fn explain_slow(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(trial) = self.trial else {
-            return f.write_str(
-                "The bodies slow each other down, at memory, a lock or an atomic number: earlier calls from this place \
-                 became slower when they were shared.",
-            );
-        };
-        let waits = self
-            .off_processor_share()
-            .is_some_and(|share| share > NOTABLE);
-        let what = if waits {
-            "they wait for each other, as at a lock"
-        } else {
-            "memory, or one atomic number or lock"
-        };
-        write!(
-            f,
-            "The bodies slow each other down: {what}. An item takes {:.1} × as long on each of {} threads as alone.",
-            trial.times_slower(),
-            trial.runners
-        )
-    }
-
-    fn explain_helpers(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let others = self.threads.saturating_sub(1);
-        match self.helpers().count() {
-            0 => write!(
-                f,
-                "None of {others} other thread{} joined: they had other work, or were not woken in time.",
-                plural(others as u64)
-            ),
-            joined => write!(
-                f,
-                "{joined} of {others} other thread{} joined, the first after {:.0} % of the time: they had other work, \
-                 or were not woken in time.",
-                plural(others as u64),
-                self.alone_share() * 100.0
-            ),
-        }
-    }
-}
-
-impl fmt::Display for LoopReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (items, blocks, helpers) = (self.items, self.blocks(), self.helpers().count());
-        let elapsed = self.elapsed;
-        write!(
-            f,
-            "{items} item{} ran in {elapsed:.1?}, in {blocks} block{}, on ",
-            plural(items),
-            plural(blocks)
-        )?;
-        match helpers {
-            0 => f.write_str("the calling thread alone. ")?,
-            _ => write!(
-                f,
-                "the calling thread and {helpers} helper{}. ",
-                plural(helpers as u64)
-            )?,
-        }
-        self.explain(f)
-    }
 }
 
 fn times(time: Duration, count: usize) -> Duration {
     time * u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-fn plural(count: u64) -> &'static str {
-    if count == 1 { "" } else { "s" }
-}
-
 /// A loss of less than this part of what a loop could have used is not worth a word.
-const NOTABLE: f64 = 0.2;
+pub(super) const NOTABLE: f64 = 0.2;
 /// Others have waited for a block that took this part of the whole loop.
 const LONG_SHARE: f64 = 0.25;
 /// Items of the same length need so few rounds that one more or less can be seen.
