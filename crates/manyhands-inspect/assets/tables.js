@@ -4,7 +4,8 @@ import { lines, place, time } from "./words.js";
 const places = (list) => lines(list.split("\n").map(place));
 
 const waitsFor = (wait, names) => {
-  const what = wait.owner ?? names.get(wait.resource) ?? (wait.resource === "0" ? "" : wait.resource);
+  const named = wait.name ? `'${wait.name}'` : undefined;
+  const what = wait.owner ?? named ?? names.get(wait.resource) ?? (wait.resource === "0" ? "" : wait.resource);
   return `${wait.kind} ${what}`.trim();
 };
 

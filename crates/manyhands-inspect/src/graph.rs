@@ -283,6 +283,7 @@ pub(crate) mod tests {
             let channel = what.strip_prefix('@');
             Wait {
                 kind: if channel.is_some() { "send" } else { "task" }.to_owned(),
+                name: None,
                 resource: channel.unwrap_or("0").to_owned(),
                 owner: channel.is_none().then(|| (*what).to_owned()),
                 at: "src/office.rs:20:5".to_owned(),

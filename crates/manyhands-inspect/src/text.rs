@@ -282,6 +282,7 @@ mod tests {
     fn task(number: &str, owner: Option<&str>) -> Task {
         let wait = |owner: &str| Wait {
             kind: "task".to_owned(),
+            name: None,
             resource: "7f00".to_owned(),
             owner: Some(owner.to_owned()),
             at: format!("src/office.rs:{number}0:5"),
@@ -436,8 +437,12 @@ mod tests {
         sender.waits[0].owner = None;
         sender.waits[0].kind = "send".to_owned();
         sender.waits[0].resource = "7f01".to_owned();
+        let mut waiter = task("2", Some("1"));
+        waiter.waits[0].owner = None;
+        waiter.waits[0].kind = "group".to_owned();
+        waiter.waits[0].name = Some("requests".to_owned());
         let shown = text(&View {
-            tasks: vec![sender],
+            tasks: vec![sender, waiter],
             loops: vec![running],
             channels: vec![
                 channel(1, Some("orders"), Some(load)),
@@ -458,6 +463,7 @@ mod tests {
             "7f02",
             "in use",
             "send 'orders'",
+            "group 'requests'",
             "and 3 more channels",
         ] {
             assert!(shown.contains(part), "'{part}' is missing in:\n{shown}");

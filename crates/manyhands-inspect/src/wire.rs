@@ -131,6 +131,8 @@ pub struct Task {
 pub struct Wait {
     /// `task`, `group`, `receive`, `send`, `channel_end`, `completion`, `timer` or `cancellation`.
     pub kind: String,
+    /// The name of the group that it waits for.
+    pub name: Option<String>,
     /// The same for all waits for the same thing.
     pub resource: String,
     /// The number of the task that it waits for.

@@ -15,7 +15,8 @@ pub(crate) fn label(task: &Task) -> &str {
 
 pub(crate) fn waits_for(wait: &Wait, names: &HashMap<&str, &str>) -> String {
     let kind = &wait.kind;
-    match (&wait.owner, names.get(wait.resource.as_str())) {
+    let known = || names.get(wait.resource.as_str()).copied();
+    match (&wait.owner, wait.name.as_deref().or_else(known)) {
         (Some(owner), _) => format!("{kind} {owner}"),
         (None, Some(name)) => format!("{kind} '{name}'"),
         (None, None) if wait.resource == "0" => kind.clone(),

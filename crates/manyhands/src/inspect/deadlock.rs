@@ -249,6 +249,7 @@ mod tests {
     fn task(place: u64, owners: &[u64]) -> TaskSnapshot {
         let wait = |&owner: &u64| WaitSnapshot {
             kind: WaitKind::Task,
+            name: None,
             resource: 0,
             owner: (owner > 0).then(|| number(owner)),
             at: Location::caller(),

@@ -141,6 +141,27 @@ impl RuntimeNumber {
 #[inline(always)]
 pub(crate) fn runtime_made<R>(_runtime: &Arc<R>) {}
 
+/// In place of the name of a group.
+#[derive(Debug)]
+pub(crate) struct GroupName;
+
+impl GroupName {
+    #[inline(always)]
+    pub(crate) const fn none() -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    pub(crate) fn new(_name: String) -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    pub(crate) fn resource(&self) -> usize {
+        0
+    }
+}
+
 /// In place of the line that calls a loop.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LoopSite;

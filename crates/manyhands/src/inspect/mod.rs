@@ -84,9 +84,10 @@ mod wait_kind;
 pub(crate) use alone::AloneBecause;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use disabled::{
-    ChannelRecord, ListedLoop, LoopRecord, LoopSite, RecordedLoop, Running, RuntimeNumber,
-    TaskRecord, WorkType, forget, is_open, runtime_made, short_loop, thread_begins, thread_blocks,
-    thread_polls_any, thread_polls_one, thread_waits_for_task, waits, waits_for_task,
+    ChannelRecord, GroupName, ListedLoop, LoopRecord, LoopSite, RecordedLoop, Running,
+    RuntimeNumber, TaskRecord, WorkType, forget, is_open, runtime_made, short_loop, thread_begins,
+    thread_blocks, thread_polls_any, thread_polls_one, thread_waits_for_task, waits,
+    waits_for_task,
 };
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use wait_kind::WaitKind;
@@ -103,6 +104,8 @@ mod channels;
 mod deadlock;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod environment;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod group_names;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod groups;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -152,6 +155,8 @@ pub(crate) use crate::sync::stack_copy::note_own_stack as thread_begins;
 pub(crate) use channels::{ChannelRecord, ObservedChannel};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use environment::runtime_made;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use group_names::GroupName;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use listed_loops::ListedLoop;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

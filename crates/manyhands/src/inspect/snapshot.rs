@@ -191,6 +191,8 @@ pub struct TaskSnapshot {
 pub struct WaitSnapshot {
     /// Of what kind.
     pub kind: WaitKind,
+    /// The name of the group of tasks that it waits for, from [`TaskGroup::named`](crate::task::TaskGroup::named).
+    pub name: Option<String>,
     /// A number that is the same for all waits for the same channel, completion, token or task.
     pub resource: usize,
     /// The task that it waits for, if it is a task and recorded.

@@ -3,7 +3,8 @@
 use crate::inspect::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
 use crate::inspect::table::{self, Record, TaskNumber, WaitRecord};
 use crate::inspect::task_state::TaskState;
-use crate::inspect::{channels, loops, record, runtimes};
+use crate::inspect::wait_kind::WaitKind;
+use crate::inspect::{channels, group_names, loops, record, runtimes};
 use crate::sync::clock;
 use std::time::Duration;
 
@@ -101,6 +102,10 @@ fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
     let waits = &record.waits;
     let wait = |wait: &WaitRecord| WaitSnapshot {
         kind: wait.kind,
+        name: match wait.kind {
+            WaitKind::Group => group_names::name_of(wait.resource),
+            _ => None,
+        },
         resource: wait.resource,
         owner: wait.owner,
         at: wait.at,

@@ -87,6 +87,7 @@ struct Task {
 #[derive(Serialize)]
 struct Wait {
     kind: &'static str,
+    name: Option<String>,
     resource: String,
     owner: Option<String>,
     at: String,
@@ -266,6 +267,7 @@ pub(super) fn task_state(state: TaskState) -> &'static str {
 fn wait(wait: &WaitSnapshot) -> Wait {
     Wait {
         kind: wait.kind.name(),
+        name: wait.name.as_deref().map(text),
         resource: format!("{:x}", wait.resource),
         owner: wait.owner.map(|owner| owner.to_string()),
         at: place(wait.at),

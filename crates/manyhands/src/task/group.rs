@@ -50,6 +50,23 @@ impl<T: Send + 'static> TaskGroup<T> {
         }
     }
 
+    /// An empty group with a name, for who looks at the running program with the feature `inspect`: a task that waits for the
+    /// group waits for this name. Otherwise it is not kept.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task::{self, TaskGroup};
+    /// let mut requests = TaskGroup::named("requests");
+    /// requests.spawn(async { 7 });
+    /// assert_eq!(task::block_on(requests.wait()).len(), 1);
+    /// ```
+    #[must_use]
+    pub fn named(name: impl Into<String>) -> Self {
+        Self {
+            tasks: WhenEach::named(name.into()),
+        }
+    }
+
     /// Spawns a future on the current runtime as a task of this group.
     ///
     /// # Examples

@@ -1,6 +1,6 @@
 //! The results of several tasks, as they end.
 
-use crate::inspect::{self, WaitKind};
+use crate::inspect::{self, GroupName, WaitKind};
 use crate::job::wake;
 use crate::sync::{Mutex, lock};
 use crate::task::budget;
@@ -52,6 +52,8 @@ pub struct WhenEach<T> {
     gone: usize,
     waiting: usize,
     ended: Arc<Ended>,
+    /// If it is a group.
+    name: GroupName,
 }
 
 /// Tasks to poll, and the waker to wake for new ones.
@@ -84,6 +86,14 @@ impl Wake for Notice {
 }
 
 impl<T> WhenEach<T> {
+    /// Of a group with this name.
+    pub(super) fn named(name: String) -> Self {
+        Self {
+            name: GroupName::new(name),
+            ..Self::default()
+        }
+    }
+
     /// Adds a task.
     pub(super) fn push(&mut self, handle: JoinHandle<T>) {
         // Polled once, so that it registers its waker.
@@ -137,6 +147,7 @@ impl<T> Default for WhenEach<T> {
             gone: 0,
             waiting: 0,
             ended: Arc::default(),
+            name: GroupName::none(),
         }
     }
 }
@@ -152,7 +163,8 @@ impl<T> Stream for WhenEach<T> {
             // A handle without budget would wake its own waker, and be polled again and again.
             let _ = ready!(budget::poll_proceed(context));
             let Some(index) = this.ended.next_or_register(context.waker()) else {
-                inspect::waits(this, context.waker(), WaitKind::Group, 0);
+                let resource = this.name.resource();
+                inspect::waits(this, context.waker(), WaitKind::Group, resource);
                 return Poll::Pending;
             };
             let notice = Waker::from(Arc::new(Notice {

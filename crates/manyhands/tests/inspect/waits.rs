@@ -2,6 +2,7 @@
 
 use crate::support::{Source, assert_waits_at, in_state, named, spawn, until, waiting};
 use manyhands::inspect::{self, TaskKind, TaskState, WaitKind};
+use manyhands::task::TaskGroup;
 use manyhands::{cancel, channel, task, time};
 use std::future::{pending, poll_fn};
 use std::pin::pin;
@@ -204,6 +205,44 @@ fn a_wait_for_something_unknown_beside_a_known_one_is_noticed() {
     let listed = waiting("unknown: waits");
     assert!(listed.waits.len() == 1 && listed.may_wait_for_more);
     waits.cancel();
+}
+
+#[test]
+fn a_task_that_waits_for_a_group_waits_for_its_name() {
+    inspect::open();
+    let waiter = |name: &str, mut group: TaskGroup<()>| {
+        group.spawn(pending());
+        let named = task::Builder::new().name(name);
+        named.spawn(async move { group.next().await.is_some() })
+    };
+    let tasks = [
+        waiter("group: first", TaskGroup::named("requests\x1b[2J")),
+        waiter(
+            "group: second",
+            TaskGroup::named(String::from("requests 2")),
+        ),
+        waiter("group: none", TaskGroup::new()),
+    ];
+    let waits = ["group: first", "group: second", "group: none"].map(|name| {
+        let waits = waiting(name).waits;
+        let group = waits.iter().find(|wait| wait.kind == WaitKind::Group);
+        group
+            .map(|wait| (wait.name.clone(), wait.resource))
+            .unwrap()
+    });
+    assert_eq!(waits[0].0.as_deref(), Some("requests\x1b[2J"));
+    assert_eq!(waits[1].0.as_deref(), Some("requests 2"));
+    assert!(waits[0].1 != waits[1].1 && waits[2] == (None, 0));
+    let path = inspect::serve().unwrap();
+    let view = manyhands_inspect::Client::connect(&path)
+        .unwrap()
+        .view(usize::MAX);
+    let text = manyhands_inspect::text(&view.unwrap());
+    assert!(text.contains("group 'requests\\u{1b}[2J'"), "{text}");
+    for task in tasks {
+        task.cancel();
+        assert!(task.join().is_err());
+    }
 }
 
 #[test]
