@@ -2,19 +2,22 @@
 //!
 //! ```text
 //! cargo run --release -p manyhands-cluster --example bcrypt
-//! MANYHANDS_CLUSTER=local:4 cargo run --release -p manyhands-cluster --example bcrypt
+//! MANYHANDS_CLUSTER=local:4 cargo run --release -p manyhands-cluster --example bcrypt -- 1000
 //! ```
 #![expect(clippy::print_stdout, reason = "an example shows its result")]
 
-use manyhands_cluster::{ClusterError, remote};
+use manyhands_cluster::remote;
+use std::error::Error;
 
-fn main() -> Result<(), ClusterError> {
+fn main() -> Result<(), Box<dyn Error>> {
     let cluster = manyhands_cluster::init()?;
 
-    let passwords: Vec<String> = (0..PASSWORDS).map(|i| format!("password {i}")).collect();
+    let count = std::env::args().nth(1);
+    let count = count.map_or(Ok(300), |count| count.parse::<u64>())?;
+    let passwords: Vec<String> = (0..count).map(|i| format!("password {i}")).collect();
     let cost = 4;
     let hashes = cluster.map(
-        0..PASSWORDS,
+        0..count,
         remote!([passwords: Vec<String>, cost: u32] |i| -> String {
             let password = &passwords[usize::try_from(i).expect("there are few")];
             let mut salt = [0; 16];
@@ -32,9 +35,11 @@ fn main() -> Result<(), ClusterError> {
             digest.wrapping_mul(0x0100_0000_01b3) ^ u64::from(byte)
         });
     println!("{} hashes, digest {digest:016x}", hashes.len());
-    assert_eq!(hashes.len() as u64, PASSWORDS);
-    assert!(bcrypt::verify("password 7", &hashes[7]).expect("it is a hash"));
+    assert_eq!(hashes.len() as u64, count);
+    for (place, hash) in hashes.iter().enumerate().step_by(19) {
+        let password = format!("password {place}");
+        let is_its_hash = bcrypt::verify(password, hash).expect("it is a hash");
+        assert!(is_its_hash, "{place}");
+    }
     Ok(())
 }
-
-const PASSWORDS: u64 = 300;

@@ -26,6 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     files.sort();
 
     let count = files.len() as u64;
+    let words_here = count_here(&files)?;
     let words = cluster.query(
         0..count,
         remote!([files: Vec<PathBuf>] |part: Range<u64>| -> BTreeMap<String, Total<u64>> {
@@ -50,7 +51,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let all: u64 = words.values().map(|count| count.0).sum();
     println!("{all} words, {} different, in {count} files", words.len());
     assert!(all > 0, "no words in '{folder}'");
+    assert_eq!(all, words_here, "as many as one loop finds");
     Ok(())
+}
+
+fn count_here(files: &[PathBuf]) -> io::Result<u64> {
+    let mut count = 0;
+    for file in files {
+        let text = fs::read_to_string(file)?;
+        let words = text.split(|c: char| !c.is_alphanumeric());
+        count += words.filter(|word| !word.is_empty()).count() as u64;
+    }
+    Ok(count)
 }
 
 fn find(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {

@@ -1,13 +1,18 @@
-//! Every example of the library is built and run; one that fails or hangs fails the step.
+//! Every example of the library is built and run, and those of the cluster, with four worker processes; one that fails or
+//! hangs fails the step.
 
 use std::fs;
 use std::time::Duration;
 
 use crate::command::Invocation;
 use crate::failure::Failure;
+use crate::step::test::TESTED_FEATURES;
 use crate::workspace;
 
 const FOLDER: &str = "crates/manyhands/examples";
+/// Names and arguments of the cluster's, but for the one that measures.
+const OF_CLUSTER: [(&str, &str); 2] =
+    [("bcrypt", "40"), ("word_count", "crates/manyhands-cluster")];
 const EXAMPLE_LIMIT: Duration = Duration::from_secs(120);
 
 pub(crate) fn run() -> Result<(), Failure> {
@@ -20,7 +25,28 @@ pub(crate) fn run() -> Result<(), Failure> {
             .limit(EXAMPLE_LIMIT)
             .run()?;
     }
-    println!("{} examples ran", names.len());
+    run_of_cluster()?;
+    println!("{} examples ran", names.len() + OF_CLUSTER.len());
+    Ok(())
+}
+
+/// Not optimised, because all of it is built for the tests, too. In release it would take longer to build its tests'
+/// dependencies than to run the examples.
+fn run_of_cluster() -> Result<(), Failure> {
+    let mut build = Invocation::cargo("build --workspace")
+        .arg("--features")
+        .arg(TESTED_FEATURES);
+    for (name, _) in OF_CLUSTER {
+        build = build.arg("--example").arg(name);
+    }
+    build.run()?;
+    for (name, arguments) in OF_CLUSTER {
+        Invocation::program(workspace::target_subdir("debug/examples").join(name))
+            .arg(arguments)
+            .env("MANYHANDS_CLUSTER", "local:4")
+            .limit(EXAMPLE_LIMIT)
+            .run()?;
+    }
     Ok(())
 }
 

@@ -5,7 +5,9 @@ use crate::command::Invocation;
 use crate::failure::Failure;
 
 pub(crate) fn run() -> Result<(), Failure> {
-    Invocation::cargo("test --workspace --features manyhands-cli/top").run()?;
+    Invocation::cargo("test --workspace --features")
+        .arg(TESTED_FEATURES)
+        .run()?;
     let with_features = "test -p manyhands --all-features";
     Invocation::cargo(&format!(
         "{with_features} --lib --test ecosystem --test inference --test inspect"
@@ -13,3 +15,6 @@ pub(crate) fn run() -> Result<(), Failure> {
     .run()?;
     Invocation::cargo(&format!("{with_features} --doc")).run()
 }
+
+/// What is tested besides the default.
+pub(crate) const TESTED_FEATURES: &str = "manyhands-cli/top";
