@@ -12,7 +12,7 @@ use std::{
 };
 
 /// The version of these messages. The first message has it before everything that may change.
-pub(crate) const PROTOCOL: u32 = 1;
+pub(crate) const PROTOCOL: u32 = 2;
 
 /// One call of a driver. A driver gives each number once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub(crate) struct Attempt {
     pub(crate) number: u32,
 }
 
-/// From the driver.
+/// From the driver; several go in one frame.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum ToWorker {
     /// The worker may have work.
@@ -46,6 +46,17 @@ pub(crate) enum ToWorker {
     Run { attempt: Attempt, range: Range<u64> },
     /// The job has ended: its captures and chunks are of no use any more.
     Forget { job: JobId },
+}
+
+impl ToWorker {
+    /// About how long it is, where that may be much.
+    #[cfg(any(unix, feature = "nats"))]
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Captures { bytes, .. } => bytes.len(),
+            Self::Welcome | Self::Refused { .. } | Self::Run { .. } | Self::Forget { .. } => 0,
+        }
+    }
 }
 
 /// From a worker.

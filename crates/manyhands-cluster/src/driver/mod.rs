@@ -32,7 +32,7 @@ use crate::{
 use job::{Blame, Job, Lease, Load, Verdict};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    ops::Range,
+    ops::{Bound, Range},
     time::Duration,
 };
 
@@ -97,6 +97,8 @@ pub(crate) struct Driver {
     refused: u32,
     jobs: BTreeMap<JobId, Job>,
     jobs_made: u64,
+    /// The calls that may not take for ever.
+    deadlines: BTreeSet<(Duration, JobId)>,
     /// The call that got a worker last; the next one has its turn.
     served: JobId,
     /// When the last worker was lost.
@@ -125,6 +127,7 @@ impl Driver {
             refused: 0,
             jobs: BTreeMap::new(),
             jobs_made: 0,
+            deadlines: BTreeSet::new(),
             served: JobId(0),
             alone_since: Duration::ZERO,
         }
@@ -144,7 +147,9 @@ impl Driver {
         self.jobs_made += 1;
         let id = JobId(self.jobs_made);
         let mut actions = Vec::new();
-        self.jobs.insert(id, Job::new(spec, now));
+        let job = Job::new(spec, now);
+        self.deadlines.extend(job.deadline.map(|at| (at, id)));
+        self.jobs.insert(id, job);
         self.end_if_done(id, &mut actions);
         self.hand_out(now, &mut actions);
         (id, actions)
@@ -301,9 +306,8 @@ impl Driver {
                 }
             }
         }
-        let is_late = |job: &Job| job.deadline.is_some_and(|deadline| now >= deadline);
-        let late = self.jobs.iter().filter(|(_, job)| is_late(job));
-        let late: Vec<JobId> = late.map(|(id, _)| *id).collect();
+        let late = self.deadlines.iter().take_while(|(at, _)| *at <= now);
+        let late: Vec<JobId> = late.map(|(_, id)| *id).collect();
         for id in late {
             self.end(id, Err(ClusterError::DeadlinePassed), actions);
         }
@@ -379,16 +383,10 @@ impl Driver {
         } else {
             Load::Something
         };
-        let behind = (
-            std::ops::Bound::Excluded(self.served),
-            std::ops::Bound::Unbounded,
-        );
-        let turns = self
-            .jobs
-            .range(behind)
-            .chain(self.jobs.range(..=self.served));
-        let turns: Vec<JobId> = turns.map(|(id, _)| *id).collect();
-        for turn in turns {
+        let first = next_turn(&self.jobs, self.served);
+        let mut turns = first;
+        while let Some(turn) = turns {
+            turns = next_turn(&self.jobs, turn).filter(|next| Some(*next) != first);
             let Some(job) = self.jobs.get_mut(&turn) else {
                 continue;
             };
@@ -423,8 +421,11 @@ impl Driver {
 
     /// Ends a call, if it has not ended: what workers hold of it is of no use any more.
     fn end(&mut self, id: JobId, outcome: Result<(), ClusterError>, actions: &mut Vec<Action>) {
-        if self.jobs.remove(&id).is_none() {
+        let Some(job) = self.jobs.remove(&id) else {
             return;
+        };
+        if let Some(at) = job.deadline {
+            self.deadlines.remove(&(at, id));
         }
         for (worker_id, worker) in &mut self.workers {
             worker.held.retain(|lease| !lease.is_of(id));
@@ -435,6 +436,13 @@ impl Driver {
         }
         actions.push(Action::End { job: id, outcome });
     }
+}
+
+/// The call whose turn it is after this one.
+fn next_turn(jobs: &BTreeMap<JobId, Job>, after: JobId) -> Option<JobId> {
+    let behind = (Bound::Excluded(after), Bound::Unbounded);
+    let next = jobs.range(behind).next();
+    next.or_else(|| jobs.first_key_value()).map(|(id, _)| *id)
 }
 
 fn captures_of(job: JobId, of: &Job) -> ToWorker {

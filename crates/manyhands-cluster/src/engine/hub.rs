@@ -9,11 +9,11 @@ use crate::{
     ClusterError,
     clock::Stopwatch,
     driver::{Action, Driver, Event, Patience, Spec, WorkerId},
-    wire::{FRAME_BYTES_MAX, FromWorker, JobId},
+    wire::{FRAME_BYTES_MAX, FromWorker, JobId, ToWorker},
 };
 use manyhands::{cancel::Token, task};
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     fmt,
     sync::{
         Mutex, PoisonError,
@@ -64,6 +64,7 @@ impl Hub {
             clock: Stopwatch::start(),
             sinks: HashMap::new(),
             jobs: HashMap::new(),
+            outbox: Outbox::default(),
         };
         let name = "manyhands-cluster driver".to_owned();
         let thread = thread::Builder::new().name(name);
@@ -155,7 +156,11 @@ struct State<C> {
     clock: Stopwatch,
     sinks: HashMap<JobId, (u64, Sink)>,
     jobs: HashMap<u64, JobId>,
+    outbox: Outbox,
 }
+
+/// Messages to workers that are sent together. What one message of a worker brings about is one message to it.
+type Outbox = BTreeMap<WorkerId, Vec<ToWorker>>;
 
 impl<C: Carrier> State<C> {
     fn serve(mut self, from: &Receiver<Input>) {
@@ -174,30 +179,61 @@ impl<C: Carrier> State<C> {
             };
             let Some(input) = input else {
                 self.handle(Event::Tick);
+                self.flush();
                 continue;
             };
-            match input {
-                Input::Submit { ticket, spec, sink } => {
-                    let (job, actions) = self.driver.submit(spec, self.clock.elapsed());
-                    self.sinks.insert(job, (ticket, sink));
-                    self.jobs.insert(ticket, job);
-                    self.perform(actions);
-                }
-                Input::Cancel { ticket } => {
-                    if let Some(job) = self.jobs.get(&ticket).copied() {
-                        self.handle(Event::Cancel(job));
-                    }
-                }
-                Input::Heard(worker, message) => self.handle(Event::Message(worker, message)),
-                Input::Left(worker) => {
-                    let was_known = self.driver.knows(worker);
-                    self.handle(Event::Left(worker));
-                    self.carrier.left(worker, was_known);
-                }
-                Input::Close => break,
+            // What has come meanwhile is heard before anything is said.
+            let others = from.try_iter().take(AT_ONCE_MAX - 1);
+            let all: Vec<Input> = std::iter::once(input).chain(others).collect();
+            let is_open = all.into_iter().all(|input| self.take(input));
+            self.flush();
+            if !is_open {
+                break;
             }
         }
         self.carrier.end();
+    }
+
+    /// Returns whether the cluster has a user.
+    fn take(&mut self, input: Input) -> bool {
+        match input {
+            Input::Submit { ticket, spec, sink } => {
+                let (job, actions) = self.driver.submit(spec, self.clock.elapsed());
+                self.sinks.insert(job, (ticket, sink));
+                self.jobs.insert(ticket, job);
+                self.perform(actions);
+            }
+            Input::Cancel { ticket } => {
+                if let Some(job) = self.jobs.get(&ticket).copied() {
+                    self.handle(Event::Cancel(job));
+                }
+            }
+            Input::Heard(worker, message) => self.handle(Event::Message(worker, message)),
+            Input::Left(worker) => {
+                let was_known = self.driver.knows(worker);
+                self.handle(Event::Left(worker));
+                self.carrier.left(worker, was_known);
+            }
+            Input::Close => return false,
+        }
+        true
+    }
+
+    fn flush(&mut self) {
+        for (worker, messages) in std::mem::take(&mut self.outbox) {
+            let mut together = Vec::new();
+            let mut bytes = 0;
+            for message in messages {
+                let more = message.bytes();
+                if bytes + more > TOGETHER_BYTES_MAX && !together.is_empty() {
+                    self.carrier.send(worker, std::mem::take(&mut together));
+                    bytes = 0;
+                }
+                bytes += more;
+                together.push(message);
+            }
+            self.carrier.send(worker, together);
+        }
     }
 
     fn handle(&mut self, event: Event) {
@@ -208,7 +244,9 @@ impl<C: Carrier> State<C> {
     fn perform(&mut self, actions: Vec<Action>) {
         for action in actions {
             match action {
-                Action::Send(worker, message) => self.carrier.send(worker, message),
+                Action::Send(worker, message) => {
+                    self.outbox.entry(worker).or_default().push(message);
+                }
                 Action::Results { job, part } => {
                     if let Some((_, sink)) = self.sinks.get_mut(&job) {
                         sink(Update::Part(part));
@@ -227,6 +265,10 @@ impl<C: Carrier> State<C> {
 
 /// Room is left for what stands around the captured values.
 const CAPTURES_BYTES_MAX: u64 = FRAME_BYTES_MAX as u64 - 4096;
+/// How much is heard before anything is said.
+const AT_ONCE_MAX: usize = 64;
+/// Captured values that are longer go alone.
+const TOGETHER_BYTES_MAX: usize = 64 << 10;
 /// How often leases and deadlines are looked at while there are calls.
 const TICK: Duration = Duration::from_millis(25);
 const PATIENCE: Patience = Patience {
@@ -234,3 +276,95 @@ const PATIENCE: Patience = Patience {
     no_workers: Duration::from_secs(30),
     deaths_max: 4,
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{Attempt, Hello, PROTOCOL};
+
+    /// Keeps what it is to send.
+    #[derive(Default)]
+    struct Kept(Vec<Vec<ToWorker>>);
+
+    impl Carrier for Kept {
+        fn send(&mut self, _: WorkerId, messages: Vec<ToWorker>) {
+            self.0.push(messages);
+        }
+
+        fn left(&mut self, _: WorkerId, _: bool) {}
+
+        fn end(&mut self) {}
+    }
+
+    fn state() -> State<Kept> {
+        let mut state = State {
+            driver: Driver::new(String::new(), PATIENCE),
+            carrier: Kept::default(),
+            clock: Stopwatch::start(),
+            sinks: HashMap::new(),
+            jobs: HashMap::new(),
+            outbox: Outbox::default(),
+        };
+        let hello = Hello {
+            protocol: PROTOCOL,
+            build: String::new(),
+            host: String::new(),
+        };
+        assert!(state.take(Input::Heard(WorkerId(0), FromWorker::Hello(hello))));
+        state
+    }
+
+    fn submit(state: &mut State<Kept>, ticket: u64, captures: usize) {
+        let spec = Spec {
+            function: "f",
+            captures: vec![0; captures],
+            range: 0..1,
+            limit: None,
+        };
+        let sink = Box::new(|_| ());
+        assert!(state.take(Input::Submit { ticket, spec, sink }));
+    }
+
+    fn kinds(messages: &[ToWorker]) -> String {
+        let kind = |message: &ToWorker| match message {
+            ToWorker::Welcome => 'w',
+            ToWorker::Refused { .. } => 'r',
+            ToWorker::Captures { .. } => 'c',
+            ToWorker::Run { .. } => 'R',
+            ToWorker::Forget { .. } => 'f',
+        };
+        messages.iter().map(kind).collect()
+    }
+
+    #[test]
+    fn what_an_answer_brings_about_is_one_message_to_its_worker() {
+        let mut state = state();
+        for ticket in 0..3 {
+            submit(&mut state, ticket, 1);
+        }
+        state.flush();
+        let done = FromWorker::Done {
+            attempt: Attempt {
+                job: JobId(1),
+                chunk: 0,
+                number: 1,
+            },
+            took_nanos: 1,
+            bytes: Vec::new(),
+        };
+        assert!(state.take(Input::Heard(WorkerId(0), done)));
+        state.flush();
+        let sent: Vec<String> = state.carrier.0.iter().map(|sent| kinds(sent)).collect();
+        assert_eq!(sent, ["wcRcR", "fcR"]);
+    }
+
+    #[test]
+    fn long_captured_values_go_alone() {
+        let mut state = state();
+        submit(&mut state, 0, TOGETHER_BYTES_MAX + 1);
+        submit(&mut state, 1, 1);
+        state.flush();
+        let sent: Vec<String> = state.carrier.0.iter().map(|sent| kinds(sent)).collect();
+        assert_eq!(sent, ["w", "c", "RcR"]);
+    }
+}

@@ -17,8 +17,8 @@ use crate::{
 /// What takes messages to workers. What they say comes to the hub's channel.
 #[cfg(any(unix, feature = "nats"))]
 pub(crate) trait Carrier: Send + 'static {
-    /// Sends a message; it may be lost.
-    fn send(&mut self, worker: WorkerId, message: ToWorker);
+    /// Sends messages, all in one where there is room; they may be lost.
+    fn send(&mut self, worker: WorkerId, messages: Vec<ToWorker>);
 
     /// The worker's connection has ended; `was_known` says whether it ever had one that worked.
     fn left(&mut self, worker: WorkerId, was_known: bool);

@@ -213,10 +213,10 @@ impl Nats {
 }
 
 impl Carrier for Nats {
-    fn send(&mut self, worker: WorkerId, message: ToWorker) {
+    fn send(&mut self, worker: WorkerId, messages: Vec<ToWorker>) {
         let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(name) = names.by_id.get(&worker) {
-            self.connection.say(WORKER, name, &message);
+            self.connection.say(WORKER, name, &messages);
         }
     }
 

@@ -35,7 +35,7 @@ pub(crate) struct Processes {
 
 struct Process {
     stream: UnixStream,
-    outbox: Sender<ToWorker>,
+    outbox: Sender<Vec<ToWorker>>,
     threads: [JoinHandle<()>; 2],
 }
 
@@ -87,10 +87,10 @@ impl Processes {
 }
 
 impl Carrier for Processes {
-    fn send(&mut self, worker: WorkerId, message: ToWorker) {
+    fn send(&mut self, worker: WorkerId, messages: Vec<ToWorker>) {
         if let Some(process) = self.running.get(&worker) {
             // If its writer has ended, its reader will report that it left.
-            let _ = process.outbox.send(message);
+            let _ = process.outbox.send(messages);
         }
     }
 
@@ -187,9 +187,9 @@ fn read(id: WorkerId, connection: &UnixStream, to_hub: &Sender<Input>) {
     }
 }
 
-fn write(mut connection: UnixStream, messages: &Receiver<ToWorker>) {
-    for message in messages {
-        if wire::write(&mut connection, &message).is_err() {
+fn write(mut connection: UnixStream, messages: &Receiver<Vec<ToWorker>>) {
+    for together in messages {
+        if wire::write(&mut connection, &together).is_err() {
             // The reader sees the end of the connection then.
             let _ = connection.shutdown(Shutdown::Both);
             return;

@@ -26,8 +26,8 @@ fn begin(address: &str) -> Result<(Serving<Connection>, Receiver<Input>), End> {
     let (to, from) = mpsc::channel();
     let (of_driver, of_message) = (to.clone(), to.clone());
     // If the main thread has ended, so has the process.
-    connection.hear(WORKER, move |driver, message: ToWorker| {
-        drop(of_message.send(Input::Heard(driver, message)));
+    connection.hear(WORKER, move |driver, messages: Vec<ToWorker>| {
+        drop(of_message.send(Input::Heard(driver, messages)));
     })?;
     connection.hear_drivers(move |driver| drop(of_driver.send(Input::Driver(driver))))?;
     Ok((Serving::new(connection, to)?, from))

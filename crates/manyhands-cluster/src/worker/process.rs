@@ -51,8 +51,8 @@ fn read(connection: UnixStream, to_main: &Sender<Input>) {
     let mut buffered = BufReader::new(connection);
     let driver = || DRIVER.to_owned();
     let mut is_heard = to_main.send(Input::Driver(driver())).is_ok();
-    while is_heard && let Ok(Some(message)) = wire::read(&mut buffered) {
-        is_heard = to_main.send(Input::Heard(driver(), message)).is_ok();
+    while is_heard && let Ok(Some(messages)) = wire::read(&mut buffered) {
+        is_heard = to_main.send(Input::Heard(driver(), messages)).is_ok();
     }
     process::exit(0)
 }

@@ -26,7 +26,7 @@ pub(crate) enum Input {
     /// A driver is there.
     Driver(String),
     /// A driver says something.
-    Heard(String, ToWorker),
+    Heard(String, Vec<ToWorker>),
     /// A driver's chunk has ended.
     Ran(String, Attempt, Result<Vec<u8>, Stop>, Duration),
 }
@@ -125,9 +125,11 @@ impl<L: Link> Serving<L> {
             let left = BEAT.saturating_sub(since_beat.elapsed());
             match from.recv_timeout(left) {
                 Ok(Input::Driver(driver)) => self.know(&driver)?,
-                Ok(Input::Heard(driver, message)) => {
+                Ok(Input::Heard(driver, messages)) => {
                     self.know(&driver)?;
-                    self.change(&driver, |known| known.worker.hear(message))?;
+                    for message in messages {
+                        self.change(&driver, |known| known.worker.hear(message))?;
+                    }
                 }
                 Ok(Input::Ran(driver, attempt, outcome, took)) => {
                     self.change(&driver, |known| {
