@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         Request::Miri { seeds } => step::miri::run(seeds),
         Request::Tidy(mode) => tidy::run(mode),
         Request::Docs => step::docs::run(),
+        Request::Package => step::package::run(),
         Request::Examples => step::examples::run(),
         Request::Soak(plan) => step::soak::run(plan),
         Request::Sanitize => step::sanitize::run(),

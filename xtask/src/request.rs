@@ -14,9 +14,8 @@ pub(crate) const HELP: &str = "\
 usage: cargo xtask <command>
 
   ci                      everything below except `sanitize`, `soak`, `compile-time`, `inspect-costs`,
-                          `cluster-costs`, `inspect-pictures`, `against`, `results` and `lab-results`, and also formatting, lints,
-                          tests, a smoke run of the tour, a build of each crate from its archive and a check of the
-                          peers
+                          `cluster-costs`, `inspect-pictures`, `against`, `results` and `lab-results`, and also
+                          formatting, lints, tests, a smoke run of the tour and a check of the peers
   loom [--preemptions N]  model-checks the protocols (default 2 preemptions)
   explore [--minutes N]   runs programs on the whole library in 10,000 random schedules each, or in as many
                           fresh ones as N minutes allow
@@ -25,6 +24,7 @@ usage: cargo xtask <command>
   miri [--seeds N]        unit tests and whole pools under Miri (nightly; default 1 schedule of each)
   tidy [--write]          checks the rules of this code base; --write renews UNSAFE.md
   docs                    builds the documentation with warnings denied
+  package                 checks each crate as its archive has it
   examples                builds and runs every example of the library
   compat                  all of the following with the façades in compat; renews their tables
   compat --suites | --short
@@ -72,6 +72,7 @@ pub(crate) enum Request {
     },
     Tidy(Mode),
     Docs,
+    Package,
     Examples,
     Compat(Compat),
     Sanitize,
@@ -119,6 +120,7 @@ impl Request {
             ["tidy"] => Ok(Self::Tidy(Mode::Check)),
             ["tidy", "--write"] => Ok(Self::Tidy(Mode::Write)),
             ["docs"] => Ok(Self::Docs),
+            ["package"] => Ok(Self::Package),
             ["examples"] => Ok(Self::Examples),
             ["compat"] => Ok(Self::Compat(Compat::Whole)),
             ["compat", "--suites"] => Ok(Self::Compat(Compat::Suites(Published::Full))),
@@ -214,6 +216,7 @@ mod tests {
                 "miri",
                 "tidy",
                 "docs",
+                "package",
                 "examples",
                 "compat",
                 "compat",
@@ -223,6 +226,7 @@ mod tests {
                 "soak",
                 "compile-time",
                 "inspect-costs",
+                "cluster-costs",
                 "inspect-pictures",
                 "against",
                 "results",

@@ -14,6 +14,11 @@ pub(crate) fn root() -> PathBuf {
 /// A folder under the build output, so that a step with other flags keeps its own artefacts
 /// and does not make the next normal build start again.
 pub(crate) fn target_subdir(name: &str) -> PathBuf {
+    target().join(name)
+}
+
+/// The build output.
+pub(crate) fn target() -> PathBuf {
     let base = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    root().join(base).join(name)
+    root().join(base)
 }

@@ -1,30 +1,58 @@
-//! Each crate builds from its own archive, as those who download it get it: nothing that it needs is left
+//! Each crate compiles from its own archive, as those who download it get it: nothing that it needs is left
 //! out, such as a template, a font or a licence.
+//!
+//! Cargo would build every archive with all that it depends on once more. Here the archives are unpacked to a
+//! workspace of their own, and checked with what earlier steps have made of the other crates.
 
+use std::fmt::Write;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::command::Invocation;
 use crate::failure::Failure;
+use crate::workspace;
 
 pub(crate) fn run() -> Result<(), Failure> {
-    if let Some(home) = cargo_home() {
-        forget_unpacked(&home.join("registry").join("src")).map_err(|error| {
-            Failure::new(format!(
-                "cannot remove unpacked archives of earlier runs: {error}"
-            ))
-        })?;
+    let folder = workspace::target_subdir("package");
+    let cannot = |error| Failure::new(format!("cannot use {}: {error}", folder.display()));
+    match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(cannot(error)),
+        _ => {}
     }
-    // By hand it also says whether what is not committed yet would build.
-    let mut invocation = Invocation::cargo("package --locked --allow-dirty");
+    // By hand it also says whether what is not committed yet would compile.
+    let mut pack = Invocation::cargo("package --locked --allow-dirty --no-verify");
     for name in CRATES {
-        invocation = invocation.arg("--package").arg(name);
+        pack = pack.arg("--package").arg(name);
     }
-    invocation.run()
+    pack.run()?;
+    let archives = archives(&folder).map_err(cannot)?;
+    if archives.len() != CRATES.len() {
+        let found = archives.join(", ");
+        return Err(Failure::new(format!("not one archive a crate: {found}")));
+    }
+    for archive in &archives {
+        // All archives have the same times in them, by which cargo would take new files for those of the last run.
+        let unpack = Invocation::new("tar --extract --touch --file").arg(archive);
+        unpack.folder(&folder).run()?;
+    }
+    let unpacked: Vec<&str> = archives
+        .iter()
+        .map(|archive| archive.trim_end_matches(".crate"))
+        .collect();
+    fs::write(folder.join("Cargo.toml"), manifest(&unpacked)).map_err(cannot)?;
+    fs::copy(
+        workspace::root().join("Cargo.lock"),
+        folder.join("Cargo.lock"),
+    )
+    .map_err(cannot)?;
+    Invocation::cargo("check --workspace --all-features --target-dir")
+        .arg(workspace::target())
+        .folder(&folder)
+        .run()
 }
 
-/// The crates that are published, each after those it depends on.
+/// The crates that are published.
 const CRATES: [&str; 7] = [
     "manyhands",
     "manyhands-lab",
@@ -35,74 +63,45 @@ const CRATES: [&str; 7] = [
     "manyhands-cli",
 ];
 
-/// Where cargo keeps what it has downloaded and unpacked.
-fn cargo_home() -> Option<PathBuf> {
-    let by_name = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    by_name.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")))
-}
-
-/// Removes what earlier runs have unpacked of these crates. Cargo unpacks an archive once for each version and
-/// place of the workspace. A later run with the same version would build a crate against its older neighbours.
-fn forget_unpacked(sources: &Path) -> io::Result<()> {
-    let registries = match fs::read_dir(sources) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        listed => listed?,
-    };
-    for registry in registries {
-        let registry = registry?;
-        // The name of a registry begins with its host; one in a folder has none.
-        if !registry.file_name().to_string_lossy().starts_with('-') {
-            continue;
-        }
-        for unpacked in fs::read_dir(registry.path())? {
-            let unpacked = unpacked?;
-            if is_ours(&unpacked.file_name().to_string_lossy()) {
-                fs::remove_dir_all(unpacked.path())?;
-            }
+/// The names of the archives, in order.
+fn archives(folder: &Path) -> io::Result<Vec<String>> {
+    let mut archives = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".crate") {
+            archives.push(name);
         }
     }
-    Ok(())
+    archives.sort();
+    Ok(archives)
 }
 
-/// Whether `folder` is a version of one of the crates, such as `manyhands-lab-0.1.0`.
-fn is_ours(folder: &str) -> bool {
-    CRATES.iter().any(|name| {
-        let version = folder
-            .strip_prefix(name)
-            .and_then(|rest| rest.strip_prefix('-'));
-        version.is_some_and(|version| version.starts_with(|first: char| first.is_ascii_digit()))
-    })
+/// Of a workspace of these folders, each with its name and version, in which each crate depends on the others in it.
+fn manifest(folders: &[&str]) -> String {
+    // With the profile of the whole workspace: with another, all would be compiled once more.
+    let mut text = format!(
+        "[workspace]\nresolver = \"3\"\nmembers = {folders:?}\n\n\
+         [profile.dev]\ndebug = \"line-tables-only\"\n\n\
+         [patch.crates-io]\n"
+    );
+    for folder in folders {
+        // Before the version: what follows the last `-`.
+        let name = folder.rsplit_once('-').map_or(*folder, |(name, _)| name);
+        // Writing to a `String` cannot fail.
+        let _ = writeln!(text, "{name} = {{ path = {folder:?} }}");
+    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
-    fn of_unpacked_archives_only_those_of_these_crates_in_a_folder_are_removed() {
-        let sources =
-            std::env::temp_dir().join(format!("manyhands-unpacked-{}", std::process::id()));
-        let kept = [
-            "-0123456789abcdef/manyhands-rival-1.0.0",
-            "-0123456789abcdef/serde-1.0.0",
-            "index.example-0123456789abcdef/manyhands-0.1.0",
-        ];
-        let removed = [
-            "-0123456789abcdef/manyhands-0.1.0",
-            "-0123456789abcdef/manyhands-lab-0.1.0",
-            "-fedcba9876543210/manyhands-cli-0.2.0",
-        ];
-        for folder in kept.iter().chain(&removed) {
-            fs::create_dir_all(sources.join(folder).join("src")).unwrap();
-        }
-        forget_unpacked(&sources).unwrap();
-        let are_there = |folders: [&str; 3]| folders.map(|folder| sources.join(folder).exists());
-        let seen = (are_there(kept), are_there(removed));
-        fs::remove_dir_all(&sources).unwrap();
-        assert_eq!(seen, ([true; 3], [false; 3]));
-        assert!(
-            forget_unpacked(&sources).is_ok(),
-            "there is nothing yet on a fresh machine"
-        );
+    fn unpacked_crates_depend_on_one_another() {
+        let manifest = super::manifest(&["manyhands-0.1.0", "manyhands-lab-0.1.0"]);
+        let lines: Vec<&str> = manifest.lines().collect();
+        let members = "members = [\"manyhands-0.1.0\", \"manyhands-lab-0.1.0\"]";
+        assert!(lines.contains(&members), "{manifest}");
+        let patch = "manyhands-lab = { path = \"manyhands-lab-0.1.0\" }";
+        assert!(lines.contains(&patch), "{manifest}");
     }
 }

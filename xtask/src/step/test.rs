@@ -4,17 +4,27 @@
 use crate::command::Invocation;
 use crate::failure::Failure;
 
-pub(crate) fn run() -> Result<(), Failure> {
-    Invocation::cargo("test --workspace --features")
-        .arg(TESTED_FEATURES)
-        .run()?;
-    let with_features = "test -p manyhands --all-features";
-    Invocation::cargo(&format!(
-        "{with_features} --lib --test ecosystem --test inference --test inspect"
-    ))
-    .run()?;
-    Invocation::cargo(&format!("{with_features} --doc")).run()
-}
-
+const WITH_FEATURES: &str = "test -p manyhands --all-features";
+const THAT_KNOW_FEATURES: &str = "--lib --test ecosystem --test inference --test inspect";
 /// What is tested besides the default.
 pub(crate) const TESTED_FEATURES: &str = "manyhands-cli/top";
+
+/// Builds all that [`run`] runs, but for documentation tests.
+pub(crate) fn build() -> Result<(), Failure> {
+    everything().arg("--no-run").run()?;
+    knowing_features().arg("--no-run").run()
+}
+
+pub(crate) fn run() -> Result<(), Failure> {
+    everything().run()?;
+    knowing_features().run()?;
+    Invocation::cargo(&format!("{WITH_FEATURES} --doc")).run()
+}
+
+fn everything() -> Invocation {
+    Invocation::cargo("test --workspace --features").arg(TESTED_FEATURES)
+}
+
+fn knowing_features() -> Invocation {
+    Invocation::cargo(&format!("{WITH_FEATURES} {THAT_KNOW_FEATURES}"))
+}

@@ -6,7 +6,7 @@ use super::record::{Mapping, RawStack, RawStacks};
 use super::unwind::Calls;
 use super::{Frame, Stacks, ThreadStack};
 use blazesym::symbolize::source::{Elf as ElfSource, Source};
-use blazesym::symbolize::{CodeInfo, Input, Sym, Symbolizer};
+use blazesym::symbolize::{CodeInfo, Input, Sym, Symbolized, Symbolizer};
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
@@ -85,20 +85,30 @@ impl Resolver {
             return known.clone();
         }
         let module = mapping.path.rsplit('/').next().unwrap_or(&mapping.path);
-        let found = if mapping.path.starts_with('/') {
-            let source = Source::Elf(ElfSource::new(&mapping.path));
-            let symbolized = self
-                .symbolizer
-                .symbolize_single(&source, Input::FileOffset(offset));
-            symbolized
-                .ok()
-                .and_then(|found| Some(named(found.as_sym()?, module)))
-        } else {
-            None
-        };
-        let frames = found.unwrap_or_else(|| vec![nameless(offset, module)]);
+        let found = mapping.path.starts_with('/').then(|| {
+            let symbol = self.symbol(&mapping.path, offset, Tables::Debugger)?;
+            let linked = self.symbol(&mapping.path, offset, Tables::Linker);
+            // A debugger's tables may call a function `run` that a linker's call `module::Type::run`.
+            let name = linked.map_or(symbol.name.clone(), |linked| linked.name);
+            Some(named(&symbol, &name, module))
+        });
+        let frames = found
+            .flatten()
+            .unwrap_or_else(|| vec![nameless(offset, module)]);
         self.names.insert(key, frames.clone());
         frames
+    }
+
+    /// What is known of a place in a file.
+    fn symbol(&self, path: &str, offset: u64, tables: Tables) -> Option<Sym<'_>> {
+        let mut file = ElfSource::new(path);
+        file.debug_syms = tables == Tables::Debugger;
+        let source = Source::Elf(file);
+        let input = Input::FileOffset(offset);
+        match self.symbolizer.symbolize_single(&source, input) {
+            Ok(Symbolized::Sym(symbol)) => Some(symbol),
+            _ => None,
+        }
     }
 }
 
@@ -137,18 +147,21 @@ fn nameless(address: u64, module: &str) -> Frame {
     frame(&format!("0x{address:x}"), None, module, false)
 }
 
-/// A symbol with what was inlined into it.
-fn named(symbol: &Sym<'_>, module: &str) -> Vec<Frame> {
+/// Where a file says what its functions are called.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tables {
+    /// With lines and what was inlined, if it has them; the linker's if not.
+    Debugger,
+    Linker,
+}
+
+/// The symbol of this name with what was inlined into it.
+fn named(symbol: &Sym<'_>, name: &str, module: &str) -> Vec<Frame> {
     let inlined = symbol.inlined.iter().rev();
     let mut frames: Vec<Frame> = inlined
         .map(|inner| frame(&inner.name, inner.code_info.as_ref(), module, true))
         .collect();
-    frames.push(frame(
-        &symbol.name,
-        symbol.code_info.as_deref(),
-        module,
-        false,
-    ));
+    frames.push(frame(name, symbol.code_info.as_deref(), module, false));
     frames
 }
 

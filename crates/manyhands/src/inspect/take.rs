@@ -6,6 +6,7 @@ use crate::inspect::task_state::TaskState;
 use crate::inspect::wait_kind::WaitKind;
 use crate::inspect::{channels, group_names, loops, record, runtimes};
 use crate::sync::clock;
+use std::collections::HashMap;
 use std::time::Duration;
 
 /// Records from now on what tasks do and wait for. Opening again does nothing.
@@ -37,6 +38,7 @@ pub fn snapshot() -> Snapshot {
     let mut tasks = Vec::new();
     table::for_each(|number, record| tasks.push(task_of(number, record)));
     tasks.sort_unstable_by_key(|task| task.number);
+    find_owners(&mut tasks);
     Snapshot {
         runtimes: runtimes::read(),
         tasks,
@@ -63,6 +65,7 @@ pub(super) fn snapshot_of_oldest(tasks_max: usize) -> (Snapshot, usize) {
         // One that has ended meanwhile is not there.
         table::change(number, |record| tasks.push(task_of(number, record)));
     }
+    find_owners(&mut tasks);
     let snapshot = Snapshot {
         runtimes: runtimes::read(),
         tasks,
@@ -78,16 +81,40 @@ pub(super) fn snapshot_of_waits_for_tasks() -> Snapshot {
     let mut tasks = Vec::new();
     table::for_each(|number, record| {
         let waits = &record.waits.list;
-        if !waits.is_empty() && waits.iter().all(|wait| wait.owner.is_some()) {
+        if !waits.is_empty() && waits.iter().all(|wait| wait.kind == WaitKind::Task) {
             tasks.push(task_of(number, record));
         }
     });
+    find_owners(&mut tasks);
     tasks.sort_unstable_by_key(|task| task.number);
     Snapshot {
         runtimes: Vec::new(),
         tasks,
         loops: Vec::new(),
         channels: Vec::new(),
+    }
+}
+
+/// Names the owners of waits that are older than the record of the task waited for. One that was spawned before the
+/// recording was opened is recorded when it first runs.
+fn find_owners(tasks: &mut [TaskSnapshot]) {
+    let waits = tasks.iter_mut().flat_map(|task| &mut task.waits);
+    let lacks_owner =
+        |wait: &&mut WaitSnapshot| wait.kind == WaitKind::Task && wait.owner.is_none();
+    let waits: Vec<&mut WaitSnapshot> = waits.filter(lacks_owner).collect();
+    let mut owners: HashMap<usize, Option<TaskNumber>> =
+        waits.iter().map(|wait| (wait.resource, None)).collect();
+    if owners.is_empty() {
+        return;
+    }
+    // The handle that is waited on keeps the task's cell, so no other task has its address.
+    table::for_each(|number, record| {
+        if let Some(owner) = owners.get_mut(&record.id) {
+            *owner = Some(number);
+        }
+    });
+    for wait in waits {
+        wait.owner = owners[&wait.resource];
     }
 }
 

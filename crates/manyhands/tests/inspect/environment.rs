@@ -1,5 +1,6 @@
 //! What the environment variable opens, seen in a process of its own.
 
+use crate::support::until;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -79,4 +80,57 @@ fn without_the_variable_or_with_zero_nothing_is_opened() {
         assert!(!folder.join("manyhands").exists());
     }
     fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A task that was spawned before the recording was opened runs when another waits for it already.
+#[test]
+#[ignore = "started by the test below"]
+fn child_that_opens_late() {
+    use manyhands::inspect::{self, TaskState};
+    use manyhands::{Runtime, task};
+    let one_thread = || Runtime::builder().workers(1).max_threads(1);
+    let runtime = || one_thread().build().unwrap();
+    let (runtime, other) = (runtime(), runtime());
+    let gate = || std::sync::mpsc::channel::<()>();
+    let ((begin, may_begin), (end, may_end)) = (gate(), gate());
+    let (say_begun, begun) = gate();
+    let first = move || {
+        drop(say_begun);
+        may_begin.recv().is_err()
+    };
+    runtime.install(|| drop(task::run(first)));
+    assert!(begun.recv().is_err());
+    let late = runtime.install(|| task::run(move || may_end.recv().is_err()));
+    inspect::open();
+    let waiter = other.install(|| task::spawn(late));
+    let owner_of_the_wait = || {
+        let snapshot = inspect::snapshot();
+        let mut waits = snapshot.tasks.iter().flat_map(|task| &task.waits);
+        let wait = waits.find(|wait| wait.kind == inspect::WaitKind::Task)?;
+        Some((wait.owner, snapshot.tasks.clone()))
+    };
+    let (owner, _) = until(owner_of_the_wait);
+    assert_eq!(owner, None, "nothing is known of it yet");
+    drop(begin);
+    let owner = until(|| {
+        let (owner, tasks) = owner_of_the_wait()?;
+        tasks.into_iter().find(|task| Some(task.number) == owner)
+    });
+    assert_ne!(owner.state, TaskState::Queued);
+    drop(end);
+    assert!(waiter.join().unwrap().unwrap());
+}
+
+#[test]
+fn who_waits_for_a_task_that_was_spawned_before_the_recording_is_shown_with_it() {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    let name = "environment::child_that_opens_late";
+    child.args(["--exact", name, "--ignored", "--nocapture"]);
+    let output = child.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }

@@ -269,23 +269,11 @@ fn the_limit_of_the_caller_is_the_reason_for_one_runner() {
 #[test]
 fn the_others_wait_for_one_long_item() {
     inspect::open();
-    const ITEMS: u64 = 11;
-    let others = AtomicUsize::new(0);
-    let report = two_workers().install(|| {
-        let begun = now();
-        let long = || {
-            // The others run meanwhile; then the other runner leaves, and this one is alone for nine times as long.
-            until(|| (others.load(Ordering::SeqCst) == 10).then_some(()));
-            until(|| (running(ITEMS)?.runners == 1).then_some(()));
-            compute(begun.elapsed() * 9);
-        };
-        let short = || {
-            others.fetch_add(1, Ordering::SeqCst);
-        };
-        let mut closures: Vec<Box<dyn FnOnce() + Send + '_>> = vec![Box::new(long)];
-        closures.extend((1..ITEMS).map(|_| Box::new(short) as Box<dyn FnOnce() + Send>));
-        parallel::invoke(closures);
-        last()
+    let runtime = two_workers();
+    // On a busy machine the long item may be waiting for a processor for most of its time, and the report says so.
+    let report = until(|| {
+        let report = runtime.install(one_long_item_of_eleven);
+        (report.verdict() != Verdict::OffProcessor).then_some(report)
     });
     assert_eq!(report.verdict(), Verdict::LongItem, "{report} {report:?}");
     assert!(
@@ -294,6 +282,25 @@ fn the_others_wait_for_one_long_item() {
             .contains("1 of 2 threads waited for one item of"),
         "{report}"
     );
+}
+
+fn one_long_item_of_eleven() -> LoopReport {
+    const ITEMS: u64 = 11;
+    let others = AtomicUsize::new(0);
+    let begun = now();
+    let long = || {
+        // The others run meanwhile; then the other runner leaves, and this one is alone for nine times as long.
+        until(|| (others.load(Ordering::SeqCst) == 10).then_some(()));
+        until(|| (running(ITEMS)?.runners == 1).then_some(()));
+        compute(begun.elapsed() * 9);
+    };
+    let short = || {
+        others.fetch_add(1, Ordering::SeqCst);
+    };
+    let mut closures: Vec<Box<dyn FnOnce() + Send + '_>> = vec![Box::new(long)];
+    closures.extend((1..ITEMS).map(|_| Box::new(short) as Box<dyn FnOnce() + Send>));
+    parallel::invoke(closures);
+    last()
 }
 
 #[test]
@@ -340,7 +347,7 @@ fn a_loop_whose_first_items_were_lighter_is_shared_late() {
     inspect::open();
     let is_heavy = AtomicBool::new(false);
     let run = || {
-        parallel::for_range(0..8_u64, |_| {
+        parallel::for_range(0..4_u64, |_| {
             if is_heavy.load(Ordering::Relaxed) {
                 compute(Duration::from_micros(100));
             }

@@ -29,6 +29,15 @@ fn position(thread: &ThreadStack, function: &str) -> Option<usize> {
     frames.position(|frame| frame.function.ends_with(function))
 }
 
+/// A flag that is set however a test ends: a task that waits for it would keep the runtime's end waiting.
+struct SetAtTheEnd(Arc<AtomicBool>);
+
+impl Drop for SetAtTheEnd {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[inline(never)]
 fn innermost(stop: &AtomicBool, runs: &AtomicUsize) -> usize {
     while !stop.load(Ordering::Relaxed) {
@@ -54,6 +63,7 @@ fn the_functions_of_a_running_worker_are_named_in_the_order_of_their_calls() {
     let runtime = runtime.build().unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&stop);
+    let _at_the_end = SetAtTheEnd(Arc::clone(&stop));
     let running = runtime.install(|| task::run(move || outermost(&seen, &AtomicUsize::new(0))));
     let mut resolver = Resolver::new();
     let stacks = until(|| {
@@ -146,6 +156,7 @@ fn workers_that_allocate_panic_and_unwind_are_captured_without_harm() {
     let runtime = Runtime::builder().workers(2).name("disturbed");
     let runtime = runtime.build().unwrap();
     let stop = Arc::new(AtomicBool::new(false));
+    let _at_the_end = SetAtTheEnd(Arc::clone(&stop));
     let disturbed = runtime.install(|| {
         let seen = Arc::clone(&stop);
         let work = move || {
