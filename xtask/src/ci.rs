@@ -53,6 +53,10 @@ const STEPS: &[Step] = &[
         name: "test build",
         run: step::test::build,
     },
+    Step {
+        name: "cluster",
+        run: step::examples::run_of_cluster,
+    },
 ];
 
 const STEPS_ALONE: &[Step] = &[Step {

@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         Request::Tidy(mode) => tidy::run(mode),
         Request::Docs => step::docs::run(),
         Request::Package => step::package::run(),
-        Request::Examples => step::examples::run(),
+        Request::Examples => step::examples::run().and_then(|()| step::examples::run_of_cluster()),
         Request::Soak(plan) => step::soak::run(plan),
         Request::Sanitize => step::sanitize::run(),
         Request::Compat(part) => step::compat::run(part),

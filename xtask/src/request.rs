@@ -25,7 +25,7 @@ usage: cargo xtask <command>
   tidy [--write]          checks the rules of this code base; --write renews UNSAFE.md
   docs                    builds the documentation with warnings denied
   package                 checks each crate as its archive has it
-  examples                builds and runs every example of the library
+  examples                builds and runs every example of the library, and those of the cluster
   compat                  all of the following with the façades in compat; renews their tables
   compat --suites | --short
                           the tests that rayon, rayon-core, async-task and async-executor publish; in short, without
