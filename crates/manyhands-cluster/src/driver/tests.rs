@@ -339,6 +339,17 @@ fn a_deadline_ends_the_call_also_while_workers_are_well() {
 }
 
 #[test]
+fn nothing_is_kept_of_a_call_that_has_ended() {
+    let mut bench = Bench::new();
+    bench.hello(1, "own");
+    let (_, actions) = bench.submit_within(0..1, Some(Duration::from_secs(1)));
+    let (_, attempt, _) = runs(&actions).remove(0);
+    let actions = bench.done(1, attempt);
+    assert_eq!(end(&actions), Some(&Ok(())));
+    assert!(!bench.driver.has_jobs() && bench.driver.deadlines.is_empty());
+}
+
+#[test]
 fn two_calls_take_turns() {
     let mut bench = Bench::new();
     let (first, _) = bench.submit(0..1_000_000);
