@@ -57,6 +57,7 @@ fn panel(caption: &str, index: usize, results: &[(u32, &CaseResult)]) -> Option<
         y: Axis::times(times.map(|mark| mark.y))?,
         series,
         references: Vec::new(),
+        labels: Vec::new(),
         bands: Vec::new(),
     })
 }
