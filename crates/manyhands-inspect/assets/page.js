@@ -16,7 +16,9 @@ const token = (() => {
   return given || sessionStorage.getItem("token") || "";
 })();
 
-const tabs = [...Object.keys(tables), "stacks"];
+const pictures = ["stacks", "threads"];
+const tabs = [...Object.keys(tables), ...pictures];
+const headers = { Authorization: `Bearer ${token}` };
 const shown = {
   tab: "tasks",
   sorting: Object.fromEntries(Object.keys(tables).map((name) => [name, { column: 0, isDown: false }])),
@@ -28,6 +30,8 @@ const shown = {
   scale: 1,
   // What is shown: from the program, or from a file.
   last: null,
+  // What threads run, when that was asked for last.
+  threads: null,
   // The view that others are compared with, and when it was.
   earlier: null,
 };
@@ -53,11 +57,11 @@ function rowsOf(name) {
   const { view } = shown.last;
   const isCompared = name === "tasks" && shown.earlier !== null;
   const all = table.rows(isCompared ? { ...view, tasks: difference(shown.earlier.view, view) } : view);
-  const wanted = byId("filter").value.trim().toLowerCase();
+  const part = wanted();
   const texts = (column, row) => `${column.isFlag ? "" : column.of(row)}\n${textOf(column, row)}`;
-  const contains = (row) => columns.some((column) => texts(column, row).toLowerCase().includes(wanted));
+  const contains = (row) => columns.some((column) => texts(column, row).toLowerCase().includes(part));
   const isFlagged = (row) => name !== "tasks" || !shown.onlyFlagged || shown.flagged.has(row.number);
-  const rows = all.filter((row) => isFlagged(row) && (wanted === "" || contains(row)));
+  const rows = all.filter((row) => isFlagged(row) && (part === "" || contains(row)));
   const { column, isDown } = shown.sorting[name];
   const of = (columns[column] ?? columns[0]).of;
   rows.sort((one, other) => (isDown ? -1 : 1) * compare(of(one), of(other)));
@@ -149,17 +153,42 @@ function draw() {
     tab.tabIndex = name === shown.tab ? 0 : -1;
     byId(`panel-${name}`).hidden = name !== shown.tab;
   }
-  for (const tool of document.querySelectorAll("[data-for]")) tool.hidden = tool.dataset.for !== shown.tab;
+  for (const tool of document.querySelectorAll("[data-for]")) tool.hidden = !tool.dataset.for.split(" ").includes(shown.tab);
   byId("pause").setAttribute("aria-pressed", String(shown.isPaused));
   byId("tree").setAttribute("aria-pressed", String(shown.isTree));
   byId("flagged").setAttribute("aria-pressed", String(shown.onlyFlagged));
   byId("mark").setAttribute("aria-pressed", String(shown.earlier !== null));
+  if (shown.tab === "threads") drawThreads();
   if (shown.last === null) return;
   const alarms = shown.last.view.deadlocks.map((deadlock) => element("pre", deadlock.text));
   byId("deadlocks").replaceChildren(...alarms);
-  const wanted = byId("filter").value.trim().toLowerCase();
-  if (shown.tab === "stacks") drawPicture(byId("panel-stacks"), shown.last.graph, shown.scale, wanted);
-  else drawTable(shown.tab);
+  if (shown.tab === "stacks") drawPicture(byId("panel-stacks"), shown.last.graph, shown.scale, wanted());
+  else if (shown.tab !== "threads") drawTable(shown.tab);
+}
+
+const wanted = () => byId("filter").value.trim().toLowerCase();
+
+function drawThreads() {
+  const panel = byId("panel-threads");
+  if (shown.threads === null) return;
+  const { graph, text } = shown.threads;
+  if (graph === undefined) panel.replaceChildren();
+  else drawPicture(panel, graph, shown.scale, wanted());
+  panel.prepend(element("p", text, { class: "empty" }));
+}
+
+// The program's threads are interrupted for it, so it is asked only when somebody wants to see them.
+async function lookAtThreads() {
+  try {
+    const answer = await fetch("threads", { headers });
+    const text = await answer.text();
+    const seen = answer.ok ? JSON.parse(text) : { error: text };
+    const at = `${seen.threads} thread${seen.threads === 1 ? "" : "s"} at ${clock()}`;
+    shown.threads = seen.error === undefined ? { graph: seen.graph, text: at } : { text: seen.error };
+  } catch (error) {
+    shown.threads = { text: error.message };
+  }
+  draw();
 }
 
 function say(text, isLost) {
@@ -201,7 +230,7 @@ function receive(text) {
 
 // Server-sent events, read by `fetch`, because `EventSource` sends no header and so no token.
 async function listen() {
-  const answer = await fetch("events", { headers: { Authorization: `Bearer ${token}` } });
+  const answer = await fetch("events", { headers });
   if (!answer.ok) throw new Error(await answer.text());
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -233,6 +262,7 @@ function choose(name) {
   shown.tab = name;
   shown.row = 0;
   draw();
+  if (name === "threads" && shown.threads === null) lookAtThreads();
 }
 
 function change(part, value) {
@@ -248,6 +278,7 @@ function flag(number) {
   draw();
 }
 
+const picture = () => (shown.tab === "threads" ? shown.threads?.graph : shown.last?.graph);
 const clock = () => new Date().toLocaleTimeString();
 const actions = {
   pause: () => change("isPaused", !shown.isPaused),
@@ -259,8 +290,9 @@ const actions = {
   },
   larger: () => change("scale", Math.min(shown.scale * 1.25, 4)),
   smaller: () => change("scale", Math.max(shown.scale / 1.25, 0.2)),
-  "save-svg": () => shown.last && saveSvg(shown.last.graph),
-  "save-png": () => shown.last && savePng(shown.last.graph),
+  look: lookAtThreads,
+  "save-svg": () => picture() && saveSvg(picture()),
+  "save-png": () => picture() && savePng(picture()),
   "save-snapshot": () => {
     if (shown.last === null) return;
     const blob = new Blob([toLines(shown.last.view)], { type: "application/x-ndjson" });
@@ -309,6 +341,7 @@ const keys = {
   t: () => act("tree"),
   g: () => act("flagged"),
   m: () => act("mark"),
+  r: () => shown.tab === "threads" && act("look"),
   "+": () => act("larger"),
   "-": () => act("smaller"),
   f: () => {
@@ -338,7 +371,7 @@ document.addEventListener("keydown", (event) => {
   if (number >= 1 && number <= tabs.length) {
     choose(tabs[number - 1]);
   } else if (Object.hasOwn(keys, event.key)) {
-    if (event.key.startsWith("Arrow") && shown.tab === "stacks") return;
+    if (event.key.startsWith("Arrow") && pictures.includes(shown.tab)) return;
     event.preventDefault();
     keys[event.key]();
   }

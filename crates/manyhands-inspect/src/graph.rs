@@ -12,17 +12,29 @@ use std::collections::{BTreeMap, HashMap};
 /// The merged graph of a view.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Graph {
+    pub(crate) subject: Subject,
     pub(crate) nodes: Vec<Node>,
     pub(crate) edges: Vec<Edge>,
     /// Nodes beyond the most that are shown.
     pub(crate) left_out: usize,
 }
 
-/// A group of equal tasks, or a channel.
+/// What a graph is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// Who waits for whom.
+    #[default]
+    Waits,
+    /// Which functions threads run. An edge leads from a function to its caller.
+    #[cfg(feature = "page")]
+    Calls,
+}
+
+/// A group of equal tasks, a channel, or what threads run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Node {
     pub(crate) kind: NodeKind,
-    /// How many tasks it stands for; 0 for a channel.
+    /// How many tasks or threads it stands for; 0 for a channel.
     pub(crate) count: usize,
     /// What is written in it, the header first.
     pub(crate) lines: Vec<String>,
@@ -33,14 +45,16 @@ pub(crate) struct Node {
 pub(crate) enum NodeKind {
     Tasks,
     Channel,
+    #[cfg(feature = "page")]
+    Threads,
 }
 
-/// Tasks of the node `from` wait for what `to` stands for; both are indices.
+/// Tasks of the node `from` wait for what `to` stands for, or its functions are called by those of `to`; both are indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Edge {
     pub(crate) from: usize,
     pub(crate) to: usize,
-    /// How many tasks.
+    /// How many tasks or threads.
     pub(crate) count: usize,
     /// They cannot go on.
     pub(crate) is_deadlocked: bool,
@@ -114,6 +128,7 @@ impl Graph {
         let left_out = groups.len().saturating_sub(NODES_MAX) + view.groups_left_out;
         groups.truncate(NODES_MAX);
         let mut graph = Self {
+            subject: Subject::Waits,
             nodes: groups
                 .iter()
                 .map(|(key, equals)| key.node(equals))

@@ -35,6 +35,8 @@ pub mod stacks;
 #[cfg(all(feature = "page", unix))]
 mod svg;
 mod text;
+#[cfg(all(feature = "page", unix))]
+mod thread_graph;
 mod timeline;
 #[cfg(all(feature = "top", unix))]
 mod top;

@@ -1,8 +1,8 @@
-//! The merged graph as SVG: who waits stands above what it waits for.
+//! A merged graph as SVG: who waits stands above what it waits for, and a function above its caller.
 //!
 //! The picture has classes and no colours, so that a page can follow light and dark. All text is escaped.
 
-use crate::graph::{Edge, Graph, Node, NodeKind};
+use crate::graph::{Edge, Graph, Node, NodeKind, Subject};
 use std::fmt::Write;
 
 /// Where a node is drawn.
@@ -18,14 +18,17 @@ struct Place {
 pub(crate) fn draw(graph: &Graph) -> String {
     let layers = layers(graph);
     let (places, width, height) = places(graph, &layers);
+    let words = Words::of(graph.subject);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-         height=\"{height}\" class=\"graph\" role=\"img\" aria-label=\"Who waits for whom\">\
-         <defs><marker id=\"arrow\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"6\" markerHeight=\"6\" \
-         orient=\"auto-start-reverse\"><path d=\"M0 0 8 4 0 8z\"/></marker></defs>"
+         height=\"{height}\" class=\"graph\" role=\"img\" aria-label=\"{}\">\
+         <defs><marker id=\"{}\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"6\" markerHeight=\"6\" \
+         orient=\"auto-start-reverse\"><path d=\"M0 0 8 4 0 8z\"/></marker></defs>",
+        words.title, words.marker
     );
     for edge in &graph.edges {
-        draw_edge(&mut svg, edge, &places, layers[edge.from] < layers[edge.to]);
+        let leads_down = layers[edge.from] < layers[edge.to];
+        draw_edge(&mut svg, edge, &places, leads_down, &words);
     }
     for (node, place) in graph.nodes.iter().zip(&places) {
         draw_node(&mut svg, node, *place);
@@ -34,12 +37,44 @@ pub(crate) fn draw(graph: &Graph) -> String {
         let y = height - MARGIN / 2;
         let _ = write!(
             svg,
-            "<text class=\"more\" x=\"{MARGIN}\" y=\"{y}\">and {} more groups of tasks</text>",
-            graph.left_out
+            "<text class=\"more\" x=\"{MARGIN}\" y=\"{y}\">and {} more {}</text>",
+            graph.left_out, words.more
         );
     }
     svg.push_str("</svg>");
     svg
+}
+
+/// How a graph's parts are called.
+struct Words {
+    title: &'static str,
+    /// The name of the arrowhead: a page has one picture of each kind.
+    marker: &'static str,
+    /// Which end of an edge it is at.
+    marker_at: &'static str,
+    edges: &'static str,
+    more: &'static str,
+}
+
+impl Words {
+    fn of(subject: Subject) -> Self {
+        match subject {
+            Subject::Waits => Self {
+                title: "Who waits for whom",
+                marker: "arrow",
+                marker_at: "marker-end",
+                edges: "waits",
+                more: "groups of tasks",
+            },
+            Subject::Calls => Self {
+                title: "What threads run",
+                marker: "call-arrow",
+                marker_at: "marker-start",
+                edges: "threads",
+                more: "branches",
+            },
+        }
+    }
 }
 
 /// The layer of each node: below all that wait for it, waits that close a ring not counted. Last come those that neither
@@ -196,6 +231,7 @@ fn draw_node(svg: &mut String, node: &Node, place: Place) {
     let kind = match node.kind {
         NodeKind::Tasks => "tasks",
         NodeKind::Channel => "channel",
+        NodeKind::Threads => "threads",
     };
     let deadlocked = if node.is_deadlocked {
         " deadlocked"
@@ -222,7 +258,7 @@ fn draw_node(svg: &mut String, node: &Node, place: Place) {
     svg.push_str("</g>");
 }
 
-fn draw_edge(svg: &mut String, edge: &Edge, places: &[Place], leads_down: bool) {
+fn draw_edge(svg: &mut String, edge: &Edge, places: &[Place], leads_down: bool, words: &Words) {
     let (from, to) = (places[edge.from], places[edge.to]);
     let (x1, y1) = (from.x + from.width / 2, from.y + from.height);
     let (x2, y2) = (to.x + to.width / 2, to.y);
@@ -243,8 +279,8 @@ fn draw_edge(svg: &mut String, edge: &Edge, places: &[Place], leads_down: bool) 
     };
     let _ = write!(
         svg,
-        "<path class=\"{class}\" d=\"{path}\" marker-end=\"url(#arrow)\"><title>{} waits</title></path>",
-        edge.count
+        "<path class=\"{class}\" d=\"{path}\" {}=\"url(#{})\"><title>{} {}</title></path>",
+        words.marker_at, words.marker, edge.count, words.edges
     );
     if edge.count > 1 && leads_down {
         let (x, y) = (usize::midpoint(x1, x2) + 4, usize::midpoint(y1, y2));
@@ -304,6 +340,8 @@ mod tests {
     use super::{LINE_CHARS_MAX, draw, escaped, layers, shown};
     use crate::graph::Graph;
     use crate::graph::tests::task;
+    use crate::stacks::Stacks;
+    use crate::thread_graph::tests::thread;
     use crate::wire::View;
 
     fn graph(tasks: &[(usize, &[&str])]) -> Graph {
@@ -351,6 +389,20 @@ mod tests {
             assert_eq!(svg.matches("marker-end").count(), 3, "{svg}");
             assert!(layers(&graph).iter().all(|&layer| layer < 3));
         }
+    }
+
+    #[test]
+    fn calls_are_drawn_with_arrows_from_the_caller_and_names_of_functions_are_text() {
+        let evil = ["</text><script>alert(1)</script>", "work"];
+        let threads = vec![thread(0, &evil), thread(1, &["other", "work"])];
+        let svg = draw(&Graph::of_stacks(&Stacks { threads }));
+        assert_eq!(svg.matches("marker-start=\"url(#call-arrow)\"").count(), 2);
+        assert!(svg.contains("id=\"call-arrow\"") && !svg.contains("marker-end"));
+        assert!(
+            !svg.contains("<script") && svg.contains("&lt;script&gt;"),
+            "{svg}"
+        );
+        assert!(svg.contains("2 threads · worker 0, worker 1"), "{svg}");
     }
 
     #[test]

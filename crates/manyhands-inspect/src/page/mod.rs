@@ -9,12 +9,14 @@
 mod assets;
 mod guard;
 mod looks;
+mod threads;
 
 use crate::error::Error;
 use crate::looker::Looker;
 use crate::page::assets::{ASSETS, Asset};
 use crate::page::guard::Guard;
 use crate::page::looks::Looks;
+use crate::page::threads::{EVERY, Threads, asking};
 use crate::wire::View;
 use axum::Router;
 use axum::extract::State;
@@ -53,14 +55,15 @@ pub fn serve_page(
     announce: impl FnOnce(&str, &View),
 ) -> Result<(), Error> {
     // The first look before anything is announced: the path may be wrong.
-    let mut looker = Looker::connect(socket, settings.tasks_max, settings.every)?;
+    let mut looker = Looker::connect(socket.clone(), settings.tasks_max, settings.every)?;
     let first = looker.look()?;
     let process = looker.process();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let server = Server::bind(settings, process, move || looker.look()).await?;
+        let threads = Threads::begin(EVERY, move || asking(socket));
+        let server = Server::bind(settings, process, move || looker.look(), threads).await?;
         announce(&server.address(), &first);
         Ok(server.run().await?)
     })
@@ -71,6 +74,7 @@ struct Server {
     listener: TcpListener,
     guard: Arc<Guard>,
     looks: Arc<Looks>,
+    threads: Threads,
 }
 
 impl Server {
@@ -78,6 +82,7 @@ impl Server {
         settings: &PageSettings,
         process: u32,
         look: impl FnMut() -> Result<View, Error> + Send + 'static,
+        threads: Threads,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, settings.port)).await?;
         let port = listener.local_addr()?.port();
@@ -85,6 +90,7 @@ impl Server {
             listener,
             guard: Arc::new(Guard::new(port)?),
             looks: Looks::begin(settings.every, process, look),
+            threads,
         })
     }
 
@@ -103,17 +109,31 @@ impl Server {
             .route("/view", get(view))
             .route("/events", get(events))
             .with_state(self.looks)
+            .merge(
+                Router::new()
+                    .route("/threads", get(threads_now))
+                    .with_state(self.threads),
+            )
             .layer(guarded);
         axum::serve(self.listener, router).await
     }
 }
 
+const JSON: [(HeaderName, &str); 2] = [
+    (CONTENT_TYPE, "application/json"),
+    (CACHE_CONTROL, "no-store"),
+];
+
+/// What its threads run now, as JSON.
+async fn threads_now(State(threads): State<Threads>) -> Response {
+    match threads.look().await {
+        Some(shown) => (JSON, shown.to_string()).into_response(),
+        None => too_many(),
+    }
+}
+
 /// What the program does now, as JSON.
 async fn view(State(looks): State<Arc<Looks>>) -> Response {
-    const JSON: [(HeaderName, &str); 2] = [
-        (CONTENT_TYPE, "application/json"),
-        (CACHE_CONTROL, "no-store"),
-    ];
     match looks.subscribe() {
         Some(mut seen) => (JSON, seen.next().await.to_string()).into_response(),
         None => too_many(),
@@ -148,14 +168,28 @@ mod tests {
     use crate::error::Error;
     use crate::graph::tests::task;
     use crate::page::assets::{ASSETS, Asset};
+    use crate::page::threads::Threads;
+    use crate::stacks::Stacks;
+    use crate::thread_graph::tests::thread;
     use crate::wire::View;
     use std::io::{Read, Write};
     use std::net::{Shutdown, TcpStream};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
     use std::time::Duration;
 
     /// A page of a program with a harmful name, in a thread that ends with the test's process. Returns port and token.
     fn page(look: impl FnMut() -> Result<View, Error> + Send + 'static) -> (u16, String) {
+        page_with_threads(look, LIMIT, || Ok(Stacks::default()))
+    }
+
+    /// The same, with what its threads run, which is asked for again after `every`.
+    fn page_with_threads(
+        look: impl FnMut() -> Result<View, Error> + Send + 'static,
+        every: Duration,
+        threads: impl FnMut() -> Result<Stacks, Error> + Send + 'static,
+    ) -> (u16, String) {
         let (say, said) = std::sync::mpsc::channel();
         thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
@@ -167,7 +201,8 @@ mod tests {
                     every: Duration::from_millis(1),
                     tasks_max: 10,
                 };
-                let server = Server::bind(&settings, 7, look).await.unwrap();
+                let threads = Threads::begin(every, || threads);
+                let server = Server::bind(&settings, 7, look, threads).await.unwrap();
                 say.send(server.address()).unwrap();
                 server.run().await.unwrap();
             });
@@ -276,10 +311,46 @@ mod tests {
     }
 
     #[test]
+    fn threads_are_drawn_when_they_are_asked_for_and_not_too_often() {
+        let looks = Arc::new(AtomicUsize::new(0));
+        let program = |looks: &Arc<AtomicUsize>| {
+            let looks = Arc::clone(looks);
+            move || {
+                if looks.fetch_add(1, Ordering::SeqCst) == 1 {
+                    return Err(Error::Refused("gone <b>".to_owned()));
+                }
+                let threads = vec![thread(0, &["file", "work"]), thread(1, &["work"])];
+                Ok(Stacks { threads })
+            }
+        };
+        let view = || Ok(View::default());
+        let (port, token) = page_with_threads(view, LIMIT * 60, program(&looks));
+        assert_eq!(looks.load(Ordering::SeqCst), 0, "nobody has asked");
+        for _ in 0..3 {
+            let (status, head, body) = with_token(port, "/threads", &token);
+            assert_eq!(status, 200, "{head}");
+            let seen: serde_json::Value = serde_json::from_str(&body).unwrap();
+            assert_eq!(seen["threads"], 2);
+            assert!(
+                seen["graph"]
+                    .as_str()
+                    .unwrap()
+                    .contains("file at office.rs:7")
+            );
+        }
+        assert_eq!(looks.load(Ordering::SeqCst), 1, "the others got the same");
+        let looks = Arc::new(AtomicUsize::new(0));
+        let (port, token) = page_with_threads(view, Duration::ZERO, program(&looks));
+        let bodies = [(); 3].map(|()| with_token(port, "/threads", &token).2);
+        assert_eq!(bodies[1], r#"{"error":"the program refuses: gone <b>"}"#);
+        assert!(bodies[0] == bodies[2] && looks.load(Ordering::SeqCst) == 3);
+    }
+
+    #[test]
     fn a_wrong_token_and_none_are_refused() {
         let (port, token) = office();
         let other = format!("{}{}", &token[1..], &token[..1]);
-        for path in ["/view", "/events", "/nothing"] {
+        for path in ["/view", "/events", "/threads", "/nothing"] {
             for wrong in ["", "x", &other, &token[..63], &format!("{token}0")] {
                 assert_eq!(with_token(port, path, wrong).0, 401, "{path} {wrong}");
             }

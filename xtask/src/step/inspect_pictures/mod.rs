@@ -65,6 +65,7 @@ fn look_at_service(pictures: &Pictures) -> Result<(), Failure> {
         ("3", "loops", None),
         ("4", "channels", Some("channels.png")),
         ("5", "stacks", None),
+        ("6", "threads", None),
     ] {
         browser.press(key)?;
         let panel = format!("!document.querySelector('#panel-{name}').hidden");
@@ -80,6 +81,13 @@ fn look_at_service(pictures: &Pictures) -> Result<(), Failure> {
         // Nothing is cut off at the side of the window.
         browser.wait_until("document.documentElement.scrollWidth <= innerWidth")?;
     }
+    // The stacks of the program's threads, and once more by key.
+    browser.wait_until("document.querySelectorAll('#panel-threads .node.threads').length > 0")?;
+    browser.value("document.querySelector('#panel-threads p').textContent = 'earlier'")?;
+    browser.press("r")?;
+    browser.wait_until(
+        "document.querySelector('#panel-threads p').textContent.includes(' threads at ')",
+    )?;
     use_keys(&mut browser, pictures)?;
     browser.judge(scene.host())
 }
