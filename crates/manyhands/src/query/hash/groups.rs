@@ -166,6 +166,7 @@ where
             });
             runner.items += count;
             if flow.is_continue() {
+                local.thin_out(runner.items);
                 return;
             }
             self.make_room(runner);

@@ -80,6 +80,19 @@ impl<K, G> Local<K, G> {
         self.table.make_room(self.len() * GROWTH);
     }
 
+    /// Gives the table more slots if this number of items, which were added to it, is large: a key that is not in the
+    /// first of its slots costs a mispredicted branch each time.
+    #[inline]
+    pub(crate) fn thin_out(&mut self, items: usize) {
+        let capacity = self.table.capacity();
+        if capacity < SPARSE_LEN_MAX
+            && items / SPARSE_ITEMS_MIN > capacity
+            && self.len() > capacity / SPARSE_ROOM
+        {
+            self.table.make_room(capacity * GROWTH);
+        }
+    }
+
     /// All groups, in order.
     pub(crate) fn into_groups(self) -> impl Iterator<Item = (K, G)> {
         let entries = self.table.into_entries().into_iter();
@@ -249,5 +262,66 @@ fn number_of(len: usize) -> u32 {
 const LOCAL_BYTES_MAX: usize = 2 << 20;
 /// A full table makes room for this many times its groups.
 const GROWTH: usize = 4;
+/// A table with room for fewer groups than this is thinned out: its slots stay in a processor's own cache,
+const SPARSE_LEN_MAX: usize = 32_768;
+/// after this many items for each group that it has room for,
+const SPARSE_ITEMS_MIN: usize = 32;
+/// until it has room for this many times its groups.
+const SPARSE_ROOM: usize = 4;
 /// Room for this number of groups is made before the first.
 const LEN_EXPECTED_MAX: usize = 128;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{Gather, Local, SPARSE_ITEMS_MIN, SPARSE_LEN_MAX, SPARSE_ROOM};
+    use crate::query::hash::hasher::Secret;
+
+    struct Counting;
+
+    impl Gather<()> for Counting {
+        type Group = usize;
+
+        fn begin(&self, (): (), _run: u64) -> usize {
+            1
+        }
+
+        fn add(&self, count: &mut usize, (): (), _run: u64, _earlier: bool) {
+            *count += 1;
+        }
+
+        fn merge(&self, count: &mut usize, other: usize, _earlier: bool) {
+            *count += other;
+        }
+    }
+
+    /// Adds an item of each of these keys.
+    fn add_each(table: &mut Local<usize, usize>, keys: usize) {
+        let mut items = 0..keys;
+        while table
+            .add(&Counting, 0, &mut items, |key| Some((key, ())))
+            .is_break()
+        {
+            table.grow();
+        }
+    }
+
+    #[test]
+    fn a_table_is_thinned_out_after_many_items_and_keeps_its_groups() {
+        for keys in [1, 40, 1_000, 9_000, SPARSE_LEN_MAX] {
+            let mut table = Local::new(Secret::new());
+            add_each(&mut table, keys);
+            let before = table.table.capacity();
+            table.thin_out(before * SPARSE_ITEMS_MIN);
+            assert_eq!(table.table.capacity(), before, "these were not many items");
+            for _ in 0..10 {
+                table.thin_out(usize::MAX);
+            }
+            let capacity = table.table.capacity();
+            assert!(capacity >= SPARSE_LEN_MAX.min(keys * SPARSE_ROOM));
+            assert!(capacity <= before.max(SPARSE_LEN_MAX * SPARSE_ROOM));
+            assert!(capacity <= before.max(keys * SPARSE_ROOM * SPARSE_ROOM));
+            add_each(&mut table, keys);
+            assert!(table.into_groups().eq((0..keys).map(|key| (key, 2))));
+        }
+    }
+}

@@ -181,7 +181,7 @@ impl<E: Keyed> Table<E> {
     }
 
     /// Room for this number of entries in all.
-    #[cfg(test)]
+    #[inline]
     pub(crate) fn capacity(&self) -> usize {
         self.slots.capacity()
     }
