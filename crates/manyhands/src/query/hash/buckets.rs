@@ -1,9 +1,9 @@
 //! Items by key, for look-ups.
 //!
-//! Few items are in one plain hash table, which has the fastest look-ups while a processor's own cache holds it. Of more
-//! items, the list that was made of them becomes the table: they are not moved unless keys repeat, because memory that is
-//! touched for the first time takes longer than all the rest. A very large number of items is divided into parts, whose
-//! tables several threads make at the same time.
+//! The list that was made of the items becomes the table: they are not moved unless keys repeat, because memory that is
+//! touched for the first time takes longer than all the rest. A table that a processor's own cache holds is searched for
+//! one key after the other, a larger one for many at the same time. A very large number of items is divided into parts,
+//! whose tables several threads make at the same time.
 
 use crate::engine::consumer::Ending;
 use crate::parallel::options::Options;
@@ -11,8 +11,6 @@ use crate::query::hash::hasher::Secret;
 use crate::query::hash::scatter::Scattered;
 use crate::query::hash::table::{Keyed, Table};
 use crate::query::hash::{map_parts, part_of};
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::hash::Hash;
 use std::slice;
 
@@ -26,8 +24,8 @@ pub(crate) enum Buckets<K, V> {
 /// A table for a processor's own cache.
 #[derive(Debug)]
 pub(crate) struct Few<K, V> {
-    table: HashMap<K, Alike<V>, Secret>,
-    rest: Rest<V>,
+    rows: Bucket<K, V>,
+    secret: Secret,
 }
 
 /// One table, or one for each part of the hashes. A look-up has steps, so that several can be at the same step and their
@@ -84,13 +82,6 @@ impl<K, V> Keyed for Row<K, V> {
     }
 }
 
-/// The items with one key: most keys have just one.
-#[derive(Debug)]
-struct Alike<V> {
-    first: V,
-    more: More,
-}
-
 /// 0, or one more than the number in [`Rest`] of the items after the first of their key.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct More(u32);
@@ -117,13 +108,14 @@ impl<K: Hash + Eq + Send, V: Send> Buckets<K, V> {
             Scattered::Whole(part) => {
                 let rows = part.into_rows();
                 if rows.len() * size_of::<Row<K, V>>() <= CACHED_BYTES_MAX {
-                    return Self::Few(Few::new(rows, secret));
+                    let rows = Bucket::new(rows, FEW_ROOM);
+                    return Self::Few(Few { rows, secret });
                 }
-                vec![Bucket::new(rows)]
+                vec![Bucket::new(rows, MANY_ROOM)]
             }
-            Scattered::Parts(parts) => {
-                map_parts(parts, options, |part| Bucket::new(part.into_rows()))
-            }
+            Scattered::Parts(parts) => map_parts(parts, options, |part| {
+                Bucket::new(part.into_rows(), MANY_ROOM)
+            }),
         };
         Self::Many(Many { parts, secret })
     }
@@ -145,35 +137,11 @@ impl<K: Hash + Eq, V> Buckets<K, V> {
 }
 
 impl<K: Hash + Eq, V> Few<K, V> {
-    fn new(items: Vec<Row<K, V>>, secret: Secret) -> Self {
-        let mut keys = KeyEstimate::of(items.len());
-        let mut table = HashMap::with_capacity_and_hasher(keys.first_capacity(), secret);
-        let mut rest = Rest(Vec::new());
-        for Row { key, value, .. } in items {
-            if table.len() == table.capacity() {
-                table.reserve(keys.more_keys(table.len()));
-            }
-            keys.seen += 1;
-            match table.entry(key) {
-                Entry::Vacant(vacant) => {
-                    vacant.insert(Alike {
-                        first: value,
-                        more: More::NONE,
-                    });
-                }
-                Entry::Occupied(mut occupied) => rest.push(&mut occupied.get_mut().more, value),
-            }
-        }
-        Self { table, rest }
-    }
-
     /// The items with this key.
     #[inline]
     pub(crate) fn find(&self, key: &K) -> Found<'_, V> {
-        match self.table.get(key) {
-            Some(alike) => self.rest.found(&alike.first, alike.more),
-            None => Found::nothing(),
-        }
+        let hash = self.secret.hash(key);
+        self.rows.found(self.rows.table.get(hash, key))
     }
 }
 
@@ -217,10 +185,12 @@ impl<K: Hash + Eq, V> Many<K, V> {
 
 impl<K: Eq, V> Bucket<K, V> {
     /// The items before the first that repeats a key stay where they are.
-    fn new(rows: Vec<Row<K, V>>) -> Self {
+    /// There is room for this many times the keys.
+    fn new(rows: Vec<Row<K, V>>, room: usize) -> Self {
         let mut keys = KeyEstimate::of(rows.len());
-        let room_for = |keys: &KeyEstimate, len| len + keys.more_keys(len);
-        let (mut table, others) = Table::of_distinct(rows, keys.first_capacity(), |len| {
+        let room_for = |keys: &KeyEstimate, len: usize| (len + keys.more_keys(len)) * room;
+        let first = keys.first_capacity() * room;
+        let (mut table, others) = Table::of_distinct(rows, first, |len| {
             keys.seen = len;
             room_for(&keys, len)
         });
@@ -241,11 +211,14 @@ impl<K: Eq, V> Bucket<K, V> {
 
     #[inline]
     fn find(&self, candidate: usize, hash: u32, key: &K) -> Found<'_, V> {
-        match self.table.find_from(candidate, hash, key) {
-            Some(number) => {
-                let row = &self.table.entries()[number];
-                self.rest.found(&row.value, row.more)
-            }
+        let number = self.table.find_from(candidate, hash, key);
+        self.found(number.map(|number| &self.table.entries()[number]))
+    }
+
+    #[inline]
+    fn found<'a>(&'a self, row: Option<&'a Row<K, V>>) -> Found<'a, V> {
+        match row {
+            Some(row) => self.rest.found(&row.value, row.more),
             None => Found::nothing(),
         }
     }
@@ -279,6 +252,10 @@ impl KeyEstimate {
     }
 }
 
+/// A table of few keys has room for this many times their number: collisions are mispredicted branches.
+const FEW_ROOM: usize = 4;
+/// Of many keys the caches hold more in a smaller table.
+const MANY_ROOM: usize = 1;
 /// Room for this number of keys is made before the first row.
 const KEYS_FIRST: usize = 1_024;
 /// Room is made for at most this many times the keys at once,
@@ -410,7 +387,7 @@ mod tests {
     fn a_table_has_room_for_its_keys_and_not_for_its_rows() {
         for (rows, keys) in [(1, 1), (FEW, 1), (MANY, 1), (MANY, 5_000), (MANY, MANY)] {
             let (len, capacity) = match table(rows, keys) {
-                Items::Few(few) => (few.table.len(), few.table.capacity()),
+                Items::Few(few) => (few.rows.table.len(), few.rows.table.capacity()),
                 Items::Many(many) => {
                     let [whole] = &many.parts[..] else {
                         panic!("these are in one table");
