@@ -211,6 +211,10 @@ mod models;
 #[cfg(all(test, shuttle))]
 mod explore;
 
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
+#[path = "line_writers/tests.rs"]
+mod line_writers;
+
 /// The examples of the READMEs and of the guides are tests.
 #[cfg(all(doctest, not(loom)))]
 mod guides {

@@ -28,6 +28,7 @@ mod pool;
 mod ranges;
 mod ready_set;
 mod scope;
+mod sharded_queue;
 mod short_lock;
 mod shutdown;
 mod signal;

@@ -1,10 +1,10 @@
-//! A small pool for the models: one queue, a parker for each worker, and the steps of `runtime/sleep/waking.rs`.
+//! A small pool for the models: a queue, in some of several shards, a parker for each worker, and the steps of `runtime/sleep/waking.rs`.
 //!
 //! A thread that is started runs on the thread that starts it, which is one of its possible orders.
 
 use super::{Count, Flag, Work};
 use crate::job::{self, TaskRegistry};
-use crate::queue::TaskQueue;
+use crate::queue::{ShardedQueue, TaskQueue};
 use crate::runtime::ending::{self, Ending, Ends};
 use crate::runtime::sleep::idle::{Claim, Idle};
 use crate::runtime::sleep::waking::{self, Next, Notify, Slept, Waker, Wheel};
@@ -17,7 +17,7 @@ use std::ptr;
 /// The pool.
 pub(super) struct Pool<const TASKS: usize> {
     pub(super) idle: Idle,
-    pub(super) queue: TaskQueue<Work>,
+    pub(super) queue: ShardedQueue<Work>,
     /// That of the queue's owner.
     pub(super) hold: StealGrace,
     pub(super) tasks: [Work; TASKS],
@@ -84,10 +84,17 @@ impl<const TASKS: usize> Pool<TASKS> {
         Arc::new(pool)
     }
 
+    /// A pool of `workers` workers, all awake, and of this number of shards.
+    pub(super) fn with_shards(workers: usize, shards: usize) -> Arc<Self> {
+        let mut pool = Self::with_workers(workers, workers, 0, Starts::Never);
+        pool.queue = ShardedQueue::new(shards);
+        Arc::new(pool)
+    }
+
     fn with_workers(limit: usize, workers: usize, more: usize, starts: Starts) -> Self {
         let pool = Self {
             idle: Idle::new(limit, workers + more),
-            queue: TaskQueue::new(),
+            queue: ShardedQueue::new(1),
             hold: StealGrace::new(),
             tasks: Work::some(),
             places: (0..workers + more).map(|_| Place::new()).collect(),
@@ -145,7 +152,25 @@ impl<const TASKS: usize> Pool<TASKS> {
         let task = &self.tasks[number];
         task.prepare();
         // SAFETY: 1. the task lives as long as the model; 2. each number is pushed once.
-        unsafe { waking::queue(self, &self.hold, &self.queue, task.as_ptr(), notify) };
+        unsafe { waking::queue(self, &self.hold, self.first_shard(), task.as_ptr(), notify) };
+    }
+
+    /// Queues a task from outside, as pusher number `pusher`.
+    pub(super) fn inject_from(&self, pusher: usize, number: usize) {
+        let task = &self.tasks[number];
+        task.prepare();
+        // SAFETY: 1. the task lives as long as the model; 2. each number is pushed once.
+        unsafe { waking::queue_outside(self, self.queue.shard(pusher), task.as_ptr(), false) };
+    }
+
+    /// Whether the queue has several shards, and no owner.
+    fn is_sharded(&self) -> bool {
+        self.queue.only().is_none()
+    }
+
+    /// The only one, where the queue has an owner.
+    fn first_shard(&self) -> &TaskQueue<Work> {
+        self.queue.shard(0)
     }
 
     /// A worker's life, until every task has been run.
@@ -173,6 +198,23 @@ impl<const TASKS: usize> Pool<TASKS> {
         self.discard_own(index);
     }
 
+    /// A worker's life until it has run one task, or every task has been run. Then it counts as awake still, as one does
+    /// that is kept by what it runs.
+    pub(super) fn work_until_kept(&self, index: usize) {
+        let mut worker = Worker {
+            pool: self,
+            index,
+            hold: StealGrace::new(),
+            sleeps: Sleeps::Shortly,
+        };
+        while !self.is_over() {
+            match waking::next(self, index, &mut worker) {
+                Next::FoundWork(task) | Next::Searched(task) => return self.run(task),
+                _ => thread::yield_now(),
+            }
+        }
+    }
+
     /// Worker: drops the tasks that only it may drop.
     fn discard_own(&self, worker: usize) {
         while let Some(task) = self.take_own(worker) {
@@ -184,6 +226,16 @@ impl<const TASKS: usize> Pool<TASKS> {
     fn take_own(&self, worker: usize) -> Option<&Work> {
         let own = self.own(worker)?;
         own.take(1).map(|run| Work::at(run.first))
+    }
+
+    /// Worker: takes a task from the queue. With several shards it wakes another worker for what is left; with one, loom
+    /// has enough to try without that.
+    fn take_shared(&self, worker: usize) -> Option<&Work> {
+        let run = self.queue.take(|| worker, 1)?;
+        if self.is_sharded() {
+            waking::leave_rest(self, !self.queue.is_empty());
+        }
+        Some(Work::at(run.first))
     }
 
     fn own(&self, worker: usize) -> Option<&TaskQueue<Work>> {
@@ -221,7 +273,7 @@ impl<const TASKS: usize> Pool<TASKS> {
     /// A worker looks again for as long as it sees something.
     pub(super) fn run_what_is_there(&self) {
         while !self.queue.is_empty() {
-            match self.queue.take(1) {
+            match self.queue.take(|| 0, 1) {
                 Some(run) => self.run(Work::at(run.first)),
                 None => thread::yield_now(),
             }
@@ -285,7 +337,7 @@ impl<const TASKS: usize> Ends for Pool<TASKS> {
     }
 
     fn discard_queued(&self) {
-        while let Some(run) = self.queue.take(1) {
+        while let Some(run) = self.queue.take(|| 0, 1) {
             self.run(Work::at(run.first));
         }
     }
@@ -295,7 +347,7 @@ impl<const TASKS: usize> Ends for Pool<TASKS> {
     }
 }
 
-/// A worker on the pool's one queue.
+/// A worker on the pool's queue.
 struct Worker<'pool, const TASKS: usize> {
     pool: &'pool Pool<TASKS>,
     index: usize,
@@ -314,7 +366,7 @@ impl<'pool, const TASKS: usize> waking::Worker for Worker<'pool, TASKS> {
             return None;
         }
         let own = self.pool.take_own(self.index);
-        own.or_else(|| self.pool.queue.take(1).map(|run| Work::at(run.first)))
+        own.or_else(|| self.pool.take_shared(self.index))
     }
 
     fn find_short(&mut self) -> Option<Self::FoundWork> {
@@ -350,7 +402,11 @@ impl<'pool, const TASKS: usize> waking::Worker for Worker<'pool, TASKS> {
     }
 
     fn sees_work(&self) -> bool {
-        waking::has_tasks_for_others(&self.pool.hold, &self.pool.queue)
+        if self.pool.is_sharded() {
+            !self.pool.queue.is_empty()
+        } else {
+            waking::has_tasks_for_others(&self.pool.hold, self.pool.first_shard())
+        }
     }
 
     fn is_spare(&mut self) -> bool {

@@ -1,9 +1,11 @@
-//! Queues of pointers to work: the fork-join deque and the task queue.
+//! Queues of pointers to work: the fork-join deque, the task queue, and several of these used as one.
 //!
-//! Both hold pointers only; their users decide what is behind a pointer, which thread runs it and which one frees it.
+//! They hold pointers only; their users decide what is behind a pointer, which thread runs it and which one frees it.
 
 mod deque;
+mod sharded_queue;
 mod task_queue;
 
 pub(crate) use deque::{Deque, Popped};
-pub(crate) use task_queue::{Linked, TaskQueue};
+pub(crate) use sharded_queue::ShardedQueue;
+pub(crate) use task_queue::{Linked, Run, TaskQueue};

@@ -1,7 +1,9 @@
 //! Where a task is queued, and who is notified.
 //!
 //! # Order
-//! A worker queues a task at the back of its own queue, any other thread at the back of the runtime's. A worker that
+//! A worker queues a task at the back of its own queue, any other thread at the back of the runtime's, which has
+//! several shards where there are more than 16 workers (`queue/sharded_queue.rs`); a thread uses the same one always, so
+//! that its tasks keep their order. A worker that
 //! polls a task, wakes another and has no third one waiting notifies no other worker: it will soon run that task
 //! itself. So tasks that wake each other in turn stay together. A task whose priority is not the usual one goes to the
 //! queue of its priority, and a task that is bound to a worker to that worker's own.
@@ -15,6 +17,9 @@ use crate::runtime::sleep::waking::{self, Notify};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{Priority, RuntimeInner, current, ending};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::global;
+use std::cell::Cell;
 use std::ptr;
 
 /// Where a task comes from.
@@ -148,15 +153,51 @@ unsafe fn back_to(
 /// # Safety
 /// As for [`enqueue`].
 unsafe fn to_runtime(shared: &RuntimeInner, job: *mut Job, priority: Priority) {
-    let queue = shared
-        .priority_queues
-        .lane(priority)
-        .unwrap_or(&shared.injector);
     // SAFETY: by the caller's promise.
     let is_short = unsafe { is_favoured(shared, job, priority) };
+    let lane = shared.priority_queues.lane(priority);
+    match lane.or_else(|| shared.injector.only()) {
+        // SAFETY: by the caller's promise.
+        Some(queue) => unsafe { waking::queue_outside(shared, queue, job, is_short) },
+        // SAFETY: by the caller's promise.
+        None => unsafe { to_shard(shared, job, is_short) },
+    }
+}
+
+/// A function of its own, so that where there is one queue a task costs a comparison more, and nothing else.
+///
+/// # Safety
+/// As for [`enqueue`].
+#[inline(never)]
+unsafe fn to_shard(shared: &RuntimeInner, job: *mut Job, is_short: bool) {
+    let queue = shared.injector.shard(pusher());
     // SAFETY: by the caller's promise.
-    unsafe { queue.push(job) };
-    waking::wake_for_task(shared, is_short);
+    unsafe { waking::queue_outside(shared, queue, job, is_short) };
+}
+
+/// The number of the calling thread among those that have brought tasks from outside.
+fn pusher() -> usize {
+    let number = PUSHER.get();
+    if number != 0 {
+        return number;
+    }
+    // Relaxed: a number stands alone.
+    let number = PUSHERS
+        .fetch_add(1, Ordering::Relaxed)
+        .wrapping_add(1)
+        .max(1);
+    PUSHER.set(number);
+    number
+}
+
+crate::sync::thread_local! {
+    /// This thread's number, or 0.
+    static PUSHER: Cell<usize> = const { Cell::new(0) };
+}
+
+global! {
+    /// Threads that have a number.
+    static PUSHERS: AtomicUsize = AtomicUsize::new(0);
 }
 
 /// # Safety
@@ -194,5 +235,20 @@ fn notify_for(slot: &OccupiedSlot, by: WokenBy) -> Notify {
         Notify::Nobody
     } else {
         Notify::Others
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::pusher;
+    use std::thread;
+
+    #[test]
+    fn a_thread_keeps_its_number_and_another_one_has_another() {
+        let numbers = || [pusher(), pusher()];
+        let [first, again] = numbers();
+        let [other, other_again] = thread::spawn(numbers).join().unwrap();
+        assert_eq!((first, other), (again, other_again));
+        assert_ne!(first, other);
     }
 }

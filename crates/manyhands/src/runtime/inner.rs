@@ -8,7 +8,7 @@
 use crate::inspect::{self, RuntimeNumber};
 use crate::job::{Action, Job, JobKind, TaskRegistry};
 use crate::probe::{Ring, SharedCounter};
-use crate::queue::TaskQueue;
+use crate::queue::ShardedQueue;
 use crate::runtime::LongJob;
 use crate::runtime::ending::{self, Ending, Joined};
 use crate::runtime::fork_join::helper_slot::HelperSlot;
@@ -23,6 +23,7 @@ use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::priority::PriorityQueues;
 use crate::runtime::worker::refusal::Refusal;
 use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::worker::victims::{self, LastSeen};
 use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, Padded, clock, lock, process, thread};
 use crate::timer::Timers;
@@ -38,7 +39,7 @@ pub(crate) struct RuntimeInner {
     pub(crate) settings: Settings,
     pub(crate) idle: Idle,
     /// Tasks that come from outside.
-    pub(crate) injector: Padded<TaskQueue<Job>>,
+    pub(crate) injector: ShardedQueue<Job>,
     /// Tasks that are not of the usual priority.
     pub(crate) priority_queues: PriorityQueues,
     /// Tasks that wait, and through which they come back.
@@ -49,8 +50,8 @@ pub(crate) struct RuntimeInner {
     external_threads: [AtomicU64; GUESTS_MAX / 64],
     /// ExternalThread places ever taken, counted from the first.
     external_end: AtomicUsize,
-    /// How long a woken worker takes to run, in ticks, smoothed.
-    wake_latency: AtomicU64,
+    /// How long a woken worker takes to run, in ticks, smoothed. Every woken worker writes it.
+    wake_latency: Padded<AtomicU64>,
     /// The kind of job that blocked its thread last, or null.
     blocking_kind: AtomicPtr<JobKind>,
     /// The kinds of job that compute for long.
@@ -58,6 +59,8 @@ pub(crate) struct RuntimeInner {
     /// Short tasks that threads beyond the limit have found.
     pub(super) short_tasks_found: SharedCounter,
     pub(super) monitor: Monitor,
+    /// Where its threads were last seen.
+    last_seen: LastSeen,
     /// What time it is.
     pub(crate) clock: Clock,
     /// What waits for a time on threads that are not workers.
@@ -96,7 +99,7 @@ impl RuntimeInner {
             number: RuntimeNumber::new(),
             settings,
             idle: Idle::new(workers, threads_max),
-            injector: Padded(TaskQueue::new()),
+            injector: ShardedQueue::new(workers),
             priority_queues: PriorityQueues::new(),
             registry: TaskRegistry::take(this.as_ptr().cast()),
             slots: (0..threads_max + GUESTS_MAX)
@@ -104,11 +107,12 @@ impl RuntimeInner {
                 .collect(),
             external_threads: [const { AtomicU64::new(0) }; GUESTS_MAX / 64],
             external_end: AtomicUsize::new(0),
-            wake_latency: AtomicU64::new(clock::ticks_in(WAKE_NANOS_FIRST)),
+            wake_latency: Padded(AtomicU64::new(clock::ticks_in(WAKE_NANOS_FIRST))),
             blocking_kind: AtomicPtr::new(ptr::null_mut()),
             long_kinds: LongKinds::new(),
             short_tasks_found: SharedCounter::default(),
             monitor: Monitor::new(),
+            last_seen: LastSeen::new(workers, threads_max + GUESTS_MAX),
             clock,
             outside_timers: Timers::take(),
             ending: Ending::new(),
@@ -177,8 +181,7 @@ impl RuntimeInner {
     /// Whether a worker that looks around now may find something, beside on `slot`, whose occupant is about to
     /// sleep and need not wait for what others hold.
     pub(crate) fn has_visible_work(&self, slot: Option<&WorkerSlot>) -> bool {
-        !self.injector.is_empty()
-            || !self.priority_queues.is_empty()
+        self.has_tasks_outside()
             || self.all_slots().any(|other| {
                 let has_tasks = match slot {
                     None => !other.tasks.is_empty(),
@@ -193,9 +196,12 @@ impl RuntimeInner {
 
     /// Whether tasks wait that any worker may take.
     pub(crate) fn has_waiting_tasks(&self) -> bool {
-        !self.injector.is_empty()
-            || !self.priority_queues.is_empty()
-            || self.all_slots().any(|slot| !slot.tasks.is_empty())
+        self.has_tasks_outside() || self.all_slots().any(|slot| !slot.tasks.is_empty())
+    }
+
+    /// Whether tasks wait in queues that belong to no worker.
+    pub(crate) fn has_tasks_outside(&self) -> bool {
+        !self.injector.is_empty() || !self.priority_queues.is_empty()
     }
 
     /// How long a woken worker takes to run, in ticks.
@@ -250,21 +256,53 @@ impl RuntimeInner {
         slot: &WorkerSlot,
         random: usize,
     ) -> impl Iterator<Item = &'static WorkerSlot> {
-        let workers = self.idle.started();
-        // Acquire: as in `all_slots`.
-        let external_threads = self.external_end.load(Ordering::Acquire);
-        let count = workers + external_threads;
+        let (count, place) = self.places();
         (0..count)
             .map(move |step| (step + random) % count)
-            .map(move |index| {
-                if index < workers {
-                    index
-                } else {
-                    index - workers + self.settings.threads_max
-                }
-            })
-            .filter_map(|index| self.slot_at(index))
+            .filter_map(move |position| self.slot_at(place(position)))
             .filter(move |other| !ptr::eq(*other, slot))
+    }
+
+    /// Whether the order of [`other_slots_by_distance`](Self::other_slots_by_distance) differs from that of
+    /// [`other_slots`](Self::other_slots).
+    #[inline]
+    pub(crate) fn knows_distances(&self) -> bool {
+        self.last_seen.is_used()
+    }
+
+    /// All slots but `slot`, the calling worker's: the nearest first, those that are equally near beginning after the
+    /// `random`th.
+    pub(crate) fn other_slots_by_distance(
+        &self,
+        slot: &WorkerSlot,
+        random: usize,
+    ) -> impl Iterator<Item = &'static WorkerSlot> {
+        let (count, place) = self.places();
+        let own = slot.worker().unwrap_or(usize::MAX);
+        let steps = self.last_seen.look_from(own);
+        victims::nearest_first(count, random, move |position| steps(place(position)))
+            .filter_map(move |position| self.slot_at(place(position)))
+            .filter(move |other| !ptr::eq(*other, slot))
+    }
+
+    /// How many slots there are, and where each of these is.
+    fn places(&self) -> (usize, impl Fn(usize) -> usize + Copy + use<>) {
+        let (workers, threads_max) = (self.idle.started(), self.settings.threads_max);
+        // Acquire: as in `all_slots`.
+        let external_threads = self.external_end.load(Ordering::Acquire);
+        let place = move |position| {
+            if position < workers {
+                position
+            } else {
+                position - workers + threads_max
+            }
+        };
+        (workers + external_threads, place)
+    }
+
+    /// External thread: notes where it is, for those who look at its slot.
+    pub(super) fn note_where_external_is(&self, place: usize) {
+        self.last_seen.note_here(self.settings.threads_max + place);
     }
 
     /// Takes an external thread place, with its slot.
@@ -406,13 +444,13 @@ impl RuntimeInner {
 
     /// Drops every queued task without running it.
     pub(crate) fn discard_queued(&self) {
-        let queues = self.all_slots().map(|slot| &slot.tasks);
+        let own = self.all_slots().map(|slot| &slot.tasks);
         let priority_queues = [
-            &*self.injector,
             &*self.priority_queues.interactive,
             &*self.priority_queues.background,
         ];
-        for queue in priority_queues.into_iter().chain(queues) {
+        let outside = self.injector.shards().chain(priority_queues);
+        for queue in outside.chain(own) {
             while let Some(run) = queue.take(1) {
                 // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.
                 let is_dropped = unsafe { Job::perform(run.first, Action::Drop(self.registry)) };

@@ -16,6 +16,8 @@ mod builder;
 #[cfg(not(loom))]
 pub(crate) mod current;
 #[cfg(not(loom))]
+mod distance;
+#[cfg(not(loom))]
 pub(crate) mod enqueue;
 #[cfg(not(loom))]
 mod handle;

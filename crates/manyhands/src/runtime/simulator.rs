@@ -8,7 +8,6 @@
 //! Unsafe: tasks are taken from queues by pointer.
 
 use crate::job::{Action, Job};
-use crate::queue::TaskQueue;
 use crate::runtime::RuntimeInner;
 use crate::runtime::current::WorkerGuard;
 use crate::runtime::settings::Settings;
@@ -94,14 +93,11 @@ impl Simulator {
 
     /// Takes the queued tasks, the oldest first.
     fn collect(&mut self) {
-        let queues: [&TaskQueue<Job>; 5] = [
-            &self.slot.tasks,
-            &self.slot.local,
-            &self.shared.injector,
-            &self.shared.priority_queues.interactive,
-            &self.shared.priority_queues.background,
-        ];
-        for queue in queues {
+        let own = [&self.slot.tasks, &self.slot.local];
+        let priority_queues = &self.shared.priority_queues;
+        let urgent_and_not = [&*priority_queues.interactive, &*priority_queues.background];
+        let outside = self.shared.injector.shards().chain(urgent_and_not);
+        for queue in own.into_iter().chain(outside) {
             while let Some(run) = queue.take(1) {
                 self.runnable.push(run.first);
             }

@@ -2,7 +2,7 @@
 //!
 //! That is the smaller of the affinity mask and the cgroup's CPU quota, rounded up; at least one.
 //!
-//! Not here: caches and NUMA nodes.
+//! Not here: caches and NUMA nodes (`distance.rs`).
 
 use crate::sync::{allowed_cpus, files};
 use std::path::Path;

@@ -66,6 +66,12 @@ pub(crate) fn allowed_cpus() -> Option<usize> {
         .map(std::num::NonZero::get)
 }
 
+/// Unknown.
+#[cfg(not(all(target_os = "linux", not(miri))))]
+pub(crate) fn current_cpu() -> Option<usize> {
+    None
+}
+
 #[cfg(all(test, target_os = "linux", not(miri)))]
 mod tests {
     use super::{CpuSet, current_cpu};

@@ -47,18 +47,20 @@ mod stack_signal;
 mod statics;
 #[cfg(not(shuttle))]
 pub(crate) mod thread_state;
-#[cfg(any(loom, shuttle))]
+#[cfg(any(loom, shuttle, all(test, not(miri))))]
 mod wrapped_atomic;
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
+pub(crate) mod writers;
 
 #[cfg(shuttle)]
 pub(crate) use self::shuttle::{
     Condvar, CpuSet, Mutex, MutexGuard, allowed_cpus, atomic, clock, current_cpu, global, leak,
     processor_load, thread, thread_local, thread_state,
 };
-#[cfg(not(any(loom, shuttle)))]
-pub(crate) use affinity::allowed_cpus;
 #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
-pub(crate) use affinity::{CpuSet, current_cpu};
+pub(crate) use affinity::CpuSet;
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use affinity::{allowed_cpus, current_cpu};
 pub(crate) use backoff::Backoff;
 #[cfg(loom)]
 pub(crate) use model_lock::{ShortGuard, ShortLock};
@@ -88,9 +90,13 @@ pub(crate) mod atomic {
     pub(crate) use crate::sync::seq_cst::{
         AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize,
     };
+    #[cfg(all(test, not(any(loom, miri))))]
+    pub(crate) use crate::sync::writers::{
+        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+    };
     #[cfg(loom)]
     pub(crate) use loom::sync::atomic::{Ordering, fence};
-    #[cfg(not(loom))]
+    #[cfg(all(not(loom), any(not(test), miri)))]
     pub(crate) use std::sync::atomic::{
         AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
     };
@@ -98,6 +104,9 @@ pub(crate) mod atomic {
 
 /// Atomics of counters. They take part in no protocol, so the models leave their orders unexplored.
 pub(crate) mod counting {
+    #[cfg(all(test, not(any(loom, shuttle, miri))))]
+    pub(crate) use crate::sync::writers::{AtomicU64, Ordering};
+    #[cfg(any(not(test), loom, shuttle, miri))]
     pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
 }
 
@@ -129,7 +138,10 @@ pub(crate) fn spin_loop() {
 }
 
 /// Locks a mutex whose holder cannot panic while it holds it, so poison carries no information.
+#[cfg_attr(test, track_caller)]
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    #[cfg(all(test, not(any(loom, shuttle, miri))))]
+    writers::note_write(mutex);
     match mutex.lock() {
         Ok(guard) => guard,
         Err(poisoned) => poisoned.into_inner(),
@@ -137,7 +149,10 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Locks a mutex unless another thread has it; poison carries no information, as for [`lock`].
+#[cfg_attr(test, track_caller)]
 pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    #[cfg(all(test, not(any(loom, shuttle, miri))))]
+    writers::note_write(mutex);
     match mutex.try_lock() {
         Ok(guard) => Some(guard),
         Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),

@@ -40,6 +40,11 @@ atomic!(AtomicU32, u32, [fetch_add, fetch_sub, fetch_and, fetch_or]);
 atomic!(AtomicU64, u64, [fetch_add, fetch_sub, fetch_and, fetch_or]);
 atomic!(AtomicUsize, usize, [fetch_add, fetch_sub, fetch_max]);
 
+#[track_caller]
+fn modify<A, R>(_at: &A, ordering: Ordering, run: impl FnOnce() -> R) -> R {
+    access(ordering, run)
+}
+
 /// Puts an access that is sequentially consistent between two fences.
 #[track_caller]
 fn access<R>(ordering: Ordering, run: impl FnOnce() -> R) -> R {

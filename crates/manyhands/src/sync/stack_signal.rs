@@ -26,14 +26,14 @@
 //!
 //! Unsafe: a signal handler, the stack of what it has interrupted, and calls of the C library.
 
-use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::stack_copy::{NoCopies, NotCopied, Registers, StackCopy};
 use crate::sync::{Mutex, clock, lock, thread};
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::atomic::compiler_fence;
+// Not the atomics that note writes in unit tests: they allocate, which a handler must not.
+use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use std::time::{Duration, Instant};
 
 /// Notes where the calling thread's stack is. Of a thread that has not called this only the registers are copied.

@@ -1,9 +1,10 @@
 //! What the atomics of the models and those of the explorations have in common: wrappers with the standard library's
-//! names. Each access goes through a function `access`, which the user of the macro defines.
+//! names. Each access goes through one of two functions that the user of the macro defines: `access`, and `modify` if it takes
+//! the cache line for itself.
 //!
-//! Not here: what such an access does (`seq_cst.rs`, `shuttle/atomic.rs`).
+//! Not here: what such an access does (`seq_cst.rs`, `shuttle/atomic.rs`, `writers.rs`).
 //!
-//! Not built outside of models and explorations.
+//! Not built outside of models, explorations and unit tests.
 
 /// A type around `$module`'s of the same name, with the methods that both kinds have. `compare_exchange_weak` is
 /// left to the user of the macro.
@@ -14,6 +15,8 @@ macro_rules! wrapped_atomic {
         #[repr(transparent)]
         pub(crate) struct $name $(<$pointee>)? ($($module)::+::$name $(<$pointee>)?);
 
+        #[expect(clippy::allow_attributes, reason = "some types use all of it")]
+        #[allow(dead_code, reason = "one text for all types")]
         impl $(<$pointee>)? $name $(<$pointee>)? {
             #[track_caller]
             pub(crate) fn load(&self, ordering: Ordering) -> $value {
@@ -22,12 +25,12 @@ macro_rules! wrapped_atomic {
 
             #[track_caller]
             pub(crate) fn store(&self, value: $value, ordering: Ordering) {
-                access(ordering, || self.0.store(value, ordering));
+                modify(self, ordering, || self.0.store(value, ordering));
             }
 
             #[track_caller]
             pub(crate) fn swap(&self, value: $value, ordering: Ordering) -> $value {
-                access(ordering, || self.0.swap(value, ordering))
+                modify(self, ordering, || self.0.swap(value, ordering))
             }
 
             #[track_caller]
@@ -38,7 +41,9 @@ macro_rules! wrapped_atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                access(success, || self.0.compare_exchange(expected, value, success, failure))
+                modify(self, success, || {
+                    self.0.compare_exchange(expected, value, success, failure)
+                })
             }
 
             #[track_caller]
@@ -61,7 +66,7 @@ macro_rules! wrapped_atomic {
             $(
                 #[track_caller]
                 pub(crate) fn $modify(&self, value: $value, ordering: Ordering) -> $value {
-                    access(ordering, || self.0.$modify(value, ordering))
+                    modify(self, ordering, || self.0.$modify(value, ordering))
                 }
             )*
         }

@@ -2,8 +2,8 @@
 //!
 //! # Order
 //! A task that is spawned or woken on a worker goes to the back of that worker's queue, from outside to the
-//! back of the runtime's. Both are first in, first out; idle workers take from others' queues, oldest
-//! first. So that no source can starve another, once in a round of 61 tasks, or of about half a millisecond where
+//! back of the runtime's. Both are first in, first out; in a runtime with more than 16 workers the latter only for what
+//! one thread brings. Idle workers take from others' queues, oldest first. So that no source can starve another, once in a round of 61 tasks, or of about half a millisecond where
 //! tasks are longer, a worker checks the queue for tasks from outside first, and once the queues of other workers.
 //!
 //! While long computations hold every place, one more thread runs the tasks that wait, but for those of closure and

@@ -4,7 +4,7 @@ use crate::support::{Ledger, busy_micros, receive, wait_until, within};
 use crate::which_runtime::{named, where_tasks_run};
 use manyhands::{Runtime, parallel, task};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, RwLock, mpsc};
 use std::thread;
 
 /// One worker and no stand-in: what is queued behind a task stays queued while that runs.
@@ -108,6 +108,50 @@ fn tasks_that_ran_in_place_are_not_counted_as_dropped() {
             runtime.shutdown()
         });
         assert_eq!(report.dropped, 0);
+    });
+}
+
+#[test]
+fn what_many_threads_have_brought_to_a_large_pool_is_counted_and_dropped_while_its_workers_are_kept()
+ {
+    const WORKERS: usize = 40;
+    within(60, || {
+        let builder = Runtime::builder().workers(WORKERS).max_threads(WORKERS);
+        let runtime = builder.build().expect("the numbers are right");
+        let (kept, begun) = (Arc::new(RwLock::new(())), Arc::new(AtomicUsize::new(0)));
+        // Let go at the end, also of a test that fails.
+        let keeps = kept.write().unwrap();
+        let keep = |_| {
+            let (kept, begun) = (Arc::clone(&kept), Arc::clone(&begun));
+            task::run(move || {
+                begun.fetch_add(1, Ordering::SeqCst);
+                drop(kept.read());
+            })
+        };
+        let entered = runtime.enter();
+        (0..WORKERS).map(keep).for_each(drop);
+        let is_everyone_kept = || begun.load(Ordering::SeqCst) == WORKERS;
+        wait_until("all workers are kept", is_everyone_kept);
+        drop(entered);
+        let ledger = Ledger::new(24);
+        let bring = |thing| {
+            let _entered = runtime.enter();
+            task::run(move || drop(thing))
+        };
+        let handles: Vec<_> = thread::scope(|s| {
+            let things = ledger.make_all().into_iter();
+            let threads: Vec<_> = things.map(|thing| s.spawn(move || bring(thing))).collect();
+            threads.into_iter().map(|it| it.join().unwrap()).collect()
+        });
+        assert_eq!(runtime.metrics().queued_outside, 24);
+        let shutdown = thread::spawn(move || runtime.shutdown());
+        wait_until("all are dropped", || ledger.count_dropped() == 24);
+        drop(keeps);
+        assert_eq!(shutdown.join().unwrap().dropped, 24);
+        for handle in handles {
+            assert!(handle.join().unwrap_err().is_cancelled());
+        }
+        ledger.assert_settled();
     });
 }
 

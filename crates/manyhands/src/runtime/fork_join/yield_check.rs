@@ -51,7 +51,8 @@ impl YieldCheck {
     /// once.
     ///
     /// # Cost
-    /// Four loads of cache lines that change only with the tasks and the number of threads, and one of another slot's.
+    /// Three loads of cache lines that change only with the tasks and the number of threads, one more of each shard of
+    /// the tasks from outside, and one of another slot's.
     pub(crate) fn is_wanted(&mut self) -> bool {
         let slot = self.slot;
         let shared = slot.runtime();

@@ -10,7 +10,7 @@
 //!
 //! # Protocol
 //! A worker that is about to sleep calls `announce`, which sets its bit and then lowers `awake`. It looks for work
-//! once more and parks. Woken or not, it then calls `withdraw`. A waker first makes the work visible. Then it calls
+//! once more and parks. If no waker has taken its bit, it then calls `withdraw`. A waker first makes the work visible. Then it calls
 //! `claim`, which raises `awake` if the limit allows and takes one bit, and unparks the owner of the bit. The
 //! thread that takes a bit owns the wake, so no worker is woken twice for one claim.
 //!

@@ -61,6 +61,7 @@ pub(crate) fn wake_if_nobody_searches(pool: &impl Pool) {
 
 /// As [`wake_if_nobody_searches`], for a task. For a short one a thread beyond the limit is woken where the monitor
 /// allows that; see `worker/short_tasks.rs`.
+#[inline]
 pub(crate) fn wake_for_task(pool: &impl Pool, is_short: bool) {
     if is_short && !pool.idle().has_room() && !pool.idle().is_anyone_searching() {
         wake_for_short_task(pool);
@@ -180,6 +181,32 @@ pub(crate) unsafe fn queue<T: Linked>(
     }
 }
 
+/// Any thread: queues a task at the back of a queue that belongs to no worker.
+///
+/// # Safety
+/// As for [`TaskQueue::push`].
+#[inline]
+pub(crate) unsafe fn queue_outside<T: Linked>(
+    pool: &impl Pool,
+    tasks: &TaskQueue<T>,
+    task: *mut T,
+    is_short: bool,
+) {
+    // SAFETY: by the caller's promise.
+    unsafe { tasks.push(task) };
+    wake_for_task(pool, is_short);
+}
+
+/// Worker: has taken tasks, and `is_more_left` where they came from; in whichever shard of a queue that has several. Another
+/// worker is to come for the rest. Those who pushed it may have relied on this one: on its search, or on its look after it
+/// had announced sleep.
+#[inline]
+pub(crate) fn leave_rest(pool: &impl Pool, is_more_left: bool) {
+    if is_more_left {
+        wake_if_nobody_searches(pool);
+    }
+}
+
 /// Whether a worker that is about to sleep must stay awake for the tasks in this queue. It need not for a task in
 /// steal grace.
 pub(crate) fn has_tasks_for_others<T: Linked>(grace: &StealGrace, tasks: &TaskQueue<T>) -> bool {
@@ -211,7 +238,7 @@ pub(crate) trait Worker {
     /// Looks for work repeatedly for a while.
     fn spin(&mut self) -> Option<Self::FoundWork>;
 
-    /// Whether its own queue has more tasks.
+    /// Whether more tasks wait than it has found, in its own queue or where they come from outside.
     fn has_more(&self) -> bool;
 
     /// The steal grace of its own queue.
@@ -301,6 +328,7 @@ pub(crate) fn next<W: Worker>(
     {
         if worker.has_more() {
             // There is more than one task. While this worker searched, wakers relied on it and woke no other.
+            // I1: a waker that still saw it search had pushed before, hence before this look.
             wake_if_nobody_searches(pool);
         }
         return Next::Searched(found);
@@ -356,9 +384,9 @@ pub(crate) fn sleep(pool: &impl Pool, index: usize, sleeper: &mut impl Worker) -
             break;
         }
     }
-    pool.idle().withdraw(index);
     if slept != Slept::Woken {
-        // A waker arms the monitor for the worker that it wakes.
+        pool.idle().withdraw(index);
+        // A waker has taken the bit, and arms the monitor for the worker that it wakes.
         pool.arm_monitor();
     }
     sleeper.awake(slept);

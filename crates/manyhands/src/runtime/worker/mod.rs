@@ -31,6 +31,8 @@ mod slot_pool;
 mod slot_runtime;
 #[cfg(not(loom))]
 mod threads;
+#[cfg(not(loom))]
+pub(crate) mod victims;
 
 #[cfg(not(loom))]
 pub use priority::Priority;

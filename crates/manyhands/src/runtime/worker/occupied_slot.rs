@@ -7,7 +7,8 @@
 //!
 //! Unsafe: the shared half is reached through a pointer to the whole.
 
-use crate::job::{ExecutionId, JobKind, SlotNumber};
+use crate::job::{ExecutionId, Job, JobKind, SlotNumber};
+use crate::queue::ShardedQueue;
 use crate::runtime::fork_join::executions::{Extent, Nesting};
 use crate::runtime::worker::priority::PriorityTurns;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
@@ -43,6 +44,8 @@ pub(crate) struct OccupiedSlot {
     patience: GraceCache,
     /// Ticks of the last heartbeat that woke a worker.
     pub(crate) last_wake: Cell<u64>,
+    /// The shard of the tasks from outside whose turn it was last.
+    shard: Cell<usize>,
     /// The state of a small random generator.
     random: Cell<u32>,
     /// How its executions nest.
@@ -73,6 +76,7 @@ impl OccupiedSlot {
             in_timed_join: Cell::new(false),
             patience: GraceCache::new(),
             last_wake: Cell::new(0),
+            shard: Cell::new(usize::from(number)),
             random: Cell::new(u32::from(number) * 2 + 1),
             nesting: Nesting::new(),
         }
@@ -165,6 +169,18 @@ impl OccupiedSlot {
             clock::ticks,
             clock::ticks_in(PATIENCE_NANOS),
         )
+    }
+
+    /// Worker: the shard of the tasks from outside at which it looks first when it has nothing else.
+    pub(crate) fn home_shard(&self) -> usize {
+        ShardedQueue::<Job>::home_of(self.worker().unwrap_or(0))
+    }
+
+    /// Worker: the shard at which it looks before its own tasks, another one each time. So none of them waits for ever,
+    /// although all who look at it first may be busy.
+    pub(crate) fn next_shard(&self) -> usize {
+        self.shard.set(self.shard.get().wrapping_add(1));
+        self.shard.get()
     }
 
     /// A small random number.

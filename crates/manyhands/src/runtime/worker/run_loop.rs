@@ -9,7 +9,7 @@
 //! Unsafe: jobs are performed by pointer.
 
 use crate::job::{Action, Job, JobKind, abort};
-use crate::queue::TaskQueue;
+use crate::queue::{Run, TaskQueue};
 use crate::runtime::fork_join::helper_slot::HelperGuard;
 use crate::runtime::sleep::timers::TimerPoll;
 use crate::runtime::sleep::waking::{self, Next, Slept};
@@ -149,7 +149,7 @@ impl waking::Worker for AtWork<'_> {
     }
 
     fn has_more(&self) -> bool {
-        !self.slot.tasks.is_empty()
+        !self.slot.tasks.is_empty() || self.shared.has_tasks_outside()
     }
 
     fn hold(&self) -> &StealGrace {
@@ -281,7 +281,7 @@ fn take_one(queue: &TaskQueue<Job>) -> Option<FoundWork> {
 /// Looks for what is of the usual priority.
 fn find_usual(shared: &RuntimeInner, slot: &'static OccupiedSlot, turn: Turn) -> Option<FoundWork> {
     let out_of_turn = match turn {
-        Turn::Outside => take_tasks(shared, slot, None, TASKS_TAKEN_MAX),
+        Turn::Outside => take_outside(shared, slot, OccupiedSlot::next_shard),
         // One only: a worker that has work of its own would only move the rest from cache to cache.
         Turn::Others => find_elsewhere(shared, slot, 1),
         Turn::Own | Turn::OwnBound => None,
@@ -297,50 +297,87 @@ fn find_usual(shared: &RuntimeInner, slot: &'static OccupiedSlot, turn: Turn) ->
     if let Some(job) = first.take_own().or_else(|| second.take_own()) {
         return Some(FoundWork::Job(job));
     }
-    take_tasks(shared, slot, None, TASKS_TAKEN_MAX)
+    take_outside(shared, slot, OccupiedSlot::home_shard)
         .or_else(|| find_elsewhere(shared, slot, TASKS_TAKEN_MAX))
 }
 
-/// Looks at the other slots, starting anywhere; takes up to `tasks_max` tasks.
+/// Looks at the other slots, starting anywhere, but with the nearest where distances are known; takes up to `tasks_max`
+/// tasks.
 fn find_elsewhere(
     shared: &RuntimeInner,
     slot: &'static OccupiedSlot,
     tasks_max: usize,
 ) -> Option<FoundWork> {
+    if shared.knows_distances() {
+        return find_nearest(shared, slot, tasks_max);
+    }
     let random = slot.next_random() as usize;
-    shared.other_slots(slot, random).find_map(|other| {
-        if let Some(pin) = other.slots.iter().find_map(|slot| slot.try_enter()) {
-            return Some(FoundWork::Call(pin, other));
-        }
-        if let Some(job) = other.deque.steal(0) {
-            slot.counters.stolen.bump();
-            return Some(FoundWork::Job(job));
-        }
-        if other.deque.has_private(0) {
-            other.deque.demand();
-        }
-        if shared.is_closing() || slot.is_patient_with(other) {
-            None
-        } else {
-            take_tasks(shared, slot, Some(other), tasks_max)
-        }
-    })
+    shared
+        .other_slots(slot, random)
+        .find_map(|other| look_at(shared, slot, other, tasks_max))
 }
 
-/// Takes a run of up to `max` tasks from outside or from `other`; keeps the first in hand and the rest as its
-/// own. While threads are blocked, those of the kind that blocked come last: each costs another thread, and
-/// what does not block need not wait for all of these.
-fn take_tasks(
+/// As [`find_elsewhere`]. A function of its own, because the order takes room on the stack.
+#[inline(never)]
+fn find_nearest(
     shared: &RuntimeInner,
     slot: &'static OccupiedSlot,
-    other: Option<&WorkerSlot>,
-    max: usize,
+    tasks_max: usize,
 ) -> Option<FoundWork> {
-    let queue = other.map_or(&*shared.injector, |other| &other.tasks);
-    let mut run = queue.take(max)?;
-    if other.is_some() {
-        slot.counters.stolen.bump();
+    let random = slot.next_random() as usize;
+    shared
+        .other_slots_by_distance(slot, random)
+        .find_map(|other| look_at(shared, slot, other, tasks_max))
+}
+
+/// Looks at one other slot.
+#[inline]
+fn look_at(
+    shared: &RuntimeInner,
+    slot: &'static OccupiedSlot,
+    other: &'static WorkerSlot,
+    tasks_max: usize,
+) -> Option<FoundWork> {
+    if let Some(pin) = other.slots.iter().find_map(|slot| slot.try_enter()) {
+        return Some(FoundWork::Call(pin, other));
     }
+    if let Some(job) = other.deque.steal(0) {
+        slot.counters.stolen.bump();
+        return Some(FoundWork::Job(job));
+    }
+    if other.deque.has_private(0) {
+        other.deque.demand();
+    }
+    if shared.is_closing() || slot.is_patient_with(other) {
+        None
+    } else {
+        let run = other.tasks.take(tasks_max)?;
+        slot.counters.stolen.bump();
+        Some(keep(shared, slot, run, || !other.tasks.is_empty()))
+    }
+}
+
+/// Takes a run of tasks from outside, beginning at shard `begin`. A function of its own, because most tasks are found
+/// before, and a longer caller would cost them instructions.
+#[inline(never)]
+fn take_outside(
+    shared: &RuntimeInner,
+    slot: &OccupiedSlot,
+    begin: fn(&OccupiedSlot) -> usize,
+) -> Option<FoundWork> {
+    let run = shared.injector.take(|| begin(slot), TASKS_TAKEN_MAX)?;
+    Some(keep(shared, slot, run, || !shared.injector.is_empty()))
+}
+
+/// Keeps the first task of a run in hand and the rest as the worker's own. While threads are blocked, those of the kind
+/// that blocked come last: each costs another thread, and what does not block need not wait for all of these. If there
+/// is more left where the run was taken, or now in the worker's own queue, another worker is to come for it.
+fn keep(
+    shared: &RuntimeInner,
+    slot: &OccupiedSlot,
+    mut run: Run<Job>,
+    is_more_left: impl FnOnce() -> bool,
+) -> FoundWork {
     if run.len > 1
         && let Some(blocking) = shared.blocking_kind()
     {
@@ -355,10 +392,8 @@ fn take_tasks(
         // SAFETY: taken from a queue of this type, untouched but for the step above.
         unsafe { slot.tasks.append(run) };
     }
-    if !(slot.tasks.is_empty() && queue.is_empty()) {
-        shared.wake_if_nobody_searches();
-    }
-    Some(FoundWork::Job(first))
+    waking::leave_rest(shared, !slot.tasks.is_empty() || is_more_left());
+    FoundWork::Job(first)
 }
 
 /// Moves a run of tasks from `other`'s queue to `slot`'s own. Returns whether there was one.

@@ -26,8 +26,9 @@ pub(crate) fn find(shared: &RuntimeInner, slot: &'static OccupiedSlot) -> Option
         .filter(|other| !slot.is_patient_with(other));
     let interactive = shared.priority_queues.interactive.take(1);
     let found = interactive.map(|run| run.first).or_else(|| {
-        [&slot.tasks, &*shared.injector]
+        [&slot.tasks]
             .into_iter()
+            .chain(shared.injector.shards())
             .chain(others.map(|other| &other.tasks))
             .find_map(|queue| take_short(shared, slot, queue))
     })?;

@@ -82,6 +82,10 @@ impl Default for AtomicBool {
     }
 }
 
+fn modify<A, R>(_at: &A, ordering: Ordering, run: impl FnOnce() -> R) -> R {
+    access(ordering, run)
+}
+
 /// Lets another thread be chosen to run before an access.
 fn access<R>(_ordering: Ordering, run: impl FnOnce() -> R) -> R {
     world::point();

@@ -1,0 +1,282 @@
+//! How many threads write a cache line for one task, or for one item of a loop, in pools of 64 and 192 workers.
+//!
+//! All writes by atomics and locks of the library are noted, by workers and by threads that bring tasks (see
+//! `sync/writers.rs`). A pool of 192 workers on two processors shows which threads write what, but not how many do so at
+//! the same moment; so the bounds are asserted for what one task causes, and for the moves of a line from one thread to
+//! the next, divided by the number of tasks.
+//!
+//! `cargo test -p manyhands --lib line_writers::table -- --ignored --nocapture` prints the lines that move most often.
+
+use crate::sync::clock;
+use crate::sync::writers::{Line, Notes};
+use crate::{Runtime, channel, parallel, task};
+use std::fmt::Write as _;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
+
+/// A pool, all of whose workers have been started and sleep.
+struct Noted {
+    runtime: Runtime,
+    workers: usize,
+    notes: Arc<Notes>,
+}
+
+impl Noted {
+    fn new(workers: usize) -> Self {
+        let notes = Arc::new(Notes::default());
+        let theirs = Arc::clone(&notes);
+        let builder = Runtime::builder().workers(workers);
+        let builder = builder.thread_keep_alive(Duration::ZERO);
+        let builder = builder.on_thread_start(move |_| theirs.enrol());
+        let runtime = builder.build().expect("the number is right");
+        let noted = Self {
+            runtime,
+            workers,
+            notes,
+        };
+        let meeting = Arc::new(Meeting::default());
+        let meet = |_| {
+            let meeting = Arc::clone(&meeting);
+            noted
+                .runtime
+                .install(|| task::run(move || meeting.wait_for(workers)))
+        };
+        let tasks: Vec<_> = (0..workers).map(meet).collect();
+        for task in tasks {
+            task.join().expect("all threads start");
+        }
+        noted.notes.enrol();
+        noted.wait_until_all_sleep();
+        noted
+    }
+
+    fn wait_until_all_sleep(&self) {
+        let begun = clock::now();
+        while self.runtime.metrics().asleep < self.workers {
+            assert!(clock::now() - begun < LIMIT, "{:?}", self.runtime);
+            thread::yield_now();
+        }
+    }
+
+    /// What is written until all workers sleep again after `work`.
+    fn written_by(&self, work: impl FnOnce()) -> Vec<Line> {
+        self.notes.begin();
+        work();
+        self.wait_until_all_sleep();
+        self.notes.end()
+    }
+}
+
+/// Where a number of threads wait for each other, but not for ever.
+#[derive(Debug, Default)]
+struct Meeting {
+    arrived: Mutex<usize>,
+    all_here: Condvar,
+}
+
+impl Meeting {
+    fn wait_for(&self, count: usize) {
+        let mut arrived = self.arrived.lock().expect("nobody panics with it");
+        *arrived += 1;
+        self.all_here.notify_all();
+        let is_missing = |arrived: &mut usize| *arrived < count;
+        let waited = self.all_here.wait_timeout_while(arrived, LIMIT, is_missing);
+        let here = *waited.expect("nobody panics with it").0;
+        assert!(here >= count, "{here} of {count} threads");
+    }
+}
+
+/// One workload, and of how many tasks or items it consists.
+struct Workload {
+    name: &'static str,
+    count: u64,
+    run: fn(&Noted),
+}
+
+const WORKLOADS: &[Workload] = &[
+    Workload {
+        name: "tasks from one thread outside",
+        count: 1_000,
+        run: |pool| bring(&pool.runtime, 1_000),
+    },
+    Workload {
+        name: "tasks from eight threads outside",
+        count: 2_000,
+        run: |pool| {
+            thread::scope(|s| {
+                for _ in 0..8 {
+                    s.spawn(|| {
+                        pool.notes.enrol();
+                        bring(&pool.runtime, 250);
+                    });
+                }
+            });
+        },
+    },
+    Workload {
+        name: "tasks that spawn two tasks each",
+        count: 2_047,
+        run: |pool| {
+            let _entered = pool.runtime.enter();
+            task::run(|| spawn_tree(10))
+                .join()
+                .expect("it does not panic");
+        },
+    },
+    Workload {
+        name: "pairs of tasks that pass messages",
+        count: 2_000,
+        run: |pool| {
+            let _entered = pool.runtime.enter();
+            let pairs: Vec<_> = (0..50).map(|_| task::spawn(pass_messages(20))).collect();
+            for pair in pairs {
+                pair.join().expect("it does not panic");
+            }
+        },
+    },
+    Workload {
+        name: "items of 10 loops of 2 ms",
+        count: 2_000,
+        run: |pool| {
+            pool.runtime.install(|| {
+                for _ in 0..10 {
+                    parallel::for_range(0..200_u64, |_| busy(10));
+                }
+            });
+        },
+    },
+];
+
+/// Brings tasks, up to 50 of them at a time.
+fn bring(runtime: &Runtime, count: usize) {
+    let _entered = runtime.enter();
+    for _ in 0..count / 50 {
+        let tasks: Vec<_> = (0..50).map(|_| task::run(|| busy(5))).collect();
+        for task in tasks {
+            task.join().expect("it does not panic");
+        }
+    }
+}
+
+fn spawn_tree(depth: u32) {
+    busy(5);
+    if depth > 0 {
+        for _ in 0..2 {
+            drop(task::run(move || spawn_tree(depth - 1)));
+        }
+    }
+}
+
+async fn pass_messages(count: u32) {
+    let (to, from) = channel::bounded(1);
+    let (back_to, back_from) = channel::bounded(1);
+    let other = task::spawn(async move {
+        while let Ok(number) = from.recv_async().await {
+            if back_to.send_async(number + 1).await.is_err() {
+                break;
+            }
+        }
+    });
+    for number in 0..count {
+        to.send_async(number).await.expect("it receives");
+        assert_eq!(back_from.recv_async().await, Ok(number + 1));
+    }
+    drop(to);
+    other.await.expect("it does not panic");
+}
+
+/// Computes for about as many microseconds.
+fn busy(micros: u64) {
+    let begun = clock::ticks();
+    while clock::ticks().saturating_sub(begun) < clock::ticks_in(1_000 * micros) {
+        std::hint::spin_loop();
+    }
+}
+
+/// The lines of a workload, those that move most often first, as text.
+fn describe(lines: &mut [Line], count: u64) -> String {
+    lines.sort_by_key(|line| std::cmp::Reverse(line.moves));
+    let mut text = String::new();
+    for line in lines.iter().take(6) {
+        let sites: Vec<_> = line
+            .sites
+            .iter()
+            .map(|(file, line)| {
+                let file = file.rsplit('/').next().unwrap_or(file);
+                format!("{file}:{line}")
+            })
+            .collect();
+        let moves = line.moves as f64 / count as f64;
+        let writers = line.writers.len();
+        let _ = writeln!(
+            text,
+            "  {moves:.2} moves, {writers} threads: {}",
+            sites.join(" ")
+        );
+    }
+    text
+}
+
+#[test]
+#[ignore = "a table for a person to read"]
+#[expect(clippy::print_stdout, reason = "it is printed")]
+fn table() {
+    for workers in [64, 192] {
+        let pool = Noted::new(workers);
+        for workload in WORKLOADS {
+            let mut lines = pool.written_by(|| (workload.run)(&pool));
+            println!(
+                "{workers} workers, {} ({} threads noted)\n{}",
+                workload.name,
+                pool.notes.threads(),
+                describe(&mut lines, workload.count)
+            );
+        }
+        let (most, mut lines) = one_task_after_the_other(&pool);
+        println!(
+            "{workers} workers, one task after the other: at most {most} threads\n{}",
+            describe(&mut lines, 1)
+        );
+    }
+}
+
+/// The most threads that have written one line for one task, and the lines of that task.
+fn one_task_after_the_other(pool: &Noted) -> (usize, Vec<Line>) {
+    let one = |_| {
+        let lines = pool.written_by(|| bring_one(&pool.runtime));
+        let most = lines.iter().map(|line| line.writers.len()).max();
+        (most.unwrap_or(0), lines)
+    };
+    (0..20)
+        .map(one)
+        .max_by_key(|&(most, _)| most)
+        .expect("there are some")
+}
+
+fn bring_one(runtime: &Runtime) {
+    let _entered = runtime.enter();
+    task::run(|| ()).join().expect("it does not panic");
+}
+
+#[test]
+fn no_line_is_written_by_more_than_16_threads_for_one_task() {
+    for workers in [64, 192] {
+        let pool = Noted::new(workers);
+        let (most, mut lines) = one_task_after_the_other(&pool);
+        assert!(most <= WRITERS_MAX, "{}", describe(&mut lines, 1));
+        for workload in WORKLOADS {
+            let mut lines = pool.written_by(|| (workload.run)(&pool));
+            let moves = lines.iter().map(|line| line.moves).max().unwrap_or(0);
+            assert!(
+                moves <= WRITERS_MAX as u64 * workload.count,
+                "{workers} workers, {}:\n{}",
+                workload.name,
+                describe(&mut lines, workload.count)
+            );
+        }
+    }
+}
+
+const WRITERS_MAX: usize = 16;
+const LIMIT: Duration = Duration::from_secs(60);

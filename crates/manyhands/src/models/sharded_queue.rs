@@ -1,0 +1,49 @@
+//! The queue of tasks from outside in several shards: I1 where those who push and workers meet in different ones.
+//!
+//! Threads: a worker and two pushers, or one pusher beside a second worker that sleeps. Operations, of
+//! `runtime/sleep/waking.rs`: a worker's turns, and queueing a task from outside. There are two shards, and the worker
+//! begins at the first. With three preemptions where there is one pusher.
+//! Property: a pushed task is always run, without help of the monitor. While a worker is kept by the task that it runs,
+//! the one that sleeps is claimed for the other task, also if that was pushed while the first one searched.
+
+use super::pool::{Pool, Sleeps};
+use super::{check, check_deeper};
+use loom::sync::Arc;
+use loom::thread;
+
+#[test]
+fn tasks_in_two_shards_are_run_by_a_worker_that_falls_asleep() {
+    check(|| {
+        let model = Pool::<2>::with_shards(1, 2);
+        let pushers = [0, 1].map(|number| {
+            let model = Arc::clone(&model);
+            thread::spawn(move || model.inject_from(number, number))
+        });
+        model.work(0, Sleeps::Shortly);
+        for pusher in pushers {
+            pusher.join().unwrap();
+        }
+        assert_eq!(model.idle.running(), 1);
+    });
+}
+
+#[test]
+fn a_task_pushed_while_another_is_found_is_not_left_to_a_worker_that_is_kept_by_that() {
+    check_deeper(3, || {
+        let model = Pool::<2>::with_shards(2, 2);
+        model.idle.announce(1);
+        let pusher = thread::spawn({
+            let model = Arc::clone(&model);
+            move || {
+                model.inject_from(0, 0);
+                model.inject_from(1, 1);
+            }
+        });
+        model.work_until_kept(0);
+        pusher.join().unwrap();
+        assert!(
+            !model.idle.is_announced(1),
+            "a task waits, and the worker that sleeps is not claimed"
+        );
+    });
+}
