@@ -25,6 +25,7 @@ pub mod agent;
 mod charts;
 pub mod commands;
 pub mod engine;
+mod enrol;
 mod error;
 pub mod export;
 pub mod page;

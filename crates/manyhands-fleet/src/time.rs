@@ -26,6 +26,11 @@ pub(crate) fn utc() -> String {
     text(jiff::Timestamp::now())
 }
 
+/// A number of seconds since 1970 as UTC.
+pub(crate) fn utc_of(seconds: i64) -> String {
+    jiff::Timestamp::from_second(seconds).map_or_else(|_| seconds.to_string(), text)
+}
+
 fn text(time: jiff::Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }

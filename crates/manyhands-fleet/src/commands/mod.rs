@@ -1,6 +1,7 @@
 //! The commands of the fleet: what is typed, and what is done about it.
 
 mod beside;
+mod keys;
 mod page;
 mod price;
 mod pull;
@@ -8,6 +9,7 @@ mod serve;
 mod show;
 mod submit;
 
+pub use keys::{AccessKey, Enrol, ListKeys, Revoke, Token};
 pub use page::ShowPage;
 pub use price::{Price, PriceBill, PriceEstimate};
 pub use pull::Pull;
@@ -34,6 +36,11 @@ pub enum Fleet {
     Serve(Serve),
     /// Pull jobs and measure them on this machine
     Agent(Pull),
+    /// Make, list and revoke the keys that let agents in
+    #[command(subcommand)]
+    Key(AccessKey),
+    /// Get a key for an agent on this machine, by a token
+    Enrol(Enrol),
     /// Give a plan to the server
     Submit(Submit),
     /// End a plan: what is measured so far stays
@@ -113,6 +120,8 @@ pub fn run(fleet: Fleet, program: Program, stop: &Interrupt) -> Result<(), Fleet
     match fleet {
         Fleet::Serve(options) => serve::serve(&options, program, stop),
         Fleet::Agent(options) => pull::pull(&options, program, stop),
+        Fleet::Key(command) => keys::key(&command),
+        Fleet::Enrol(options) => keys::enrol(&options, stop),
         Fleet::Submit(options) => submit::submit(&options, program),
         Fleet::Cancel(options) => submit::cancel(&options),
         Fleet::Watch(options) => show::watch(&options, stop),

@@ -197,7 +197,7 @@ fn power_off(programs: &[&[&str]]) -> Result<(), FleetError> {
 }
 
 /// A number of hours that a thread can wait.
-fn hours(text: &str) -> Result<f64, String> {
+pub(super) fn hours(text: &str) -> Result<f64, String> {
     let hours: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if hours > 0.0 && hours <= HOURS_MAX {
         Ok(hours)
@@ -214,7 +214,7 @@ const POWER_OFF: &[&[&str]] = &[
 ];
 const HOST_LOCK: &str = "manyhands-fleet-host.lock";
 const NAME_MAX: usize = 64;
-const SECONDS_PER_HOUR: f64 = 3_600.0;
+pub(super) const SECONDS_PER_HOUR: f64 = 3_600.0;
 /// A year.
 const HOURS_MAX: f64 = 8_760.0;
 

@@ -4,9 +4,10 @@ use super::{Complaints, DATABASE, FOLDER, Key, PORT, Program, beside::beside, sa
 use crate::{
     FleetError,
     engine::{
-        Address, Nats,
+        Address, Guarded, Nats, User,
         nats_server::{self, NatsServer},
     },
+    enrol,
     server::{Database, Server},
     time::pause,
 };
@@ -14,6 +15,7 @@ use clap::Args;
 use manyhands_lab::run::Interrupt;
 use std::{
     fs,
+    net::{IpAddr, Ipv4Addr},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -30,6 +32,8 @@ pub struct Serve {
     /// The program nats-server [default: $NATS_SERVER, or the first on the path]
     #[arg(long, value_name = "FILE", conflicts_with = "join")]
     nats_server: Option<PathBuf>,
+    #[command(flatten)]
+    guard: Guard,
     /// Use this NATS server with JetStream, and start none
     #[arg(long, value_name = "URL")]
     join: Option<String>,
@@ -38,6 +42,60 @@ pub struct Serve {
     /// Seconds after which a job goes to another agent if its agent is not heard of
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     lease: u64,
+}
+
+/// Whom the `nats-server` that is started lets in, and from where.
+#[derive(Debug, PartialEq, Args)]
+struct Guard {
+    /// Let in only keys that 'fleet key token' and 'fleet enrol' have brought, also on this machine
+    #[arg(long, conflicts_with = "join")]
+    keys: bool,
+    /// Address on which other machines reach it, with --keys and a certificate
+    #[arg(long, value_name = "IP", requires = "host")]
+    listen: Option<IpAddr>,
+    /// Name that is in the certificate
+    #[arg(long, value_name = "NAME", requires = "certificate")]
+    host: Option<String>,
+    /// File with the certificate of the nats-server that is started
+    #[arg(long, value_name = "FILE", requires = "certificate_key")]
+    certificate: Option<PathBuf>,
+    /// File with the key of the certificate
+    #[arg(long, value_name = "FILE", requires = "keys")]
+    certificate_key: Option<PathBuf>,
+}
+
+impl Guard {
+    /// Where the `nats-server` of a folder is for this program, and whom it lets in.
+    fn address(
+        &self,
+        options: &Serve,
+        folder: &Path,
+    ) -> Result<(String, Address, Option<Guarded>), FleetError> {
+        let port = options.port;
+        let url = match &self.host {
+            Some(host) => format!("tls://{host}:{port}"),
+            None => format!("nats://127.0.0.1:{port}"),
+        };
+        if !self.keys {
+            let address = Address::parse(&url, None, None)?;
+            return Ok((url, address, None));
+        }
+        let seed = folder.join(SERVER_KEY);
+        let key = enrol::key_in(&seed)?;
+        let root = options.key.root.as_deref();
+        let address = Address::parse(&url, Some(&seed), root)?;
+        let absolute =
+            |path: &PathBuf| fs::canonicalize(path).map_err(FleetError::file("find", path));
+        let certificate = self.certificate.as_ref().map(absolute).transpose()?;
+        let certificate_key = self.certificate_key.as_ref().map(absolute).transpose()?;
+        let guarded = Guarded {
+            ip: self.listen.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+            certificate: certificate.zip(certificate_key),
+            server: key.public_key(),
+            users: users(&options.data.join(DATABASE))?,
+        };
+        Ok((url, address, Some(guarded)))
+    }
 }
 
 pub(super) fn serve(options: &Serve, program: Program, stop: &Interrupt) -> Result<(), FleetError> {
@@ -49,9 +107,10 @@ pub(super) fn serve(options: &Serve, program: Program, stop: &Interrupt) -> Resu
         None => {
             let found = nats_server::find(options.nats_server.as_deref())?;
             let folder = options.data.join("nats");
-            let nats = NatsServer::start(found, &folder, options.port)?;
-            let url = format!("nats://127.0.0.1:{}", options.port);
-            (Address::loopback(options.port)?, url, Some(nats))
+            fs::create_dir_all(&folder).map_err(FleetError::file("create", &folder))?;
+            let (url, address, guarded) = options.guard.address(options, &folder)?;
+            let nats = NatsServer::start(found, &folder, options.port, guarded, &address)?;
+            (address, url, Some(nats))
         }
     };
     let engine = Nats::connect(&address)?;
@@ -80,7 +139,7 @@ pub(super) fn serve(options: &Serve, program: Program, stop: &Interrupt) -> Resu
         })
     };
     let tending = |has_ended: &Interrupt| match nats {
-        Some(nats) => tend(nats, has_ended),
+        Some(nats) => tend(nats, &options.data.join(DATABASE), has_ended),
         // It ends with the server all the same.
         None => {
             while !has_ended.is_set() {
@@ -96,13 +155,26 @@ pub(super) fn serve(options: &Serve, program: Program, stop: &Interrupt) -> Resu
 }
 
 /// Keeps a `nats-server` running for as long as it is needed.
-fn tend(mut nats: NatsServer, has_ended: &Interrupt) {
+fn tend(mut nats: NatsServer, database: &Path, has_ended: &Interrupt) {
     while !has_ended.is_set() {
         // If it cannot be started now, the server complains that it does not answer, and it is tried again.
         let _ = nats.tend();
+        // What could not be read or written now is tried again; an agent that waits for its key waits for longer.
+        let _ = users(database).and_then(|users| nats.know(users));
         pause(TENDING, has_ended);
     }
     nats.stop();
+}
+
+/// Whose keys are good now.
+fn users(database: &Path) -> Result<Vec<User>, FleetError> {
+    let keys = Database::open_to_read(database)?.valid_keys()?.into_iter();
+    Ok(keys
+        .map(|key| User {
+            public: key.public,
+            is_token: key.is_token,
+        })
+        .collect())
 }
 
 /// One server at a time writes a folder.
@@ -117,4 +189,6 @@ fn lock(folder: &Path) -> Result<fs::File, FleetError> {
     }
 }
 
+/// The seed of the server's own key, in the folder of its `nats-server`.
+const SERVER_KEY: &str = "server.nk";
 const TENDING: Duration = Duration::from_millis(300);

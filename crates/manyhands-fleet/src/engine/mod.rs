@@ -9,10 +9,12 @@
 
 mod in_process;
 mod nats;
+mod nats_config;
 pub mod nats_server;
 
 pub use in_process::InProcess;
 pub use nats::{Address, Nats};
+pub(crate) use nats_config::{Guarded, User, inbox_of};
 
 use crate::FleetError;
 use std::time::Duration;
@@ -103,4 +105,6 @@ pub enum Queue {
     },
     /// What agents report, for the server.
     Results,
+    /// Requests for keys, for the server.
+    Enrolments,
 }

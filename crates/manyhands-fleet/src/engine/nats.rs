@@ -7,7 +7,7 @@
 //! What JetStream acknowledges has reached its file, and not necessarily the disk: power that fails may cost the
 //! messages of the last minutes. Server and agents are made for that.
 
-use super::{Delivery, Engine, Queue};
+use super::{Delivery, Engine, Queue, nats_config::ENROLMENTS};
 use crate::FleetError;
 use async_nats::{
     Client, ConnectOptions, Event,
@@ -64,11 +64,6 @@ impl Address {
                 reason: error.to_string(),
             },
         })
-    }
-
-    /// The address of a server on this machine.
-    pub(crate) fn loopback(port: u16) -> Result<Self, FleetError> {
-        Self::parse(&format!("nats://127.0.0.1:{port}"), None, None)
     }
 
     fn options(&self, trouble: &Trouble) -> ConnectOptions {
@@ -130,6 +125,18 @@ impl Nats {
     /// # Errors
     /// [`FleetError::Engine`] if the system refuses what a connection needs, or the server the credentials.
     pub fn connect(address: &Address) -> Result<Self, FleetError> {
+        Self::connect_with(address, |options| options)
+    }
+
+    /// Connects, and hears answers below a subject of its own.
+    pub(crate) fn connect_with_inbox(address: &Address, inbox: &str) -> Result<Self, FleetError> {
+        Self::connect_with(address, |options| options.custom_inbox_prefix(inbox))
+    }
+
+    fn connect_with(
+        address: &Address,
+        more: impl FnOnce(ConnectOptions) -> ConnectOptions,
+    ) -> Result<Self, FleetError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("fleet nats")
@@ -137,9 +144,8 @@ impl Nats {
             .build()
             .map_err(FleetError::engine("start the thread of the connection"))?;
         let trouble = Trouble::default();
-        let connecting = address
-            .options(&trouble)
-            .connect(address.0.server().clone());
+        let options = more(address.options(&trouble));
+        let connecting = options.connect(address.0.server().clone());
         let client = runtime
             .block_on(connecting)
             .map_err(FleetError::engine("connect"))?;
@@ -162,7 +168,7 @@ impl Nats {
     /// [`FleetError::Engine`] if the server cannot be reached or refuses.
     pub fn prepare(&self, lease: Duration) -> Result<(), FleetError> {
         let context = &self.0.context;
-        for name in [PLANS, JOBS, RESULTS] {
+        for name in [PLANS, JOBS, RESULTS, ENROLMENTS] {
             let config = stream::Config {
                 name: name.to_owned(),
                 subjects: vec![format!("{name}.>")],
@@ -184,6 +190,7 @@ impl Nats {
             .run("make the keys", context.get_or_create_stream(config))?;
         self.make_queue(Queue::Plans, lease.min(SERVER_LEASE))?;
         self.make_queue(Queue::Results, lease.min(SERVER_LEASE))?;
+        self.make_queue(Queue::Enrolments, lease.min(SERVER_LEASE))?;
         self.make_queue(Queue::Jobs { cpus: None }, lease)
     }
 
@@ -431,6 +438,7 @@ fn stream_of(queue: Queue) -> &'static str {
         Queue::Plans => PLANS,
         Queue::Jobs { .. } => JOBS,
         Queue::Results => RESULTS,
+        Queue::Enrolments => ENROLMENTS,
     }
 }
 

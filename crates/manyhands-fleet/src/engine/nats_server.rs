@@ -1,14 +1,18 @@
-//! A `nats-server` that belongs to a folder: found, started on loopback, started again when it has died.
+//! A `nats-server` that belongs to a folder: found, started, started again when it has died. It listens on loopback only,
+//! or lets in only those whose keys it knows.
 //!
 //! A server of the fleet that was killed leaves its `nats-server` behind; the next one knows it by its name and uses it.
 
-use super::{Address, Nats};
+use super::{
+    Address, Nats,
+    nats_config::{Guarded, User},
+};
 use crate::{FleetError, time::pause};
 use manyhands_lab::{clock::Stopwatch, run::Interrupt};
 use std::{
     env,
     fs::{self, File},
-    net::{SocketAddr, TcpStream},
+    net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
@@ -48,25 +52,40 @@ pub(crate) struct NatsServer {
     folder: PathBuf,
     name: String,
     port: u16,
+    /// `None` for one that lets in everybody on this machine.
+    guarded: Option<Guarded>,
+    /// Whether it has not read its configuration since that was changed.
+    is_stale: bool,
     /// `None` if another process started it.
     child: Option<Child>,
 }
 
 impl NatsServer {
     /// Starts one that keeps its files in this folder, or finds the one that was left there.
-    pub(crate) fn start(program: PathBuf, folder: &Path, port: u16) -> Result<Self, FleetError> {
+    pub(crate) fn start(
+        program: PathBuf,
+        folder: &Path,
+        port: u16,
+        guarded: Option<Guarded>,
+        address: &Address,
+    ) -> Result<Self, FleetError> {
         fs::create_dir_all(folder).map_err(FleetError::file("create", folder))?;
         let mut server = Self {
             program,
             name: name_of(folder)?,
             folder: folder.to_owned(),
             port,
+            guarded,
+            is_stale: false,
             child: None,
         };
-        if !server.answers() {
+        server.configure()?;
+        if server.answers() {
+            server.is_stale = true;
+        } else {
             server.spawn()?;
         }
-        server.wait()?;
+        server.wait(address)?;
         Ok(server)
     }
 
@@ -87,15 +106,8 @@ impl NatsServer {
 
     /// Asks it to end and waits for that.
     pub(crate) fn stop(mut self) {
-        let pid = self.folder.join(PID);
-        let signal = format!("term={}", pid.display());
-        let mut asking = Command::new(&self.program);
-        asking
-            .args(["--signal", &signal])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
         // If it cannot be asked, it is killed below; one that another process started stays for the next server.
-        let _ = asking.status();
+        let _ = self.signal("term");
         if let Some(child) = &mut self.child {
             let watch = Stopwatch::start();
             while watch.elapsed() < STOPPING && matches!(child.try_wait(), Ok(None)) {
@@ -106,6 +118,42 @@ impl NatsServer {
         }
     }
 
+    /// From now on it lets in these, beside the fleet's server, and ends the connections of others.
+    pub(crate) fn know(&mut self, users: Vec<User>) -> Result<(), FleetError> {
+        if let Some(guarded) = &mut self.guarded
+            && guarded.users != users
+        {
+            guarded.users = users;
+            self.is_stale = true;
+        }
+        if self.is_stale {
+            self.configure()?;
+            self.is_stale = !self.signal("reload");
+        }
+        Ok(())
+    }
+
+    fn configure(&self) -> Result<(), FleetError> {
+        let Some(guarded) = &self.guarded else {
+            return Ok(());
+        };
+        let text = guarded.text(&self.name, self.port, &self.folder, PID);
+        let (path, new) = (self.folder.join(CONFIG), self.folder.join("nats.conf.new"));
+        let written = fs::write(&new, text).and_then(|()| fs::rename(&new, &path));
+        written.map_err(FleetError::file("write", &path))
+    }
+
+    /// Sends it a signal by its own program; `false` if it is not there, or not yet.
+    fn signal(&self, signal: &str) -> bool {
+        let signal = format!("{signal}={}", self.folder.join(PID).display());
+        let mut asking = Command::new(&self.program);
+        asking
+            .args(["--signal", &signal])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        asking.status().is_ok_and(|status| status.success())
+    }
+
     fn spawn(&mut self) -> Result<(), FleetError> {
         let log = self.folder.join(LOG);
         let log = File::options()
@@ -114,13 +162,18 @@ impl NatsServer {
             .open(&log)
             .map_err(FleetError::file("open", &log))?;
         let mut command = Command::new(&self.program);
+        if self.guarded.is_some() {
+            command.arg("--config").arg(self.folder.join(CONFIG));
+        } else {
+            command
+                .args(["--addr", "127.0.0.1", "--jetstream", "--port"])
+                .arg(self.port.to_string())
+                .args(["--name", &self.name, "--store_dir"])
+                .arg(self.folder.join("store"))
+                .arg("--pid")
+                .arg(self.folder.join(PID));
+        }
         command
-            .args(["--addr", "127.0.0.1", "--jetstream", "--port"])
-            .arg(self.port.to_string())
-            .args(["--name", &self.name, "--store_dir"])
-            .arg(self.folder.join("store"))
-            .arg("--pid")
-            .arg(self.folder.join(PID))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log);
@@ -135,13 +188,15 @@ impl NatsServer {
     }
 
     fn answers(&self) -> bool {
-        let address = SocketAddr::from(([127, 0, 0, 1], self.port));
+        let ip = self.guarded.as_ref().map(Guarded::own_ip);
+        let ip = ip.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let address = SocketAddr::from((ip, self.port));
         TcpStream::connect_timeout(&address, CONNECTING).is_ok()
     }
 
     /// Waits until it answers under its own name.
-    fn wait(&mut self) -> Result<(), FleetError> {
-        let connection = Nats::connect(&Address::loopback(self.port)?)?;
+    fn wait(&mut self, address: &Address) -> Result<(), FleetError> {
+        let connection = Nats::connect(address)?;
         let watch = Stopwatch::start();
         let never = Interrupt::default();
         let wrong = |reason: String| FleetError::NatsServer { reason };
@@ -185,6 +240,7 @@ fn name_of(folder: &Path) -> Result<String, FleetError> {
 
 const PROGRAM: &str = "nats-server";
 const LOG: &str = "nats-server.log";
+const CONFIG: &str = "nats.conf";
 const PID: &str = "nats-server.pid";
 const STARTING: Duration = Duration::from_secs(20);
 const STOPPING: Duration = Duration::from_secs(5);
@@ -208,6 +264,8 @@ mod tests {
             folder: folder.path().to_owned(),
             name: "x".to_owned(),
             port: listener.local_addr().unwrap().port(),
+            guarded: None,
+            is_stale: false,
             child: Some(dead),
         };
         server.tend().unwrap();

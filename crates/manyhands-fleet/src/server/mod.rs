@@ -7,6 +7,7 @@
 //! One thread does everything here. Readers open the database for themselves.
 
 mod database;
+mod keys;
 mod rows;
 mod schema;
 
@@ -18,6 +19,7 @@ pub use rows::{AgentRow, JobRow, PlanRow, RunRow};
 use crate::{
     FleetError,
     engine::{Delivery, Engine, Queue},
+    enrol,
     plan::Plan,
     price::Next,
     time::pause,
@@ -105,6 +107,18 @@ impl<'engine> Server<'engine> {
         let plans = self.engine.take(Queue::Plans, PLANS_MAX, Duration::ZERO)?;
         for delivery in &plans {
             self.plan(delivery.as_ref())?;
+        }
+        for delivery in self
+            .engine
+            .take(Queue::Enrolments, PLANS_MAX, Duration::ZERO)?
+        {
+            // What nobody signed, and what has no token any more, gets no answer: its key opens nothing.
+            if let Ok(request) = wire::from_bytes::<enrol::Request>(delivery.body())
+                && request.is_signed()
+            {
+                self.database.enrol(&request.token, &request.key)?;
+            }
+            delivery.finish()?;
         }
         let reports = self.engine.take(Queue::Results, REPORTS_MAX, wait)?;
         if !reports.is_empty() {

@@ -13,9 +13,10 @@ pub(super) fn open(path: &Path) -> Result<Connection, FleetError> {
     connection.pragma_update(None, "synchronous", "full")?;
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let missing = match version {
-        0 => TABLES,
-        1 => &format!("{SINCE_1}{SINCE_2}"),
-        2 => SINCE_2,
+        // What is there already stays as it is.
+        0 | 3 => TABLES,
+        1 => &format!("{SINCE_1}{SINCE_2}{TABLES}"),
+        2 => &format!("{SINCE_2}{TABLES}"),
         VERSION => return Ok(connection),
         other => return Err(of_version(other)),
     };
@@ -90,6 +91,13 @@ CREATE TABLE IF NOT EXISTS agent (
     events INTEGER NOT NULL,
     left_seconds INTEGER NOT NULL
 );
+CREATE TABLE IF NOT EXISTS access (
+    public TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    is_token INTEGER NOT NULL,
+    expires INTEGER,
+    key_seconds INTEGER
+);
 ";
 /// What a file of version 1 lacks.
 const SINCE_1: &str = "
@@ -101,5 +109,5 @@ const SINCE_2: &str = "
 ALTER TABLE plan ADD COLUMN usd_limit TEXT;
 ALTER TABLE plan ADD COLUMN ended TEXT;
 ";
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 const BUSY: Duration = Duration::from_secs(10);

@@ -11,7 +11,7 @@ use std::{
     env, fs,
     net::TcpListener,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     thread,
     time::Duration,
 };
@@ -43,6 +43,14 @@ impl Machines {
             "serve --data fleet --port {port} --lease {}",
             LEASE.as_secs()
         );
+        Self::begin(folder, port, serve)
+    }
+
+    /// A server whose own `nats-server` lets in only keys that it knows.
+    pub(crate) fn start_guarded(folder: &Path) -> Self {
+        let port = free_port();
+        let lease = LEASE.as_secs();
+        let serve = format!("serve --data fleet --port {port} --lease {lease} --keys");
         Self::begin(folder, port, serve)
     }
 
@@ -95,6 +103,15 @@ impl Machines {
         end(&mut agent.child);
         agent.child = start_as(CRAMPED, &self.folder, agent.words.trim());
         number
+    }
+
+    /// Asks for a key by the token of this name.
+    pub(crate) fn enrol(&self, token: &str, key: &str) -> Running {
+        let words = format!("enrol {} --token {token}.token --nkey {key}.nk", self.url);
+        Running {
+            child: start(&self.folder, &words),
+            log: self.folder.join("log"),
+        }
     }
 
     /// Kills an agent and starts it again.
@@ -168,6 +185,46 @@ impl Machines {
     }
 }
 
+/// A command that ends by itself, or with this value.
+pub(crate) struct Running {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Running {
+    pub(crate) fn wait_for_success(self) {
+        let log = self.log.clone();
+        assert!(
+            self.ended().success(),
+            "{}",
+            fs::read_to_string(log).unwrap()
+        );
+    }
+
+    pub(crate) fn wait_for_failure(self) {
+        assert!(!self.ended().success());
+    }
+
+    fn ended(mut self) -> ExitStatus {
+        let watch = Stopwatch::start();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(watch.elapsed() < DEADLINE, "a command does not end");
+            rest(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 impl Drop for Machines {
     fn drop(&mut self) {
         for agent in &mut self.agents {
@@ -184,6 +241,15 @@ impl Drop for Machines {
 pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
+}
+
+/// What a command of the fleet prints, which ends at once.
+pub(crate) fn said(folder: &Path, words: &str) -> String {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.arg(ROLE).args(words.split(' ')).current_dir(folder);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{words}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
 }
 
 fn start(folder: &Path, words: &str) -> Child {

@@ -16,6 +16,8 @@ mod credentials;
 #[cfg(unix)]
 mod cut;
 #[cfg(unix)]
+mod enrolment;
+#[cfg(unix)]
 mod full_disk;
 mod in_process;
 #[cfg(unix)]
@@ -72,9 +74,8 @@ fn run_all() {
     run_those_of_systems();
 }
 
-/// They wait for most of their time, so they run beside each other.
 fn run_those_in_process() {
-    let tests: &[(&str, fn())] = &[
+    beside_each_other(&[
         (
             "results come back once each when messages are lost, doubled and late",
             || in_process::results_come_back_once_each(Odds::ROUGH, 1),
@@ -100,47 +101,55 @@ fn run_those_in_process() {
             "two agents of one machine take turns and have charts",
             charts::two_agents_of_one_machine_take_turns_and_have_charts,
         ),
-    ];
-    thread::scope(|scope| {
-        for (name, body) in tests {
-            scope.spawn(move || test(name, body));
-        }
-    });
+        #[cfg(unix)]
+        (
+            "an agent waits for room on its disk",
+            full_disk::an_agent_waits_for_room_on_its_disk,
+        ),
+    ]);
 }
 
 #[cfg(unix)]
 fn run_those_of_systems() {
-    test(
-        "an agent waits for room on its disk",
-        full_disk::an_agent_waits_for_room_on_its_disk,
-    );
     if let Err(error) = manyhands_fleet::engine::nats_server::find(None) {
         println!("skipped, the faults of processes: {error}");
         return;
     }
-    test(
-        "an agent that cannot write goes on with its run later",
-        full_disk::an_agent_that_cannot_write_goes_on_with_its_run_later,
-    );
-    test("only known keys bring results", || {
-        credentials::only_known_keys_bring_results();
-    });
-    test(
-        "results come back once each when the network is cut",
-        || {
-            cut::results_come_back_once_each(cut::Size::SHORT);
-        },
-    );
-    test(
-        "results come back once each when everything is killed",
-        || killed::results_come_back_once_each(Size::SHORT),
-    );
-    if env::args().any(|word| word == "--long") {
+    let is_long = env::args().any(|word| word == "--long");
+    beside_each_other(&[
+        (
+            "an agent that cannot write goes on with its run later",
+            full_disk::an_agent_that_cannot_write_goes_on_with_its_run_later,
+        ),
+        (
+            "only known keys bring results",
+            credentials::only_known_keys_bring_results,
+        ),
+        (
+            "a token brings one key and keys expire",
+            enrolment::a_token_brings_one_key_and_keys_expire,
+        ),
+        (
+            "results come back once each when the network is cut",
+            || {
+                cut::results_come_back_once_each(cut::Size::SHORT);
+            },
+        ),
+        (
+            "results come back once each when everything is killed",
+            || killed::results_come_back_once_each(Size::SHORT),
+        ),
+    ]);
+    if is_long {
+        test(
+            "a key that has expired is good again by a new token",
+            || {
+                enrolment::an_expired_key_is_good_again_by_a_new_token();
+            },
+        );
         test(
             "results come back once each when the network is cut again and again",
-            || {
-                cut::results_come_back_once_each(cut::Size::LONG);
-            },
+            || cut::results_come_back_once_each(cut::Size::LONG),
         );
         test(
             "results come back once each when 20 agents and 3 plans suffer",
@@ -153,6 +162,15 @@ fn run_those_of_systems() {
             });
         }
     }
+}
+
+/// Runs tests that wait for most of their time.
+fn beside_each_other(tests: &[(&str, fn())]) {
+    thread::scope(|scope| {
+        for (name, body) in tests {
+            scope.spawn(move || test(name, body));
+        }
+    });
 }
 
 /// Runs a test if its name contains what was asked for.

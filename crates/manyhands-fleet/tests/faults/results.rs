@@ -93,6 +93,17 @@ fn answer(address: SocketAddr, path: &str) -> String {
     body.to_owned()
 }
 
+/// All runs that count are of these agents.
+pub(crate) fn check_agents(database: &Path, agents: &[&str]) {
+    let database = Database::open_to_read(database).unwrap();
+    for plan in database.plans().unwrap() {
+        for job in database.jobs(&plan.id).unwrap() {
+            let agent = job.run.unwrap().agent;
+            assert!(agents.contains(&agent.as_str()), "{agent}");
+        }
+    }
+}
+
 /// Every run of a plan has the lines that its agent had, and every sample of it is exported once.
 pub(crate) fn check_plan(database: &Database, plan: &str, out: &Path) {
     let jobs = database.jobs(plan).unwrap().into_iter();

@@ -1,0 +1,165 @@
+//! `fleet key` on the server's machine, and `fleet enrol` on an agent's: who is let in.
+
+use super::{DATABASE, FOLDER, pull, say};
+use crate::{
+    FleetError,
+    engine::{Address, Engine, Nats, inbox_of},
+    enrol::{self, Request},
+    server::Database,
+    time::{pause, utc_of},
+};
+use clap::{Args, Subcommand};
+use manyhands_lab::{clock::Stopwatch, run::Interrupt};
+use nkeys::KeyPair;
+use std::{path::PathBuf, time::Duration};
+
+/// The commands about keys, for a server that was started with `--keys`.
+#[derive(Debug, PartialEq, Subcommand)]
+pub enum AccessKey {
+    /// Make a token, by which one agent gets a key
+    Token(Token),
+    /// Show which keys and tokens are good
+    List(ListKeys),
+    /// Let an agent in no more
+    Revoke(Revoke),
+}
+
+/// Options of a token.
+#[derive(Debug, PartialEq, Args)]
+pub struct Token {
+    /// Name of the agent, to revoke its key by
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Hours for which the token is good
+    #[arg(long, value_name = "HOURS", default_value_t = 24.0, value_parser = pull::hours)]
+    hours: f64,
+    /// Hours for which the agent's key is good [default: until it is revoked]
+    #[arg(long, value_name = "HOURS", value_parser = pull::hours)]
+    key_hours: Option<f64>,
+    #[command(flatten)]
+    list: ListKeys,
+}
+
+/// Which server.
+#[derive(Debug, PartialEq, Args)]
+pub struct ListKeys {
+    /// The server's folder
+    #[arg(long, value_name = "DIR", default_value = FOLDER)]
+    data: PathBuf,
+}
+
+/// Options of a revocation.
+#[derive(Debug, PartialEq, Args)]
+pub struct Revoke {
+    /// Name of the agent
+    #[arg(value_name = "NAME")]
+    name: String,
+    #[command(flatten)]
+    list: ListKeys,
+}
+
+/// Options of an enrolment.
+#[derive(Debug, PartialEq, Args)]
+pub struct Enrol {
+    /// Address of the NATS server
+    #[arg(long, value_name = "URL", default_value = super::URL)]
+    server: String,
+    /// File with the token
+    #[arg(long, value_name = "FILE")]
+    token: PathBuf,
+    /// File for the agent's key, which is made if it is not there
+    #[arg(long, value_name = "FILE")]
+    nkey: PathBuf,
+    /// File with the certificate that the server's is signed by [default: the well-known ones]
+    #[arg(long, value_name = "FILE")]
+    root: Option<PathBuf>,
+}
+
+impl ListKeys {
+    fn open(&self) -> Result<Database, FleetError> {
+        Database::open(&self.data.join(DATABASE))
+    }
+}
+
+pub(super) fn key(command: &AccessKey) -> Result<(), FleetError> {
+    match command {
+        AccessKey::Token(options) => token(options),
+        AccessKey::List(options) => list(options),
+        AccessKey::Revoke(options) => revoke(options),
+    }
+}
+
+fn token(options: &Token) -> Result<(), FleetError> {
+    let token = KeyPair::new_user();
+    let seed = token.seed().map_err(FleetError::format("a token"))?;
+    let seconds = |hours: f64| {
+        let time = Duration::from_secs_f64(hours * pull::SECONDS_PER_HOUR);
+        i64::try_from(time.as_secs()).unwrap_or(i64::MAX)
+    };
+    let database = options.list.open()?;
+    let key_seconds = options.key_hours.map(seconds);
+    let public = token.public_key();
+    database.add_token(&public, &options.name, seconds(options.hours), key_seconds)?;
+    say(&seed)
+}
+
+fn list(options: &ListKeys) -> Result<(), FleetError> {
+    for key in options.open()?.valid_keys()? {
+        let kind = if key.is_token { "token" } else { "key" };
+        let until = key.expires.map_or_else(
+            || "until it is revoked".to_owned(),
+            |expires| format!("until {}", utc_of(expires)),
+        );
+        say(&format!("{}: {kind} {}, {until}", key.name, key.public))?;
+    }
+    Ok(())
+}
+
+fn revoke(options: &Revoke) -> Result<(), FleetError> {
+    let name = &options.name;
+    match options.list.open()?.revoke(name)? {
+        0 => Err(FleetError::Arguments {
+            reason: format!("no key and no token is called '{name}'"),
+        }),
+        count => say(&format!(
+            "{count} keys or tokens of {name} open nothing any more."
+        )),
+    }
+}
+
+pub(super) fn enrol(options: &Enrol, stop: &Interrupt) -> Result<(), FleetError> {
+    let token = enrol::read_key(&options.token)?;
+    let is_new = !options.nkey.exists();
+    let key = enrol::key_in(&options.nkey)?;
+    let address = |path| Address::parse(&options.server, Some(path), options.root.as_deref());
+    // A key that the server has noted needs no token any more, which an earlier try may have used.
+    if is_new || wait_until_let_in(&address(&options.nkey)?, Duration::ZERO, stop).is_err() {
+        let asking =
+            Nats::connect_with_inbox(&address(&options.token)?, &inbox_of(&token.public_key()))?;
+        Request::new(&token, &key)?.send(&asking)?;
+        wait_until_let_in(&address(&options.nkey)?, LETTING_IN, stop)?;
+    }
+    say(&format!("{} is let in.", options.nkey.display()))
+}
+
+/// Asks for something by a key until it is answered, at least once.
+fn wait_until_let_in(
+    address: &Address,
+    patience: Duration,
+    stop: &Interrupt,
+) -> Result<(), FleetError> {
+    let watch = Stopwatch::start();
+    let engine = Nats::connect(address)?;
+    loop {
+        match engine.get(ANYTHING) {
+            Ok(_) => return Ok(()),
+            Err(error) if watch.elapsed() > patience || stop.is_set() => return Err(error),
+            Err(_) => pause(AGAIN, stop),
+        }
+    }
+}
+
+/// A key that nobody sets.
+const ANYTHING: &str = "enrolled";
+const LETTING_IN: Duration = Duration::from_secs(20);
+const AGAIN: Duration = Duration::from_millis(100);

@@ -1,0 +1,125 @@
+//! How an agent gets a key of its own: it makes one, and asks for it to be let in by a token that is good for one.
+//!
+//! A token is a key too (an nkey), which opens nothing but the queue of these requests. Neither of the two leaves the
+//! machine it is on: the request says both public halves, and the token signs it. The server forgets the token when it
+//! notes the new key.
+
+use crate::{FleetError, engine::Engine, engine::Queue, wire};
+use nkeys::KeyPair;
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, OpenOptions},
+    io::Write,
+    path::Path,
+};
+
+/// A request to let a key in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Request {
+    /// Public half of the token.
+    pub(crate) token: String,
+    /// Public half of the agent's key.
+    pub(crate) key: String,
+    /// By the token, over the agent's key.
+    signature: Vec<u8>,
+}
+
+impl Request {
+    /// Asks for a key, by a token.
+    pub(crate) fn new(token: &KeyPair, key: &KeyPair) -> Result<Self, FleetError> {
+        let public = key.public_key();
+        let signature = token.sign(public.as_bytes());
+        Ok(Self {
+            token: token.public_key(),
+            key: public,
+            signature: signature.map_err(FleetError::format("a token"))?,
+        })
+    }
+
+    /// Whether the token has signed it, and both are keys.
+    pub(crate) fn is_signed(&self) -> bool {
+        let (token, key) = (
+            KeyPair::from_public_key(&self.token),
+            KeyPair::from_public_key(&self.key),
+        );
+        let signed = |token: &KeyPair| token.verify(self.key.as_bytes(), &self.signature).is_ok();
+        key.is_ok() && token.is_ok_and(|token| signed(&token))
+    }
+
+    /// Sends it to the server; a key may come again by another token.
+    pub(crate) fn send(&self, engine: &dyn Engine) -> Result<(), FleetError> {
+        engine.publish(Queue::Enrolments, &self.token, &wire::to_bytes(self)?)
+    }
+}
+
+/// The key in a file, or a new one that is put there for its owner alone.
+pub(crate) fn key_in(path: &Path) -> Result<KeyPair, FleetError> {
+    if path.exists() {
+        return read_key(path);
+    }
+    let key = KeyPair::new_user();
+    let seed = key.seed().map_err(FleetError::format("a key"))?;
+    let mut options = OpenOptions::new();
+    options.create_new(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(path).and_then(|mut file| {
+        writeln!(file, "{seed}")?;
+        file.sync_all()
+    });
+    written.map_err(FleetError::file("write", path))?;
+    Ok(key)
+}
+
+/// The key whose seed is in a file.
+pub(crate) fn read_key(path: &Path) -> Result<KeyPair, FleetError> {
+    let seed = fs::read_to_string(path).map_err(FleetError::file("read", path))?;
+    KeyPair::from_seed(seed.trim()).map_err(FleetError::format("a key"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_token_can_ask_and_only_for_the_key_that_it_signed() {
+        let (token, key) = (KeyPair::new_user(), KeyPair::new_user());
+        let request = Request::new(&token, &key).unwrap();
+        assert!(request.is_signed());
+        let other = KeyPair::new_user().public_key();
+        let stolen = Request {
+            key: other.clone(),
+            ..request.clone()
+        };
+        let of_another = Request {
+            token: other,
+            ..request.clone()
+        };
+        let no_key = Request {
+            key: "U".to_owned(),
+            ..request
+        };
+        for forged in [stolen, of_another, no_key] {
+            assert!(!forged.is_signed(), "{forged:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_made_once_and_read_by_its_owner_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("agent.nk");
+        let made = key_in(&path).unwrap().public_key();
+        assert_eq!(key_in(&path).unwrap().public_key(), made);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        fs::write(&path, "no seed").unwrap();
+        assert!(matches!(
+            key_in(&path).unwrap_err(),
+            FleetError::Format { .. }
+        ));
+    }
+}
