@@ -50,6 +50,10 @@ const STEPS: &[Step] = &[
         run: step::package::run,
     },
     Step {
+        name: "peers",
+        run: step::peers::run,
+    },
+    Step {
         name: "test build",
         run: step::test::build,
     },
@@ -65,10 +69,6 @@ const STEPS_ALONE: &[Step] = &[Step {
 }];
 
 const STEPS_BESIDE: &[Step] = &[
-    Step {
-        name: "peers",
-        run: step::peers::run,
-    },
     Step {
         name: "compat",
         run: || step::compat::run(Part::Suites(Published::Short)),
