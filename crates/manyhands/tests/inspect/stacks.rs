@@ -68,7 +68,10 @@ fn the_functions_of_a_running_worker_are_named_in_the_order_of_their_calls() {
     let mut resolver = Resolver::new();
     let stacks = until(|| {
         let stacks = resolver.resolve(&client.raw_stacks().unwrap());
-        let is_there = position(worker_of(&stacks, "stacked")?, "stacks::innermost").is_some();
+        let thread = worker_of(&stacks, "stacked")?;
+        // What it runs is read before its stack, and may have begun in between.
+        let is_there =
+            thread.task_spawned_at.is_some() && position(thread, "stacks::innermost").is_some();
         is_there.then_some(stacks)
     });
     let thread = worker_of(&stacks, "stacked").unwrap();
