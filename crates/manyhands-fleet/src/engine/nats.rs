@@ -10,7 +10,8 @@
 use super::{Delivery, Engine, Queue, nats_config::ENROLMENTS};
 use crate::FleetError;
 use async_nats::{
-    Client, ConnectOptions, Event,
+    Client, ConnectError, ConnectOptions, Event,
+    connection::State,
     jetstream::{
         self, AckKind, ErrorCode,
         consumer::{PullConsumer, pull},
@@ -20,7 +21,7 @@ use async_nats::{
     },
 };
 use futures_util::StreamExt;
-use manyhands_nats::{AddressError, Keys};
+use manyhands_nats::{AddressError, Keys, Refusal, refusal};
 use std::{
     fmt,
     path::Path,
@@ -111,6 +112,7 @@ pub struct Nats(Arc<Shared>);
 
 struct Shared {
     runtime: Runtime,
+    address: manyhands_nats::Address,
     client: Client,
     context: Context,
     trouble: Trouble,
@@ -156,6 +158,7 @@ impl Nats {
         drop(in_runtime);
         Ok(Self(Arc::new(Shared {
             runtime,
+            address: address.0.clone(),
             client,
             context,
             trouble,
@@ -241,6 +244,11 @@ impl Nats {
         self.0.run("find a queue", found)
     }
 
+    /// Why there is no connection, as the end of a sentence; nothing if there is one.
+    pub(crate) fn why(&self) -> String {
+        self.0.why()
+    }
+
     /// The name that the server gives itself, once connected.
     pub(crate) fn server_name(&self) -> Option<String> {
         let info = self.0.client.try_server_info()?;
@@ -287,9 +295,38 @@ impl Shared {
 
     /// The trouble of the connection, if it has any, as the end of a sentence.
     fn why(&self) -> String {
+        if self.client.connection_state() != State::Connected
+            && let Some(error) = self.refused()
+        {
+            return format!(": {}", sentence(&error));
+        }
         let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
         let trouble = trouble.as_ref().map(|trouble| format!(" ({trouble})"));
         trouble.unwrap_or_default()
+    }
+
+    /// What a connection that is made now runs into: those that are tried in the background tell only its kind.
+    fn refused(&self) -> Option<ConnectError> {
+        let connecting = self
+            .address
+            .options()
+            .connect(self.address.server().clone());
+        let trying = async { timeout(TRYING, connecting).await };
+        self.runtime.block_on(trying).ok()?.err()
+    }
+}
+
+/// What an error of connecting means to the one who typed the address and the files.
+fn sentence(error: &ConnectError) -> String {
+    match refusal(error) {
+        Refusal::Key => format!(
+            "the server refuses the key, which is missing, unknown, revoked or expired ({error})"
+        ),
+        Refusal::Certificate => format!(
+            "the server is not trusted, and is not sent the key ({error}); --root names the certificate that its is \
+             signed by"
+        ),
+        _ => error.to_string(),
     }
 }
 
@@ -466,5 +503,7 @@ const KEYS_AGE: Duration = Duration::from_hours(30 * 24);
 const SERVER_LEASE: Duration = Duration::from_secs(10);
 const DUPLICATES: Duration = Duration::from_secs(120);
 const DEADLINE: Duration = Duration::from_secs(5);
+/// A connection that takes longer is not refused, it is cut.
+const TRYING: Duration = Duration::from_secs(2);
 const PING: Duration = Duration::from_secs(20);
 const RECONNECT_MAX: Duration = Duration::from_secs(2);

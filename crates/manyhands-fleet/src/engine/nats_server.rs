@@ -221,7 +221,8 @@ impl NatsServer {
                 )));
             }
         }
-        Err(wrong(format!("it did not answer within {STARTING:?}")))
+        let why = connection.why();
+        Err(wrong(format!("it did not answer within {STARTING:?}{why}")))
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn only_known_keys_bring_results() {
     );
     key(folder.path(), "wrong");
     let known = [&server, &first, &second];
-    let nats = Keyed::start(folder.path(), &known);
+    let nats = Keyed::start(folder.path(), &known, "");
     let mut machines = Machines::join(folder.path(), nats.port, "server.nk");
     machines.submit(PLAN, "--nkey server.nk");
     machines.add_agent("wrong", "--nkey wrong.nk");
@@ -48,7 +48,7 @@ pub(crate) fn only_known_keys_bring_results() {
 }
 
 /// Makes a key and a file with its seed; the answer is its public half.
-fn key(folder: &Path, name: &str) -> String {
+pub(crate) fn key(folder: &Path, name: &str) -> String {
     let key = KeyPair::new_user();
     let path = folder.join(format!("{name}.nk"));
     fs::write(path, key.seed().unwrap()).unwrap();
@@ -56,16 +56,18 @@ fn key(folder: &Path, name: &str) -> String {
 }
 
 /// A `nats-server` that lets in only those whose keys it knows.
-struct Keyed {
+pub(crate) struct Keyed {
     folder: PathBuf,
-    port: u16,
+    pub(crate) port: u16,
+    /// What its configuration has beside the keys.
+    more: String,
     child: Child,
 }
 
 impl Keyed {
-    fn start(folder: &Path, keys: &[&String]) -> Self {
+    pub(crate) fn start(folder: &Path, keys: &[&String], more: &str) -> Self {
         let port = free_port();
-        write_keys(folder, port, keys);
+        write_keys(folder, port, keys, more);
         let child = Command::new(nats_server::find(None).unwrap())
             .arg("--config")
             .arg(folder.join("nats.conf"))
@@ -76,13 +78,14 @@ impl Keyed {
         Self {
             folder: folder.to_owned(),
             port,
+            more: more.to_owned(),
             child,
         }
     }
 
     /// From now on it knows these keys, and ends the connections of others.
     fn know(&self, keys: &[&String]) {
-        write_keys(&self.folder, self.port, keys);
+        write_keys(&self.folder, self.port, keys, &self.more);
         signal(&self.child, Signal::SIGHUP);
     }
 }
@@ -93,14 +96,14 @@ impl Drop for Keyed {
     }
 }
 
-fn write_keys(folder: &Path, port: u16, keys: &[&String]) {
+fn write_keys(folder: &Path, port: u16, keys: &[&String], more: &str) {
     let users: Vec<String> = keys
         .iter()
         .map(|key| format!("{{ nkey: \"{key}\" }}"))
         .collect();
     let store = folder.join("store");
     let text = format!(
-        "listen: \"127.0.0.1:{port}\"\njetstream {{ store_dir: \"{}\" }}\nauthorization {{ users: [ {} ] }}\n",
+        "listen: \"127.0.0.1:{port}\"\njetstream {{ store_dir: \"{}\" }}\nauthorization {{ users: [ {} ] }}\n{more}",
         store.display(),
         users.join(", ")
     );

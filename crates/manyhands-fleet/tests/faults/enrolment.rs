@@ -55,7 +55,7 @@ fn one_key_has_expired(folder: &Path) -> Machines {
     machines
 }
 
-fn write_token(folder: &Path, name: &str, options: &str) {
+pub(crate) fn write_token(folder: &Path, name: &str, options: &str) {
     let seed = said(folder, &format!("key token {name} --data fleet{options}"));
     fs::write(folder.join(format!("{name}.token")), seed).unwrap();
 }

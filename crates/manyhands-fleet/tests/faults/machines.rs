@@ -11,7 +11,7 @@ use std::{
     env, fs,
     net::TcpListener,
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, Command, ExitStatus, Output, Stdio},
     thread,
     time::Duration,
 };
@@ -54,13 +54,35 @@ impl Machines {
         Self::begin(folder, port, serve)
     }
 
+    /// The same, which also encrypts, by the certificate that [`encryption`](crate::encryption) has written.
+    pub(crate) fn start_encrypted(folder: &Path) -> Self {
+        let port = free_port();
+        let lease = LEASE.as_secs();
+        let serve = format!(
+            "serve --data fleet --port {port} --lease {lease} --keys --host 127.0.0.1 --root root.pem \
+             --certificate it.pem --certificate-key it.key"
+        );
+        Self::begin(folder, port, serve).encrypted()
+    }
+
     /// A server that joins the `nats-server` at this port by its key.
     pub(crate) fn join(folder: &Path, port: u16, key: &str) -> Self {
-        let serve = format!(
-            "serve --data fleet --join nats://127.0.0.1:{port} --nkey {key} --lease {}",
-            LEASE.as_secs()
-        );
-        Self::begin(folder, port, serve)
+        Self::begin(
+            folder,
+            port,
+            joining(&format!("nats://127.0.0.1:{port}"), key),
+        )
+    }
+
+    /// The same with encryption.
+    pub(crate) fn join_encrypted(folder: &Path, port: u16, key: &str) -> Self {
+        let url = format!("tls://127.0.0.1:{port} --root root.pem");
+        Self::begin(folder, port, joining(&url, key)).encrypted()
+    }
+
+    fn encrypted(mut self) -> Self {
+        self.url = format!("--server tls://127.0.0.1:{} --root root.pem", self.port);
+        self
     }
 
     fn begin(folder: &Path, port: u16, serve: String) -> Self {
@@ -245,11 +267,28 @@ pub(crate) fn free_port() -> u16 {
 
 /// What a command of the fleet prints, which ends at once.
 pub(crate) fn said(folder: &Path, words: &str) -> String {
-    let mut command = Command::new(env::current_exe().unwrap());
-    command.arg(ROLE).args(words.split(' ')).current_dir(folder);
-    let output = command.output().unwrap();
+    let output = output(folder, words);
     assert!(output.status.success(), "{words}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// What a command of the fleet prints that fails.
+pub(crate) fn said_failing(folder: &Path, words: &str) -> String {
+    let output = output(folder, words);
+    assert!(!output.status.success(), "{words}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn output(folder: &Path, words: &str) -> Output {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.arg(ROLE).args(words.split(' ')).current_dir(folder);
+    command.output().unwrap()
+}
+
+/// Words that make a server join another's `nats-server`.
+fn joining(url: &str, key: &str) -> String {
+    let lease = LEASE.as_secs();
+    format!("serve --data fleet --join {url} --nkey {key} --lease {lease}")
 }
 
 fn start(folder: &Path, words: &str) -> Child {

@@ -16,6 +16,8 @@ mod credentials;
 #[cfg(unix)]
 mod cut;
 #[cfg(unix)]
+mod encryption;
+#[cfg(unix)]
 mod enrolment;
 #[cfg(unix)]
 mod full_disk;
@@ -128,6 +130,18 @@ fn run_those_of_systems() {
         (
             "a token brings one key and keys expire",
             enrolment::a_token_brings_one_key_and_keys_expire,
+        ),
+        (
+            "a token and results come encrypted",
+            encryption::a_token_and_results_come_encrypted,
+        ),
+        (
+            "a joined server brings results encrypted",
+            encryption::a_joined_server_brings_results_encrypted,
+        ),
+        (
+            "a server with a wrong certificate is refused",
+            encryption::a_server_with_a_wrong_certificate_is_refused,
         ),
         (
             "results come back once each when the network is cut",
