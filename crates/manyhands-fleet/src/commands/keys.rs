@@ -3,7 +3,7 @@
 use super::{DATABASE, FOLDER, pull, say};
 use crate::{
     FleetError,
-    engine::{Address, Engine, Nats, inbox_of},
+    engine::{Address, Engine, Keys, Nats, inbox_of},
     enrol::{self, Request},
     server::Database,
     time::{pause, utc_of},
@@ -11,7 +11,10 @@ use crate::{
 use clap::{Args, Subcommand};
 use manyhands_lab::{clock::Stopwatch, run::Interrupt};
 use nkeys::KeyPair;
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// The commands about keys, for a server that was started with `--keys`.
 #[derive(Debug, PartialEq, Subcommand)]
@@ -131,7 +134,14 @@ pub(super) fn enrol(options: &Enrol, stop: &Interrupt) -> Result<(), FleetError>
     let token = enrol::read_key(&options.token)?;
     let is_new = !options.nkey.exists();
     let key = enrol::key_in(&options.nkey)?;
-    let address = |path| Address::parse(&options.server, Some(path), options.root.as_deref());
+    let address = |path: &Path| {
+        let keys = Keys {
+            nkey: Some(path.to_owned()),
+            root: options.root.clone(),
+            ..Keys::default()
+        };
+        Address::parse(&options.server, &keys)
+    };
     // A key that the server has noted needs no token any more, which an earlier try may have used.
     if is_new || wait_until_let_in(&address(&options.nkey)?, Duration::ZERO, stop).is_err() {
         let asking =

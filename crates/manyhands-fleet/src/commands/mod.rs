@@ -19,7 +19,7 @@ pub use submit::{Cancel, Submit, cancel_at, submit_to};
 
 use crate::{
     FleetError,
-    engine::{Address, Nats},
+    engine::{Address, Keys, Nats},
 };
 use clap::{Args, Subcommand};
 use manyhands_lab::{Experiment, clock::Stopwatch, console::Companion, run::Interrupt};
@@ -69,9 +69,12 @@ struct ServerOptions {
 /// What opens a NATS server outside this machine.
 #[derive(Debug, PartialEq, Args)]
 struct Key {
-    /// File with the seed of an nkey; without it, only a server on this machine is used
+    /// File with the seed of an nkey; without a key, only a server on this machine is used
     #[arg(long, value_name = "FILE")]
     nkey: Option<PathBuf>,
+    /// File with credentials that an operator of NATS has signed (a JWT and its seed), instead of an nkey
+    #[arg(long, value_name = "FILE", conflicts_with = "nkey")]
+    credentials: Option<PathBuf>,
     /// File with the certificate that the server's is signed by [default: the well-known ones]
     #[arg(long, value_name = "FILE")]
     root: Option<PathBuf>,
@@ -139,7 +142,15 @@ impl ServerOptions {
 
 impl Key {
     fn address(&self, url: &str) -> Result<Address, FleetError> {
-        Address::parse(url, self.nkey.as_deref(), self.root.as_deref())
+        Address::parse(url, &self.files())
+    }
+
+    fn files(&self) -> Keys {
+        Keys {
+            nkey: self.nkey.clone(),
+            credentials: self.credentials.clone(),
+            root: self.root.clone(),
+        }
     }
 }
 

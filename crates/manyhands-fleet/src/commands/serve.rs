@@ -4,7 +4,7 @@ use super::{Complaints, DATABASE, FOLDER, Key, PORT, Program, beside::beside, sa
 use crate::{
     FleetError,
     engine::{
-        Address, Guarded, Nats, User,
+        Address, Guarded, Keys, Nats, User,
         nats_server::{self, NatsServer},
     },
     enrol,
@@ -77,13 +77,17 @@ impl Guard {
             None => format!("nats://127.0.0.1:{port}"),
         };
         if !self.keys {
-            let address = Address::parse(&url, None, None)?;
+            let address = Address::parse(&url, &Keys::default())?;
             return Ok((url, address, None));
         }
         let seed = folder.join(SERVER_KEY);
         let key = enrol::key_in(&seed)?;
-        let root = options.key.root.as_deref();
-        let address = Address::parse(&url, Some(&seed), root)?;
+        let keys = Keys {
+            nkey: Some(seed),
+            root: options.key.root.clone(),
+            ..Keys::default()
+        };
+        let address = Address::parse(&url, &keys)?;
         let absolute =
             |path: &PathBuf| fs::canonicalize(path).map_err(FleetError::file("find", path));
         let certificate = self.certificate.as_ref().map(absolute).transpose()?;

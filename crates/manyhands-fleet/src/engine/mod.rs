@@ -13,6 +13,7 @@ mod nats_config;
 pub mod nats_server;
 
 pub use in_process::InProcess;
+pub use manyhands_nats::Keys;
 pub use nats::{Address, Nats};
 pub(crate) use nats_config::{Guarded, User, inbox_of};
 

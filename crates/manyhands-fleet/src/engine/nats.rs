@@ -24,7 +24,6 @@ use futures_util::StreamExt;
 use manyhands_nats::{AddressError, Keys, Refusal, refusal};
 use std::{
     fmt,
-    path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -34,30 +33,26 @@ use tokio::{runtime::Runtime, time::timeout};
 ///
 /// # Examples
 /// ```
-/// use manyhands_fleet::engine::Address;
+/// use manyhands_fleet::engine::{Address, Keys};
 ///
-/// assert!(Address::parse("nats://127.0.0.1:4280", None, None).is_ok());
+/// let keys = Keys::default();
+/// assert!(Address::parse("nats://127.0.0.1:4280", &keys).is_ok());
 /// // Outside this machine there is no way in without encryption and a key.
-/// assert!(Address::parse("nats://192.0.2.1:4280", None, None).is_err());
+/// assert!(Address::parse("nats://192.0.2.1:4280", &keys).is_err());
 /// ```
 #[derive(Debug, Clone)]
 pub struct Address(manyhands_nats::Address);
 
 impl Address {
-    /// Reads an address such as `nats://127.0.0.1:4280` or `tls://fleet.example:4222`, and the file with the seed of
-    /// the key (an nkey) that the server knows; `root` is a file with the certificate that the server's is signed by,
-    /// if it is not one of the well-known ones.
+    /// Reads an address such as `nats://127.0.0.1:4280` or `tls://fleet.example:4222`, and the files with what opens
+    /// the server there.
     ///
     /// # Errors
     /// [`FleetError::Unprotected`] if the address is not on this machine, and key or encryption is missing;
-    /// [`FleetError::File`] if the key cannot be read; [`FleetError::Arguments`] if it is no address.
-    pub fn parse(text: &str, nkey: Option<&Path>, root: Option<&Path>) -> Result<Self, FleetError> {
-        let keys = Keys {
-            nkey: nkey.map(Path::to_owned),
-            root: root.map(Path::to_owned),
-            ..Keys::default()
-        };
-        let parsed = manyhands_nats::Address::parse(text, &keys);
+    /// [`FleetError::File`] if a file cannot be read; [`FleetError::Arguments`] if it is no address, or a file has no
+    /// key of its kind.
+    pub fn parse(text: &str, keys: &Keys) -> Result<Self, FleetError> {
+        let parsed = manyhands_nats::Address::parse(text, keys);
         parsed.map(Self).map_err(|error| match error {
             AddressError::Unprotected { address } => FleetError::Unprotected { address },
             AddressError::File { path, error } => FleetError::file("read", &path)(error),
@@ -98,10 +93,10 @@ impl Address {
 ///
 /// # Examples
 /// ```no_run
-/// use manyhands_fleet::engine::{Address, Engine, Nats, Queue};
+/// use manyhands_fleet::engine::{Address, Engine, Keys, Nats, Queue};
 /// use std::time::Duration;
 ///
-/// let address = Address::parse("nats://127.0.0.1:4280", None, None)?;
+/// let address = Address::parse("nats://127.0.0.1:4280", &Keys::default())?;
 /// let engine = Nats::connect(&address)?;
 /// engine.prepare(Duration::from_secs(60))?;
 /// engine.publish(Queue::Results, "one", b"body")?;

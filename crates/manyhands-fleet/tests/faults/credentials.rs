@@ -68,18 +68,11 @@ impl Keyed {
     pub(crate) fn start(folder: &Path, keys: &[&String], more: &str) -> Self {
         let port = free_port();
         write_keys(folder, port, keys, more);
-        let child = Command::new(nats_server::find(None).unwrap())
-            .arg("--config")
-            .arg(folder.join("nats.conf"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
         Self {
             folder: folder.to_owned(),
             port,
             more: more.to_owned(),
-            child,
+            child: start_nats(folder),
         }
     }
 
@@ -94,6 +87,17 @@ impl Drop for Keyed {
     fn drop(&mut self) {
         end(&mut self.child);
     }
+}
+
+/// A `nats-server` with the configuration `nats.conf`.
+pub(crate) fn start_nats(folder: &Path) -> Child {
+    Command::new(nats_server::find(None).unwrap())
+        .arg("--config")
+        .arg(folder.join("nats.conf"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
 }
 
 fn write_keys(folder: &Path, port: u16, keys: &[&String], more: &str) {

@@ -70,14 +70,27 @@ impl Machines {
         Self::begin(
             folder,
             port,
-            joining(&format!("nats://127.0.0.1:{port}"), key),
+            joining(
+                &format!("nats://127.0.0.1:{port}"),
+                &format!("--nkey {key}"),
+            ),
+        )
+    }
+
+    /// The same, by credentials.
+    pub(crate) fn join_with_credentials(folder: &Path, port: u16, file: &str) -> Self {
+        let opened = format!("--credentials {file}");
+        Self::begin(
+            folder,
+            port,
+            joining(&format!("nats://127.0.0.1:{port}"), &opened),
         )
     }
 
     /// The same with encryption.
     pub(crate) fn join_encrypted(folder: &Path, port: u16, key: &str) -> Self {
         let url = format!("tls://127.0.0.1:{port} --root root.pem");
-        Self::begin(folder, port, joining(&url, key)).encrypted()
+        Self::begin(folder, port, joining(&url, &format!("--nkey {key}"))).encrypted()
     }
 
     fn encrypted(mut self) -> Self {
@@ -286,9 +299,9 @@ fn output(folder: &Path, words: &str) -> Output {
 }
 
 /// Words that make a server join another's `nats-server`.
-fn joining(url: &str, key: &str) -> String {
+fn joining(url: &str, opened: &str) -> String {
     let lease = LEASE.as_secs();
-    format!("serve --data fleet --join {url} --nkey {key} --lease {lease}")
+    format!("serve --data fleet --join {url} {opened} --lease {lease}")
 }
 
 fn start(folder: &Path, words: &str) -> Child {

@@ -29,6 +29,8 @@ mod machines;
 #[cfg(unix)]
 mod relay;
 mod results;
+#[cfg(unix)]
+mod signed;
 
 use clap::Parser;
 use in_process::Odds;
@@ -126,6 +128,10 @@ fn run_those_of_systems() {
         (
             "only known keys bring results",
             credentials::only_known_keys_bring_results,
+        ),
+        (
+            "credentials that expire bring results until then",
+            signed::credentials_that_expire_bring_results_until_then,
         ),
         (
             "a token brings one key and keys expire",
