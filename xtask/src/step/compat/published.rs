@@ -233,7 +233,12 @@ pub(super) fn replace(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(to)? {
         let old = entry?;
-        if !from.join(old.file_name()).exists() && old.file_type()?.is_file() {
+        if from.join(old.file_name()).exists() {
+            continue;
+        }
+        if old.file_type()?.is_dir() {
+            fs::remove_dir_all(old.path())?;
+        } else {
             fs::remove_file(old.path())?;
         }
     }
@@ -258,12 +263,14 @@ mod tests {
         let folder = workspace::target_subdir("compat-copy-test");
         let (from, to) = (folder.join("from"), folder.join("to"));
         fs::create_dir_all(from.join("inner")).unwrap();
-        fs::create_dir_all(&to).unwrap();
+        fs::create_dir_all(to.join("gone")).unwrap();
         fs::write(from.join("inner/a"), "1").unwrap();
-        fs::write(to.join("gone"), "2").unwrap();
+        fs::write(to.join("gone/b"), "2").unwrap();
+        fs::write(to.join("gone too"), "2").unwrap();
         replace(&from, &to).unwrap();
         assert_eq!(fs::read_to_string(to.join("inner/a")).unwrap(), "1");
         assert!(!to.join("gone").exists());
+        assert!(!to.join("gone too").exists());
         fs::remove_dir_all(folder).unwrap();
     }
 
