@@ -30,6 +30,14 @@ struct Program {
 }
 
 const PROGRAMS: &[Program] = &[
+    // A data frame. Its pool is one of its own, a `ThreadPool`.
+    Program {
+        name: "polars-core",
+        options: "",
+        examples: None,
+        absent: None,
+        reason: "",
+    },
     Program {
         name: "tokei",
         options: "",
@@ -78,8 +86,8 @@ const PROGRAMS: &[Program] = &[
 
 pub(super) fn run() -> Result<(), Failure> {
     let page = format!("{RAYON_CORE}/README.md");
-    let lock = fs::read_to_string(workspace::root().join(SPEED).join("Cargo.lock"))
-        .map_err(|error| Failure::new(format!("cannot read {SPEED}/Cargo.lock: {error}")))?;
+    let manifest = fs::read_to_string(workspace::root().join(SPEED).join("Cargo.toml"))
+        .map_err(|error| Failure::new(format!("cannot read {SPEED}/Cargo.toml: {error}")))?;
     let unpacked = unpack()?;
     let mut rows = Vec::new();
     let conditions = section::conditions();
@@ -90,7 +98,7 @@ pub(super) fn run() -> Result<(), Failure> {
             index + 1,
             PROGRAMS.len()
         );
-        rows.push(test(program, &lock, &unpacked)?);
+        rows.push(test(program, &manifest, &unpacked)?);
         // What has been run stays, should a later program not be built.
         let tests = format!("Run {conditions}.\n\n{}", table(&rows));
         print!("\n{tests}");
@@ -141,8 +149,8 @@ impl Row {
     }
 }
 
-fn test(program: &Program, lock: &str, unpacked: &str) -> Result<Row, Failure> {
-    let name = versioned(program.name, lock)?;
+fn test(program: &Program, manifest: &str, unpacked: &str) -> Result<Row, Failure> {
+    let name = versioned(program.name, manifest)?;
     let original = unpacked_folder(&name, unpacked)?;
     let mut locks = PathBuf::from(SPEED);
     let mut count = |core: Core| -> Result<Count, Failure> {
@@ -245,14 +253,15 @@ fn ended(name: &str, count: Result<Count, Failure>) -> Count {
     })
 }
 
-/// `tokei-12.1.2` for `tokei`, as the lock file says.
-fn versioned(name: &str, lock: &str) -> Result<String, Failure> {
-    let package = format!("name = \"{name}\"\nversion = \"");
-    let version = lock
-        .split_once(&package)
-        .and_then(|(_, rest)| rest.split('"').next());
-    let version =
-        version.ok_or_else(|| Failure::new(format!("{SPEED}/Cargo.lock has no {name}")))?;
+/// `tokei-12.1.2` for `tokei`, as the manifest says. The lock file may have other versions, too, for other packages.
+fn versioned(name: &str, manifest: &str) -> Result<String, Failure> {
+    let version = manifest.lines().find_map(|line| {
+        let dependency = line.strip_prefix(name)?.strip_prefix(" = ")?;
+        let (_, version) = dependency.split_once("\"=")?;
+        version.split('"').next()
+    });
+    let version = version
+        .ok_or_else(|| Failure::new(format!("{SPEED}/Cargo.toml names no version of {name}")))?;
     Ok(format!("{name}-{version}"))
 }
 
@@ -330,8 +339,10 @@ mod tests {
 
     #[test]
     fn names_and_folders_are_found() {
-        let lock = "[[package]]\nname = \"tokei\"\nversion = \"12.1.2\"\nsource = \"x\"\n";
-        let name = versioned("tokei", lock).unwrap();
+        let manifest = "[dependencies]\nrayon = \"=1.12.0\"\n\
+                        tokei = { version = \"=12.1.2\", optional = true }\n";
+        assert_eq!(versioned("rayon", manifest).unwrap(), "rayon-1.12.0");
+        let name = versioned("tokei", manifest).unwrap();
         assert_eq!(name, "tokei-12.1.2");
         let unpacked = "{\"manifest_path\":\"/r/x-1/Cargo.toml\"},{\"manifest_path\":\"/r/tokei-12.1.2/Cargo.toml\"}";
         let folder = unpacked_folder(&name, unpacked);
@@ -342,7 +353,7 @@ mod tests {
             unpacked_folders(&with_own),
             ["/r/tokei-12.1.2", "/r/x-1"].map(PathBuf::from)
         );
-        assert!(versioned("to", lock).is_err());
+        assert!(versioned("to", manifest).is_err());
         assert!(unpacked_folder("x-2", unpacked).is_err());
     }
 
