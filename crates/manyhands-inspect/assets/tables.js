@@ -15,6 +15,19 @@ const stateOf = ({ load, capacity }) => {
   return capacity > 0 && load.len >= capacity ? "full" : "open";
 };
 
+// The names of the frames that a task is in, from the outermost inwards: for each wait, or else for each innermost frame.
+const framesOf = ({ frames = [], waits }) => {
+  if (frames.length === 0) return [];
+  const chain = (place) => {
+    const frame = frames[place];
+    if (frame === undefined) return [];
+    return [...(frame.outer !== null && frame.outer < place ? chain(frame.outer) : []), frame.name];
+  };
+  const isInnermost = (place) => frames.every((frame) => frame.outer !== place);
+  const places = waits.length > 0 ? waits.map((wait) => wait.frame) : [...frames.keys()].filter(isInnermost);
+  return places.map((place) => chain(place).join(" › "));
+};
+
 export const tables = {
   tasks: {
     columns: [
@@ -23,6 +36,7 @@ export const tables = {
       { title: "State", of: (task) => task.state + (task.deadlocked ? ", deadlocked" : "") },
       { title: "For", of: (task) => task.in_state_us, show: time },
       { title: "Waits for", of: (task) => lines(task.waits.map((wait) => waitsFor(wait, task.names))) },
+      { title: "In", of: (task) => lines(framesOf(task)) },
       { title: "At", of: (task) => lines(task.waits.map((wait) => wait.at)), show: places },
       { title: "Spawned at", of: (task) => task.spawned_at ?? "", show: places },
       { title: "Parent", of: (task) => task.parent ?? "" },

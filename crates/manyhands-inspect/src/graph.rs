@@ -1,12 +1,13 @@
 //! Who waits for whom, with equal tasks merged: nodes are groups of tasks and channels, edges are waits.
 //!
-//! Tasks are equal if they were spawned at the same place, are in the same state and wait on the same lines. So a
+//! Tasks are equal if they were spawned at the same place, are in the same state and wait on the same lines, in the same
+//! frames. So a
 //! thousand requests that wait for one channel are one node, as in a debugger's window of merged stacks.
 //!
 //! Not here: where the nodes are drawn (`svg.rs`).
 
 use crate::groups::Group;
-use crate::wire::{Channel, Task, View};
+use crate::wire::{Channel, Frame, Task, View};
 use std::collections::{BTreeMap, HashMap};
 
 /// The merged graph of a view.
@@ -68,8 +69,13 @@ struct Key<'a> {
     work: &'a str,
     spawned_at: Option<&'a str>,
     state: &'a str,
-    waits: Vec<(&'a str, &'a str)>,
+    frames: Vec<FrameKey<'a>>,
+    /// Kind, line, and place of the frame.
+    waits: Vec<(&'a str, &'a str, Option<usize>)>,
 }
+
+/// The name of a frame, its line, and the place of the frame around it.
+type FrameKey<'a> = (&'a str, &'a str, Option<usize>);
 
 /// Equal tasks.
 #[derive(Debug, Default)]
@@ -199,8 +205,9 @@ impl<'a> Key<'a> {
             work: work(&task.kind, &task.type_name),
             spawned_at: task.spawned_at.as_deref(),
             state: &task.state,
+            frames: task.frames.iter().map(frame_key).collect(),
             waits: waits
-                .map(|wait| (wait.kind.as_str(), wait.at.as_str()))
+                .map(|wait| (wait.kind.as_str(), wait.at.as_str(), wait.frame))
                 .collect(),
         }
     }
@@ -208,12 +215,22 @@ impl<'a> Key<'a> {
     /// Of a group of the program, which knows only the first wait of its tasks.
     fn of_group(group: &'a Group) -> Self {
         let wait = group.waits_for.as_deref().zip(group.at.as_deref());
+        let frames = group.frames.iter().enumerate();
+        let frames = frames.map(|(place, frame)| {
+            let outer = place.checked_sub(1);
+            (frame.name.as_str(), frame.at.as_str(), outer)
+        });
+        let innermost = group.frames.len().checked_sub(1);
         Self {
             deadlocked: None,
             work: work(&group.kind, &group.type_name),
             spawned_at: group.spawned_at.as_deref(),
             state: &group.state,
-            waits: wait.into_iter().collect(),
+            frames: frames.collect(),
+            waits: wait
+                .into_iter()
+                .map(|(kind, at)| (kind, at, innermost))
+                .collect(),
         }
     }
 
@@ -230,8 +247,7 @@ impl<'a> Key<'a> {
         };
         let mut lines = vec![header, self.work.to_owned()];
         lines.extend(self.spawned_at.map(|at| format!("spawned at {at}")));
-        let waits = self.waits.iter();
-        lines.extend(waits.map(|(kind, at)| format!("{} at {at}", sentence(kind))));
+        lines.extend(self.stack());
         Node {
             kind: NodeKind::Tasks,
             count: equals.count,
@@ -239,6 +255,27 @@ impl<'a> Key<'a> {
             is_deadlocked: self.deadlocked.is_some(),
         }
     }
+}
+
+impl Key<'_> {
+    /// A line for each frame, and behind it those for the waits in it; at the end waits that are in none.
+    fn stack(&self) -> Vec<String> {
+        let waits_in = |place: Option<usize>| {
+            let waits = self.waits.iter().filter(move |wait| wait.2 == place);
+            waits.map(|(kind, at, _)| format!("{} at {at}", sentence(kind)))
+        };
+        let mut lines = Vec::new();
+        for (place, (name, at, _)) in self.frames.iter().enumerate() {
+            lines.push(format!("in {name} at {at}"));
+            lines.extend(waits_in(Some(place)));
+        }
+        lines.extend(waits_in(None));
+        lines
+    }
+}
+
+fn frame_key(frame: &Frame) -> FrameKey<'_> {
+    (&frame.name, &frame.at, frame.outer)
 }
 
 fn work<'a>(kind: &str, type_name: &'a str) -> &'a str {
@@ -290,7 +327,7 @@ const NODES_MAX: usize = 60;
 pub(crate) mod tests {
     use super::{Edge, Graph, NODES_MAX, NodeKind};
     use crate::groups::Group;
-    use crate::wire::{Channel, Deadlock, Load, Task, View, Wait};
+    use crate::wire::{Channel, Deadlock, Frame, Load, Task, View, Wait};
 
     /// A task that waits for each of these: an owner's number or a resource, prefixed by `@`.
     pub(crate) fn task(number: usize, spawned_at: &str, waits: &[&str]) -> Task {
@@ -304,6 +341,7 @@ pub(crate) mod tests {
                 at: "src/office.rs:20:5".to_owned(),
                 waiting_us: 5,
                 direct: true,
+                frame: None,
             }
         };
         Task {
@@ -329,6 +367,8 @@ pub(crate) mod tests {
             wakes: 0,
             waits: waits.iter().map(wait).collect(),
             waits_left_out: 0,
+            frames: Vec::new(),
+            frames_left_out: 0,
             may_wait_for_more: false,
             changes: 1,
         }
@@ -394,6 +434,42 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn tasks_in_the_same_frames_are_one_node_that_names_them_around_their_waits() {
+        let frame = |name: &str, outer| Frame {
+            name: name.to_owned(),
+            at: format!("src/{name}.rs:1:1"),
+            outer,
+        };
+        let in_frames = |number, names: &[&str]| {
+            let mut task = task(number, "src/a.rs:1:1", &["@0"]);
+            let frames = names.iter().enumerate();
+            task.frames = frames
+                .map(|(place, name)| frame(name, place.checked_sub(1)))
+                .collect();
+            task.waits[0].frame = names.len().checked_sub(1);
+            task
+        };
+        let tasks = vec![
+            in_frames(1, &["serve", "fetch"]),
+            in_frames(2, &["serve", "fetch"]),
+            in_frames(3, &["serve"]),
+        ];
+        let graph = Graph::of(&View {
+            tasks,
+            ..View::default()
+        });
+        assert_eq!(heads(&graph), ["2 tasks · waiting", "1 task · waiting"]);
+        assert_eq!(
+            graph.nodes[0].lines[3..],
+            [
+                "in serve at src/serve.rs:1:1",
+                "in fetch at src/fetch.rs:1:1",
+                "sends at src/office.rs:20:5"
+            ]
+        );
+    }
+
+    #[test]
     fn a_deadlock_is_marked_and_never_left_out() {
         let ring = [
             task(1, "src/x.rs:1:1", &["2"]),
@@ -431,6 +507,7 @@ pub(crate) mod tests {
             state: "waiting".to_owned(),
             waits_for: Some("task".to_owned()),
             at: Some("src/office.rs:20:5".to_owned()),
+            frames: Vec::new(),
             tasks,
             examples: vec!["7".to_owned()],
             longest_us: 1,

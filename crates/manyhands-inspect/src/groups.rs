@@ -13,7 +13,7 @@ pub struct Groups {
 }
 
 /// Tasks of the same type, spawned on the same line, in the same state, that wait for something of the same kind on the
-/// same line.
+/// same line, in the same frames.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     /// `future`, `closure`, or `thread` for threads that wait outside of any task.
@@ -29,6 +29,9 @@ pub struct Group {
     pub waits_for: Option<String>,
     /// File, line and column of this wait.
     pub at: Option<String>,
+    /// The annotated frames around this wait, the outermost first.
+    #[serde(default)]
+    pub frames: Vec<GroupFrame>,
     /// How many there are.
     pub tasks: usize,
     /// The numbers of some of them.
@@ -37,8 +40,17 @@ pub struct Group {
     pub longest_us: u64,
 }
 
+/// A part of the tasks of a group that the program has annotated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupFrame {
+    /// Its name.
+    pub name: String,
+    /// File, line and column.
+    pub at: String,
+}
+
 impl Groups {
-    /// Merges the groups as stacks are merged: by type, and then by what they wait for. A member of a segment is the number
+    /// Merges the groups as stacks are merged: by type, frames, and then by what they wait for. A member of a segment is the number
     /// of a group in `groups`; `stacks` counts tasks.
     #[must_use]
     pub fn graph(&self) -> Graph {
@@ -60,7 +72,7 @@ impl Group {
         format!("{}{more}", self.examples.join(", "))
     }
 
-    fn calls(&self) -> [graph::Call; 2] {
+    fn calls(&self) -> Vec<graph::Call> {
         let what = match self.kind.as_str() {
             "thread" => "a thread outside of any task",
             _ => &self.type_name,
@@ -74,16 +86,20 @@ impl Group {
             function,
             at: at.clone(),
         };
-        [
-            call(what.to_owned(), &self.spawned_at),
-            call(does, &self.at),
-        ]
+        let frames = self.frames.iter().map(|frame| graph::Call {
+            function: frame.name.clone(),
+            at: Some(frame.at.clone()),
+        });
+        let mut calls = vec![call(what.to_owned(), &self.spawned_at)];
+        calls.extend(frames);
+        calls.push(call(does, &self.at));
+        calls
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Group, Groups};
+    use super::{Group, GroupFrame, Groups};
     use crate::stacks::merged_text;
 
     fn group(type_name: &str, state: &str, waits_for: Option<&str>, tasks: usize) -> Group {
@@ -94,6 +110,7 @@ mod tests {
             state: state.to_owned(),
             waits_for: waits_for.map(str::to_owned),
             at: waits_for.map(|_| "src/clerk.rs:9:3".to_owned()),
+            frames: Vec::new(),
             tasks,
             examples: vec!["4".to_owned()],
             longest_us: 5,
@@ -117,6 +134,31 @@ mod tests {
                         1000000 × 4, …\n      waits for receive  src/clerk.rs:9:3\n    \
                         2 × 4, …\n      waits for something that is not recorded\n\
                         1 × 4\n  office::boss  src/main.rs:7:1\n  is queued\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn groups_in_the_same_frame_share_it_and_branch_inside_it() {
+        let serve = |kind| {
+            let mut group = group("office::clerk", "waiting", Some(kind), 3);
+            group.frames = vec![GroupFrame {
+                name: "serve".to_owned(),
+                at: "src/clerk.rs:4:5".to_owned(),
+            }];
+            group
+        };
+        let groups = Groups {
+            groups: vec![serve("receive"), serve("timer")],
+            groups_left_out: 0,
+        };
+        let text = merged_text(&groups.graph(), "tasks", |member| {
+            groups.groups[member].label()
+        });
+        let expected = "6 tasks\n\
+                        6 × 4, …, 4, …\n  office::clerk  src/main.rs:7:1\n  \
+                        serve  src/clerk.rs:4:5\n    \
+                        3 × 4, …\n      waits for receive  src/clerk.rs:9:3\n    \
+                        3 × 4, …\n      waits for timer  src/clerk.rs:9:3\n";
         assert_eq!(text, expected);
     }
 }

@@ -46,7 +46,7 @@ mod words;
 #[cfg(unix)]
 pub use client::Client;
 pub use error::Error;
-pub use groups::{Group, Groups};
+pub use groups::{Group, GroupFrame, Groups};
 #[cfg(all(feature = "page", unix))]
 pub use page::{PageSettings, serve_page};
 #[cfg(unix)]
@@ -57,4 +57,4 @@ pub use text::text;
 pub use timeline::Timeline;
 #[cfg(all(feature = "top", unix))]
 pub use top::{TopSettings, top};
-pub use wire::{Channel, Deadlock, Hello, Load, Loop, Runtime, Task, View, Wait, Worker};
+pub use wire::{Channel, Deadlock, Frame, Hello, Load, Loop, Runtime, Task, View, Wait, Worker};

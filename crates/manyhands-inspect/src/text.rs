@@ -4,8 +4,9 @@
 
 use crate::wire::{Channel, Runtime, Task, View};
 use crate::words::{
-    PATH_CHARS_MAX, TASK_COLUMNS, TYPE_CHARS_MAX, deadlocked_tasks, label, name_of_channel,
-    names_of_channels, percent_done, short, state_of_channel, tail, time, waits_for, worker_of,
+    PATH_CHARS_MAX, TASK_COLUMNS, TYPE_CHARS_MAX, deadlocked_tasks, frames_of, label,
+    name_of_channel, names_of_channels, percent_done, short, state_of_channel, tail, time,
+    waits_for, worker_of,
 };
 use comfy_table::{LineStyle, Table, TableStyle};
 use std::collections::{HashMap, HashSet};
@@ -113,6 +114,7 @@ fn tasks(view: &View) -> String {
             state,
             time(task.in_state_us),
             waits.join("\n"),
+            frames_of(task).join("\n"),
             lines.join("\n"),
             task.spawned_at.as_deref().map_or("", short).to_owned(),
             task.parent.clone().unwrap_or_default(),
@@ -288,6 +290,7 @@ mod tests {
             at: format!("src/office.rs:{number}0:5"),
             waiting_us: 1,
             direct: true,
+            frame: None,
         };
         Task {
             number: number.to_owned(),
@@ -312,6 +315,8 @@ mod tests {
             wakes: 2,
             waits: owner.map(wait).into_iter().collect(),
             waits_left_out: 0,
+            frames: Vec::new(),
+            frames_left_out: 0,
             may_wait_for_more: false,
             changes: 9,
         }

@@ -120,6 +120,12 @@ pub struct Task {
     pub waits: Vec<Wait>,
     /// Waits that are not listed.
     pub waits_left_out: u32,
+    /// The annotated frames that it is in, each behind the one around it.
+    #[serde(default)]
+    pub frames: Vec<Frame>,
+    /// Frames that are not listed, the innermost ones.
+    #[serde(default)]
+    pub frames_left_out: u32,
     /// It may wait for something that is not listed.
     pub may_wait_for_more: bool,
     /// Changes with each poll, each wake, and each change of its waits.
@@ -143,6 +149,20 @@ pub struct Wait {
     pub waiting_us: u64,
     /// Its end wakes the task itself, not a combinator in it.
     pub direct: bool,
+    /// The innermost frame that it is in, by its place in [`Task::frames`].
+    #[serde(default)]
+    pub frame: Option<usize>,
+}
+
+/// A part of a task that the program has annotated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frame {
+    /// Its name.
+    pub name: String,
+    /// File, line and column.
+    pub at: String,
+    /// The frame around it, by its place in [`Task::frames`].
+    pub outer: Option<usize>,
 }
 
 /// A parallel loop that runs.

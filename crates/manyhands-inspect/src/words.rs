@@ -24,6 +24,33 @@ pub(crate) fn waits_for(wait: &Wait, names: &HashMap<&str, &str>) -> String {
     }
 }
 
+/// The names of the frames in which a task is, from the outermost inwards: for each of its waits, or if none is recorded
+/// for each frame with no other inside it.
+pub(crate) fn frames_of(task: &Task) -> Vec<String> {
+    if task.frames.is_empty() {
+        return Vec::new();
+    }
+    let places: Vec<Option<usize>> = if task.waits.is_empty() {
+        let is_innermost = |place: &usize| task.frames.iter().all(|f| f.outer != Some(*place));
+        let all = 0..task.frames.len();
+        all.filter(is_innermost).map(Some).collect()
+    } else {
+        task.waits.iter().map(|wait| wait.frame).collect()
+    };
+    places.into_iter().map(|at| chain(task, at)).collect()
+}
+
+fn chain(task: &Task, innermost: Option<usize>) -> String {
+    let frame = |place: usize| task.frames.get(place);
+    // Each stands behind the one around it, so this ends whatever the program sends.
+    let outer = |place: &usize| frame(*place)?.outer.filter(|outer| outer < place);
+    let chain = std::iter::successors(innermost, outer);
+    let names = chain.filter_map(frame).map(|frame| frame.name.as_str());
+    let mut names: Vec<&str> = names.collect();
+    names.reverse();
+    names.join(" › ")
+}
+
 /// The numbers of the tasks that wait for each other in a ring.
 pub(crate) fn deadlocked_tasks(view: &View) -> HashSet<&str> {
     let rings = view.deadlocks.iter().flat_map(|ring| &ring.tasks);
@@ -95,12 +122,13 @@ fn to_float(micros: u64) -> f64 {
 }
 
 /// The columns of a table of tasks.
-pub(crate) const TASK_COLUMNS: [&str; 11] = [
+pub(crate) const TASK_COLUMNS: [&str; 12] = [
     "task",
     "name",
     "state",
     "for",
     "waits for",
+    "in",
     "at",
     "spawned at",
     "parent",
@@ -116,7 +144,30 @@ pub(crate) const TYPE_CHARS_MAX: usize = 32;
 
 #[cfg(test)]
 mod tests {
-    use super::{short, tail, time};
+    use super::{frames_of, short, tail, time};
+    use crate::wire::Task;
+
+    #[test]
+    fn the_frames_of_a_task_are_those_of_its_waits_or_else_its_innermost_ones() {
+        let wait = |frame: &str| {
+            format!(
+                r#"{{"kind":"timer","name":null,"resource":"0","owner":null,"at":"a.rs:1:1","waiting_us":1,"direct":true,"frame":{frame}}}"#
+            )
+        };
+        let task = |waits: &[String]| -> Task {
+            let waits = waits.join(",");
+            let line = format!(
+                r#"{{"number":"1","kind":"future","id":"1","name":null,"type":"t","spawned_at":null,"parent":null,"runtime":null,"worker":null,"state":"waiting","in_state_us":1,"age_us":1,"busy_us":1,"polls":1,"wakes":1,"waits":[{waits}],"waits_left_out":0,"may_wait_for_more":false,"changes":1,"frames":[{{"name":"serve","at":"a.rs:1:1","outer":null}},{{"name":"fetch","at":"a.rs:2:1","outer":0}},{{"name":"log","at":"a.rs:3:1","outer":0}},{{"name":"odd","at":"a.rs:4:1","outer":3}}]}}"#
+            );
+            serde_json::from_str(&line).expect("a task")
+        };
+        assert_eq!(frames_of(&task(&[])), ["serve › fetch", "serve › log"]);
+        let waits = [wait("1"), wait("0"), wait("null"), wait("3"), wait("9")];
+        assert_eq!(
+            frames_of(&task(&waits)),
+            ["serve › fetch", "serve", "", "odd", ""]
+        );
+    }
 
     #[test]
     fn times_and_places_are_short() {

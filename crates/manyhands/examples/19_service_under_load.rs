@@ -3,8 +3,8 @@
 //! `-- --seconds 60 --readers 1000000` a million more tasks wait meanwhile.
 //!
 //! A shop: customers order and wait, clerks take the orders, need one of two connections to the warehouse, compute a
-//! price in a parallel loop and answer; an accountant's loop takes long. Tasks and channels have names, so that who looks
-//! sees at once that the clerks wait for connections, and the customers for the clerks.
+//! price in a parallel loop and answer; an accountant's loop takes long. Tasks, channels and a part of a clerk's work have
+//! names, so that who looks sees at once that the clerks wait for connections, and the customers for the clerks.
 
 #![expect(
     clippy::print_stdout,
@@ -51,11 +51,14 @@ async fn customer(number: u64, orders: Sender<Order>, until: Option<Instant>) ->
 
 async fn clerk(orders: Receiver<Order>, free: Receiver<Connection>, back: Sender<Connection>) {
     while let Ok(order) = orders.recv_async().await {
-        let connection = free.recv_async().await.expect("connections come back");
-        time::sleep(Duration::from_millis(3)).await; // the warehouse answers
-        back.send_async(connection)
-            .await
-            .expect("there is room for all");
+        let ask = async {
+            let connection = free.recv_async().await.expect("connections come back");
+            time::sleep(Duration::from_millis(3)).await; // the warehouse answers
+            back.send_async(connection)
+                .await
+                .expect("there is room for all");
+        };
+        task::framed("ask the warehouse", ask).await;
         order.answer.complete(price(order.customer));
     }
 }

@@ -4,8 +4,8 @@ use crate::graph::{Graph, NodeKind};
 use crate::top::sheet::{Cell, Row, Sheet};
 use crate::wire::{Channel, Task, View};
 use crate::words::{
-    TASK_COLUMNS, deadlocked_tasks, label, name_of_channel, names_of_channels, percent_done, short,
-    state_of_channel, time, waits_for, worker_of,
+    TASK_COLUMNS, deadlocked_tasks, frames_of, label, name_of_channel, names_of_channels,
+    percent_done, short, state_of_channel, time, waits_for, worker_of,
 };
 
 /// What is shown.
@@ -84,6 +84,7 @@ fn tasks(view: &View) -> Sheet {
                 task.state.as_str().into(),
                 duration(task.in_state_us),
                 waits.join(", ").into(),
+                frames_of(task).join(", ").into(),
                 lines.join(", ").into(),
                 task.spawned_at.as_deref().map_or("", short).into(),
                 number(task.parent.as_deref().unwrap_or_default()),

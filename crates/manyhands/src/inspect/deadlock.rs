@@ -255,6 +255,7 @@ mod tests {
             at: Location::caller(),
             waiting_for: Duration::ZERO,
             is_direct: true,
+            frame: None,
         };
         TaskSnapshot {
             number: number(place),
@@ -273,6 +274,8 @@ mod tests {
             wakes: 0,
             waits: owners.iter().map(wait).collect(),
             waits_left_out: 0,
+            frames: Vec::new(),
+            frames_left_out: 0,
             may_wait_for_more: false,
             changes: 1,
         }

@@ -1,4 +1,4 @@
-//! Without the feature: nothing is recorded. Same functions as in `record.rs`, `loops.rs` and `environment.rs`, without
+//! Without the feature: nothing is recorded. Same functions as in `record.rs`, `frame_mark.rs`, `loops.rs` and `environment.rs`, without
 //! code.
 
 use crate::inspect::{AloneBecause, WaitKind};
@@ -136,6 +136,30 @@ impl RuntimeNumber {
     pub(crate) fn new() -> Self {
         Self
     }
+}
+
+/// In place of the name of a frame.
+#[derive(Debug)]
+pub(crate) struct FrameMark;
+
+/// In place of a poll of a frame.
+pub(crate) struct InFrame;
+
+impl FrameMark {
+    #[inline(always)]
+    pub(crate) const fn new(_name: &'static str) -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    pub(crate) fn enter(&mut self) -> InFrame {
+        InFrame
+    }
+}
+
+impl InFrame {
+    #[inline(always)]
+    pub(crate) fn leave<R>(self, _polled: &Poll<R>) {}
 }
 
 #[inline(always)]

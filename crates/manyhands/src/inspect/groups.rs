@@ -1,9 +1,10 @@
 //! Tasks that are in the same place, counted: what a million waiting tasks come down to.
 //!
 //! Two tasks are in the same place if they are of the same type, were spawned on the same line, are in the same state, and
-//! wait for something of the same kind on the same line. Counted while the table of tasks is read, so no list of all tasks
+//! wait for something of the same kind on the same line, in the same frames. Counted while the table of tasks is read, so no list of all tasks
 //! is made.
 
+use crate::inspect::frames::Frames;
 use crate::inspect::table::{self, Record, TaskNumber};
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::inspect::wait_kind::WaitKind;
@@ -16,7 +17,7 @@ use std::io;
 use std::panic::Location;
 
 /// Where tasks are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     kind: TaskKind,
     type_name: &'static str,
@@ -24,6 +25,8 @@ struct Key {
     state: TaskState,
     /// The first of its waits.
     waits: Option<(WaitKind, &'static Location<'static>)>,
+    /// Those around this wait, or if there is none around the last thing that was polled; the outermost first.
+    frames: Vec<(&'static str, &'static Location<'static>)>,
 }
 
 /// The tasks there.
@@ -44,9 +47,16 @@ struct Line {
     state: &'static str,
     waits_for: Option<&'static str>,
     at: Option<String>,
+    frames: Vec<FrameLine>,
     tasks: u64,
     examples: Vec<String>,
     longest_us: u64,
+}
+
+#[derive(Serialize)]
+struct FrameLine {
+    name: String,
+    at: String,
 }
 
 /// Passes to `say` a line for each group, that with the most tasks first, and the last line.
@@ -64,12 +74,20 @@ pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()
 }
 
 fn key(record: &Record) -> Key {
+    let wait = record.waits.list.first();
+    let chain = |frames: &Frames| match wait {
+        Some(wait) => frames.chain(wait.frame),
+        None => frames.last_chain(),
+    };
+    let frames = record.waits.frames.as_deref();
+    let chain = frames.map_or_else(Vec::new, chain);
     Key {
         kind: record.kind,
         type_name: record.type_name.map_or("", |name| name()),
         spawned_at: record.spawned_at,
         state: record.state,
-        waits: record.waits.list.first().map(|wait| (wait.kind, wait.at)),
+        waits: wait.map(|wait| (wait.kind, wait.at)),
+        frames: chain.iter().map(|frame| (frame.name, frame.at)).collect(),
     }
 }
 
@@ -95,9 +113,17 @@ fn line(key: &Key, group: &Group) -> Line {
         state: wire::task_state(key.state),
         waits_for: key.waits.map(|(kind, _)| kind.name()),
         at: key.waits.map(|(_, at)| wire::place(at)),
+        frames: key.frames.iter().map(frame_line).collect(),
         tasks: group.tasks,
         examples: group.examples.iter().map(TaskNumber::to_string).collect(),
         longest_us: clock::nanos_in(longest) / 1_000,
+    }
+}
+
+fn frame_line(&(name, at): &(&str, &Location<'_>)) -> FrameLine {
+    FrameLine {
+        name: wire::text(name),
+        at: wire::place(at),
     }
 }
 

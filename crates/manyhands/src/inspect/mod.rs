@@ -15,6 +15,9 @@
 //! cancellations, each with the line of the program that waits. A task that waits for anything else, such as a
 //! socket of tokio, has no recorded wait.
 //!
+//! [`task::framed`](crate::task::framed) names a part of a task. A task shows the frames in which it waits, and each wait
+//! in which of them it is: those that the task went through when it was last polled.
+//!
 //! A task that can be woken by any of several waits goes on with the first. So a deadlock is a set of tasks each of
 //! which waits only for tasks of the set; see [`Snapshot::deadlocks`].
 //!
@@ -84,7 +87,7 @@ mod wait_kind;
 pub(crate) use alone::AloneBecause;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use disabled::{
-    ChannelRecord, GroupName, ListedLoop, LoopRecord, LoopSite, RecordedLoop, Running,
+    ChannelRecord, FrameMark, GroupName, ListedLoop, LoopRecord, LoopSite, RecordedLoop, Running,
     RuntimeNumber, TaskRecord, WorkType, forget, is_open, runtime_made, short_loop, thread_begins,
     thread_blocks, thread_polls_any, thread_polls_one, thread_waits_for_task, waits,
     waits_for_task,
@@ -104,6 +107,10 @@ mod channels;
 mod deadlock;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod environment;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod frame_mark;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod frames;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod group_names;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
@@ -156,6 +163,8 @@ pub(crate) use channels::{ChannelRecord, ObservedChannel};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use environment::runtime_made;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use frame_mark::FrameMark;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use group_names::GroupName;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use listed_loops::ListedLoop;
@@ -187,7 +196,8 @@ pub use loop_snapshot::LoopSnapshot;
 pub use server::{serve, serve_at};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use snapshot::{
-    RuntimeSnapshot, Snapshot, TaskSnapshot, WaitSnapshot, WorkerSnapshot, WorkerState,
+    FrameSnapshot, RuntimeSnapshot, Snapshot, TaskSnapshot, WaitSnapshot, WorkerSnapshot,
+    WorkerState,
 };
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use table::TaskNumber;

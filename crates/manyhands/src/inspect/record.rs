@@ -41,6 +41,20 @@ pub(super) fn current_task() -> Option<TaskNumber> {
     CURRENT.get().number
 }
 
+/// The task that the calling thread runs, and the frame of it that it is in.
+pub(super) fn current_frame() -> Option<(TaskNumber, usize)> {
+    let current = CURRENT.get();
+    Some((current.number?, current.frame))
+}
+
+/// The calling thread goes on in this frame of the task that it runs.
+pub(super) fn set_current_frame(frame: usize) {
+    CURRENT.set(Current {
+        frame,
+        ..CURRENT.get()
+    });
+}
+
 /// What a task's cell knows of its record: a [`TaskNumber`], or 0.
 #[derive(Debug)]
 pub(crate) struct TaskRecord(AtomicU64);
@@ -60,11 +74,13 @@ struct Current {
     waker: usize,
     /// The line that all waits are recorded with, if the thread waits for one thing only.
     at: Option<&'static Location<'static>>,
+    /// Which frame it is in, or 0.
+    frame: usize,
 }
 
 crate::sync::thread_local! {
     static CURRENT: Cell<Current> = const {
-        Cell::new(Current { number: None, waker: 0, at: None })
+        Cell::new(Current { number: None, waker: 0, at: None, frame: 0 })
     };
     /// The shard that gets what this thread spawns, plus 1; 0: not chosen yet.
     static SPREAD: Cell<usize> = const { Cell::new(0) };
@@ -128,6 +144,7 @@ impl TaskRecord {
             number: Some(number),
             waker: id,
             at: None,
+            frame: 0,
         };
         let before = CURRENT.replace(current);
         if let Some(outer) = before.number {
@@ -274,6 +291,7 @@ fn new_wait(leaf: usize, kind: WaitKind, resource: usize, owner: Option<TaskNumb
         at: Location::caller(),
         since: clock::ticks(),
         is_direct: true,
+        frame: 0,
     }
 }
 
@@ -283,6 +301,7 @@ fn note_wait(mut wait: WaitRecord, waker: usize) {
     let Some(number) = current.number else { return };
     wait.is_direct = waker == current.waker;
     wait.at = current.at.unwrap_or(wait.at);
+    wait.frame = current.frame;
     table::change(number, |record| record.add_wait(wait));
 }
 
@@ -343,15 +362,20 @@ impl ThreadWait {
             },
         };
         let mut outer = Waits::default();
-        let own = Waits {
-            wakers,
-            ..Waits::default()
-        };
-        table::change(number, |record| outer = record.replace_waits(own));
+        table::change(number, |record| {
+            let frames = record.waits.frames.as_deref();
+            let own = Waits {
+                wakers,
+                frames: frames.and_then(|frames| frames.around(before.frame)),
+                ..Waits::default()
+            };
+            outer = record.replace_waits(own);
+        });
         CURRENT.set(Current {
             number: Some(number),
             waker,
             at,
+            frame: before.frame,
         });
         Self(Some(Waiting {
             number,

@@ -156,6 +156,10 @@ pub struct TaskSnapshot {
     pub waits: Vec<WaitSnapshot>,
     /// Waits beyond the eight that are kept.
     pub waits_left_out: u32,
+    /// The frames that it is in, each behind the one around it.
+    pub frames: Vec<FrameSnapshot>,
+    /// Frames beyond the 32 that are kept, the innermost ones.
+    pub frames_left_out: u32,
     /// The task may wait for something that is not in `waits`: more wakers of it exist than waits, or it is not known.
     pub may_wait_for_more: bool,
     /// A number that changes with each poll, each wake, and each change of its waits.
@@ -203,4 +207,43 @@ pub struct WaitSnapshot {
     pub waiting_for: Duration,
     /// The end of the wait wakes the task itself, not a combinator in it, which may hold more waits than these.
     pub is_direct: bool,
+    /// The innermost frame that it is in, by its place in [`TaskSnapshot::frames`].
+    pub frame: Option<usize>,
+}
+
+/// A part of a task, made by [`task::framed`](crate::task::framed), that has begun and not ended.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "inspect")] {
+/// use manyhands::{channel, inspect, task};
+/// use std::time::{Duration, Instant};
+/// inspect::open();
+/// let (sender, receiver) = channel::bounded::<u32>(1);
+/// let next = task::framed("next order", async move { receiver.recv_async().await });
+/// let shop = task::spawn(task::framed("serve", next));
+/// let deadline = Instant::now() + Duration::from_secs(10);
+/// let frames = loop {
+///     let mut tasks = inspect::snapshot().tasks.into_iter();
+///     let shop = tasks.find(|task| task.spawned_at == Some(shop.location()) && !task.waits.is_empty());
+///     match shop {
+///         Some(shop) => break shop.frames,
+///         None => assert!(Instant::now() < deadline),
+///     }
+/// };
+/// assert_eq!((frames[0].name, frames[0].outer), ("serve", None));
+/// assert_eq!((frames[1].name, frames[1].outer), ("next order", Some(0)));
+/// sender.send(7).unwrap();
+/// assert_eq!(shop.join().unwrap(), Ok(7));
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FrameSnapshot {
+    /// Its name.
+    pub name: &'static str,
+    /// The line that calls [`task::framed`](crate::task::framed).
+    pub at: &'static Location<'static>,
+    /// The frame around it, by its place in [`TaskSnapshot::frames`].
+    pub outer: Option<usize>,
 }

@@ -6,6 +6,7 @@
 //!
 //! Not here: what is recorded when (`record.rs`), and what is made of it (`snapshot.rs`).
 
+use crate::inspect::frames::Frames;
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::inspect::wait_kind::WaitKind;
 use crate::sync::{Mutex, Padded, global, lock};
@@ -64,6 +65,8 @@ pub(super) struct Waits {
     pub(super) left_out: u32,
     /// How many wakers of the task exist, as far as that is known.
     pub(super) wakers: Option<u32>,
+    /// The frames in which it waits. Most tasks have none.
+    pub(super) frames: Option<Box<Frames>>,
 }
 
 /// One wait of a task.
@@ -80,6 +83,8 @@ pub(super) struct WaitRecord {
     pub(super) since: u64,
     /// The end of the wait wakes the task itself, not something inside it that may wait for more.
     pub(super) is_direct: bool,
+    /// The frame that waits, or 0.
+    pub(super) frame: usize,
 }
 
 impl Record {
@@ -93,10 +98,13 @@ impl Record {
         self.since = now;
     }
 
-    /// Forgets all waits.
+    /// Forgets all waits, and the frames in which they are.
     pub(super) fn forget_waits(&mut self) {
         self.waits.list.clear();
         self.waits.left_out = 0;
+        if let Some(frames) = &mut self.waits.frames {
+            frames.forget();
+        }
         self.changes += 1;
     }
 
@@ -349,6 +357,7 @@ mod tests {
             at: Location::caller(),
             since: 0,
             is_direct: true,
+            frame: 0,
         };
         (0..WAITS_MAX + 3).for_each(|leaf| record.add_wait(wait(leaf)));
         record.add_wait(wait(0));

@@ -1,6 +1,7 @@
 //! Opening the recording, and taking a snapshot.
 
-use crate::inspect::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
+use crate::inspect::frames::{Frame, Frames};
+use crate::inspect::snapshot::{FrameSnapshot, Snapshot, TaskSnapshot, WaitSnapshot};
 use crate::inspect::table::{self, Record, TaskNumber, WaitRecord};
 use crate::inspect::task_state::TaskState;
 use crate::inspect::wait_kind::WaitKind;
@@ -127,6 +128,8 @@ fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
         TaskState::Queued | TaskState::Waiting | TaskState::Blocked => record.busy,
     };
     let waits = &record.waits;
+    let frames = waits.frames.as_deref();
+    let ordered = frames.map_or_else(Vec::new, Frames::in_order);
     let wait = |wait: &WaitRecord| WaitSnapshot {
         kind: wait.kind,
         name: match wait.kind {
@@ -138,6 +141,12 @@ fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
         at: wait.at,
         waiting_for: passed(wait.since),
         is_direct: wait.is_direct,
+        frame: Frames::place_in(&ordered, wait.frame),
+    };
+    let frame = |&(frame, outer): &(Frame, _)| FrameSnapshot {
+        name: frame.name,
+        at: frame.at,
+        outer,
     };
     TaskSnapshot {
         number,
@@ -158,6 +167,8 @@ fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
         wakes: record.wakes,
         waits: waits.list.iter().map(wait).collect(),
         waits_left_out: waits.left_out,
+        frames: ordered.iter().map(frame).collect(),
+        frames_left_out: frames.map_or(0, |frames| frames.left_out),
         may_wait_for_more: waits
             .wakers
             .is_none_or(|wakers| wakers as usize > waits.list.len()),

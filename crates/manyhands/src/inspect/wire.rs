@@ -8,7 +8,7 @@ use crate::inspect::deadlock::Deadlock;
 use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::printable::Printable;
 use crate::inspect::snapshot::{
-    RuntimeSnapshot, TaskSnapshot, WaitSnapshot, WorkerSnapshot, WorkerState,
+    FrameSnapshot, RuntimeSnapshot, TaskSnapshot, WaitSnapshot, WorkerSnapshot, WorkerState,
 };
 use crate::inspect::task_state::{TaskKind, TaskState};
 use miniserde::{Deserialize, Serialize, json};
@@ -80,6 +80,8 @@ struct Task {
     wakes: u64,
     waits: Vec<Wait>,
     waits_left_out: u32,
+    frames: Vec<Frame>,
+    frames_left_out: u32,
     may_wait_for_more: bool,
     changes: u64,
 }
@@ -93,6 +95,14 @@ struct Wait {
     at: String,
     waiting_us: u64,
     direct: bool,
+    frame: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Frame {
+    name: String,
+    at: String,
+    outer: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -240,6 +250,8 @@ fn task_fields(task: &TaskSnapshot) -> Task {
         wakes: task.wakes,
         waits: task.waits.iter().map(wait).collect(),
         waits_left_out: task.waits_left_out,
+        frames: task.frames.iter().map(frame).collect(),
+        frames_left_out: task.frames_left_out,
         may_wait_for_more: task.may_wait_for_more,
         changes: task.changes,
     }
@@ -273,6 +285,15 @@ fn wait(wait: &WaitSnapshot) -> Wait {
         at: place(wait.at),
         waiting_us: micros(wait.waiting_for),
         direct: wait.is_direct,
+        frame: wait.frame,
+    }
+}
+
+fn frame(frame: &FrameSnapshot) -> Frame {
+    Frame {
+        name: text(frame.name),
+        at: place(frame.at),
+        outer: frame.outer,
     }
 }
 

@@ -8,6 +8,7 @@
 mod channels;
 mod deadlocks;
 mod environment;
+mod frames;
 mod groups;
 mod loops;
 mod socket;

@@ -1,0 +1,124 @@
+//! With the feature: a future's mark as an annotated frame, by which a task knows where it is polled and where it waits.
+//! Same functions as in `disabled.rs`.
+//!
+//! A frame is known by the address of its mark, which lies in a pinned future. It is recorded where that future is polled,
+//! forgotten when it is ready or dropped, and with all others when its task is next polled. So a task shows the frames
+//! that it went through in its last poll.
+//!
+//! Not here: the future that has a mark (`task/framed.rs`), and the frames of a task (`frames.rs`).
+
+use crate::inspect::frames::Frame;
+use crate::inspect::{record, table};
+use std::panic::Location;
+use std::ptr;
+use std::task::Poll;
+
+/// What a future needs to be a frame.
+#[derive(Debug)]
+pub(crate) struct FrameMark {
+    name: &'static str,
+    at: &'static Location<'static>,
+    /// It may be in a task's list.
+    is_listed: bool,
+}
+
+/// One poll of a frame's future.
+#[must_use]
+pub(crate) struct InFrame<'mark> {
+    mark: &'mark mut FrameMark,
+    /// The frame around it, if it is recorded.
+    outer: Option<usize>,
+}
+
+impl FrameMark {
+    /// Named so, and on the caller's line.
+    #[track_caller]
+    pub(crate) const fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            at: Location::caller(),
+            is_listed: false,
+        }
+    }
+
+    /// The future is about to be polled.
+    #[inline]
+    pub(crate) fn enter(&mut self) -> InFrame<'_> {
+        let outer = if record::is_open() {
+            self.record()
+        } else {
+            None
+        };
+        InFrame { mark: self, outer }
+    }
+
+    #[cold]
+    fn record(&mut self) -> Option<usize> {
+        let (number, outer) = record::current_frame()?;
+        let frame = Frame {
+            address: self.address(),
+            outer,
+            name: self.name,
+            at: self.at,
+        };
+        let mut is_kept = false;
+        table::change(number, |record| {
+            is_kept = record.waits.frames.get_or_insert_default().enter(frame);
+        });
+        self.is_listed |= is_kept;
+        is_kept.then(|| {
+            record::set_current_frame(frame.address);
+            outer
+        })
+    }
+
+    #[inline]
+    fn forget(&mut self) {
+        if self.is_listed {
+            self.forget_listed();
+        }
+    }
+
+    #[cold]
+    fn forget_listed(&mut self) {
+        self.is_listed = false;
+        let address = self.address();
+        if let Some((number, _)) = record::current_frame() {
+            table::change(number, |record| {
+                if let Some(frames) = &mut record.waits.frames {
+                    frames.remove(address);
+                }
+            });
+        }
+    }
+
+    /// Of no other frame, as long as this one is pinned: a mark is not empty.
+    fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
+    }
+}
+
+impl Drop for FrameMark {
+    fn drop(&mut self) {
+        self.forget();
+    }
+}
+
+impl InFrame<'_> {
+    /// The poll has ended with this.
+    #[inline]
+    pub(crate) fn leave<R>(self, polled: &Poll<R>) {
+        if polled.is_ready() {
+            self.mark.forget();
+        }
+    }
+}
+
+impl Drop for InFrame<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(outer) = self.outer {
+            record::set_current_frame(outer);
+        }
+    }
+}

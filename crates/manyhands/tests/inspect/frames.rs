@@ -1,0 +1,165 @@
+//! The annotated frames in which a task waits.
+
+use crate::support::{spawn, until, waiting};
+use manyhands::inspect::{self, TaskSnapshot, TaskState};
+use manyhands::{cancel, channel, task, time};
+use manyhands_inspect::Client;
+use std::future::{pending, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+/// The names of the frames from the outermost to this one.
+fn chain(task: &TaskSnapshot, innermost: Option<usize>) -> Vec<&'static str> {
+    let outer = |frame: &usize| task.frames[*frame].outer;
+    let chain = std::iter::successors(innermost, outer);
+    let mut names: Vec<_> = chain.map(|frame| task.frames[frame].name).collect();
+    names.reverse();
+    names
+}
+
+/// The frames around each wait.
+fn chains(task: &TaskSnapshot) -> Vec<Vec<&'static str>> {
+    let waits = task.waits.iter();
+    waits.map(|wait| chain(task, wait.frame)).collect()
+}
+
+async fn never() {
+    time::sleep(Duration::from_secs(3600)).await;
+}
+
+#[test]
+fn a_waiting_task_shows_its_frames_with_their_lines_around_its_wait() {
+    inspect::open();
+    let inner = async { task::framed("inner", never()).await };
+    let line = line!() + 1;
+    let outer = spawn("frames: nested", task::framed("outer", inner));
+    let task = waiting("frames: nested");
+    assert_eq!(chains(&task), [["outer", "inner"]]);
+    let lines: Vec<u32> = task.frames.iter().map(|frame| frame.at.line()).collect();
+    assert_eq!((lines, task.frames_left_out), (vec![line, line - 2], 0));
+    assert!(task.frames.iter().all(|frame| frame.at.file() == file!()));
+    // The line of the wait is still that which awaits it, not one of this library.
+    assert_eq!(task.waits[0].at.file(), file!());
+    outer.cancel();
+}
+
+#[test]
+fn a_wait_that_is_not_recorded_shows_its_frames_and_one_that_has_ended_is_gone() {
+    inspect::open();
+    let work = task::spawn(task::framed("work", async {
+        task::framed("first", task::yield_now()).await;
+        task::framed("second", pending::<()>()).await;
+    }));
+    let task = until(|| {
+        let tasks = inspect::snapshot().tasks;
+        let of_work = |task: &&TaskSnapshot| task.spawned_at == Some(work.location());
+        let task = tasks.iter().find(of_work)?.clone();
+        (task.state == TaskState::Waiting && task.frames.len() > 1).then_some(task)
+    });
+    let names: Vec<_> = task.frames.iter().map(|frame| frame.name).collect();
+    assert_eq!(names, ["work", "second"]);
+    assert!(task.waits.is_empty());
+    work.cancel();
+}
+
+#[test]
+fn futures_that_are_polled_side_by_side_have_frames_of_their_own_until_they_are_dropped() {
+    inspect::open();
+    let (sender, receiver) = channel::bounded::<u32>(1);
+    let source = cancel::Source::new();
+    let token = source.token();
+    let select = spawn("frames: select", async move {
+        {
+            let mut one = pin!(task::framed("one", token.cancelled()));
+            let mut other = pin!(task::framed("other", async {
+                drop(receiver.recv_async().await);
+            }));
+            poll_fn(|context| {
+                let is_over = one.as_mut().poll(context).is_ready();
+                match other.as_mut().poll(context) {
+                    Poll::Pending if !is_over => Poll::Pending,
+                    _ => Poll::Ready(()),
+                }
+            })
+            .await;
+        }
+        task::framed("after", never()).await;
+    });
+    let task = waiting("frames: select");
+    assert_eq!(chains(&task), [["one"], ["other"]]);
+    sender.send(1).unwrap();
+    let task = until(|| {
+        let task = waiting("frames: select");
+        (task.waits.len() == 1).then_some(task)
+    });
+    assert_eq!((chains(&task), task.frames.len()), (vec![vec!["after"]], 1));
+    select.cancel();
+}
+
+#[test]
+fn a_call_that_blocks_the_thread_shows_the_frames_around_it() {
+    inspect::open();
+    let source = cancel::Source::new();
+    let token = source.token();
+    let blocks = spawn(
+        "frames: blocks",
+        task::framed("around", async move {
+            task::block_on(task::framed("inside", token.cancelled()));
+            never().await;
+        }),
+    );
+    let task = until(|| {
+        let task = crate::support::in_state("frames: blocks", TaskState::Blocked);
+        (!task.waits.is_empty()).then_some(task)
+    });
+    assert_eq!(chains(&task), [["around", "inside"]]);
+    source.cancel();
+    let task = until(|| {
+        let task = waiting("frames: blocks");
+        (!task.waits.is_empty()).then_some(task)
+    });
+    assert_eq!(
+        (chains(&task), task.frames.len()),
+        (vec![vec!["around"]], 1)
+    );
+    blocks.cancel();
+}
+
+#[test]
+fn the_client_shows_frames_and_tasks_in_the_same_ones_are_one_group() {
+    inspect::open();
+    let mut client = Client::connect(&inspect::serve().unwrap()).unwrap();
+    let source = cancel::Source::new();
+    let tasks: Vec<_> = (0..3)
+        .map(|_| {
+            let token = source.token();
+            let wait = task::framed("wait\x1b[2J", async move { token.cancelled().await });
+            spawn("frames: shown", task::framed("serve", wait))
+        })
+        .collect();
+    let group = until(|| {
+        let groups = client.groups().unwrap().groups;
+        let mut groups = groups.into_iter();
+        groups.find(|group| {
+            let is_serving = group.frames.first().is_some_and(|f| f.name == "serve");
+            is_serving && group.state == "waiting" && group.tasks == 3
+        })
+    });
+    let names: Vec<_> = group.frames.iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(names, ["serve", "wait\\u{1b}[2J"]);
+    assert!(group.frames.iter().all(|f| f.at.contains("frames.rs:")));
+    let view = client.view(usize::MAX).unwrap();
+    let is_shown = |task: &&manyhands_inspect::Task| task.name.as_deref() == Some("frames: shown");
+    let task = view.tasks.iter().find(is_shown).unwrap();
+    assert_eq!(
+        (task.frames[1].outer, task.waits[0].frame),
+        (Some(0), Some(1))
+    );
+    let text = manyhands_inspect::text(&view);
+    assert!(text.contains("serve › wait\\u{1b}[2J"), "{text}");
+    source.cancel();
+    for task in tasks {
+        task.join().unwrap();
+    }
+}
