@@ -28,7 +28,19 @@ pub(crate) fn run(inspect: &Inspect) -> Result<Ending, Failure> {
             crate::output::print(&format!("wrote {shown}; Perfetto's page opens it\n"))?;
         }
         #[cfg(feature = "page")]
-        View::Page { port, every } => serve_page(socket, tasks_max, port, every)?,
+        View::Page {
+            port,
+            every,
+            control,
+        } => {
+            let settings = manyhands_inspect::PageSettings {
+                port,
+                every,
+                tasks_max,
+                control,
+            };
+            serve_page(socket, &settings)?;
+        }
         #[cfg(feature = "top")]
         View::Top(every) => show_in_terminal(socket, tasks_max, every)?,
     }
@@ -70,15 +82,8 @@ fn print_once(
 #[cfg(all(feature = "page", unix))]
 fn serve_page(
     socket: std::path::PathBuf,
-    tasks_max: usize,
-    port: u16,
-    every: std::time::Duration,
+    settings: &manyhands_inspect::PageSettings,
 ) -> Result<(), Failure> {
-    let settings = manyhands_inspect::PageSettings {
-        port,
-        every,
-        tasks_max,
-    };
     let announce = |address: &str, first: &manyhands_inspect::View| {
         let deadlocks = first
             .deadlocks
@@ -88,7 +93,7 @@ fn serve_page(
         // Who redirects the output reads it there.
         let _ = crate::output::print(&format!("{deadlocks}open {address}\n"));
     };
-    manyhands_inspect::serve_page(socket, &settings, announce).map_err(Failure::Inspect)
+    manyhands_inspect::serve_page(socket, settings, announce).map_err(Failure::Inspect)
 }
 
 #[cfg(all(feature = "top", unix))]

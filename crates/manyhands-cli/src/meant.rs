@@ -98,6 +98,8 @@ pub(crate) enum View {
         port: u16,
         /// How often the program is asked.
         every: Duration,
+        /// Whether it may be frozen.
+        control: bool,
     },
     /// In the terminal, asked as often as this says.
     #[cfg(feature = "top")]
@@ -164,8 +166,9 @@ fn mean_inspect(typed: TypedInspect) -> Result<Inspect, String> {
         (_, true) => View::Once(Form::Json),
         #[cfg(feature = "page")]
         (false, false) => View::Page {
-            port: typed.port,
-            every: every(typed.per_second),
+            port: typed.page.port,
+            every: every(typed.page.per_second),
+            control: typed.page.control,
         },
         #[cfg(not(feature = "page"))]
         (false, false) => {
@@ -435,8 +438,13 @@ mod tests {
         let page = |port, millis| View::Page {
             port,
             every: Duration::from_millis(millis),
+            control: false,
         };
         assert_eq!(view("manyhands inspect"), page(0, 1_000));
+        let View::Page { control, .. } = view("manyhands inspect 7 --control") else {
+            panic!("no page");
+        };
+        assert!(control);
         let timeline = View::Timeline {
             file: "x.json".into(),
             length: Duration::from_secs(9),
@@ -452,6 +460,8 @@ mod tests {
         assert_eq!(view("manyhands top --per-second 5"), every(200));
         for line in [
             "manyhands inspect --text --port 1",
+            "manyhands inspect --text --control",
+            "manyhands inspect --stacks --control",
             "manyhands inspect --json --text",
             "manyhands inspect --json --timeline x",
             "manyhands inspect --seconds 3",

@@ -101,15 +101,26 @@ pub(crate) struct TypedInspect {
     #[arg(long, value_name = "N", default_value_t = 5, requires = "timeline", value_parser = clap::value_parser!(u16).range(1..=3600))]
     pub(crate) seconds: u16,
 
-    /// Port of the page on the loopback address [default: any that is free]
     #[cfg(feature = "page")]
+    #[command(flatten)]
+    pub(crate) page: TypedPage,
+}
+
+/// How a page is served.
+#[cfg(feature = "page")]
+#[derive(Debug, PartialEq, Args)]
+pub(crate) struct TypedPage {
+    /// Port of the page on the loopback address [default: any that is free]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, conflicts_with_all = ["json", "text"])]
     pub(crate) port: u16,
 
     /// How often the program is asked in a second while somebody looks at the page, at most 60
-    #[cfg(feature = "page")]
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with_all = ["json", "text"], value_parser = clap::value_parser!(u8).range(1..=60))]
     pub(crate) per_second: u8,
+
+    /// Let who looks at the page freeze it: all pages hold still, and the program is not asked, until it is released
+    #[arg(long, conflicts_with_all = ["json", "text", "timeline", "stacks"])]
+    pub(crate) control: bool,
 }
 
 /// Which program to show in the terminal, and how often to ask it.

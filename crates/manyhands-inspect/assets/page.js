@@ -23,6 +23,8 @@ const shown = {
   tab: "tasks",
   sorting: Object.fromEntries(Object.keys(tables).map((name) => [name, { column: 0, isDown: false }])),
   isPaused: false,
+  // Whether all pages hold still; null if this may not be changed.
+  frozen: null,
   isTree: false,
   onlyFlagged: false,
   flagged: new Set(),
@@ -155,6 +157,9 @@ function draw() {
   }
   for (const tool of document.querySelectorAll("[data-for]")) tool.hidden = !tool.dataset.for.split(" ").includes(shown.tab);
   byId("pause").setAttribute("aria-pressed", String(shown.isPaused));
+  byId("freeze").hidden = shown.frozen === null;
+  byId("freeze").setAttribute("aria-pressed", String(shown.frozen === true));
+  byId("frozen").hidden = shown.frozen !== true;
   byId("tree").setAttribute("aria-pressed", String(shown.isTree));
   byId("flagged").setAttribute("aria-pressed", String(shown.onlyFlagged));
   byId("mark").setAttribute("aria-pressed", String(shown.earlier !== null));
@@ -222,7 +227,12 @@ function receive(text) {
     say(seen.error, true);
     return;
   }
-  if (shown.isPaused) return;
+  const isNews = shown.frozen !== seen.frozen;
+  shown.frozen = seen.frozen;
+  if (shown.isPaused) {
+    if (isNews) draw();
+    return;
+  }
   shown.last = seen;
   say(summary(seen), false);
   draw();
@@ -290,6 +300,12 @@ const actions = {
   },
   larger: () => change("scale", Math.min(shown.scale * 1.25, 4)),
   smaller: () => change("scale", Math.max(shown.scale / 1.25, 0.2)),
+  // The server says to all pages what has become of it.
+  freeze: async () => {
+    if (shown.frozen === null) return;
+    const answer = await fetch(shown.frozen ? "release" : "freeze", { method: "POST", headers });
+    if (!answer.ok) throw new Error(await answer.text());
+  },
   look: lookAtThreads,
   "save-svg": () => picture() && saveSvg(picture()),
   "save-png": () => picture() && savePng(picture()),
@@ -338,6 +354,7 @@ function moveRow(step) {
 const keys = {
   "/": () => byId("filter").focus(),
   p: () => act("pause"),
+  z: () => act("freeze"),
   t: () => act("tree"),
   g: () => act("flagged"),
   m: () => act("mark"),

@@ -2,9 +2,11 @@
 //!
 //! Only those of this machine reach the server at all. Other pages in the same browser do too: so the name in `Host` must
 //! be ours, which a name that was bound to this address later is not, `Origin` must be ours if it is there, and what
-//! is about the program needs the token in a header, which no other page can send without being asked first.
+//! is about the program needs the token in a header, which no other page can send without being asked first. What changes
+//! something is a `POST`; it needs permission when the page is begun, and an `Origin`, which browsers always send with it.
 
 use crate::page::assets::ASSETS;
+use crate::page::freeze::Freeze;
 use axum::extract::{Request, State};
 use axum::http::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, HOST, HeaderMap,
@@ -23,11 +25,12 @@ pub(super) struct Guard {
     port: u16,
     hosts: [String; 2],
     token: String,
+    freeze: Freeze,
 }
 
 impl Guard {
     /// With a new token.
-    pub(super) fn new(port: u16) -> io::Result<Self> {
+    pub(super) fn new(port: u16, freeze: Freeze) -> io::Result<Self> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(io::Error::other)?;
         let mut token = String::with_capacity(2 * bytes.len());
@@ -38,6 +41,7 @@ impl Guard {
             port,
             hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")],
             token,
+            freeze,
         })
     }
 
@@ -56,8 +60,14 @@ impl Guard {
                 "this page is served under its own address only",
             ));
         }
-        if request.method() != Method::GET && request.method() != Method::HEAD {
-            return Some((StatusCode::METHOD_NOT_ALLOWED, "this page can only be read"));
+        let is_change = CHANGES.contains(&request.uri().path());
+        let may_have = match *request.method() {
+            Method::GET | Method::HEAD => !is_change,
+            Method::POST => is_change,
+            _ => false,
+        };
+        if !may_have {
+            return Some((StatusCode::METHOD_NOT_ALLOWED, "not with this method"));
         }
         let has_body = headers.contains_key(TRANSFER_ENCODING)
             || headers
@@ -85,6 +95,18 @@ impl Guard {
             .any(|asset| asset.path == request.uri().path());
         if !is_asset && !self.has_token(headers) {
             return Some((StatusCode::UNAUTHORIZED, "the token is missing or wrong"));
+        }
+        if is_change && !headers.contains_key(ORIGIN) {
+            return Some((
+                StatusCode::FORBIDDEN,
+                "what changes something comes from this page only",
+            ));
+        }
+        if is_change && !self.freeze.is_allowed() {
+            return Some((
+                StatusCode::FORBIDDEN,
+                "this page can only be read: it was begun without --control",
+            ));
         }
         None
     }
@@ -134,6 +156,8 @@ pub(super) async fn check(
     response
 }
 
+/// The paths of requests that change something.
+pub(super) const CHANGES: [&str; 2] = ["/freeze", "/release"];
 const HEADERS: [(HeaderName, &str); 5] = [
     (
         CONTENT_SECURITY_POLICY,

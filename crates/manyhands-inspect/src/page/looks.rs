@@ -1,11 +1,14 @@
 //! Looking at the program while somebody looks at the page: one look at a time, whose result all pages get.
+//!
+//! Frozen looks hold still on the present picture, on all pages, and the program is not asked.
 
 use crate::error::Error;
 use crate::graph::Graph;
+use crate::page::freeze::Freeze;
 use crate::svg;
 use crate::wire::View;
 use serde::Serialize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::MissedTickBehavior;
@@ -16,6 +19,9 @@ type Shown = Arc<str>;
 /// The looks at one program.
 pub(super) struct Looks {
     last: watch::Sender<Shown>,
+    /// What `last` was made of, if the program has answered.
+    seen: Mutex<Option<Look>>,
+    freeze: Freeze,
     pages: Arc<Semaphore>,
 }
 
@@ -30,6 +36,8 @@ struct Look {
     process: u32,
     view: View,
     graph: String,
+    /// Null if this page may not be frozen.
+    frozen: Option<bool>,
 }
 
 #[derive(Serialize)]
@@ -42,10 +50,13 @@ impl Looks {
     pub(super) fn begin(
         every: Duration,
         process: u32,
+        freeze: Freeze,
         look: impl FnMut() -> Result<View, Error> + Send + 'static,
     ) -> Arc<Self> {
         let looks = Arc::new(Self {
             last: watch::Sender::new(Arc::from("")),
+            seen: Mutex::new(None),
+            freeze,
             pages: Arc::new(Semaphore::new(PAGES_MAX)),
         });
         tokio::spawn(Arc::clone(&looks).go_on(every, process, Arc::new(Mutex::new(look))));
@@ -60,32 +71,91 @@ impl Looks {
         interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             interval.tick().await;
-            if self.last.receiver_count() == 0 {
+            if self.last.receiver_count() == 0 || self.holds_still() {
                 continue;
             }
             let look = Arc::clone(&look);
             let looked = tokio::task::spawn_blocking(move || {
                 let mut look = look.lock().unwrap_or_else(PoisonError::into_inner);
-                shown(process, look())
+                look().map(|view| (svg::draw(&Graph::of(&view)), view))
             });
-            if let Ok(shown) = looked.await {
-                self.last.send_replace(shown);
+            match looked.await {
+                Ok(Ok((graph, view))) => self.show(process, graph, view),
+                Ok(Err(error)) => self.complain(&error),
+                Err(_) => {}
             }
         }
+    }
+
+    /// Whether there is a picture, and it stays.
+    fn holds_still(&self) -> bool {
+        self.freeze.is_frozen() && self.seen().is_some()
+    }
+
+    fn show(&self, process: u32, graph: String, view: View) {
+        let mut seen = self.seen();
+        if self.freeze.is_frozen() && seen.is_some() {
+            // Frozen while the program was asked.
+            return;
+        }
+        let look = seen.insert(Look {
+            process,
+            view,
+            graph,
+            frozen: self.freeze.state(),
+        });
+        self.last.send_replace(as_json(look));
+    }
+
+    fn complain(&self, error: &Error) {
+        let seen = self.seen();
+        if self.freeze.is_frozen() && seen.is_some() {
+            return;
+        }
+        let error = error.to_string();
+        self.last.send_replace(as_json(&Failed { error }));
+    }
+
+    /// Makes all pages hold still on the present picture, or the next one if there is none yet.
+    pub(super) fn freeze(&self) {
+        self.change(Freeze::freeze);
+    }
+
+    /// Makes all pages go on.
+    pub(super) fn release(&self) {
+        self.change(Freeze::release);
+    }
+
+    fn change(&self, what: impl FnOnce(&Freeze)) {
+        let mut seen = self.seen();
+        what(&self.freeze);
+        if let Some(look) = &mut *seen {
+            look.frozen = self.freeze.state();
+            self.last.send_replace(as_json(look));
+        }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Option<Look>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// For one more page; `None` if there are too many.
     pub(super) fn subscribe(&self) -> Option<Seen> {
         let place = Arc::clone(&self.pages).try_acquire_owned().ok()?;
+        let mut last = self.last.subscribe();
+        if self.holds_still() {
+            // There is no other to wait for.
+            last.mark_changed();
+        }
         Some(Seen {
-            last: self.last.subscribe(),
+            last,
             _place: place,
         })
     }
 }
 
 impl Seen {
-    /// What the next look shows.
+    /// What the next look shows; of frozen looks at first the present one.
     pub(super) async fn next(&mut self) -> Shown {
         if self.last.changed().await.is_err() {
             // The looks have ended with the server.
@@ -95,22 +165,9 @@ impl Seen {
     }
 }
 
-fn shown(process: u32, look: Result<View, Error>) -> Shown {
-    let text = match look {
-        Ok(view) => {
-            let graph = svg::draw(&Graph::of(&view));
-            serde_json::to_string(&Look {
-                process,
-                view,
-                graph,
-            })
-        }
-        Err(error) => serde_json::to_string(&Failed {
-            error: error.to_string(),
-        }),
-    };
+fn as_json(what: &impl Serialize) -> Shown {
     // Texts and numbers can always be written.
-    text.unwrap_or_default().into()
+    serde_json::to_string(what).unwrap_or_default().into()
 }
 
 /// Pages that look at the same time.

@@ -7,6 +7,7 @@
 //! Not here: which requests are refused (`guard.rs`), and what the page looks like (`assets/`).
 
 mod assets;
+mod freeze;
 mod guard;
 mod looks;
 mod threads;
@@ -14,7 +15,8 @@ mod threads;
 use crate::error::Error;
 use crate::looker::Looker;
 use crate::page::assets::{ASSETS, Asset};
-use crate::page::guard::Guard;
+use crate::page::freeze::Freeze;
+use crate::page::guard::{CHANGES, Guard};
 use crate::page::looks::Looks;
 use crate::page::threads::{EVERY, Threads, asking};
 use crate::wire::View;
@@ -24,7 +26,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderName, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use std::convert::Infallible;
 use std::io;
 use std::net::Ipv4Addr;
@@ -42,6 +44,8 @@ pub struct PageSettings {
     pub every: Duration,
     /// At most this number of tasks and of channels.
     pub tasks_max: usize,
+    /// Whether who looks may freeze what all pages show. The program is not touched by it, only asked no more.
+    pub control: bool,
 }
 
 /// Serves the page of the program that listens at `socket`, until an error ends it. `announce` gets the address to open,
@@ -62,8 +66,10 @@ pub fn serve_page(
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let threads = Threads::begin(EVERY, move || asking(socket));
-        let server = Server::bind(settings, process, move || looker.look(), threads).await?;
+        let freeze = Freeze::new(settings.control);
+        let threads = Threads::begin(EVERY, freeze.clone(), move || asking(socket));
+        let look = move || looker.look();
+        let server = Server::bind(settings, process, freeze, look, threads).await?;
         announce(&server.address(), &first);
         Ok(server.run().await?)
     })
@@ -81,6 +87,7 @@ impl Server {
     async fn bind(
         settings: &PageSettings,
         process: u32,
+        freeze: Freeze,
         look: impl FnMut() -> Result<View, Error> + Send + 'static,
         threads: Threads,
     ) -> io::Result<Self> {
@@ -88,8 +95,8 @@ impl Server {
         let port = listener.local_addr()?.port();
         Ok(Self {
             listener,
-            guard: Arc::new(Guard::new(port)?),
-            looks: Looks::begin(settings.every, process, look),
+            guard: Arc::new(Guard::new(port, freeze.clone())?),
+            looks: Looks::begin(settings.every, process, freeze, look),
             threads,
         })
     }
@@ -105,7 +112,10 @@ impl Server {
         for Asset { path, kind, text } in ASSETS {
             router = router.route(path, get(async move || ([(CONTENT_TYPE, kind)], text)));
         }
+        let [freeze_path, release_path] = CHANGES;
         let router = router
+            .route(freeze_path, post(freeze))
+            .route(release_path, post(release))
             .route("/view", get(view))
             .route("/events", get(events))
             .with_state(self.looks)
@@ -154,6 +164,18 @@ async fn events(State(looks): State<Arc<Looks>>) -> Response {
         .into_response()
 }
 
+/// All pages hold still, and the program is not asked.
+async fn freeze(State(looks): State<Arc<Looks>>) -> StatusCode {
+    looks.freeze();
+    StatusCode::NO_CONTENT
+}
+
+/// All pages go on.
+async fn release(State(looks): State<Arc<Looks>>) -> StatusCode {
+    looks.release();
+    StatusCode::NO_CONTENT
+}
+
 fn too_many() -> Response {
     (
         StatusCode::SERVICE_UNAVAILABLE,
@@ -168,6 +190,7 @@ mod tests {
     use crate::error::Error;
     use crate::graph::tests::task;
     use crate::page::assets::{ASSETS, Asset};
+    use crate::page::freeze::Freeze;
     use crate::page::threads::Threads;
     use crate::stacks::Stacks;
     use crate::thread_graph::tests::thread;
@@ -184,8 +207,25 @@ mod tests {
         page_with_threads(look, LIMIT, || Ok(Stacks::default()))
     }
 
+    /// The same, which may be frozen.
+    fn page_with_control(
+        look: impl FnMut() -> Result<View, Error> + Send + 'static,
+        threads: impl FnMut() -> Result<Stacks, Error> + Send + 'static,
+    ) -> (u16, String) {
+        begin(true, look, Duration::ZERO, threads)
+    }
+
     /// The same, with what its threads run, which is asked for again after `every`.
     fn page_with_threads(
+        look: impl FnMut() -> Result<View, Error> + Send + 'static,
+        every: Duration,
+        threads: impl FnMut() -> Result<Stacks, Error> + Send + 'static,
+    ) -> (u16, String) {
+        begin(false, look, every, threads)
+    }
+
+    fn begin(
+        control: bool,
         look: impl FnMut() -> Result<View, Error> + Send + 'static,
         every: Duration,
         threads: impl FnMut() -> Result<Stacks, Error> + Send + 'static,
@@ -200,9 +240,12 @@ mod tests {
                     port: 0,
                     every: Duration::from_millis(1),
                     tasks_max: 10,
+                    control,
                 };
-                let threads = Threads::begin(every, || threads);
-                let server = Server::bind(&settings, 7, look, threads).await.unwrap();
+                let freeze = Freeze::new(control);
+                let threads = Threads::begin(every, freeze.clone(), || threads);
+                let server = Server::bind(&settings, 7, freeze, look, threads).await;
+                let server = server.unwrap();
                 say.send(server.address()).unwrap();
                 server.run().await.unwrap();
             });
@@ -419,6 +462,106 @@ mod tests {
         assert_eq!(with_token(port, "/view", &token).0, 200, "it still serves");
     }
 
+    /// The status of a request to change something.
+    fn change(port: u16, path: &str, headers: &str) -> u16 {
+        let request = String::from_utf8(request(port, path, headers)).unwrap();
+        ask(port, request.replacen("GET", "POST", 1).as_bytes()).0
+    }
+
+    #[test]
+    fn a_frozen_page_holds_still_for_all_and_goes_on_when_it_is_released() {
+        let looks = Arc::new(AtomicUsize::new(0));
+        let program = {
+            let looks = Arc::clone(&looks);
+            move || {
+                let tasks_left_out = looks.fetch_add(1, Ordering::SeqCst);
+                let view = View::default();
+                Ok(View {
+                    tasks_left_out,
+                    ..view
+                })
+            }
+        };
+        let seen_stacks = Arc::new(AtomicUsize::new(0));
+        let stacks = {
+            let seen = Arc::clone(&seen_stacks);
+            move || {
+                seen.fetch_add(1, Ordering::SeqCst);
+                Ok(Stacks::default())
+            }
+        };
+        let (port, token) = page_with_control(program, stacks);
+        let own = format!("Authorization: Bearer {token}\r\nOrigin: http://127.0.0.1:{port}\r\n");
+        let see = || -> (u64, bool) {
+            let body = with_token(port, "/view", &token).2;
+            let seen: serde_json::Value = serde_json::from_str(&body).unwrap();
+            let number = seen["view"]["tasks_left_out"].as_u64().unwrap();
+            (number, seen["frozen"].as_bool().unwrap())
+        };
+        assert!(!see().1);
+        assert_eq!(change(port, "/freeze", &own), 204);
+        let (held, is_frozen) = see();
+        assert!(is_frozen);
+        // Others have asked in between, if a look was under way when it was frozen.
+        let before = looks.load(Ordering::SeqCst);
+        for _ in 0..20 {
+            assert_eq!(see(), (held, true));
+            assert_eq!(with_token(port, "/threads", &token).0, 200);
+        }
+        assert!(looks.load(Ordering::SeqCst) <= before + 1, "it was asked");
+        assert_eq!(seen_stacks.load(Ordering::SeqCst), 1);
+        assert_eq!(change(port, "/freeze", &own), 204, "twice is as once");
+        assert_eq!(change(port, "/release", &own), 204);
+        let goes_on = (0..LOOKS_MAX).any(|_| see() != (held, false));
+        assert!(goes_on, "it holds still");
+        let (gone_on, is_frozen) = see();
+        assert!(gone_on > held && !is_frozen);
+        assert_eq!(with_token(port, "/threads", &token).0, 200);
+        assert_eq!(seen_stacks.load(Ordering::SeqCst), 2);
+    }
+
+    #[test]
+    fn without_control_nothing_can_be_frozen() {
+        let (port, token) = office();
+        let own = format!("Authorization: Bearer {token}\r\nOrigin: http://127.0.0.1:{port}\r\n");
+        for path in ["/freeze", "/release"] {
+            assert_eq!(change(port, path, &own), 403, "{path}");
+        }
+        let body = with_token(port, "/view", &token).2;
+        let seen: serde_json::Value = serde_json::from_str(&body).unwrap();
+        assert!(seen["frozen"].is_null(), "{body}");
+    }
+
+    #[test]
+    fn freezing_needs_the_token_the_own_origin_and_host_and_a_post() {
+        let view = || Ok(View::default());
+        let (port, token) = page_with_control(view, || Ok(Stacks::default()));
+        let bearer = format!("Authorization: Bearer {token}\r\n");
+        let origin = format!("Origin: http://127.0.0.1:{port}\r\n");
+        for path in ["/freeze", "/release"] {
+            assert_eq!(change(port, path, &origin), 401, "{path}");
+            let wrong = format!("{origin}Authorization: Bearer {}0\r\n", &token[1..]);
+            assert_eq!(change(port, path, &wrong), 401, "{path}");
+            assert_eq!(change(port, path, &bearer), 403, "no origin at {path}");
+            for evil in ["http://evil.example", "null", "http://127.0.0.1"] {
+                let headers = format!("{bearer}Origin: {evil}\r\n");
+                assert_eq!(change(port, path, &headers), 403, "{evil} at {path}");
+            }
+            let crossing = format!("{bearer}{origin}Sec-Fetch-Site: cross-site\r\n");
+            assert_eq!(change(port, path, &crossing), 403, "{path}");
+            let rebound = format!(
+                "POST {path} HTTP/1.1\r\nHost: evil.example:{port}\r\nConnection: close\r\n{bearer}{origin}\r\n"
+            );
+            assert_eq!(ask(port, rebound.as_bytes()).0, 403, "{path}");
+            let with_body = format!("{bearer}{origin}Content-Length: 5\r\n\r\nhello");
+            assert_eq!(change(port, path, &with_body), 413, "{path}");
+            assert_eq!(with_token(port, path, &token).0, 405, "a GET of {path}");
+        }
+        let body = with_token(port, "/view", &token).2;
+        assert!(body.contains("\"frozen\":false"), "{body}");
+        assert_eq!(change(port, "/view", &format!("{bearer}{origin}")), 405);
+    }
+
     #[test]
     fn a_program_that_has_ended_is_reported_and_asked_again() {
         let mut answers = 0;
@@ -445,4 +588,6 @@ mod tests {
     }
 
     const LIMIT: Duration = Duration::from_secs(60);
+    /// Of these one shows what is new.
+    const LOOKS_MAX: usize = 100;
 }

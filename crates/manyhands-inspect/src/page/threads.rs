@@ -4,6 +4,7 @@
 
 use crate::error::Error;
 use crate::graph::Graph;
+use crate::page::freeze::Freeze;
 use crate::stacks::Stacks;
 use crate::svg;
 use serde::Serialize;
@@ -32,8 +33,13 @@ struct Failed {
 }
 
 impl Threads {
-    /// Begins the thread, which makes with `make` what asks the program. An answer is shown for `every` long.
-    pub(super) fn begin<L>(every: Duration, make: impl FnOnce() -> L + Send + 'static) -> Self
+    /// Begins the thread, which makes with `make` what asks the program. An answer is shown for `every` long, and while
+    /// the pages are frozen.
+    pub(super) fn begin<L>(
+        every: Duration,
+        freeze: Freeze,
+        make: impl FnOnce() -> L + Send + 'static,
+    ) -> Self
     where
         L: FnMut() -> Result<Stacks, Error>,
     {
@@ -42,7 +48,7 @@ impl Threads {
             let mut look = make();
             let mut last: Option<(Instant, Shown)> = None;
             while let Some(answer) = asked.blocking_recv() {
-                last = last.filter(|(at, _)| at.elapsed() < every);
+                last = last.filter(|(at, _)| at.elapsed() < every || freeze.is_frozen());
                 let (_, shown) = last.get_or_insert_with(|| {
                     let shown = shown(look());
                     (now(), shown)

@@ -139,7 +139,14 @@ fn use_keys(browser: &mut Browser, pictures: &Pictures) -> Result<(), Failure> {
     }
     browser.wait_until("document.querySelector('#status').textContent.includes('went on')")?;
     pictures.take(browser, "service-changes", None)?;
-    browser.wait_until("document.querySelector('[aria-sort] button').textContent === '⚑'")
+    browser.wait_until("document.querySelector('[aria-sort] button').textContent === '⚑'")?;
+    // Frozen, the page holds still with a mark, and it goes on when it is released.
+    browser.press("z")?;
+    browser.wait_until("!document.querySelector('#frozen').hidden")?;
+    browser.wait_until("document.querySelector('#freeze').ariaPressed === 'true'")?;
+    pictures.take(browser, "service-frozen", None)?;
+    browser.press("z")?;
+    browser.wait_until("document.querySelector('#frozen').hidden")
 }
 
 /// Where pictures go.

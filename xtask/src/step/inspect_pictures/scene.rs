@@ -39,7 +39,7 @@ impl Scene {
         let server = began.and_then(|_| {
             let number = program.id().to_string();
             Command::new(release.join("manyhands"))
-                .args(["inspect", &number, "--per-second", "4"])
+                .args(["inspect", &number, "--per-second", "4", "--control"])
                 .env("XDG_RUNTIME_DIR", folder)
                 .stdout(Stdio::piped())
                 .spawn()
