@@ -34,6 +34,8 @@ const shown = {
   last: null,
   // What threads run, when that was asked for last.
   threads: null,
+  // The function in the middle of the picture of threads; "": all of them.
+  method: "",
   // The view that others are compared with, and when it was.
   earlier: null,
 };
@@ -176,10 +178,31 @@ const wanted = () => byId("filter").value.trim().toLowerCase();
 function drawThreads() {
   const panel = byId("panel-threads");
   if (shown.threads === null) return;
-  const { graph, text } = shown.threads;
+  const graph = threadPicture();
+  const { text } = shown.threads;
   if (graph === undefined) panel.replaceChildren();
   else drawPicture(panel, graph, shown.scale, wanted());
   panel.prepend(element("p", text, { class: "empty" }));
+}
+
+// That of the chosen function, or of all if there is none or no thread is in it any more.
+function threadPicture() {
+  const chosen = shown.threads?.methods?.find((method) => method.function === shown.method);
+  return chosen?.graph ?? shown.threads?.graph;
+}
+
+// The functions to choose from. The chosen one stays even if no thread is in it any more.
+function listMethods() {
+  const { methods = [], left } = shown.threads;
+  const option = (value, text) => element("option", text, { value });
+  const made = [option("", "all functions")];
+  for (const { function: name, threads } of methods) made.push(option(name, `${threads} × ${name}`));
+  if (left > 0) made.push(element("option", `and ${left} more`, { disabled: "" }));
+  if (shown.method !== "" && !methods.some((method) => method.function === shown.method)) {
+    made.push(option(shown.method, `0 × ${shown.method}`));
+  }
+  byId("method").replaceChildren(...made);
+  byId("method").value = shown.method;
 }
 
 // The program's threads are interrupted for it, so it is asked only when somebody wants to see them.
@@ -189,10 +212,12 @@ async function lookAtThreads() {
     const text = await answer.text();
     const seen = answer.ok ? JSON.parse(text) : { error: text };
     const at = `${seen.threads} thread${seen.threads === 1 ? "" : "s"} at ${clock()}`;
-    shown.threads = seen.error === undefined ? { graph: seen.graph, text: at } : { text: seen.error };
+    const { graph, methods, methods_left_out: left } = seen;
+    shown.threads = seen.error === undefined ? { graph, methods, left, text: at } : { text: seen.error };
   } catch (error) {
     shown.threads = { text: error.message };
   }
+  listMethods();
   draw();
 }
 
@@ -288,7 +313,7 @@ function flag(number) {
   draw();
 }
 
-const picture = () => (shown.tab === "threads" ? shown.threads?.graph : shown.last?.graph);
+const picture = () => (shown.tab === "threads" ? threadPicture() : shown.last?.graph);
 const clock = () => new Date().toLocaleTimeString();
 const actions = {
   pause: () => change("isPaused", !shown.isPaused),
@@ -358,6 +383,7 @@ const keys = {
   t: () => act("tree"),
   g: () => act("flagged"),
   m: () => act("mark"),
+  v: () => byId("method").focus(),
   r: () => shown.tab === "threads" && act("look"),
   "+": () => act("larger"),
   "-": () => act("smaller"),
@@ -384,6 +410,11 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") filter.blur();
     return;
   }
+  // Its own keys choose in it.
+  if (document.activeElement === byId("method")) {
+    if (event.key === "Escape") byId("method").blur();
+    return;
+  }
   const number = Number(event.key);
   if (number >= 1 && number <= tabs.length) {
     choose(tabs[number - 1]);
@@ -394,5 +425,6 @@ document.addEventListener("keydown", (event) => {
   }
 });
 byId("filter").addEventListener("input", draw);
+byId("method").addEventListener("change", (event) => change("method", event.target.value));
 draw();
 listenAlways();

@@ -29,6 +29,9 @@ pub(crate) enum Subject {
     /// Which functions threads run. An edge leads from a function to its caller.
     #[cfg(feature = "page")]
     Calls,
+    /// Who calls a function, and what it calls. An edge leads from the caller.
+    #[cfg(feature = "page")]
+    Method,
 }
 
 /// A group of equal tasks, a channel, or what threads run.
@@ -48,6 +51,9 @@ pub(crate) enum NodeKind {
     Channel,
     #[cfg(feature = "page")]
     Threads,
+    /// The function in the middle.
+    #[cfg(feature = "page")]
+    Method,
 }
 
 /// Tasks of the node `from` wait for what `to` stands for, or its functions are called by those of `to`; both are indices.

@@ -1,4 +1,5 @@
-//! A merged graph as SVG: who waits stands above what it waits for, and a function above its caller.
+//! A merged graph as SVG: who waits stands above what it waits for, and a function above its caller, but in a
+//! view of one function below it.
 //!
 //! The picture has classes and no colours, so that a page can follow light and dark. All text is escaped.
 
@@ -72,6 +73,13 @@ impl Words {
                 marker_at: "marker-start",
                 edges: "threads",
                 more: "branches",
+            },
+            Subject::Method => Self {
+                title: "Who calls the function, and what it calls",
+                marker: "method-arrow",
+                marker_at: "marker-end",
+                edges: "threads",
+                more: "functions",
             },
         }
     }
@@ -232,6 +240,7 @@ fn draw_node(svg: &mut String, node: &Node, place: Place) {
         NodeKind::Tasks => "tasks",
         NodeKind::Channel => "channel",
         NodeKind::Threads => "threads",
+        NodeKind::Method => "method",
     };
     let deadlocked = if node.is_deadlocked {
         " deadlocked"

@@ -374,6 +374,14 @@ mod tests {
             assert_eq!(status, 200, "{head}");
             let seen: serde_json::Value = serde_json::from_str(&body).unwrap();
             assert_eq!(seen["threads"], 2);
+            let methods = seen["methods"].as_array().unwrap();
+            assert_eq!((methods.len(), &methods[0]["threads"]), (2, &2.into()));
+            assert_eq!(methods[0]["function"], "work");
+            let method = methods[0]["graph"].as_str().unwrap();
+            assert!(
+                method.contains("node method") && method.contains("1 thread&#10;file"),
+                "{method}"
+            );
             assert!(
                 seen["graph"]
                     .as_str()

@@ -48,6 +48,8 @@
 mod elf;
 mod folding;
 pub(crate) mod graph;
+#[cfg(all(feature = "page", unix))]
+pub(crate) mod method_view;
 mod record;
 #[cfg(all(
     target_os = "linux",

@@ -10,9 +10,14 @@ impl Stacks {
     /// Merges the stacks. A member of a segment is the number of a thread in `threads`.
     #[must_use]
     pub fn graph(&self, frames: Frames) -> Graph {
-        let calls = |thread: &ThreadStack| calls(&thread.frames, frames);
-        let stacks: Vec<Vec<Call>> = self.threads.iter().map(calls).collect();
+        let stacks = self.calls(frames);
         merge(stacks.iter().map(Vec::as_slice))
+    }
+
+    /// The calls of each thread, the outermost first.
+    pub(crate) fn calls(&self, frames: Frames) -> Vec<Vec<Call>> {
+        let calls = |thread: &ThreadStack| calls(&thread.frames, frames);
+        self.threads.iter().map(calls).collect()
     }
 }
 
