@@ -85,8 +85,15 @@ impl NatsServer {
         } else {
             server.spawn()?;
         }
-        server.wait(address)?;
-        Ok(server)
+        match server.wait(address) {
+            Ok(()) => Ok(server),
+            Err(error) => {
+                if server.child.is_some() {
+                    server.stop();
+                }
+                Err(error)
+            }
+        }
     }
 
     /// Starts it again if it has died.
