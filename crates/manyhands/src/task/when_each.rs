@@ -88,10 +88,9 @@ impl Wake for Notice {
 impl<T> WhenEach<T> {
     /// Of a group with this name.
     pub(super) fn named(name: String) -> Self {
-        Self {
-            name: GroupName::new(name),
-            ..Self::default()
-        }
+        let mut group = Self::default();
+        group.name = GroupName::new(name);
+        group
     }
 
     /// Adds a task.
@@ -136,7 +135,17 @@ impl<T> WhenEach<T> {
     /// # Cancellation
     /// Dropping the future loses no result.
     pub async fn next(&mut self) -> Option<(usize, Result<T, JoinError>)> {
-        poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+        let next = Next(self);
+        poll_fn(|context| Pin::new(&mut *next.0).poll_next(context)).await
+    }
+}
+
+/// A wait for the next result: it is shown no longer when this is dropped.
+struct Next<'a, T>(&'a mut WhenEach<T>);
+
+impl<T> Drop for Next<'_, T> {
+    fn drop(&mut self) {
+        inspect::forget(&*self.0);
     }
 }
 
@@ -153,6 +162,12 @@ impl<T> Default for WhenEach<T> {
 }
 
 impl<T> Unpin for WhenEach<T> {}
+
+impl<T> Drop for WhenEach<T> {
+    fn drop(&mut self) {
+        inspect::forget(self);
+    }
+}
 
 impl<T> Stream for WhenEach<T> {
     type Item = (usize, Result<T, JoinError>);

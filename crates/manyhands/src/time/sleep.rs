@@ -160,7 +160,7 @@ impl Sleep {
     }
 
     fn entry(self: Pin<&mut Self>) -> Pin<&mut Entry> {
-        // SAFETY: the entry is pinned with the future: nothing moves it, and the future has no other `Drop`.
+        // SAFETY: the entry is pinned with the future: nothing moves it, not even the future's own `Drop`.
         unsafe { self.map_unchecked_mut(|sleep| &mut sleep.entry) }
     }
 }
@@ -174,6 +174,12 @@ impl Future for Sleep {
         ready!(self.poll_elapsed(context));
         permit.charge();
         Poll::Ready(())
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        inspect::forget(self);
     }
 }
 

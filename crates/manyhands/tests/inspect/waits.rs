@@ -5,7 +5,7 @@ use manyhands::inspect::{self, TaskKind, TaskState, WaitKind};
 use manyhands::task::TaskGroup;
 use manyhands::{cancel, channel, task, time};
 use std::future::{pending, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -184,6 +184,31 @@ fn a_wait_that_was_given_up_in_the_same_poll_is_not_shown() {
         slow.await
     });
     assert_waits_at(&waiting("given up: waits"), HERE, &["slow.await"]);
+    waits.cancel();
+}
+
+/// Polls it once.
+async fn begin<F: Future>(future: &mut Pin<Box<F>>) {
+    let once = poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_pending()));
+    assert!(once.await);
+}
+
+#[test]
+fn timers_and_groups_that_were_given_up_in_the_same_poll_are_not_shown() {
+    inspect::open();
+    let slow = spawn("given up too: slow", pending::<()>());
+    let in_group = spawn("given up too: of the group", pending::<()>());
+    let waits = spawn("given up too: waits", async move {
+        let mut sleep = Box::pin(time::sleep(Duration::from_secs(3600)));
+        begin(&mut sleep).await;
+        let mut all = Box::pin(task::when_all([pending::<()>()]));
+        begin(&mut all).await;
+        let mut each = task::when_each([in_group]);
+        begin(&mut Box::pin(each.next())).await;
+        drop((sleep, all, each));
+        slow.await
+    });
+    assert_waits_at(&waiting("given up too: waits"), HERE, &["slow.await"]);
     waits.cancel();
 }
 
