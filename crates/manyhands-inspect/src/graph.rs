@@ -76,8 +76,18 @@ struct Key<'a> {
     spawned_at: Option<&'a str>,
     state: &'a str,
     frames: Vec<FrameKey<'a>>,
-    /// Kind, line, and place of the frame.
-    waits: Vec<(&'a str, &'a str, Option<usize>)>,
+    waits: Vec<KeyWait<'a>>,
+}
+
+/// What equal waits have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct KeyWait<'a> {
+    kind: &'a str,
+    at: &'a str,
+    /// The place of the frame that it is in.
+    frame: Option<usize>,
+    /// Of the group of tasks that is waited for. Groups that the program sends are without.
+    name: Option<&'a str>,
 }
 
 /// The name of a frame, its line, and the place of the frame around it.
@@ -123,7 +133,7 @@ impl Graph {
                 groups.entry(Key::of_group(group)).or_default().count += group.tasks;
             }
             for (place, task) in rings().enumerate() {
-                if let Some(equals) = groups.get_mut(&Key::of(task, None)) {
+                if let Some(equals) = groups.get_mut(&Key::of(task, None).without_names()) {
                     equals.count = equals.count.saturating_sub(1);
                 }
                 groups
@@ -213,9 +223,21 @@ impl<'a> Key<'a> {
             state: &task.state,
             frames: task.frames.iter().map(frame_key).collect(),
             waits: waits
-                .map(|wait| (wait.kind.as_str(), wait.at.as_str(), wait.frame))
+                .map(|wait| KeyWait {
+                    kind: &wait.kind,
+                    at: &wait.at,
+                    frame: wait.frame,
+                    name: wait.name.as_deref(),
+                })
                 .collect(),
         }
+    }
+
+    fn without_names(mut self) -> Self {
+        for wait in &mut self.waits {
+            wait.name = None;
+        }
+        self
     }
 
     /// Of a group of the program, which knows only the first wait of its tasks.
@@ -235,7 +257,12 @@ impl<'a> Key<'a> {
             frames: frames.collect(),
             waits: wait
                 .into_iter()
-                .map(|(kind, at)| (kind, at, innermost))
+                .map(|(kind, at)| KeyWait {
+                    kind,
+                    at,
+                    frame: innermost,
+                    name: None,
+                })
                 .collect(),
         }
     }
@@ -263,12 +290,22 @@ impl<'a> Key<'a> {
     }
 }
 
+impl KeyWait<'_> {
+    fn line(&self) -> String {
+        let sentence = sentence(self.kind);
+        match self.name {
+            Some(name) => format!("{sentence} '{name}' at {}", self.at),
+            None => format!("{sentence} at {}", self.at),
+        }
+    }
+}
+
 impl Key<'_> {
     /// A line for each frame, and behind it those for the waits in it; at the end waits that are in none.
     fn stack(&self) -> Vec<String> {
         let waits_in = |place: Option<usize>| {
-            let waits = self.waits.iter().filter(move |wait| wait.2 == place);
-            waits.map(|(kind, at, _)| format!("{} at {at}", sentence(kind)))
+            let waits = self.waits.iter().filter(move |wait| wait.frame == place);
+            waits.map(KeyWait::line)
         };
         let mut lines = Vec::new();
         for (place, (name, at, _)) in self.frames.iter().enumerate() {
@@ -471,6 +508,34 @@ pub(crate) mod tests {
                 "in serve at src/serve.rs:1:1",
                 "in fetch at src/fetch.rs:1:1",
                 "sends at src/office.rs:20:5"
+            ]
+        );
+    }
+
+    #[test]
+    fn tasks_that_wait_for_groups_of_different_names_are_nodes_with_these_names() {
+        let waits_for = |number: usize, name: Option<&str>| {
+            let mut task = task(number, "src/a.rs:1:1", &["9"]);
+            task.waits[0].kind = "group".to_owned();
+            task.waits[0].name = name.map(str::to_owned);
+            task
+        };
+        let names = [Some("uploads"), Some("mails"), Some("uploads"), None];
+        let tasks = (1..).zip(names).map(|(n, name)| waits_for(n, name));
+        let graph = Graph::of(&View {
+            tasks: tasks.collect(),
+            ..View::default()
+        });
+        let nodes = graph.nodes.iter();
+        let shown: Vec<_> = nodes
+            .map(|node| (node.count, node.lines[3].as_str()))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                (2, "awaits one of several 'uploads' at src/office.rs:20:5"),
+                (1, "awaits one of several at src/office.rs:20:5"),
+                (1, "awaits one of several 'mails' at src/office.rs:20:5"),
             ]
         );
     }
