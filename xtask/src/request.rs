@@ -51,7 +51,7 @@ usage: cargo xtask <command>
                           measures this library beside its peers, problem by problem (default: all), and renews
                           their sections of peers/RESULTS.md; `results --help` names the problems
   lab-results [tour|loops|waits...] [--minutes N]
-                          measures experiments of the laboratory for N minutes (default 22) and renews its page
+                          measures experiments of the laboratory for N minutes (default 23) and renews its page
                           of results with the charts, and the tour in the README of its command; or only parts
                           of it, each in the time that it has in all
 ";
