@@ -1,5 +1,6 @@
 //! The README's test command: unit, integration and documentation tests of every crate, here also of the terminal
-//! view. Then those of the library that know its features, with all of them.
+//! view. Then those of the library that know its features, with all of them. Only a test that fails is named, so that
+//! it is not lost among thousands that pass.
 
 use crate::command::Invocation;
 use crate::failure::Failure;
@@ -16,9 +17,11 @@ pub(crate) fn build() -> Result<(), Failure> {
 }
 
 pub(crate) fn run() -> Result<(), Failure> {
-    everything().run()?;
-    knowing_features().run()?;
-    Invocation::cargo(&format!("{WITH_FEATURES} --doc")).run()
+    let documentation = Invocation::cargo(&format!("{WITH_FEATURES} --doc"));
+    for tests in [everything(), knowing_features(), documentation] {
+        tests.arg("--").arg("--quiet").run()?;
+    }
+    Ok(())
 }
 
 fn everything() -> Invocation {

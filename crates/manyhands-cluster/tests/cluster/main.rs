@@ -82,8 +82,8 @@ fn run_all() {
         programs::the_variable_starts_workers,
     );
     test(
-        "a wrong variable is an error",
-        programs::a_wrong_variable_is_an_error,
+        "a wrong variable is refused",
+        programs::a_wrong_variable_is_refused,
     );
     test(
         "what bodies print is not printed by the driver",

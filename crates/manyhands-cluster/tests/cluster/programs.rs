@@ -50,7 +50,7 @@ pub(crate) fn the_variable_starts_workers() {
     assert_eq!(printed(""), format!("Some({sum}) false\n"));
 }
 
-pub(crate) fn a_wrong_variable_is_an_error() {
+pub(crate) fn a_wrong_variable_is_refused() {
     let output = output(&mut program(SUM, "local:many"));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(

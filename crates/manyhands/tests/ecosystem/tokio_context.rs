@@ -68,7 +68,12 @@ fn a_task_runs_on_the_pool_and_what_tokio_spawns_on_tokio_s_thread() {
     let name = || thread::current().name().map(str::to_owned);
     let (before, spawned, after) = as_task(async move {
         let before = name();
-        let spawned = tokio::spawn(async move { name() }).await.unwrap();
+        // A worker that is just falling asleep may do the first poll.
+        let spawned = tokio::spawn(async move {
+            tokio::task::yield_now().await;
+            name()
+        });
+        let spawned = spawned.await.unwrap();
         (before, spawned, name())
     });
     let is_worker_s =
