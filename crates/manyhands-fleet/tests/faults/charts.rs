@@ -133,8 +133,14 @@ fn check_row(row: &Row, rows: &[Row], out: &Path) {
         .iter()
         .find(|one| one["arm"] == row["arm"])
         .unwrap();
-    for name in ["n", "median_nanos", "speed_up", "speed_up_low"] {
+    for name in ["n", "median_nanos"] {
         assert_eq!(row[name], same[name], "{name}");
+    }
+    // Without a quiet moment on this machine there is only what was found as it was.
+    let is_clean = !same["speed_up"].is_empty();
+    for (name, as_found) in [("speed_up", "as_found"), ("speed_up_low", "as_found_low")] {
+        let reported = if is_clean { name } else { as_found };
+        assert_eq!(row[name], same[reported], "{name}");
     }
     let cpus = number(row, "cpus");
     assert_eq!(row["agent"], format!("with-{cpus}"));

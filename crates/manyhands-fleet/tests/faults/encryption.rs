@@ -4,7 +4,7 @@ use crate::{
     PLAN_OF_ONE,
     credentials::{Keyed, key},
     enrolment::write_token,
-    machines::{Machines, said_failing, wait_until},
+    machines::{Circumstances, Machines, said_failing, wait_until},
     results,
 };
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
@@ -14,7 +14,8 @@ use std::{fs, path::Path, thread};
 pub(crate) fn a_token_and_results_come_encrypted() {
     let folder = tempfile::tempdir().unwrap();
     certify(folder.path(), "127.0.0.1", Validity::Now);
-    let mut machines = Machines::start_encrypted(folder.path());
+    let mut machines =
+        Machines::start_encrypted(folder.path(), "127.0.0.1", Circumstances::default());
     let server_key = "fleet/nats/server.nk";
     wait_until("the server has its key", || {
         folder.path().join(server_key).exists()
@@ -30,7 +31,7 @@ pub(crate) fn a_token_and_results_come_encrypted() {
 pub(crate) fn a_joined_server_brings_results_encrypted() {
     let folder = tempfile::tempdir().unwrap();
     let nats = encrypted(folder.path(), "127.0.0.1", Validity::Now);
-    let mut machines = Machines::join_encrypted(folder.path(), nats.port, "it.nk");
+    let mut machines = Machines::join_encrypted(folder.path(), nats.port, "--nkey it.nk");
     machines.submit(PLAN_OF_ONE, "--nkey it.nk");
     machines.add_agent("far", "--nkey it.nk");
     check(machines, folder.path());
@@ -96,24 +97,39 @@ fn encrypted(folder: &Path, name: &str, validity: Validity) -> Keyed {
 
 /// When a certificate is good.
 #[derive(Debug, Clone, Copy)]
-enum Validity {
+pub(crate) enum Validity {
     Now,
     Past,
 }
 
-/// Writes an authority of its own, `root.pem`, and what that has signed for this name: `it.pem` and `it.key`.
-fn certify(folder: &Path, name: &str, validity: Validity) {
-    let of_root = KeyPair::generate().unwrap();
-    let mut root = CertificateParams::new(Vec::new()).unwrap();
-    root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let root_text = root.self_signed(&of_root).unwrap().pem();
-    fs::write(folder.join("root.pem"), root_text).unwrap();
-    let of_server = KeyPair::generate().unwrap();
-    let mut server = CertificateParams::new([name.to_owned()]).unwrap();
-    if let Validity::Past = validity {
-        server.not_after = date_time_ymd(2020, 1, 1);
+/// Writes what an authority of its own has signed for this name: `it.pem` and `it.key`, beside its `root.pem`.
+pub(crate) fn certify(folder: &Path, name: &str, validity: Validity) {
+    Authority::new(folder).sign(folder, "it", name, validity);
+}
+
+/// Who signs certificates.
+pub(crate) struct Authority(Issuer<'static, KeyPair>);
+
+impl Authority {
+    /// One whose own certificate is the file `root.pem`.
+    pub(crate) fn new(folder: &Path) -> Self {
+        let key = KeyPair::generate().unwrap();
+        let mut root = CertificateParams::new(Vec::new()).unwrap();
+        root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let text = root.self_signed(&key).unwrap().pem();
+        fs::write(folder.join("root.pem"), text).unwrap();
+        Self(Issuer::new(root, key))
     }
-    let signed = server.signed_by(&of_server, &Issuer::new(root, of_root));
-    fs::write(folder.join("it.pem"), signed.unwrap().pem()).unwrap();
-    fs::write(folder.join("it.key"), of_server.serialize_pem()).unwrap();
+
+    /// Writes a certificate for this name, and its key: `FILE.pem` and `FILE.key`.
+    pub(crate) fn sign(&self, folder: &Path, file: &str, name: &str, validity: Validity) {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new([name.to_owned()]).unwrap();
+        if let Validity::Past = validity {
+            params.not_after = date_time_ymd(2020, 1, 1);
+        }
+        let signed = params.signed_by(&key, &self.0).unwrap();
+        fs::write(folder.join(format!("{file}.pem")), signed.pem()).unwrap();
+        fs::write(folder.join(format!("{file}.key")), key.serialize_pem()).unwrap();
+    }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Machines {
     /// Words that every command has behind it: where the server is, and the key.
     url: String,
     serve: String,
+    /// Those of the server, and of who submits plans to it.
+    around: Circumstances,
     pub(crate) server: Child,
     pub(crate) agents: Vec<Machine>,
 }
@@ -32,7 +34,35 @@ pub(crate) struct Machines {
 pub(crate) struct Machine {
     name: String,
     words: String,
+    around: Circumstances,
     pub(crate) child: Child,
+}
+
+/// What a program finds around it, where that is not as it is for the test.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Circumstances {
+    /// A process whose network it has.
+    pub(crate) network: Option<u32>,
+    /// Variables of its environment.
+    pub(crate) variables: Vec<(&'static str, String)>,
+}
+
+impl Circumstances {
+    /// A program that is started in them.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        let mut command = match self.network {
+            Some(process) => {
+                let mut entering = Command::new("nsenter");
+                entering
+                    .arg(format!("--net=/proc/{process}/ns/net"))
+                    .arg(program);
+                entering
+            }
+            None => Command::new(program),
+        };
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
 }
 
 impl Machines {
@@ -43,7 +73,7 @@ impl Machines {
             "serve --data fleet --port {port} --lease {}",
             LEASE.as_secs()
         );
-        Self::begin(folder, port, serve)
+        Self::begin(folder, port, serve, Circumstances::default())
     }
 
     /// A server whose own `nats-server` lets in only keys that it knows.
@@ -51,81 +81,91 @@ impl Machines {
         let port = free_port();
         let lease = LEASE.as_secs();
         let serve = format!("serve --data fleet --port {port} --lease {lease} --keys");
-        Self::begin(folder, port, serve)
+        Self::begin(folder, port, serve, Circumstances::default())
     }
 
-    /// The same, which also encrypts, by the certificate that [`encryption`](crate::encryption) has written.
-    pub(crate) fn start_encrypted(folder: &Path) -> Self {
+    /// The same at this address, which also encrypts, by the certificate that [`encryption`](crate::encryption) has
+    /// written for it.
+    pub(crate) fn start_encrypted(folder: &Path, ip: &str, around: Circumstances) -> Self {
         let port = free_port();
         let lease = LEASE.as_secs();
         let serve = format!(
-            "serve --data fleet --port {port} --lease {lease} --keys --host 127.0.0.1 --root root.pem \
+            "serve --data fleet --port {port} --lease {lease} --keys --listen {ip} --host {ip} --root root.pem \
              --certificate it.pem --certificate-key it.key"
         );
-        Self::begin(folder, port, serve).encrypted()
+        Self::begin(folder, port, serve, around).encrypted(ip)
     }
 
     /// A server that joins the `nats-server` at this port by its key.
     pub(crate) fn join(folder: &Path, port: u16, key: &str) -> Self {
-        Self::begin(
-            folder,
-            port,
-            joining(
-                &format!("nats://127.0.0.1:{port}"),
-                &format!("--nkey {key}"),
-            ),
-        )
+        Self::joined(folder, port, "nats", &format!("--nkey {key}"))
     }
 
     /// The same, by credentials.
     pub(crate) fn join_with_credentials(folder: &Path, port: u16, file: &str) -> Self {
-        let opened = format!("--credentials {file}");
-        Self::begin(
-            folder,
-            port,
-            joining(&format!("nats://127.0.0.1:{port}"), &opened),
-        )
+        Self::joined(folder, port, "nats", &format!("--credentials {file}"))
     }
 
-    /// The same with encryption.
-    pub(crate) fn join_encrypted(folder: &Path, port: u16, key: &str) -> Self {
-        let url = format!("tls://127.0.0.1:{port} --root root.pem");
-        Self::begin(folder, port, joining(&url, &format!("--nkey {key}"))).encrypted()
+    /// The same with encryption, by a key or what else opens it.
+    pub(crate) fn join_encrypted(folder: &Path, port: u16, opened: &str) -> Self {
+        let opened = format!("--root root.pem {opened}");
+        Self::joined(folder, port, "tls", &opened).encrypted("127.0.0.1")
     }
 
-    fn encrypted(mut self) -> Self {
-        self.url = format!("--server tls://127.0.0.1:{} --root root.pem", self.port);
+    fn joined(folder: &Path, port: u16, protocol: &str, opened: &str) -> Self {
+        let lease = LEASE.as_secs();
+        let url = format!("{protocol}://127.0.0.1:{port}");
+        let serve = format!("serve --data fleet --join {url} {opened} --lease {lease}");
+        Self::begin(folder, port, serve, Circumstances::default())
+    }
+
+    fn encrypted(mut self, ip: &str) -> Self {
+        self.url = format!("--server tls://{ip}:{} --root root.pem", self.port);
         self
     }
 
-    fn begin(folder: &Path, port: u16, serve: String) -> Self {
+    fn begin(folder: &Path, port: u16, serve: String, around: Circumstances) -> Self {
         Self {
             folder: folder.to_owned(),
             port,
             url: format!("--server nats://127.0.0.1:{port}"),
-            server: start(folder, &serve),
+            server: start(folder, &serve, &around),
             serve,
+            around,
             agents: Vec::new(),
         }
     }
 
     /// Starts an agent with these options beside its name, and gives it a number.
     pub(crate) fn add_agent(&mut self, name: &str, options: &str) -> usize {
+        self.add_agent_in(name, options, Circumstances::default())
+    }
+
+    /// The same, in circumstances of its own.
+    pub(crate) fn add_agent_in(
+        &mut self,
+        name: &str,
+        options: &str,
+        around: Circumstances,
+    ) -> usize {
         let url = self.url.clone();
-        self.add(name, &url, options)
+        self.add(name, &format!("{url} {options}"), around)
     }
 
     /// Starts an agent that finds the server at another port.
     pub(crate) fn add_agent_at(&mut self, name: &str, port: u16) -> usize {
-        self.add(name, &format!("--server nats://127.0.0.1:{port}"), "")
+        let url = format!("--server nats://127.0.0.1:{port}");
+        self.add(name, &url, Circumstances::default())
     }
 
-    fn add(&mut self, name: &str, url: &str, options: &str) -> usize {
-        let words = format!("agent {url} --name {name} --host-lock {name}.lock {options}");
+    fn add(&mut self, name: &str, options: &str, around: Circumstances) -> usize {
+        let options = options.trim();
+        let words = format!("agent --name {name} --host-lock {name}.lock {options}");
         self.agents.push(Machine {
             name: name.to_owned(),
-            child: start(&self.folder, words.trim()),
+            child: start(&self.folder, &words, &around),
             words,
+            around,
         });
         self.agents.len() - 1
     }
@@ -136,15 +176,20 @@ impl Machines {
         let number = self.add_agent(name, "");
         let agent = &mut self.agents[number];
         end(&mut agent.child);
-        agent.child = start_as(CRAMPED, &self.folder, agent.words.trim());
+        agent.child = start_as(CRAMPED, &self.folder, &agent.words, &agent.around);
         number
     }
 
     /// Asks for a key by the token of this name.
     pub(crate) fn enrol(&self, token: &str, key: &str) -> Running {
+        self.enrol_in(token, key, &self.around)
+    }
+
+    /// The same, from a machine with these circumstances.
+    pub(crate) fn enrol_in(&self, token: &str, key: &str, around: &Circumstances) -> Running {
         let words = format!("enrol {} --token {token}.token --nkey {key}.nk", self.url);
         Running {
-            child: start(&self.folder, &words),
+            child: start(&self.folder, &words, around),
             log: self.folder.join("log"),
         }
     }
@@ -153,13 +198,13 @@ impl Machines {
     pub(crate) fn restart_agent(&mut self, number: usize) {
         let agent = &mut self.agents[number];
         end(&mut agent.child);
-        agent.child = start(&self.folder, agent.words.trim());
+        agent.child = start(&self.folder, &agent.words, &agent.around);
     }
 
     /// Kills the server and starts it again.
     pub(crate) fn restart_server(&mut self) {
         end(&mut self.server);
-        self.server = start(&self.folder, &self.serve);
+        self.server = start(&self.folder, &self.serve, &self.around);
     }
 
     pub(crate) fn submit(&self, plan: &str, options: &str) {
@@ -167,7 +212,11 @@ impl Machines {
         let watch = Stopwatch::start();
         let words = format!("submit plan.toml {} {options}", self.url);
         // The streams are there when the server has made them.
-        while !start(&self.folder, words.trim()).wait().unwrap().success() {
+        while !start(&self.folder, words.trim(), &self.around)
+            .wait()
+            .unwrap()
+            .success()
+        {
             assert!(watch.elapsed() < DEADLINE, "no plan can be submitted");
         }
     }
@@ -280,42 +329,41 @@ pub(crate) fn free_port() -> u16 {
 
 /// What a command of the fleet prints, which ends at once.
 pub(crate) fn said(folder: &Path, words: &str) -> String {
-    let output = output(folder, words);
+    let output = output(folder, words, &Circumstances::default());
     assert!(output.status.success(), "{words}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// What a command of the fleet prints in these circumstances, whether it fails or not.
+pub(crate) fn said_in(folder: &Path, words: &str, around: &Circumstances) -> String {
+    String::from_utf8(output(folder, words, around).stdout).unwrap()
+}
+
 /// What a command of the fleet prints that fails.
 pub(crate) fn said_failing(folder: &Path, words: &str) -> String {
-    let output = output(folder, words);
+    let output = output(folder, words, &Circumstances::default());
     assert!(!output.status.success(), "{words}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn output(folder: &Path, words: &str) -> Output {
-    let mut command = Command::new(env::current_exe().unwrap());
+fn output(folder: &Path, words: &str, around: &Circumstances) -> Output {
+    let mut command = around.command(&env::current_exe().unwrap());
     command.arg(ROLE).args(words.split(' ')).current_dir(folder);
     command.output().unwrap()
 }
 
-/// Words that make a server join another's `nats-server`.
-fn joining(url: &str, opened: &str) -> String {
-    let lease = LEASE.as_secs();
-    format!("serve --data fleet --join {url} {opened} --lease {lease}")
-}
-
-fn start(folder: &Path, words: &str) -> Child {
-    start_as(ROLE, folder, words)
+fn start(folder: &Path, words: &str, around: &Circumstances) -> Child {
+    start_as(ROLE, folder, words, around)
 }
 
 /// This program as one of the fleet's, in the folder of the test.
-fn start_as(role: &str, folder: &Path, words: &str) -> Child {
+fn start_as(role: &str, folder: &Path, words: &str, around: &Circumstances) -> Child {
     let log = fs::File::options()
         .create(true)
         .append(true)
         .open(folder.join("log"))
         .unwrap();
-    let mut command = Command::new(env::current_exe().unwrap());
+    let mut command = around.command(&env::current_exe().unwrap());
     command.arg(role).args(words.split(' ')).current_dir(folder);
     let errors = log.try_clone().unwrap();
     command

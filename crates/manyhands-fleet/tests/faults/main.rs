@@ -10,6 +10,8 @@
 )]
 
 #[cfg(target_os = "linux")]
+mod cables;
+#[cfg(target_os = "linux")]
 mod charts;
 #[cfg(unix)]
 mod credentials;
@@ -26,9 +28,15 @@ mod in_process;
 mod killed;
 #[cfg(unix)]
 mod machines;
+#[cfg(target_os = "linux")]
+mod networks;
 #[cfg(unix)]
 mod relay;
 mod results;
+#[cfg(unix)]
+mod shuffled;
+#[cfg(unix)]
+mod shuffler;
 #[cfg(unix)]
 mod signed;
 
@@ -56,6 +64,13 @@ fn main() {
     if role == CRAMPED {
         use nix::sys::resource::{Resource, setrlimit};
         setrlimit(Resource::RLIMIT_FSIZE, FILE_MAX, FILE_MAX).unwrap();
+    }
+    #[cfg(target_os = "linux")]
+    if role == networks::ASK {
+        let is_answered = env::args()
+            .nth(2)
+            .is_some_and(|address| networks::ask(&address));
+        process::exit(i32::from(!is_answered));
     }
     if role == ROLE || role == CRAMPED {
         let fleet = Typed::parse_from(env::args().skip(1)).fleet;
@@ -119,7 +134,6 @@ fn run_those_of_systems() {
         println!("skipped, the faults of processes: {error}");
         return;
     }
-    let is_long = env::args().any(|word| word == "--long");
     beside_each_other(&[
         (
             "an agent that cannot write goes on with its run later",
@@ -156,31 +170,58 @@ fn run_those_of_systems() {
             },
         ),
         (
+            "results come back once each when a real server's messages come twice and clocks are off",
+            || shuffled::results_come_back_once_each(shuffled::Size::SHORT, 1),
+        ),
+        #[cfg(target_os = "linux")]
+        (
+            "results come back once each when cables are pulled out",
+            || {
+                cables::results_come_back_once_each(cables::Size::SHORT);
+            },
+        ),
+        (
             "results come back once each when everything is killed",
             || killed::results_come_back_once_each(Size::SHORT),
         ),
     ]);
-    if is_long {
+    if env::args().any(|word| word == "--long") {
+        run_the_long_ones();
+    }
+}
+
+#[cfg(unix)]
+fn run_the_long_ones() {
+    test(
+        "a key that has expired is good again by a new token",
+        || {
+            enrolment::an_expired_key_is_good_again_by_a_new_token();
+        },
+    );
+    test(
+        "results come back once each when the network is cut again and again",
+        || cut::results_come_back_once_each(cut::Size::LONG),
+    );
+    #[cfg(target_os = "linux")]
+    test(
+        "results come back once each when cables are pulled out again and again",
+        || cables::results_come_back_once_each(cables::Size::LONG),
+    );
+    test(
+        "results come back once each when 20 agents and 3 plans suffer",
+        || killed::results_come_back_once_each(Size::LONG),
+    );
+    for seed in 2..5 {
         test(
-            "a key that has expired is good again by a new token",
-            || {
-                enrolment::an_expired_key_is_good_again_by_a_new_token();
-            },
+            "results come back once each when a real server's messages come twice, late and too late",
+            || shuffled::results_come_back_once_each(shuffled::Size::LONG, seed),
         );
-        test(
-            "results come back once each when the network is cut again and again",
-            || cut::results_come_back_once_each(cut::Size::LONG),
-        );
-        test(
-            "results come back once each when 20 agents and 3 plans suffer",
-            || killed::results_come_back_once_each(Size::LONG),
-        );
-        for seed in 2..10 {
-            test("results come back once each by other seeds", || {
-                in_process::results_come_back_once_each(Odds::ROUGH, seed);
-                in_process::results_come_back_once_each(Odds::SHUFFLED, seed);
-            });
-        }
+    }
+    for seed in 2..10 {
+        test("results come back once each by other seeds", || {
+            in_process::results_come_back_once_each(Odds::ROUGH, seed);
+            in_process::results_come_back_once_each(Odds::SHUFFLED, seed);
+        });
     }
 }
 

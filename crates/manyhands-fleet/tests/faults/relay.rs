@@ -2,7 +2,8 @@
 //!
 //! A cable that is pulled out is a relay that holds back every byte: nothing comes through, no connection ends, and when
 //! it is plugged in again what was sent arrives, as TCP sees to. A router that forgets its connections is one that ends
-//! them. Namespaces of the system's network would need a user with the right to make them.
+//! them. Cables of network namespaces, which need a user with the right to make them, are in `networks.rs`; a relay that
+//! knows what it passes on is in `shuffler.rs`.
 
 use crate::machines::rest;
 use std::{
@@ -23,8 +24,9 @@ pub(crate) struct Relay {
     accepting: Option<JoinHandle<()>>,
 }
 
+/// What all connections of a relay share.
 #[derive(Default)]
-struct Shared {
+pub(crate) struct Shared {
     is_cut: AtomicBool,
     is_over: AtomicBool,
     /// Bytes that came while it was cut.
@@ -32,16 +34,34 @@ struct Shared {
     connections: Mutex<Vec<TcpStream>>,
 }
 
+/// One direction of a connection.
+pub(crate) struct Way {
+    /// Reading from it ends after [`STEP`].
+    pub(crate) from: TcpStream,
+    pub(crate) to: TcpStream,
+    /// Even towards the server, odd from it.
+    pub(crate) number: u64,
+    shared: Arc<Shared>,
+}
+
 impl Relay {
     /// A relay to a port of this machine.
     pub(crate) fn to(port: u16) -> Self {
+        Self::carrying(port, copy)
+    }
+
+    /// One that passes things on in a way of its own, on a thread for each direction of a connection.
+    pub(crate) fn carrying(port: u16, carry: impl Fn(&mut Way) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let shared = Arc::new(Shared::default());
         let accepting = Arc::clone(&shared);
+        let carry: Arc<Carry> = Arc::new(carry);
         Self {
             port: listener.local_addr().unwrap().port(),
-            accepting: Some(thread::spawn(move || accept(&listener, port, &accepting))),
+            accepting: Some(thread::spawn(move || {
+                accept(&listener, port, &accepting, &carry);
+            })),
             shared,
         }
     }
@@ -81,8 +101,10 @@ impl Drop for Relay {
     }
 }
 
-fn accept(listener: &TcpListener, port: u16, shared: &Arc<Shared>) {
-    let mut copying: Vec<JoinHandle<()>> = Vec::new();
+type Carry = dyn Fn(&mut Way) + Send + Sync;
+
+fn accept(listener: &TcpListener, port: u16, shared: &Arc<Shared>, carry: &Arc<Carry>) {
+    let mut carrying: Vec<JoinHandle<()>> = Vec::new();
     while !shared.is_over.load(Ordering::SeqCst) {
         let is_cut = shared.is_cut.load(Ordering::SeqCst);
         let accepted = if is_cut { None } else { listener.accept().ok() };
@@ -97,40 +119,63 @@ fn accept(listener: &TcpListener, port: u16, shared: &Arc<Shared>) {
         for (from, to) in [(&near, &far), (&far, &near)] {
             from.set_nonblocking(false).unwrap();
             from.set_read_timeout(Some(STEP)).unwrap();
-            let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
-            let shared = Arc::clone(shared);
-            copying.push(thread::spawn(move || copy(from, to, &shared)));
+            let mut way = Way {
+                from: from.try_clone().unwrap(),
+                to: to.try_clone().unwrap(),
+                number: carrying.len() as u64,
+                shared: Arc::clone(shared),
+            };
+            let carry = Arc::clone(carry);
+            carrying.push(thread::spawn(move || {
+                carry(&mut way);
+                // The other end may have ended first.
+                let _ = (
+                    way.from.shutdown(Shutdown::Both),
+                    way.to.shutdown(Shutdown::Both),
+                );
+            }));
         }
         shared.connections.lock().unwrap().extend([near, far]);
     }
-    for one in copying {
+    for one in carrying {
         // As above.
         let _ = one.join();
     }
 }
 
+impl Way {
+    /// What comes next, or nothing if nothing has come for [`STEP`]; `None` when one of the two has ended.
+    pub(crate) fn read<'bytes>(&mut self, bytes: &'bytes mut [u8]) -> Option<&'bytes [u8]> {
+        if self.shared.is_over.load(Ordering::SeqCst) {
+            return None;
+        }
+        match self.from.read(bytes) {
+            Ok(0) => None,
+            Ok(count) => Some(&bytes[..count]),
+            Err(error) if is_silence(&error) => Some(&[]),
+            Err(_) => None,
+        }
+    }
+}
+
 /// Passes bytes on until one of the two ends.
-fn copy(mut from: TcpStream, mut to: TcpStream, shared: &Shared) {
+fn copy(way: &mut Way) {
     let mut bytes = [0; 4 << 10];
-    while !shared.is_over.load(Ordering::SeqCst) {
-        let count = match from.read(&mut bytes) {
-            Ok(0) => break,
-            Ok(count) => count,
-            Err(error) if is_silence(&error) => continue,
-            Err(_) => break,
-        };
+    while let Some(read) = way.read(&mut bytes) {
+        if read.is_empty() {
+            continue;
+        }
+        let shared = &way.shared;
         if shared.is_cut.load(Ordering::SeqCst) {
-            shared.held.fetch_add(count as u64, Ordering::SeqCst);
+            shared.held.fetch_add(read.len() as u64, Ordering::SeqCst);
         }
         while shared.is_cut.load(Ordering::SeqCst) && !shared.is_over.load(Ordering::SeqCst) {
             rest(STEP);
         }
-        if to.write_all(&bytes[..count]).is_err() {
+        if way.to.write_all(read).is_err() {
             break;
         }
     }
-    // The other one may have ended first.
-    let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
 }
 
 fn is_silence(error: &io::Error) -> bool {
