@@ -148,7 +148,7 @@ impl fmt::Display for FleetError {
             Self::NatsServer { reason } => write!(formatter, "nats-server cannot be used: {reason}"),
             Self::Unprotected { address } => write!(
                 formatter,
-                "'{address}' is not on this machine: it needs an address that begins with tls:// and a key (--nkey or --credentials)"
+                "'{address}' is not on this machine: it needs an address that begins with tls:// and a key (--nkey, --credentials or --client-certificate)"
             ),
             Self::Plan { reason } => write!(formatter, "the plan makes no sense: {reason}"),
             Self::Prices { reason } => write!(formatter, "the table of prices: {reason}"),

@@ -1,6 +1,9 @@
 //! Addresses, and the rule that one outside this machine needs encryption and a key.
 
-use async_nats::{ConnectOptions, ServerAddr};
+use async_nats::{
+    ConnectOptions, ServerAddr,
+    rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+};
 use std::{
     error::Error,
     fmt, fs, io,
@@ -17,6 +20,8 @@ pub struct Keys {
     pub nkey: Option<PathBuf>,
     /// A signed name of a user (a JWT) and its seed, for a server that knows who signed it.
     pub credentials: Option<PathBuf>,
+    /// A certificate (PEM) for the server to know this program by, and the file with its key.
+    pub certificate: Option<(PathBuf, PathBuf)>,
     /// The certificate that the server's is signed by, if it is not one of the machine's roots.
     pub root: Option<PathBuf>,
 }
@@ -38,11 +43,13 @@ pub struct Address {
     server: ServerAddr,
     nkey: Option<String>,
     credentials: Option<String>,
+    certificate: Option<(PathBuf, PathBuf)>,
     root: Option<PathBuf>,
 }
 
 impl Address {
-    /// Reads an address such as `nats://127.0.0.1:4222` or `tls://fleet.example:4222`, and the keys.
+    /// Reads an address such as `nats://127.0.0.1:4222` or `tls://fleet.example:4222`, and the keys. A certificate and its
+    /// key are looked at now, and read again whenever a connection is made.
     ///
     /// # Errors
     /// See [`AddressError`].
@@ -65,7 +72,12 @@ impl Address {
                 reason: error.to_string(),
             })?;
         }
-        let is_protected = server.tls_required() && (nkey.is_some() || credentials.is_some());
+        if let Some((certificate, key)) = &keys.certificate {
+            check_pem::<CertificateDer<'static>>(certificate)?;
+            check_pem::<PrivateKeyDer<'static>>(key)?;
+        }
+        let is_known = nkey.is_some() || credentials.is_some() || keys.certificate.is_some();
+        let is_protected = server.tls_required() && is_known;
         if !is_protected && !is_loopback(server.host()) {
             return Err(AddressError::Unprotected {
                 address: text.to_owned(),
@@ -75,6 +87,7 @@ impl Address {
             server,
             nkey,
             credentials,
+            certificate: keys.certificate.clone(),
             root: keys.root.clone(),
         })
     }
@@ -108,6 +121,9 @@ impl Address {
         options = options.require_tls(self.server.tls_required());
         if let Some(seed) = &self.nkey {
             options = options.nkey(seed.clone());
+        }
+        if let Some((certificate, key)) = &self.certificate {
+            options = options.add_client_certificate(certificate.clone(), key.clone());
         }
         if let Some(root) = &self.root {
             options = options.add_root_certificates(root.clone());
@@ -154,7 +170,7 @@ pub enum AddressError {
         /// What the system says.
         error: io::Error,
     },
-    /// A file has no key of its kind.
+    /// A file has no key, or no certificate, of its kind.
     NoKey {
         /// The file.
         path: PathBuf,
@@ -171,13 +187,13 @@ impl fmt::Display for AddressError {
             }
             Self::Unprotected { address } => write!(
                 formatter,
-                "'{address}' is not on this machine: it needs 'tls://' and a key"
+                "'{address}' is not on this machine: it needs 'tls://' and a key or a certificate"
             ),
             Self::File { path, error } => {
                 write!(formatter, "cannot read '{}': {error}", path.display())
             }
             Self::NoKey { path, reason } => {
-                write!(formatter, "no key in '{}': {reason}", path.display())
+                write!(formatter, "'{}' is of no use: {reason}", path.display())
             }
         }
     }
@@ -186,11 +202,24 @@ impl fmt::Display for AddressError {
 impl Error for AddressError {}
 
 fn read(path: &Path) -> Result<String, AddressError> {
-    let text = fs::read_to_string(path).map_err(|error| AddressError::File {
-        path: path.to_owned(),
-        error,
-    })?;
+    let text = fs::read_to_string(path).map_err(failed(path))?;
     Ok(text.trim().to_owned())
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> AddressError {
+    let path = path.to_owned();
+    |error| AddressError::File { path, error }
+}
+
+/// Whether a file has something of this kind.
+fn check_pem<T: PemObject>(path: &Path) -> Result<(), AddressError> {
+    let bytes = fs::read(path).map_err(failed(path))?;
+    let found = T::from_pem_slice(&bytes);
+    // The content is of no interest here, and is not shown.
+    found.map(drop).map_err(|error| AddressError::NoKey {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })
 }
 
 fn is_loopback(host: &str) -> bool {
@@ -260,6 +289,38 @@ mod tests {
         let refused = Address::parse("tls://fleet.example", &keys).unwrap_err();
         assert!(
             matches!(&refused, AddressError::NoKey { path, .. } if *path == senseless),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn a_certificate_of_its_own_is_enough_and_both_its_files_are_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, kind: &str| {
+            let path = folder.path().join(name);
+            let text = format!("-----BEGIN {kind}-----\nAAAA\n-----END {kind}-----\n");
+            fs::write(&path, text).unwrap();
+            path
+        };
+        let certificate = file("certificate", "CERTIFICATE");
+        let key = file("key", "PRIVATE KEY");
+        let parse = |certificate: &Path, key: &Path| {
+            let keys = Keys {
+                certificate: Some((certificate.to_owned(), key.to_owned())),
+                ..Keys::default()
+            };
+            Address::parse("tls://fleet.example", &keys)
+        };
+        assert!(parse(&certificate, &key).is_ok());
+        let swapped = parse(&key, &certificate).unwrap_err();
+        assert!(
+            matches!(&swapped, AddressError::NoKey { path, .. } if *path == key),
+            "{swapped}"
+        );
+        let absent = folder.path().join("absent");
+        let refused = parse(&certificate, &absent).unwrap_err();
+        assert!(
+            matches!(&refused, AddressError::File { path, .. } if *path == absent),
             "{refused}"
         );
     }

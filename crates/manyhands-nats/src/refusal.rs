@@ -1,6 +1,9 @@
 //! Why a server could not be used.
 
-use async_nats::{ConnectError, ConnectErrorKind, rustls};
+use async_nats::{
+    ConnectError, ConnectErrorKind,
+    rustls::{self, AlertDescription},
+};
 use std::{error::Error, io};
 
 /// Whose fault it was.
@@ -11,10 +14,11 @@ use std::{error::Error, io};
 pub enum Refusal {
     /// The server does not know the key, or wants one.
     Key,
-    /// The encryption failed: the server's certificate is not trusted, is for another name or too old, or the server
-    /// does not trust ours.
+    /// The encryption failed: the server's certificate is not trusted, is for another name or too old.
     Certificate,
-    /// Neither: nobody answers, for instance.
+    /// The server wants a certificate of this program's own, or does not trust the one it is shown.
+    OwnCertificate,
+    /// None of them: nobody answers, for instance.
     Other,
 }
 
@@ -32,35 +36,78 @@ pub enum Refusal {
 /// ```
 #[must_use]
 pub fn refusal(error: &ConnectError) -> Refusal {
+    match of_encryption(error) {
+        Some(Encryption::Refused) => return Refusal::OwnCertificate,
+        Some(Encryption::Failed) => return Refusal::Certificate,
+        None => {}
+    }
     match error.kind() {
         ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => Refusal::Key,
         ConnectErrorKind::Tls => Refusal::Certificate,
-        _ if is_of_encryption(error) => Refusal::Certificate,
         _ => Refusal::Other,
     }
 }
 
-/// Whether an error of the encryption is among the causes.
-fn is_of_encryption(error: &(dyn Error + 'static)) -> bool {
+/// What ended the encryption.
+enum Encryption {
+    /// The other side, because of a certificate.
+    Refused,
+    /// This side, or anything else.
+    Failed,
+}
+
+/// The error of the encryption among the causes, if there is one.
+fn of_encryption(error: &(dyn Error + 'static)) -> Option<Encryption> {
     let mut next = Some(error);
     while let Some(cause) = next {
         // An error of the system does not name what it carries as its cause.
         let carried = cause
             .downcast_ref::<io::Error>()
             .and_then(io::Error::get_ref);
-        if cause.is::<rustls::Error>()
-            || carried.is_some_and(|carried| carried.is::<rustls::Error>())
-        {
-            return true;
+        let carried = carried.and_then(|carried| carried.downcast_ref::<rustls::Error>());
+        match carried.or_else(|| cause.downcast_ref::<rustls::Error>()) {
+            Some(rustls::Error::AlertReceived(alert)) if REFUSALS.contains(alert) => {
+                return Some(Encryption::Refused);
+            }
+            Some(_) => return Some(Encryption::Failed),
+            None => next = cause.source(),
         }
-        next = cause.source();
     }
-    false
+    None
 }
+
+/// What a server says of a certificate that it is shown, or is not.
+const REFUSALS: [AlertDescription; 7] = [
+    AlertDescription::BadCertificate,
+    AlertDescription::UnsupportedCertificate,
+    AlertDescription::CertificateRevoked,
+    AlertDescription::CertificateExpired,
+    AlertDescription::CertificateUnknown,
+    AlertDescription::UnknownCA,
+    AlertDescription::CertificateRequired,
+];
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_that_wants_a_certificate_is_another_case_than_one_that_is_not_trusted() {
+        let meaning = |error: rustls::Error| {
+            let error = io::Error::new(io::ErrorKind::InvalidData, error);
+            refusal(&ConnectError::with_source(ConnectErrorKind::Io, error))
+        };
+        let alert = |alert| meaning(rustls::Error::AlertReceived(alert));
+        for about_ours in REFUSALS {
+            assert_eq!(alert(about_ours), Refusal::OwnCertificate, "{about_ours:?}");
+        }
+        assert_eq!(
+            alert(AlertDescription::ProtocolVersion),
+            Refusal::Certificate
+        );
+        let theirs = rustls::Error::InvalidCertificate(rustls::CertificateError::Expired);
+        assert_eq!(meaning(theirs), Refusal::Certificate);
+    }
 
     #[test]
     fn an_error_of_the_encryption_is_found_below_one_of_the_system() {

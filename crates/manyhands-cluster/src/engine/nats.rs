@@ -237,6 +237,7 @@ fn parse(text: &str) -> Result<Address, ClusterError> {
         nkey: named(NKEY_VARIABLE),
         credentials: named(CREDENTIALS_VARIABLE),
         root: named(ROOT_VARIABLE),
+        ..Keys::default()
     };
     Address::parse(text, &keys).map_err(|error| {
         let reason = match &error {
@@ -256,7 +257,9 @@ fn refused(address: &Address, error: &ConnectError) -> ClusterError {
     let reason = error.to_string();
     match refusal(error) {
         Refusal::Key => ClusterError::KeyRefused { address, reason },
-        Refusal::Certificate => ClusterError::NotEncrypted { address, reason },
+        Refusal::Certificate | Refusal::OwnCertificate => {
+            ClusterError::NotEncrypted { address, reason }
+        }
         _ => ClusterError::Start {
             reason: format!("'{address}': {reason}"),
         },

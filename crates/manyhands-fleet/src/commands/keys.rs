@@ -1,6 +1,6 @@
 //! `fleet key` on the server's machine, and `fleet enrol` on an agent's: who is let in.
 
-use super::{DATABASE, FOLDER, pull, say};
+use super::{DATABASE, FOLDER, NATS, SERVER_KEY, pull, say};
 use crate::{
     FleetError,
     engine::{Address, Engine, Keys, Nats, inbox_of},
@@ -82,6 +82,20 @@ impl ListKeys {
     fn open(&self) -> Result<Database, FleetError> {
         Database::open(&self.data.join(DATABASE))
     }
+
+    /// A token is worth something only where the fleet's server decides who is let in.
+    fn check_own_server(&self) -> Result<(), FleetError> {
+        if self.data.join(NATS).join(SERVER_KEY).exists() {
+            return Ok(());
+        }
+        let folder = self.data.display();
+        Err(FleetError::Arguments {
+            reason: format!(
+                "no server with --keys has been started in '{folder}', and a token opens only the nats-server of such a \
+                 one; the operator of a NATS server that is joined lets agents in there"
+            ),
+        })
+    }
 }
 
 pub(super) fn key(command: &AccessKey) -> Result<(), FleetError> {
@@ -93,6 +107,7 @@ pub(super) fn key(command: &AccessKey) -> Result<(), FleetError> {
 }
 
 fn token(options: &Token) -> Result<(), FleetError> {
+    options.list.check_own_server()?;
     let token = KeyPair::new_user();
     let seed = token.seed().map_err(FleetError::format("a token"))?;
     let seconds = |hours: f64| {
@@ -173,3 +188,28 @@ fn wait_until_let_in(
 const ANYTHING: &str = "enrolled";
 const LETTING_IN: Duration = Duration::from_secs(20);
 const AGAIN: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_token_is_made_for_a_server_that_decides_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().to_owned();
+        let options = Token {
+            name: "one".to_owned(),
+            hours: 1.0,
+            key_hours: None,
+            list: ListKeys { data: data.clone() },
+        };
+        let refused = token(&options).unwrap_err();
+        assert!(refused.to_string().contains("joined"), "{refused}");
+        assert!(!data.join(DATABASE).exists(), "nothing was noted");
+        std::fs::create_dir(data.join(NATS)).unwrap();
+        enrol::key_in(&data.join(NATS).join(SERVER_KEY)).unwrap();
+        token(&options).unwrap();
+        let noted = options.list.open().unwrap().valid_keys().unwrap();
+        assert!(noted.len() == 1 && noted[0].is_token);
+    }
+}

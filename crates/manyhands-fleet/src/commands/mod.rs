@@ -75,6 +75,12 @@ struct Key {
     /// File with credentials that an operator of NATS has signed (a JWT and its seed), instead of an nkey
     #[arg(long, value_name = "FILE", conflicts_with = "nkey")]
     credentials: Option<PathBuf>,
+    /// File with a certificate that the server knows this program by, alone or beside a key
+    #[arg(long, value_name = "FILE", requires = "client_key")]
+    client_certificate: Option<PathBuf>,
+    /// File with the key of --client-certificate
+    #[arg(long, value_name = "FILE", requires = "client_certificate")]
+    client_key: Option<PathBuf>,
     /// File with the certificate that the server's is signed by [default: the well-known ones]
     #[arg(long, value_name = "FILE")]
     root: Option<PathBuf>,
@@ -146,9 +152,11 @@ impl Key {
     }
 
     fn files(&self) -> Keys {
+        let certificate = self.client_certificate.clone();
         Keys {
             nkey: self.nkey.clone(),
             credentials: self.credentials.clone(),
+            certificate: certificate.zip(self.client_key.clone()),
             root: self.root.clone(),
         }
     }
@@ -190,6 +198,10 @@ mod deploy_tests;
 const FOLDER: &str = "manyhands-fleet";
 /// The results in it.
 const DATABASE: &str = "fleet.sqlite";
+/// The folder in it of the `nats-server` that is started.
+const NATS: &str = "nats";
+/// The seed of the server's own key, in that folder.
+const SERVER_KEY: &str = "server.nk";
 const PORT: u16 = 4280;
 const URL: &str = "nats://127.0.0.1:4280";
 const REPEAT: Duration = Duration::from_secs(60);

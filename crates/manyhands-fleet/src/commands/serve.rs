@@ -1,6 +1,8 @@
 //! `fleet serve`: the server, and the `nats-server` that it starts.
 
-use super::{Complaints, DATABASE, FOLDER, Key, PORT, Program, beside::beside, say};
+use super::{
+    Complaints, DATABASE, FOLDER, Key, NATS, PORT, Program, SERVER_KEY, beside::beside, say,
+};
 use crate::{
     FleetError,
     engine::{
@@ -110,7 +112,7 @@ pub(super) fn serve(options: &Serve, program: Program, stop: &Interrupt) -> Resu
         Some(url) => (options.key.address(url)?, url.clone(), None),
         None => {
             let found = nats_server::find(options.nats_server.as_deref())?;
-            let folder = options.data.join("nats");
+            let folder = options.data.join(NATS);
             fs::create_dir_all(&folder).map_err(FleetError::file("create", &folder))?;
             let (url, address, guarded) = options.guard.address(options, &folder)?;
             let nats = NatsServer::start(found, &folder, options.port, guarded, &address)?;
@@ -193,6 +195,4 @@ fn lock(folder: &Path) -> Result<fs::File, FleetError> {
     }
 }
 
-/// The seed of the server's own key, in the folder of its `nats-server`.
-const SERVER_KEY: &str = "server.nk";
 const TENDING: Duration = Duration::from_millis(300);

@@ -321,6 +321,10 @@ fn sentence(error: &ConnectError) -> String {
             "the server is not trusted, and is not sent the key ({error}); --root names the certificate that its is \
              signed by"
         ),
+        Refusal::OwnCertificate => format!(
+            "the server wants a certificate of this program's own that it trusts ({error}): --client-certificate and \
+             --client-key"
+        ),
         _ => error.to_string(),
     }
 }

@@ -11,6 +11,8 @@
 
 #[cfg(target_os = "linux")]
 mod cables;
+#[cfg(unix)]
+mod certificates;
 #[cfg(target_os = "linux")]
 mod charts;
 #[cfg(unix)]
@@ -158,6 +160,10 @@ fn run_those_of_systems() {
         (
             "a joined server brings results encrypted",
             encryption::a_joined_server_brings_results_encrypted,
+        ),
+        (
+            "only known certificates bring results",
+            certificates::only_known_certificates_bring_results,
         ),
         (
             "a server with a wrong certificate is refused",
