@@ -35,6 +35,8 @@ pub struct Exported {
     pub samples: usize,
     /// Folders that `manyhands lab report` and `manyhands lab compare` read.
     pub folders: Vec<PathBuf>,
+    /// Why there are no charts over machines, as a sentence, if there could be some.
+    pub no_charts: Option<String>,
 }
 
 /// Writes a plan's results into a folder, in place of an earlier export. With prices there are charts of dollars.
@@ -84,6 +86,7 @@ pub fn export(
         runs: results.tables.runs.len(),
         samples: results.tables.samples.len(),
         folders,
+        no_charts: results.why_no_charts(),
     })
 }
 
@@ -168,6 +171,18 @@ impl Results {
 
     /// The charts over machines of several sizes.
     pub(crate) fn over_machines(&self, prices: Option<&Prices>) -> Result<Vec<Drawn>, FleetError> {
+        let shown = charts::over_machines(&self.on_machines(), prices).into_iter();
+        let drawn: Result<Vec<Vec<Drawn>>, FleetError> =
+            shown.map(|one| Drawn::of_experiment(&one)).collect();
+        Ok(drawn?.into_iter().flatten().collect())
+    }
+
+    /// Why there are no charts over machines, if there could be some.
+    pub(crate) fn why_no_charts(&self) -> Option<String> {
+        charts::why_none(&self.on_machines())
+    }
+
+    fn on_machines(&self) -> Vec<OnMachine> {
         let measured = self.measured.iter().flat_map(|(agent, measured)| {
             let of_agent = measured.iter();
             of_agent.map(|one| OnMachine {
@@ -176,11 +191,7 @@ impl Results {
                 findings: one.findings(),
             })
         });
-        let measured: Vec<OnMachine> = measured.collect();
-        let shown = charts::over_machines(&measured, prices).into_iter();
-        let drawn: Result<Vec<Vec<Drawn>>, FleetError> =
-            shown.map(|one| Drawn::of_experiment(&one)).collect();
-        Ok(drawn?.into_iter().flatten().collect())
+        measured.collect()
     }
 }
 

@@ -58,6 +58,27 @@ pub(crate) fn over_machines(runs: &[OnMachine], prices: Option<&Prices>) -> Vec<
     titles.into_iter().filter_map(shown).collect()
 }
 
+/// Why these runs have no charts over machines, as a sentence; `None` if they have some, or no case was measured at all.
+pub(crate) fn why_none(runs: &[OnMachine]) -> Option<String> {
+    let measured = runs
+        .iter()
+        .filter(|run| !run.findings.experiments.is_empty());
+    let sizes: BTreeSet<usize> = measured.map(|run| run.findings.head.machine.cpus).collect();
+    let (first, last) = (sizes.first()?, sizes.last()?);
+    if !over_machines(runs, None).is_empty() {
+        return None;
+    }
+    let why = if first == last {
+        format!("all results are of machines with {} CPUs", count(*first))
+    } else {
+        "no case has results of machines of several sizes".to_owned()
+    };
+    Some(format!(
+        "There are no charts over CPUs: {why}, and a line needs the same case on two sizes at least. In a plan, 'cpus = \
+         [2, 8]' asks for both."
+    ))
+}
+
 fn models(rows: &[PointRow]) -> String {
     let models: BTreeSet<&str> = rows.iter().map(|row| row.cpu.as_str()).collect();
     let models: Vec<&str> = models.into_iter().collect();

@@ -184,7 +184,20 @@ fn without_prices_there_are_no_dollars() {
 }
 
 #[test]
-fn machines_of_one_size_have_no_chart() {
-    assert!(over_machines(&runs()[1..], None).is_empty());
+fn machines_of_one_size_have_no_chart_and_a_sentence_that_says_why() {
+    let of_one_size = &runs()[1..];
+    assert!(over_machines(of_one_size, None).is_empty());
+    let why = why_none(of_one_size).unwrap();
+    assert!(why.contains("machines with 8 CPUs"), "{why}");
     assert!(over_machines(&[], None).is_empty());
+    assert_eq!(why_none(&[]), None, "nothing is measured yet");
+    assert_eq!(why_none(&runs()), None, "there are charts");
+}
+
+#[test]
+fn sizes_that_have_no_case_in_common_have_a_sentence_too() {
+    let mut runs = runs();
+    runs[0].findings.experiments[0].id = "Y".to_owned();
+    let why = why_none(&runs).unwrap();
+    assert!(why.contains("no case has results"), "{why}");
 }

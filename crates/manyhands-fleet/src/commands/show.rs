@@ -66,7 +66,8 @@ pub(super) fn export(options: &Export, program: Program) -> Result<(), FleetErro
         exported.runs,
         exported.samples,
         options.out.join("runs.csv").display()
-    ))
+    ))?;
+    exported.no_charts.map_or(Ok(()), |why| say(&why))
 }
 
 /// The id of the plan that is meant.

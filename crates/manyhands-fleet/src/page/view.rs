@@ -37,12 +37,19 @@ pub(super) fn plan(
     let mut plans = database.plans()?.into_iter();
     let row = plans.find(|row| row.id == plan);
     let tables = results.tables()?.into_iter().map(|(name, _)| name);
+    let charts = results.over_machines(prices)?;
+    let no_charts = if charts.is_empty() {
+        results.why_no_charts()
+    } else {
+        None
+    };
     rendered(&OnePlan {
         id: plan,
         title: row.map_or_else(|| plan.to_owned(), |row| Shown { row }.title().to_owned()),
         files: tables.collect(),
         agents: results.names(),
-        charts: results.over_machines(prices)?,
+        charts,
+        no_charts,
         jobs: database.jobs(plan)?,
     })
 }
@@ -95,6 +102,7 @@ struct OnePlan<'run> {
     files: Vec<String>,
     agents: Vec<String>,
     charts: Vec<Drawn>,
+    no_charts: Option<String>,
     jobs: Vec<JobRow>,
 }
 

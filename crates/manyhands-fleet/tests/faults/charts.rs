@@ -58,7 +58,12 @@ pub(crate) fn two_agents_of_one_machine_take_turns_and_have_charts() {
     }
     check_files(&out);
     let paths = ["machines-t2.csv", "machines-t2-dollars.svg"];
-    let answers = results::asked(&fleet.database, Some(prices), &id, paths);
+    let files = ["", paths[0], paths[1]];
+    let [page, answers @ ..] = results::asked(&fleet.database, Some(prices), &id, files);
+    assert!(
+        page.contains("<figure>") && !page.contains("no charts"),
+        "{page}"
+    );
     for (path, shown) in paths.iter().zip(answers) {
         assert_eq!(shown, fs::read_to_string(out.join(path)).unwrap(), "{path}");
     }

@@ -43,6 +43,8 @@ fn check_page(database: &Path, plan: &str, out: &Path) {
     let files = ["", "runs.csv", "samples.json"];
     let [shown, runs, samples] = asked(database, None, plan, files);
     assert!(shown.contains(".html\">"), "no report of an agent: {shown}");
+    // All agents of these tests are on this machine.
+    assert!(shown.contains("There are no charts over CPUs"), "{shown}");
     let exported = |name: &str| fs::read_to_string(out.join(name)).unwrap();
     assert_eq!(runs, exported("runs.csv"));
     assert_eq!(samples, exported("samples.json"));
