@@ -208,6 +208,14 @@ mod tests {
     }
 
     #[test]
+    fn the_newcomer_s_plan_names_experiments_of_the_laboratory() {
+        let plan = Plan::parse(include_str!("../plans/first.toml")).unwrap();
+        let jobs = plan.jobs("p", &manyhands_lab::registry::experiments());
+        assert!(jobs.unwrap().len() >= plan.experiments.len());
+        assert_eq!(plan.scale, Scale::Quick);
+    }
+
+    #[test]
     fn a_plan_has_a_job_for_each_case_on_each_size_of_machine() {
         let plan = Plan::parse("name = 'x'\nexperiments = ['x1']\ncpus = [2, 8]").unwrap();
         let jobs = plan.jobs("p", &experiments()).unwrap();
