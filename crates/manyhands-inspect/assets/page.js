@@ -34,8 +34,10 @@ const shown = {
   last: null,
   // What threads run, when that was asked for last.
   threads: null,
-  // The function in the middle of the picture of threads; "": all of them.
-  method: "",
+  // The functions of each picture, when they were asked for last.
+  methods: { stacks: { list: [], left: 0 }, threads: { list: [], left: 0 } },
+  // The function in the middle of each picture; "": all of them.
+  method: { stacks: "", threads: "" },
   // The view that others are compared with, and when it was.
   earlier: null,
 };
@@ -47,6 +49,10 @@ function columnsOf(name) {
   const extra = shown.earlier === null ? [] : [changeColumn];
   return [flagColumn, ...extra, ...tables.tasks.columns];
 }
+
+// Columns that mostly have nothing in them are there from the first time that one has.
+const seldom = new Set();
+const isShown = (column) => !column.isSeldom || seldom.has(column);
 
 function textOf(column, row) {
   const value = column.of(row);
@@ -101,6 +107,7 @@ function cell(column, row) {
 function heading(name) {
   const row = element("tr");
   columnsOf(name).forEach((column, index) => {
+    if (!isShown(column)) return;
     const sorting = shown.sorting[name];
     const isSorted = sorting.column === index;
     const direction = isSorted ? (sorting.isDown ? "descending" : "ascending") : "none";
@@ -130,6 +137,8 @@ function drawTable(name) {
     panel.replaceChildren(element("p", table.empty, { class: "empty" }));
     return;
   }
+  const columns = columnsOf(name);
+  for (const column of columns) if (column.isSeldom && rows.some((row) => column.of(row) !== "")) seldom.add(column);
   const made = element("table");
   const of = rows.length === count ? String(count) : `${rows.length} of ${count}`;
   made.append(element("caption", of), heading(name));
@@ -141,7 +150,7 @@ function drawTable(name) {
     const classes = [table.alarm?.(row) ? "alarm" : "", row.change === "gone" ? "gone" : ""].join(" ").trim();
     const line = element("tr", undefined, { class: classes, tabindex: index === shown.row ? "0" : "-1" });
     if (table.key) line.dataset.key = table.key(row);
-    line.append(...columnsOf(name).map((column) => cell(column, row)));
+    line.append(...columns.filter(isShown).map((column) => cell(column, row)));
     body.append(line);
   });
   made.append(body);
@@ -165,11 +174,12 @@ function draw() {
   byId("tree").setAttribute("aria-pressed", String(shown.isTree));
   byId("flagged").setAttribute("aria-pressed", String(shown.onlyFlagged));
   byId("mark").setAttribute("aria-pressed", String(shown.earlier !== null));
+  if (pictures.includes(shown.tab)) listMethods();
   if (shown.tab === "threads") drawThreads();
   if (shown.last === null) return;
   const alarms = shown.last.view.deadlocks.map((deadlock) => element("pre", deadlock.text));
   byId("deadlocks").replaceChildren(...alarms);
-  if (shown.tab === "stacks") drawPicture(byId("panel-stacks"), shown.last.graph, shown.scale, wanted());
+  if (shown.tab === "stacks") drawPicture(byId("panel-stacks"), picture(), shown.scale, wanted());
   else if (shown.tab !== "threads") drawTable(shown.tab);
 }
 
@@ -178,32 +188,49 @@ const wanted = () => byId("filter").value.trim().toLowerCase();
 function drawThreads() {
   const panel = byId("panel-threads");
   if (shown.threads === null) return;
-  const graph = threadPicture();
+  const graph = picture();
   const { text } = shown.threads;
   if (graph === undefined) panel.replaceChildren();
   else drawPicture(panel, graph, shown.scale, wanted());
   panel.prepend(element("p", text, { class: "empty" }));
 }
 
-// That of the chosen function, or of all if there is none or no thread is in it any more.
-function threadPicture() {
-  const chosen = shown.threads?.methods?.find((method) => method.function === shown.method);
-  return chosen?.graph ?? shown.threads?.graph;
+// That of the chosen function, or of all if there is none or nobody is in it any more.
+function picture() {
+  const name = shown.tab;
+  const chosen = shown.methods[name].list.find((method) => method.function === shown.method[name]);
+  const whole = { stacks: shown.last, threads: shown.threads }[name];
+  return chosen?.graph ?? whole?.graph;
 }
 
-// The functions to choose from. The chosen one stays even if no thread is in it any more.
+// The functions to choose from. The chosen one stays even if nobody is in it any more.
 function listMethods() {
-  const { methods = [], left } = shown.threads;
-  const option = (value, text) => element("option", text, { value });
-  const made = [option("", "all functions")];
-  for (const { function: name, threads } of methods) made.push(option(name, `${threads} × ${name}`));
+  const select = byId("method");
+  const { list, left } = shown.methods[shown.tab];
+  const chosen = shown.method[shown.tab];
+  const options = [["", "all functions"]];
+  for (const { function: name, count } of list) options.push([name, `${count} × ${name}`]);
+  if (chosen !== "" && !list.some((method) => method.function === chosen)) options.push([chosen, `0 × ${chosen}`]);
+  const made = options.map(([value, text]) => element("option", text, { value }));
   if (left > 0) made.push(element("option", `and ${left} more`, { disabled: "" }));
-  if (shown.method !== "" && !methods.some((method) => method.function === shown.method)) {
-    made.push(option(shown.method, `0 × ${shown.method}`));
-  }
-  byId("method").replaceChildren(...made);
-  byId("method").value = shown.method;
+  const texts = (list) => [...list].map((option) => option.textContent).join("\n");
+  // A list that is open would close.
+  if (texts(select.options) !== texts(made)) select.replaceChildren(...made);
+  select.value = chosen;
 }
+
+// The functions of tasks go on with the tasks, but not more often than once in a second.
+async function lookAtTasks() {
+  const { list } = shown.methods.stacks;
+  if (performance.now() - lookAtTasks.at < 1000 || (shown.isPaused && list.length > 0)) return;
+  lookAtTasks.at = performance.now();
+  const answer = await fetch("methods", { headers });
+  if (!answer.ok) throw new Error(await answer.text());
+  const { methods, methods_left_out: left } = await answer.json();
+  shown.methods.stacks = { list: methods, left };
+  draw();
+}
+lookAtTasks.at = -Infinity;
 
 // The program's threads are interrupted for it, so it is asked only when somebody wants to see them.
 async function lookAtThreads() {
@@ -212,12 +239,12 @@ async function lookAtThreads() {
     const text = await answer.text();
     const seen = answer.ok ? JSON.parse(text) : { error: text };
     const at = `${seen.threads} thread${seen.threads === 1 ? "" : "s"} at ${clock()}`;
-    const { graph, methods, methods_left_out: left } = seen;
-    shown.threads = seen.error === undefined ? { graph, methods, left, text: at } : { text: seen.error };
+    shown.threads = seen.error === undefined ? { graph: seen.graph, text: at } : { text: seen.error };
+    shown.methods.threads = { list: seen.methods ?? [], left: seen.methods_left_out ?? 0 };
   } catch (error) {
     shown.threads = { text: error.message };
+    shown.methods.threads = { list: [], left: 0 };
   }
-  listMethods();
   draw();
 }
 
@@ -261,6 +288,7 @@ function receive(text) {
   shown.last = seen;
   say(summary(seen), false);
   draw();
+  if (shown.tab === "stacks") act("methods");
 }
 
 // Server-sent events, read by `fetch`, because `EventSource` sends no header and so no token.
@@ -297,6 +325,7 @@ function choose(name) {
   shown.tab = name;
   shown.row = 0;
   draw();
+  if (name === "stacks") act("methods");
   if (name === "threads" && shown.threads === null) lookAtThreads();
 }
 
@@ -313,7 +342,6 @@ function flag(number) {
   draw();
 }
 
-const picture = () => (shown.tab === "threads" ? threadPicture() : shown.last?.graph);
 const clock = () => new Date().toLocaleTimeString();
 const actions = {
   pause: () => change("isPaused", !shown.isPaused),
@@ -332,6 +360,7 @@ const actions = {
     if (!answer.ok) throw new Error(await answer.text());
   },
   look: lookAtThreads,
+  methods: lookAtTasks,
   "save-svg": () => picture() && saveSvg(picture()),
   "save-png": () => picture() && savePng(picture()),
   "save-snapshot": () => {
@@ -383,7 +412,7 @@ const keys = {
   t: () => act("tree"),
   g: () => act("flagged"),
   m: () => act("mark"),
-  v: () => byId("method").focus(),
+  v: () => pictures.includes(shown.tab) && byId("method").focus(),
   r: () => shown.tab === "threads" && act("look"),
   "+": () => act("larger"),
   "-": () => act("smaller"),
@@ -396,7 +425,7 @@ const keys = {
 };
 
 for (const name of tabs) byId(`tab-${name}`).addEventListener("click", () => choose(name));
-for (const name of Object.keys(actions)) byId(name).addEventListener("click", () => act(name));
+for (const name of Object.keys(actions)) byId(name)?.addEventListener("click", () => act(name));
 document.querySelector("[role=tablist]").addEventListener("keydown", (event) => {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
   if (step === undefined) return;
@@ -425,6 +454,9 @@ document.addEventListener("keydown", (event) => {
   }
 });
 byId("filter").addEventListener("input", draw);
-byId("method").addEventListener("change", (event) => change("method", event.target.value));
+byId("method").addEventListener("change", (event) => {
+  shown.method[shown.tab] = event.target.value;
+  draw();
+});
 draw();
 listenAlways();

@@ -1,5 +1,6 @@
-// The tables: their columns, and the rows of a view. A column that has `show` is sorted by `of` and shows the other.
-import { lines, place, time } from "./words.js";
+// The tables: their columns, and the rows of a view. A column that has `show` is sorted by `of` and shows the other. One
+// that `isSeldom` anything but empty is left out until it is.
+import { lines, place, tail, time } from "./words.js";
 
 const places = (list) => lines(list.split("\n").map(place));
 
@@ -8,6 +9,9 @@ const waitsFor = (wait, names) => {
   const what = wait.owner ?? named ?? names.get(wait.resource) ?? (wait.resource === "0" ? "" : wait.resource);
   return `${wait.kind} ${what}`.trim();
 };
+
+// Of what has no name the end of its address.
+const withoutAddress = (text) => text.replace(/ [0-9a-f]{4,}([0-9a-f]{5})$/gm, " …$1");
 
 const stateOf = ({ load, capacity }) => {
   if (load === null) return "in use";
@@ -32,14 +36,14 @@ export const tables = {
   tasks: {
     columns: [
       { title: "Task", of: (task) => task.number },
-      { title: "Name", of: (task) => task.name ?? task.type, isTree: true },
+      { title: "Name", of: (task) => task.name ?? task.type, show: (name) => tail(name, 24), isTree: true },
       { title: "State", of: (task) => task.state + (task.deadlocked ? ", deadlocked" : "") },
       { title: "For", of: (task) => task.in_state_us, show: time },
-      { title: "Waits for", of: (task) => lines(task.waits.map((wait) => waitsFor(wait, task.names))) },
-      { title: "In", of: (task) => lines(framesOf(task)) },
+      { title: "Waits for", of: (task) => lines(task.waits.map((wait) => waitsFor(wait, task.names))), show: withoutAddress },
+      { title: "In", of: (task) => lines(framesOf(task)), isSeldom: true },
       { title: "At", of: (task) => lines(task.waits.map((wait) => wait.at)), show: places },
       { title: "Spawned at", of: (task) => task.spawned_at ?? "", show: places },
-      { title: "Parent", of: (task) => task.parent ?? "" },
+      { title: "Parent", of: (task) => task.parent ?? "", isSeldom: true },
       { title: "Worker", of: (task) => (task.worker === null ? "" : `${task.runtime}:${task.worker}`) },
       { title: "Polls", of: (task) => task.polls },
       { title: "Busy", of: (task) => task.busy_us, show: time },

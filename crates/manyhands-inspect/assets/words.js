@@ -9,8 +9,14 @@ export const time = (micros) => {
 
 export const lines = (list) => list.join("\n");
 
-// The file of a path with its line, but not its column.
-export const place = (at) => at.replace(/:\d+$/, "").replace(/^.*[/\\]/, "");
+// The file of a path with its line, but not its column. Of a long name the end.
+export const place = (at) => {
+  const file = at.replace(/:\d+$/, "").replace(/^.*[/\\]/, "");
+  return tail(file, 22);
+};
+
+// At most so many characters, of a longer text the end.
+export const tail = (text, max) => (text.length > max ? `…${text.slice(1 - max)}` : text);
 
 export const compare = (one, other) => {
   if (typeof one === "number" && typeof other === "number") return one - other;

@@ -31,7 +31,15 @@ pub(crate) enum Subject {
     Calls,
     /// Who calls a function, and what it calls. An edge leads from the caller.
     #[cfg(feature = "page")]
-    Method,
+    Method(Members),
+}
+
+/// Who goes through functions.
+#[cfg(feature = "page")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Members {
+    Threads,
+    Tasks,
 }
 
 /// A group of equal tasks, a channel, or what threads run.
@@ -313,15 +321,25 @@ impl Key<'_> {
             lines.extend(waits_in(Some(place)));
         }
         lines.extend(waits_in(None));
-        lines
+        folded(&lines)
     }
+}
+
+/// Equal lines that follow each other as one, with their number.
+fn folded(lines: &[String]) -> Vec<String> {
+    let runs = lines.chunk_by(|one, next| one == next);
+    let line = |run: &[String]| match run.len() {
+        1 => run[0].clone(),
+        count => format!("{count} × {}", run[0]),
+    };
+    runs.map(line).collect()
 }
 
 fn frame_key(frame: &Frame) -> FrameKey<'_> {
     (&frame.name, &frame.at, frame.outer)
 }
 
-fn work<'a>(kind: &str, type_name: &'a str) -> &'a str {
+pub(crate) fn work<'a>(kind: &str, type_name: &'a str) -> &'a str {
     match kind {
         "thread" => "a thread",
         _ => type_name,
@@ -329,7 +347,7 @@ fn work<'a>(kind: &str, type_name: &'a str) -> &'a str {
 }
 
 /// What a wait of this kind waits for.
-fn sentence(kind: &str) -> &str {
+pub(crate) fn sentence(kind: &str) -> &str {
     match kind {
         "task" => "awaits a task",
         "group" => "awaits one of several",
@@ -541,6 +559,23 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn equal_waits_of_a_task_are_one_line_with_their_number() {
+        let mut busy = task(1, "src/a.rs:1:1", &["2", "3", "4", "@7f01"]);
+        busy.waits[3].at = "src/office.rs:9:9".to_owned();
+        let graph = Graph::of(&View {
+            tasks: vec![busy],
+            ..View::default()
+        });
+        assert_eq!(
+            graph.nodes[0].lines[3..],
+            [
+                "3 × awaits a task at src/office.rs:20:5",
+                "sends at src/office.rs:9:9"
+            ]
+        );
+    }
+
+    #[test]
     fn a_deadlock_is_marked_and_never_left_out() {
         let ring = [
             task(1, "src/x.rs:1:1", &["2"]),
@@ -569,7 +604,7 @@ pub(crate) mod tests {
         assert_eq!(graph.edges.len(), 2);
     }
 
-    fn group(tasks: usize, spawned_at: &str) -> Group {
+    pub(crate) fn group(tasks: usize, spawned_at: &str) -> Group {
         let example = task(0, spawned_at, &[]);
         Group {
             kind: example.kind,

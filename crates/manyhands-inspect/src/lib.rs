@@ -26,6 +26,8 @@ mod groups;
 #[cfg(unix)]
 mod looker;
 #[cfg(all(feature = "page", unix))]
+mod method_graph;
+#[cfg(all(feature = "page", unix))]
 mod page;
 #[cfg(unix)]
 mod place;
@@ -34,6 +36,8 @@ mod record;
 pub mod stacks;
 #[cfg(all(feature = "page", unix))]
 mod svg;
+#[cfg(all(feature = "page", unix))]
+mod task_walks;
 mod text;
 #[cfg(all(feature = "page", unix))]
 mod thread_graph;

@@ -3,16 +3,27 @@
 //!
 //! The picture has classes and no colours, so that a page can follow light and dark. All text is escaped.
 
-use crate::graph::{Edge, Graph, Node, NodeKind, Subject};
+use crate::graph::{Edge, Graph, Members, Node, NodeKind, Subject};
 use std::fmt::Write;
 
 /// Where a node is drawn.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Place {
     x: usize,
     y: usize,
     width: usize,
     height: usize,
+    /// Where its layer begins, if there are rows of it above this one.
+    begin: Option<usize>,
+    /// Where its layer ends, if there are rows of it below this one.
+    end: Option<usize>,
+}
+
+impl Place {
+    /// Between it and its right neighbour, where no box of its layer is.
+    fn lane(&self) -> usize {
+        self.x + self.width + GAP / 2
+    }
 }
 
 /// Draws the graph.
@@ -74,11 +85,18 @@ impl Words {
                 edges: "threads",
                 more: "branches",
             },
-            Subject::Method => Self {
+            Subject::Method(Members::Threads) => Self {
                 title: "Who calls the function, and what it calls",
                 marker: "method-arrow",
                 marker_at: "marker-end",
                 edges: "threads",
+                more: "functions",
+            },
+            Subject::Method(Members::Tasks) => Self {
+                title: "What tasks go through the function",
+                marker: "task-method-arrow",
+                marker_at: "marker-end",
+                edges: "tasks",
                 more: "functions",
             },
         }
@@ -167,38 +185,58 @@ fn visit(
 
 /// Where each node is drawn, and the size of the whole.
 fn places(graph: &Graph, layers: &[usize]) -> (Vec<Place>, usize, usize) {
-    let none = Place {
-        x: 0,
-        y: 0,
-        width: 0,
-        height: 0,
-    };
-    let mut places = vec![none; graph.nodes.len()];
+    let mut places = vec![Place::default(); graph.nodes.len()];
     let (mut y, mut widest) = (MARGIN, 2 * MARGIN);
     let deepest = layers.iter().copied().max().unwrap_or(0);
     for layer in 0..=deepest {
-        let (mut x, mut row, mut highest) = (MARGIN, 0, 0);
-        for at in below_waiters(graph, layers, layer, &places) {
-            let (width, height) = size(&graph.nodes[at]);
-            if row > 0 && x + width > WIDTH_WANTED {
-                // A layer with many nodes has several rows.
-                y += highest + MARGIN;
-                (x, row, highest) = (MARGIN, 0, 0);
+        let nodes = below_waiters(graph, layers, layer, &places);
+        let begin = y;
+        let rows = rows(graph, &nodes);
+        for (row, boxes) in rows.iter().enumerate() {
+            let mut x = MARGIN;
+            for &(at, (width, height)) in boxes {
+                places[at] = Place {
+                    x,
+                    y,
+                    width,
+                    height,
+                    begin: (row > 0).then_some(begin),
+                    end: None,
+                };
+                x += width + GAP;
+                widest = widest.max(x - GAP + MARGIN);
             }
-            places[at] = Place {
-                x,
-                y,
-                width,
-                height,
-            };
-            x += width + GAP;
-            row += 1;
-            highest = highest.max(height);
-            widest = widest.max(x - GAP + MARGIN);
+            y += boxes
+                .iter()
+                .map(|(_, (_, height))| *height)
+                .max()
+                .unwrap_or(0)
+                + MARGIN;
         }
-        y += highest + GAP_BETWEEN_LAYERS;
+        y -= MARGIN;
+        for (at, _) in rows.iter().rev().skip(1).flatten() {
+            places[*at].end = Some(y);
+        }
+        y += GAP_BETWEEN_LAYERS;
     }
     (places, widest + MARGIN, y + MARGIN - GAP_BETWEEN_LAYERS)
+}
+
+/// The nodes of a layer with their sizes, row by row. In a layer with many nodes, which has several rows, all are of the
+/// same width, so that lines can pass between them.
+fn rows(graph: &Graph, nodes: &[usize]) -> Vec<Vec<(usize, (usize, usize))>> {
+    let sized = nodes.iter().map(|&at| (at, size(&graph.nodes[at])));
+    let sized: Vec<(usize, (usize, usize))> = sized.collect();
+    let together: usize = sized.iter().map(|(_, (width, _))| width + GAP).sum();
+    if MARGIN + together <= WIDTH_WANTED + GAP || sized.len() < 2 {
+        return vec![sized];
+    }
+    let widest = sized.iter().map(|(_, (width, _))| *width).max();
+    let widest = widest.unwrap_or(0);
+    let in_row = ((WIDTH_WANTED - MARGIN + GAP) / (widest + GAP)).max(1);
+    let same = |&(at, (_, height)): &(usize, (usize, usize))| (at, (widest, height));
+    let rows = sized.chunks(in_row);
+    rows.map(|row| row.iter().map(same).collect()).collect()
 }
 
 /// The nodes of a layer from left to right, each as near as can be to those above that wait for it.
@@ -235,6 +273,7 @@ fn draw_node(svg: &mut String, node: &Node, place: Place) {
         y,
         width,
         height,
+        ..
     } = place;
     let kind = match node.kind {
         NodeKind::Tasks => "tasks",
@@ -269,22 +308,20 @@ fn draw_node(svg: &mut String, node: &Node, place: Place) {
 
 fn draw_edge(svg: &mut String, edge: &Edge, places: &[Place], leads_down: bool, words: &Words) {
     let (from, to) = (places[edge.from], places[edge.to]);
-    let (x1, y1) = (from.x + from.width / 2, from.y + from.height);
-    let (x2, y2) = (to.x + to.width / 2, to.y);
     let class = if edge.is_deadlocked {
         "edge deadlocked"
     } else {
         "edge"
     };
-    let path = if leads_down {
-        let middle = usize::midpoint(y1, y2);
-        format!("M{x1} {y1}C{x1} {middle} {x2} {middle} {x2} {y2}")
+    let (path, (x, y)) = if leads_down {
+        way_down(from, to)
     } else {
         // Back up, at the right of both; to itself, from the lower part to the upper one.
         let (x1, y1) = (from.x + from.width, from.y + from.height * 2 / 3);
         let (x2, y2) = (to.x + to.width, to.y + to.height / 3);
         let beside = x1.max(x2) + GAP;
-        format!("M{x1} {y1}C{beside} {y1} {beside} {y2} {x2} {y2}")
+        let path = format!("M{x1} {y1}C{beside} {y1} {beside} {y2} {x2} {y2}");
+        (path, (beside, usize::midpoint(y1, y2)))
     };
     let _ = write!(
         svg,
@@ -292,7 +329,6 @@ fn draw_edge(svg: &mut String, edge: &Edge, places: &[Place], leads_down: bool, 
         words.marker_at, words.marker, edge.count, words.edges
     );
     if edge.count > 1 && leads_down {
-        let (x, y) = (usize::midpoint(x1, x2) + 4, usize::midpoint(y1, y2));
         let _ = write!(
             svg,
             "<text class=\"count\" x=\"{x}\" y=\"{y}\">{}</text>",
@@ -301,15 +337,48 @@ fn draw_edge(svg: &mut String, edge: &Edge, places: &[Place], leads_down: bool, 
     }
 }
 
-/// A line as far as it fits: of a long one the end, where the line number is, and the words before a path.
+/// The path from a box to one in a lower layer, and where its count is written. Other rows of both layers are passed
+/// between their boxes.
+fn way_down(from: Place, to: Place) -> (String, (usize, usize)) {
+    let (mut x1, mut y1) = (from.x + from.width / 2, from.y + from.height);
+    let mut path = format!("M{x1} {y1}");
+    if let Some(end) = from.end {
+        let (lane, below) = (from.lane(), y1 + MARGIN);
+        let turn = y1 + MARGIN / 2;
+        let _ = write!(path, "C{x1} {turn} {lane} {turn} {lane} {below}V{end}");
+        (x1, y1) = (lane, end);
+    }
+    let (x, y) = (to.x + to.width / 2, to.y);
+    let (x2, y2) = to.begin.map_or((x, y), |begin| (to.lane(), begin));
+    let middle = usize::midpoint(y1, y2);
+    let _ = write!(path, "C{x1} {middle} {x2} {middle} {x2} {y2}");
+    if to.begin.is_some() {
+        let (above, turn) = (y - MARGIN, y - MARGIN / 2);
+        let _ = write!(path, "V{above}C{x2} {turn} {x} {turn} {x} {y}");
+    }
+    (path, (usize::midpoint(x1, x2) + 4, middle))
+}
+
+/// A line as far as it fits: of a long one the end, where the line number is, and the words before a path, these
+/// too only as far as they fit.
 fn shown(line: &str) -> String {
     let count = line.chars().count();
     if count <= LINE_CHARS_MAX {
         return line.to_owned();
     }
-    let words = line.rfind(" at ").map_or("", |found| &line[..found + 4]);
+    let words = line.rfind(AT).map_or("", |found| &line[..found]);
     let kept = words.chars().count();
-    let words = if kept < LINE_CHARS_MAX / 2 { words } else { "" };
+    let room = LINE_CHARS_MAX - PLACE_CHARS_MIN - AT.len();
+    let words = match kept {
+        0 => String::new(),
+        _ if kept <= room => format!("{words}{AT}"),
+        _ => words
+            .chars()
+            .take(room - 1)
+            .chain("…".chars())
+            .chain(AT.chars())
+            .collect(),
+    };
     let room = LINE_CHARS_MAX - 1 - words.chars().count();
     let end: String = line.chars().skip(count - room).collect();
     format!("{words}…{end}")
@@ -340,13 +409,17 @@ const PADDING: usize = 10;
 const LINE_HEIGHT: usize = 17;
 /// Of a monospaced letter at 12 pixels, in tenths of a pixel.
 const CHAR_WIDTH_TENTHS: usize = 73;
-const LINE_CHARS_MAX: usize = 46;
+const LINE_CHARS_MAX: usize = 48;
+/// What is left of a path at least: the end of a name, line and column.
+const PLACE_CHARS_MIN: usize = 12;
+/// Between the words of a line and a path.
+const AT: &str = " at ";
 /// A row is ended when it would be wider.
 const WIDTH_WANTED: usize = 1_200;
 
 #[cfg(test)]
 mod tests {
-    use super::{LINE_CHARS_MAX, draw, escaped, layers, shown};
+    use super::{LINE_CHARS_MAX, PLACE_CHARS_MIN, draw, escaped, layers, places, shown};
     use crate::graph::Graph;
     use crate::graph::tests::task;
     use crate::stacks::Stacks;
@@ -435,6 +508,38 @@ mod tests {
     }
 
     #[test]
+    fn lines_pass_between_the_boxes_of_other_rows() {
+        // Two layers of seven boxes, each in several rows, and each waits for one of the lower ones.
+        let waits: Vec<String> = (11..=17).map(|number| number.to_string()).collect();
+        let waits: Vec<[&str; 1]> = waits.iter().map(|number| [number.as_str()]).collect();
+        let above = (1..=7).zip(waits.iter().rev().map(|waits| &waits[..]));
+        let below = (11..=17).map(|number| (number, &[][..]));
+        let graph = graph(&above.chain(below).collect::<Vec<_>>());
+        let (places, width, height) = places(&graph, &layers(&graph));
+        let rows: std::collections::BTreeSet<usize> = places.iter().map(|place| place.y).collect();
+        assert!(rows.len() >= 4, "{rows:?}");
+        let svg = draw(&graph);
+        let paths: Vec<&str> = svg.split(" d=\"M").skip(2).collect();
+        assert_eq!(paths.len(), 7);
+        for path in paths {
+            let path = path.split('"').next().unwrap();
+            // Where it goes straight down it is in no box.
+            for (before, down) in path.split('V').zip(path.split('V').skip(1)) {
+                let number = |text: &str| text.parse::<usize>().unwrap();
+                let mut end = before.rsplit([' ', 'C']);
+                let (from, x) = (number(end.next().unwrap()), number(end.next().unwrap()));
+                let to = number(down.split('C').next().unwrap());
+                assert!(from <= to && to <= height && x <= width, "{path}");
+                for place in &places {
+                    let is_beside = x < place.x || x > place.x + place.width;
+                    let is_apart = to <= place.y || from >= place.y + place.height;
+                    assert!(is_beside || is_apart, "{path} goes through {place:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn of_a_long_line_the_end_is_shown() {
         let long = format!("{}.rs:12:5", "x".repeat(100));
         assert_eq!(shown(&long).chars().count(), LINE_CHARS_MAX);
@@ -445,6 +550,19 @@ mod tests {
         assert!(
             place.starts_with("spawned at …x") && place.ends_with(".rs:12:5"),
             "{place}"
+        );
+        let named =
+            "awaits one of several 'uploads of the whole day' at src/office/uploads.rs:12:5";
+        let named = shown(named);
+        assert_eq!(named.chars().count(), LINE_CHARS_MAX);
+        assert!(
+            named.starts_with("awaits one of several") && named.ends_with("ads.rs:12:5"),
+            "{named}"
+        );
+        assert!(named.contains("… at …"), "{named}");
+        assert_eq!(
+            named.split(" at …").nth(1).unwrap().chars().count(),
+            PLACE_CHARS_MIN - 1
         );
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Not here: how stacks are merged (`stacks/graph.rs`), and where the boxes are drawn (`svg.rs`).
 
-use crate::graph::{Edge, Graph, Node, NodeKind, Subject};
-use crate::stacks::method_view::MethodView;
+use crate::graph::{Edge, Graph, Members, Node, NodeKind, Subject};
+use crate::method_graph::counted;
 use crate::stacks::{Frames, Method, Segment, Stacks};
 
 impl Graph {
@@ -31,70 +31,6 @@ impl Graph {
             left_out: merged.segments.len() - shown + merged.segments_left_out,
         }
     }
-
-    /// A function in the middle, who calls it above, what it calls below. A function that calls itself has
-    /// a call that leads back.
-    pub(crate) fn of_method(view: &MethodView<'_>) -> Self {
-        let mut graph = Self {
-            subject: Subject::Method,
-            nodes: vec![method_node(view)],
-            ..Self::default()
-        };
-        for (function, threads) in view.callers.iter().take(AROUND_MAX) {
-            if *function != view.function {
-                graph.add_call(function, *threads, |new| (new, 0));
-            }
-        }
-        for (function, threads) in view.callees.iter().take(AROUND_MAX) {
-            if *function == view.function {
-                graph.edges.push(call(0, 0, *threads));
-            } else {
-                graph.add_call(function, *threads, |new| (0, new));
-            }
-        }
-        let left_out = |around: &[_]| around.len().saturating_sub(AROUND_MAX);
-        graph.left_out = left_out(&view.callers) + left_out(&view.callees);
-        graph
-    }
-
-    /// Adds a function, and the call that leads from the first to the second of these boxes.
-    fn add_call(&mut self, function: &str, threads: usize, of: impl Fn(usize) -> (usize, usize)) {
-        let (from, to) = of(self.nodes.len());
-        self.edges.push(call(from, to, threads));
-        self.nodes.push(Node {
-            kind: NodeKind::Threads,
-            count: threads,
-            lines: vec![counted(threads), function.to_owned()],
-            is_deadlocked: false,
-        });
-    }
-}
-
-fn call(from: usize, to: usize, threads: usize) -> Edge {
-    Edge {
-        from,
-        to,
-        count: threads,
-        is_deadlocked: false,
-    }
-}
-
-fn method_node(view: &MethodView<'_>) -> Node {
-    let mut lines = vec![counted(view.stacks), view.function.to_owned()];
-    if view.ends > 0 {
-        lines.push(format!("{} in it now", view.ends));
-    }
-    Node {
-        kind: NodeKind::Method,
-        count: view.stacks,
-        lines,
-        is_deadlocked: false,
-    }
-}
-
-fn counted(threads: usize) -> String {
-    let plural = if threads == 1 { "" } else { "s" };
-    format!("{threads} thread{plural}")
 }
 
 fn node(segment: &Segment, stacks: &Stacks) -> Node {
@@ -107,7 +43,7 @@ fn node(segment: &Segment, stacks: &Stacks) -> Node {
     }
     let mut lines = vec![format!(
         "{} · {}",
-        counted(segment.stacks),
+        counted(segment.stacks, Members::Threads),
         names.join(", ")
     )];
     // The innermost function is at the top, as on a stack.
@@ -140,8 +76,6 @@ fn method_line(method: &Method) -> String {
 
 /// More boxes than these would not be read.
 const SEGMENTS_MAX: usize = 200;
-/// Functions that call one, and functions that it calls.
-const AROUND_MAX: usize = 30;
 /// Functions in a box.
 const METHODS_MAX: usize = 24;
 /// Threads that are named in a box.
@@ -151,11 +85,9 @@ const PLACES_MAX: usize = 2;
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::{AROUND_MAX, METHODS_MAX, SEGMENTS_MAX};
-    use crate::graph::{Graph, NodeKind};
-    use crate::stacks::method_view::{MethodView, method_views};
-    use crate::stacks::{Frame, FrameKind, Frames, Stacks, ThreadStack};
-    use crate::svg;
+    use super::{METHODS_MAX, SEGMENTS_MAX};
+    use crate::graph::Graph;
+    use crate::stacks::{Frame, FrameKind, Stacks, ThreadStack};
 
     /// A worker with these functions, the innermost first.
     pub(crate) fn thread(worker: usize, functions: &[&str]) -> ThreadStack {
@@ -222,59 +154,5 @@ pub(crate) mod tests {
             threads: threads.collect(),
         });
         assert_eq!((graph.nodes.len(), graph.left_out), (SEGMENTS_MAX, 4));
-    }
-
-    #[test]
-    fn a_function_is_below_its_callers_and_above_what_it_calls() {
-        let threads = vec![
-            thread(0, &["file", "work", "serve"]),
-            thread(1, &["copy", "work", "serve"]),
-            thread(2, &["work", "work", "main"]),
-        ];
-        let calls = Stacks { threads }.calls(Frames::OfProgram);
-        let views = method_views(calls.iter().map(Vec::as_slice));
-        assert_eq!(views[0].function, "work");
-        let graph = Graph::of_method(&views[0]);
-        let nodes = graph.nodes.iter();
-        let boxes: Vec<String> = nodes.map(|node| node.lines.join("|")).collect();
-        assert_eq!(
-            boxes,
-            [
-                "3 threads|work|1 in it now",
-                "2 threads|serve",
-                "1 thread|main",
-                "1 thread|copy",
-                "1 thread|file",
-            ]
-        );
-        assert_eq!(graph.nodes[0].kind, NodeKind::Method);
-        let edges = graph.edges.iter();
-        let edges: Vec<_> = edges.map(|edge| (edge.from, edge.to, edge.count)).collect();
-        assert_eq!(
-            edges,
-            [(1, 0, 2), (2, 0, 1), (0, 3, 1), (0, 4, 1), (0, 0, 1)]
-        );
-        let drawn = svg::draw(&graph);
-        let y_of = |label: &str| -> usize {
-            let from = drawn.find(&format!("aria-label=\"{label}")).unwrap();
-            let y = drawn[from..].split(" y=\"").nth(1).unwrap();
-            y.split('"').next().unwrap().parse().unwrap()
-        };
-        assert!(y_of("2 threads&#10;serve") < y_of("3 threads&#10;work"));
-        assert!(y_of("3 threads&#10;work") < y_of("1 thread&#10;file"));
-    }
-
-    #[test]
-    fn too_many_callers_are_counted_and_not_drawn() {
-        let names: Vec<String> = (0..AROUND_MAX + 3).map(|n| format!("f{n}")).collect();
-        let callers = names.iter().map(|name| (name.as_str(), 1)).collect();
-        let graph = Graph::of_method(&MethodView {
-            function: "work",
-            stacks: AROUND_MAX + 3,
-            ends: 0,
-            callers,
-            callees: Vec::new(),
-        });
-        assert_eq!((graph.nodes.len(), graph.left_out), (AROUND_MAX + 1, 3));
     }
 }

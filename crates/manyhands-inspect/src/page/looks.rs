@@ -5,6 +5,7 @@
 use crate::error::Error;
 use crate::graph::Graph;
 use crate::page::freeze::Freeze;
+use crate::page::methods::Methods;
 use crate::svg;
 use crate::wire::View;
 use serde::Serialize;
@@ -133,6 +134,13 @@ impl Looks {
             look.frozen = self.freeze.state();
             self.last.send_replace(as_json(look));
         }
+    }
+
+    /// The functions that tasks were in at the last look, as JSON.
+    pub(super) fn methods(&self) -> Shown {
+        let seen = self.seen();
+        let methods = seen.as_ref().map(|look| Methods::of_tasks(&look.view));
+        as_json(&methods.unwrap_or_default())
     }
 
     fn seen(&self) -> MutexGuard<'_, Option<Look>> {

@@ -10,6 +10,7 @@ mod assets;
 mod freeze;
 mod guard;
 mod looks;
+mod methods;
 mod threads;
 
 use crate::error::Error;
@@ -118,6 +119,7 @@ impl Server {
             .route(release_path, post(release))
             .route("/view", get(view))
             .route("/events", get(events))
+            .route("/methods", get(methods))
             .with_state(self.looks)
             .merge(
                 Router::new()
@@ -162,6 +164,11 @@ async fn events(State(looks): State<Arc<Looks>>) -> Response {
     Sse::new(futures_util::stream::unfold(seen, next))
         .keep_alive(KeepAlive::default())
         .into_response()
+}
+
+/// The functions that the tasks of the last look are in, as JSON.
+async fn methods(State(looks): State<Arc<Looks>>) -> impl IntoResponse {
+    (JSON, looks.methods().to_string())
 }
 
 /// All pages hold still, and the program is not asked.
@@ -375,7 +382,7 @@ mod tests {
             let seen: serde_json::Value = serde_json::from_str(&body).unwrap();
             assert_eq!(seen["threads"], 2);
             let methods = seen["methods"].as_array().unwrap();
-            assert_eq!((methods.len(), &methods[0]["threads"]), (2, &2.into()));
+            assert_eq!((methods.len(), &methods[0]["count"]), (2, &2.into()));
             assert_eq!(methods[0]["function"], "work");
             let method = methods[0]["graph"].as_str().unwrap();
             assert!(
@@ -398,10 +405,40 @@ mod tests {
     }
 
     #[test]
+    fn functions_of_tasks_are_those_of_the_last_look_with_their_text_escaped() {
+        let (port, token) = page(|| {
+            let mut evil = task(1, "src/main.rs:1:1", &["@7"]);
+            evil.type_name = "<script>alert(1)</script>".to_owned();
+            Ok(View {
+                tasks: vec![evil],
+                ..View::default()
+            })
+        });
+        let methods = || -> serde_json::Value {
+            let (status, head, body) = with_token(port, "/methods", &token);
+            assert_eq!(status, 200, "{head}");
+            serde_json::from_str(&body).unwrap()
+        };
+        let seen = methods();
+        assert_eq!(seen["methods"].as_array().map(Vec::len), Some(0));
+        assert_eq!(with_token(port, "/view", &token).0, 200);
+        let seen = methods();
+        assert_eq!(seen["methods_left_out"], 0);
+        assert_eq!(seen["methods"][1]["function"], "sends");
+        assert_eq!(seen["methods"][1]["count"], 1);
+        let graph = seen["methods"][0]["graph"].as_str().unwrap();
+        assert!(
+            graph.contains("node method") && graph.contains("&lt;script&gt;"),
+            "{graph}"
+        );
+        assert!(!graph.contains("<script"), "{graph}");
+    }
+
+    #[test]
     fn a_wrong_token_and_none_are_refused() {
         let (port, token) = office();
         let other = format!("{}{}", &token[1..], &token[..1]);
-        for path in ["/view", "/events", "/threads", "/nothing"] {
+        for path in ["/view", "/events", "/threads", "/methods", "/nothing"] {
             for wrong in ["", "x", &other, &token[..63], &format!("{token}0")] {
                 assert_eq!(with_token(port, path, wrong).0, 401, "{path} {wrong}");
             }

@@ -5,8 +5,8 @@
 use crate::error::Error;
 use crate::graph::Graph;
 use crate::page::freeze::Freeze;
-use crate::stacks::method_view::{MethodView, method_views};
-use crate::stacks::{Frames, Stacks};
+use crate::page::methods::Methods;
+use crate::stacks::Stacks;
 use crate::svg;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -26,17 +26,8 @@ pub(super) struct Threads(mpsc::Sender<oneshot::Sender<Shown>>);
 struct Look {
     threads: usize,
     graph: String,
-    /// The functions, that with the most threads first.
-    methods: Vec<Method>,
-    methods_left_out: usize,
-}
-
-/// A function in the middle.
-#[derive(Serialize)]
-struct Method {
-    function: String,
-    threads: usize,
-    graph: String,
+    #[serde(flatten)]
+    methods: Methods,
 }
 
 #[derive(Serialize)]
@@ -125,23 +116,13 @@ fn shown(looked: Result<Stacks, Error>) -> Shown {
 }
 
 fn look(stacks: &Stacks) -> Look {
-    let calls = stacks.calls(Frames::OfProgram);
-    let views = method_views(calls.iter().map(Vec::as_slice));
-    let method = |view: &MethodView<'_>| Method {
-        function: view.function.to_owned(),
-        threads: view.stacks,
-        graph: svg::draw(&Graph::of_method(view)),
-    };
     Look {
         threads: stacks.threads.len(),
         graph: svg::draw(&Graph::of_stacks(stacks)),
-        methods: views.iter().take(METHODS_MAX).map(method).collect(),
-        methods_left_out: views.len().saturating_sub(METHODS_MAX),
+        methods: Methods::of_threads(stacks),
     }
 }
 
-/// Functions of which there is a picture.
-const METHODS_MAX: usize = 100;
 /// Between two looks.
 pub(super) const EVERY: Duration = Duration::from_secs(1);
 /// Requests that wait at a time.
