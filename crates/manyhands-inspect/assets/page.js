@@ -279,6 +279,10 @@ function receive(text) {
     say(seen.error, true);
     return;
   }
+  if (seen.part !== undefined) {
+    receivePart(seen.part);
+    return;
+  }
   const isNews = shown.frozen !== seen.frozen;
   shown.frozen = seen.frozen;
   if (shown.isPaused) {
@@ -289,6 +293,15 @@ function receive(text) {
   say(summary(seen), false);
   draw();
   if (shown.tab === "stacks") act("methods");
+}
+
+// What workers and loops do, between two looks at everything.
+function receivePart(part) {
+  if (shown.isPaused || shown.last === null) return;
+  const before = shown.last.view;
+  shown.last = { ...shown.last, view: { ...before, ...part } };
+  if (part.loops.length !== before.loops.length) say(summary(shown.last), false);
+  if (shown.tab === "workers" || shown.tab === "loops") draw();
 }
 
 // Server-sent events, read by `fetch`, because `EventSource` sends no header and so no token.

@@ -4,6 +4,8 @@ use crate::error::Error;
 use crate::groups::Groups;
 use crate::stacks::RawStacks;
 use crate::wire::{Hello, Line, Refusal, View};
+#[cfg(feature = "page")]
+use crate::wire::{Loop, Runtime};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -62,6 +64,21 @@ impl Client {
     /// As [`view`](Self::view), without a search for deadlocks, which takes 50 ms.
     pub(crate) fn snapshot(&mut self, tasks_max: usize) -> Result<View, Error> {
         self.look(tasks_max, Deadlocks::LeftOut)
+    }
+
+    /// What the program's workers and loops do now. However many tasks there are, that costs it little.
+    #[cfg(feature = "page")]
+    pub(crate) fn workers_and_loops(&mut self) -> Result<(Vec<Runtime>, Vec<Loop>), Error> {
+        let (mut runtimes, mut loops) = (Vec::new(), Vec::new());
+        self.ask("{\"get\":\"snapshot\",\"tasks_max\":0}\n", |_, line| {
+            match line {
+                Line::Runtime(runtime) => runtimes.push(runtime),
+                Line::Loop(running) => loops.push(running),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok((runtimes, loops))
     }
 
     fn look(&mut self, tasks_max: usize, deadlocks: Deadlocks) -> Result<View, Error> {

@@ -33,6 +33,8 @@ mod page;
 mod place;
 #[cfg(unix)]
 mod record;
+#[cfg(all(feature = "page", unix))]
+mod sparing;
 pub mod stacks;
 #[cfg(all(feature = "page", unix))]
 mod svg;

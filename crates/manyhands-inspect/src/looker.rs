@@ -2,9 +2,15 @@
 
 use crate::client::Client;
 use crate::error::Error;
+#[cfg(feature = "page")]
+use crate::sparing::Sparing;
 use crate::wire::{Deadlock, View};
+#[cfg(feature = "page")]
+use crate::wire::{Loop, Runtime};
 use std::path::PathBuf;
 use std::time::Duration;
+#[cfg(feature = "page")]
+use std::time::Instant;
 
 /// Who looks.
 #[derive(Debug)]
@@ -18,6 +24,20 @@ pub(crate) struct Looker {
     looks_per_search: u32,
     /// What the last search has found.
     deadlocks: Vec<Deadlock>,
+    #[cfg(feature = "page")]
+    begun: Instant,
+    #[cfg(feature = "page")]
+    sparing: Sparing,
+}
+
+/// What a look that spares the program has shown.
+#[cfg(feature = "page")]
+#[derive(Debug)]
+pub(crate) enum Looked {
+    /// Everything.
+    Whole(View),
+    /// What workers and loops do. The tasks and channels are those that were seen a moment ago.
+    Part(Vec<Runtime>, Vec<Loop>),
 }
 
 impl Looker {
@@ -38,6 +58,10 @@ impl Looker {
             looks: 0,
             looks_per_search: u32::try_from(looks_per_search).unwrap_or(1).max(1),
             deadlocks: Vec::new(),
+            #[cfg(feature = "page")]
+            begun: now(),
+            #[cfg(feature = "page")]
+            sparing: Sparing::default(),
         })
     }
 
@@ -58,8 +82,39 @@ impl Looker {
         self.look_over(connected)
     }
 
+    /// What the program does now: everything, if that costs it little or nobody has searched for deadlocks for a while,
+    /// else only what workers and loops do.
+    #[cfg(feature = "page")]
+    pub(crate) fn look_sparingly(&mut self) -> Result<Looked, Error> {
+        let at = now() - self.begun;
+        let is_search = self.is_search();
+        if !is_search
+            && !self.sparing.allows(at)
+            && let Some(mut connected) = self.client.take()
+            && let Ok((runtimes, loops)) = connected.workers_and_loops()
+        {
+            self.looks = self.looks.wrapping_add(1);
+            self.client = Some(connected);
+            return Ok(Looked::Part(runtimes, loops));
+        }
+        let looked = self.look();
+        if looked.is_ok() {
+            // A search waits in between.
+            let took = (!is_search).then(|| now() - self.begun - at);
+            self.sparing.asked(at, took);
+        } else {
+            // The next answer is to be a whole one.
+            self.looks = 0;
+        }
+        looked.map(Looked::Whole)
+    }
+
+    fn is_search(&self) -> bool {
+        self.looks.is_multiple_of(self.looks_per_search)
+    }
+
     fn look_over(&mut self, mut connected: Client) -> Result<View, Error> {
-        let view = if self.looks.is_multiple_of(self.looks_per_search) {
+        let view = if self.is_search() {
             let view = connected.view(self.tasks_max)?;
             self.deadlocks.clone_from(&view.deadlocks);
             view
@@ -72,6 +127,15 @@ impl Looker {
         self.client = Some(connected);
         Ok(view)
     }
+}
+
+#[cfg(feature = "page")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long the program takes decides how often it is asked"
+)]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// Between two searches for deadlocks.
@@ -108,7 +172,12 @@ mod tests {
                         let ring = r#"{"certain":true,"behind":0,"tasks":[],"text":"x"}"#;
                         writeln!(stream, "{{\"deadlock\":{ring}}}").unwrap();
                     }
-                    asked.push(if is_search { "deadlocks" } else { "snapshot" });
+                    let is_part = request.ends_with("\"tasks_max\":0}");
+                    asked.push(match (is_search, is_part) {
+                        (true, _) => "deadlocks",
+                        (_, true) => "part",
+                        _ => "snapshot",
+                    });
                     writeln!(stream, "{{\"end\":\"it\"}}").unwrap();
                     if connections > 1 && asked.len() == 2 {
                         // Each connection is closed after one look.
@@ -132,6 +201,35 @@ mod tests {
         assert!(looker.look().is_ok(), "over another connection");
         program.join().unwrap();
         assert!(looker.look().is_err(), "nobody listens any more");
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[cfg(feature = "page")]
+    #[test]
+    fn a_program_that_is_slow_to_answer_is_asked_for_everything_only_with_a_search() {
+        use super::{Duration, Looked};
+        let (path, program) = program("slow", 1, |requests| {
+            assert_eq!(
+                requests,
+                [
+                    "snapshot",
+                    "deadlocks",
+                    "snapshot",
+                    "part",
+                    "snapshot",
+                    "deadlocks"
+                ]
+            );
+        });
+        let mut looker = Looker::connect(path.clone(), 1, SEARCH_EVERY / 3).unwrap();
+        let mut is_whole = || matches!(looker.look_sparingly().unwrap(), Looked::Whole(_));
+        assert!(is_whole() && is_whole());
+        let hour = Duration::from_secs(3_600);
+        looker.sparing.asked(Duration::ZERO, Some(hour));
+        let mut is_whole = || matches!(looker.look_sparingly().unwrap(), Looked::Whole(_));
+        assert!(!is_whole() && is_whole());
+        drop(looker);
+        program.join().unwrap();
         std::fs::remove_file(&path).unwrap();
     }
 

@@ -1,13 +1,17 @@
 //! Looking at the program while somebody looks at the page: one look at a time, whose result all pages get.
 //!
+//! A look at everything is followed by some at workers and loops only, if it costs the program too much. A page that has
+//! not seen the last one gets that first.
+//!
 //! Frozen looks hold still on the present picture, on all pages, and the program is not asked.
 
 use crate::error::Error;
 use crate::graph::Graph;
+use crate::looker::Looked;
 use crate::page::freeze::Freeze;
 use crate::page::methods::Methods;
 use crate::svg;
-use crate::wire::View;
+use crate::wire::{Loop, Runtime, View};
 use serde::Serialize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,9 +21,20 @@ use tokio::time::MissedTickBehavior;
 /// What a look has shown, as JSON.
 type Shown = Arc<str>;
 
+/// What the last looks have shown.
+#[derive(Debug, Default)]
+struct Last {
+    /// How many looks at everything there were.
+    number: u64,
+    /// The last one of them, if the program has answered since.
+    whole: Option<Shown>,
+    /// What was shown after it: a part, or why there is nothing.
+    after: Option<Shown>,
+}
+
 /// The looks at one program.
 pub(super) struct Looks {
-    last: watch::Sender<Shown>,
+    last: watch::Sender<Last>,
     /// What `last` was made of, if the program has answered.
     seen: Mutex<Option<Look>>,
     freeze: Freeze,
@@ -28,7 +43,9 @@ pub(super) struct Looks {
 
 /// One page that looks.
 pub(super) struct Seen {
-    last: watch::Receiver<Shown>,
+    last: watch::Receiver<Last>,
+    /// Of the look at everything that it has seen last.
+    number: u64,
     _place: OwnedSemaphorePermit,
 }
 
@@ -39,6 +56,18 @@ struct Look {
     graph: String,
     /// Null if this page may not be frozen.
     frozen: Option<bool>,
+}
+
+/// What has changed since the last look at everything.
+#[derive(Serialize)]
+struct Part<'look> {
+    runtimes: &'look [Runtime],
+    loops: &'look [Loop],
+}
+
+#[derive(Serialize)]
+struct AfterWhole<'look> {
+    part: Part<'look>,
 }
 
 #[derive(Serialize)]
@@ -52,10 +81,10 @@ impl Looks {
         every: Duration,
         process: u32,
         freeze: Freeze,
-        look: impl FnMut() -> Result<View, Error> + Send + 'static,
+        look: impl FnMut() -> Result<Looked, Error> + Send + 'static,
     ) -> Arc<Self> {
         let looks = Arc::new(Self {
-            last: watch::Sender::new(Arc::from("")),
+            last: watch::Sender::new(Last::default()),
             seen: Mutex::new(None),
             freeze,
             pages: Arc::new(Semaphore::new(PAGES_MAX)),
@@ -66,7 +95,7 @@ impl Looks {
 
     async fn go_on<F>(self: Arc<Self>, every: Duration, process: u32, look: Arc<Mutex<F>>)
     where
-        F: FnMut() -> Result<View, Error> + Send + 'static,
+        F: FnMut() -> Result<Looked, Error> + Send + 'static,
     {
         let mut interval = tokio::time::interval(every.max(EVERY_MIN));
         interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -78,10 +107,14 @@ impl Looks {
             let look = Arc::clone(&look);
             let looked = tokio::task::spawn_blocking(move || {
                 let mut look = look.lock().unwrap_or_else(PoisonError::into_inner);
-                look().map(|view| (svg::draw(&Graph::of(&view)), view))
+                look().map(|looked| match looked {
+                    Looked::Whole(view) => Drawn::Whole(svg::draw(&Graph::of(&view)), view),
+                    Looked::Part(runtimes, loops) => Drawn::Part(runtimes, loops),
+                })
             });
             match looked.await {
-                Ok(Ok((graph, view))) => self.show(process, graph, view),
+                Ok(Ok(Drawn::Whole(graph, view))) => self.show(process, graph, view),
+                Ok(Ok(Drawn::Part(runtimes, loops))) => self.show_part(runtimes, loops),
                 Ok(Err(error)) => self.complain(&error),
                 Err(_) => {}
             }
@@ -105,7 +138,38 @@ impl Looks {
             graph,
             frozen: self.freeze.state(),
         });
-        self.last.send_replace(as_json(look));
+        self.show_whole(look);
+    }
+
+    fn show_whole(&self, look: &Look) {
+        let whole = as_json(look);
+        self.last.send_modify(|last| {
+            last.number += 1;
+            last.whole = Some(whole);
+            last.after = None;
+        });
+    }
+
+    fn show_part(&self, runtimes: Vec<Runtime>, loops: Vec<Loop>) {
+        let mut seen = self.seen();
+        let Some(look) = seen.as_mut().filter(|_| !self.freeze.is_frozen()) else {
+            return;
+        };
+        let part = Part {
+            runtimes: &runtimes,
+            loops: &loops,
+        };
+        let part = as_json(&AfterWhole { part });
+        // So it is there if somebody freezes it.
+        look.view.runtimes = runtimes;
+        look.view.loops = loops;
+        self.last.send_if_modified(|last| {
+            let is_after_whole = last.whole.is_some();
+            if is_after_whole {
+                last.after = Some(part);
+            }
+            is_after_whole
+        });
     }
 
     fn complain(&self, error: &Error) {
@@ -113,8 +177,13 @@ impl Looks {
         if self.freeze.is_frozen() && seen.is_some() {
             return;
         }
-        let error = error.to_string();
-        self.last.send_replace(as_json(&Failed { error }));
+        let error = as_json(&Failed {
+            error: error.to_string(),
+        });
+        self.last.send_modify(|last| {
+            last.whole = None;
+            last.after = Some(error);
+        });
     }
 
     /// Makes all pages hold still on the present picture, or the next one if there is none yet.
@@ -132,7 +201,7 @@ impl Looks {
         what(&self.freeze);
         if let Some(look) = &mut *seen {
             look.frozen = self.freeze.state();
-            self.last.send_replace(as_json(look));
+            self.show_whole(look);
         }
     }
 
@@ -157,20 +226,34 @@ impl Looks {
         }
         Some(Seen {
             last,
+            number: 0,
             _place: place,
         })
     }
 }
 
 impl Seen {
-    /// What the next look shows; of frozen looks at first the present one.
+    /// What the next look shows: everything, if this page has not seen the last look at everything; of frozen looks at first the present one.
     pub(super) async fn next(&mut self) -> Shown {
         if self.last.changed().await.is_err() {
             // The looks have ended with the server.
             std::future::pending::<()>().await;
         }
-        self.last.borrow_and_update().clone()
+        let last = self.last.borrow_and_update();
+        let is_new = self.number != last.number;
+        self.number = last.number;
+        let shown = match &last.after {
+            Some(after) if !is_new || last.whole.is_none() => Some(after),
+            _ => last.whole.as_ref(),
+        };
+        shown.cloned().unwrap_or_default()
     }
+}
+
+/// What a look has shown, with its picture.
+enum Drawn {
+    Whole(String, View),
+    Part(Vec<Runtime>, Vec<Loop>),
 }
 
 fn as_json(what: &impl Serialize) -> Shown {

@@ -14,7 +14,7 @@ mod methods;
 mod threads;
 
 use crate::error::Error;
-use crate::looker::Looker;
+use crate::looker::{Looked, Looker};
 use crate::page::assets::{ASSETS, Asset};
 use crate::page::freeze::Freeze;
 use crate::page::guard::{CHANGES, Guard};
@@ -69,7 +69,7 @@ pub fn serve_page(
     runtime.block_on(async {
         let freeze = Freeze::new(settings.control);
         let threads = Threads::begin(EVERY, freeze.clone(), move || asking(socket));
-        let look = move || looker.look();
+        let look = move || looker.look_sparingly();
         let server = Server::bind(settings, process, freeze, look, threads).await?;
         announce(&server.address(), &first);
         Ok(server.run().await?)
@@ -89,7 +89,7 @@ impl Server {
         settings: &PageSettings,
         process: u32,
         freeze: Freeze,
-        look: impl FnMut() -> Result<View, Error> + Send + 'static,
+        look: impl FnMut() -> Result<Looked, Error> + Send + 'static,
         threads: Threads,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, settings.port)).await?;
@@ -196,6 +196,7 @@ mod tests {
     use super::{PageSettings, Server};
     use crate::error::Error;
     use crate::graph::tests::task;
+    use crate::looker::Looked;
     use crate::page::assets::{ASSETS, Asset};
     use crate::page::freeze::Freeze;
     use crate::page::threads::Threads;
@@ -233,7 +234,16 @@ mod tests {
 
     fn begin(
         control: bool,
-        look: impl FnMut() -> Result<View, Error> + Send + 'static,
+        mut look: impl FnMut() -> Result<View, Error> + Send + 'static,
+        every: Duration,
+        threads: impl FnMut() -> Result<Stacks, Error> + Send + 'static,
+    ) -> (u16, String) {
+        begin_sparing(control, move || look().map(Looked::Whole), every, threads)
+    }
+
+    fn begin_sparing(
+        control: bool,
+        look: impl FnMut() -> Result<Looked, Error> + Send + 'static,
         every: Duration,
         threads: impl FnMut() -> Result<Stacks, Error> + Send + 'static,
     ) -> (u16, String) {
@@ -358,6 +368,45 @@ mod tests {
         assert_eq!(status, 200);
         assert!(head.contains("text/event-stream"), "{head}");
         assert!(body.matches("data: {").count() >= 2, "{body}");
+    }
+
+    #[test]
+    fn a_page_gets_everything_first_and_then_also_what_is_only_a_part() {
+        let mut looks = 0;
+        let look = move || {
+            looks += 1;
+            let view = View {
+                tasks: vec![task(looks, "src/main.rs:1:1", &[])],
+                ..View::default()
+            };
+            Ok(match looks % 3 {
+                1 => Looked::Whole(view),
+                _ => Looked::Part(Vec::new(), Vec::new()),
+            })
+        };
+        let stacks = || Ok(Stacks::default());
+        let (port, token) = begin_sparing(true, look, LIMIT, stacks);
+        // Whenever it begins to look, also between two looks at everything.
+        for _ in 0..10 {
+            let body = with_token(port, "/events", &token).2;
+            let mut events = body.split("data: ").skip(1);
+            let first = events.next().unwrap();
+            assert!(first.contains("\"view\":{"), "{first}");
+            assert!(first.contains("\"graph\":\"<svg"), "{first}");
+        }
+        let body = with_token(port, "/view", &token).2;
+        assert!(body.contains("\"view\":{"), "{body}");
+        let is_part = |_| {
+            let body = with_token(port, "/events", &token).2;
+            body.contains("data: {\"part\":{\"runtimes\":[],\"loops\":[]}}")
+        };
+        assert!((0..LOOKS_MAX).any(is_part), "there are no parts");
+        // What is frozen is everything.
+        let own = format!("Authorization: Bearer {token}\r\nOrigin: http://127.0.0.1:{port}\r\n");
+        assert_eq!(change(port, "/freeze", &own), 204);
+        let body = with_token(port, "/view", &token).2;
+        assert!(body.contains("\"frozen\":true"), "{body}");
+        assert_eq!(change(port, "/release", &own), 204);
     }
 
     #[test]
