@@ -381,6 +381,18 @@ const actions = {
     const blob = new Blob([toLines(shown.last.view)], { type: "application/x-ndjson" });
     download("snapshot.ndjson", blob);
   },
+  timeline: async () => {
+    const button = byId("timeline");
+    if (button.disabled) return;
+    button.disabled = true;
+    try {
+      const answer = await fetch("timeline", { headers });
+      if (!answer.ok) throw new Error(await answer.text());
+      download("timeline.json", await answer.blob());
+    } finally {
+      button.disabled = false;
+    }
+  },
   theme: () => {
     const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
     const now = document.documentElement.dataset.theme ?? (isDark ? "dark" : "light");
@@ -427,6 +439,7 @@ const keys = {
   m: () => act("mark"),
   v: () => pictures.includes(shown.tab) && byId("method").focus(),
   r: () => shown.tab === "threads" && act("look"),
+  l: () => byId("timeline").hidden || act("timeline"),
   "+": () => act("larger"),
   "-": () => act("smaller"),
   f: () => {

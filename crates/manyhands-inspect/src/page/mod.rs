@@ -12,6 +12,7 @@ mod guard;
 mod looks;
 mod methods;
 mod threads;
+mod timelines;
 
 use crate::error::Error;
 use crate::looker::{Looked, Looker};
@@ -20,6 +21,8 @@ use crate::page::freeze::Freeze;
 use crate::page::guard::{CHANGES, Guard};
 use crate::page::looks::Looks;
 use crate::page::threads::{EVERY, Threads, asking};
+use crate::page::timelines::Timelines;
+use crate::record::record_timeline;
 use crate::wire::View;
 use axum::Router;
 use axum::extract::State;
@@ -68,9 +71,16 @@ pub fn serve_page(
         .build()?;
     runtime.block_on(async {
         let freeze = Freeze::new(settings.control);
-        let threads = Threads::begin(EVERY, freeze.clone(), move || asking(socket));
+        let timeline = {
+            let (socket, tasks_max) = (socket.clone(), settings.tasks_max);
+            move || record_timeline(socket.clone(), tasks_max, TIMELINE, TIMELINE_EVERY)
+        };
+        let on_request = OnRequest {
+            threads: Threads::begin(EVERY, freeze.clone(), move || asking(socket)),
+            timelines: Timelines::new(freeze.clone(), timeline),
+        };
         let look = move || looker.look_sparingly();
-        let server = Server::bind(settings, process, freeze, look, threads).await?;
+        let server = Server::bind(settings, process, freeze, look, on_request).await?;
         announce(&server.address(), &first);
         Ok(server.run().await?)
     })
@@ -81,7 +91,13 @@ struct Server {
     listener: TcpListener,
     guard: Arc<Guard>,
     looks: Arc<Looks>,
+    on_request: OnRequest,
+}
+
+/// What is not looked at again and again.
+struct OnRequest {
     threads: Threads,
+    timelines: Timelines,
 }
 
 impl Server {
@@ -90,7 +106,7 @@ impl Server {
         process: u32,
         freeze: Freeze,
         look: impl FnMut() -> Result<Looked, Error> + Send + 'static,
-        threads: Threads,
+        on_request: OnRequest,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, settings.port)).await?;
         let port = listener.local_addr()?.port();
@@ -98,7 +114,7 @@ impl Server {
             listener,
             guard: Arc::new(Guard::new(port, freeze.clone())?),
             looks: Looks::begin(settings.every, process, freeze, look),
-            threads,
+            on_request,
         })
     }
 
@@ -124,7 +140,12 @@ impl Server {
             .merge(
                 Router::new()
                     .route("/threads", get(threads_now))
-                    .with_state(self.threads),
+                    .with_state(self.on_request.threads),
+            )
+            .merge(
+                Router::new()
+                    .route("/timeline", get(timeline))
+                    .with_state(self.on_request.timelines),
             )
             .layer(guarded);
         axum::serve(self.listener, router).await
@@ -141,6 +162,14 @@ async fn threads_now(State(threads): State<Threads>) -> Response {
     match threads.look().await {
         Some(shown) => (JSON, shown.to_string()).into_response(),
         None => too_many(),
+    }
+}
+
+/// What the program does in the next seconds, as a trace for Perfetto.
+async fn timeline(State(timelines): State<Timelines>) -> Response {
+    match timelines.make().await {
+        Ok(trace) => (JSON, trace).into_response(),
+        Err(refusal) => refusal.into_response(),
     }
 }
 
@@ -191,15 +220,20 @@ fn too_many() -> Response {
         .into_response()
 }
 
+/// How long a timeline is, and how much lies between two of its looks.
+const TIMELINE: Duration = Duration::from_secs(5);
+const TIMELINE_EVERY: Duration = Duration::from_millis(20);
+
 #[cfg(test)]
 mod tests {
-    use super::{PageSettings, Server};
+    use super::{OnRequest, PageSettings, Server};
     use crate::error::Error;
     use crate::graph::tests::task;
     use crate::looker::Looked;
     use crate::page::assets::{ASSETS, Asset};
     use crate::page::freeze::Freeze;
     use crate::page::threads::Threads;
+    use crate::page::timelines::Timelines;
     use crate::stacks::Stacks;
     use crate::thread_graph::tests::thread;
     use crate::wire::View;
@@ -260,8 +294,11 @@ mod tests {
                     control,
                 };
                 let freeze = Freeze::new(control);
-                let threads = Threads::begin(every, freeze.clone(), || threads);
-                let server = Server::bind(&settings, 7, freeze, look, threads).await;
+                let on_request = OnRequest {
+                    threads: Threads::begin(every, freeze.clone(), || threads),
+                    timelines: Timelines::new(freeze.clone(), timeline),
+                };
+                let server = Server::bind(&settings, 7, freeze, look, on_request).await;
                 let server = server.unwrap();
                 say.send(server.address()).unwrap();
                 server.run().await.unwrap();
@@ -271,6 +308,15 @@ mod tests {
         let (address, token) = address.split_once("/#").unwrap();
         let port = address.rsplit_once(':').unwrap().1.parse().unwrap();
         (port, token.to_owned())
+    }
+
+    /// Every second one is refused.
+    fn timeline() -> Result<String, Error> {
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+        match MADE.fetch_add(1, Ordering::SeqCst) % 2 {
+            0 => Ok("{\"traceEvents\":[]}".to_owned()),
+            _ => Err(Error::Refused("gone <b>".to_owned())),
+        }
     }
 
     fn office() -> (u16, String) {
@@ -484,10 +530,34 @@ mod tests {
     }
 
     #[test]
+    fn a_timeline_is_made_when_it_is_asked_for_and_not_of_frozen_pages() {
+        let view = || Ok(View::default());
+        let (port, token) = page_with_control(view, || Ok(Stacks::default()));
+        let (status, head, body) = with_token(port, "/timeline", &token);
+        assert_eq!((status, body.as_str()), (200, "{\"traceEvents\":[]}"));
+        assert!(head.contains("application/json"), "{head}");
+        let (status, _, body) = with_token(port, "/timeline", &token);
+        assert_eq!(
+            (status, body.as_str()),
+            (502, "the program refuses: gone <b>")
+        );
+        let own = format!("Authorization: Bearer {token}\r\nOrigin: http://127.0.0.1:{port}\r\n");
+        assert_eq!(change(port, "/freeze", &own), 204);
+        assert_eq!(with_token(port, "/timeline", &token).0, 409);
+    }
+
+    #[test]
     fn a_wrong_token_and_none_are_refused() {
         let (port, token) = office();
         let other = format!("{}{}", &token[1..], &token[..1]);
-        for path in ["/view", "/events", "/threads", "/methods", "/nothing"] {
+        for path in [
+            "/view",
+            "/events",
+            "/threads",
+            "/methods",
+            "/timeline",
+            "/nothing",
+        ] {
             for wrong in ["", "x", &other, &token[..63], &format!("{token}0")] {
                 assert_eq!(with_token(port, path, wrong).0, 401, "{path} {wrong}");
             }
