@@ -51,6 +51,7 @@ fn main() -> ExitCode {
         Request::Compat(part) => step::compat::run(part),
         Request::CompileTime(how) => step::compile_time::run(how),
         Request::InspectCosts => step::inspect_costs::run(),
+        Request::InspectPageCosts => step::inspect_costs::run_page(),
         Request::ClusterCosts => step::cluster_costs::run(),
         Request::InspectPictures => step::inspect_pictures::run(),
         Request::Against { revision, words } => step::against::run(&revision, &words),

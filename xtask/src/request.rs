@@ -40,6 +40,8 @@ usage: cargo xtask <command>
                           beside the same chain as an iterator
   inspect-costs           instructions and time of spawns, channels and loops without the feature `inspect`, with it
                           closed, and with it open (needs valgrind)
+  inspect-costs --page    the processor time of a program that a page of `manyhands inspect` shows with 60 updates
+                          a second, by its number of tasks
   cluster-costs           what empty bodies and bodies of 20 ms cost in workers through NATS and in worker processes,
                           beside threads (needs nats-server)
   inspect-pictures        looks at examples on the page of `manyhands inspect` in a headless browser, checks what it
@@ -79,6 +81,7 @@ pub(crate) enum Request {
     Soak(Plan),
     CompileTime(How),
     InspectCosts,
+    InspectPageCosts,
     ClusterCosts,
     InspectPictures,
     Against {
@@ -132,6 +135,7 @@ impl Request {
             ["compile-time"] => Ok(Self::CompileTime(How::Check)),
             ["compile-time", "--build"] => Ok(Self::CompileTime(How::Build)),
             ["inspect-costs"] => Ok(Self::InspectCosts),
+            ["inspect-costs", "--page"] => Ok(Self::InspectPageCosts),
             ["cluster-costs"] => Ok(Self::ClusterCosts),
             ["inspect-pictures"] => Ok(Self::InspectPictures),
             ["against", revision, words @ ..] if !words.is_empty() => Ok(Self::Against {
@@ -226,6 +230,7 @@ mod tests {
                 "soak",
                 "compile-time",
                 "inspect-costs",
+                "inspect-costs",
                 "cluster-costs",
                 "inspect-pictures",
                 "against",
@@ -289,6 +294,7 @@ mod tests {
             parse("lab-results tour waits --minutes 4"),
             Ok(Request::LabResults { parts, minutes: 4 })
         );
+        assert_eq!(parse("inspect-costs --page"), Ok(Request::InspectPageCosts));
         let build = Request::CompileTime(How::Build);
         assert_eq!(parse("compile-time --build"), Ok(build));
     }

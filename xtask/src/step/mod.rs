@@ -12,6 +12,7 @@ pub(crate) mod explore;
 pub(crate) mod format;
 pub(crate) mod inspect_costs;
 pub(crate) mod inspect_pictures;
+mod inspect_scene;
 pub(crate) mod lab_results;
 pub(crate) mod loom;
 pub(crate) mod miri;

@@ -4,6 +4,10 @@
 //! The program becomes a package outside the workspace, built twice. Instructions are counted by valgrind, which has to be
 //! installed; they are those of a long run less those of a shorter one, so that only the operations are left. Times are
 //! medians of rounds in which the three take turns.
+//!
+//! Not here: what a page that shows a program costs it (`page.rs`).
+
+mod page;
 
 use std::fs;
 use std::io;
@@ -14,7 +18,14 @@ use crate::failure::Failure;
 use crate::workspace;
 
 const PROGRAM: &str = include_str!("program.rs");
-const OPERATIONS: [&str; 4] = ["spawn-and-join", "channel", "short-loop", "measured-loop"];
+const WAITING: &str = include_str!("waiting.rs");
+const OPERATIONS: [&str; 5] = [
+    "spawn-and-join",
+    "channel",
+    "frame",
+    "short-loop",
+    "measured-loop",
+];
 
 /// The library, and whether it records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,13 +42,7 @@ const ALL: [Recording; 3] = [Recording::Without, Recording::Closed, Recording::O
 pub(crate) fn run() -> Result<(), Failure> {
     let folder = workspace::target_subdir("inspect-costs");
     for (name, features) in [("without", ""), ("with", "\"inspect\"")] {
-        write(&folder.join(name), name, features)
-            .map_err(|error| Failure::new(format!("cannot use {}: {error}", folder.display())))?;
-        Invocation::cargo("build --release --manifest-path")
-            .arg(folder.join(name).join("Cargo.toml"))
-            .arg("--target-dir")
-            .arg(folder.join("target"))
-            .run()?;
+        build(&folder, name, features, PROGRAM)?;
     }
     let mut table = String::from(
         "\n                     instructions            nanoseconds\n\
@@ -54,13 +59,40 @@ pub(crate) fn run() -> Result<(), Failure> {
     Ok(())
 }
 
+/// What a page at 60 updates a second costs the program that it shows.
+pub(crate) fn run_page() -> Result<(), Failure> {
+    Invocation::cargo("build --release --package manyhands-cli").run()?;
+    let sockets = workspace::target_subdir("inspect-costs").join("sockets");
+    fs::create_dir_all(&sockets)
+        .map_err(|error| Failure::new(format!("cannot use {}: {error}", sockets.display())))?;
+    page::run(&build_waiting()?, &sockets)
+}
+
+/// Builds a program with many tasks that wait: `program COUNT`. Returns its path.
+pub(super) fn build_waiting() -> Result<PathBuf, Failure> {
+    let folder = workspace::target_subdir("inspect-costs");
+    build(&folder, "waiting", "\"inspect\"", WAITING)
+}
+
+/// Builds a package of a program.
+fn build(folder: &Path, name: &str, features: &str, program: &str) -> Result<PathBuf, Failure> {
+    write(&folder.join(name), name, features, program)
+        .map_err(|error| Failure::new(format!("cannot use {}: {error}", folder.display())))?;
+    Invocation::cargo("build --release --manifest-path")
+        .arg(folder.join(name).join("Cargo.toml"))
+        .arg("--target-dir")
+        .arg(folder.join("target"))
+        .run()?;
+    Ok(path_of(folder, name))
+}
+
 fn each<T>(mut of: impl FnMut(Recording) -> Result<T, Failure>) -> Result<[T; 3], Failure> {
     let [without, closed, open] = ALL.map(&mut of);
     Ok([without?, closed?, open?])
 }
 
-/// Makes a package of the program.
-fn write(package: &Path, name: &str, features: &str) -> io::Result<()> {
+/// Makes a package of a program.
+fn write(package: &Path, name: &str, features: &str, program: &str) -> io::Result<()> {
     fs::create_dir_all(package.join("src"))?;
     let root = workspace::root();
     let manifest = format!(
@@ -71,7 +103,7 @@ fn write(package: &Path, name: &str, features: &str) -> io::Result<()> {
     );
     fs::write(package.join("Cargo.toml"), manifest)?;
     fs::copy(root.join("Cargo.lock"), package.join("Cargo.lock"))?;
-    fs::write(package.join("src/main.rs"), PROGRAM)
+    fs::write(package.join("src/main.rs"), program)
 }
 
 fn program(folder: &Path, recording: Recording) -> PathBuf {
@@ -79,6 +111,10 @@ fn program(folder: &Path, recording: Recording) -> PathBuf {
         Recording::Without => "without",
         Recording::Closed | Recording::Open => "with",
     };
+    path_of(folder, name)
+}
+
+fn path_of(folder: &Path, name: &str) -> PathBuf {
     folder.join("target/release").join(name)
 }
 

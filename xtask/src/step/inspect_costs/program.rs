@@ -38,6 +38,17 @@ fn channel(count: u64) {
     Simulation::new(7).run(tasks).unwrap();
 }
 
+/// A part of a task is annotated, and ends in its first poll.
+fn frame(count: u64) {
+    let tasks = async move {
+        for n in 0..count {
+            let part = async move { black_box(n) };
+            assert_eq!(task::framed("part", part).await, n);
+        }
+    };
+    Simulation::new(7).run(tasks).unwrap();
+}
+
 /// A loop so short that it runs in one block, without being measured.
 fn short_loop(count: u64) {
     for n in 0..count {
@@ -74,6 +85,7 @@ fn main() {
     match operation.as_str() {
         "spawn-and-join" => spawn_and_join(count),
         "channel" => channel(count),
+        "frame" => frame(count),
         "short-loop" => short_loop(count),
         "measured-loop" => measured_loop(count),
         other => panic!("what is {other}?"),

@@ -111,12 +111,34 @@ impl Browser {
 
     /// Presses and lets go of a key, by the name that scripts see.
     pub(super) fn press(&mut self, key: &str) -> Result<(), Failure> {
-        let text = if key.chars().count() == 1 { key } else { "" };
+        let text = match key {
+            "Enter" => "\r",
+            _ if key.chars().count() == 1 => key,
+            _ => "",
+        };
         for kind in ["keyDown", "keyUp"] {
-            let event = json!({"type": kind, "key": key, "text": if kind == "keyDown" { text } else { "" }});
+            let text = if kind == "keyDown" { text } else { "" };
+            // Those that do something by themselves are known by their codes.
+            let code = CODES.iter().find(|(name, _)| *name == key);
+            let code = code.map_or(0, |(_, code)| *code);
+            let event =
+                json!({"type": kind, "key": key, "text": text, "windowsVirtualKeyCode": code});
             self.call("Input.dispatchKeyEvent", &event)?;
         }
         Ok(())
+    }
+
+    /// Puts what the page saves into this folder.
+    pub(super) fn save_into(&mut self, folder: &Path) -> Result<(), Failure> {
+        let given = json!({"behavior": "allow", "downloadPath": folder});
+        self.call("Browser.setDownloadBehavior", &given).map(drop)
+    }
+
+    /// Chooses a file in the element that this expression is.
+    pub(super) fn choose_file(&mut self, element: &str, file: &Path) -> Result<(), Failure> {
+        let found = self.call("Runtime.evaluate", &json!({"expression": element}))?;
+        let given = json!({"files": [file], "objectId": found["result"]["objectId"]});
+        self.call("DOM.setFileInputFiles", &given).map(drop)
     }
 
     /// The value of an expression in the page.
@@ -236,6 +258,13 @@ impl Drop for Browser {
     }
 }
 
+const CODES: [(&str, u32); 5] = [
+    ("Backspace", 8),
+    ("Enter", 13),
+    ("Home", 36),
+    ("ArrowUp", 38),
+    ("ArrowDown", 40),
+];
 const PROGRAM: &str = "chromium";
 /// Without the sandbox, which root has none of: the only page that is opened is ours.
 const ARGUMENTS: &str = "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars --no-first-run \

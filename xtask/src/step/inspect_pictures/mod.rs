@@ -4,16 +4,17 @@
 //! Not a step of `ci`: it needs a browser. `apt-get install chromium` brings Debian's.
 
 mod browser;
-mod scene;
+mod saved;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::command::Invocation;
 use crate::failure::Failure;
+use crate::step::inspect_costs;
+use crate::step::inspect_scene::Scene;
 use crate::workspace;
 use browser::{Browser, HEIGHT, Theme};
-use scene::Scene;
 
 pub(crate) fn run() -> Result<(), Failure> {
     Invocation::cargo("build --release --package manyhands-cli").run()?;
@@ -22,10 +23,12 @@ pub(crate) fn run() -> Result<(), Failure> {
         examples = examples.arg("--example").arg(example);
     }
     examples.run()?;
+    let waiting = inspect_costs::build_waiting()?;
     let pictures = Pictures::begin()?;
     // A tab for each scene: what one has saved is not there for the next one.
     look_at_deadlock(&pictures)?;
     look_at_service(&pictures)?;
+    look_at_waiting(&pictures, &waiting)?;
     look_at_million(&pictures)?;
     println!("pictures in {}", pictures.folder.display());
     Ok(())
@@ -33,7 +36,7 @@ pub(crate) fn run() -> Result<(), Failure> {
 
 /// Three tasks that wait for each other: the ring is named, and drawn.
 fn look_at_deadlock(pictures: &Pictures) -> Result<(), Failure> {
-    let scene = Scene::start(DEADLOCK, &[], &pictures.sockets)?;
+    let scene = pictures.begin_scene(&example(DEADLOCK), &[])?;
     let mut browser = Browser::start(&pictures.profile)?;
     browser.open(&scene.address, Theme::Light)?;
     browser.wait_until("document.querySelectorAll('tr.alarm').length === 3")?;
@@ -46,16 +49,13 @@ fn look_at_deadlock(pictures: &Pictures) -> Result<(), Failure> {
     pictures.take(&mut browser, "deadlock-stacks", Some("deadlock.png"))?;
     browser.wear(Theme::Dark)?;
     pictures.take(&mut browser, "deadlock-stacks-dark", None)?;
-    // What the browser makes of the picture as a file.
-    browser.value("document.querySelector('#save-png').click()")?;
-    browser.value("document.querySelector('#save-svg').click()")?;
-    browser.wait_until("!document.querySelector('#status').classList.contains('lost')")?;
+    saved::pictures(&mut browser, &pictures.downloads)?;
     browser.judge(scene.host())
 }
 
 /// A service under load: every table, by keys only, light and dark.
 fn look_at_service(pictures: &Pictures) -> Result<(), Failure> {
-    let scene = Scene::start(SERVICE, &["--seconds", "120"], &pictures.sockets)?;
+    let scene = pictures.begin_scene(&example(SERVICE), &["--seconds", "120"])?;
     let mut browser = Browser::start(&pictures.profile)?;
     browser.open(&scene.address, Theme::Dark)?;
     browser.wait_until("document.querySelectorAll('#panel-tasks tbody tr').length >= 16")?;
@@ -81,6 +81,9 @@ fn look_at_service(pictures: &Pictures) -> Result<(), Failure> {
         // Nothing is cut off at the side of the window.
         browser.wait_until("document.documentElement.scrollWidth <= innerWidth")?;
     }
+    browser.press("3")?;
+    saved::timeline(&mut browser, &pictures.downloads)?;
+    browser.press("6")?;
     // The stacks of the program's threads, and once more by key.
     browser.wait_until("document.querySelectorAll('#panel-threads .node.threads').length > 0")?;
     browser.value("document.querySelector('#panel-threads p').textContent = 'earlier'")?;
@@ -103,10 +106,79 @@ fn look_at_service(pictures: &Pictures) -> Result<(), Failure> {
     browser.judge(scene.host())
 }
 
+/// Tasks in named frames and groups, with parents: sorted, as a tree, saved and compared, and one function of them.
+fn look_at_waiting(pictures: &Pictures, program: &Path) -> Result<(), Failure> {
+    let scene = pictures.begin_scene(program, &["40"])?;
+    let mut browser = Browser::start(&pictures.profile)?;
+    browser.open(&scene.address, Theme::Light)?;
+    browser.wait_until("document.querySelectorAll('#panel-tasks tbody tr').length >= 44")?;
+    for (name, sorted) in [("ascending", "clerk 0"), ("descending", "::ticker::")] {
+        browser.value("document.querySelector('#panel-tasks [data-column=\"2\"]').focus()")?;
+        browser.press("Enter")?;
+        browser.wait_until(&format!(
+            "document.querySelector('#panel-tasks [data-column=\"2\"]').parentNode.ariaSort === '{name}'"
+        ))?;
+        browser.wait_until(&format!(
+            "document.querySelector('#panel-tasks tbody tr').textContent.includes('{sorted}')"
+        ))?;
+    }
+    browser.press("t")?;
+    browser.wait_until("document.querySelector('#panel-tasks').textContent.includes('└ ')")?;
+    pictures.take(&mut browser, "waiting-tree", None)?;
+    browser.wait_until("document.documentElement.scrollWidth <= innerWidth")?;
+    browser.wait_until(
+        "document.querySelector('#panel-tasks').scrollWidth <= document.querySelector('#panel-tasks').clientWidth",
+    )?;
+    saved::snapshot(&mut browser, &pictures.downloads)?;
+    pictures.take(&mut browser, "waiting-since-a-file", None)?;
+    browser.press("5")?;
+    browser
+        .wait_until("document.querySelector('#panel-stacks').textContent.includes('uploads')")?;
+    browser.wait_until("document.querySelectorAll('#method option').length > 3")?;
+    for (theme, suffix) in [(Theme::Light, ""), (Theme::Dark, "-dark")] {
+        browser.wear(theme)?;
+        pictures.take(&mut browser, &format!("waiting-stacks{suffix}"), None)?;
+    }
+    // What does not contain the text is faint.
+    browser.press("/")?;
+    for key in ["m", "a", "i", "l", "s"] {
+        browser.press(key)?;
+    }
+    browser.wait_until("document.querySelectorAll('.graph .node:not(.faint)').length === 1")?;
+    pictures.take(&mut browser, "waiting-search-dark", None)?;
+    for _ in 0..5 {
+        browser.press("Backspace")?;
+    }
+    browser.press("Escape")?;
+    browser.wait_until("document.querySelectorAll('.graph .faint').length === 0")?;
+    // The frame in which clerks wait: above it the frame around it, below it what they wait for.
+    browser.press("v")?;
+    browser.value(
+        "(() => { const select = document.querySelector('#method'); select.value = 'next order'; select.dispatchEvent(new Event('change')); })()",
+    )?;
+    browser.wait_until("document.querySelectorAll('#panel-stacks .node.method').length === 1")?;
+    let around = "[...document.querySelectorAll('#panel-stacks .node')].map((node) => node.getAttribute('aria-label'))";
+    browser.wait_until(&format!(
+        "{around}.some((label) => label === '10 tasks\\nserve')"
+    ))?;
+    browser.wait_until(&format!(
+        "{around}.some((label) => label === '10 tasks\\nreceives')"
+    ))?;
+    for (theme, suffix) in [(Theme::Dark, "-dark"), (Theme::Light, "")] {
+        browser.wear(theme)?;
+        pictures.take(&mut browser, &format!("waiting-method{suffix}"), None)?;
+    }
+    // It goes on with the tasks, and back to all of them.
+    browser.press("Home")?;
+    browser.wait_until("document.querySelectorAll('#panel-stacks .node.method').length === 0")?;
+    browser.press("Escape")?;
+    browser.judge(scene.host())
+}
+
 /// A million tasks that wait for the same: one box, in a look that has less than a megabyte.
 fn look_at_million(pictures: &Pictures) -> Result<(), Failure> {
     let arguments = ["--seconds", "120", "--readers", "1000000"];
-    let scene = Scene::start(SERVICE, &arguments, &pictures.sockets)?;
+    let scene = pictures.begin_scene(&example(SERVICE), &arguments)?;
     let mut browser = Browser::start(&pictures.profile)?;
     browser.open(&scene.address, Theme::Light)?;
     browser.wait_until("document.querySelectorAll('#panel-tasks tbody tr').length > 0")?;
@@ -160,11 +232,20 @@ fn use_keys(browser: &mut Browser, pictures: &Pictures) -> Result<(), Failure> {
     browser.wait_until("document.querySelector('#frozen').hidden")
 }
 
+/// The path of an example of the library.
+fn example(name: &str) -> PathBuf {
+    workspace::target_subdir("release")
+        .join("examples")
+        .join(name)
+}
+
 /// Where pictures go.
 struct Pictures {
     folder: PathBuf,
     /// Of the programs.
     sockets: PathBuf,
+    /// What the page has saved.
+    downloads: PathBuf,
     /// Of the browser.
     profile: PathBuf,
     readme: PathBuf,
@@ -176,6 +257,7 @@ impl Pictures {
         let folder = workspace::target_subdir("inspect-pictures");
         let pictures = Self {
             sockets: folder.join("sockets"),
+            downloads: folder.join("downloads"),
             profile: folder.join("profile"),
             readme: workspace::root().join("crates/manyhands-inspect/pictures"),
             folder,
@@ -184,10 +266,22 @@ impl Pictures {
             fs::remove_dir_all(&pictures.folder)
                 .map_err(|error| cannot(&pictures.folder, &error))?;
         }
-        for folder in [&pictures.sockets, &pictures.profile, &pictures.readme] {
+        let Self {
+            sockets,
+            downloads,
+            profile,
+            readme,
+            ..
+        } = &pictures;
+        for folder in [sockets, downloads, profile, readme] {
             fs::create_dir_all(folder).map_err(|error| cannot(folder, &error))?;
         }
         Ok(pictures)
+    }
+
+    /// Starts a program to look at.
+    fn begin_scene(&self, program: &Path, arguments: &[&str]) -> Result<Scene, Failure> {
+        Scene::start(program, arguments, &self.sockets, PER_SECOND)
     }
 
     /// Keeps what the window shows, and if it has a name there also for the README.
@@ -221,13 +315,14 @@ fn cannot(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(format!("cannot use {}: {error}", path.display()))
 }
 
+const PER_SECOND: u8 = 4;
 const DEADLOCK: &str = "16_deadlock";
 const SERVICE: &str = "19_service_under_load";
 /// From now on threads are in one function.
 const INVENT_METHOD: &str = "(() => {
     const real = window.fetch;
     const draw = (kind) => `<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><g class='node ${kind}' aria-label='work'/></svg>`;
-    const methods = [{ function: 'work', threads: 2, graph: draw('method') }];
+    const methods = [{ function: 'work', count: 2, graph: draw('method') }];
     const answer = JSON.stringify({ threads: 2, graph: draw('threads'), methods, methods_left_out: 0 });
     window.fetch = (path, ...rest) => (path === 'threads' ? Promise.resolve(new Response(answer)) : real(path, ...rest));
 })()";
@@ -240,5 +335,5 @@ const FETCH_VIEW: &str = "(async () => {
 })()";
 const VIEW_BYTES_MAX: u64 = 1_000_000;
 /// What is below says nothing new.
-const README_HEIGHT: u32 = 560;
+const README_HEIGHT: u32 = 660;
 const README_BYTES_MAX: usize = 150_000;

@@ -1,4 +1,4 @@
-//! A program of the library that can be looked at, and the server of its page.
+//! A program of the library that can be looked at, and the server of its page, `manyhands inspect`.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -11,19 +11,24 @@ use crate::failure::Failure;
 use crate::workspace;
 
 /// Both, running. They end when this is dropped.
-pub(super) struct Scene {
+pub(in crate::step) struct Scene {
     program: Child,
     server: Child,
     /// What to open in a browser.
-    pub(super) address: String,
+    pub(in crate::step) address: String,
 }
 
 impl Scene {
-    /// Starts an example with these arguments; it has been built.
-    pub(super) fn start(example: &str, arguments: &[&str], folder: &Path) -> Result<Self, Failure> {
-        let release = workspace::target_subdir("release");
-        let program = release.join("examples").join(example);
-        let mut program = Command::new(&program)
+    /// Starts a program with these arguments, and `manyhands`; both have been built. The program is asked so often in a
+    /// second while somebody looks.
+    pub(in crate::step) fn start(
+        program: &Path,
+        arguments: &[&str],
+        folder: &Path,
+        per_second: u8,
+    ) -> Result<Self, Failure> {
+        let name = program.display().to_string();
+        let mut program = Command::new(program)
             .args(arguments)
             .env("MANYHANDS_INSPECT", "1")
             .env("XDG_RUNTIME_DIR", folder)
@@ -31,15 +36,14 @@ impl Scene {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(|error| {
-                Failure::new(format!("cannot start {}: {error}", program.display()))
-            })?;
+            .map_err(|error| Failure::new(format!("cannot start {name}: {error}")))?;
         // Its first line says that it runs.
-        let began = first_line(&mut program, example);
+        let began = first_line(&mut program, &name);
         let server = began.and_then(|_| {
             let number = program.id().to_string();
-            Command::new(release.join("manyhands"))
-                .args(["inspect", &number, "--per-second", "4", "--control"])
+            Command::new(workspace::target_subdir("release").join("manyhands"))
+                .args(["inspect", &number, "--control", "--per-second"])
+                .arg(per_second.to_string())
                 .env("XDG_RUNTIME_DIR", folder)
                 .stdout(Stdio::piped())
                 .spawn()
@@ -61,8 +65,13 @@ impl Scene {
         Ok(scene)
     }
 
+    /// The number of the program's process.
+    pub(in crate::step) fn process(&self) -> u32 {
+        self.program.id()
+    }
+
     /// `127.0.0.1:PORT`.
-    pub(super) fn host(&self) -> &str {
+    pub(in crate::step) fn host(&self) -> &str {
         let address = self
             .address
             .strip_prefix("http://")

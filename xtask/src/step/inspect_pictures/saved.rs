@@ -1,0 +1,94 @@
+//! What the page saves: the picture as SVG and PNG, a timeline, and a snapshot, with which the page is compared again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::browser::Browser;
+use crate::failure::Failure;
+
+/// Saves the picture in both forms.
+pub(super) fn pictures(browser: &mut Browser, downloads: &Path) -> Result<(), Failure> {
+    let svg = save(browser, downloads, "save-svg", "parallel-stacks.svg")?;
+    let svg = String::from_utf8_lossy(&svg);
+    // With its own colours and all text, and nothing of the page's.
+    let parts = ["<svg", "<style>svg { color-scheme: dark", "Anna", ".graph"];
+    if let Some(part) = parts.iter().find(|part| !svg.contains(**part)) {
+        return Err(Failure::new(format!("the saved SVG has no `{part}`")));
+    }
+    let png = save(browser, downloads, "save-png", "parallel-stacks.png")?;
+    // The width is behind the signature, a length and a name.
+    let width = png.get(16..20).and_then(|bytes| bytes.try_into().ok());
+    let width = width.map_or(0, u32::from_be_bytes);
+    if !png.starts_with(b"\x89PNG\r\n") || width < PNG_WIDTH_MIN {
+        return Err(Failure::new(format!(
+            "the saved PNG has a width of {width} pixels"
+        )));
+    }
+    browser.wait_until("!document.querySelector('#status').classList.contains('lost')")
+}
+
+/// Saves a snapshot and compares with it.
+pub(super) fn snapshot(browser: &mut Browser, downloads: &Path) -> Result<(), Failure> {
+    let lines = save(browser, downloads, "save-snapshot", SNAPSHOT)?;
+    let lines = String::from_utf8_lossy(&lines);
+    let read = lines.lines().map(serde_json::from_str::<serde_json::Value>);
+    let lines: Vec<_> = read.collect::<Result<_, _>>().map_err(|error| {
+        Failure::new(format!("the saved snapshot is not lines of JSON: {error}"))
+    })?;
+    let tasks = lines
+        .iter()
+        .filter(|line| line.get("task").is_some())
+        .count();
+    let end = lines.iter().find(|line| line["end"] == "snapshot");
+    if end.is_none_or(|end| end["tasks"] != tasks) || tasks == 0 {
+        return Err(Failure::new(format!(
+            "the saved snapshot has {tasks} tasks and ends with {end:?}"
+        )));
+    }
+    browser.choose_file(
+        "document.querySelector('#earlier')",
+        &downloads.join(SNAPSHOT),
+    )?;
+    browser.wait_until(&format!(
+        "document.querySelector('#status').textContent.includes('since {SNAPSHOT}: 0 new, 0 gone')"
+    ))?;
+    browser
+        .wait_until("document.querySelector('#panel-tasks').textContent.includes('has not moved')")
+}
+
+/// Saves a timeline, which takes some seconds.
+pub(super) fn timeline(browser: &mut Browser, downloads: &Path) -> Result<(), Failure> {
+    let trace = save(browser, downloads, "timeline", "timeline.json")?;
+    let trace: serde_json::Value = serde_json::from_slice(&trace)
+        .map_err(|error| Failure::new(format!("the timeline is not JSON: {error}")))?;
+    let events = trace["traceEvents"].as_array().map_or(0, Vec::len);
+    println!("a timeline of {events} events");
+    match events {
+        0 => Err(Failure::new("the timeline is empty")),
+        _ => Ok(()),
+    }
+}
+
+/// What the page saves when this button is pressed.
+fn save(
+    browser: &mut Browser,
+    downloads: &Path,
+    button: &str,
+    name: &str,
+) -> Result<Vec<u8>, Failure> {
+    browser.save_into(downloads)?;
+    let file: PathBuf = downloads.join(name);
+    browser.value(&format!("document.querySelector('#{button}').click()"))?;
+    for _ in 0..LOOKS_MAX {
+        // The browser gives it its name when it is whole.
+        if let Ok(bytes) = fs::read(&file) {
+            return Ok(bytes);
+        }
+        browser.value("new Promise((done) => setTimeout(done, 50))")?;
+    }
+    Err(Failure::new(format!("the page saved no {name}")))
+}
+
+const SNAPSHOT: &str = "snapshot.ndjson";
+const PNG_WIDTH_MIN: u32 = 400;
+const LOOKS_MAX: u32 = 200;
