@@ -19,6 +19,7 @@ pub(crate) fn run(inspect: &Inspect) -> Result<Ending, Failure> {
     match inspect.view.clone() {
         View::Once(form) => print_once(&socket, tasks_max, form)?,
         View::Stacks(frames, form) => show_stacks(&socket, frames, form)?,
+        View::PolledTask(task, frames, form) => show_polled_task(&socket, &task, frames, form)?,
         View::Timeline { file, length } => {
             let trace =
                 manyhands_inspect::record_timeline(socket, tasks_max, length, TIMELINE_EVERY)
@@ -141,6 +142,48 @@ fn show_stacks(
     };
     crate::output::print(&text)?;
     Ok(())
+}
+
+/// Has the program poll the task once, and prints where it waits.
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+fn show_polled_task(
+    socket: &std::path::Path,
+    task: &str,
+    frames: Frames,
+    form: crate::meant::Form,
+) -> Result<(), Failure> {
+    use crate::meant::Form;
+    use manyhands_inspect::stacks::{Resolver, polled_task_json, polled_task_text};
+
+    let mut client = manyhands_inspect::Client::connect(socket).map_err(Failure::Inspect)?;
+    let raw = client.poll_task(task).map_err(Failure::Inspect)?;
+    let polled = Resolver::new().resolve_task(&raw);
+    let text = match form {
+        Form::Text => polled_task_text(&polled, frames),
+        Form::Json => format!("{}\n", polled_task_json(&polled)),
+    };
+    crate::output::print(&text)?;
+    Ok(())
+}
+
+/// Nothing gets here, because no stacks are meant.
+#[cfg(all(
+    unix,
+    not(all(
+        target_os = "linux",
+        any(target_arch = "x86_64", target_arch = "aarch64")
+    ))
+))]
+fn show_polled_task(
+    _: &std::path::Path,
+    _: &str,
+    _: Frames,
+    _: crate::meant::Form,
+) -> Result<(), Failure> {
+    unreachable!("`mean` refuses the option")
 }
 
 /// Nothing gets here, because no stacks are meant.

@@ -84,6 +84,8 @@ pub(crate) enum View {
     Once(Form),
     /// The stacks of its threads, once, in this form.
     Stacks(Frames, Form),
+    /// A task of this number, which is polled once for that, in this form.
+    PolledTask(String, Frames, Form),
     /// For a while, as a timeline in a file.
     Timeline {
         /// The file, which is replaced.
@@ -146,20 +148,25 @@ fn mean_inspect(typed: TypedInspect) -> Result<Inspect, String> {
         let length = Duration::from_secs(typed.seconds.into());
         return mean_program(typed.program, View::Timeline { file, length });
     }
-    if typed.stacks.stacks {
+    if typed.stacks.stacks || typed.stacks.poll.is_some() {
         let has_stacks = cfg!(all(
             target_os = "linux",
             any(target_arch = "x86_64", target_arch = "aarch64")
         ));
         if !has_stacks {
-            return Err("'--stacks' needs Linux on x86-64 or aarch64".to_owned());
+            return Err("stacks need Linux on x86-64 or aarch64".to_owned());
         }
         let frames = if typed.stacks.all_frames {
             Frames::All
         } else {
             Frames::OfProgram
         };
-        return mean_program(typed.program, View::Stacks(frames, form(typed.json)));
+        let form = form(typed.json);
+        let view = match typed.stacks.poll {
+            Some(task) => View::PolledTask(task, frames, form),
+            None => View::Stacks(frames, form),
+        };
+        return mean_program(typed.program, view);
     }
     let view = match (typed.text, typed.json) {
         (true, _) => View::Once(Form::Text),
@@ -425,6 +432,37 @@ mod tests {
                 panic!("refused: {line}");
             };
             assert_eq!(inspect.view, View::Stacks(frames, form));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_task_is_polled_if_it_is_named_and_nothing_else_is_shown() {
+        let polled = |frames, form| View::PolledTask("12.3".to_owned(), frames, form);
+        for (line, view) in [
+            (
+                "manyhands inspect 7 --poll 12.3",
+                polled(Frames::OfProgram, Form::Text),
+            ),
+            (
+                "manyhands inspect 7 --poll 12.3 --all-frames --json",
+                polled(Frames::All, Form::Json),
+            ),
+        ] {
+            let Ok(Command::Inspect(inspect)) = meant(line) else {
+                panic!("refused: {line}");
+            };
+            assert_eq!(inspect.view, view);
+        }
+        for line in [
+            "manyhands inspect 7 --poll",
+            "manyhands inspect 7 --poll 1 --stacks",
+            "manyhands inspect 7 --poll 1 --text",
+            "manyhands inspect 7 --poll 1 --timeline x",
+            "manyhands inspect 7 --all-frames",
+        ] {
+            let words = line.split_whitespace().map(OsString::from);
+            assert!(typed::parse(words).is_err(), "{line}");
         }
     }
 

@@ -88,8 +88,8 @@ pub(crate) struct TypedInspect {
     #[command(flatten)]
     pub(crate) stacks: TypedStacks,
 
-    /// Print what the program answers, a line of JSON for each runtime, task, loop, channel and deadlock; with --stacks,
-    /// one object
+    /// Print what the program answers, a line of JSON for each runtime, task, loop, channel and deadlock; with --stacks or
+    /// --poll, one object
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -119,7 +119,7 @@ pub(crate) struct TypedPage {
     pub(crate) per_second: u8,
 
     /// Let who looks at the page freeze it: all pages hold still, and the program is not asked, until it is released
-    #[arg(long, conflicts_with_all = ["json", "text", "timeline", "stacks"])]
+    #[arg(long, conflicts_with_all = ["json", "text", "timeline", "stacks", "poll"])]
     pub(crate) control: bool,
 }
 
@@ -139,11 +139,16 @@ pub(crate) struct TypedTop {
 #[derive(Debug, PartialEq, Args)]
 pub(crate) struct TypedStacks {
     /// Show the stacks of the threads that run its tasks, and these stacks merged (needs Linux)
-    #[arg(long, conflicts_with = "timeline")]
+    #[arg(long, conflicts_with = "timeline", group = "shows_stacks")]
     pub(crate) stacks: bool,
 
+    /// Have the program poll this task once more, if it waits, and show the stacks of the places where it waits then; for
+    /// programs that allow it, such as those started with MANYHANDS_INSPECT=control (needs Linux)
+    #[arg(long, value_name = "TASK", conflicts_with_all = ["timeline", "text"], group = "shows_stacks")]
+    pub(crate) poll: Option<String>,
+
     /// In stacks, show the functions of manyhands and of the system too
-    #[arg(long, requires = "stacks")]
+    #[arg(long, requires = "shows_stacks")]
     pub(crate) all_frames: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::groups::Groups;
-use crate::stacks::RawStacks;
+use crate::stacks::{RawPolledTask, RawStacks};
 use crate::wire::{Hello, Line, Refusal, View};
 #[cfg(feature = "page")]
 use crate::wire::{Loop, Runtime};
@@ -96,7 +96,11 @@ impl Client {
                     view.channels_left_out += end.channels_left_out;
                     view.groups_left_out += end.groups_left_out;
                 }
-                Line::Code(_) | Line::Stack(_) | Line::Error(_) | Line::Unknown(_) => {}
+                Line::Code(_)
+                | Line::Stack(_)
+                | Line::Leaf(_)
+                | Line::Error(_)
+                | Line::Unknown(_) => {}
             }
             Ok(())
         })?;
@@ -148,6 +152,27 @@ impl Client {
             Ok(())
         })?;
         Ok(stacks)
+    }
+
+    /// Has the task with this number polled once more, if it waits, and returns where it then waits and what the thread that
+    /// polled it had on its stack there. For the task this is a wake without a reason.
+    ///
+    /// # Errors
+    /// As [`raw_stacks`](Self::raw_stacks); also when the program does not allow that others act on it, when no task of this
+    /// number waits, and when no worker has polled it within two seconds.
+    pub fn poll_task(&mut self, number: &str) -> Result<RawPolledTask, Error> {
+        let mut polled = RawPolledTask::default();
+        let request = serde_json::json!({ "poll": number });
+        self.ask(&format!("{request}\n"), |_, line| {
+            match line {
+                Line::Code(code) => polled.code = code,
+                Line::Task(task) => polled.task = Some(*task),
+                Line::Leaf(leaf) => polled.leaves.push(leaf),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(polled)
     }
 
     fn for_each_line(
@@ -259,8 +284,9 @@ fn read_line(stream: &mut BufReader<UnixStream>) -> Result<String, Error> {
 }
 
 /// What a line is known by. Lines of other kinds are those of a newer program.
-const KINDS: [&str; 10] = [
-    "runtime", "task", "loop", "channel", "deadlock", "group", "code", "stack", "error", "end",
+const KINDS: [&str; 11] = [
+    "runtime", "task", "loop", "channel", "deadlock", "group", "code", "stack", "leaf", "error",
+    "end",
 ];
 /// The code of the error that a program answers to what it does not know.
 const UNKNOWN_REQUEST: &str = "unknown_request";

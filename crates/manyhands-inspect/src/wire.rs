@@ -1,7 +1,7 @@
 //! The lines of the protocol, as types.
 
 use crate::groups::Group;
-use crate::stacks::{Code, RawStack};
+use crate::stacks::{Code, RawLeaf, RawStack};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -249,6 +249,7 @@ pub(crate) enum Line {
     Group(Group),
     Code(Code),
     Stack(Box<RawStack>),
+    Leaf(RawLeaf),
     Error(Refusal),
     #[serde(untagged)]
     End(End),

@@ -115,6 +115,53 @@ fn stacks_are_printed_with_those_that_are_missing_and_tasks_are_counted() {
     assert_eq!(object["task_graph"]["stacks"], 1_000_000);
 }
 
+/// A program that answers one client's request to poll a task, with one wait and no stack, or refuses.
+fn program_that_polls(folder: &tempfile::TempDir, answer: String) -> PathBuf {
+    let path = folder.path().join("9.sock");
+    let listener = UnixListener::bind(&path).expect("the folder is new");
+    let answer = move || -> io::Result<()> {
+        let (mut stream, _) = listener.accept()?;
+        writeln!(stream, "{HELLO}")?;
+        let mut requests = BufReader::new(stream.try_clone()?).lines();
+        while let Some(request) = requests.next().transpose()? {
+            assert_eq!(request, r#"{"poll":"3"}"#);
+            writeln!(stream, "{answer}")?;
+        }
+        Ok(())
+    };
+    thread::spawn(move || answer().expect("the client stays until it has its answers"));
+    path
+}
+
+#[test]
+fn a_task_that_was_polled_is_printed_with_its_waits_and_a_refusal_in_one_line() {
+    let code = r#"{"code":{"architecture":"x86_64","mappings":[]}}"#;
+    let leaf = r#"{"leaf":{"wait":0,"missing":"silent","registers":null,"length":0,"words":[],"cut":false}}"#;
+    let polled = format!("{code}\n{TASK}\n{leaf}\n{{\"end\":\"poll\",\"ended\":false}}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = program_that_polls(&folder, polled);
+    let output = manyhands(&["inspect", "--poll", "3", "--socket", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let out = text(&output.stdout);
+    for part in [
+        "task 3 'clerk': waiting",
+        "receive 7f at src/office.rs:12:9",
+        "did not answer in time",
+    ] {
+        assert!(out.contains(part), "'{part}' is missing in: {out}");
+    }
+    let refusal = r#"{"error":{"code":"not_allowed","message":"this program does not let others act on it"}}"#;
+    let folder = tempfile::tempdir().unwrap();
+    let path = program_that_polls(&folder, refusal.to_owned());
+    let output = manyhands(&["inspect", "--poll", "3", "--socket", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let err = text(&output.stderr);
+    assert!(
+        err.lines().count() == 1 && err.contains("does not let others act"),
+        "{err}"
+    );
+}
+
 #[test]
 fn all_frames_are_those_of_stacks() {
     let output = manyhands(&["inspect", "7", "--all-frames"]);

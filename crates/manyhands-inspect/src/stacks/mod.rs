@@ -56,6 +56,7 @@ mod record;
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 mod resolver;
+mod task;
 mod text;
 #[cfg(all(
     target_os = "linux",
@@ -71,6 +72,7 @@ pub use record::{Code, Mapping, Number, RawStack, RawStacks, Registers};
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 pub use resolver::Resolver;
+pub use task::{LeafStack, PolledTask, RawLeaf, RawPolledTask, polled_task_json, polled_task_text};
 pub use text::{merged_text, stacks_json, stacks_text};
 
 use serde::Serialize;

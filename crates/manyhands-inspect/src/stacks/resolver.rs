@@ -2,8 +2,9 @@
 
 use super::elf::Elf;
 use super::folding::kind_of;
-use super::record::{Mapping, RawStack, RawStacks};
-use super::unwind::Calls;
+use super::record::{Code, Mapping, RawStack, RawStacks};
+use super::task::{LeafStack, PolledTask, RawPolledTask};
+use super::unwind::{Calls, Copied};
 use super::{Frame, Stacks, ThreadStack};
 use blazesym::symbolize::source::{Elf as ElfSource, Source};
 use blazesym::symbolize::{CodeInfo, Input, Sym, Symbolized, Symbolizer};
@@ -36,8 +37,42 @@ impl Resolver {
     /// The functions of all threads. Stacks of a program for another processor are not followed.
     #[must_use]
     pub fn resolve(&mut self, raw: &RawStacks) -> Stacks {
-        let is_native = raw.code.architecture == std::env::consts::ARCH;
-        let code = &raw.code.mappings;
+        let copies: Vec<Copied<'_>> = raw.threads.iter().map(copied).collect();
+        let followed = self.follow(&raw.code, &copies);
+        let threads = raw.threads.iter().zip(followed);
+        let threads =
+            threads.map(|(stack, (frames, is_cut))| thread(stack, frames, is_cut || stack.cut));
+        Stacks {
+            threads: threads.collect(),
+        }
+    }
+
+    /// The functions through which a task came to each of its waits.
+    #[must_use]
+    pub fn resolve_task(&mut self, raw: &RawPolledTask) -> PolledTask {
+        let copies = raw.leaves.iter().map(|leaf| Copied {
+            registers: leaf.registers.as_ref(),
+            length: leaf.length,
+            words: &leaf.words,
+        });
+        let followed = self.follow(&raw.code, &copies.collect::<Vec<_>>());
+        let leaves = raw.leaves.iter().zip(followed);
+        let leaves = leaves.map(|(leaf, (frames, is_cut))| LeafStack {
+            wait: leaf.wait,
+            missing: leaf.missing.clone(),
+            frames,
+            cut: is_cut || leaf.cut,
+        });
+        PolledTask {
+            task: raw.task.clone(),
+            leaves: leaves.collect(),
+        }
+    }
+
+    /// The functions of each copy, and whether there are more that could not be found.
+    fn follow(&mut self, code: &Code, copies: &[Copied<'_>]) -> Vec<(Vec<Frame>, bool)> {
+        let is_native = code.architecture == std::env::consts::ARCH;
+        let code = &code.mappings;
         let files: Vec<_> = code
             .iter()
             .map(|mapping| self.file(&mapping.path))
@@ -45,20 +80,16 @@ impl Resolver {
         let known = code.iter().zip(&files);
         let known = known.filter_map(|(mapping, elf)| Some((mapping, elf.as_deref()?)));
         let mut calls = is_native.then(|| Calls::new(known));
-        let threads = raw.threads.iter().map(|stack| {
+        let functions = copies.iter().map(|copy| {
             let followed = match &mut calls {
-                Some(calls) => calls.follow(stack),
+                Some(calls) => calls.follow(copy),
                 None => super::unwind::Followed::default(),
             };
             let addresses = followed.addresses.iter();
-            let frames = addresses
-                .flat_map(|address| self.frames(*address, code))
-                .collect();
-            thread(stack, frames, followed.is_cut || stack.cut)
+            let frames = addresses.flat_map(|address| self.frames(*address, code));
+            (frames.collect(), followed.is_cut)
         });
-        Stacks {
-            threads: threads.collect(),
-        }
+        functions.collect()
     }
 
     fn file(&mut self, path: &str) -> Option<Arc<Elf>> {
@@ -125,6 +156,14 @@ impl fmt::Debug for Resolver {
         debug
             .field("names", &self.names.len())
             .finish_non_exhaustive()
+    }
+}
+
+fn copied(stack: &RawStack) -> Copied<'_> {
+    Copied {
+        registers: stack.registers.as_ref(),
+        length: stack.length,
+        words: &stack.words,
     }
 }
 

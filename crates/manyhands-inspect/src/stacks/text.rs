@@ -65,7 +65,8 @@ pub fn stacks_text(stacks: &Stacks, frames: Frames) -> String {
                 Shown::Folded(folded) => writeln!(text, "    ({})", summary(folded)),
             };
         }
-        if let Some(reason) = missing(thread) {
+        let missing = thread.missing.as_deref();
+        if let Some(reason) = missing_reason(missing, &thread.frames, thread.cut) {
             let _ = writeln!(text, "    {reason}");
         }
     }
@@ -97,17 +98,23 @@ fn who(thread: &ThreadStack) -> String {
     }
 }
 
-fn missing(thread: &ThreadStack) -> Option<&'static str> {
-    match thread.missing.as_deref() {
+/// What is to be said of a stack that is not complete.
+pub(super) fn missing_reason(
+    missing: Option<&str>,
+    frames: &[Frame],
+    cut: bool,
+) -> Option<&'static str> {
+    match missing {
         Some("ended") => Some("(it has ended)"),
         Some(_) => Some("(it did not answer in time: it blocks SIGURG, or gets no processor)"),
-        None if thread.frames.is_empty() => Some("(no function is known)"),
-        None if thread.cut => Some("(and callers that could not be found)"),
+        None if frames.is_empty() => Some("(no function is known)"),
+        None if cut => Some("(and callers that could not be found)"),
         None => None,
     }
 }
 
-fn frame_line(frame: &Frame) -> String {
+/// A function with its place.
+pub(super) fn frame_line(frame: &Frame) -> String {
     let mut line = frame.function.clone();
     if frame.inlined {
         line.push_str(" [inlined]");

@@ -4,6 +4,7 @@
 use crate::inspect::{AloneBecause, WaitKind};
 use std::marker::PhantomData;
 use std::panic::Location;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
@@ -22,6 +23,10 @@ pub(crate) struct TaskRecord;
 /// In place of the name of a type of work.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WorkType;
+
+/// In place of the steps of a wake.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Waking;
 
 /// In place of a run of a task.
 pub(crate) struct Running;
@@ -47,9 +52,9 @@ impl TaskRecord {
     #[inline(always)]
     pub(crate) fn spawned(
         &self,
-        _id: usize,
+        _cell: NonNull<()>,
         _name: Option<&str>,
-        _work: WorkType,
+        _work: &'static WorkType,
         _spawned_at: &'static Location<'static>,
     ) {
     }
@@ -77,7 +82,17 @@ impl WorkType {
     }
 
     #[inline(always)]
-    pub(crate) const fn future<F>() -> Self {
+    pub(crate) const fn future<F>(_waking: Option<Waking>) -> Self {
+        Self
+    }
+}
+
+impl Waking {
+    #[inline(always)]
+    pub(crate) const fn new(
+        _request: unsafe fn(NonNull<()>) -> bool,
+        _queue: unsafe fn(NonNull<()>),
+    ) -> Self {
         Self
     }
 }

@@ -24,7 +24,12 @@ fn open_if_wanted() {
         record::open();
         report("watchdog", watchdog::watch(watchdog::PERIOD));
         #[cfg(unix)]
-        report("socket", crate::inspect::server::serve().map(drop));
+        {
+            report("socket", crate::inspect::server::serve().map(drop));
+            if value == CONTROL {
+                crate::inspect::poll_once::allow_control();
+            }
+        }
     });
 }
 
@@ -39,3 +44,6 @@ fn report(what: &str, opened: io::Result<()>) {
 }
 
 const VARIABLE: &str = "MANYHANDS_INSPECT";
+/// The value with which clients may also act on the program.
+#[cfg(unix)]
+const CONTROL: &str = "control";

@@ -83,7 +83,7 @@ fn key(record: &Record) -> Key {
     let chain = frames.map_or_else(Vec::new, chain);
     Key {
         kind: record.kind,
-        type_name: record.type_name.map_or("", |name| name()),
+        type_name: record.type_name(),
         spawned_at: record.spawned_at,
         state: record.state,
         waits: wait.map(|wait| (wait.kind, wait.at)),

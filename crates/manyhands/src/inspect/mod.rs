@@ -3,7 +3,8 @@
 //!
 //! Nothing is recorded until it is asked for: by [`open`], by [`serve`], which also listens on a socket for
 //! `manyhands inspect`, by [`watch`], which reports deadlocks on standard error, or by the environment variable
-//! `MANYHANDS_INSPECT`: if that is neither empty nor `0` when the first runtime is made, the program does all three.
+//! `MANYHANDS_INSPECT`: if that is neither empty nor `0` when the first runtime is made, the program does all three, and if
+//! it is `control`, also what `allow_control` does.
 //! What has been opened stays open.
 //!
 //! Tasks are futures and closures with a handle, and futures of scopes; also threads that are no task's, as long as
@@ -33,6 +34,9 @@
 //! program handles it itself, its handler stays, and there are no stacks. A system call that is never restarted, such as
 //! `nanosleep`, returns `EINTR` in a thread that is asked; the standard library calls it again.
 //!
+//! A task that waits has no stack. Where the program allows it, `manyhands inspect --poll` has one task polled once more, and the
+//! thread that does so copies its stack at each place where the task is about to wait again.
+//!
 //! # Cost
 //! Without the feature nothing. With it, eight bytes for each task, and one load and a branch where a task is spawned,
 //! runs, waits and is woken, and where a loop begins. While recording is open, each of these takes a short lock and reads
@@ -43,7 +47,8 @@
 //! # Security
 //! A snapshot shows names, types and source paths, and stacks show addresses: of functions, and so also where the system has
 //! put them. The socket is in a folder that only its user may enter, and each
-//! connection is refused unless it comes from that user or from root. The protocol only reads.
+//! connection is refused unless it comes from that user or from root. The protocol only reads, unless the program has called
+//! `allow_control` or was started with `MANYHANDS_INSPECT=control`: then a waiting task can be polled on request.
 //!
 //! # Examples
 //! A task that waits for ever is listed with how often it was polled; what it waits for is nothing of this library:
@@ -88,8 +93,8 @@ pub(crate) use alone::AloneBecause;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use disabled::{
     ChannelRecord, FrameMark, GroupName, ListedLoop, LoopRecord, LoopSite, RecordedLoop, Running,
-    RuntimeNumber, TaskRecord, WorkType, forget, is_open, runtime_made, short_loop, thread_begins,
-    thread_blocks, thread_polls_any, thread_polls_one, thread_waits_for_task, waits,
+    RuntimeNumber, TaskRecord, Waking, WorkType, forget, is_open, runtime_made, short_loop,
+    thread_begins, thread_blocks, thread_polls_any, thread_polls_one, thread_waits_for_task, waits,
     waits_for_task,
 };
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
@@ -116,6 +121,8 @@ mod group_names;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod groups;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod leaf_stacks;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod listed_loops;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod loop_report;
@@ -127,10 +134,18 @@ mod loop_snapshot;
 mod loops;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod mappings;
+#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+mod poll_once;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod printable;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod record;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+#[expect(
+    unsafe_code,
+    reason = "tasks are woken by their cells; see the file's header"
+)]
+mod recorded_task;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod runtimes;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -174,9 +189,11 @@ pub(crate) use loop_site::LoopSite;
 pub(crate) use loops::{LoopRecord, RecordedLoop, last as last_loop, short_loop};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use record::{
-    Running, RuntimeNumber, TaskRecord, WorkType, forget, is_open, thread_blocks, thread_polls_any,
+    Running, RuntimeNumber, TaskRecord, forget, is_open, thread_blocks, thread_polls_any,
     thread_polls_one, thread_waits_for_task, waits, waits_for_task,
 };
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use recorded_task::{Waking, WorkType};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use runtimes::Observed;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
@@ -192,6 +209,8 @@ pub use deadlock::Deadlock;
 pub use loop_report::{BlockReport, LoopReport, RunnerReport, TrialReport};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use loop_snapshot::LoopSnapshot;
+#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+pub use poll_once::allow_control;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 pub use server::{serve, serve_at};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

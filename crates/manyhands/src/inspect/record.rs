@@ -7,8 +7,10 @@
 //! A task is spawned and woken by any thread, and runs on one at a time. The order of its changes is that in which the
 //! task's queue hands it from thread to thread.
 //!
-//! Not here: the records (`table.rs`).
+//! Not here: the records (`table.rs`), and how a task is woken by its record (`recorded_task.rs`).
 
+use crate::inspect::leaf_stacks::{self, Ticket};
+use crate::inspect::recorded_task::{RecordedTask, WorkType};
 use crate::inspect::table::{self, Record, TaskNumber, WaitRecord, Waits};
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::inspect::wait_kind::WaitKind;
@@ -16,7 +18,7 @@ use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{clock, global, thread};
 use std::cell::Cell;
 use std::panic::Location;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::task::{Poll, Waker};
 
 global! {
@@ -59,13 +61,6 @@ pub(super) fn set_current_frame(frame: usize) {
 #[derive(Debug)]
 pub(crate) struct TaskRecord(AtomicU64);
 
-/// The type of a task's closure or future.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct WorkType {
-    name: fn() -> &'static str,
-    kind: TaskKind,
-}
-
 /// What the calling thread runs.
 #[derive(Debug, Clone, Copy)]
 struct Current {
@@ -76,11 +71,13 @@ struct Current {
     at: Option<&'static Location<'static>>,
     /// Which frame it is in, or 0.
     frame: usize,
+    /// Stacks are copied where it is about to wait, because somebody has asked for that.
+    asked: Option<Ticket>,
 }
 
 crate::sync::thread_local! {
     static CURRENT: Cell<Current> = const {
-        Cell::new(Current { number: None, waker: 0, at: None, frame: 0 })
+        Cell::new(Current { number: None, waker: 0, at: None, frame: 0, asked: None })
     };
     /// The shard that gets what this thread spawns, plus 1; 0: not chosen yet.
     static SPREAD: Cell<usize> = const { Cell::new(0) };
@@ -103,21 +100,23 @@ impl TaskRecord {
     }
 
     /// The task is about to be queued, or, if it was spawned before recording was opened, to run.
+    ///
+    /// `cell` is the task's, and is not freed before this has [`ended`](Self::ended), or a [`run`](Self::run) that was the
+    /// last.
     #[cold]
     pub(crate) fn spawned(
         &self,
-        id: usize,
+        cell: NonNull<()>,
         name: Option<&str>,
-        work: WorkType,
+        work: &'static WorkType,
         spawned_at: &'static Location<'static>,
     ) {
         let record = Record {
-            id,
+            task: Some(RecordedTask::new(cell, work)),
             name: name.map(Box::from),
-            type_name: Some(work.name),
             spawned_at: Some(spawned_at),
             parent: CURRENT.get().number,
-            ..new_record(work.kind)
+            ..new_record(work.kind())
         };
         let number = table::insert(spread(), record);
         // Relaxed: as in `number`.
@@ -145,6 +144,7 @@ impl TaskRecord {
             waker: id,
             at: None,
             frame: 0,
+            asked: leaf_stacks::begin(number),
         };
         let before = CURRENT.replace(current);
         if let Some(outer) = before.number {
@@ -181,24 +181,6 @@ impl TaskRecord {
     }
 }
 
-impl WorkType {
-    /// Of a closure.
-    pub(crate) const fn closure<F>() -> Self {
-        Self {
-            name: std::any::type_name::<F>,
-            kind: TaskKind::Closure,
-        }
-    }
-
-    /// Of a future.
-    pub(crate) const fn future<F>() -> Self {
-        Self {
-            name: std::any::type_name::<F>,
-            kind: TaskKind::Future,
-        }
-    }
-}
-
 /// One run of a closure, or one poll of a future.
 #[must_use]
 pub(crate) struct Running(Option<(TaskNumber, Current)>);
@@ -216,13 +198,16 @@ impl Running {
         let Some((number, before)) = self.0 else {
             return;
         };
-        CURRENT.set(before);
+        let asked = CURRENT.replace(before).asked;
         let now = clock::ticks();
         if let Some(outer) = before.number {
             set_state(outer, TaskState::Blocked, TaskState::Running, now);
         }
         if is_over {
             table::remove(number);
+            if let Some(ticket) = asked {
+                leaf_stacks::end(ticket, None);
+            }
             return;
         }
         let wakers = wakers();
@@ -231,6 +216,9 @@ impl Running {
             record.waits.wakers = wakers;
             record.changes += 1;
         });
+        if let Some(ticket) = asked {
+            leaf_stacks::end(ticket, Some(number));
+        }
     }
 }
 
@@ -303,6 +291,9 @@ fn note_wait(mut wait: WaitRecord, waker: usize) {
     wait.at = current.at.unwrap_or(wait.at);
     wait.frame = current.frame;
     table::change(number, |record| record.add_wait(wait));
+    if let Some(ticket) = current.asked {
+        leaf_stacks::note(ticket, wait.leaf);
+    }
 }
 
 /// The calling thread waits for the end of the task `task`, until this is dropped.
@@ -376,6 +367,7 @@ impl ThreadWait {
             waker,
             at,
             frame: before.frame,
+            asked: None,
         });
         Self(Some(Waiting {
             number,
@@ -470,9 +462,8 @@ fn new_record(kind: TaskKind) -> Record {
     let now = clock::ticks();
     Record {
         kind,
-        id: 0,
+        task: None,
         name: None,
-        type_name: None,
         spawned_at: None,
         parent: None,
         ran_on: None,

@@ -5,8 +5,11 @@
 //!
 //! Not here: the lines (`wire.rs`), and where the socket is (`socket.rs`).
 
+use crate::inspect::poll_once::NotPolled;
+use crate::inspect::recorded_task::NotWoken;
+use crate::inspect::table::TaskNumber;
 use crate::inspect::take::{snapshot_of_oldest, snapshot_of_waits_for_tasks};
-use crate::inspect::{groups, record, socket, stacks, wire};
+use crate::inspect::{groups, poll_once, record, socket, stacks, wire};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, global, lock, peer, thread};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
@@ -166,9 +169,13 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
 
 fn answer(answers: &mut impl Write, request: &[u8]) -> io::Result<()> {
     let Some(request) = wire::Request::parse(request) else {
-        let message = "a request is an object of JSON with a text `get` and a number `tasks_max`";
+        let message = "a request is an object of JSON with a text `get` and a number `tasks_max`, \
+                       or with a text `poll`";
         return say(answers, &wire::error("malformed", message));
     };
+    if let Some(task) = request.poll {
+        return send_polled(answers, &task);
+    }
     match request.get.as_deref() {
         Some("snapshot") => {
             let limit = request.tasks_max.unwrap_or(TASKS_DEFAULT);
@@ -182,7 +189,8 @@ fn answer(answers: &mut impl Write, request: &[u8]) -> io::Result<()> {
             answers.flush()
         }),
         _ => {
-            let message = "`get` is \"snapshot\", \"deadlocks\", \"groups\" or \"stacks\"";
+            let message = "`get` is \"snapshot\", \"deadlocks\", \"groups\" or \"stacks\", \
+                           or `poll` is the number of a task";
             say(answers, &wire::error("unknown_request", message))
         }
     }
@@ -222,6 +230,39 @@ fn send_deadlocks(answers: &mut impl Write) -> io::Result<()> {
         say(answers, &wire::deadlock(deadlock))?;
     }
     say(answers, &wire::end_of_deadlocks(deadlocks.len()))
+}
+
+/// Has a task polled, and sends what was seen of it.
+fn send_polled(answers: &mut impl Write, task: &str) -> io::Result<()> {
+    let polled = match TaskNumber::from_text(task) {
+        Some(number) => poll_once::poll_once(number),
+        None => Err(NotPolled::NotWoken(NotWoken::NoSuchTask)),
+    };
+    match polled {
+        Ok(polled) => stacks::send_polled(&polled, |line| say(answers, line)),
+        Err(reason) => say(answers, &not_polled(reason)),
+    }
+}
+
+fn not_polled(reason: NotPolled) -> String {
+    let (code, message) = match reason {
+        NotPolled::NotAllowed => (
+            "not_allowed",
+            "this program does not let others act on it; it allows that by \
+             `inspect::allow_control()`, or when it is started with MANYHANDS_INSPECT=control",
+        ),
+        NotPolled::NoCopies(reason) => return stacks::no_copies(reason),
+        NotPolled::NotWoken(NotWoken::NoSuchTask) => ("no_such_task", "there is no such task"),
+        NotPolled::NotWoken(NotWoken::NotWaiting) => (
+            "not_waiting",
+            "only a future that waits, and that this library polls, can be polled on request",
+        ),
+        NotPolled::Late => (
+            "late",
+            "no worker has polled the task within two seconds; it is queued",
+        ),
+    };
+    wire::error(code, message)
 }
 
 fn say(answers: &mut impl Write, line: &str) -> io::Result<()> {
@@ -357,6 +398,17 @@ mod tests {
                 "malformed"
             ]
         );
+        assert_eq!(text(lines.last().unwrap(), &["end"]).unwrap(), "snapshot");
+    }
+
+    #[test]
+    fn a_poll_is_refused_where_the_program_has_not_allowed_it_and_is_asked_for_by_a_text() {
+        let lines = answers(
+            b"{\"poll\":\"1\"}\n{\"poll\":1}\n{\"get\":\"snapshot\",\"tasks_max\":0}\n",
+            true,
+        );
+        let codes: Vec<_> = lines[1..3].iter().map(|line| error_of(line)).collect();
+        assert_eq!(codes, ["not_allowed", "malformed"]);
         assert_eq!(text(lines.last().unwrap(), &["end"]).unwrap(), "snapshot");
     }
 

@@ -1,4 +1,5 @@
-//! What the threads of all runtimes run now: a copy of the stack of each, as lines of JSON.
+//! What the threads of all runtimes run now: a copy of the stack of each, as lines of JSON. And the stacks at which a task
+//! waits that was polled on request.
 //!
 //! One thread at a time is asked for its copy, and goes on at once. Of the copy only addresses are passed on: of code, and
 //! of the stack itself. That is what an unwinder follows, and what else lies on a stack may be nobody's business. Neither
@@ -7,6 +8,7 @@
 //! Not here: copying a stack (`stack_signal.rs`). The lines are described in `docs/inspect-protocol.md`.
 
 use crate::inspect::mappings::{self, Mapping};
+use crate::inspect::poll_once::Polled;
 use crate::inspect::runtimes::{self, ObservedThread};
 use crate::inspect::wire;
 use crate::sync::stack_copy::{self, NoCopies, NotCopied, Registers, StackCopy};
@@ -43,6 +45,16 @@ struct ThreadStack {
 }
 
 #[derive(Serialize)]
+struct LeafStack {
+    wait: usize,
+    missing: Option<&'static str>,
+    registers: Option<SavedRegisters>,
+    length: usize,
+    words: Vec<(usize, String)>,
+    cut: bool,
+}
+
+#[derive(Serialize)]
 struct SavedRegisters {
     instruction: String,
     stack: String,
@@ -54,14 +66,7 @@ struct SavedRegisters {
 pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
     match stack_copy::prepare() {
         Ok(()) => {}
-        Err(NoCopies::SignalInUse) => {
-            let message = "this program handles SIGURG itself, which stacks are asked for with";
-            return say(&wire::error("signal_in_use", message));
-        }
-        Err(NoCopies::Unsupported) => {
-            let message = "stacks need Linux on x86-64 or aarch64";
-            return say(&wire::error("unsupported", message));
-        }
+        Err(reason) => return say(&no_copies(reason)),
     }
     let code = mappings::read();
     say(&wire::line_of("code", &code_line(&code)))?;
@@ -72,6 +77,56 @@ pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()
         say(&wire::line_of("stack", &line))?;
     }
     say(&wire::end_of_stacks(threads.len()))
+}
+
+/// The line that says why there are no stacks.
+pub(super) fn no_copies(reason: NoCopies) -> String {
+    match reason {
+        NoCopies::SignalInUse => {
+            let message = "this program handles SIGURG itself, which stacks are asked for with";
+            wire::error("signal_in_use", message)
+        }
+        NoCopies::Unsupported => {
+            let message = "stacks need Linux on x86-64 or aarch64";
+            wire::error("unsupported", message)
+        }
+    }
+}
+
+/// Passes to `say` a line about the code of the process, one for the task, one for each stack at one of its waits, and the
+/// last one.
+pub(super) fn send_polled(
+    polled: &Polled,
+    mut say: impl FnMut(&str) -> io::Result<()>,
+) -> io::Result<()> {
+    let code = mappings::read();
+    say(&wire::line_of("code", &code_line(&code)))?;
+    if let Some(task) = &polled.task {
+        say(&wire::task(task))?;
+    }
+    for (wait, copy) in &polled.stacks {
+        let line = leaf_line(*wait, copy.as_ref(), &code);
+        say(&wire::line_of("leaf", &line))?;
+    }
+    say(&wire::end_of_poll(polled.task.is_none()))
+}
+
+fn leaf_line(wait: usize, copy: Result<&StackCopy, &NotCopied>, code: &[Mapping]) -> LeafStack {
+    LeafStack {
+        wait,
+        missing: copy.err().map(missing),
+        registers: copy.ok().map(|copy| saved(&copy.registers)),
+        length: copy.map_or(0, |copy| 8 * copy.words.len()),
+        words: copy.map_or(Vec::new(), |copy| addresses(copy, code)),
+        cut: copy.is_ok_and(|copy| copy.is_cut),
+    }
+}
+
+fn missing(reason: &NotCopied) -> &'static str {
+    match reason {
+        NotCopied::Ended => "ended",
+        NotCopied::Silent => "silent",
+    }
 }
 
 fn code_line(code: &[Mapping]) -> Code {
@@ -100,10 +155,7 @@ fn thread_line(
         name: wire::text(&name_of(thread.number)),
         state: wire::worker_state(thread.state),
         task_spawned_at: thread.task_spawned_at.map(wire::place),
-        missing: copy.err().map(|reason| match reason {
-            NotCopied::Ended => "ended",
-            NotCopied::Silent => "silent",
-        }),
+        missing: copy.err().map(missing),
         registers: copy.ok().map(|copy| saved(&copy.registers)),
         length: copy.map_or(0, |copy| 8 * copy.words.len()),
         words: copy.map_or(Vec::new(), |copy| addresses(copy, code)),

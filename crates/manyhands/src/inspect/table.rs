@@ -7,6 +7,7 @@
 //! Not here: what is recorded when (`record.rs`), and what is made of it (`snapshot.rs`).
 
 use crate::inspect::frames::Frames;
+use crate::inspect::recorded_task::RecordedTask;
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::inspect::wait_kind::WaitKind;
 use crate::sync::{Mutex, Padded, global, lock};
@@ -35,10 +36,9 @@ pub struct TaskNumber(NonZeroU64);
 #[derive(Debug, Clone)]
 pub(super) struct Record {
     pub(super) kind: TaskKind,
-    /// Which task this is for its handle and for `tracing`; 0: it has none.
-    pub(super) id: usize,
+    /// `None` of a thread.
+    pub(super) task: Option<RecordedTask>,
     pub(super) name: Option<Box<str>>,
-    pub(super) type_name: Option<fn() -> &'static str>,
     pub(super) spawned_at: Option<&'static Location<'static>>,
     pub(super) parent: Option<TaskNumber>,
     /// The runtime and the worker that ran it last.
@@ -88,6 +88,16 @@ pub(super) struct WaitRecord {
 }
 
 impl Record {
+    /// Which task this is for its handle and for `tracing`; 0: it is none.
+    pub(super) fn id(&self) -> usize {
+        self.task.map_or(0, |task| task.id())
+    }
+
+    /// The type of its closure or future; empty of a thread.
+    pub(super) fn type_name(&self) -> &'static str {
+        self.task.map_or("", |task| task.type_name())
+    }
+
     /// Changes its state. A thread that waits may wake up to look, and sleep again: that alone is no change of what it
     /// waits for.
     pub(super) fn enter(&mut self, state: TaskState, now: u64) {
@@ -217,6 +227,16 @@ impl TaskNumber {
         self.0.get()
     }
 
+    /// The number that is shown as this text.
+    #[cfg(unix)]
+    pub(super) fn from_text(text: &str) -> Option<Self> {
+        let (low, uses) = match text.split_once('.') {
+            Some((low, uses)) => (low.parse::<u32>().ok()?, uses.parse::<u32>().ok()?),
+            None => (text.parse::<u32>().ok()?, 1),
+        };
+        Self::from_bits(u64::from(uses) << 32 | u64::from(low)).filter(|_| uses > 0)
+    }
+
     /// The number that became this word, or `None` of 0.
     pub(super) fn from_bits(bits: u64) -> Option<Self> {
         NonZeroU64::new(bits).map(Self)
@@ -304,9 +324,8 @@ mod tests {
     fn record() -> Record {
         Record {
             kind: TaskKind::Future,
-            id: 0,
+            task: None,
             name: None,
-            type_name: None,
             spawned_at: None,
             parent: None,
             ran_on: None,
@@ -344,6 +363,12 @@ mod tests {
         assert!(is_there(again), "an old number removes nothing");
         assert_eq!(again.to_string(), format!("{first}.{}", again.uses()));
         assert_eq!(TaskNumber::from_bits(again.to_bits()), Some(again));
+        for number in [first, again] {
+            assert_eq!(TaskNumber::from_text(&number.to_string()), Some(number));
+        }
+        for text in ["", "x", "1.0", "1.x", "-1", "1.2.3", "4294967296"] {
+            assert_eq!(TaskNumber::from_text(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -110,13 +110,21 @@ fn find_owners(tasks: &mut [TaskSnapshot]) {
     }
     // The handle that is waited on keeps the task's cell, so no other task has its address.
     table::for_each(|number, record| {
-        if let Some(owner) = owners.get_mut(&record.id) {
+        if let Some(owner) = owners.get_mut(&record.id()) {
             *owner = Some(number);
         }
     });
     for wait in waits {
         wait.owner = owners[&wait.resource];
     }
+}
+
+/// A task by its record, with the tasks that it waits for.
+#[cfg(unix)]
+pub(super) fn task_with_owners(number: TaskNumber, record: &Record) -> TaskSnapshot {
+    let mut task = task_of(number, record);
+    find_owners(std::slice::from_mut(&mut task));
+    task
 }
 
 fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
@@ -151,9 +159,9 @@ fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
     TaskSnapshot {
         number,
         kind: record.kind,
-        id: record.id,
+        id: record.id(),
         name: record.name.as_deref().map(str::to_owned),
-        type_name: record.type_name.map_or("", |name| name()),
+        type_name: record.type_name(),
         spawned_at: record.spawned_at,
         parent: record.parent,
         ran_on: record

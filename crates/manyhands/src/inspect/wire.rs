@@ -20,6 +20,8 @@ use std::time::Duration;
 pub(super) struct Request {
     pub(super) get: Option<String>,
     pub(super) tasks_max: Option<u64>,
+    /// The number of the task that is to be polled.
+    pub(super) poll: Option<String>,
 }
 
 impl Request {
@@ -165,6 +167,12 @@ struct EndOfDeadlocks {
 struct EndOfStacks {
     end: &'static str,
     threads: usize,
+}
+
+#[derive(Serialize)]
+struct EndOfPoll {
+    end: &'static str,
+    ended: bool,
 }
 
 #[derive(Serialize)]
@@ -373,6 +381,11 @@ pub(super) fn end_of_stacks(threads: usize) -> String {
         end: "stacks",
         threads,
     })
+}
+
+/// The last line about a task that was polled on request. `ended`: with that it has ended.
+pub(super) fn end_of_poll(ended: bool) -> String {
+    json::to_string(&EndOfPoll { end: "poll", ended })
 }
 
 /// The last line of a list of groups.

@@ -8,7 +8,7 @@
     any(target_arch = "x86_64", target_arch = "aarch64"),
     not(miri)
 ))]
-pub(crate) use crate::sync::stack_signal::{copy_of, note_own_stack, prepare};
+pub(crate) use crate::sync::stack_signal::{copy_of, copy_of_own, note_own_stack, prepare};
 
 /// A copy of a thread's registers and stack.
 #[derive(Debug, Clone)]
@@ -86,6 +86,11 @@ mod unsupported {
     }
 
     /// Not called, because nothing was prepared.
+    pub(crate) fn copy_of_own() -> Result<StackCopy, NotCopied> {
+        Err(NotCopied::Silent)
+    }
+
+    /// Not called, because nothing was prepared.
     pub(crate) fn copy_of(_thread: i32) -> Result<StackCopy, NotCopied> {
         Err(NotCopied::Silent)
     }
@@ -96,4 +101,4 @@ mod unsupported {
     any(target_arch = "x86_64", target_arch = "aarch64"),
     not(miri)
 )))]
-pub(crate) use unsupported::{copy_of, note_own_stack, prepare};
+pub(crate) use unsupported::{copy_of, copy_of_own, note_own_stack, prepare};

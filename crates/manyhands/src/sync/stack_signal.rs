@@ -77,6 +77,12 @@ pub(crate) fn copy_of(thread: i32) -> Result<StackCopy, NotCopied> {
     })
 }
 
+/// A copy of the calling thread's own.
+pub(crate) fn copy_of_own() -> Result<StackCopy, NotCopied> {
+    // SAFETY: takes nothing, returns a number.
+    copy_of(unsafe { libc::gettid() })
+}
+
 /// Handles the signal from now on, for as long as the process lives, unless the program does.
 pub(crate) fn prepare() -> Result<(), NoCopies> {
     let _asking = lock(&ASKING);
@@ -459,6 +465,21 @@ mod tests {
         }
         end_first();
         end_second();
+    }
+
+    #[test]
+    fn a_thread_copies_its_own_stack() {
+        prepare().unwrap();
+        let copy = thread::spawn(|| {
+            note_own_stack();
+            let mark = black_box([MARK; 4]);
+            let copy = super::copy_of_own().unwrap();
+            black_box(mark);
+            copy
+        });
+        let copy = copy.join().unwrap();
+        let marks = copy.words.iter().filter(|word| **word == MARK).count();
+        assert!(marks >= 4 && !copy.is_cut, "{:?}", copy.registers);
     }
 
     #[test]

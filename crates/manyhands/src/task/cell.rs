@@ -229,10 +229,8 @@ unsafe fn record_spawn(cell: NonNull<Header>) {
     let name = unsafe { (kind.name)(cell) };
     // SAFETY: the name is valid as long as the cell.
     let name = name.map(|name| unsafe { name.as_ref() });
-    let id = cell.addr().get();
-    header
-        .record
-        .spawned(id, name, kind.work_type, header.location);
+    let (work, location) = (&kind.work_type, header.location);
+    header.record.spawned(cell.cast(), name, work, location);
 }
 
 /// Records that the calling thread begins to run or poll the task.

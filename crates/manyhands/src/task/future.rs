@@ -14,6 +14,7 @@ use crate::task::budget;
 use crate::task::cell::{self, Cell, Failure, Header, Kind, Name, TaskKind, Work};
 use crate::task::schedule;
 use crate::task::steps::{self, Closed, HeldFuture, Step};
+use crate::task::wake_by_record::WAKING;
 use crate::task::waker::Borrowed;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -65,7 +66,7 @@ impl<F: Future, N: Name, R: Affinity> Work for Async<F, N, R> {
             TaskKind::Future if N::HAS_PRIORITY => TaskKind::PrioritizedFuture,
             sort => sort,
         },
-        work_type: WorkType::future::<F>(),
+        work_type: WorkType::future::<F>(Some(WAKING)),
         foreign: None,
     };
 }

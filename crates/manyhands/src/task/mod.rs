@@ -71,6 +71,7 @@ mod scope;
 mod state;
 mod steps;
 mod try_scope;
+mod wake_by_record;
 mod waker;
 mod waker_set;
 mod when_all;

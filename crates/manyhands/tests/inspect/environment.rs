@@ -67,6 +67,39 @@ fn the_variable_opens_recording_socket_and_watchdog() {
 }
 
 #[test]
+fn only_the_value_control_lets_a_client_have_a_task_polled() {
+    use manyhands_inspect::Client;
+    let folder = std::env::temp_dir().join(format!("manyhands-control-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    for (value, is_allowed) in [("1", false), ("control", true)] {
+        let mut child = child_with(value, &folder);
+        let socket = folder.join(format!("manyhands/{}.sock", child.id()));
+        let mut client = until(|| Client::connect(&socket).ok());
+        let number = until(|| {
+            let tasks = client.view(100).unwrap().tasks.into_iter();
+            let mut tasks = tasks.filter(|task| task.name.as_deref() == Some("child a"));
+            Some(tasks.find(|task| task.state == "waiting")?.number)
+        });
+        match client.poll_task(&number) {
+            Ok(polled) => assert!(is_allowed && polled.task.is_some(), "{polled:?}"),
+            Err(refused) => {
+                let text = refused.to_string();
+                // Where stacks cannot be copied nothing is polled either.
+                let reason = if is_allowed {
+                    "stacks need"
+                } else {
+                    "MANYHANDS_INSPECT=control"
+                };
+                assert!(text.contains(reason), "{text}");
+            }
+        }
+        drop(child.stdin.take());
+        assert!(child.wait().unwrap().success());
+    }
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn without_the_variable_or_with_zero_nothing_is_opened() {
     let folder = std::env::temp_dir().join(format!("manyhands-closed-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();

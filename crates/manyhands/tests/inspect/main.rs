@@ -11,6 +11,11 @@ mod environment;
 mod frames;
 mod groups;
 mod loops;
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod polls;
 mod socket;
 #[cfg(all(
     target_os = "linux",

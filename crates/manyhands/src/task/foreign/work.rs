@@ -48,7 +48,7 @@ where
         name: no_name,
         priority: normal_priority,
         sort: TaskKind::Future,
-        work_type: WorkType::future::<F>(),
+        work_type: WorkType::future::<F>(None),
         foreign: Some(&ForeignKind {
             schedule: Self::schedule,
             poll: Self::poll,

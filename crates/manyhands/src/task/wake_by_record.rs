@@ -1,0 +1,31 @@
+//! A wake by who holds no part of the task's cell, and only knows that it is there: for `inspect`.
+//!
+//! Not here: what guarantees that the cell is there (`inspect/recorded_task.rs`), and wakers (`waker.rs`).
+//!
+//! Unsafe: the cell is reached by pointer.
+
+use crate::inspect::Waking;
+use crate::task::cell::Header;
+use crate::task::state::AfterWake;
+use crate::task::steps::Held;
+use std::ptr::NonNull;
+
+/// Of every future that this library's workers poll.
+pub(super) const WAKING: Waking = Waking::new(request, queue);
+
+/// Requests a poll; true if the caller must queue the task, of which it then has the queue's part.
+///
+/// # Safety
+/// The cell is not freed during the call.
+unsafe fn request(cell: NonNull<()>) -> bool {
+    // SAFETY: by the caller's promise; a wake needs no part of its own.
+    let state = &unsafe { cell.cast::<Header>().as_ref() }.state;
+    state.wake() == AfterWake::Queue
+}
+
+/// # Safety
+/// The caller has the queue's part, from [`request`].
+unsafe fn queue(cell: NonNull<()>) {
+    // SAFETY: by the caller's promise.
+    unsafe { cell.cast::<Header>().queue() };
+}
