@@ -1,6 +1,6 @@
 //! How to run: `cargo run --release --example 19_service_under_load -p manyhands --features inspect`, and with
-//! `-- --seconds 60` at the end to look at it for a while with `manyhands inspect` or `manyhands top`; with
-//! `-- --seconds 60 --readers 1000000` a million more tasks wait meanwhile.
+//! `-- --seconds 60` at the end to look at it for a while with `manyhands inspect` or `manyhands top`, for whom it then
+//! listens; with `-- --seconds 60 --readers 1000000` a million more tasks wait meanwhile.
 //!
 //! A shop: customers order and wait, clerks take the orders, need one of two connections to the warehouse, compute a
 //! price in a parallel loop and answer; an accountant's loop takes long. Tasks, channels and a part of a clerk's work have
@@ -134,7 +134,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         None => None,
     };
     let customers = start(until);
-    println!("`manyhands inspect {}` shows it", std::process::id());
+    if let Some(seconds) = seconds {
+        let (process, path) = (std::process::id(), inspect::serve()?);
+        println!(
+            "`manyhands inspect {process}` shows it for {seconds} s, over {}",
+            path.display()
+        );
+    }
     let books = task::Builder::new().name("accountant").run(move || {
         accountant(until.unwrap_or_else(|| time::now() + Duration::from_millis(50)));
     });

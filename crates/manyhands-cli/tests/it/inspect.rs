@@ -207,44 +207,100 @@ impl Drop for Ended {
     }
 }
 
+/// The page of a program, as the command serves it.
 #[cfg(feature = "page")]
-#[test]
-fn the_page_of_a_program_is_served_to_who_knows_the_token() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = program(&folder);
-    let child = Command::new(env!("CARGO_BIN_EXE_manyhands"))
-        .args(["inspect", "--socket", path.to_str().unwrap()])
-        .stdout(Stdio::piped())
-        .spawn();
-    let mut child = Ended(child.unwrap());
-    let (say, said) = mpsc::channel();
-    let mut output = BufReader::new(child.0.stdout.take().unwrap());
-    thread::spawn(move || {
-        let mut line = String::new();
-        output.read_line(&mut line).unwrap();
-        say.send(line).unwrap();
-    });
-    let line = said.recv_timeout(LIMIT).unwrap();
-    let address = line.trim_end().strip_prefix("open http://").unwrap();
-    let (host, token) = address.split_once("/#").unwrap();
-    let ask = |headers: &str| {
-        let mut stream = TcpStream::connect(host).unwrap();
+struct Page {
+    _server: Ended,
+    host: String,
+    token: String,
+}
+
+#[cfg(feature = "page")]
+#[expect(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
+impl Page {
+    /// Of the program that listens there, with these arguments more.
+    fn of(path: &std::path::Path, arguments: &[&str]) -> Self {
+        let child = Command::new(env!("CARGO_BIN_EXE_manyhands"))
+            .args(["inspect", "--socket", path.to_str().unwrap()])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn();
+        let mut child = Ended(child.unwrap());
+        let (say, said) = mpsc::channel();
+        let mut output = BufReader::new(child.0.stdout.take().unwrap());
+        thread::spawn(move || {
+            let mut line = String::new();
+            output.read_line(&mut line).unwrap();
+            say.send(line).unwrap();
+        });
+        let line = said.recv_timeout(LIMIT).unwrap();
+        let address = line.trim_end().strip_prefix("open http://").unwrap();
+        let (host, token) = address.split_once("/#").unwrap();
+        Self {
+            _server: child,
+            host: host.to_owned(),
+            token: token.to_owned(),
+        }
+    }
+
+    fn ask(&self, request: &str, headers: &str) -> String {
+        let mut stream = TcpStream::connect(&self.host).unwrap();
         stream.set_read_timeout(Some(LIMIT)).unwrap();
+        let host = &self.host;
         write!(
             stream,
-            "GET /view HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\r\n"
+            "{request} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\r\n"
         )
         .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer
-    };
-    assert!(ask("").starts_with("HTTP/1.1 401"));
-    let answer = ask(&format!("Authorization: Bearer {token}\r\n"));
+    }
+
+    /// As a browser that has opened the address.
+    fn ask_as_page(&self, request: &str) -> String {
+        let (host, token) = (&self.host, &self.token);
+        let headers = format!("Authorization: Bearer {token}\r\nOrigin: http://{host}\r\n");
+        self.ask(request, &headers)
+    }
+}
+
+#[cfg(feature = "page")]
+#[test]
+fn the_page_of_a_program_is_served_to_who_knows_the_token() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = Page::of(&program(&folder), &[]);
+    assert!(page.ask("GET /view", "").starts_with("HTTP/1.1 401"));
+    let answer = page.ask_as_page("GET /view");
     assert!(
         answer.starts_with("HTTP/1.1 200") && answer.contains("clerk"),
         "{answer}"
     );
+}
+
+#[cfg(feature = "page")]
+#[test]
+fn the_page_can_be_frozen_and_released_if_the_command_was_given_control_and_else_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = program(&folder);
+    let page = Page::of(&path, &["--control"]);
+    let is_frozen = |page: &Page, frozen: &str| {
+        let answer = page.ask_as_page("GET /view");
+        answer.contains("clerk") && answer.contains(&format!("\"frozen\":{frozen}"))
+    };
+    assert!(is_frozen(&page, "false"));
+    for (change, frozen) in [("/freeze", "true"), ("/release", "false")] {
+        let unknown = page.ask(&format!("POST {change}"), "");
+        assert!(unknown.starts_with("HTTP/1.1 401"), "{unknown}");
+        let changed = page.ask_as_page(&format!("POST {change}"));
+        assert!(changed.starts_with("HTTP/1.1 204"), "{changed}");
+        assert!(is_frozen(&page, frozen), "{change}");
+    }
+    drop(page);
+    let page = Page::of(&path, &[]);
+    let refused = page.ask_as_page("POST /freeze");
+    assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
+    assert!(is_frozen(&page, "null"));
 }
 
 #[test]
