@@ -7,13 +7,12 @@
 //! - `RUNNING(execution)`: started, the waiter is awake.
 //! - `ASLEEP(slot)`: the waiter is parked or about to park.
 //! - `SET`: final, the work is done.
-//! - `RETURNED`: final, the thread that took the work gave it back undone.
 //!
 //! `ASLEEP` may follow both first ones; a start that comes after it is not recorded. `WAITING` follows `ASLEEP`
 //! when the waiter is to check again although the work is not done.
 //!
 //! # Threads
-//! The runner calls `start` and then `set`, or `give_back`; any thread that knows that the latch is valid may call
+//! The runner calls `start` and then `set`; any thread that knows that the latch is valid may call
 //! `rouse`; the waiter calls the rest.
 //!
 //! # Ordering
@@ -40,17 +39,11 @@ impl Latch {
         Self(AtomicU64::new(WAITING))
     }
 
-    /// Whether the latch is final: the work is done, and its writes are visible, or it was given back.
+    /// Whether the latch is final: the work is done, and its writes are visible.
     #[inline]
     pub(crate) fn is_final(&self) -> bool {
-        // Acquire: pairs with the Release in `finish`.
-        self.0.load(Ordering::Acquire) & KIND_MASK == FINAL
-    }
-
-    /// Whether the work was given back undone. Call it after [`is_final`](Self::is_final).
-    pub(crate) fn is_returned(&self) -> bool {
-        // Relaxed: `is_final` has acquired.
-        self.0.load(Ordering::Relaxed) == RETURNED
+        // Acquire: pairs with the Release in `set`.
+        self.0.load(Ordering::Acquire) & KIND_MASK == SET
     }
 
     /// Records the execution that runs the work. Skipped when the waiter already sleeps.
@@ -68,29 +61,12 @@ impl Latch {
     /// `latch` is valid until the exchange.
     #[must_use]
     pub(crate) unsafe fn set(latch: *const Self) -> Option<SlotNumber> {
-        // SAFETY: by the caller's promise.
-        unsafe { Self::finish(latch, SET) }
-    }
-
-    /// The work is the waiter's again, undone. Otherwise like [`set`](Self::set).
-    ///
-    /// # Safety
-    /// `latch` is valid until the exchange.
-    #[must_use]
-    pub(crate) unsafe fn give_back(latch: *const Self) -> Option<SlotNumber> {
-        // SAFETY: by the caller's promise.
-        unsafe { Self::finish(latch, RETURNED) }
-    }
-
-    /// # Safety
-    /// `latch` is valid until the exchange.
-    unsafe fn finish(latch: *const Self, final_word: u64) -> Option<SlotNumber> {
         // SAFETY: valid until the exchange by the caller's promise.
         let word = unsafe { &(*latch).0 };
         // Release: publishes the work's writes; pairs with the Acquire in `is_final` and `fall_asleep`.
         // If this comes first, the waiter's exchange fails and it never parks;
         // if the waiter comes first, this reads ASLEEP and the caller must wake it.
-        let before = word.swap(final_word, Ordering::Release);
+        let before = word.swap(SET, Ordering::Release);
         (before & KIND_MASK == ASLEEP).then(|| Self::sleeper(before))
     }
 
@@ -115,8 +91,8 @@ impl Latch {
         let asleep = u64::from(slot) << KIND_BITS | ASLEEP;
         // Relaxed: the exchange decides.
         let mut word = self.0.load(Ordering::Relaxed);
-        while word & KIND_MASK != FINAL {
-            // SeqCst on success: S1. Acquire on failure: pairs with `finish`.
+        while word & KIND_MASK != SET {
+            // SeqCst on success: S1. Acquire on failure: pairs with `set`.
             match self
                 .0
                 .compare_exchange(word, asleep, Ordering::SeqCst, Ordering::Acquire)
@@ -156,9 +132,7 @@ const KIND_MASK: u64 = 3;
 const WAITING: u64 = 0;
 const RUNNING: u64 = 1;
 const ASLEEP: u64 = 2;
-const FINAL: u64 = 3;
-const SET: u64 = FINAL;
-const RETURNED: u64 = FINAL | 1 << KIND_BITS;
+const SET: u64 = 3;
 
 const _: () = assert!(
     ExecutionId::BITS + KIND_BITS == u64::BITS,

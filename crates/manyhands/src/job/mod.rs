@@ -49,8 +49,8 @@ pub(crate) struct JobKind {
 pub(crate) enum Action<'registry> {
     /// Run it, as this execution.
     Run(ExecutionId),
-    /// Taken by mistake: it goes back to its owner, undone.
-    GiveBack,
+    /// Do not run it: a queue outside of any runtime has dropped it.
+    Discard,
     /// Do not run it: the runtime of this registry ends. A task is dropped.
     Drop(&'registry TaskRegistry),
 }

@@ -1,15 +1,17 @@
 //! Executions: how a waiter steals only what it waits for (`runtime/fork_join/executions.rs`).
 //!
 //! Threads: a slot that runs one execution after another above an entry of its own, and a waiter for the
-//! first of them. Operations: begin, push, expose, pop, end; take a part, run it or give it back.
+//! first of them. Operations: begin, push, expose, pop, end; take a part, run it or pass it on.
 //! Property: the waiter runs nothing but entries of the execution it waits for, and every entry is run
-//! exactly once, by the waiter or by its owner.
+//! exactly once, by the waiter, by its owner, or by a worker for which the waiter has passed it on: even if the owner
+//! waits for that in its first half.
 //! With three preemptions: the waiter looks, the slot begins its next execution, and the waiter takes an entry of that.
 
-use super::{Work, check_deeper, wait_asleep};
+use super::{Work, check, check_deeper, wait_asleep};
 use crate::job::{ExecutionId, Latch};
 use crate::queue::{Deque, Popped};
 use crate::runtime::fork_join::executions::{Executions, Extent, Nesting, Taken};
+use crate::runtime::fork_join::passed_on::PassedOn;
 use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
@@ -18,6 +20,7 @@ use loom::thread;
 struct WorkerSlot {
     deque: Deque<Fork>,
     executions: Executions,
+    passed_on: PassedOn<Fork>,
     parker: Parker,
     /// Below both executions, of the first, of the second.
     forks: [Fork; 3],
@@ -36,6 +39,7 @@ impl WorkerSlot {
         Arc::new(Self {
             deque: Deque::new(),
             executions: Executions::new(),
+            passed_on: PassedOn::new(),
             parker: Parker::new(),
             forks: [0, 1, 2].map(|number| Fork {
                 work: Work::new(number),
@@ -68,18 +72,39 @@ impl WorkerSlot {
             fork.work.run();
             return;
         }
+        let pointer = std::ptr::from_ref(fork).cast_mut();
+        // As in `runtime/fork_join/wait.rs`.
+        loop {
+            let is_over = || fork.latch.is_final() || self.passed_on.has(pointer);
+            wait_asleep(&self.parker, is_over, || fork.latch.fall_asleep(SLOT));
+            if fork.latch.is_final() {
+                return;
+            }
+            if self.passed_on.take_back(pointer) {
+                return fork.work.run();
+            }
+        }
+    }
+
+    /// The first half of a join waits for the second, which was stolen.
+    fn wait_in_first_half(&self, number: usize) {
+        let fork = &self.forks[number];
         let fall_asleep = || fork.latch.fall_asleep(SLOT);
         wait_asleep(&self.parker, || fork.latch.is_final(), fall_asleep);
-        if !fork.work.is_done() {
-            fork.work.run();
-        }
+        assert!(fork.work.is_done(), "nobody has run what was stolen");
     }
 
     /// The waiter looks, once.
     fn help(&self, id: ExecutionId, own: usize) {
-        let taken = self
-            .executions
-            .take_part(id, |from| self.deque.steal(from.deque_from));
+        self.help_after(id, own, || {});
+    }
+
+    /// The waiter looks, once, and is held up by `delay` between its look at the execution and that at the deque.
+    fn help_after(&self, id: ExecutionId, own: usize, delay: impl FnOnce()) {
+        let taken = self.executions.take_part(id, |from| {
+            delay();
+            self.deque.steal(from.deque_from)
+        });
         // SAFETY: the model keeps forks to its end.
         let fork_at = |fork: *mut Fork| unsafe { &*fork };
         let sleeper = match taken {
@@ -90,8 +115,17 @@ impl WorkerSlot {
                 // SAFETY: as above.
                 unsafe { Latch::set(&raw const fork.latch) }
             }
-            // SAFETY: as above.
-            Taken::Foreign(fork) => unsafe { Latch::give_back(&raw const fork_at(fork).latch) },
+            Taken::Foreign(fork) => {
+                // As in `runtime/fork_join/wait.rs`. Then this thread stands in for a worker.
+                self.passed_on.push(fork);
+                self.parker.unpark();
+                self.passed_on.take().and_then(|fork| {
+                    let fork = fork_at(fork);
+                    fork.work.run();
+                    // SAFETY: as above.
+                    unsafe { Latch::set(&raw const fork.latch) }
+                })
+            }
             Taken::Nothing | Taken::Over => None,
         };
         if let Some(slot) = sleeper {
@@ -121,6 +155,30 @@ fn a_waiter_runs_nothing_of_a_later_execution() {
         slot.executions.end(&nesting);
         waiter.join().unwrap();
         assert!(slot.forks[1..].iter().all(|fork| fork.work.is_done()));
+    });
+}
+
+#[test]
+fn what_a_waiter_took_by_mistake_is_run_while_the_owner_waits_for_it_in_its_first_half() {
+    check(|| {
+        let (slot, nesting) = (WorkerSlot::new(), Nesting::new());
+        let first = slot.begin(&nesting);
+        let is_exposed = Arc::new(Parker::new());
+        let waiter = thread::spawn({
+            let (slot, is_exposed) = (Arc::clone(&slot), Arc::clone(&is_exposed));
+            move || slot.help_after(first, 1, || is_exposed.park())
+        });
+        slot.executions.end(&nesting);
+        slot.begin(&nesting);
+        slot.push(2);
+        slot.deque.expose(1);
+        is_exposed.unpark();
+        if !slot.deque.has_public(0) {
+            slot.wait_in_first_half(2);
+        }
+        slot.pop(2);
+        slot.executions.end(&nesting);
+        waiter.join().unwrap();
     });
 }
 

@@ -1,9 +1,9 @@
 //! The latch, with the parker its waiter sleeps on.
 //!
-//! Threads: a runner, a waiter, a third that wakes the waiter for no reason. Operations: start, set or
-//! give back, unpark; look, fall asleep, park.
-//! Property: the waiter always wakes, sees what the runner wrote, or, if the work was given back, that it
-//! was not started; the runner does not touch the latch once it is final.
+//! Threads: a runner, a waiter, a third that wakes the waiter for no reason. Operations: start, set,
+//! unpark; look, fall asleep, park.
+//! Property: the waiter always wakes and sees what the runner wrote; the runner does not touch the latch once it is
+//! final.
 
 use super::{Memory, Work, check, wait_asleep};
 use crate::job::{ExecutionId, Latch};
@@ -41,14 +41,6 @@ impl Model {
         self.wake(sleeper);
     }
 
-    /// Runner, as in `runtime/fork_join/join.rs`.
-    fn give_back(&self) {
-        self.frame.touch();
-        // SAFETY: as above.
-        let sleeper = unsafe { Latch::give_back(&raw const self.latch) };
-        self.wake(sleeper);
-    }
-
     fn wake(&self, sleeper: Option<u16>) {
         if let Some(slot) = sleeper {
             assert_eq!(slot, SLOT);
@@ -75,20 +67,6 @@ fn a_waiter_wakes_and_sees_the_work() {
         });
         model.wait();
         assert!(model.work.is_done());
-        runner.join().unwrap();
-    });
-}
-
-#[test]
-fn a_waiter_wakes_and_has_the_work_that_was_given_back() {
-    check(|| {
-        let model = Model::new();
-        let runner = thread::spawn({
-            let model = Arc::clone(&model);
-            move || model.give_back()
-        });
-        model.wait();
-        model.work.run();
         runner.join().unwrap();
     });
 }

@@ -12,6 +12,7 @@ use crate::queue::ShardedQueue;
 use crate::runtime::LongJob;
 use crate::runtime::ending::{self, Ending, Joined};
 use crate::runtime::fork_join::helper_slot::HelperSlot;
+use crate::runtime::fork_join::passed_on::PassedOn;
 use crate::runtime::monitor::changes::Changes;
 use crate::runtime::monitor::control::Monitor;
 use crate::runtime::settings::Settings;
@@ -40,6 +41,8 @@ pub(crate) struct RuntimeInner {
     pub(crate) idle: Idle,
     /// Tasks that come from outside.
     pub(crate) injector: ShardedQueue<Job>,
+    /// Forks that their thieves must not run.
+    pub(crate) passed_on: PassedOn<Job>,
     /// Tasks that are not of the usual priority.
     pub(crate) priority_queues: PriorityQueues,
     /// Tasks that wait, and through which they come back.
@@ -100,6 +103,7 @@ impl RuntimeInner {
             settings,
             idle: Idle::new(workers, threads_max),
             injector: ShardedQueue::new(workers),
+            passed_on: PassedOn::new(),
             priority_queues: PriorityQueues::new(),
             registry: TaskRegistry::take(this.as_ptr().cast()),
             slots: (0..threads_max + GUESTS_MAX)
@@ -182,6 +186,7 @@ impl RuntimeInner {
     /// sleep and need not wait for what others hold.
     pub(crate) fn has_visible_work(&self, slot: Option<&WorkerSlot>) -> bool {
         self.has_tasks_outside()
+            || !self.passed_on.is_empty()
             || self.all_slots().any(|other| {
                 let has_tasks = match slot {
                     None => !other.tasks.is_empty(),

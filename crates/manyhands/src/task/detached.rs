@@ -35,7 +35,7 @@ impl<F: FnOnce()> Detached<F> {
         let closure = unsafe { block::free(cell) }.closure;
         match action {
             Action::Run(_) => contain(closure),
-            Action::GiveBack | Action::Drop(_) => contain(|| drop(closure)),
+            Action::Discard | Action::Drop(_) => contain(|| drop(closure)),
         }
         true
     }

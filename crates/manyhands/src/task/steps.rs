@@ -118,7 +118,7 @@ unsafe fn run_queued(cell: impl HeldClosure, action: Action<'_>, claimed: Claime
             }
             step_for(claimed)
         }
-        Action::GiveBack | Action::Drop(_) => Step::Drop,
+        Action::Discard | Action::Drop(_) => Step::Drop,
     };
     // SAFETY: claimed by the caller.
     unsafe { cell.run(step) };

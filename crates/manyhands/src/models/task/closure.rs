@@ -155,7 +155,7 @@ fn a_join_elsewhere_wakes_and_reads_after_the_latch() {
 
 #[test]
 fn a_join_of_a_discarded_task_wakes_too() {
-    check(|| assert!(!model(Action::GiveBack, Model::join)));
+    check(|| assert!(!model(Action::Discard, Model::join)));
 }
 
 #[test]

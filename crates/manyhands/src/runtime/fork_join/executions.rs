@@ -52,7 +52,7 @@ pub(crate) struct Extent {
 pub(crate) enum Taken<T> {
     /// A part of it.
     Part(T),
-    /// An entry that may belong to another execution: it must be given back untouched.
+    /// An entry that may belong to another execution: it must be passed on untouched.
     Foreign(T),
     /// The execution runs, and there is nothing to take.
     Nothing,

@@ -7,14 +7,16 @@
 //!
 //! # Access to the job
 //! The owner may touch the job until it has pushed it, and again after `pop` returned `Mine`. The thief may touch it
-//! from its steal until it sets the latch, and the owner after the latch is set.
+//! from its steal until it sets the latch, and the owner after the latch is set. A thief that must not run it passes it
+//! on instead, and another thief or the owner has it next (`passed_on.rs`).
 //!
 //! Unsafe: the job lives on the owner's stack and is reached by pointer.
 
-use crate::job::{Action, Job, JobKind, Latch, Payload, catch, contain};
+use crate::job::{Action, Job, JobKind, Latch, Payload, abort, catch, contain};
 use crate::queue::Popped;
 use crate::runtime::fork_join::call_site::CallSiteProfile;
-use crate::runtime::fork_join::{series, wait};
+use crate::runtime::fork_join::series;
+use crate::runtime::fork_join::wait::{self, AfterWait};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{RuntimeInner, current};
@@ -306,31 +308,29 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
     #[cold]
     #[inline(never)]
     fn wait(&self, slot: &'static OccupiedSlot) -> R {
-        wait::for_latch(slot, &self.latch);
-        match self.take_result() {
-            Some(Ok(value)) => value,
-            Some(Err(payload)) => resume_unwind(payload),
-            None => {
-                // SAFETY: 1. and 2.: the thief gave the job back untouched.
+        match wait::for_fork(slot, &self.latch, self.as_job()) {
+            AfterWait::Done => match self.take_result() {
+                Ok(value) => value,
+                Err(payload) => resume_unwind(payload),
+            },
+            AfterWait::TakenBack => {
+                // SAFETY: 1. and 2.: taken back untouched.
                 let closure = unsafe { self.take_closure() };
                 closure()
             }
         }
     }
 
-    /// Owner, once, when the latch is final: the thief's result; `None` if it gave the job back.
-    fn take_result(&self) -> Option<Result<R, Payload>> {
+    /// Owner, once, when the latch is final: the thief's result.
+    fn take_result(&self) -> Result<R, Payload> {
         assert!(
             self.latch.is_final(),
             "the owner looks only after the latch is final"
         );
-        if self.latch.is_returned() {
-            return None;
-        }
         // SAFETY: with the latch final, the thief has done its last access.
         let result = unsafe { &*self.result.get() };
-        // SAFETY: the thief has written it, because it did not give the job back; read once.
-        Some(unsafe { result.assume_init_read() })
+        // SAFETY: the thief has written it before it set the latch; read once.
+        unsafe { result.assume_init_read() }
     }
 
     /// Thief: see [`Job::perform`].
@@ -338,19 +338,15 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
         let this = job.cast::<Self>();
         // SAFETY: the job is the first field of a live struct, whose latch is not final yet.
         let latch = unsafe { &raw const (*this).latch };
-        let sleeper = match action {
-            Action::Run(execution) => {
-                // SAFETY: as above, until the latch is set below.
-                unsafe { &*latch }.start(execution);
-                // SAFETY: the thief has the job alone, and performs it once.
-                unsafe { Self::run(this) };
-                // SAFETY: valid until the exchange.
-                unsafe { Latch::set(latch) }
-            }
-            // SAFETY: valid until the exchange.
-            Action::GiveBack | Action::Drop(_) => unsafe { Latch::give_back(latch) },
+        let Action::Run(execution) = action else {
+            abort("a fork was in a queue of tasks");
         };
-        if let Some(sleeper) = sleeper {
+        // SAFETY: as above, until the latch is set below.
+        unsafe { &*latch }.start(execution);
+        // SAFETY: the thief has the job alone, and performs it once.
+        unsafe { Self::run(this) };
+        // SAFETY: valid until the exchange.
+        if let Some(sleeper) = unsafe { Latch::set(latch) } {
             WorkerSlot::wake(sleeper);
         }
         true
@@ -391,14 +387,13 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
     #[inline(never)]
     fn take_back(&self, slot: &'static OccupiedSlot, index: usize) {
         debug_assert!(thread::panicking(), "only unwinding drops the guard");
-        if slot.deque.pop(index, self.as_job()) == Popped::Stolen {
-            wait::for_latch_idly(slot, &self.latch);
-            if let Some(result) = self.take_result() {
-                // A second panic would abort, and the caller must get the first one.
-                return contain(|| drop(result));
-            }
+        if slot.deque.pop(index, self.as_job()) == Popped::Stolen
+            && wait::for_fork_idly(slot, &self.latch, self.as_job()) == AfterWait::Done
+        {
+            // A second panic would abort, and the caller must get the first one.
+            return contain(|| drop(self.take_result()));
         }
-        // SAFETY: 1. and 2.: popped, or given back untouched.
+        // SAFETY: 1. and 2.: popped, or taken back untouched.
         let closure = unsafe { self.take_closure() };
         // As above.
         contain(|| drop(closure));

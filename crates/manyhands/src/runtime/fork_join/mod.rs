@@ -4,6 +4,7 @@
 
 pub(crate) mod executions;
 pub(crate) mod helper_slot;
+pub(crate) mod passed_on;
 mod scope_closures;
 pub(crate) mod waiting;
 

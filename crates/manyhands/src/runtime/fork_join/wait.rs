@@ -8,11 +8,9 @@
 //! unrelated work that wants the same lock, and the program alone determines the depth of the stack.
 //!
 //! Not here: the steps of a wait (`waiting.rs`), and the deque's and the slots' own protocols.
-//!
-//! Unsafe: a waiter gives an unrelated job back by pointer.
 
 use crate::inspect;
-use crate::job::{Action, ExecutionId, Job, Latch, abort};
+use crate::job::{ExecutionId, Job, Latch, abort};
 use crate::runtime::Rest;
 use crate::runtime::current;
 use crate::runtime::fork_join::executions::{Extent, Taken};
@@ -26,14 +24,6 @@ use crate::runtime::worker::run_loop::{self, FoundWork};
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::sync::{clock, process, spin_loop};
 use std::time::Duration;
-
-/// Waits on `slot` until `latch` is final, helping with the awaited work.
-#[cold]
-pub(crate) fn for_latch(slot: &'static OccupiedSlot, latch: &Latch) {
-    for_work(slot, &|| latch.is_final(), &|| latch.runner(), &|| {
-        latch.fall_asleep(slot.number)
-    });
-}
 
 /// Waits on `slot` until `is_over`, helping with the execution that `runner` names. `fall_asleep` is called
 /// before the slot is parked; false means that the wait is over.
@@ -68,13 +58,50 @@ pub(crate) fn for_task(
     }
 }
 
-/// Waits on `slot` until `latch` is final, running nothing: for a thread that unwinds, because jobs must not run on a
-/// panicking thread.
+/// How the owner's wait for a stolen fork has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum AfterWait {
+    /// A thief has run it.
+    Done,
+    /// Its thief has passed it on, and the owner has it again.
+    TakenBack,
+}
+
+/// Owner of a stolen fork, on `slot`: waits until it was run, and `latch` is final, helping with it; or takes it back.
 #[cold]
-pub(crate) fn for_latch_idly(slot: &'static OccupiedSlot, latch: &Latch) {
+pub(crate) fn for_fork(slot: &'static OccupiedSlot, latch: &Latch, fork: *mut Job) -> AfterWait {
+    until_final_or_passed_on(slot, latch, fork, &|| help(slot, latch.runner()))
+}
+
+/// As [`for_fork`], running nothing: for a thread that unwinds, because jobs must not run on a panicking thread.
+#[cold]
+pub(crate) fn for_fork_idly(
+    slot: &'static OccupiedSlot,
+    latch: &Latch,
+    fork: *mut Job,
+) -> AfterWait {
+    until_final_or_passed_on(slot, latch, fork, &|| false)
+}
+
+fn until_final_or_passed_on(
+    slot: &'static OccupiedSlot,
+    latch: &Latch,
+    fork: *mut Job,
+    help: &dyn Fn() -> bool,
+) -> AfterWait {
+    let passed_on = &slot.runtime().passed_on;
+    let is_over = || latch.is_final() || passed_on.has(fork);
     let fall_asleep = || latch.fall_asleep(slot.number);
-    let is_final = || latch.is_final();
-    waiting::for_work(&mut OnSlot::new(slot), &is_final, &|| false, &fall_asleep);
+    loop {
+        waiting::for_work(&mut OnSlot::new(slot), &is_over, help, &fall_asleep);
+        if latch.is_final() {
+            return AfterWait::Done;
+        }
+        if passed_on.take_back(fork) {
+            return AfterWait::TakenBack;
+        }
+    }
 }
 
 /// Waits on `slot`, helping the helpers, until no helper is in the closed `helper_slot` any more, or one recalls its
@@ -289,7 +316,7 @@ fn help(slot: &'static OccupiedSlot, execution: ExecutionId) -> bool {
                 return true;
             }
             Taken::Foreign(found) => {
-                return_unperformed(found);
+                pass_on(slot, runner, found);
                 return false;
             }
             Taken::Over => return false,
@@ -321,12 +348,14 @@ fn steal_from(slot: &OccupiedSlot, runner: &'static WorkerSlot, from: Extent) ->
     None
 }
 
-/// Gives back work that turned out not to belong to the awaited execution.
-fn return_unperformed(found: FoundWork) {
+/// Passes on work of `owner` that turned out not to belong to the awaited execution; see `passed_on.rs`.
+fn pass_on(slot: &OccupiedSlot, owner: &WorkerSlot, found: FoundWork) {
     match found {
-        FoundWork::Job(job) => {
-            // SAFETY: 1. and 2.: taken from a deque just now, and not performed.
-            unsafe { Job::perform(job, Action::GiveBack) };
+        FoundWork::Job(fork) => {
+            let shared = slot.runtime();
+            shared.passed_on.push(fork);
+            owner.parker.unpark();
+            shared.wake_if_nobody_searches();
         }
         FoundWork::Call(pin, owner) => {
             if pin.unpin() {
@@ -345,3 +374,64 @@ const SPIN_NANOS: u64 = 25_000;
 const BRIEF: Duration = Duration::from_micros(200);
 /// How many waiting runners are followed.
 const CHAIN_MAX: u32 = 8;
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::pass_on;
+    use crate::runtime::current;
+    use crate::runtime::worker::run_loop::FoundWork;
+    use crate::{Runtime, join, task};
+    use std::sync::mpsc::{self, Sender};
+    use std::time::Duration;
+
+    const LIMIT: Duration = Duration::from_secs(20);
+
+    /// Calls `call` in a pool whose only thread is busy until the gate, which `call` gets, is dropped.
+    fn beside_a_busy_worker(call: impl FnOnce(Sender<()>)) {
+        let runtime = Runtime::builder().workers(1).max_threads(1).build();
+        let runtime = runtime.expect("the numbers are right");
+        let ((begin, has_begun), (open, gate)) = (mpsc::channel(), mpsc::channel());
+        let busy = runtime.install(|| {
+            task::run(move || {
+                begin.send(()).expect("it is waited for");
+                gate.recv_timeout(LIMIT).expect_err("the gate opens");
+            })
+        });
+        has_begun.recv_timeout(LIMIT).expect("the task begins");
+        {
+            let _entered = runtime.enter();
+            call(open);
+        }
+        busy.join().expect("the gate was opened");
+    }
+
+    /// First half of a join: takes the second as a waiter does that then must not run it.
+    fn take_by_mistake() {
+        let slot = current::slot().expect("a join has one");
+        slot.deque.expose(1);
+        let fork = slot.deque.steal(0).expect("it is still there");
+        pass_on(slot, slot, FoundWork::Job(fork));
+    }
+
+    #[test]
+    fn a_fork_that_was_taken_by_mistake_is_run_while_its_owner_is_in_the_first_half() {
+        beside_a_busy_worker(|open| {
+            let (answer, answered) = mpsc::channel();
+            let first = move || {
+                take_by_mistake();
+                drop(open);
+                answered.recv_timeout(LIMIT)
+            };
+            let (seen, ()) = join(first, move || answer.send(()).expect("it is waited for"));
+            assert_eq!(seen, Ok(()), "nobody has run the second half");
+        });
+    }
+
+    #[test]
+    fn an_owner_takes_back_what_nobody_else_can_run() {
+        beside_a_busy_worker(|open| {
+            assert_eq!(join(take_by_mistake, || 7), ((), 7));
+            drop(open);
+        });
+    }
+}

@@ -301,13 +301,16 @@ fn find_usual(shared: &RuntimeInner, slot: &'static OccupiedSlot, turn: Turn) ->
         .or_else(|| find_elsewhere(shared, slot, TASKS_TAKEN_MAX))
 }
 
-/// Looks at the other slots, starting anywhere, but with the nearest where distances are known; takes up to `tasks_max`
+/// Looks at what thieves have passed on, and then at the other slots, starting anywhere, but with the nearest where distances are known; takes up to `tasks_max`
 /// tasks.
 fn find_elsewhere(
     shared: &RuntimeInner,
     slot: &'static OccupiedSlot,
     tasks_max: usize,
 ) -> Option<FoundWork> {
+    if let Some(fork) = shared.passed_on.take() {
+        return Some(FoundWork::Job(fork));
+    }
     if shared.knows_distances() {
         return find_nearest(shared, slot, tasks_max);
     }

@@ -234,7 +234,7 @@ impl<M> Drop for ForeignRunnable<M> {
     fn drop(&mut self) {
         let end = EndOfRun::default();
         // SAFETY: the queue's part is held, and ends here.
-        unsafe { steps::perform_future(Run(self.cell, &end), Action::GiveBack) };
+        unsafe { steps::perform_future(Run(self.cell, &end), Action::Discard) };
     }
 }
 
