@@ -131,7 +131,7 @@ pub fn run(fleet: Fleet, program: Program, stop: &Interrupt) -> Result<(), Fleet
         Fleet::Agent(options) => pull::pull(&options, program, stop),
         Fleet::Key(command) => keys::key(&command),
         Fleet::Enrol(options) => keys::enrol(&options, stop),
-        Fleet::Submit(options) => submit::submit(&options, program),
+        Fleet::Submit(options) => submit::submit(&options, program, stop),
         Fleet::Cancel(options) => submit::cancel(&options),
         Fleet::Watch(options) => show::watch(&options, stop),
         Fleet::Export(options) => show::export(&options, program),

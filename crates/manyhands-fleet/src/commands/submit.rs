@@ -6,11 +6,12 @@ use crate::{
     engine::{Engine, Queue},
     plan::Plan,
     price::{Estimate, Limit},
+    time::pause,
     wire::{self, Request, Submission},
 };
 use clap::Args;
-use manyhands_lab::Experiment;
-use std::{fs, path::PathBuf};
+use manyhands_lab::{Experiment, clock::Stopwatch, run::Interrupt};
+use std::{fs, path::PathBuf, time::Duration};
 
 /// Options of a submission.
 #[derive(Debug, PartialEq, Args)]
@@ -37,7 +38,11 @@ pub struct Cancel {
     server: ServerOptions,
 }
 
-pub(super) fn submit(options: &Submit, program: Program) -> Result<(), FleetError> {
+pub(super) fn submit(
+    options: &Submit,
+    program: Program,
+    stop: &Interrupt,
+) -> Result<(), FleetError> {
     let path = &options.plan;
     let toml = fs::read_to_string(path).map_err(FleetError::file("read", path))?;
     // What makes no sense is refused before anybody is asked.
@@ -54,7 +59,8 @@ pub(super) fn submit(options: &Submit, program: Program) -> Result<(), FleetErro
         limit = Some(Limit::new(usd_max, prices));
     }
     let engine = options.server.connect()?;
-    let plan = submit_to(&engine, &toml, limit, &experiments)?;
+    let (plan, request) = request(&toml, limit, &experiments)?;
+    patiently(stop, || engine.publish(Queue::Plans, &plan, &request))?;
     say(&format!("Plan {plan} is with the server.{says}"))
 }
 
@@ -112,6 +118,17 @@ pub fn submit_to(
     limit: Option<Limit>,
     experiments: &[Experiment],
 ) -> Result<String, FleetError> {
+    let (plan, request) = request(toml, limit, experiments)?;
+    engine.publish(Queue::Plans, &plan, &request)?;
+    Ok(plan)
+}
+
+/// The id of a plan, and the message that gives it to a server.
+fn request(
+    toml: &str,
+    limit: Option<Limit>,
+    experiments: &[Experiment],
+) -> Result<(String, Vec<u8>), FleetError> {
     let plan = wire::new_id();
     Plan::parse(toml)?.jobs(&plan, experiments)?;
     let toml = toml.to_owned();
@@ -120,6 +137,50 @@ pub fn submit_to(
         toml,
         limit,
     });
-    engine.publish(Queue::Plans, &plan, &wire::to_bytes(&request)?)?;
-    Ok(plan)
+    Ok((plan, wire::to_bytes(&request)?))
+}
+
+/// Sends the same message for as long as a server that was started just now may need to make its queues.
+fn patiently(
+    stop: &Interrupt,
+    mut send: impl FnMut() -> Result<(), FleetError>,
+) -> Result<(), FleetError> {
+    let watch = Stopwatch::start();
+    loop {
+        match send() {
+            Err(FleetError::Engine { .. }) if watch.elapsed() < STARTING && !stop.is_set() => {
+                pause(AGAIN, stop);
+            }
+            ended => return ended,
+        }
+    }
+}
+
+const STARTING: Duration = Duration::from_secs(10);
+const AGAIN: Duration = Duration::from_millis(200);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_has_no_queues_yet_is_asked_again_and_other_errors_end_it() {
+        let never = Interrupt::default();
+        let mut tries = 0;
+        patiently(&never, || {
+            tries += 1;
+            match tries {
+                1 | 2 => Err(FleetError::engine("send a message")("no stream")),
+                _ => Ok(()),
+            }
+        })
+        .unwrap();
+        assert_eq!(tries, 3);
+        let ended = patiently(&never, || {
+            tries += 1;
+            Err(FleetError::NoNatsServer)
+        });
+        assert!(matches!(ended, Err(FleetError::NoNatsServer)), "{ended:?}");
+        assert_eq!(tries, 4);
+    }
 }
