@@ -94,7 +94,7 @@ struct KeyWait<'a> {
     at: &'a str,
     /// The place of the frame that it is in.
     frame: Option<usize>,
-    /// Of the group of tasks that is waited for. Groups that the program sends are without.
+    /// Of the group of tasks that is waited for.
     name: Option<&'a str>,
 }
 
@@ -141,7 +141,7 @@ impl Graph {
                 groups.entry(Key::of_group(group)).or_default().count += group.tasks;
             }
             for (place, task) in rings().enumerate() {
-                if let Some(equals) = groups.get_mut(&Key::of(task, None).without_names()) {
+                if let Some(equals) = groups.get_mut(&Key::of(task, None)) {
                     equals.count = equals.count.saturating_sub(1);
                 }
                 groups
@@ -241,14 +241,7 @@ impl<'a> Key<'a> {
         }
     }
 
-    fn without_names(mut self) -> Self {
-        for wait in &mut self.waits {
-            wait.name = None;
-        }
-        self
-    }
-
-    /// Of a group of the program, which knows only the first wait of its tasks.
+    /// Of a group of the program, which knows only one wait of its tasks.
     fn of_group(group: &'a Group) -> Self {
         let wait = group.waits_for.as_deref().zip(group.at.as_deref());
         let frames = group.frames.iter().enumerate();
@@ -269,7 +262,7 @@ impl<'a> Key<'a> {
                     kind,
                     at,
                     frame: innermost,
-                    name: None,
+                    name: group.name.as_deref(),
                 })
                 .collect(),
         }
@@ -355,6 +348,7 @@ pub(crate) fn sentence(kind: &str) -> &str {
         "send" => "sends",
         "channel_end" => "awaits the end of a channel",
         "completion" => "awaits a completion",
+        "scope" => "awaits the end of a scope",
         "timer" => "sleeps",
         "cancellation" => "awaits a cancellation",
         other => other,
@@ -612,12 +606,37 @@ pub(crate) mod tests {
             spawned_at: example.spawned_at,
             state: "waiting".to_owned(),
             waits_for: Some("task".to_owned()),
+            name: None,
             at: Some("src/office.rs:20:5".to_owned()),
             frames: Vec::new(),
             tasks,
             examples: vec!["7".to_owned()],
             longest_us: 1,
         }
+    }
+
+    #[test]
+    fn groups_that_the_program_sends_are_nodes_with_the_names_that_their_tasks_wait_for() {
+        let named = |name: &str| {
+            let mut group = group(500_000, "src/a.rs:1:1");
+            group.waits_for = Some("group".to_owned());
+            group.name = Some(name.to_owned());
+            group
+        };
+        let graph = Graph::of(&View {
+            tasks_left_out: 1_000_000,
+            groups: vec![named("uploads"), named("mails")],
+            ..View::default()
+        });
+        let mut shown: Vec<_> = graph.nodes.iter().map(|node| &*node.lines[3]).collect();
+        shown.sort_unstable();
+        assert_eq!(
+            shown,
+            [
+                "awaits one of several 'mails' at src/office.rs:20:5",
+                "awaits one of several 'uploads' at src/office.rs:20:5",
+            ]
+        );
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub struct Groups {
 }
 
 /// Tasks of the same type, spawned on the same line, in the same state, that wait for something of the same kind on the
-/// same line, in the same frames.
+/// same line, in the same frames; if that is a group of tasks, for one of the same name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     /// `future`, `closure`, or `thread` for threads that wait outside of any task.
@@ -27,6 +27,9 @@ pub struct Group {
     pub state: String,
     /// The kind of the first thing that they wait for.
     pub waits_for: Option<String>,
+    /// The name of the group of tasks that they wait for.
+    #[serde(default)]
+    pub name: Option<String>,
     /// File, line and column of this wait.
     pub at: Option<String>,
     /// The annotated frames around this wait, the outermost first.
@@ -77,10 +80,11 @@ impl Group {
             "thread" => "a thread outside of any task",
             _ => &self.type_name,
         };
-        let does = match (self.state.as_str(), &self.waits_for) {
-            ("waiting" | "blocked", Some(kind)) => format!("waits for {kind}"),
-            ("waiting", None) => "waits for something that is not recorded".to_owned(),
-            (state, _) => format!("is {state}"),
+        let does = match (self.state.as_str(), &self.waits_for, &self.name) {
+            ("waiting" | "blocked", Some(kind), Some(name)) => format!("waits for {kind} '{name}'"),
+            ("waiting" | "blocked", Some(kind), None) => format!("waits for {kind}"),
+            ("waiting", None, _) => "waits for something that is not recorded".to_owned(),
+            (state, ..) => format!("is {state}"),
         };
         let call = |function: String, at: &Option<String>| graph::Call {
             function,
@@ -109,6 +113,7 @@ mod tests {
             spawned_at: Some("src/main.rs:7:1".to_owned()),
             state: state.to_owned(),
             waits_for: waits_for.map(str::to_owned),
+            name: None,
             at: waits_for.map(|_| "src/clerk.rs:9:3".to_owned()),
             frames: Vec::new(),
             tasks,
@@ -135,6 +140,26 @@ mod tests {
                         2 × 4, …\n      waits for something that is not recorded\n\
                         1 × 4\n  office::boss  src/main.rs:7:1\n  is queued\n";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn tasks_that_wait_for_task_groups_of_different_names_are_different_groups() {
+        let named = |name: &str| {
+            let mut group = group("office::boss", "waiting", Some("group"), 2);
+            group.name = Some(name.to_owned());
+            group
+        };
+        let groups = Groups {
+            groups: vec![named("requests"), named("backups")],
+            groups_left_out: 0,
+        };
+        let text = merged_text(&groups.graph(), "tasks", |member| {
+            groups.groups[member].label()
+        });
+        for name in ["requests", "backups"] {
+            let line = format!("      waits for group '{name}'  src/clerk.rs:9:3\n");
+            assert!(text.contains(&line), "{text}");
+        }
     }
 
     #[test]

@@ -135,7 +135,7 @@ pub struct Task {
 /// One thing that a task waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
-    /// `task`, `group`, `receive`, `send`, `channel_end`, `completion`, `timer` or `cancellation`.
+    /// `task`, `group`, `receive`, `send`, `channel_end`, `completion`, `scope`, `timer` or `cancellation`.
     pub kind: String,
     /// The name of the group that it waits for.
     pub name: Option<String>,

@@ -2,7 +2,7 @@
 
 use crate::cancel::registration::Key;
 use crate::cancel::{Cancelled, Token};
-use crate::inspect::{self, WaitKind};
+use crate::inspect::{self, WaitKind, WaitSite};
 use crate::task::budget;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -60,17 +60,24 @@ impl Token {
     /// assert!(handle.join().unwrap().is_err());
     /// ```
     #[doc(alias = "WaitAsync")]
-    pub async fn run_until_cancelled<F: Future>(&self, future: F) -> Result<F::Output, Cancelled> {
-        let mut cancelled = self.cancelled();
-        let mut future = pin!(future);
-        poll_fn(|context| {
-            if cancelled.poll_cancelled(context).is_ready() {
-                let token = self.clone();
-                return Poll::Ready(Err(Cancelled { token }));
-            }
-            future.as_mut().poll(context).map(Ok)
-        })
-        .await
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn run_until_cancelled<F: Future>(
+        &self,
+        future: F,
+    ) -> impl Future<Output = Result<F::Output, Cancelled>> {
+        let site = WaitSite::here();
+        async move {
+            let mut cancelled = self.cancelled();
+            let mut future = pin!(future);
+            poll_fn(|context| {
+                if site.during(|| cancelled.poll_cancelled(context)).is_ready() {
+                    let token = self.clone();
+                    return Poll::Ready(Err(Cancelled { token }));
+                }
+                future.as_mut().poll(context).map(Ok)
+            })
+            .await
+        }
     }
 }
 

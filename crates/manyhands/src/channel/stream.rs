@@ -38,6 +38,7 @@ impl<T> RecvStream<T> {
 impl<T> Stream for RecvStream<T> {
     type Item = T;
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;

@@ -494,6 +494,7 @@ pub struct ChangedStream<T> {
 impl<T> Stream for ChangedStream<T> {
     type Item = Arc<T>;
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Arc<T>>> {
         let this = &mut *self;
         let result = ready!(this.receiver.poll_changed(&mut this.waiter, cx));

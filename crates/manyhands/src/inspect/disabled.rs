@@ -212,6 +212,27 @@ impl LoopSite {
     }
 }
 
+/// In place of the line that waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WaitSite;
+
+impl WaitSite {
+    #[inline(always)]
+    pub(crate) const fn here() -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    pub(crate) const fn of_loop(_site: LoopSite) -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    pub(crate) fn during<R>(self, poll: impl FnOnce() -> R) -> R {
+        poll()
+    }
+}
+
 /// In place of a loop that runs.
 pub(crate) struct RecordedLoop;
 

@@ -1,11 +1,12 @@
 //! Tasks that are in the same place, counted: what a million waiting tasks come down to.
 //!
 //! Two tasks are in the same place if they are of the same type, were spawned on the same line, are in the same state, and
-//! wait for something of the same kind on the same line, in the same frames. Counted while the table of tasks is read, so no list of all tasks
-//! is made.
+//! wait for something of the same kind on the same line, in the same frames, and, if that is a group of tasks, of the same
+//! name. Counted while the table of tasks is read, so no list of all tasks is made.
 
 use crate::inspect::frames::Frames;
-use crate::inspect::table::{self, Record, TaskNumber};
+use crate::inspect::group_names;
+use crate::inspect::table::{self, Record, TaskNumber, WaitRecord};
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::inspect::wait_kind::WaitKind;
 use crate::inspect::wire;
@@ -23,8 +24,10 @@ struct Key {
     type_name: &'static str,
     spawned_at: Option<&'static Location<'static>>,
     state: TaskState,
-    /// The first of its waits.
+    /// The first of its waits that wakes it itself; if there is none, the first one.
     waits: Option<(WaitKind, &'static Location<'static>)>,
+    /// The name of what it waits for, if that is a group of tasks that has one.
+    awaited: Option<String>,
     /// Those around this wait, or if there is none around the last thing that was polled; the outermost first.
     frames: Vec<(&'static str, &'static Location<'static>)>,
 }
@@ -46,6 +49,7 @@ struct Line {
     spawned_at: Option<String>,
     state: &'static str,
     waits_for: Option<&'static str>,
+    name: Option<String>,
     at: Option<String>,
     frames: Vec<FrameLine>,
     tasks: u64,
@@ -74,7 +78,8 @@ pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()
 }
 
 fn key(record: &Record) -> Key {
-    let wait = record.waits.list.first();
+    let waits = &record.waits.list;
+    let wait = waits.iter().find(|wait| wait.is_direct).or(waits.first());
     let chain = |frames: &Frames| match wait {
         Some(wait) => frames.chain(wait.frame),
         None => frames.last_chain(),
@@ -87,7 +92,15 @@ fn key(record: &Record) -> Key {
         spawned_at: record.spawned_at,
         state: record.state,
         waits: wait.map(|wait| (wait.kind, wait.at)),
+        awaited: wait.and_then(awaited),
         frames: chain.iter().map(|frame| (frame.name, frame.at)).collect(),
+    }
+}
+
+fn awaited(wait: &WaitRecord) -> Option<String> {
+    match wait.kind {
+        WaitKind::Group => group_names::name_of(wait.resource),
+        _ => None,
     }
 }
 
@@ -112,6 +125,7 @@ fn line(key: &Key, group: &Group) -> Line {
         spawned_at: key.spawned_at.map(wire::place),
         state: wire::task_state(key.state),
         waits_for: key.waits.map(|(kind, _)| kind.name()),
+        name: key.awaited.as_deref().map(wire::text),
         at: key.waits.map(|(_, at)| wire::place(at)),
         frames: key.frames.iter().map(frame_line).collect(),
         tasks: group.tasks,

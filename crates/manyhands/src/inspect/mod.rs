@@ -93,9 +93,9 @@ pub(crate) use alone::AloneBecause;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use disabled::{
     ChannelRecord, FrameMark, GroupName, ListedLoop, LoopRecord, LoopSite, RecordedLoop, Running,
-    RuntimeNumber, TaskRecord, Waking, WorkType, forget, is_open, runtime_made, short_loop,
-    thread_begins, thread_blocks, thread_polls_any, thread_polls_one, thread_waits_for_task, waits,
-    waits_for_task,
+    RuntimeNumber, TaskRecord, WaitSite, Waking, WorkType, forget, is_open, runtime_made,
+    short_loop, thread_begins, thread_blocks, thread_polls_any, thread_polls_one,
+    thread_waits_for_task, waits, waits_for_task,
 };
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use wait_kind::WaitKind;
@@ -167,6 +167,8 @@ mod task_state;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod verdict;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod wait_site;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod watchdog;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod wire;
@@ -198,6 +200,8 @@ pub(crate) use recorded_task::{Waking, WorkType};
 pub(crate) use runtimes::Observed;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 pub(crate) use runtimes::ObservedThread;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use wait_site::WaitSite;
 
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use alone::AloneBecause;

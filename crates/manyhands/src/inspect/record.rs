@@ -57,6 +57,27 @@ pub(super) fn set_current_frame(frame: usize) {
     });
 }
 
+/// Waits of the calling thread are recorded with this line from now on. False if another line was said before; that one
+/// stays.
+pub(super) fn say_line(at: &'static Location<'static>) -> bool {
+    let current = CURRENT.get();
+    if current.at.is_none() {
+        CURRENT.set(Current {
+            at: Some(at),
+            ..current
+        });
+    }
+    current.at.is_none()
+}
+
+/// Takes back what [`say_line`] has done.
+pub(super) fn take_line_back() {
+    CURRENT.set(Current {
+        at: None,
+        ..CURRENT.get()
+    });
+}
+
 /// What a task's cell knows of its record: a [`TaskNumber`], or 0.
 #[derive(Debug)]
 pub(crate) struct TaskRecord(AtomicU64);
@@ -67,7 +88,8 @@ struct Current {
     number: Option<TaskNumber>,
     /// The data of the waker with which it is polled.
     waker: usize,
-    /// The line that all waits are recorded with, if the thread waits for one thing only.
+    /// The line that all waits are recorded with, if the thread waits for one thing only, or polls a future of this library
+    /// that has said one.
     at: Option<&'static Location<'static>>,
     /// Which frame it is in, or 0.
     frame: usize,

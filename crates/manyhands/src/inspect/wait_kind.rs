@@ -26,8 +26,11 @@ pub enum WaitKind {
     Send,
     /// The end of a channel.
     ChannelEnd,
-    /// The result of a completion. The end of a `task::scope` is one.
+    /// The result of a completion.
     Completion,
+    /// The end of a [`task::scope`](crate::task::scope()) or [`task::try_scope`](crate::task::try_scope()). The line is that
+    /// of the call.
+    Scope,
     /// A time.
     Timer,
     /// A cancellation.
@@ -45,6 +48,7 @@ impl WaitKind {
             Self::Send => "send",
             Self::ChannelEnd => "channel_end",
             Self::Completion => "completion",
+            Self::Scope => "scope",
             Self::Timer => "timer",
             Self::Cancellation => "cancellation",
         }
@@ -60,6 +64,7 @@ impl fmt::Display for WaitKind {
             Self::Send => "room in a channel",
             Self::ChannelEnd => "the end of a channel",
             Self::Completion => "a completion",
+            Self::Scope => "the end of a scope",
             Self::Timer => "a time",
             Self::Cancellation => "a cancellation",
         })

@@ -1,5 +1,7 @@
 //! Results that are set by hand: they connect callbacks and events to tasks.
 
+#[cfg(not(loom))]
+use crate::inspect::WaitSite;
 use crate::inspect::{self, WaitKind};
 use crate::job::wake;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -10,6 +12,8 @@ use crate::task::budget;
 use crate::task::waker_set::{WakerKey, WakerSet};
 use std::error::Error;
 use std::fmt;
+#[cfg(not(loom))]
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
@@ -329,8 +333,19 @@ impl<T: Clone> Completion<T> {
     /// std::thread::spawn(move || completer.complete(42));
     /// assert_eq!(completion.wait().unwrap(), 42);
     /// ```
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn wait(&self) -> Result<T, CompletionError> {
-        block_on(self.clone())
+        self.wait_as(WaitKind::Completion)
+    }
+
+    /// As [`wait`](Self::wait), as part of something that is a wait of this kind on the caller's line.
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub(super) fn wait_as(&self, kind: WaitKind) -> Result<T, CompletionError> {
+        let site = WaitSite::here();
+        let mut end = self.clone();
+        block_on(poll_fn(|context| {
+            site.during(|| end.poll_as(context, kind))
+        }))
     }
 }
 
@@ -348,21 +363,32 @@ impl<T: Clone> Future for Completion<T> {
 
     #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.poll_as(context, WaitKind::Completion)
+    }
+}
+
+impl<T: Clone> Completion<T> {
+    /// Polls it, as part of something that is a wait of this kind.
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub(super) fn poll_as(
+        &mut self,
+        context: &mut Context<'_>,
+        kind: WaitKind,
+    ) -> Poll<Result<T, CompletionError>> {
         let permit = ready!(budget::poll_proceed(context));
-        let this = &mut *self;
-        if this.shared.outcome.get().is_none() {
-            let mut waiters = lock(&this.shared.waiters);
-            if this.shared.outcome.get().is_none() {
-                let stale = waiters.register(&mut this.key, context.waker());
+        if self.shared.outcome.get().is_none() {
+            let mut waiters = lock(&self.shared.waiters);
+            if self.shared.outcome.get().is_none() {
+                let stale = waiters.register(&mut self.key, context.waker());
                 drop(waiters);
                 drop(stale);
-                let resource = Arc::as_ptr(&this.shared).addr();
-                inspect::waits(this, context.waker(), WaitKind::Completion, resource);
+                let resource = Arc::as_ptr(&self.shared).addr();
+                inspect::waits(self, context.waker(), kind, resource);
                 return Poll::Pending;
             }
         }
         permit.charge();
-        let outcome = this.shared.outcome.get();
+        let outcome = self.shared.outcome.get();
         Poll::Ready(outcome.expect("looked for above").clone())
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Not here: scopes, whose futures may borrow because the call waits for them (`scope.rs`, `try_scope.rs`).
 
+use crate::inspect::WaitSite;
 use crate::task::{JoinError, JoinHandle, WhenEach, builder};
 use futures_core::Stream;
 use std::fmt;
@@ -169,8 +170,13 @@ impl<T> TaskGroup<T> {
     /// });
     /// ```
     #[doc(alias = "join_next")]
-    pub async fn next(&mut self) -> Option<(usize, Result<T, JoinError>)> {
-        self.tasks.next().await
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "it returns a future, and no iterator has that"
+    )]
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn next(&mut self) -> impl Future<Output = Option<(usize, Result<T, JoinError>)>> {
+        self.tasks.next()
     }
 
     /// As [`next`](Self::next), for a future written by hand.
@@ -197,13 +203,17 @@ impl<T> TaskGroup<T> {
     /// assert_eq!(words.unwrap(), ["many", "hands"]);
     /// ```
     #[doc(alias = "join_all")]
-    pub async fn wait(mut self) -> Vec<Result<T, JoinError>> {
-        let mut results = Vec::new();
-        while let Some(result) = self.next().await {
-            results.push(result);
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn wait(mut self) -> impl Future<Output = Vec<Result<T, JoinError>>> {
+        let site = WaitSite::here();
+        async move {
+            let mut results = Vec::new();
+            while let Some(result) = self.tasks.next_on(site).await {
+                results.push(result);
+            }
+            results.sort_unstable_by_key(|(index, _)| *index);
+            results.into_iter().map(|(_, result)| result).collect()
         }
-        results.sort_unstable_by_key(|(index, _)| *index);
-        results.into_iter().map(|(_, result)| result).collect()
     }
 }
 
@@ -230,28 +240,32 @@ impl<T, E> TaskGroup<Result<T, E>> {
     /// });
     /// ```
     #[doc(alias = "try_join_all")]
-    pub async fn try_wait(mut self) -> Result<Vec<T>, GroupError<E>> {
-        let mut values = Vec::new();
-        let mut first_failure = None;
-        while let Some((index, result)) = self.next().await {
-            let failure = match result {
-                Ok(Ok(value)) => {
-                    values.push((index, value));
-                    continue;
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn try_wait(mut self) -> impl Future<Output = Result<Vec<T>, GroupError<E>>> {
+        let site = WaitSite::here();
+        async move {
+            let mut values = Vec::new();
+            let mut first_failure = None;
+            while let Some((index, result)) = self.tasks.next_on(site).await {
+                let failure = match result {
+                    Ok(Ok(value)) => {
+                        values.push((index, value));
+                        continue;
+                    }
+                    Ok(Err(error)) => GroupFailure::Failed(error),
+                    Err(error) => GroupFailure::Ended(error),
+                };
+                if first_failure.is_none() {
+                    first_failure = Some(GroupError { index, failure });
+                    self.cancel();
                 }
-                Ok(Err(error)) => GroupFailure::Failed(error),
-                Err(error) => GroupFailure::Ended(error),
-            };
-            if first_failure.is_none() {
-                first_failure = Some(GroupError { index, failure });
-                self.cancel();
             }
+            if let Some(failure) = first_failure {
+                return Err(failure);
+            }
+            values.sort_unstable_by_key(|(index, _)| *index);
+            Ok(values.into_iter().map(|(_, value)| value).collect())
         }
-        if let Some(failure) = first_failure {
-            return Err(failure);
-        }
-        values.sort_unstable_by_key(|(index, _)| *index);
-        Ok(values.into_iter().map(|(_, value)| value).collect())
     }
 }
 

@@ -10,6 +10,7 @@
 //!
 //! Unsafe: futures are spawned that borrow; a wrapped future is pinned where its wrapper is.
 
+use crate::inspect::WaitKind;
 use crate::job::{AbortOnUnwind, Payload, catch, value_or_resume};
 use crate::runtime::fork_join::wait;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -90,6 +91,7 @@ struct Tasks {
 /// ```
 #[doc(alias = "AttachedToParent")]
 #[doc(alias = "scope_async")]
+#[cfg_attr(feature = "inspect", track_caller)]
 pub fn scope<'env, R>(body: impl for<'scope> FnOnce(&'scope TaskScope<'scope, 'env>) -> R) -> R {
     let scope = TaskScope::new();
     scope.run(|| body(&scope))
@@ -111,6 +113,7 @@ impl TaskScope<'_, '_> {
     }
 
     /// Runs the body, and returns or unwinds when all members have ended. Called once: the body is the first member.
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub(super) fn run<R>(&self, body: impl FnOnce() -> R) -> R {
         // The wait below cannot unwind.
         wait::refuse_in_simulation();
@@ -122,7 +125,7 @@ impl TaskScope<'_, '_> {
             self.cancel();
         }
         self.state.member_leaves();
-        let outcome = self.all_gone.wait();
+        let outcome = self.all_gone.wait_as(WaitKind::Scope);
         assert!(outcome.is_ok(), "a scope ends with all its members gone");
         frame.disarm();
         value_or_resume(value, std::mem::take(&mut *lock(&self.state.panics)))

@@ -54,6 +54,7 @@ pub struct TryTaskScope<'scope, 'env: 'scope, E> {
 /// assert_eq!(add(["1", "none"]).unwrap_err().index, 1);
 /// ```
 #[doc(alias = "try_join_all")]
+#[cfg_attr(feature = "inspect", track_caller)]
 pub fn try_scope<'env, R, E>(
     body: impl for<'scope> FnOnce(&'scope TryTaskScope<'scope, 'env, E>) -> R,
 ) -> Result<R, GroupError<E>> {

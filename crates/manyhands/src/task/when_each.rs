@@ -1,13 +1,12 @@
 //! The results of several tasks, as they end.
 
-use crate::inspect::{self, GroupName, WaitKind};
+use crate::inspect::{self, GroupName, WaitKind, WaitSite};
 use crate::job::wake;
 use crate::sync::{Mutex, lock};
 use crate::task::budget;
 use crate::task::{JoinError, JoinHandle};
 use futures_core::Stream;
 use std::collections::VecDeque;
-use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker, ready};
@@ -134,18 +133,40 @@ impl<T> WhenEach<T> {
     ///
     /// # Cancellation
     /// Dropping the future loses no result.
-    pub async fn next(&mut self) -> Option<(usize, Result<T, JoinError>)> {
-        let next = Next(self);
-        poll_fn(|context| Pin::new(&mut *next.0).poll_next(context)).await
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "it returns a future, and no iterator has that"
+    )]
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn next(&mut self) -> impl Future<Output = Option<(usize, Result<T, JoinError>)>> {
+        self.next_on(WaitSite::here())
+    }
+
+    /// As [`next`](Self::next), shown with this line.
+    pub(super) fn next_on(&mut self, site: WaitSite) -> Next<'_, T> {
+        Next { each: self, site }
     }
 }
 
 /// A wait for the next result: it is shown no longer when this is dropped.
-struct Next<'a, T>(&'a mut WhenEach<T>);
+pub(super) struct Next<'a, T> {
+    each: &'a mut WhenEach<T>,
+    site: WaitSite,
+}
+
+impl<T> Future for Next<'_, T> {
+    type Output = Option<(usize, Result<T, JoinError>)>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        this.site
+            .during(|| Pin::new(&mut *this.each).poll_next(context))
+    }
+}
 
 impl<T> Drop for Next<'_, T> {
     fn drop(&mut self) {
-        inspect::forget(&*self.0);
+        inspect::forget(&*self.each);
     }
 }
 
@@ -172,6 +193,7 @@ impl<T> Drop for WhenEach<T> {
 impl<T> Stream for WhenEach<T> {
     type Item = (usize, Result<T, JoinError>);
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
         while this.waiting > 0 {

@@ -1,5 +1,6 @@
 //! Periodic ticks.
 
+use crate::inspect::WaitSite;
 use crate::runtime::sleep::timers;
 use crate::task::budget;
 use crate::time::sleep::Sleep;
@@ -166,13 +167,16 @@ impl Interval {
     ///     }
     /// });
     /// ```
-    pub async fn tick(&mut self) -> Instant {
-        future::poll_fn(|context| self.poll_tick(context)).await
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn tick(&mut self) -> impl Future<Output = Instant> {
+        let site = WaitSite::here();
+        future::poll_fn(move |context| site.during(|| self.poll_tick(context)))
     }
 
     /// Polls for the next tick; registers the task's waker if it has not come.
     ///
     /// Example: see [`Interval`].
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Instant> {
         let permit = ready!(budget::poll_proceed(context));
         let due = self.sleep.moment();
@@ -261,6 +265,7 @@ impl Interval {
 impl Stream for Interval {
     type Item = Instant;
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Instant>> {
         self.get_mut().poll_tick(context).map(Some)
     }

@@ -1,7 +1,8 @@
 //! Tasks counted by where they are, over the socket.
 
 use crate::support::until;
-use manyhands::{cancel, inspect, task};
+use manyhands::task::TaskGroup;
+use manyhands::{cancel, channel, inspect, task};
 use manyhands_inspect::Client;
 
 /// 10,000, or as many as the variable `MANYHANDS_TASKS` says.
@@ -42,4 +43,41 @@ fn however_many_tasks_wait_on_one_line_they_are_one_group_and_a_few_lines() {
     assert_eq!(graph.stacks, all);
     assert!(graph.segments.iter().any(|segment| segment.stacks >= tasks));
     source.cancel();
+}
+
+#[test]
+fn tasks_that_wait_for_task_groups_are_counted_by_the_names_of_these_wherever_the_groups_were_sent()
+{
+    inspect::open();
+    let mut client = Client::connect(&inspect::serve().unwrap()).unwrap();
+    let line = line!() + 4;
+    let waiters: Vec<_> = ["uploads", "mails", "uploads"]
+        .map(|name| {
+            let (sender, receiver) = channel::bounded::<TaskGroup<()>>(1);
+            let waiter = task::spawn(async move {
+                let mut group = receiver.recv_async().await.unwrap();
+                group.next().await.is_some()
+            });
+            // Made by this thread, and sent to the task that waits for it.
+            let mut group = TaskGroup::named(name);
+            group.spawn(std::future::pending());
+            assert!(sender.send(group).is_ok());
+            waiter
+        })
+        .into();
+    let counted = until(|| {
+        let groups = client.groups().unwrap().groups;
+        let of_test = groups.into_iter().filter(|group| {
+            let at = group.spawned_at.as_deref().unwrap_or_default();
+            at.contains(&format!("groups.rs:{line}:"))
+                && group.waits_for.as_deref() == Some("group")
+        });
+        let mut counted: Vec<_> = of_test.map(|group| (group.tasks, group.name)).collect();
+        counted.sort_unstable();
+        let tasks: usize = counted.iter().map(|(tasks, _)| tasks).sum();
+        (tasks == waiters.len()).then_some(counted)
+    });
+    let named = |name: &str| Some(name.to_owned());
+    assert_eq!(counted, [(1, named("mails")), (2, named("uploads"))]);
+    waiters.iter().for_each(task::JoinHandle::cancel);
 }

@@ -2,8 +2,9 @@
 
 use crate::support::{Source, assert_waits_at, in_state, named, spawn, until, waiting};
 use manyhands::inspect::{self, TaskKind, TaskState, WaitKind};
+use manyhands::query::prelude::*;
 use manyhands::task::TaskGroup;
-use manyhands::{cancel, channel, task, time};
+use manyhands::{cancel, channel, parallel, task, time};
 use std::future::{pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::Poll;
@@ -268,6 +269,110 @@ fn a_task_that_waits_for_a_group_waits_for_its_name() {
         task.cancel();
         assert!(task.join().is_err());
     }
+}
+
+#[test]
+fn functions_of_the_library_that_wait_are_shown_on_the_line_that_calls_them() {
+    inspect::open();
+    let group = || {
+        let mut group = TaskGroup::new();
+        group.spawn(pending::<Result<(), String>>());
+        group
+    };
+    let (mut one, all, first_failure) = (group(), group(), group());
+    let mut each = task::when_each([task::spawn(pending::<()>())]);
+    let source = cancel::Source::new();
+    let token = source.token();
+    let (_sender, other) = channel::bounded::<u32>(1);
+    let (_go, gate) = std::sync::mpsc::channel::<()>();
+    let gate = std::sync::Mutex::new(gate);
+    let tasks = [
+        spawn("line: one", async move { drop(one.next().await) }),
+        spawn("line: all", async move { drop(all.wait().await) }),
+        spawn("line: first failure", async move {
+            drop(first_failure.try_wait().await);
+        }),
+        spawn("line: each", async move { drop(each.next().await) }),
+        spawn("line: tick", async {
+            let mut interval = time::interval(Duration::from_secs(3600));
+            interval.tick().await; // at once
+            interval.tick().await; // an hour later
+        }),
+        spawn("line: cancelled", async move {
+            let inner = async { drop(other.recv_async().await) };
+            drop(token.run_until_cancelled(inner).await);
+        }),
+        spawn("line: items", async move {
+            let query = (0..2_u32).into_par_query();
+            let mut items = query
+                .map(move |_| gate.lock().unwrap().recv().is_ok())
+                .stream();
+            let _ = items.next().await;
+        }),
+        spawn("line: loop", async {
+            let items = parallel::for_each_async(0..1_u32, |_| pending::<()>());
+            items.await;
+        }),
+    ];
+    // Some of them may be polled again, and then wait for less.
+    for (name, parts) in [
+        ("line: one", &["one.next().await"][..]),
+        ("line: all", &["all.wait().await"]),
+        ("line: first failure", &["first_failure.try_wait().await"]),
+        ("line: each", &["each.next().await"]),
+        ("line: tick", &["an hour later"]),
+        (
+            "line: cancelled",
+            &["run_until_cancelled", "other.recv_async"],
+        ),
+        ("line: items", &["items.next().await"]),
+        ("line: loop", &["parallel::for_each_async"]),
+    ] {
+        let task = until(|| Some(waiting(name)).filter(|task| !task.waits.is_empty()));
+        let lines = task.waits.iter().map(|wait| {
+            assert_eq!(wait.at.file(), HERE.0, "{task:?}");
+            HERE.1.lines().nth(wait.at.line() as usize - 1).unwrap()
+        });
+        let lines: Vec<&str> = lines.collect();
+        let is_part_of = |part: &&str| lines.iter().any(|line| line.contains(*part));
+        assert!(parts.iter().all(is_part_of), "{name}: {lines:?}");
+        let has_part = |line: &&str| parts.iter().any(|part| line.contains(*part));
+        assert!(lines.iter().all(has_part), "{name}: {lines:?}");
+    }
+    tasks.iter().for_each(task::JoinHandle::cancel);
+}
+
+#[test]
+fn the_end_of_a_scope_and_a_completion_that_block_are_shown_on_the_line_of_the_call() {
+    inspect::open();
+    let (sender, receiver) = channel::bounded::<u32>(1);
+    let (completer, completion) = task::completion::<u32>();
+    let end_of = |kind: WaitKind, name: &str| {
+        until(|| {
+            let task = named(&inspect::snapshot(), name)?.clone();
+            let is_there = task.waits.first()?.kind == kind && task.state == TaskState::Blocked;
+            is_there.then_some(task)
+        })
+    };
+    let scoped = receiver.clone();
+    let scope = task::Builder::new().name("end: scope").run(move || {
+        let mut received = None;
+        task::scope(|scope| scope.spawn(async { received = scoped.recv_async().await.ok() }));
+        received
+    });
+    let completed = task::Builder::new().name("end: completion");
+    let completed = completed.run(move || completion.wait().unwrap());
+    let listed = end_of(WaitKind::Scope, "end: scope");
+    assert_waits_at(&listed, HERE, &["task::scope(|scope| scope.spawn"]);
+    assert_eq!(listed.waits[0].kind.to_string(), "the end of a scope");
+    let listed = end_of(WaitKind::Completion, "end: completion");
+    assert_waits_at(&listed, HERE, &["completion.wait()"]);
+    sender.send(1).unwrap();
+    completer.complete(2);
+    assert_eq!(
+        (scope.join().unwrap(), completed.join().unwrap()),
+        (Some(1), 2)
+    );
 }
 
 #[test]

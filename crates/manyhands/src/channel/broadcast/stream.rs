@@ -33,6 +33,7 @@ impl<T> RecvStream<T> {
 impl<T: Clone> Stream for RecvStream<T> {
     type Item = Result<T, Lagged>;
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
         let result = ready!(this.receiver.poll_recv_async(&mut this.waiter, cx));

@@ -11,7 +11,7 @@ use super::handle::{LoopControl, Progress};
 use super::source::sealed::{PollItem, Pull};
 use super::tuner::{ItemStart, Tuner};
 use crate::cancel::UntilCancelled;
-use crate::inspect::{ListedLoop, LoopSite};
+use crate::inspect::{ListedLoop, LoopSite, WaitSite};
 use crate::job::{Payload, catch};
 use crate::parallel::limits::Limits;
 use crate::runtime::Runtime;
@@ -39,6 +39,8 @@ pub(super) struct Driver<'a, S: Pull, F, R> {
     /// The panic of the source's drop, when the loop was stopped before its end.
     source_panic: Option<Payload>,
     listed: ListedLoop,
+    /// The line with which its own waits are shown.
+    site: WaitSite,
 }
 
 /// How, where and until when items run, and which line calls.
@@ -104,6 +106,7 @@ where
             is_behind: false,
             source_panic: None,
             listed: ListedLoop::begin::<F>(conditions.site),
+            site: WaitSite::of_loop(conditions.site),
         }
     }
 
@@ -127,7 +130,8 @@ where
                 self.stop();
                 break Poll::Ready(Some((self.begun, Err(payload))));
             }
-            match self.tasks.poll_next(context) {
+            let site = self.site;
+            match site.during(|| self.tasks.poll_next(context)) {
                 Poll::Pending => break Poll::Pending,
                 Poll::Ready(None) if self.has_more() => break Poll::Pending,
                 Poll::Ready(None) => {
@@ -171,8 +175,10 @@ where
     }
 
     fn check_cancellation(&mut self, context: &mut Context<'_>) {
-        let cancelled = self.until_cancelled.as_mut();
-        if cancelled.is_some_and(|cancelled| cancelled.poll_cancelled(context).is_ready()) {
+        let (cancelled, site) = (self.until_cancelled.as_mut(), self.site);
+        let poll =
+            |cancelled: &mut UntilCancelled| site.during(|| cancelled.poll_cancelled(context));
+        if cancelled.is_some_and(|cancelled| poll(cancelled).is_ready()) {
             self.until_cancelled = None;
             self.stop();
         }

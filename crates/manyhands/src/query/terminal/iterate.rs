@@ -5,6 +5,7 @@
 //! steps in a task while the items of the last one are taken. `prefetch.rs` has the form that may borrow and runs
 //! ahead.
 
+use crate::inspect::WaitSite;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::Control;
@@ -118,8 +119,14 @@ impl<T> Stream<T> {
     ///     assert_eq!(squares.next().await, Some(4));
     /// });
     /// ```
-    pub async fn next(&mut self) -> Option<T> {
-        poll_fn(|context| self.poll(context)).await
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "it returns a future, and no iterator has that"
+    )]
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn next(&mut self) -> impl Future<Output = Option<T>> {
+        let site = WaitSite::here();
+        poll_fn(move |context| site.during(|| self.poll(context)))
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
