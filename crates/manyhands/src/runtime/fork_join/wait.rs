@@ -316,7 +316,7 @@ fn help(slot: &'static OccupiedSlot, execution: ExecutionId) -> bool {
                 return true;
             }
             Taken::Foreign(found) => {
-                pass_on(slot, runner, found);
+                pass_on(runner, found);
                 return false;
             }
             Taken::Over => return false,
@@ -349,10 +349,13 @@ fn steal_from(slot: &OccupiedSlot, runner: &'static WorkerSlot, from: Extent) ->
 }
 
 /// Passes on work of `owner` that turned out not to belong to the awaited execution; see `passed_on.rs`.
-fn pass_on(slot: &OccupiedSlot, owner: &WorkerSlot, found: FoundWork) {
+fn pass_on(owner: &WorkerSlot, found: FoundWork) {
     match found {
         FoundWork::Job(fork) => {
-            let shared = slot.runtime();
+            // Another runtime than the waiter's, if the slot has been left and taken since the waiter looked. Until the
+            // push the owner stays where it is; after that, only this keeps the runtime.
+            let shared = owner.runtime().this();
+            let shared = shared.expect("a runtime outlives those who call it");
             shared.passed_on.push(fork);
             owner.parker.unpark();
             shared.wake_if_nobody_searches();
@@ -380,6 +383,7 @@ mod tests {
     use super::pass_on;
     use crate::runtime::current;
     use crate::runtime::worker::run_loop::FoundWork;
+    use crate::runtime::worker::slot::WorkerSlot;
     use crate::{Runtime, join, task};
     use std::sync::mpsc::{self, Sender};
     use std::time::Duration;
@@ -405,12 +409,17 @@ mod tests {
         busy.join().expect("the gate was opened");
     }
 
-    /// First half of a join: takes the second as a waiter does that then must not run it.
-    fn take_by_mistake() {
+    /// The slot of a join's owner, whose second half can be stolen.
+    fn owner_of_exposed() -> &'static WorkerSlot {
         let slot = current::slot().expect("a join has one");
         slot.deque.expose(1);
-        let fork = slot.deque.steal(0).expect("it is still there");
-        pass_on(slot, slot, FoundWork::Job(fork));
+        slot
+    }
+
+    /// Takes the second half of a join as a waiter does that then must not run it.
+    fn take_by_mistake(owner: &WorkerSlot) {
+        let fork = owner.deque.steal(0).expect("it is still there");
+        pass_on(owner, FoundWork::Job(fork));
     }
 
     #[test]
@@ -418,7 +427,7 @@ mod tests {
         beside_a_busy_worker(|open| {
             let (answer, answered) = mpsc::channel();
             let first = move || {
-                take_by_mistake();
+                take_by_mistake(owner_of_exposed());
                 drop(open);
                 answered.recv_timeout(LIMIT)
             };
@@ -430,7 +439,29 @@ mod tests {
     #[test]
     fn an_owner_takes_back_what_nobody_else_can_run() {
         beside_a_busy_worker(|open| {
-            assert_eq!(join(take_by_mistake, || 7), ((), 7));
+            let first = || take_by_mistake(owner_of_exposed());
+            assert_eq!(join(first, || 7), ((), 7));
+            drop(open);
+        });
+    }
+
+    #[test]
+    fn an_owner_takes_back_what_a_thread_of_another_runtime_has_taken() {
+        let other = Runtime::builder().workers(1).build();
+        let other = other.expect("the number is right");
+        beside_a_busy_worker(|open| {
+            let first = || {
+                let owner = owner_of_exposed();
+                let take = || {
+                    take_by_mistake(owner);
+                    let slot = current::slot().expect("a worker has one");
+                    slot.runtime().passed_on.is_empty()
+                };
+                other.install(|| task::run(take).join())
+            };
+            let (taken, second) = join(first, || 7);
+            assert!(taken.expect("it was there"), "it is not that runtime's");
+            assert_eq!(second, 7);
             drop(open);
         });
     }
