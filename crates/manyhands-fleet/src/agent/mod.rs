@@ -88,8 +88,8 @@ pub struct Agent<'engine> {
     spool: Spool,
     /// Time since the runs that are left were last sent; `None` before the first time.
     tried: Option<Stopwatch>,
-    /// By the last job.
-    skew: Skew,
+    /// When it was last asked for; `None` before the first answer.
+    skew: Option<Skew>,
     /// Whether something on this machine failed, and it has not been seen since that the spool can be written.
     is_doubtful: bool,
 }
@@ -118,7 +118,7 @@ impl<'engine> Agent<'engine> {
             experiments,
             spool,
             tried: None,
-            skew: Skew::default(),
+            skew: None,
             is_doubtful: false,
         })
     }
@@ -175,6 +175,10 @@ impl<'engine> Agent<'engine> {
             self.spool.try_room()?;
             self.is_doubtful = false;
         }
+        if self.skew.is_none() {
+            // Before a job is taken, one of whose attempts it would be.
+            self.skew = Some(Skew::of(self.engine)?);
+        }
         let cpus = Some(self.setup.cpus);
         let mut taken = self.engine.take(Queue::Jobs { cpus }, 1, Duration::ZERO)?;
         if taken.is_empty() {
@@ -221,10 +225,10 @@ impl<'engine> Agent<'engine> {
         }
         let entry = self.spool.entry(&job)?;
         // Without an answer the clocks are as far apart as they were.
-        self.skew = Skew::of(self.engine).unwrap_or(self.skew);
+        self.skew = Skew::of(self.engine).ok().or(self.skew);
         let session = Session {
             entry: &entry,
-            started: self.skew.utc(),
+            started: self.skew.unwrap_or_default().utc(),
             stop,
         };
         match extended(delivery, || self.work_and_deliver(&session)) {
