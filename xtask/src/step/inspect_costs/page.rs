@@ -77,11 +77,23 @@ fn round(scene: &Scene, is_looked_at_first: bool) -> Result<Round, Failure> {
     Ok(Round { looked_at, alone })
 }
 
+fn window(process: u32, updates: &AtomicUsize) -> Result<Window, Failure> {
+    for _ in 0..TRIES {
+        if let Some(window) = try_window(process, updates)? {
+            return Ok(window);
+        }
+    }
+    Err(Failure::new(
+        "threads of the program end again and again, with what they ran",
+    ))
+}
+
+/// Nothing if a thread has ended in between, as workers do that have been without work for some seconds.
 #[expect(
     clippy::disallowed_methods,
     reason = "the while for which processor time is counted; how long it was is measured"
 )]
-fn window(process: u32, updates: &AtomicUsize) -> Result<Window, Failure> {
+fn try_window(process: u32, updates: &AtomicUsize) -> Result<Option<Window>, Failure> {
     // Who looked before is still about to go. Relaxed: what is read below is a count.
     thread::sleep(BEFORE_WINDOW);
     let begun = Stopwatch::start();
@@ -89,11 +101,11 @@ fn window(process: u32, updates: &AtomicUsize) -> Result<Window, Failure> {
     thread::sleep(WINDOW);
     let (used_after, seen_after) = (used(process)?, updates.load(Ordering::Relaxed));
     let seconds = begun.elapsed().as_secs_f64();
-    let nanos = passed(&used_before, &used_after)?;
-    Ok(Window {
+    let nanos = passed(&used_before, &used_after);
+    Ok(nanos.map(|nanos| Window {
         percent: to_float(nanos) / 1e9 / seconds * 100.0,
         updates: to_float((seen_after - seen_before) as u64) / seconds,
-    })
+    }))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
@@ -116,15 +128,13 @@ fn used(process: u32) -> Result<BTreeMap<String, u64>, Failure> {
     Ok(threads)
 }
 
-/// What all of them have run in between.
-fn passed(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>) -> Result<u64, Failure> {
-    if let Some(ended) = before.keys().find(|thread| !after.contains_key(*thread)) {
-        return Err(Failure::new(format!(
-            "thread {ended} of the program has ended, with what it ran"
-        )));
+/// What all of them have run in between; nothing if one has ended.
+fn passed(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>) -> Option<u64> {
+    if before.keys().any(|thread| !after.contains_key(thread)) {
+        return None;
     }
     let of = |(thread, now): (&String, &u64)| now - before.get(thread).unwrap_or(&0);
-    Ok(after.iter().map(of).sum())
+    Some(after.iter().map(of).sum())
 }
 
 /// Somebody who reads the events of a page.
@@ -234,8 +244,10 @@ impl Spread {
 const TASKS: [usize; 3] = [20, 100, 1_000];
 const ROUNDS: usize = 12;
 const PER_SECOND: u8 = 60;
-const WINDOW: Duration = Duration::from_secs(4);
+const WINDOW: Duration = Duration::from_secs(3);
 const BEFORE_WINDOW: Duration = Duration::from_millis(300);
+/// Of a while in which no thread ends.
+const TRIES: u32 = 5;
 /// Until the page has begun.
 const UPDATES_BEFORE: usize = 5;
 const LIMIT: Duration = Duration::from_secs(20);
@@ -255,16 +267,15 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_threads_is_added_up_and_one_that_has_ended_is_an_error() {
+    fn the_time_of_threads_is_added_up_unless_one_has_ended() {
         let threads = |all: &[(&str, u64)]| -> BTreeMap<String, u64> {
             let all = all.iter().map(|(name, nanos)| ((*name).to_owned(), *nanos));
             all.collect()
         };
         let before = threads(&[("1", 10), ("2", 5)]);
         let after = threads(&[("1", 17), ("2", 5), ("3", 2)]);
-        assert_eq!(passed(&before, &after).unwrap(), 9);
-        let error = passed(&after, &before).unwrap_err();
-        assert!(error.to_string().contains("thread 3"), "{error}");
+        assert_eq!(passed(&before, &after), Some(9));
+        assert_eq!(passed(&after, &before), None);
     }
 
     #[test]
