@@ -7,11 +7,12 @@
 //! waits for that in its first half.
 //! With three preemptions: the waiter looks, the slot begins its next execution, and the waiter takes an entry of that.
 
-use super::{Work, check, check_deeper, wait_asleep};
+use super::{Asleep, Work, check, check_deeper, wait_asleep};
 use crate::job::{ExecutionId, Latch};
 use crate::queue::{Deque, Popped};
 use crate::runtime::fork_join::executions::{Executions, Extent, Nesting, Taken};
 use crate::runtime::fork_join::passed_on::PassedOn;
+use crate::runtime::fork_join::waiting::{self, AfterWait, Stolen};
 use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
@@ -72,17 +73,14 @@ impl WorkerSlot {
             fork.work.run();
             return;
         }
-        let pointer = std::ptr::from_ref(fork).cast_mut();
-        // As in `runtime/fork_join/wait.rs`.
-        loop {
-            let is_over = || fork.latch.is_final() || self.passed_on.has(pointer);
-            wait_asleep(&self.parker, is_over, || fork.latch.fall_asleep(SLOT));
-            if fork.latch.is_final() {
-                return;
-            }
-            if self.passed_on.take_back(pointer) {
-                return fork.work.run();
-            }
+        let stolen = Stolen {
+            fork: std::ptr::from_ref(fork).cast_mut(),
+            latch: &fork.latch,
+            passed_on: &self.passed_on,
+        };
+        let waiter = &mut Asleep(&self.parker);
+        if waiting::for_fork(waiter, SLOT, &stolen, &|| false) == AfterWait::TakenBack {
+            fork.work.run();
         }
     }
 
@@ -116,9 +114,8 @@ impl WorkerSlot {
                 unsafe { Latch::set(&raw const fork.latch) }
             }
             Taken::Foreign(fork) => {
-                // As in `runtime/fork_join/wait.rs`. Then this thread stands in for a worker.
-                self.passed_on.push(fork);
-                self.parker.unpark();
+                self.passed_on.push(fork, &self.parker);
+                // As a worker, for which this thread stands in.
                 self.passed_on.take().and_then(|fork| {
                     let fork = fork_at(fork);
                     fork.work.run();

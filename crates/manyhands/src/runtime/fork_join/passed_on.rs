@@ -15,7 +15,7 @@
 //! hands under the lock.
 
 use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use crate::sync::{Mutex, MutexGuard, lock};
+use crate::sync::{Mutex, MutexGuard, Parker, lock};
 
 /// The forks of one runtime.
 #[derive(Debug)]
@@ -41,11 +41,14 @@ impl<T> PassedOn<T> {
         self.count.load(Ordering::SeqCst) == 0
     }
 
-    /// Passes a fork on. The caller wakes its owner and a worker.
-    pub(crate) fn push(&self, fork: *mut T) {
-        let mut forks = lock(&self.forks);
-        forks.push(AtomicPtr::new(fork));
-        self.count(&forks);
+    /// Passes on a fork whose owner sleeps at `owner`, if it does. The caller wakes a worker.
+    pub(crate) fn push(&self, fork: *mut T, owner: &Parker) {
+        {
+            let mut forks = lock(&self.forks);
+            forks.push(AtomicPtr::new(fork));
+            self.count(&forks);
+        }
+        owner.unpark();
     }
 
     /// Takes the one that came first.

@@ -16,7 +16,8 @@ use crate::runtime::current;
 use crate::runtime::fork_join::executions::{Extent, Taken};
 use crate::runtime::fork_join::helper_slot::HelperSlot;
 use crate::runtime::fork_join::scope_closures::Closures;
-use crate::runtime::fork_join::waiting::{self, Waiter};
+pub(crate) use crate::runtime::fork_join::waiting::AfterWait;
+use crate::runtime::fork_join::waiting::{self, Stolen, Waiter};
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::refused_starts;
@@ -58,20 +59,10 @@ pub(crate) fn for_task(
     }
 }
 
-/// How the owner's wait for a stolen fork has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum AfterWait {
-    /// A thief has run it.
-    Done,
-    /// Its thief has passed it on, and the owner has it again.
-    TakenBack,
-}
-
 /// Owner of a stolen fork, on `slot`: waits until it was run, and `latch` is final, helping with it; or takes it back.
 #[cold]
 pub(crate) fn for_fork(slot: &'static OccupiedSlot, latch: &Latch, fork: *mut Job) -> AfterWait {
-    until_final_or_passed_on(slot, latch, fork, &|| help(slot, latch.runner()))
+    until_run_or_passed_on(slot, latch, fork, &|| help(slot, latch.runner()))
 }
 
 /// As [`for_fork`], running nothing: for a thread that unwinds, because jobs must not run on a panicking thread.
@@ -81,27 +72,21 @@ pub(crate) fn for_fork_idly(
     latch: &Latch,
     fork: *mut Job,
 ) -> AfterWait {
-    until_final_or_passed_on(slot, latch, fork, &|| false)
+    until_run_or_passed_on(slot, latch, fork, &|| false)
 }
 
-fn until_final_or_passed_on(
+fn until_run_or_passed_on(
     slot: &'static OccupiedSlot,
     latch: &Latch,
     fork: *mut Job,
     help: &dyn Fn() -> bool,
 ) -> AfterWait {
-    let passed_on = &slot.runtime().passed_on;
-    let is_over = || latch.is_final() || passed_on.has(fork);
-    let fall_asleep = || latch.fall_asleep(slot.number);
-    loop {
-        waiting::for_work(&mut OnSlot::new(slot), &is_over, help, &fall_asleep);
-        if latch.is_final() {
-            return AfterWait::Done;
-        }
-        if passed_on.take_back(fork) {
-            return AfterWait::TakenBack;
-        }
-    }
+    let stolen = Stolen {
+        fork,
+        latch,
+        passed_on: &slot.runtime().passed_on,
+    };
+    waiting::for_fork(&mut OnSlot::new(slot), slot.number, &stolen, help)
 }
 
 /// Waits on `slot`, helping the helpers, until no helper is in the closed `helper_slot` any more, or one recalls its
@@ -356,8 +341,7 @@ fn pass_on(owner: &WorkerSlot, found: FoundWork) {
             // push the owner stays where it is; after that, only this keeps the runtime.
             let shared = owner.runtime().this();
             let shared = shared.expect("a runtime outlives those who call it");
-            shared.passed_on.push(fork);
-            owner.parker.unpark();
+            shared.passed_on.push(fork, &owner.parker);
             shared.wake_if_nobody_searches();
         }
         FoundWork::Call(pin, owner) => {

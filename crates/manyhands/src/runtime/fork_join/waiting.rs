@@ -6,9 +6,10 @@
 //! Not here: what a waiter may run (`wait.rs`), and the words on which it sleeps (`helper_slot.rs`, `scope_closures.rs`,
 //! `job/latch.rs`).
 
-use crate::job::SlotNumber;
+use crate::job::{Latch, SlotNumber};
 use crate::queue::Linked;
 use crate::runtime::HelperSlot;
+use crate::runtime::fork_join::passed_on::PassedOn;
 use crate::runtime::fork_join::scope_closures::{Closures, Rest};
 
 /// A thread that waits.
@@ -44,6 +45,50 @@ pub(crate) fn for_work(
         is_asleep: &|| !is_over(),
     };
     wait.by(waiter);
+}
+
+/// What the owner of a stolen fork waits for.
+pub(crate) struct Stolen<'a, T> {
+    pub(crate) fork: *mut T,
+    /// Final when a thief has run it.
+    pub(crate) latch: &'a Latch,
+    /// Where a thief puts it that must not run it.
+    pub(crate) passed_on: &'a PassedOn<T>,
+}
+
+/// How the wait for a stolen fork has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum AfterWait {
+    /// A thief has run it.
+    Done,
+    /// A thief has passed it on, and the owner has it again.
+    TakenBack,
+}
+
+/// The owner of a stolen fork, on `slot`, waits until it was run, or takes it back.
+pub(crate) fn for_fork<T>(
+    waiter: &mut impl Waiter,
+    slot: SlotNumber,
+    stolen: &Stolen<'_, T>,
+    help: &dyn Fn() -> bool,
+) -> AfterWait {
+    let Stolen {
+        fork,
+        latch,
+        passed_on,
+    } = *stolen;
+    let is_over = || latch.is_final() || passed_on.has(fork);
+    loop {
+        for_work(waiter, &is_over, help, &|| latch.fall_asleep(slot));
+        if latch.is_final() {
+            return AfterWait::Done;
+        }
+        // Else a worker was quicker.
+        if passed_on.take_back(fork) {
+            return AfterWait::TakenBack;
+        }
+    }
 }
 
 /// The owner of the closed `slot` waits until nobody helps there any more, or a helper calls it back.
