@@ -44,7 +44,8 @@ pub(crate) fn results_come_back_once_each(size: Size) {
     wait_until("an agent behind the network is at work", || {
         let database = Database::open_to_read(&machines.database()).unwrap();
         let agents = database.agents().unwrap();
-        agents.iter().any(|agent| agent.name.starts_with("far"))
+        // One that is quick is done before it says how far it is.
+        machines.done() > 0 || agents.iter().any(|agent| agent.name.starts_with("far"))
     });
     relay.cut();
     machines.add_agent("near", "");
