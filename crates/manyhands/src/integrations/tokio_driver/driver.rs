@@ -12,8 +12,8 @@
 //! The thread polls until a worker asks to take over, and wakes that worker when it has stopped. The transitions are in
 //! `sync/poller.rs`, which also says which thread keeps the poller's alarm.
 //!
-//! Tasks of `tokio::spawn` run on the thread: while there are any, no worker polls. A worker may run the first poll of
-//! such a task that arrives just when the worker falls asleep.
+//! Tasks of `tokio::spawn` run on the thread: while there are any, no worker polls. One that arrives just when a worker
+//! falls asleep may run there until it first waits: tokio calls the worker's hook only where it parks.
 //!
 //! # No wake is lost
 //! A sleeping worker polls its parker each time tokio polls the future it waits for, and first of all when it enters

@@ -36,8 +36,8 @@
 //! Which parts of tokio there are, such as `net` and `time`, is up to the program's own dependency on it.
 //!
 //! # What differs
-//! - `tokio::spawn` spawns on tokio's one thread, not on the workers, but for the first poll, which a worker may do that
-//!   is just falling asleep. Use [`task::spawn`](crate::task::spawn), and run no long work there: it delays all sockets.
+//! - `tokio::spawn` spawns on tokio's one thread, not on the workers, though a worker that is just falling asleep may run
+//!   the task until it first waits. Use [`task::spawn`](crate::task::spawn), and run no long work there: it delays all sockets.
 //!   While there are such tasks, that thread polls the sockets, and the workers do not.
 //! - `tokio::task::spawn_blocking`, and what is built on it, such as `tokio::fs` and the lookup of names, uses
 //!   tokio's own pool of threads. [`task::run`](crate::task::run) uses this one.
