@@ -63,7 +63,7 @@ fn tokio_s_timers_end_a_wait() {
     assert!(matches!(waited, Err(Elapsed { .. })));
 }
 
-/// So many that only a fault can lead to the last.
+/// Only a fault leads to the last of them.
 const WAITS_MAX: usize = 1_000;
 
 #[test]
