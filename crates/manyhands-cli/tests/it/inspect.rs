@@ -48,6 +48,27 @@ fn answer(listener: &UnixListener) -> io::Result<()> {
     }
 }
 
+/// A program with a socket of this name that answers each request of one client.
+fn answering(
+    folder: &tempfile::TempDir,
+    name: &str,
+    answer: impl Fn(&str) -> String + Send + 'static,
+) -> PathBuf {
+    let path = folder.path().join(name);
+    let listener = UnixListener::bind(&path).expect("the folder is new");
+    let serve = move || -> io::Result<()> {
+        let (mut stream, _) = listener.accept()?;
+        writeln!(stream, "{HELLO}")?;
+        let mut requests = BufReader::new(stream.try_clone()?).lines();
+        while let Some(request) = requests.next().transpose()? {
+            writeln!(stream, "{}", answer(&request))?;
+        }
+        Ok(())
+    };
+    thread::spawn(move || serve().expect("the client stays until it has its answers"));
+    path
+}
+
 #[test]
 fn the_tasks_of_a_program_are_printed_as_a_table() {
     let folder = tempfile::tempdir().unwrap();
@@ -64,25 +85,14 @@ fn the_tasks_of_a_program_are_printed_as_a_table() {
 fn program_with_stacks(folder: &tempfile::TempDir) -> PathBuf {
     const STACK: &str = r#"{"stack":{"runtime":1,"worker":0,"thread":70,"name":"office-0","state":"running","task_spawned_at":"src/main.rs:7:1","missing":"silent","registers":null,"length":0,"words":[],"cut":false}}"#;
     const GROUP: &str = r#"{"group":{"kind":"future","type":"office::clerk","spawned_at":"src/main.rs:7:1","state":"waiting","waits_for":"receive","at":"src/office.rs:12:9","tasks":1000000,"examples":["3","9"],"longest_us":7}}"#;
-    let path = folder.path().join("8.sock");
-    let listener = UnixListener::bind(&path).expect("the folder is new");
-    let answer = move || -> io::Result<()> {
-        let (mut stream, _) = listener.accept()?;
-        writeln!(stream, "{HELLO}")?;
-        let mut requests = BufReader::new(stream.try_clone()?).lines();
-        while let Some(request) = requests.next().transpose()? {
-            let answer = if request.contains("stacks") {
-                let code = r#"{"code":{"architecture":"x86_64","mappings":[]}}"#;
-                format!("{code}\n{STACK}\n{{\"end\":\"stacks\",\"threads\":1}}")
-            } else {
-                format!("{GROUP}\n{{\"end\":\"groups\",\"groups\":1,\"groups_left_out\":0}}")
-            };
-            writeln!(stream, "{answer}")?;
+    answering(folder, "8.sock", |request| {
+        if request.contains("stacks") {
+            let code = r#"{"code":{"architecture":"x86_64","mappings":[]}}"#;
+            format!("{code}\n{STACK}\n{{\"end\":\"stacks\",\"threads\":1}}")
+        } else {
+            format!("{GROUP}\n{{\"end\":\"groups\",\"groups\":1,\"groups_left_out\":0}}")
         }
-        Ok(())
-    };
-    thread::spawn(move || answer().expect("the client stays until it has its answers"));
-    path
+    })
 }
 
 #[test]
@@ -117,20 +127,10 @@ fn stacks_are_printed_with_those_that_are_missing_and_tasks_are_counted() {
 
 /// A program that answers one client's request to poll a task, with one wait and no stack, or refuses.
 fn program_that_polls(folder: &tempfile::TempDir, answer: String) -> PathBuf {
-    let path = folder.path().join("9.sock");
-    let listener = UnixListener::bind(&path).expect("the folder is new");
-    let answer = move || -> io::Result<()> {
-        let (mut stream, _) = listener.accept()?;
-        writeln!(stream, "{HELLO}")?;
-        let mut requests = BufReader::new(stream.try_clone()?).lines();
-        while let Some(request) = requests.next().transpose()? {
-            assert_eq!(request, r#"{"poll":"3"}"#);
-            writeln!(stream, "{answer}")?;
-        }
-        Ok(())
-    };
-    thread::spawn(move || answer().expect("the client stays until it has its answers"));
-    path
+    answering(folder, "9.sock", move |request| {
+        assert_eq!(request, r#"{"poll":"3"}"#);
+        answer.clone()
+    })
 }
 
 #[test]

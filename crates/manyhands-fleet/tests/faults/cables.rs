@@ -9,7 +9,6 @@ use crate::{
     networks::{Cut, Network, SERVER},
     results,
 };
-use manyhands_fleet::server::Database;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::time::Duration;
 
@@ -56,12 +55,7 @@ pub(crate) fn results_come_back_once_each(size: Size) {
     for number in 0..size.agents {
         add_agent(&mut machines, &network, number);
     }
-    wait_until("an agent with a cable is at work", || {
-        let database = Database::open_to_read(&machines.database()).unwrap();
-        let agents = database.agents().unwrap();
-        // One that is quick is done before it says how far it is.
-        machines.done() > 0 || agents.iter().any(|agent| agent.name.starts_with("far"))
-    });
+    machines.wait_until_far_is_at_work();
     machines.add_agent_in("near", server_key, network.server());
     let mut rng = StdRng::seed_from_u64(1);
     for number in 0..size.cuts {

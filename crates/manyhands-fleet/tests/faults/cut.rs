@@ -2,11 +2,10 @@
 
 use crate::{
     PLAN, PLAN_JOBS,
-    machines::{LEASE, Machines, rest, wait_until},
+    machines::{LEASE, Machines, rest},
     relay::Relay,
     results,
 };
-use manyhands_fleet::server::Database;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::time::Duration;
 
@@ -41,12 +40,7 @@ pub(crate) fn results_come_back_once_each(size: Size) {
         machines.add_agent_at(&format!("far{number}"), relay.port);
     }
     machines.submit(&format!("{PLAN}{}", size.options), "");
-    wait_until("an agent behind the network is at work", || {
-        let database = Database::open_to_read(&machines.database()).unwrap();
-        let agents = database.agents().unwrap();
-        // One that is quick is done before it says how far it is.
-        machines.done() > 0 || agents.iter().any(|agent| agent.name.starts_with("far"))
-    });
+    machines.wait_until_far_is_at_work();
     relay.cut();
     machines.add_agent("near", "");
     let mut rng = StdRng::seed_from_u64(1);

@@ -257,6 +257,16 @@ impl Machines {
         plans.iter().map(|plan| plan.done).sum()
     }
 
+    /// An agent that lives far away is at work.
+    pub(crate) fn wait_until_far_is_at_work(&self) {
+        wait_until("an agent far away is at work", || {
+            let database = Database::open_to_read(&self.database()).unwrap();
+            let agents = database.agents().unwrap();
+            // One that is quick is done before it says how far it is.
+            self.done() > 0 || agents.iter().any(|agent| agent.name.starts_with("far"))
+        });
+    }
+
     /// Every agent has its answers: nothing is left on any disk.
     pub(crate) fn wait_until_sent(&self) {
         for agent in &self.agents {
