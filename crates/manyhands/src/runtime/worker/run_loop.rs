@@ -1,8 +1,8 @@
 //! The worker: look for work, run it, spin a little, sleep.
 //!
-//! Order of looking: own tasks, in turn with those that only this worker may run, tasks from outside, calls that others left open, their exposed jobs, their
-//! tasks. Once in a round tasks from outside come first, and once what others have, so that no source can starve
-//! another (`rounds.rs`).
+//! Order of looking: own tasks, in turn with those that only this worker may run, tasks from outside, forks that were
+//! passed on, calls that others left open, their exposed jobs, their tasks. Once in a round tasks from outside come
+//! first, and once what others have, so that no source can starve another (`rounds.rs`).
 //!
 //! Not here: what a waiting thread may run (`wait.rs`).
 //!
@@ -149,7 +149,9 @@ impl waking::Worker for AtWork<'_> {
     }
 
     fn has_more(&self) -> bool {
-        !self.slot.tasks.is_empty() || self.shared.has_tasks_outside()
+        !self.slot.tasks.is_empty()
+            || self.shared.has_tasks_outside()
+            || !self.shared.passed_on.is_empty()
     }
 
     fn hold(&self) -> &StealGrace {
@@ -301,8 +303,8 @@ fn find_usual(shared: &RuntimeInner, slot: &'static OccupiedSlot, turn: Turn) ->
         .or_else(|| find_elsewhere(shared, slot, TASKS_TAKEN_MAX))
 }
 
-/// Looks at what thieves have passed on, and then at the other slots, starting anywhere, but with the nearest where distances are known; takes up to `tasks_max`
-/// tasks.
+/// Looks at what thieves have passed on, and then at the other slots, starting anywhere, but with the nearest where
+/// distances are known; takes up to `tasks_max` tasks.
 fn find_elsewhere(
     shared: &RuntimeInner,
     slot: &'static OccupiedSlot,

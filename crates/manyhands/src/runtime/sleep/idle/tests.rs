@@ -1,0 +1,139 @@
+//! Unit tests of `idle.rs`: who is claimed, who may leave, and when there is room.
+
+use super::{Activity, Claim, DetectedBlocked, Idle};
+
+#[test]
+fn claims_start_threads_up_to_the_limit_and_then_stop() {
+    let idle = Idle::new(2, 70);
+    assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
+    assert_eq!(idle.claim(), Some(Claim::Unstarted(1)));
+    assert_eq!(idle.claim(), None);
+    assert_eq!((idle.running(), idle.started()), (2, 2));
+}
+
+#[test]
+fn a_sleeper_is_claimed_before_a_new_thread_is_started() {
+    let idle = Idle::new(3, 3);
+    assert_eq!(
+        (idle.claim(), idle.claim()),
+        (Some(Claim::Unstarted(0)), Some(Claim::Unstarted(1)))
+    );
+    idle.announce(1);
+    assert!(idle.is_announced(1));
+    assert_eq!(idle.claim(), Some(Claim::Asleep(1)));
+    assert!(!idle.is_announced(1));
+    idle.withdraw(1);
+    assert_eq!(idle.running(), 2);
+}
+
+#[test]
+fn a_thread_that_could_not_be_started_is_tried_again_later() {
+    let idle = Idle::new(2, 2);
+    assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
+    for _ in 0..3 {
+        assert_eq!(idle.claim(), Some(Claim::Unstarted(1)));
+        assert_eq!(idle.give_up(1), None);
+        assert_eq!((idle.running(), idle.threads()), (1, 1));
+    }
+    assert_eq!(idle.claim(), Some(Claim::Unstarted(1)));
+    idle.announce(0);
+    assert_eq!(idle.give_up(1), Some(Claim::Asleep(0)));
+}
+
+#[test]
+fn external_threads_take_room_and_blocked_threads_make_room() {
+    let idle = Idle::new(1, 5);
+    idle.begin(Activity::ExternalThread);
+    assert_eq!(idle.claim(), None);
+    idle.begin(Activity::Blocked);
+    assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
+    idle.end(Activity::Blocked);
+    assert!(idle.is_overfull());
+    let mark = DetectedBlocked::new();
+    assert!(idle.mark(&mark) && !idle.mark(&mark));
+    assert!(!idle.is_overfull());
+    idle.unmark(&mark);
+    idle.unmark(&mark);
+    assert!(idle.is_overfull());
+    idle.set_extra(1);
+    assert!(!idle.is_overfull());
+}
+
+#[test]
+fn a_thread_in_a_short_task_does_not_keep_a_worker_from_long_ones() {
+    let idle = Idle::new(1, 3);
+    assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
+    assert_eq!(idle.claim_for_short_task(), None);
+    idle.set_extra_for_short_tasks(1);
+    assert_eq!(idle.claim_for_short_task(), Some(Claim::Unstarted(1)));
+    assert!(idle.is_overfull(), "the thread has not looked yet");
+    idle.begin_short_task();
+    assert!(!idle.is_overfull());
+    idle.end_short_task();
+    assert!(idle.is_overfull());
+    idle.begin_short_task();
+    idle.begin(Activity::ExternalThread);
+    assert!(idle.is_overfull(), "another one too many");
+}
+
+#[test]
+fn a_call_for_a_short_task_is_taken_once_and_only_where_there_is_room_for_it() {
+    let idle = Idle::new(1, 1);
+    assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
+    idle.set_extra_for_short_tasks(1);
+    idle.begin(Activity::ExternalThread);
+    assert_eq!(idle.claim_for_short_task(), None);
+    assert!(!idle.takes_call_for_short_task(), "no room");
+    idle.announce(0);
+    assert!(idle.takes_call_for_short_task());
+    assert!(!idle.takes_call_for_short_task(), "taken");
+}
+
+#[test]
+fn only_a_sleeper_beyond_the_limit_may_leave_and_its_slot_is_claimed_again() {
+    let idle = Idle::new(1, 2);
+    idle.begin(Activity::Blocked);
+    while idle.claim().is_some() {}
+    idle.end(Activity::Blocked);
+    assert_eq!((idle.threads(), idle.started()), (2, 2));
+    idle.announce(0);
+    assert!(idle.leave(0));
+    assert!(!idle.leave(1), "as many are left as may run");
+    assert_eq!(idle.threads(), 1);
+    idle.begin(Activity::Blocked);
+    assert_eq!(idle.claim(), None, "the slot is not vacated yet");
+    idle.vacate(0);
+    assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
+    assert_eq!((idle.threads(), idle.started()), (2, 2));
+}
+
+#[test]
+fn a_claimed_worker_does_not_leave() {
+    let idle = Idle::new(1, 2);
+    idle.begin(Activity::Blocked);
+    while idle.claim().is_some() {}
+    idle.announce(1);
+    assert_eq!(idle.claim(), Some(Claim::Asleep(1)));
+    assert!(!idle.leave(1));
+    assert_eq!(idle.threads(), 2);
+}
+
+#[test]
+fn no_thread_beyond_the_limit_is_started_while_memory_is_scarce() {
+    let idle = Idle::new(1, 4);
+    idle.set_scarce(true);
+    assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
+    idle.begin(Activity::Blocked);
+    assert_eq!(idle.claim(), None);
+    assert!(!idle.may_grow());
+    idle.set_scarce(false);
+    assert_eq!(idle.claim(), Some(Claim::Unstarted(1)));
+}
+
+#[test]
+fn a_worker_beyond_the_first_word_can_sleep_and_be_claimed() {
+    let idle = Idle::new(70, 70);
+    while idle.claim().is_some() {}
+    idle.announce(66);
+    assert_eq!(idle.claim(), Some(Claim::Asleep(66)));
+}
