@@ -24,21 +24,22 @@ use std::{
 /// | `local:4` | in four worker processes of this program on this machine |
 /// | `nats://127.0.0.1:4222`, `tls://host:4222` | with the feature `nats`: in all processes of this program, wherever they are, that were started with this address and `MANYHANDS_ROLE=worker` |
 ///
-/// An address outside this machine needs `tls://` and a key:
+/// An address outside this machine needs `tls://` and a key or a certificate:
 ///
 /// | variable | file |
 /// |---|---|
 /// | `MANYHANDS_NKEY` | the seed of a key (an nkey) that the server knows |
 /// | `MANYHANDS_CREDENTIALS` | or credentials: a user's signed name (a JWT) and seed, for a server that knows who signed it |
+/// | `MANYHANDS_CLIENT_CERTIFICATE`, `MANYHANDS_CLIENT_KEY` | or, and also beside one of them, a certificate that the server knows this program by, and its key |
 /// | `MANYHANDS_ROOT_CERTIFICATE` | the certificate that the server's is signed by, if it is not one of the machine's roots |
 ///
 /// It should be the first line of `main`: what stands before it happens in each worker too.
 ///
 /// # Errors
 /// [`ClusterError::Configuration`] if the variable says something else; [`ClusterError::Start`] if a worker cannot be
-/// started, or the server does not answer; [`ClusterError::KeyRefused`] and [`ClusterError::NotEncrypted`] if the server's
-/// or this end's proof of who it is does not do; [`ClusterError::DuplicateFunction`] if the program's functions cannot be
-/// told apart.
+/// started, or the server does not answer; [`ClusterError::KeyRefused`], [`ClusterError::CertificateRefused`] and
+/// [`ClusterError::NotEncrypted`] if the server's or this end's proof of who it is does not do;
+/// [`ClusterError::DuplicateFunction`] if the program's functions cannot be told apart.
 ///
 /// # Examples
 /// ```
@@ -171,8 +172,10 @@ impl Cluster {
     ///
     /// # Errors
     /// [`ClusterError::Configuration`] if the address is none, or is outside this machine and not protected, or a key cannot
-    /// be read; [`ClusterError::KeyRefused`] if the server does not know the key; [`ClusterError::NotEncrypted`] if its
-    /// certificate is not trusted, and then it gets no key; [`ClusterError::Start`] if it does not answer.
+    /// be read; [`ClusterError::KeyRefused`] if the server does not know the key, or the name in this program's certificate;
+    /// [`ClusterError::CertificateRefused`] if it does not trust that certificate, or wants one;
+    /// [`ClusterError::NotEncrypted`] if the server's own is not trusted, and then it gets no key; [`ClusterError::Start`]
+    /// if it does not answer.
     ///
     /// # Examples
     /// ```

@@ -28,7 +28,7 @@ pub enum ClusterError {
         /// What the system says.
         reason: String,
     },
-    /// The NATS server does not accept the key, or wants one.
+    /// The NATS server does not accept the key, or wants one; or the name in this program's certificate is none of its users.
     KeyRefused {
         /// The server: host and port.
         address: String,
@@ -40,6 +40,13 @@ pub enum ClusterError {
         /// The server: host and port.
         address: String,
         /// What is wrong.
+        reason: String,
+    },
+    /// The NATS server wants a certificate of this program's own, or does not trust the one it was shown.
+    CertificateRefused {
+        /// The server: host and port.
+        address: String,
+        /// What it says.
         reason: String,
     },
     /// Two functions of the program have the same name: a macro of the program made both, so they stand at one place.
@@ -137,6 +144,12 @@ impl fmt::Display for ClusterError {
                 write!(
                     formatter,
                     "no encryption with the server at {address}: {reason}"
+                )
+            }
+            Self::CertificateRefused { address, reason } => {
+                write!(
+                    formatter,
+                    "the server at {address} wants a certificate of this program's own that it trusts: {reason}"
                 )
             }
             Self::DuplicateFunction { id } => {

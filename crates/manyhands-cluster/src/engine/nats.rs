@@ -232,22 +232,39 @@ impl Carrier for Nats {
 
 /// The server, and what the variables name to open it.
 fn parse(text: &str) -> Result<Address, ClusterError> {
-    let named = |variable| env::var_os(variable).map(PathBuf::from);
-    let keys = Keys {
-        nkey: named(NKEY_VARIABLE),
-        credentials: named(CREDENTIALS_VARIABLE),
-        root: named(ROOT_VARIABLE),
-        ..Keys::default()
-    };
+    let keys = keys(|variable| env::var_os(variable).map(PathBuf::from))?;
     Address::parse(text, &keys).map_err(|error| {
         let reason = match &error {
-            AddressError::Unprotected { .. } => {
-                format!("{error}, named by {NKEY_VARIABLE} or {CREDENTIALS_VARIABLE}")
-            }
+            AddressError::Unprotected { .. } => format!(
+                "{error}, named by {NKEY_VARIABLE}, {CREDENTIALS_VARIABLE}, or {CERTIFICATE_VARIABLE} and \
+                 {CERTIFICATE_KEY_VARIABLE}"
+            ),
             _ => error.to_string(),
         };
         ClusterError::Configuration { reason }
     })
+}
+
+/// The files that the variables name; a certificate and its key go together.
+fn keys(named: impl Fn(&str) -> Option<PathBuf>) -> Result<Keys, ClusterError> {
+    let pair = (named(CERTIFICATE_VARIABLE), named(CERTIFICATE_KEY_VARIABLE));
+    let certificate = match pair {
+        (Some(certificate), Some(key)) => Some((certificate, key)),
+        (None, None) => None,
+        (Some(_), None) => return Err(lonely(CERTIFICATE_VARIABLE, CERTIFICATE_KEY_VARIABLE)),
+        (None, Some(_)) => return Err(lonely(CERTIFICATE_KEY_VARIABLE, CERTIFICATE_VARIABLE)),
+    };
+    Ok(Keys {
+        nkey: named(NKEY_VARIABLE),
+        credentials: named(CREDENTIALS_VARIABLE),
+        certificate,
+        root: named(ROOT_VARIABLE),
+    })
+}
+
+fn lonely(set: &str, other: &str) -> ClusterError {
+    let reason = format!("{set} is set, and {other} is not");
+    ClusterError::Configuration { reason }
 }
 
 /// Why there is no connection.
@@ -257,9 +274,8 @@ fn refused(address: &Address, error: &ConnectError) -> ClusterError {
     let reason = error.to_string();
     match refusal(error) {
         Refusal::Key => ClusterError::KeyRefused { address, reason },
-        Refusal::Certificate | Refusal::OwnCertificate => {
-            ClusterError::NotEncrypted { address, reason }
-        }
+        Refusal::Certificate => ClusterError::NotEncrypted { address, reason },
+        Refusal::OwnCertificate => ClusterError::CertificateRefused { address, reason },
         _ => ClusterError::Start {
             reason: format!("'{address}': {reason}"),
         },
@@ -274,6 +290,10 @@ pub(crate) const WORKER: &str = "worker";
 const NKEY_VARIABLE: &str = "MANYHANDS_NKEY";
 /// A file with credentials: a user's signed name (a JWT) and seed.
 const CREDENTIALS_VARIABLE: &str = "MANYHANDS_CREDENTIALS";
+/// A file with a certificate that the server knows this program by, alone or beside a key.
+const CERTIFICATE_VARIABLE: &str = "MANYHANDS_CLIENT_CERTIFICATE";
+/// A file with that certificate's key.
+const CERTIFICATE_KEY_VARIABLE: &str = "MANYHANDS_CLIENT_KEY";
 /// A file with the certificate that the server's is signed by, if it is not one of the machine's roots.
 const ROOT_VARIABLE: &str = "MANYHANDS_ROOT_CERTIFICATE";
 const CONNECTING: Duration = Duration::from_secs(5);
@@ -290,8 +310,29 @@ mod tests {
             let Err(ClusterError::Configuration { reason }) = parse(text) else {
                 panic!("{text}");
             };
+            for part in [text, NKEY_VARIABLE, CERTIFICATE_VARIABLE] {
+                assert!(reason.contains(part), "{reason}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_certificate_goes_with_its_key() {
+        let of = |set: &'static [&str]| {
+            keys(|variable| set.contains(&variable).then(|| PathBuf::from(variable)))
+        };
+        let both = of(&[CERTIFICATE_VARIABLE, CERTIFICATE_KEY_VARIABLE]).unwrap();
+        let (certificate, key) = both.certificate.unwrap();
+        assert!(certificate.ends_with(CERTIFICATE_VARIABLE));
+        assert!(key.ends_with(CERTIFICATE_KEY_VARIABLE));
+        assert_eq!(of(&[]), Ok(Keys::default()));
+        let lonely: [&[&str]; 2] = [&[CERTIFICATE_VARIABLE], &[CERTIFICATE_KEY_VARIABLE]];
+        for set in lonely {
+            let Err(ClusterError::Configuration { reason }) = of(set) else {
+                panic!("{set:?}");
+            };
             assert!(
-                reason.contains(text) && reason.contains(NKEY_VARIABLE),
+                reason.starts_with(&format!("{} is set", set[0])),
                 "{reason}"
             );
         }

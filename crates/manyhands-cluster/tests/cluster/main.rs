@@ -8,6 +8,8 @@
     reason = "a test program says what it does, and an unwrap in it is an assertion"
 )]
 
+#[cfg(all(unix, feature = "nats"))]
+mod authority;
 #[cfg(unix)]
 mod calls;
 #[cfg(unix)]
@@ -16,6 +18,8 @@ mod children;
 mod losses;
 #[cfg(all(unix, feature = "nats"))]
 mod nats;
+#[cfg(all(unix, feature = "nats"))]
+mod nats_certificates;
 #[cfg(all(unix, feature = "nats"))]
 mod nats_keys;
 #[cfg(unix)]
@@ -130,6 +134,14 @@ fn run_those_of_nats() {
     test(
         "a NATS server whose certificate is not trusted gets no key",
         nats_keys::a_server_that_is_not_trusted_gets_no_key,
+    );
+    test(
+        "a call through NATS with certificates of both ends is as a local one",
+        nats_certificates::a_call_is_as_a_local_one,
+    );
+    test(
+        "a certificate that a NATS server does not know is refused",
+        nats_certificates::others_are_refused,
     );
 }
 

@@ -1,13 +1,13 @@
 //! Calls through a NATS server that wants keys and has a certificate, and what becomes of those with wrong ones.
 
 use crate::{
+    authority::Authority,
     children::{self, Ended},
     nats::{free_port, serve, worker},
-    programs::{SUM, program},
+    programs::{SUM, program, sum_elsewhere},
 };
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use nkeys::KeyPair;
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer};
 use std::{fs, path::PathBuf, process::Command};
 use tempfile::TempDir;
 
@@ -19,7 +19,7 @@ pub(crate) fn a_call_is_as_a_local_one() {
     let printed = server.prints(&entry);
     assert_eq!(
         printed,
-        expected(),
+        sum_elsewhere(),
         "the sum, and that it was made elsewhere"
     );
 }
@@ -56,7 +56,7 @@ pub(crate) fn a_call_with_credentials_is_as_a_local_one() {
     );
     let entry = server.entry("MANYHANDS_CREDENTIALS", &credentials);
     let _worker = Ended::start(&mut opened_by(&entry, worker(&server.address)));
-    assert_eq!(server.prints(&entry), expected());
+    assert_eq!(server.prints(&entry), sum_elsewhere());
 }
 
 pub(crate) fn an_unknown_key_is_refused() {
@@ -129,17 +129,8 @@ impl Server {
     /// `users` is a part of its configuration.
     fn start(users: &str, name: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().join("root.pem");
-        let (certificate, key) = (folder.path().join("it.pem"), folder.path().join("it.key"));
-        let of_root = rcgen::KeyPair::generate().unwrap();
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        fs::write(&root, params.self_signed(&of_root).unwrap().pem()).unwrap();
-        let of_server = rcgen::KeyPair::generate().unwrap();
-        let signed = CertificateParams::new([name.to_owned()]).unwrap();
-        let signed = signed.signed_by(&of_server, &Issuer::new(params, of_root));
-        fs::write(&certificate, signed.unwrap().pem()).unwrap();
-        fs::write(&key, of_server.serialize_pem()).unwrap();
+        let authority = Authority::new(folder.path());
+        let (certificate, key) = authority.sign("it", name);
         let configuration = folder.path().join("nats.conf");
         let tls = format!("tls {{ cert_file: {certificate:?}, key_file: {key:?} }}\n{users}");
         fs::write(&configuration, tls).unwrap();
@@ -147,7 +138,7 @@ impl Server {
         let configuration = configuration.to_str().unwrap();
         Self {
             address: format!("tls://127.0.0.1:{port}"),
-            root,
+            root: authority.root(),
             _process: serve(port, &["--config", configuration]),
             folder,
         }
@@ -182,11 +173,6 @@ fn opened_by(entry: &Entry, mut command: Command) -> Command {
 fn prints(address: &str, entry: &Entry) -> String {
     let output = children::output(&mut opened_by(entry, program(SUM, address)));
     String::from_utf8(output.stdout).unwrap()
-}
-
-fn expected() -> String {
-    let sum: u64 = (0..1_000).map(|i| i * i).sum();
-    format!("Some({sum}) true\n")
 }
 
 fn knows(user: &KeyPair) -> String {

@@ -96,6 +96,13 @@ fn runs(process: Pid) -> bool {
     }
 }
 
+/// What the program that adds numbers up prints where workers have done it.
+#[cfg(feature = "nats")]
+pub(crate) fn sum_elsewhere() -> String {
+    let sum: u64 = (0..1_000).map(|i| i * i).sum();
+    format!("Some({sum}) true\n")
+}
+
 pub(crate) fn program(role: &str, variable: &str) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command.arg(role).env("MANYHANDS_CLUSTER", variable);
