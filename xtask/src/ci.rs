@@ -61,6 +61,10 @@ const STEPS: &[Step] = &[
         name: "cluster",
         run: step::examples::run_of_cluster,
     },
+    Step {
+        name: "mpi",
+        run: step::mpi::run,
+    },
 ];
 
 const STEPS_ALONE: &[Step] = &[Step {

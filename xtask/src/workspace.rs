@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 /// Manifest of the comparison programs, a workspace of its own; relative to [`root`].
 pub(crate) const PEERS_MANIFEST: &str = "peers/Cargo.toml";
 
+/// Manifest of the crate that needs an MPI, a workspace of its own; relative to [`root`].
+pub(crate) const MPI_MANIFEST: &str = "crates/manyhands-mpi/Cargo.toml";
+
 /// The folder with the workspace's `Cargo.toml`.
 pub(crate) fn root() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));

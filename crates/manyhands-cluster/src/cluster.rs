@@ -8,7 +8,11 @@ use crate::{
     function,
 };
 #[cfg(unix)]
-use crate::{engine::processes::Processes, worker::process};
+use crate::{
+    engine::processes::Processes,
+    transport::{Carried, ToDriver, Transport},
+    worker::process,
+};
 use std::{
     env,
     ops::Range,
@@ -82,6 +86,9 @@ fn setting(text: &str) -> Result<Setting, ClusterError> {
     let wrong = |reason: String| ClusterError::Configuration { reason };
     match text.trim() {
         "" | "local" => Ok(Setting::Local),
+        "mpi" => Err(wrong(
+            "'mpi' is for programs that begin with `manyhands_mpi::init`".to_owned(),
+        )),
         #[cfg(feature = "nats")]
         address if address.contains("://") => Ok(Setting::Nats(address.to_owned())),
         text => {
@@ -196,6 +203,26 @@ impl Cluster {
         let start = |to_hub| crate::engine::nats::Nats::start(address, &carrier_build, to_hub);
         let hub = Hub::start(build, start)?;
         Ok(Self(Arc::new(Engine::Workers(hub))))
+    }
+
+    /// Calls run at workers that a transport of another crate reaches; see [`transport`](crate::transport). `open` makes it,
+    /// and is given where it brings what workers say.
+    ///
+    /// # Errors
+    /// What `open` returns; [`ClusterError::DuplicateFunction`] if the program's functions cannot be told apart;
+    /// [`ClusterError::Start`] if the system refuses a thread, or does not let the program read its own file.
+    ///
+    /// Example: see [`transport`](crate::transport).
+    #[cfg(unix)]
+    pub fn over<T: Transport>(
+        open: impl FnOnce(ToDriver) -> Result<T, ClusterError>,
+    ) -> Result<Self, ClusterError> {
+        function::check()?;
+        let build = build_id::of_this_program().map_err(|error| ClusterError::Start {
+            reason: error.to_string(),
+        })?;
+        let open = |to_hub| open(ToDriver::new(to_hub)).map(Carried);
+        Ok(Self(Arc::new(Engine::Workers(Hub::start(build, open)?))))
     }
 
     /// Whether calls run in this process without being serialised.
@@ -351,6 +378,7 @@ mod tests {
             "local:1025",
             "4",
             "nats",
+            "mpi",
             "LOCAL",
         ] {
             let refused = setting(text);

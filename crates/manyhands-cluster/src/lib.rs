@@ -61,6 +61,8 @@ mod options;
 mod remote;
 mod run;
 mod spawned;
+#[cfg(unix)]
+pub mod transport;
 mod wire;
 mod worker;
 

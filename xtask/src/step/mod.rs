@@ -16,6 +16,7 @@ mod inspect_scene;
 pub(crate) mod lab_results;
 pub(crate) mod loom;
 pub(crate) mod miri;
+pub(crate) mod mpi;
 pub(crate) mod package;
 pub(crate) mod peers;
 pub(crate) mod results;

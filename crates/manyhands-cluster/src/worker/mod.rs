@@ -9,7 +9,7 @@ pub(crate) mod nats;
 #[cfg(unix)]
 pub(crate) mod process;
 #[cfg(any(unix, feature = "nats"))]
-mod serve;
+pub(crate) mod serve;
 
 use crate::{
     function::{self, Prepared},

@@ -29,6 +29,9 @@ pub(crate) enum Input {
     Heard(String, Vec<ToWorker>),
     /// A driver's chunk has ended.
     Ran(String, Attempt, Result<Vec<u8>, Stop>, Duration),
+    /// Nobody is there any more.
+    #[cfg(unix)]
+    Ended,
 }
 
 /// How a worker speaks.
@@ -137,6 +140,8 @@ impl<L: Link> Serving<L> {
                         known.worker.ran(attempt, outcome, took)
                     })?;
                 }
+                #[cfg(unix)]
+                Ok(Input::Ended) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => {
                     self.beat()?;
                     since_beat = Stopwatch::start();

@@ -1,10 +1,33 @@
-//! Calls whose workers are well.
+//! Calls whose workers are well. They are given the cluster, so those of other engines pass the same.
 
 use manyhands::{cancel::Source, query::prelude::*, time};
 use manyhands_cluster::{Cluster, ClusterError, Remote, Total, remote};
 use std::{collections::BTreeMap, ops::Range, process, time::Duration};
 
-pub(crate) fn over_processes_are_as_local_ones() {
+/// A name, and what to do with a cluster.
+type Call = (&'static str, fn(&Cluster));
+
+pub(crate) const ALL: [Call; 5] = [
+    ("calls are as local ones", are_as_local_ones),
+    (
+        "many calls at once share the workers",
+        at_once_share_the_workers,
+    ),
+    (
+        "large captures and results pass",
+        with_large_captures_and_results_pass,
+    ),
+    (
+        "a panic comes with its index and its host",
+        with_a_panic_name_index_and_host,
+    ),
+    (
+        "a deadline and a cancellation end a call",
+        end_by_deadline_and_cancellation,
+    ),
+];
+
+fn are_as_local_ones(cluster: &Cluster) {
     let all = |cluster: &Cluster| {
         let salt = "salt".to_owned();
         let texts = remote!([salt: String] |i| -> String { format!("{salt} {i}") });
@@ -22,21 +45,18 @@ pub(crate) fn over_processes_are_as_local_ones() {
         let one = remote!([word: String] || -> usize { word.len() });
         (texts, sum, nothing, groups, cluster.call(one).unwrap())
     };
-    let cluster = Cluster::processes(4).unwrap();
     assert!(!cluster.is_local());
-    assert_eq!(all(&cluster), all(&Cluster::local()));
+    assert_eq!(all(cluster), all(&Cluster::local()));
     let other_process = cluster.call(remote!([] || -> u32 { process::id() }));
     assert_ne!(other_process, Ok(process::id()));
 }
 
-pub(crate) fn at_once_share_the_workers() {
-    let cluster = Cluster::processes(2).unwrap();
+fn at_once_share_the_workers(cluster: &Cluster) {
     let spawned: Vec<_> = (0..50)
         .map(|n: u64| cluster.spawn(remote!([n: u64] || -> u64 { n * n })))
         .collect();
     std::thread::scope(|scope| {
         for n in 0..4_u64 {
-            let cluster = &cluster;
             scope.spawn(move || {
                 let sums = remote!([n: u64] |i| -> u64 { i + n });
                 let sums = cluster.map(0..500, sums).unwrap();
@@ -49,8 +69,7 @@ pub(crate) fn at_once_share_the_workers() {
     }
 }
 
-pub(crate) fn with_large_captures_and_results_pass() {
-    let cluster = Cluster::processes(2).unwrap();
+fn with_large_captures_and_results_pass(cluster: &Cluster) {
     let bytes: Vec<u64> = (0..400_000).map(|i| i * i).collect();
     let expected = bytes.clone();
     let results = cluster.map(
@@ -63,8 +82,7 @@ pub(crate) fn with_large_captures_and_results_pass() {
     assert_eq!(results.unwrap().concat(), expected);
 }
 
-pub(crate) fn with_a_panic_name_index_and_host() {
-    let cluster = Cluster::processes(2).unwrap();
+fn with_a_panic_name_index_and_host(cluster: &Cluster) {
     let body = remote!([] |i| -> u64 { if i == 77 { panic!("no {i}") } else { i } });
     let failed = cluster.map(0..1_000, body).unwrap_err();
     let ClusterError::BodyPanicked {
@@ -82,8 +100,7 @@ pub(crate) fn with_a_panic_name_index_and_host() {
     assert_eq!(next, Ok(vec![0, 1, 2]), "the workers go on");
 }
 
-pub(crate) fn end_by_deadline_and_cancellation() {
-    let cluster = Cluster::processes(2).unwrap();
+fn end_by_deadline_and_cancellation(cluster: &Cluster) {
     let hasty = cluster.options().deadline(Duration::from_millis(300));
     assert_eq!(
         hasty.map(0..100_000, slow()),

@@ -2,6 +2,8 @@
 
 use std::{
     collections::BTreeSet,
+    fs,
+    path::Path,
     process::{Child, Command, Output, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
 };
@@ -20,10 +22,6 @@ impl Ended {
         let child = command.spawn().unwrap();
         started.insert(child.id());
         Self(child)
-    }
-
-    pub(crate) fn id(&self) -> u32 {
-        self.0.id()
     }
 
     pub(crate) fn child(&mut self) -> &mut Child {
@@ -59,6 +57,15 @@ pub(crate) fn kill_all() {
             // One that has ended needs no signal.
             let _ = kill(Pid::from_raw(id), Signal::SIGKILL);
         }
+    }
+}
+
+/// Whether a process runs; one that has ended and that nobody has waited for does not.
+pub(crate) fn runs(process: Pid) -> bool {
+    let status = fs::read_to_string(Path::new("/proc").join(process.to_string()).join("stat"));
+    match status {
+        Ok(status) => !status.contains(") Z "),
+        Err(_) => !Path::new("/proc/self").exists() && kill(process, None).is_ok(),
     }
 }
 

@@ -24,10 +24,14 @@ mod nats_certificates;
 mod nats_keys;
 #[cfg(unix)]
 mod programs;
-
-use std::env;
 #[cfg(unix)]
-use std::{sync::mpsc, thread, time::Duration};
+mod run;
+
+#[cfg(unix)]
+use manyhands_cluster::Cluster;
+#[cfg(unix)]
+use run::test;
+use std::env;
 
 fn main() {
     let cluster = match manyhands_cluster::init() {
@@ -49,26 +53,9 @@ fn main() {
 
 #[cfg(unix)]
 fn run_all() {
-    test(
-        "calls over processes are as local ones",
-        calls::over_processes_are_as_local_ones,
-    );
-    test(
-        "many calls at once share the workers",
-        calls::at_once_share_the_workers,
-    );
-    test(
-        "large captures and results pass",
-        calls::with_large_captures_and_results_pass,
-    );
-    test(
-        "a panic comes with its index and its host",
-        calls::with_a_panic_name_index_and_host,
-    );
-    test(
-        "a deadline and a cancellation end a call",
-        calls::end_by_deadline_and_cancellation,
-    );
+    for (name, body) in calls::ALL {
+        test(name, || body(&Cluster::processes(3).unwrap()));
+    }
     test(
         "a worker that dies loses nothing",
         losses::of_a_worker_loses_nothing,
@@ -144,49 +131,3 @@ fn run_those_of_nats() {
         nats_certificates::others_are_refused,
     );
 }
-
-/// Runs a test if its name contains what was asked for.
-#[cfg(unix)]
-fn test(name: &str, body: fn()) {
-    let is_wanted = |word: String| word.starts_with('-') || name.contains(&word);
-    if env::args().skip(1).all(is_wanted) {
-        println!("test {name} ...");
-        let watch = Watch::over(name);
-        body();
-        drop(watch);
-        println!("test {name} ... ok");
-    }
-}
-
-/// Ends the program where a test does not end.
-#[cfg(unix)]
-struct Watch(Option<mpsc::Sender<()>>, Option<thread::JoinHandle<()>>);
-
-#[cfg(unix)]
-impl Watch {
-    fn over(name: &str) -> Self {
-        let (done, is_done) = mpsc::channel::<()>();
-        let name = name.to_owned();
-        let thread = thread::spawn(move || {
-            if is_done.recv_timeout(LIMIT) == Err(mpsc::RecvTimeoutError::Timeout) {
-                println!("test {name} has not ended within {LIMIT:?}");
-                children::kill_all();
-                std::process::abort();
-            }
-        });
-        Self(Some(done), Some(thread))
-    }
-}
-
-#[cfg(unix)]
-impl Drop for Watch {
-    fn drop(&mut self) {
-        drop(self.0.take());
-        if let Some(thread) = self.1.take() {
-            drop(thread.join());
-        }
-    }
-}
-
-#[cfg(unix)]
-const LIMIT: Duration = Duration::from_secs(180);

@@ -62,7 +62,7 @@ pub(crate) fn a_worker_that_dies_and_one_that_comes_late() {
     assert!(results.unwrap().into_iter().eq(0..600));
     assert!(fs::remove_file(made).is_ok(), "a worker has died");
     machines.add();
-    let late = machines.workers[2].id();
+    let late = machines.workers[2].child().id();
     // It ends as soon as the late one has run something, in whichever call that is.
     let is_used = || {
         let ids = remote!([] |_| -> u32 {

@@ -1,13 +1,12 @@
 //! Programs that are started, and what is left of them.
 
-use crate::children::{Ended, output};
+use crate::children::{Ended, output, runs};
 use manyhands::time;
 use manyhands_cluster::{Cluster, remote};
 use nix::{sys::signal::kill, unistd::Pid};
 use std::{
     env,
     io::{BufRead, BufReader},
-    path::Path,
     process::{self, Command, Stdio},
     time::Duration,
 };
@@ -85,15 +84,6 @@ pub(crate) fn workers_end_with_their_driver() {
         time::sleep_blocking(Duration::from_millis(50));
     }
     panic!("the worker is there after half a minute");
-}
-
-/// Whether a process runs; one that has ended and that nobody has waited for does not.
-fn runs(process: Pid) -> bool {
-    let status = std::fs::read_to_string(Path::new("/proc").join(process.to_string()).join("stat"));
-    match status {
-        Ok(status) => !status.contains(") Z "),
-        Err(_) => !Path::new("/proc/self").exists() && kill(process, None).is_ok(),
-    }
 }
 
 /// What the program that adds numbers up prints where workers have done it.

@@ -1,0 +1,170 @@
+//! Engines in crates of their own: they carry frames between a driver and workers that something else has started.
+//!
+//! A frame is bytes that mean something to this crate only. One may be lost, come twice or late: the driver knows
+//! which chunks are missing and hands them out again. What comes in is judged before it is believed.
+//!
+//! The driver's side is a [`Transport`], which [`Cluster::over`](crate::Cluster::over) makes a cluster of; a worker's is
+//! [`work`].
+//!
+//! # Examples
+//! A worker in a thread of the same process:
+//! ```
+//! use manyhands_cluster::{Cluster, remote, transport::{self, Transport}};
+//! use std::{sync::mpsc::{self, Sender}, thread};
+//!
+//! struct ToThread(Option<Sender<Vec<u8>>>);
+//!
+//! impl Transport for ToThread {
+//!     fn send(&mut self, _: u64, frame: Vec<u8>) {
+//!         if let Some(sender) = &self.0 {
+//!             let _ = sender.send(frame);
+//!         }
+//!     }
+//!
+//!     fn end(&mut self) {
+//!         self.0 = None;
+//!     }
+//! }
+//!
+//! let cluster = Cluster::over(|driver| {
+//!     let (sender, frames) = mpsc::channel();
+//!     thread::spawn(move || transport::work(frames, move |frame| driver.heard(0, &frame)));
+//!     Ok(ToThread(Some(sender)))
+//! })?;
+//! let squares = cluster.map(0..4, remote!([] |i| -> u64 { i * i }))?;
+//! assert_eq!(squares, [0, 1, 4, 9]);
+//! # Ok::<(), manyhands_cluster::ClusterError>(())
+//! ```
+
+use crate::{
+    ClusterError,
+    driver::WorkerId,
+    engine::{Carrier, hub},
+    function,
+    wire::{self, FromWorker, ToWorker},
+    worker::serve::{End, Input, Link, Serving},
+};
+use std::{
+    fmt,
+    sync::mpsc::{self, Receiver, Sender},
+    thread,
+    time::Duration,
+};
+
+/// What takes a driver's frames to its workers.
+///
+/// Example: see [the module](self).
+pub trait Transport: Send + 'static {
+    /// Sends a frame to the worker of this number. It must not wait for that worker, because others would wait with it.
+    fn send(&mut self, worker: u64, frame: Vec<u8>);
+
+    /// There will be no more frames: the cluster has no user any more, and its workers shall end.
+    fn end(&mut self);
+}
+
+/// Where a [`Transport`] brings what workers say.
+///
+/// Example: see [the module](self).
+pub struct ToDriver(Sender<hub::Input>);
+
+impl ToDriver {
+    pub(crate) fn new(to_hub: Sender<hub::Input>) -> Self {
+        Self(to_hub)
+    }
+
+    /// A worker says this. The number is what the driver calls it by, and no other worker ever has it. What is no frame of
+    /// a worker's is dropped.
+    ///
+    /// Example: see [the module](self).
+    pub fn heard(&self, worker: u64, frame: &[u8]) {
+        if let Ok(message) = wire::decode::<FromWorker>(frame) {
+            // Without a hub nobody waits for this.
+            let _ = self.0.send(hub::Input::Heard(WorkerId(worker), message));
+        }
+    }
+}
+
+impl fmt::Debug for ToDriver {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ToDriver").finish_non_exhaustive()
+    }
+}
+
+/// A transport as the hub wants it.
+pub(crate) struct Carried<T>(pub(crate) T);
+
+impl<T: Transport> Carrier for Carried<T> {
+    fn send(&mut self, worker: WorkerId, messages: Vec<ToWorker>) {
+        // Captured values were measured before.
+        if let Ok(frame) = wire::encode(&messages) {
+            self.0.send(worker.0, frame);
+        }
+    }
+
+    /// Nobody sees the end of a worker here but by its silence.
+    fn left(&mut self, _: WorkerId, _: bool) {}
+
+    fn end(&mut self) {
+        self.0.end();
+    }
+}
+
+/// Works for a driver, until the sender of `frames`, which are the driver's, is dropped. `say` takes frames to it. Chunks
+/// run on the default runtime.
+///
+/// It blocks, and a body that runs when it returns goes on.
+///
+/// # Errors
+/// [`ClusterError::DuplicateFunction`] if the program's functions cannot be told apart; [`ClusterError::Start`] if the system
+/// refuses a thread, or does not let the program read its own file.
+///
+/// Example: see [the module](self).
+pub fn work(frames: Receiver<Vec<u8>>, say: impl FnMut(Vec<u8>)) -> Result<(), ClusterError> {
+    function::check()?;
+    let end = begin(frames, say).unwrap_or_else(|end| end);
+    match end {
+        End::DriverGone => Ok(()),
+        End::Failed(reason) => Err(ClusterError::Start { reason }),
+    }
+}
+
+fn begin(frames: Receiver<Vec<u8>>, say: impl FnMut(Vec<u8>)) -> Result<End, End> {
+    let (to, from) = mpsc::channel();
+    let serving = Serving::new(Saying(say), to.clone())?;
+    let reader = thread::Builder::new().name("cluster reads".to_owned());
+    reader.spawn(move || read(&frames, &to))?;
+    Ok(serving.serve(&from))
+}
+
+fn read(frames: &Receiver<Vec<u8>>, to_main: &Sender<Input>) {
+    let driver = || DRIVER.to_owned();
+    let mut is_heard = to_main.send(Input::Driver(driver())).is_ok();
+    while is_heard && let Ok(frame) = frames.recv() {
+        // What is no message of ours is as good as lost.
+        if let Ok(messages) = wire::decode(&frame) {
+            is_heard = to_main.send(Input::Heard(driver(), messages)).is_ok();
+        }
+    }
+    // If the main thread has ended, it needs no word of this.
+    let _ = to_main.send(Input::Ended);
+}
+
+struct Saying<S>(S);
+
+impl<S: FnMut(Vec<u8>)> Link for Saying<S> {
+    const SILENCE_MAX: Option<Duration> = None;
+
+    fn say(&mut self, _: &str, message: &FromWorker) -> Result<(), End> {
+        let frame = wire::encode(message).map_err(End::Failed)?;
+        (self.0)(frame);
+        Ok(())
+    }
+
+    fn refused(&mut self, _: String) -> Result<(), End> {
+        // It stays, without work, until its driver ends: the driver counts those that it refuses.
+        Ok(())
+    }
+}
+
+/// There is one.
+const DRIVER: &str = "driver";
