@@ -436,6 +436,7 @@ const SEND_AGAIN: Duration = Duration::from_secs(10);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::InProcess;
 
     /// An engine that nobody answers.
     struct Gone;
@@ -475,6 +476,40 @@ mod tests {
         }
     }
 
+    /// An engine whose clock cannot be read yet.
+    struct Clockless(InProcess);
+
+    impl Engine for Clockless {
+        fn publish(&self, queue: Queue, id: &str, body: &[u8]) -> Result<(), FleetError> {
+            self.0.publish(queue, id, body)
+        }
+
+        fn take(
+            &self,
+            queue: Queue,
+            count_max: usize,
+            wait: Duration,
+        ) -> Result<Vec<Box<dyn Delivery>>, FleetError> {
+            self.0.take(queue, count_max, wait)
+        }
+
+        fn jobs_pending(&self) -> Result<u64, FleetError> {
+            self.0.jobs_pending()
+        }
+
+        fn put(&self, key: &str, value: &[u8]) -> Result<(), FleetError> {
+            self.0.put(key, value)
+        }
+
+        fn get(&self, key: &str) -> Result<Option<Vec<u8>>, FleetError> {
+            self.0.get(key)
+        }
+
+        fn now(&self) -> Result<Duration, FleetError> {
+            gone()
+        }
+    }
+
     fn setup(folder: &Path) -> Setup {
         Setup {
             name: "one".to_owned(),
@@ -485,6 +520,34 @@ mod tests {
             allowed: Allowed::default(),
             launcher: Launcher::this_program().unwrap(),
         }
+    }
+
+    fn job() -> Job {
+        Job {
+            id: "p.0".to_owned(),
+            plan: "p".to_owned(),
+            work: Work::Command {
+                name: "x".to_owned(),
+                arguments: Vec::new(),
+                seconds_max: None,
+            },
+            attempts: 1,
+            cpus: None,
+        }
+    }
+
+    #[test]
+    fn an_agent_takes_no_job_before_it_knows_how_far_its_clock_is_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = Clockless(InProcess::new(Duration::from_secs(60)));
+        let jobs = Queue::Jobs { cpus: None };
+        let body = wire::to_bytes(&job()).unwrap();
+        engine.publish(jobs, "p.0", &body).unwrap();
+        let mut agent = Agent::new(setup(folder.path()), &engine, Vec::new()).unwrap();
+        let step = agent.step(Duration::ZERO, &Interrupt::default());
+        assert!(matches!(step, Err(FleetError::Engine { .. })), "{step:?}");
+        let taken = engine.take(jobs, 1, Duration::ZERO).unwrap();
+        assert_eq!(taken[0].attempt(), 1, "nobody has taken it before");
     }
 
     #[test]
@@ -501,18 +564,7 @@ mod tests {
     fn an_agent_with_results_goes_on_after_its_idle_time() {
         let folder = tempfile::tempdir().unwrap();
         let mut agent = Agent::new(setup(folder.path()), &Gone, Vec::new()).unwrap();
-        let job = Job {
-            id: "p.0".to_owned(),
-            plan: "p".to_owned(),
-            work: Work::Command {
-                name: "x".to_owned(),
-                arguments: Vec::new(),
-                seconds_max: None,
-            },
-            attempts: 1,
-            cpus: None,
-        };
-        agent.spool.entry(&job).unwrap().finish().unwrap();
+        agent.spool.entry(&job()).unwrap().finish().unwrap();
         let stop = Interrupt::default();
         let mut complaints = 0;
         let ended = agent.run(Some(Duration::ZERO), &stop, |_| {
