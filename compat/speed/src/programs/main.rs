@@ -11,6 +11,7 @@ use speed::{measure, measure_with};
 
 mod arrays;
 mod files;
+mod frames;
 mod maps;
 mod pictures;
 
@@ -41,6 +42,10 @@ fn main() -> ExitCode {
     let numbers = arrays::numbers();
     measure("ndarray: Zip of two arrays", || arrays::zipped(&numbers));
     measure("ndarray: rows", || arrays::rows(&numbers));
+    let column = frames::column();
+    measure("polars-core: sort of a column", || frames::sorted(&column));
+    let frame = frames::frame();
+    measure("polars-core: groups of rows", || frames::groups(&frame));
     let map = maps::filled();
     measure("hashbrown: sum of a map", || maps::sum(&map));
     measure_with("hashbrown: collect", maps::pairs, |pairs| {

@@ -9,10 +9,10 @@ use super::{RAYON_CORE, programs, section};
 use crate::failure::Failure;
 use crate::workspace;
 
-/// How often each side of the small programs is run; about a minute and a half.
-const SMALL_ROUNDS: usize = 15;
+/// How often each side of the small programs is run; some minutes, because the times of a process differ by half of them from one to the next.
+const SMALL_ROUNDS: usize = 61;
 /// How often each side of the published programs is run; some minutes.
-const PROGRAM_ROUNDS: usize = 9;
+const PROGRAM_ROUNDS: usize = 21;
 
 pub(super) fn run() -> Result<(), Failure> {
     let small = Comparison {
