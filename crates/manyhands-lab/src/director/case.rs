@@ -13,6 +13,7 @@ use crate::{
     child::Batch,
     launcher::TRACE,
     record::{Block, CaseCard, Settings},
+    verdict::StopRule,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -47,6 +48,8 @@ struct Point {
     /// From then on the fewest blocks are enough.
     end: Duration,
     clean: usize,
+    /// With how many clean blocks it is looked at next; `None` once there are enough.
+    next_look: Option<usize>,
     /// Time of all its blocks, with all that was not timed.
     spent: Duration,
     failed: bool,
@@ -184,6 +187,7 @@ impl Case {
             let point = Point {
                 end: self.share_end(1, moment),
                 clean: 0,
+                next_look: Some(moment.quota.rule.at_least),
                 spent: Duration::ZERO,
                 failed: false,
             };
@@ -225,20 +229,33 @@ impl Case {
         let is_decided = || {
             quota.stops_when_decided && moment.analyst.is_decided(&self.card, n, &self.blocks[&n])
         };
+        let is_worth_more = |look| blocks < look * BLOCKS_PER_CLEAN_MAX;
         blocks >= quota.min
-            && (point.clean >= quota.wanted
-                || blocks >= quota.wanted * BLOCKS_PER_CLEAN_MAX
+            && (!point.next_look.is_some_and(is_worth_more)
                 || moment.now >= point.end
                 || is_decided())
     }
 
     /// Keeps a block that was taken at the size that was the goal.
-    pub(super) fn keep(&mut self, n: usize, block: &Block, cost: Duration, analyst: &dyn Analyst) {
+    pub(super) fn keep(
+        &mut self,
+        n: usize,
+        block: &Block,
+        cost: Duration,
+        rule: StopRule,
+        analyst: &dyn Analyst,
+    ) {
         let blocks = self.blocks.entry(n).or_default();
         blocks.push(block.clone());
         if let Some(point) = self.points.get_mut(&n) {
             point.clean = analyst.clean(&self.card, blocks);
             point.spent += cost;
+            if let Some(look) = point.next_look.filter(|look| point.clean >= *look) {
+                // A search asks for more where it needs them: near a crossing nothing is decided.
+                let is_enough =
+                    self.card.finds_break_even || analyst.is_decided(&self.card, n, blocks);
+                point.next_look = rule.next_look(look, is_enough);
+            }
         }
     }
 
@@ -274,6 +291,11 @@ impl Case {
     /// Blocks at a size.
     pub(super) fn len(&self, n: usize) -> usize {
         self.blocks.get(&n).map_or(0, Vec::len)
+    }
+
+    /// With how many clean blocks a size is looked at next, if it was begun and has not enough.
+    pub(super) fn next_look(&self, n: usize) -> Option<usize> {
+        self.points.get(&n)?.next_look
     }
 
     /// The largest size that has blocks.

@@ -305,7 +305,7 @@ impl Director {
             }
             (Event::Block { key, block }, _) => {
                 let cost = now.saturating_sub(self.asked_at);
-                case.keep(key.n, block, cost, self.analyst.as_ref());
+                case.keep(key.n, block, cost, self.quota.rule, self.analyst.as_ref());
             }
             (Event::Memory { .. } | Event::Cores { .. }, _)
             | (Event::Failed { .. }, Asked::Pass) => {
@@ -392,7 +392,7 @@ impl Director {
         }
     }
 
-    /// Sizes a case will still be measured at and how often; a search is taken to stay near the
+    /// Sizes a case will still be measured at and how often, until each is looked at next; a search is taken to stay near the
     /// middle of its card.
     fn blocks_left<'case>(
         &self,
@@ -402,12 +402,12 @@ impl Director {
         let wanted = if quota.stops_when_decided {
             quota.min
         } else {
-            quota.wanted
+            quota.rule.at_least
         };
-        let sizes = case
-            .sizes_left()
-            .iter()
-            .map(move |n| (*n, wanted.saturating_sub(case.len(*n))));
+        let sizes = case.sizes_left().iter().map(move |n| {
+            let wanted = case.next_look(*n).unwrap_or(0).max(wanted);
+            (*n, wanted.saturating_sub(case.len(*n)))
+        });
         let middle = case.card.sizes.get(case.card.sizes.len() / 2).copied();
         let probes = middle.map(|n| (n, wanted * case.search_points_left()));
         let all = sizes.chain(probes).filter(|(_, blocks)| *blocks > 0);

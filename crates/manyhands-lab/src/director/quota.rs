@@ -1,6 +1,6 @@
 //! How many blocks a point gets.
 
-use crate::record::Scale;
+use crate::{record::Scale, verdict::StopRule};
 use std::time::Duration;
 
 /// Blocks of one point.
@@ -8,11 +8,11 @@ use std::time::Duration;
 pub(super) struct Quota {
     /// Whatever they say: whole rounds of all launches, so that each has its share.
     pub(super) min: usize,
-    /// Clean ones with which there are enough; whole rounds, too.
-    pub(super) wanted: usize,
+    /// Clean ones with which there are enough; whole rounds at the first look.
+    pub(super) rule: StopRule,
     /// Time after which the fewest blocks are enough.
     pub(super) patience: Duration,
-    /// Whether a point has enough as soon as it is decided.
+    /// Whether a point has enough as soon as it is decided, not at the first look.
     pub(super) stops_when_decided: bool,
 }
 
@@ -25,11 +25,18 @@ impl Quota {
             Scale::Standard => (30, 120),
             Scale::Full => (60, 1_200),
         };
+        let at_least = min.max(wanted).next_multiple_of(round);
+        let stops_when_decided = scale == Scale::Quick;
+        let rule = if stops_when_decided {
+            StopRule::once(at_least)
+        } else {
+            StopRule::doubling(at_least)
+        };
         Self {
             min,
-            wanted: min.max(wanted).next_multiple_of(round),
+            rule,
             patience: Duration::from_secs(seconds),
-            stops_when_decided: scale == Scale::Quick,
+            stops_when_decided,
         }
     }
 }
@@ -56,7 +63,7 @@ mod tests {
         check(3, 12);
         check(5, 10);
         check(7, 14);
-        assert_eq!(Quota::of(Scale::Quick, 20).wanted, 40);
-        assert_eq!(Quota::of(Scale::Standard, 6).wanted, 36);
+        assert_eq!(Quota::of(Scale::Quick, 20).rule.at_least, 40);
+        assert_eq!(Quota::of(Scale::Standard, 6).rule.at_least, 36);
     }
 }

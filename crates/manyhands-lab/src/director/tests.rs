@@ -252,8 +252,32 @@ fn a_quick_run_stops_where_it_is_decided_and_the_others_take_all_blocks() {
     assert_eq!(log.blocks_at("plain", 1_000), 12);
     let (log, _) = run(&head(settings(Scale::Standard)), &mut Simulation::new());
     assert_eq!(log.blocks_at("plain", 1_000), 36);
+    assert_eq!(log.blocks_at("plain", 10), 288);
     let (log, _) = run(&head(settings(Scale::Full)), &mut Simulation::new());
     assert_eq!(log.blocks_at("plain", 1_000), 60);
+}
+
+#[test]
+fn an_undecided_size_is_looked_at_whenever_its_blocks_have_doubled() {
+    /// Decides with a hundred blocks.
+    struct Late;
+    impl Analyst for Late {
+        fn clean(&self, _: &CaseCard, blocks: &[Block]) -> usize {
+            blocks.len()
+        }
+        fn is_decided(&self, _: &CaseCard, _: usize, blocks: &[Block]) -> bool {
+            assert!([36, 72, 144].contains(&blocks.len()), "{}", blocks.len());
+            blocks.len() >= 100
+        }
+        fn probe(&self, _: &CaseCard, _: Measured<'_>) -> Option<Probe> {
+            None
+        }
+    }
+    let mut director = Director::new(&head(settings(Scale::Standard)), Box::new(Late));
+    let (log, _) = go(&mut director, &mut Simulation::new(), Vec::new());
+    for n in [10, 1_000] {
+        assert_eq!(log.blocks_at("plain", n), 144);
+    }
 }
 
 #[test]
@@ -529,7 +553,10 @@ fn an_interrupted_run_keeps_its_blocks_and_says_so() {
 #[test]
 fn the_time_left_is_about_right_once_a_case_is_known_and_never_beyond_the_budget() {
     let mut simulation = Simulation::new();
-    let (log, _) = run(&head(settings(Scale::Standard)), &mut simulation);
+    let mut head = head(settings(Scale::Standard));
+    // Undecided sizes take more, as far as a look comes out.
+    head.experiments[0].cases[1].sizes = vec![100, 1_000];
+    let (log, _) = run(&head, &mut simulation);
     let end = simulation.now.as_secs_f64();
     for (step, progress) in log.steps.iter().zip(&log.progress) {
         let Step::Block(block) = step else { continue };
@@ -541,7 +568,8 @@ fn the_time_left_is_about_right_once_a_case_is_known_and_never_beyond_the_budget
             );
         }
     }
-    let (log, _) = run(&head(with_budget(200)), &mut Simulation::new());
+    head.settings = with_budget(200);
+    let (log, _) = run(&head, &mut Simulation::new());
     let budget = Duration::from_millis(200);
     for progress in log.progress {
         assert!(progress.left.duration <= budget.saturating_sub(progress.spent));

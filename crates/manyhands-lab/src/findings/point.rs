@@ -9,17 +9,15 @@ use crate::{
         Estimate, by_launch, estimate_median, mean, median, median_absolute_deviation, quantile,
         spread, standard_deviation,
     },
-    verdict::{Judge, StopRule, Verdict, p_value},
+    verdict::{Judge, Verdict, p_value},
 };
 use std::collections::BTreeMap;
 
-/// Analyses the blocks of one size while a run goes on, to see whether they are
-/// [enough](Point::is_enough).
+/// Analyses the blocks of one size while a run goes on, to see whether they decide.
 ///
 /// # Examples
 /// ```
 /// use manyhands_lab::{Case, Experiment, Scale, findings::point, gate::Capacity, record::Settings};
-/// use manyhands_lab::verdict::StopRule;
 ///
 /// let case = Case::returning("sum").full_sizes([100]).arm("a", |n| n).arm("b", |n| n);
 /// let card = &Experiment::new("sums", "Sums").case(case).card(Scale::Quick).cases[0];
@@ -27,7 +25,6 @@ use std::collections::BTreeMap;
 /// let capacity = Capacity { machine: 2, allowed: 2 };
 /// let nothing = point(100, &[], card, capacity, &settings);
 /// assert!(nothing.comparisons.is_empty());
-/// assert!(!nothing.is_enough(&StopRule::default()));
 /// ```
 #[must_use]
 pub fn point(
@@ -38,16 +35,6 @@ pub fn point(
     settings: &Settings,
 ) -> Point {
     Observed::new(n, blocks, card, capacity, settings).analyse()
-}
-
-impl Point {
-    /// Whether more blocks would change nothing: every comparison has its verdict, or there are
-    /// as many blocks, clean or not, as the rule allows.
-    #[must_use]
-    pub fn is_enough(&self, rule: &StopRule) -> bool {
-        let enough = |comparison: &Comparison| rule.is_enough(self.blocks, comparison.verdict);
-        self.blocks > 0 && self.comparisons.iter().all(enough)
-    }
 }
 
 /// The blocks of one size, after the gate.

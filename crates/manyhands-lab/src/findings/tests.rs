@@ -8,7 +8,7 @@ use crate::{
         Block, CaseCard, CoreTrace, Event, ExperimentCard, FORMAT, Head, ItemEnds, Key, Meters,
         PeakReading, PoolMeters, Sample, Scale, Settings,
     },
-    verdict::{StopRule, Verdict},
+    verdict::Verdict,
 };
 
 fn head(sizes: &[usize]) -> Head {
@@ -275,36 +275,6 @@ fn many_comparisons_have_q_values() {
             Some(point.comparisons[0].p_value)
         );
     }
-}
-
-#[test]
-fn a_decided_point_is_enough_and_an_undecided_one_at_its_limit() {
-    let rule = StopRule {
-        at_least: 11,
-        at_most: 15,
-    };
-    let enough = |count, arm| {
-        let findings = analyse(&head(&[10]), &blocks(10, count, [1_000, arm, 1_000]));
-        only_point(&findings).is_enough(&rule)
-    };
-    assert!(!enough(10, 500));
-    assert!(enough(11, 500));
-    assert!(enough(11, 1_000));
-    let noisy = |count: u32| {
-        let events: Vec<Event> = (0..count)
-            .map(|index| {
-                block(
-                    10,
-                    index % 3,
-                    [1_000, 800 + u64::from(index % 2) * 400, 1_000],
-                    Meters::default(),
-                )
-            })
-            .collect();
-        only_point(&analyse(&head(&[10]), &events)).is_enough(&rule)
-    };
-    assert!(!noisy(14));
-    assert!(noisy(15));
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl Settings {
 pub enum Scale {
     /// Sizes and blocks that end within minutes.
     Quick,
-    /// The published sizes, as far as a call takes no longer than seconds.
+    /// The published sizes, as far as a call takes no longer than seconds. Undecided sizes are measured on.
     Standard,
     /// All published sizes.
     Full,

@@ -5,7 +5,8 @@ use crate::{
     Experiment,
     break_even::{Kind, Source},
     findings::{CaseFindings, Findings, Point},
-    verdict::{StopRule, Verdict},
+    record::Settings,
+    verdict::{Judge, Verdict},
 };
 use std::fmt;
 
@@ -148,7 +149,9 @@ impl Claim {
     /// Counts the cases in which the claim shows.
     pub(super) fn judge(self, findings: &Findings, all: usize) -> Criterion {
         let cases = findings.experiments.iter().flat_map(|found| &found.cases);
-        let judged: Vec<&CaseFindings> = cases.filter(|case| has_enough(case)).collect();
+        let judged: Vec<&CaseFindings> = cases
+            .filter(|case| has_enough(case, &findings.head.settings))
+            .collect();
         let of = judged.len();
         let percent = |percent: usize| (of * percent).div_ceil(100);
         Criterion {
@@ -199,14 +202,21 @@ impl Claim {
     }
 }
 
-/// Whether every size has half of the blocks undisturbed that the laboratory wants before it first looks.
-fn has_enough(case: &CaseFindings) -> bool {
-    let at_least = StopRule::default().at_least / 2;
+/// Whether every size has the undisturbed blocks without which it is not judged: where nothing is searched,
+/// half of those at the first look, and in a search those without which it gives no verdict at all.
+fn has_enough(case: &CaseFindings, settings: &Settings) -> bool {
+    let at_least = if case.card.finds_break_even {
+        Judge::of_case(settings, &case.card).blocks_min() as usize
+    } else {
+        CLEAN_MIN
+    };
     let undisturbed = |point: &Point| point.blocks - point.disturbed;
     let mut points = case.points.iter();
     !case.points.is_empty() && points.all(|point| undisturbed(point) >= at_least)
 }
 
+/// Half of what a standard run takes before it first looks.
+const CLEAN_MIN: usize = 18;
 /// Sizes of the curves; an item of the baseline takes a microsecond.
 const SIZES: [usize; 4] = [10, 40, 160, 640];
 /// Fixed cost of the arm with a break-even.

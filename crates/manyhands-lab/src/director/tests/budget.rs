@@ -30,7 +30,8 @@ fn a_budget_is_kept_and_what_is_left_over_passes_on() {
     let mut simulation = Simulation::new();
     let (log, _) = run(&super::head(with_budget(60_000)), &mut simulation);
     assert_eq!(log.blocks_at("plain", 1_000), 36);
-    assert!(simulation.now < Duration::from_secs(1));
+    assert_eq!(log.blocks_at("plain", 10), 288);
+    assert!(simulation.now < Duration::from_secs(6));
 }
 
 #[test]
