@@ -47,6 +47,26 @@ pub(crate) fn total() -> usize {
         .sum()
 }
 
+/// Called once by whoever hands over the closures of a measurement, after the last.
+pub(crate) fn all_handed_over() {
+    // Relaxed: nothing but the number is read.
+    RUN_BY_THEN.store(total(), Ordering::Relaxed);
+}
+
+/// How many had run since the process began when all of the last measurement had been handed over. Sleeps until
+/// they have been.
+pub(crate) fn run_by_then() -> usize {
+    loop {
+        // Relaxed: as above.
+        match RUN_BY_THEN.swap(usize::MAX, Ordering::Relaxed) {
+            usize::MAX => thread::sleep(Duration::from_micros(200)),
+            count => return count,
+        }
+    }
+}
+
+static RUN_BY_THEN: AtomicUsize = AtomicUsize::new(usize::MAX);
+
 /// Sleeps until that many have run, looking every 200 µs: too seldom to cost, often enough for
 /// measurements of 50 ms and more.
 pub(crate) fn wait_for(count: usize) {

@@ -55,22 +55,46 @@ fn warm_up(length: Duration, call: &mut impl FnMut()) -> u32 {
     }
 }
 
-/// Median nanoseconds of single calls, each after a pause in which the pool goes to sleep; at
-/// least `PARKED_CALLS_LEAST` of them, one alone if it takes long.
-pub(crate) fn parked(length: Duration, mut call: impl FnMut()) -> f64 {
+/// Single calls after pauses: medians, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parked {
+    /// Of the calls after a pause.
+    pub(crate) nanos: f64,
+    /// Of calls that follow one of those at once; `None` if calls take so long that it makes no difference.
+    pub(crate) again: Option<f64>,
+}
+
+/// Times single calls, each after a pause in which the pool goes to sleep; at least `PARKED_CALLS_LEAST` of them,
+/// one alone if it takes long. Then, for half as long, calls that follow such a call at once.
+pub(crate) fn parked(length: Duration, mut call: impl FnMut()) -> Parked {
     let overhead = reading_nanos();
+    let mut time = || {
+        let start = Stopwatch::start();
+        call();
+        (start.nanos() - overhead).max(CLOCK_STEP_NANOS)
+    };
     let mut nanos = Vec::new();
     let start = Stopwatch::start();
     loop {
         thread::sleep(PAUSE);
-        let call_start = Stopwatch::start();
-        call();
-        let took = call_start.nanos();
-        nanos.push((took - overhead).max(CLOCK_STEP_NANOS));
+        let took = time();
+        nanos.push(took);
         let is_enough = nanos.len() >= PARKED_CALLS_LEAST || took >= LONG_CALL_NANOS;
         if is_enough && start.elapsed() >= length {
-            return stats::median(&nanos).unwrap_or(f64::NAN);
+            break;
         }
+    }
+    let nanos = stats::median(&nanos).unwrap_or(f64::NAN);
+    let mut again = Vec::new();
+    let start = Stopwatch::start();
+    while nanos < LONG_CALL_NANOS && start.elapsed() < length / 2 {
+        thread::sleep(PAUSE);
+        time();
+        again.push(time());
+    }
+    Parked {
+        nanos,
+        again: stats::median(&again),
     }
 }
 

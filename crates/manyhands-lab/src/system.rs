@@ -27,6 +27,20 @@ pub(crate) fn cpu_nanos() -> Option<u64> {
     None
 }
 
+/// CPU time of the calling thread so far, user and system.
+#[cfg(unix)]
+pub(crate) fn thread_cpu_nanos() -> Option<u64> {
+    use nix::time::{ClockId, clock_gettime};
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).ok()?;
+    u64::try_from(std::time::Duration::from(time).as_nanos()).ok()
+}
+
+/// CPU time of the calling thread so far, user and system.
+#[cfg(not(unix))]
+pub(crate) fn thread_cpu_nanos() -> Option<u64> {
+    None
+}
+
 /// Faults and context switches so far.
 #[cfg(unix)]
 pub(crate) fn usage() -> Option<Usage> {

@@ -40,4 +40,5 @@ fn send(sender: &Sender<Closure>, count: usize) {
         // The consumers live as long as the process.
         let _ = sender.send(Box::new(tally::count));
     }
+    tally::all_handed_over();
 }

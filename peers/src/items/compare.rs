@@ -40,11 +40,12 @@ fn title(case: &str) -> String {
 }
 
 /// The tables' columns, by place among a sample's values.
-const COLUMNS: [Column; 4] = [
+const COLUMNS: [Column; 5] = [
     Column::time("time per item", 0),
     Column::ratio("ratio", 0),
     Column::time("CPU time per item", 1),
     Column::megabytes("memory", 2),
+    Column::percent("waiting when the last is handed over", 3),
 ];
 const MILLION: &str = "1000000";
 const TEN_MILLION: &str = "10000000";

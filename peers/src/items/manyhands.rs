@@ -28,6 +28,7 @@ fn run(count: usize) {
     for _ in 0..count {
         drop(task::run(tally::count));
     }
+    tally::all_handed_over();
 }
 
 /// `task::run_detached`.
@@ -52,6 +53,7 @@ fn detach(count: usize) {
     for _ in 0..count {
         task::run_detached(tally::count);
     }
+    tally::all_handed_over();
 }
 
 /// `Scope::spawn`; the end of the scope waits for the closures, and may help.
@@ -77,5 +79,6 @@ fn spawn(count: usize) {
         for _ in 0..count {
             scope.spawn(|_| tally::count());
         }
+        tally::all_handed_over();
     });
 }

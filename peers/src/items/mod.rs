@@ -17,8 +17,8 @@ use manyhands_lab::contest::{self, Arm};
 pub(crate) use compare::compare;
 pub(crate) use tokio::Tokio;
 
-/// What a contender of this problem can do. Every closure calls `tally::count`; the caller waits
-/// until all have, so these may return as soon as the closures are handed over.
+/// What a contender of this problem can do. Every closure calls `tally::count`, and who has handed over the last
+/// calls `tally::all_handed_over`; the caller waits until all have run, so these may return before.
 pub(crate) trait Items {
     /// Makes or finds the pool; the error says why there is none.
     fn new() -> Result<Self, String>

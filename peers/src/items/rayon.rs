@@ -24,4 +24,5 @@ fn spawn(count: usize) {
     for _ in 0..count {
         rayon::spawn(tally::count);
     }
+    tally::all_handed_over();
 }

@@ -30,4 +30,5 @@ fn execute(pool: &ThreadPool, count: usize) {
     for _ in 0..count {
         pool.execute(tally::count);
     }
+    tally::all_handed_over();
 }

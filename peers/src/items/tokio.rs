@@ -20,6 +20,7 @@ impl Items for Tokio {
         for _ in 0..count {
             self.0.spawn(async { tally::count() });
         }
+        tally::all_handed_over();
     }
 
     fn inside(&mut self, count: usize) {
@@ -27,6 +28,7 @@ impl Items for Tokio {
             for _ in 0..count {
                 tokio::spawn(async { tally::count() });
             }
+            tally::all_handed_over();
         });
     }
 }

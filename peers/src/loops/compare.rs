@@ -5,8 +5,9 @@ use std::time::Duration;
 use manyhands_lab::contest::{Arm, CaseResult, Lifetime};
 
 use crate::cli::Settings;
+use crate::loops::ARMS;
 use crate::loops::case::{self, Body, Case, OPENMP_LENS, State};
-use crate::loops::{ARMS, verdict};
+use crate::loops::verdict::{self, OURS};
 use crate::plan::Plan;
 use crate::report::{self, Outcome, Report};
 
@@ -74,34 +75,58 @@ fn print_table(results: &Results, body: Body, state: State, report: &mut Report)
         }));
     }
     report.table(&header, rows);
-    if state == State::Busy {
-        print_background(results, body, &lens, report);
+    match state {
+        State::Hot => {}
+        State::Parked => print_again(results, body, &lens, report),
+        State::Busy => print_background(results, body, &lens, report),
     }
 }
 
-/// How far the other loop came: a contender could win the table above by starving it.
+/// The call that follows a parked one at once: what it no longer pays was the pause's.
+fn print_again(results: &Results, body: Body, lens: &[usize], report: &mut Report) {
+    let state = State::Parked;
+    let result = |len| results.of(Case { body, len, state });
+    let has_again = |len: &&usize| result(**len).is_some_and(|it| it.values(BASE, AGAIN).is_some());
+    let lens: Vec<usize> = lens.iter().filter(has_again).copied().collect();
+    let Some(first) = lens.first().and_then(|&len| result(len)) else {
+        return;
+    };
+    report.line("Time of a call that follows such a one at once.\n");
+    let rows = [BASE, OURS].map(|label| {
+        report::row(label, &lens, |len| {
+            report::time_cell(result(len), label, AGAIN)
+        })
+    });
+    report.table(&report::header(first, &lens), rows.into());
+}
+
+/// How far the other loop came, because a contender could win the table above by starving it; and the processor time
+/// of the caller, which says whether a call did more, or its thread had to wait for a processor.
 fn print_background(results: &Results, body: Body, lens: &[usize], report: &mut Report) {
+    let state = State::Busy;
+    let result = |len| results.of(Case { body, len, state });
+    let Some(first) = lens.first().and_then(|&len| result(len)) else {
+        return;
+    };
+    let header = report::header(first, lens);
+    let ratios = |arm: Arm, value| {
+        report::row(arm.label, lens, |len| {
+            report::ratio_cell(result(len), arm.label, BASE, value)
+        })
+    };
+    let others = || results.arms().filter(|arm| arm.label != BASE);
     report.line(
         "Items per second of the other loop (SHA-512), ratio to the sequential arm's, which is \
          rayon's; more is better.\n",
     );
-    let mut rows = Vec::new();
-    for arm in results.arms().filter(|arm| arm.label != BASE) {
-        rows.push(report::row(arm.label, lens, |len| {
-            let result = results.of(Case {
-                body,
-                len,
-                state: State::Busy,
-            });
-            report::ratio_cell(result, arm.label, BASE, BACKGROUND_RATE)
-        }));
-    }
-    let state = State::Busy;
-    let first = lens.first();
-    let first = first.and_then(|&len| results.of(Case { body, len, state }));
-    if let Some(first) = first {
-        report.table(&report::header(first, lens), rows);
-    }
+    let rates = others().map(|arm| ratios(arm, BACKGROUND_RATE));
+    report.table(&header, rates.collect());
+    report.line(
+        "Processor time of the calling thread for each call, ratio to the sequential loop's: below 1, \
+         other threads do a part, and the caller waits for them.\n",
+    );
+    let times = others().map(|arm| ratios(arm, CALLER_NANOS));
+    report.table(&header, times.collect());
 }
 
 fn print_openmp(results: &Results, report: &mut Report) {
@@ -162,7 +187,11 @@ pub(crate) const BASE: &str = "sequential";
 const OPENMP: &str = "openmp";
 /// Place of the time per call among a sample's values.
 pub(crate) const NANOS: usize = 0;
+/// Place of the time of a call right after a parked one, in the parked state only.
+const AGAIN: usize = 1;
 /// Place of the other loop's items per second, in the busy state only.
 const BACKGROUND_RATE: usize = 1;
+/// Place of the calling thread's processor time for each call, in the busy state only.
+const CALLER_NANOS: usize = 2;
 const ROUNDS: usize = 15;
 const WINDOW: Duration = Duration::from_millis(60);

@@ -9,8 +9,9 @@ use crate::loops::body::{sha512, skewed};
 use crate::loops::busy::Background;
 use crate::loops::case::{Body, Case, State};
 use crate::mix::mix;
-use crate::window;
-use manyhands_lab::contest::{Request, Sample};
+use crate::window::{self, Parked};
+use manyhands_lab::clock::Stopwatch;
+use manyhands_lab::contest::{self, Request, Sample};
 
 /// What stays between the windows of one body and size.
 #[derive(Debug)]
@@ -43,10 +44,17 @@ pub(crate) fn answer<C: Loops>(
         State::Busy => Some(Background::start::<C::Background>()?),
         State::Hot | State::Parked => None,
     };
-    let nanos = stage.measure(contender, case.state, request.window);
+    let (before, start) = (contest::thread_cpu_time()?, Stopwatch::start());
+    let timed = stage.measure(contender, case.state, request.window);
+    let (worked, took) = (contest::thread_cpu_time()? - before, start.elapsed());
     let rate = background.map(Background::stop).transpose()?;
-    let mut values = vec![nanos?];
-    values.extend(rate);
+    let Timed { nanos, again } = timed?;
+    let mut values = vec![nanos];
+    values.extend(again);
+    if let Some(rate) = rate {
+        let share = worked.as_secs_f64() / took.as_secs_f64();
+        values.extend([rate, nanos * share]);
+    }
     Ok(Sample {
         checksum: stage.checksum,
         values,
@@ -114,10 +122,10 @@ impl Stage {
         contender: &mut C,
         state: State,
         length: Duration,
-    ) -> Result<f64, String> {
+    ) -> Result<Timed, String> {
         let known = self.known_nanos;
         let (len, grain) = (self.len, self.body.grain());
-        let nanos = match self.body {
+        let timed = match self.body {
             Body::Sha => timed(state, length, known, || {
                 contender.for_range(len, grain, |_| {
                     black_box(sha512());
@@ -136,8 +144,8 @@ impl Stage {
             }),
             Body::Atomic => self.measure_atomic(contender, state, length)?,
         };
-        self.known_nanos = Some(nanos);
-        Ok(nanos)
+        self.known_nanos = Some(timed.nanos);
+        Ok(timed)
     }
 
     /// The contended body also counts, so nothing can be lost unseen.
@@ -146,10 +154,10 @@ impl Stage {
         contender: &mut C,
         state: State,
         length: Duration,
-    ) -> Result<f64, String> {
+    ) -> Result<Timed, String> {
         let total = Alone(AtomicU64::new(0));
         let mut calls = 0;
-        let nanos = timed(state, length, self.known_nanos, || {
+        let timed = timed(state, length, self.known_nanos, || {
             calls += 1;
             contender.for_range(self.len, self.body.grain(), |_| {
                 total.0.fetch_add(1, Ordering::Relaxed);
@@ -157,7 +165,7 @@ impl Stage {
         });
         let (total, expected) = (total.0.into_inner(), calls * self.len as u64);
         if total == expected {
-            Ok(nanos)
+            Ok(timed)
         } else {
             Err(format!("{total} items ran where {expected} were asked for"))
         }
@@ -170,9 +178,22 @@ impl Stage {
 struct Alone(AtomicU64);
 
 /// Times the call as its state asks; the busy state is the background's doing.
-fn timed(state: State, length: Duration, known: Option<f64>, call: impl FnMut()) -> f64 {
+fn timed(state: State, length: Duration, known: Option<f64>, call: impl FnMut()) -> Timed {
     match state {
-        State::Hot | State::Busy => window::back_to_back(length, known, call),
-        State::Parked => window::parked(length, call),
+        State::Hot | State::Busy => Timed {
+            nanos: window::back_to_back(length, known, call),
+            again: None,
+        },
+        State::Parked => {
+            let Parked { nanos, again } = window::parked(length, call);
+            Timed { nanos, again }
+        }
     }
+}
+
+/// What a window says.
+struct Timed {
+    nanos: f64,
+    /// In the parked state, of a call that follows such a one at once.
+    again: Option<f64>,
 }

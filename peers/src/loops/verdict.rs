@@ -127,6 +127,6 @@ fn limit(base: f64) -> f64 {
     1.02 * base + 50.0
 }
 
-const OURS: &str = "manyhands";
+pub(crate) const OURS: &str = "manyhands";
 const MILLISECOND: f64 = 1e6;
 const BEST_RATIO_MAX: f64 = 1.05;

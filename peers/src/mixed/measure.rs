@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use crate::latencies::{Latencies, within};
 use crate::mixed::{Hashing, Mixed};
 use crate::tally;
-use manyhands_lab::contest::Sample;
+use manyhands_lab::contest::{self, Sample};
 
 /// Answers with the nanoseconds within which half and 99 of 100 short tasks ran, the loop's rate beside
-/// them over its rate alone, and nanoseconds per hash alone.
+/// them over its rate alone, nanoseconds per hash alone, and the process's processor time for each hash beside them
+/// over that alone.
 pub(crate) fn answer<M: Mixed>(pool: &Arc<M>, window: Duration) -> Sample {
     let hashing = Hashing::default();
     let looping = thread::spawn({
@@ -35,6 +36,7 @@ pub(crate) fn answer<M: Mixed>(pool: &Arc<M>, window: Duration) -> Sample {
             within(&mut latencies, 99),
             beside.per_second() / alone.per_second(),
             1e9 / alone.per_second(),
+            beside.worked_each() / alone.worked_each(),
         ],
     }
 }
@@ -52,24 +54,35 @@ fn send(pool: &impl Mixed, length: Duration) -> Latencies {
     latencies
 }
 
-/// Hashes in a time.
+/// Hashes in a time, and the processor time that the whole process took meanwhile.
 #[derive(Debug, Default)]
 struct Progress {
     hashes: usize,
     time: Duration,
+    worked: Duration,
 }
 
 impl Progress {
     fn during(&mut self, slice: impl FnOnce()) {
-        let (hashes, start) = (tally::total(), Instant::now());
+        let (hashes, worked, start) = (tally::total(), cpu_time(), Instant::now());
         slice();
         self.hashes += tally::total() - hashes;
+        self.worked += cpu_time() - worked;
         self.time += start.elapsed();
+    }
+
+    /// Processor time of the whole process for each hash.
+    fn worked_each(&self) -> f64 {
+        self.worked.as_secs_f64() * 1e9 / self.hashes as f64
     }
 
     fn per_second(&self) -> f64 {
         self.hashes as f64 / self.time.as_secs_f64()
     }
+}
+
+fn cpu_time() -> Duration {
+    contest::cpu_time().expect("the processor time can be read")
 }
 
 /// Two thousand tasks a second.

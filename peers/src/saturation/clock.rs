@@ -12,6 +12,7 @@ use crate::latencies::Latencies;
 pub(crate) struct Stream<'a> {
     tick: Duration,
     latencies: Latencies,
+    handed_over: Latencies,
     send: &'a dyn Fn(Arrival),
 }
 
@@ -36,14 +37,30 @@ impl<'a> Stream<'a> {
         Self {
             tick,
             latencies: Latencies::of_clock(length, tick),
+            handed_over: Latencies::of_clock(length, tick),
             send,
         }
     }
 
     /// How long each task waited, when all are done.
-    pub(crate) fn wait(self) -> Vec<u64> {
-        self.latencies.wait()
+    pub(crate) fn wait(self) -> Waits {
+        let all = self.latencies.wait();
+        let before = self.handed_over.wait();
+        let after = all.iter().zip(&before);
+        Waits {
+            after: after.map(|(all, before)| all - before).collect(),
+            all,
+        }
     }
+}
+
+/// Nanoseconds that each task waited.
+#[derive(Debug)]
+pub(crate) struct Waits {
+    /// From when it was due.
+    pub(crate) all: Vec<u64>,
+    /// From when the sender handed it over: the rest is the system's, which was late to run the sender.
+    pub(crate) after: Vec<u64>,
 }
 
 /// Sends the tasks of all streams, each when it is due.
@@ -62,6 +79,7 @@ pub(crate) fn send(streams: &[&Stream<'_>]) {
         let due = start + after;
         thread::sleep(due.saturating_duration_since(Instant::now()));
         let stream = streams[clock];
+        stream.handed_over.note(index, due);
         (stream.send)(Arrival {
             latencies: stream.latencies.clone(),
             index,

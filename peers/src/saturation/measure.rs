@@ -8,12 +8,12 @@ use manyhands_lab::contest::{Request, Sample};
 
 use crate::latencies::within;
 use crate::saturation::clients::Clients;
-use crate::saturation::clock::{self, Arrival, Stream};
+use crate::saturation::clock::{self, Arrival, Stream, Waits};
 use crate::saturation::load::under_load;
 use crate::saturation::{Service, Way, work};
 
 /// Answers `loop`, `in-order` and `priorities` with nanoseconds for each heavy request, requests a second, and the
-/// nanoseconds within which half and 99 of 100 cheap tasks ran; `load PERCENT` as [`under_load`] says.
+/// nanoseconds within which half and 99 of 100 cheap tasks ran and 99 of 100 did after the sender had handed them over; `load PERCENT` as [`under_load`] says.
 pub(crate) fn answer<S: Service>(pool: &S::Pool, request: &Request) -> Result<Sample, String> {
     let (case, window, expected) = (request.case.as_str(), request.window, work::in_order());
     let usual = (Priority::Normal, Priority::Normal);
@@ -54,9 +54,18 @@ fn saturated<S: Service>(
     let answered = clients.answered() - answered;
     let seconds = start.elapsed().as_secs_f64();
     clients.finish()?;
-    let mut nanos = cheap.wait();
-    let latencies = [within(&mut nanos, 50), within(&mut nanos, 99)];
-    Ok([throughput(answered as f64 / seconds), latencies].concat())
+    let requests = throughput(answered as f64 / seconds);
+    Ok([requests.as_slice(), &cheap_times(cheap.wait())].concat())
+}
+
+/// The nanoseconds within which half and 99 of 100 tasks ran, and 99 of 100 did after the sender had handed them
+/// over.
+pub(crate) fn cheap_times(mut waits: Waits) -> [f64; 3] {
+    [
+        within(&mut waits.all, 50),
+        within(&mut waits.all, 99),
+        within(&mut waits.after, 99),
+    ]
 }
 
 /// Hands over a task that does nothing but note when it runs.

@@ -45,6 +45,7 @@ const CASES: [(&str, &str, &[Column]); 2] = [
             Column::time("for each heavy request", 0),
             Column::ratio("ratio", 0),
             Column::time("a cheap request", 1),
+            Column::time("processor time for each heavy request", 2),
         ],
     ),
 ];

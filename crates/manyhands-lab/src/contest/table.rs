@@ -21,6 +21,7 @@ enum Kind {
     Ratio { base: Option<&'static str> },
     Times,
     Megabytes,
+    Percent,
 }
 
 impl Column {
@@ -54,6 +55,12 @@ impl Column {
         Self::new(title, index, Kind::Megabytes)
     }
 
+    /// The median of percentages.
+    #[must_use]
+    pub const fn percent(title: &'static str, index: usize) -> Self {
+        Self::new(title, index, Kind::Percent)
+    }
+
     const fn new(title: &'static str, index: usize, kind: Kind) -> Self {
         Self { title, index, kind }
     }
@@ -73,6 +80,7 @@ impl Column {
             }
             Kind::Times => median().map(|value| format!("{value:.2} ×")),
             Kind::Megabytes => median().map(|value| format!("{value:.1} MB")),
+            Kind::Percent => median().map(|value| format!("{value:.1} %")),
         }
     }
 }
