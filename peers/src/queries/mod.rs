@@ -15,6 +15,7 @@
 //! Not here: loops (`loops`), where the same engine runs bodies without results.
 
 mod body;
+mod cached_key;
 mod case;
 mod data;
 mod hash;
@@ -93,7 +94,7 @@ fn left_out<T>() -> T {
 }
 
 /// The rows of the tables; the first is the base of the ratios, the second its control.
-pub(crate) const ARMS: [Arm; 8] = [
+pub(crate) const ARMS: [Arm; 9] = [
     Arm::base("sequential", "sequential"),
     Arm::base("sequential again", "sequential"),
     Arm::contender("manyhands"),
@@ -102,6 +103,7 @@ pub(crate) const ARMS: [Arm; 8] = [
     Arm::contender("rayon").of(RAYON),
     Arm::contender("orx-parallel").of(ORX),
     Arm::contender("itertools").of(&["sort", "least"]),
+    Arm::contender("std-cached-key").of(&["sort", "least"]),
 ];
 
 const UNORDERED: &[&str] = ORX;
@@ -156,6 +158,7 @@ pub(crate) fn serve(contender: &str) -> bool {
         "manyhands-loop" => sized::serve::<Data<manyhands_loop::Loop>>(),
         "rayon" => sized::serve::<Data<rayon::Rayon>>(),
         "orx-parallel" => sized::serve::<Data<orx::Orx>>(),
+        "std-cached-key" => sized::serve::<Data<cached_key::CachedKey>>(),
         "itertools" => sized::serve::<Data<itertools::Itertools>>(),
         _ => return false,
     }
