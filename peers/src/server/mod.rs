@@ -25,11 +25,12 @@ pub(crate) trait Server {
 }
 
 /// The rows of the tables; the first is the base of the ratios, the second its control.
-pub(crate) const ARMS: [Arm; 5] = [
+pub(crate) const ARMS: [Arm; 6] = [
     Arm::base("manyhands-in-order", "manyhands-in-order"),
     Arm::base("manyhands-in-order again", "manyhands-in-order"),
     Arm::contender("manyhands"),
     Arm::contender("tokio-spawn-blocking"),
+    Arm::contender("tokio-few-blocking"),
     Arm::contender("rayon+tokio"),
 ];
 
@@ -39,6 +40,7 @@ pub(crate) fn serve(contender: &str) -> bool {
         "manyhands-in-order" => serve_as::<manyhands::InOrder>(),
         "manyhands" => serve_as::<manyhands::Parallel>(),
         "tokio-spawn-blocking" => serve_as::<tokio::Blocking>(),
+        "tokio-few-blocking" => serve_as::<tokio::FewBlocking>(),
         "rayon+tokio" => serve_as::<tokio::OnRayon>(),
         _ => return false,
     }
