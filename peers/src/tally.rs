@@ -47,7 +47,7 @@ pub(crate) fn total() -> usize {
         .sum()
 }
 
-/// Called once by whoever hands over the closures of a measurement, after the last.
+/// Called once by the thread that hands over the closures of a measurement, after the last.
 pub(crate) fn all_handed_over() {
     // Relaxed: nothing but the number is read.
     RUN_BY_THEN.store(total(), Ordering::Relaxed);

@@ -48,6 +48,7 @@ struct Point {
     /// From then on the fewest blocks are enough.
     end: Duration,
     clean: usize,
+    rule: StopRule,
     /// With how many clean blocks it is looked at next; `None` once there are enough.
     next_look: Option<usize>,
     /// Time of all its blocks, with all that was not timed.
@@ -184,10 +185,18 @@ impl Case {
 
     fn begin(&mut self, n: usize, moment: &Moment<'_>) {
         if !self.points.contains_key(&n) {
+            let rule = moment.quota.rule;
+            let rule = if self.card.finds_break_even {
+                // A search asks for more where it needs them: near a crossing nothing is decided.
+                StopRule::once(rule.at_least)
+            } else {
+                rule
+            };
             let point = Point {
+                rule,
                 end: self.share_end(1, moment),
                 clean: 0,
-                next_look: Some(moment.quota.rule.at_least),
+                next_look: Some(rule.at_least),
                 spent: Duration::ZERO,
                 failed: false,
             };
@@ -237,24 +246,15 @@ impl Case {
     }
 
     /// Keeps a block that was taken at the size that was the goal.
-    pub(super) fn keep(
-        &mut self,
-        n: usize,
-        block: &Block,
-        cost: Duration,
-        rule: StopRule,
-        analyst: &dyn Analyst,
-    ) {
+    pub(super) fn keep(&mut self, n: usize, block: &Block, cost: Duration, analyst: &dyn Analyst) {
         let blocks = self.blocks.entry(n).or_default();
         blocks.push(block.clone());
         if let Some(point) = self.points.get_mut(&n) {
             point.clean = analyst.clean(&self.card, blocks);
             point.spent += cost;
             if let Some(look) = point.next_look.filter(|look| point.clean >= *look) {
-                // A search asks for more where it needs them: near a crossing nothing is decided.
-                let is_enough =
-                    self.card.finds_break_even || analyst.is_decided(&self.card, n, blocks);
-                point.next_look = rule.next_look(look, is_enough);
+                let is_decided = analyst.is_decided(&self.card, n, blocks);
+                point.next_look = point.rule.next_look(look, is_decided);
             }
         }
     }

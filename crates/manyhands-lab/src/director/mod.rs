@@ -305,7 +305,7 @@ impl Director {
             }
             (Event::Block { key, block }, _) => {
                 let cost = now.saturating_sub(self.asked_at);
-                case.keep(key.n, block, cost, self.quota.rule, self.analyst.as_ref());
+                case.keep(key.n, block, cost, self.analyst.as_ref());
             }
             (Event::Memory { .. } | Event::Cores { .. }, _)
             | (Event::Failed { .. }, Asked::Pass) => {

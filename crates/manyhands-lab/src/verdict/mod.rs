@@ -208,7 +208,7 @@ pub struct StopRule {
 }
 
 impl StopRule {
-    /// A first look with so many blocks, and three more if need be.
+    /// A first look with this many blocks, and three more if need be.
     ///
     /// Enough to find a difference of 5 % in at least 95 of 100 cases, where pairs scatter by up to 5 %
     /// and one sample of ten is delayed by up to a half. Simulated with a first look at 36 blocks: six
@@ -222,7 +222,7 @@ impl StopRule {
         }
     }
 
-    /// One look with so many blocks, and no more.
+    /// One look with this many blocks, and no more.
     #[must_use]
     pub const fn once(blocks: usize) -> Self {
         Self {
@@ -231,7 +231,7 @@ impl StopRule {
         }
     }
 
-    /// With how many blocks to look again, after a look with so many; `None` if these are enough.
+    /// With how many blocks to look again, after a look with `blocks`; `None` if these are enough.
     #[must_use]
     pub fn next_look(self, blocks: usize, is_decided: bool) -> Option<usize> {
         let is_enough = is_decided || blocks >= self.at_most;

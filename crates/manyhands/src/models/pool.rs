@@ -179,6 +179,7 @@ impl<const TASKS: usize> Pool<TASKS> {
             pool: self,
             index,
             hold: StealGrace::new(),
+            has_place: false,
             sleeps,
         };
         while !self.is_over() {
@@ -205,6 +206,7 @@ impl<const TASKS: usize> Pool<TASKS> {
             pool: self,
             index,
             hold: StealGrace::new(),
+            has_place: false,
             sleeps: Sleeps::Shortly,
         };
         while !self.is_over() {
@@ -353,11 +355,20 @@ struct Worker<'pool, const TASKS: usize> {
     index: usize,
     /// On a queue of its own, where nothing comes.
     hold: StealGrace,
+    has_place: bool,
     sleeps: Sleeps,
 }
 
 impl<'pool, const TASKS: usize> waking::Worker for Worker<'pool, TASKS> {
     type FoundWork = &'pool Work;
+
+    fn has_place(&self) -> bool {
+        self.has_place
+    }
+
+    fn set_has_place(&mut self, has_place: bool) {
+        self.has_place = has_place;
+    }
 
     fn find(&mut self) -> Option<&'pool Work> {
         if self.pool.ending.is_closing() {

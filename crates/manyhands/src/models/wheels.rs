@@ -206,6 +206,12 @@ enum Sleeps {
 impl<F: FnMut()> waking::Worker for Sleeper<'_, F> {
     type FoundWork = ();
 
+    fn has_place(&self) -> bool {
+        false
+    }
+
+    fn set_has_place(&mut self, _: bool) {}
+
     fn find(&mut self) -> Option<()> {
         None
     }

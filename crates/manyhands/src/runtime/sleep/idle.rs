@@ -174,6 +174,11 @@ impl Idle {
         running > max && running > max + self.in_short_tasks.load(Ordering::Relaxed) as usize
     }
 
+    /// Whether no more threads run than may with those for short tasks, of which some may not have looked yet.
+    pub(crate) fn is_full_of_short_tasks(&self) -> bool {
+        self.running() <= self.running_short_max() as usize
+    }
+
     /// Worker beyond the limit: looks for a short task, and runs it. Until the end of that it does not keep others
     /// from work of all kinds, so that long tasks go on at the rate of the workers.
     pub(crate) fn begin_short_task(&self) {

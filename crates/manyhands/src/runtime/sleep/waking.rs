@@ -226,6 +226,12 @@ pub(crate) trait Worker {
     /// Something to run.
     type FoundWork;
 
+    /// Whether what [`next`] last gave it was work of any kind, and not sleep or a short task beyond the limit.
+    fn has_place(&self) -> bool;
+
+    /// Keeps that for the next time.
+    fn set_has_place(&mut self, has_place: bool);
+
     /// Looks once at every queue, call and deque where work may be.
     fn find(&mut self) -> Option<Self::FoundWork>;
 
@@ -312,7 +318,14 @@ pub(crate) fn next<W: Worker>(
     index: usize,
     worker: &mut W,
 ) -> Next<W::FoundWork> {
-    if pool.idle().is_overfull() && !worker.has_own_work() {
+    let next = look_or_sleep(pool, index, worker);
+    worker.set_has_place(matches!(next, Next::FoundWork(_) | Next::Searched(_)));
+    next
+}
+
+#[inline]
+fn look_or_sleep<W: Worker>(pool: &impl Pool, index: usize, worker: &mut W) -> Next<W::FoundWork> {
+    if is_beyond_limit(pool, worker) && !worker.has_own_work() {
         pool.idle().begin_short_task();
         if let Some(found) = worker.find_short() {
             return Next::FoundShort(found);
@@ -334,6 +347,13 @@ pub(crate) fn next<W: Worker>(
         return Next::Searched(found);
     }
     Next::Slept(sleep(pool, index, worker))
+}
+
+/// Whether this worker is one that more than may run. Of a thread that was woken for a short task and the worker that has
+/// just ended a long one, the former is: were it the latter, both would change places, and wake on each other's processor.
+#[inline]
+fn is_beyond_limit(pool: &impl Pool, worker: &impl Worker) -> bool {
+    pool.idle().is_overfull() && !(worker.has_place() && pool.idle().is_full_of_short_tasks())
 }
 
 /// How a worker's sleep ended.
@@ -413,3 +433,6 @@ pub(crate) enum Wheel {
     /// The monitor advances it from now on.
     InUse,
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

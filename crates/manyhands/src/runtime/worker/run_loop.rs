@@ -63,6 +63,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
         slot,
         rounds: Rounds::new(),
         turn: Turn::Own,
+        has_place: false,
         spin_nanos: SPIN_NANOS_MAX,
         spare: SpareTime::NEVER_OVER,
     };
@@ -122,12 +123,24 @@ struct AtWork<'pool> {
     slot: &'static OccupiedSlot,
     rounds: Rounds,
     turn: Turn,
+    /// See [`waking::Worker::has_place`].
+    has_place: bool,
     spin_nanos: u64,
     spare: SpareTime,
 }
 
 impl waking::Worker for AtWork<'_> {
     type FoundWork = FoundWork;
+
+    #[inline]
+    fn has_place(&self) -> bool {
+        self.has_place
+    }
+
+    #[inline]
+    fn set_has_place(&mut self, has_place: bool) {
+        self.has_place = has_place;
+    }
 
     #[inline]
     fn find(&mut self) -> Option<FoundWork> {

@@ -67,6 +67,7 @@ fn a_thread_in_a_short_task_does_not_keep_a_worker_from_long_ones() {
     idle.set_extra_for_short_tasks(1);
     assert_eq!(idle.claim_for_short_task(), Some(Claim::Unstarted(1)));
     assert!(idle.is_overfull(), "the thread has not looked yet");
+    assert!(idle.is_full_of_short_tasks());
     idle.begin_short_task();
     assert!(!idle.is_overfull());
     idle.end_short_task();
@@ -74,6 +75,7 @@ fn a_thread_in_a_short_task_does_not_keep_a_worker_from_long_ones() {
     idle.begin_short_task();
     idle.begin(Activity::ExternalThread);
     assert!(idle.is_overfull(), "another one too many");
+    assert!(!idle.is_full_of_short_tasks());
 }
 
 #[test]

@@ -1,0 +1,142 @@
+//! Unit tests of `waking.rs`: which of two workers goes on where one more runs than may.
+
+use super::{Activity, Next, Pool, Slept, Waker, Worker, next};
+use crate::runtime::sleep::idle::{Claim, Idle};
+use crate::runtime::worker::steal_grace::StealGrace;
+
+/// Nothing is visible, and nobody has to be unparked.
+struct Place(Idle);
+
+impl Pool for Place {
+    fn idle(&self) -> &Idle {
+        &self.0
+    }
+
+    fn has_visible_work(&self) -> bool {
+        false
+    }
+
+    fn unpark(&self, _worker: usize, _waker: Waker) {}
+
+    fn start(&self, _worker: usize) -> bool {
+        true
+    }
+
+    fn arm_monitor(&self) {}
+
+    fn alert_monitor(&self) {}
+
+    fn rouse_monitor(&self) {}
+
+    fn look_for_end(&self) {}
+}
+
+/// One for which there is always a task of each kind.
+struct Laborer {
+    hold: StealGrace,
+    has_place: bool,
+}
+
+impl Laborer {
+    fn new() -> Self {
+        Self {
+            hold: StealGrace::new(),
+            has_place: false,
+        }
+    }
+}
+
+impl Worker for Laborer {
+    type FoundWork = ();
+
+    fn has_place(&self) -> bool {
+        self.has_place
+    }
+
+    fn set_has_place(&mut self, has_place: bool) {
+        self.has_place = has_place;
+    }
+
+    fn find(&mut self) -> Option<()> {
+        Some(())
+    }
+
+    fn find_short(&mut self) -> Option<()> {
+        Some(())
+    }
+
+    fn may_search(&self) -> bool {
+        false
+    }
+
+    fn spin(&mut self) -> Option<()> {
+        None
+    }
+
+    fn has_more(&self) -> bool {
+        false
+    }
+
+    fn hold(&self) -> &StealGrace {
+        &self.hold
+    }
+
+    fn announced(&mut self) {}
+
+    fn is_over(&self) -> bool {
+        true
+    }
+
+    fn has_own_work(&self) -> bool {
+        false
+    }
+
+    fn sees_work(&self) -> bool {
+        false
+    }
+
+    fn is_spare(&mut self) -> bool {
+        false
+    }
+
+    fn stay(&mut self) {}
+
+    fn park(&mut self) {}
+
+    fn is_timer_due(&self) -> bool {
+        false
+    }
+
+    fn awake(&mut self, _slept: Slept) {}
+}
+
+#[test]
+fn who_has_ended_a_long_task_goes_on_and_who_was_woken_for_a_short_one_runs_that() {
+    let pool = Place(Idle::new(1, 3));
+    assert_eq!(pool.0.claim(), Some(Claim::Unstarted(0)));
+    let mut first = Laborer::new();
+    assert!(matches!(next(&pool, 0, &mut first), Next::FoundWork(())));
+    // What it has run wakes a task, for which another is claimed, who has not looked yet.
+    pool.0.set_extra_for_short_tasks(1);
+    assert_eq!(pool.0.claim_for_short_task(), Some(Claim::Unstarted(1)));
+    assert!(matches!(next(&pool, 0, &mut first), Next::FoundWork(())));
+    let mut second = Laborer::new();
+    assert!(matches!(next(&pool, 1, &mut second), Next::FoundShort(())));
+    pool.0.end_short_task();
+    assert!(matches!(next(&pool, 1, &mut second), Next::FoundShort(())));
+    pool.0.end_short_task();
+    assert!(matches!(next(&pool, 0, &mut first), Next::FoundWork(())));
+}
+
+#[test]
+fn who_has_ended_a_task_makes_room_where_more_run_than_may_even_for_short_ones() {
+    let pool = Place(Idle::new(1, 3));
+    assert_eq!(pool.0.claim(), Some(Claim::Unstarted(0)));
+    let mut worker = Laborer::new();
+    assert!(matches!(next(&pool, 0, &mut worker), Next::FoundWork(())));
+    pool.0.set_extra_for_short_tasks(1);
+    pool.0.begin(Activity::ExternalThread);
+    assert!(matches!(next(&pool, 0, &mut worker), Next::FoundWork(())));
+    pool.0.begin(Activity::ExternalThread);
+    assert!(matches!(next(&pool, 0, &mut worker), Next::FoundShort(())));
+}
