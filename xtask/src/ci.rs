@@ -2,8 +2,8 @@
 //!
 //! Two processes run them, each its own in order, because most steps cannot fill two processors: cargo waits for
 //! one crate, a test for another process. What one of them builds, the other does not need. The first has the
-//! seconds, then what finds most. Tests come last, when the second process has ended and what it said is printed:
-//! those that look at what runs when want the processors for themselves.
+//! seconds, then what finds most. The tour and the tests come last, when the second process has ended and what it said
+//! is printed: what looks at time, or at what runs when, wants the processors for itself.
 
 use std::fmt::Write;
 use std::fs::{self, File};
@@ -50,12 +50,12 @@ const STEPS: &[Step] = &[
         run: step::package::run,
     },
     Step {
-        name: "peers",
-        run: step::peers::run,
-    },
-    Step {
         name: "test build",
         run: step::test::build,
+    },
+    Step {
+        name: "examples",
+        run: step::examples::run,
     },
     Step {
         name: "cluster",
@@ -67,12 +67,22 @@ const STEPS: &[Step] = &[
     },
 ];
 
-const STEPS_ALONE: &[Step] = &[Step {
-    name: "test",
-    run: step::test::run,
-}];
+const STEPS_ALONE: &[Step] = &[
+    Step {
+        name: "tour",
+        run: step::tour::run,
+    },
+    Step {
+        name: "test",
+        run: step::test::run,
+    },
+];
 
 const STEPS_BESIDE: &[Step] = &[
+    Step {
+        name: "peers",
+        run: step::peers::run,
+    },
     Step {
         name: "compat",
         run: || step::compat::run(Part::Suites(Published::Short)),
@@ -90,12 +100,8 @@ const STEPS_BESIDE: &[Step] = &[
         run: || step::explore::run(&Extent::Ci),
     },
     Step {
-        name: "examples",
-        run: step::examples::run,
-    },
-    Step {
-        name: "tour",
-        run: step::tour::run,
+        name: "tour build",
+        run: step::tour::build,
     },
 ];
 

@@ -1,5 +1,5 @@
 //! A smoke run of the default program: the tour, cut short, into a temporary folder. Its
-//! numbers are not looked at; that it ends well and draws its chart is.
+//! numbers are not looked at; that it ends well and draws a chart is.
 
 use std::fs;
 use std::io;
@@ -14,6 +14,11 @@ use crate::workspace;
 const NOT_QUIET: i32 = 3;
 const TOUR_LIMIT: Duration = Duration::from_secs(120);
 
+/// Builds what [`run`] runs, as a newcomer does.
+pub(crate) fn build() -> Result<(), Failure> {
+    Invocation::cargo("build --release").run()
+}
+
 pub(crate) fn run() -> Result<(), Failure> {
     let out = workspace::target_subdir("tour-smoke");
     let cannot = |error| Failure::new(format!("cannot use {}: {error}", out.display()));
@@ -22,7 +27,6 @@ pub(crate) fn run() -> Result<(), Failure> {
         _ => {}
     }
     fs::create_dir_all(&out).map_err(cannot)?;
-    Invocation::cargo("build --release").run()?;
     Invocation::cargo("run --release -- tour --quick --budget 5 --out")
         .arg(&out)
         .limit(TOUR_LIMIT)

@@ -17,9 +17,9 @@ pub struct Named {
 }
 
 /// All charts of a run in the order of its experiments: times and speed-ups over sizes for every
-/// case with several sizes, speed-ups by case for experiments with one size a case, times over CPUs
-/// where there are several numbers of them, what the items of a call took where its memory was read, and the
-/// pictures of the cores. None if the laboratory was built without the feature `charts`.
+/// case with several sizes, speed-ups by case for experiments with one size a case, or with time for
+/// one only, times over CPUs where there are several numbers of them, what the items of a call took
+/// where its memory was read, and the pictures of the cores. None if the laboratory was built without the feature `charts`.
 #[must_use]
 pub fn all(findings: &Findings) -> Vec<Named> {
     if !cfg!(feature = "charts") {
@@ -82,6 +82,30 @@ fn file_name(parts: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn a_case_cut_to_one_size_still_has_a_chart() {
+        let mut findings = fixture::findings();
+        let several = findings
+            .experiments
+            .iter()
+            .position(|one| one.cases.len() == 1 && one.cases[0].points.len() > 1)
+            .expect("a case with several sizes");
+        let charts = |findings: &Findings| -> Vec<String> {
+            let id = &findings.experiments[several].id;
+            let all = all(findings).into_iter();
+            let of_it = all.filter(|chart| chart.experiment == *id);
+            of_it.map(|chart| chart.name).collect()
+        };
+        let whole = charts(&findings);
+        findings.experiments[several].cases[0].points.truncate(1);
+        let cut = charts(&findings);
+        assert!(whole.iter().any(|name| name.ends_with("-sizes")));
+        assert!(!cut.iter().any(|name| name.ends_with("-sizes")));
+        let by_case = |names: &[String]| names.iter().any(|name| name.ends_with("-cases"));
+        assert!(by_case(&cut) && !by_case(&whole), "{whole:?} {cut:?}");
+    }
 
     #[test]
     fn names_of_files_are_plain() {

@@ -1,4 +1,5 @@
-//! Speed-ups of all arms, case by case, for experiments whose cases have one size each.
+//! Speed-ups of all arms, case by case, for experiments whose cases have one size each; also those that were to
+//! have more, when time was left for one only.
 
 use super::{
     sizes::{ends, is_doubtful, line_at_one, mark, notes, shown},
@@ -9,8 +10,7 @@ use crate::{
     report::ratio,
 };
 
-/// The chart of an experiment, or `None` unless it has two cases or more, each with one size and
-/// all with the same arms.
+/// The chart of an experiment, or `None` unless its cases have one size each and all the same arms.
 #[must_use]
 pub fn speed_ups_by_case(
     findings: &Findings,
@@ -19,7 +19,7 @@ pub fn speed_ups_by_case(
     let cases = experiment.cases.as_slice();
     let arms = &cases.first()?.card.arms;
     let fits = |case: &CaseFindings| case.points.len() == 1 && case.card.arms == *arms;
-    if cases.len() < 2 || !cases.iter().all(fits) {
+    if !cases.iter().all(fits) {
         return None;
     }
     let names: Vec<String> = cases.iter().map(|case| case.card.name.clone()).collect();
