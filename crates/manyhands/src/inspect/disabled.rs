@@ -99,11 +99,6 @@ impl Waking {
 
 impl Running {
     #[inline(always)]
-    pub(crate) const fn none() -> Self {
-        Self
-    }
-
-    #[inline(always)]
     pub(crate) fn end(self, _is_over: bool, _wakers: impl FnOnce() -> Option<u32>) {}
 }
 

@@ -41,18 +41,12 @@ impl FrameMark {
         }
     }
 
-    /// The future is about to be polled.
-    #[inline]
+    /// The future is about to be polled, while recording is open.
     pub(crate) fn enter(&mut self) -> InFrame<'_> {
-        let outer = if record::is_open() {
-            self.record()
-        } else {
-            None
-        };
+        let outer = self.record();
         InFrame { mark: self, outer }
     }
 
-    #[cold]
     fn record(&mut self) -> Option<usize> {
         let (number, outer) = record::current_frame()?;
         let frame = Frame {
@@ -106,7 +100,6 @@ impl Drop for FrameMark {
 
 impl InFrame<'_> {
     /// The poll has ended with this.
-    #[inline]
     pub(crate) fn leave<R>(self, polled: &Poll<R>) {
         if polled.is_ready() {
             self.mark.forget();
@@ -115,7 +108,6 @@ impl InFrame<'_> {
 }
 
 impl Drop for InFrame<'_> {
-    #[inline]
     fn drop(&mut self) {
         if let Some(outer) = self.outer {
             record::set_current_frame(outer);

@@ -40,7 +40,9 @@ pub(crate) struct RecordedLoop(Option<Arc<Running>>);
 pub(crate) struct LoopRecord<'a>(Option<&'a Running>);
 
 /// The part of one runner. It ends when this is dropped.
-pub(crate) struct RunnerRecord<'a>(Option<Recording<'a>>);
+///
+/// Boxed, because a part is moved: in a loop that is not recorded that is one word.
+pub(crate) struct RunnerRecord<'a>(Option<Box<Recording<'a>>>);
 
 #[derive(Debug)]
 struct Running {
@@ -330,12 +332,17 @@ impl RunnerRecord<'_> {
 
 impl<'a> Recording<'a> {
     #[cold]
-    fn begin(running: &'a Running, is_caller: bool, worker: Option<usize>, phase: Phase) -> Self {
+    fn begin(
+        running: &'a Running,
+        is_caller: bool,
+        worker: Option<usize>,
+        phase: Phase,
+    ) -> Box<Self> {
         // Relaxed: a count.
         running.runners.fetch_add(1, Ordering::Relaxed);
         let thread = thread_state::current_thread();
         let now = clock::ticks();
-        Self {
+        Box::new(Self {
             running,
             part: Part {
                 is_caller,
@@ -351,7 +358,7 @@ impl<'a> Recording<'a> {
             phase,
             thread,
             processor_nanos: thread_state::cpu_nanos(thread),
-        }
+        })
     }
 
     #[cold]

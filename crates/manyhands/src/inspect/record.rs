@@ -260,9 +260,14 @@ fn set_state(number: TaskNumber, from: TaskState, to: TaskState, now: u64) {
 #[track_caller]
 pub(crate) fn waits<L>(leaf: &L, waker: &Waker, kind: WaitKind, resource: usize) {
     if is_open() {
-        let wait = new_wait(ptr::from_ref(leaf).addr(), kind, resource, None);
-        note_wait(wait, waker.data().addr());
+        waits_recorded(ptr::from_ref(leaf).addr(), waker, kind, resource);
     }
+}
+
+#[cold]
+#[track_caller]
+fn waits_recorded(leaf: usize, waker: &Waker, kind: WaitKind, resource: usize) {
+    note_wait(new_wait(leaf, kind, resource, None), waker.data().addr());
 }
 
 /// As [`waits`], for the end of the task `task`.
@@ -270,10 +275,15 @@ pub(crate) fn waits<L>(leaf: &L, waker: &Waker, kind: WaitKind, resource: usize)
 #[track_caller]
 pub(crate) fn waits_for_task<L>(leaf: &L, waker: &Waker, task: &TaskRecord, id: usize) {
     if is_open() {
-        let leaf = ptr::from_ref(leaf).addr();
-        let wait = new_wait(leaf, WaitKind::Task, id, task.number());
-        note_wait(wait, waker.data().addr());
+        waits_for_task_recorded(ptr::from_ref(leaf).addr(), waker, task, id);
     }
+}
+
+#[cold]
+#[track_caller]
+fn waits_for_task_recorded(leaf: usize, waker: &Waker, task: &TaskRecord, id: usize) {
+    let wait = new_wait(leaf, WaitKind::Task, id, task.number());
+    note_wait(wait, waker.data().addr());
 }
 
 /// The future `leaf` is dropped, so it does not wait any more.
@@ -305,7 +315,6 @@ fn new_wait(leaf: usize, kind: WaitKind, resource: usize, owner: Option<TaskNumb
     }
 }
 
-#[cold]
 fn note_wait(mut wait: WaitRecord, waker: usize) {
     let current = CURRENT.get();
     let Some(number) = current.number else { return };
@@ -325,6 +334,12 @@ pub(crate) fn thread_waits_for_task(task: &TaskRecord, id: usize) -> ThreadWait 
     if !is_open() {
         return ThreadWait(None);
     }
+    thread_waits_recorded(task, id)
+}
+
+#[cold]
+#[track_caller]
+fn thread_waits_recorded(task: &TaskRecord, id: usize) -> ThreadWait {
     let wait = new_wait(0, WaitKind::Task, id, task.number());
     let begun = ThreadWait::begin(0, Some(wait.at), Some(0));
     note_wait(wait, 0);

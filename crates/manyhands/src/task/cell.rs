@@ -233,23 +233,47 @@ unsafe fn record_spawn(cell: NonNull<Header>) {
     header.record.spawned(cell.cast(), name, work, location);
 }
 
-/// Records that the calling thread begins to run or poll the task.
+/// Runs or polls the task by `run`, which says whether it is over, and records that. `wakers`: how many there are of a task
+/// that is not over.
+///
+/// While recording is not open this is a load and a branch, and nothing is kept while the task runs.
 ///
 /// # Safety
 /// The caller holds the cell, and runs it.
 #[inline]
-pub(super) unsafe fn record_run(cell: NonNull<Header>) -> Running {
-    if !inspect::is_open() {
-        return Running::none();
+pub(super) unsafe fn recorded(
+    cell: NonNull<Header>,
+    run: impl FnOnce() -> bool,
+    wakers: impl FnOnce() -> Option<u32>,
+) -> bool {
+    if inspect::is_open() {
+        // SAFETY: by the caller's promise.
+        return unsafe { run_recorded(cell, run, wakers) };
     }
-    // SAFETY: by the caller's promise.
-    unsafe { record_run_open(cell) }
+    run()
 }
 
 /// # Safety
-/// As for [`record_run`].
+/// As for [`recorded`].
 #[cold]
-unsafe fn record_run_open(cell: NonNull<Header>) -> Running {
+#[inline(never)]
+unsafe fn run_recorded(
+    cell: NonNull<Header>,
+    run: impl FnOnce() -> bool,
+    wakers: impl FnOnce() -> Option<u32>,
+) -> bool {
+    // SAFETY: by the caller's promise.
+    let running = unsafe { record_run(cell) };
+    let is_over = run();
+    running.end(is_over, wakers);
+    is_over
+}
+
+/// Records that the calling thread begins to run or poll the task.
+///
+/// # Safety
+/// As for [`recorded`].
+unsafe fn record_run(cell: NonNull<Header>) -> Running {
     // SAFETY: by the caller's promise.
     let header = unsafe { cell.as_ref() };
     if header.record.is_none() {

@@ -83,11 +83,10 @@ impl HeldClosure for NonNull<Header> {
         // SAFETY: claimed by the caller.
         let _span = unsafe { cell::span(self) };
         // SAFETY: as above.
-        let running = unsafe { cell::record_run(self) };
-        // SAFETY: as above.
         let run = unsafe { self.as_ref() }.kind().run;
         // SAFETY: as above.
-        unsafe { run(self, step) };
-        running.end(true, || None);
+        let run = || unsafe { run(self, step) };
+        // SAFETY: as above.
+        unsafe { cell::recorded(self, run, || None) };
     }
 }

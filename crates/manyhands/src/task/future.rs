@@ -126,14 +126,12 @@ impl HeldFuture for NonNull<Header> {
         // SAFETY: the caller is the runner.
         let _span = unsafe { cell::span(self) };
         // SAFETY: as above.
-        let running = unsafe { cell::record_run(self) };
-        // SAFETY: as above.
         let header = unsafe { self.as_ref() };
         let run = header.kind().run;
         // SAFETY: as above.
-        let is_over = budget::during_poll(|| unsafe { run(self, Step::Run) });
-        running.end(is_over, || header.state.wakers());
-        is_over
+        let poll = || budget::during_poll(|| unsafe { run(self, Step::Run) });
+        // SAFETY: as above.
+        unsafe { cell::recorded(self, poll, || header.state.wakers()) }
     }
 
     unsafe fn drop_future(self) {

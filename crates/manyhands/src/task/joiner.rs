@@ -46,6 +46,7 @@ impl Joiner {
     }
 
     /// Whether the task has ended; if so, its outcome is visible.
+    #[inline]
     pub(super) fn is_final(&self) -> bool {
         // Acquire: pairs with the Release in `finish`.
         self.0.load(Ordering::Acquire) == FINAL

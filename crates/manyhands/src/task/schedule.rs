@@ -99,6 +99,7 @@ unsafe fn requeue(cell: NonNull<Header>, by: WokenBy) {
 ///
 /// # Safety
 /// The caller is the future's runner, on a worker.
+#[inline]
 pub(super) unsafe fn prepare_to_wait(cell: NonNull<Header>) -> Result<(), Closed> {
     let (slot, shared) = current::worker().expect("futures are polled by workers");
     let registry = shared.registry();

@@ -198,13 +198,13 @@ impl HeldFuture for Run<'_> {
         let _span = unsafe { cell::span(self.0) };
         // SAFETY: as above.
         let kind = unsafe { foreign_kind(self.0) };
-        // SAFETY: as above.
-        let running = unsafe { cell::record_run(self.0) };
         let mut panic = None;
         // SAFETY: as above.
-        let is_over = budget::during_poll(|| unsafe { (kind.poll)(self.0, &mut panic) });
+        let poll = || budget::during_poll(|| unsafe { (kind.poll)(self.0, &mut panic) });
         // SAFETY: as above.
-        running.end(is_over, || unsafe { self.state() }.wakers());
+        let wakers = || unsafe { self.state() }.wakers();
+        // SAFETY: as above.
+        let is_over = unsafe { cell::recorded(self.0, poll, wakers) };
         self.1.panic.set(panic);
         is_over
     }
