@@ -295,14 +295,26 @@ function receive(text) {
   if (shown.tab === "stacks") act("methods");
 }
 
-// What workers and loops do, between two looks at everything.
-function receivePart(part) {
+// What has changed since everything was shown last.
+function receivePart({ tasks, gone, ...others }) {
   if (shown.isPaused || shown.last === null) return;
   const before = shown.last.view;
-  shown.last = { ...shown.last, view: { ...before, ...part } };
-  if (part.loops.length !== before.loops.length) say(summary(shown.last), false);
-  if (shown.tab === "workers" || shown.tab === "loops") draw();
+  const ended = new Set(gone);
+  const changed = new Map(tasks.map((task) => [task.number, task]));
+  const kept = before.tasks.filter((task) => !ended.has(task.number));
+  const now = kept.map((task) => changed.get(task.number) ?? task);
+  for (const task of kept) changed.delete(task.number);
+  shown.last = { ...shown.last, view: { ...before, ...others, tasks: [...now, ...changed.values()] } };
+  say(summary(shown.last), false);
+  if (!["tasks", "workers", "loops"].includes(shown.tab)) return;
+  // A large table is not drawn so often that the page does nothing else.
+  const begun = performance.now();
+  if (begun < receivePart.next) return;
+  draw();
+  const end = performance.now();
+  receivePart.next = end + 3 * (end - begun);
 }
+receivePart.next = -Infinity;
 
 // Server-sent events, read by `fetch`, because `EventSource` sends no header and so no token.
 async function listen() {

@@ -3,7 +3,8 @@
 use crate::error::Error;
 use crate::groups::Groups;
 use crate::stacks::{RawPolledTask, RawStacks};
-use crate::wire::{Hello, Line, Refusal, View};
+use crate::tracked::Changes;
+use crate::wire::{Deadlock, Hello, Line, Refusal, View};
 #[cfg(feature = "page")]
 use crate::wire::{Loop, Runtime};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -58,12 +59,62 @@ impl Client {
     /// # Errors
     /// When the connection breaks, or the program does not answer as it should.
     pub fn view(&mut self, tasks_max: usize) -> Result<View, Error> {
-        self.look(tasks_max, Deadlocks::Searched)
+        let mut view = View::default();
+        self.for_each_line(tasks_max, |_, line| {
+            match line {
+                Line::Runtime(runtime) => view.runtimes.push(runtime),
+                Line::Task(task) => view.tasks.push(*task),
+                Line::Group(group) => view.groups.push(group),
+                Line::Loop(running) => view.loops.push(running),
+                Line::Channel(channel) => view.channels.push(*channel),
+                Line::Deadlock(deadlock) => view.deadlocks.push(deadlock),
+                Line::End(end) => {
+                    view.tasks_left_out += end.tasks_left_out;
+                    view.channels_left_out += end.channels_left_out;
+                    view.groups_left_out += end.groups_left_out;
+                }
+                Line::Code(_)
+                | Line::Stack(_)
+                | Line::Leaf(_)
+                | Line::Gone(_)
+                | Line::Error(_)
+                | Line::Unknown(_) => {}
+            }
+            Ok(())
+        })?;
+        Ok(view)
     }
 
-    /// As [`view`](Self::view), without a search for deadlocks, which takes 50 ms.
-    pub(crate) fn snapshot(&mut self, tasks_max: usize) -> Result<View, Error> {
-        self.look(tasks_max, Deadlocks::LeftOut)
+    /// What has changed since it was asked for last over this connection; at first, everything. Of its tasks and channels at
+    /// most `tasks_max` each.
+    pub(crate) fn changes(&mut self, tasks_max: usize) -> Result<Changes, Error> {
+        let mut changes = Changes::default();
+        let request = format!("{{\"get\":\"changes\",\"tasks_max\":{tasks_max}}}\n");
+        self.ask(&request, |_, line| {
+            match line {
+                Line::Runtime(runtime) => changes.runtimes.push(runtime),
+                Line::Task(task) => changes.tasks.push(*task),
+                Line::Loop(running) => changes.loops.push(running),
+                Line::Channel(channel) => changes.channels.push(*channel),
+                Line::Gone(gone) => changes.gone = gone,
+                Line::End(end) => changes.end = end,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(changes)
+    }
+
+    /// Its deadlocks. The program takes 50 ms to find them.
+    pub(crate) fn deadlocks(&mut self) -> Result<Vec<Deadlock>, Error> {
+        let mut deadlocks = Vec::new();
+        self.ask(DEADLOCKS, |_, line| {
+            if let Line::Deadlock(deadlock) = line {
+                deadlocks.push(deadlock);
+            }
+            Ok(())
+        })?;
+        Ok(deadlocks)
     }
 
     /// What the program's workers and loops do now. However many tasks there are, that costs it little.
@@ -81,32 +132,6 @@ impl Client {
         Ok((runtimes, loops))
     }
 
-    fn look(&mut self, tasks_max: usize, deadlocks: Deadlocks) -> Result<View, Error> {
-        let mut view = View::default();
-        self.for_each_line(tasks_max, deadlocks, |_, line| {
-            match line {
-                Line::Runtime(runtime) => view.runtimes.push(runtime),
-                Line::Task(task) => view.tasks.push(*task),
-                Line::Group(group) => view.groups.push(group),
-                Line::Loop(running) => view.loops.push(running),
-                Line::Channel(channel) => view.channels.push(*channel),
-                Line::Deadlock(deadlock) => view.deadlocks.push(deadlock),
-                Line::End(end) => {
-                    view.tasks_left_out += end.tasks_left_out;
-                    view.channels_left_out += end.channels_left_out;
-                    view.groups_left_out += end.groups_left_out;
-                }
-                Line::Code(_)
-                | Line::Stack(_)
-                | Line::Leaf(_)
-                | Line::Error(_)
-                | Line::Unknown(_) => {}
-            }
-            Ok(())
-        })?;
-        Ok(view)
-    }
-
     /// Passes the lines of the same answers to `write`, as they come.
     ///
     /// # Errors
@@ -116,7 +141,7 @@ impl Client {
         tasks_max: usize,
         mut write: impl FnMut(&str) -> io::Result<()>,
     ) -> Result<(), Error> {
-        self.for_each_line(tasks_max, Deadlocks::Searched, |text, _| write(text))
+        self.for_each_line(tasks_max, |text, _| write(text))
     }
 
     /// All tasks of the program, by where they are: few lines, however many tasks there are.
@@ -178,7 +203,6 @@ impl Client {
     fn for_each_line(
         &mut self,
         tasks_max: usize,
-        deadlocks: Deadlocks,
         mut see: impl FnMut(&str, Line) -> io::Result<()>,
     ) -> Result<(), Error> {
         let mut tasks_left_out = 0;
@@ -189,9 +213,7 @@ impl Client {
             }
             see(text, line)
         })?;
-        if deadlocks == Deadlocks::Searched {
-            self.ask("{\"get\":\"deadlocks\"}\n", &mut see)?;
-        }
+        self.ask(DEADLOCKS, &mut see)?;
         if tasks_left_out > 0 {
             match self.ask("{\"get\":\"groups\"}\n", see) {
                 // An older program.
@@ -232,12 +254,6 @@ impl Client {
             }
         }
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Deadlocks {
-    Searched,
-    LeftOut,
 }
 
 /// Why a request was not answered.
@@ -284,10 +300,11 @@ fn read_line(stream: &mut BufReader<UnixStream>) -> Result<String, Error> {
 }
 
 /// What a line is known by. Lines of other kinds are those of a newer program.
-const KINDS: [&str; 11] = [
-    "runtime", "task", "loop", "channel", "deadlock", "group", "code", "stack", "leaf", "error",
-    "end",
+const KINDS: [&str; 12] = [
+    "runtime", "task", "loop", "channel", "deadlock", "group", "code", "stack", "leaf", "gone",
+    "error", "end",
 ];
+const DEADLOCKS: &str = "{\"get\":\"deadlocks\"}\n";
 /// The code of the error that a program answers to what it does not know.
 const UNKNOWN_REQUEST: &str = "unknown_request";
 /// The version that this crate speaks.

@@ -46,6 +46,8 @@ mod thread_graph;
 mod timeline;
 #[cfg(all(feature = "top", unix))]
 mod top;
+#[cfg(unix)]
+mod tracked;
 mod wire;
 mod words;
 

@@ -1,16 +1,19 @@
-//! Looking at one program again and again, over one connection as long as it holds.
+//! Looking at one program again and again, over one connection as long as it holds: after the first look only what has
+//! changed is asked for.
 
 use crate::client::Client;
 use crate::error::Error;
+use crate::groups::Groups;
 #[cfg(feature = "page")]
 use crate::sparing::Sparing;
+use crate::tracked::Tracked;
 use crate::wire::{Deadlock, View};
 #[cfg(feature = "page")]
-use crate::wire::{Loop, Runtime};
-use std::path::PathBuf;
-use std::time::Duration;
+use crate::wire::{Loop, Runtime, Task};
 #[cfg(feature = "page")]
-use std::time::Instant;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 /// Who looks.
 #[derive(Debug)]
@@ -18,26 +21,45 @@ pub(crate) struct Looker {
     socket: PathBuf,
     tasks_max: usize,
     client: Option<Client>,
+    /// What was seen over this connection.
+    tracked: Tracked,
     process: u32,
     looks: u32,
     /// A search takes longer than a look at the rest, so it is not made in each.
     looks_per_search: u32,
     /// What the last search has found.
     deadlocks: Vec<Deadlock>,
-    #[cfg(feature = "page")]
+    /// What times are counted from.
     begun: Instant,
     #[cfg(feature = "page")]
     sparing: Sparing,
+    /// When everything was shown last.
+    #[cfg(feature = "page")]
+    whole: Option<Duration>,
 }
 
-/// What a look that spares the program has shown.
+/// What a look has shown to who has seen those before.
 #[cfg(feature = "page")]
 #[derive(Debug)]
 pub(crate) enum Looked {
     /// Everything.
     Whole(View),
-    /// What workers and loops do. The tasks and channels are those that were seen a moment ago.
-    Part(Vec<Runtime>, Vec<Loop>),
+    /// What may have changed since everything was shown.
+    Part(Part),
+}
+
+/// What may have changed since everything was shown. Channels are as they were then.
+#[cfg(feature = "page")]
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Part {
+    /// All of them.
+    pub(crate) runtimes: Vec<Runtime>,
+    /// All of them.
+    pub(crate) loops: Vec<Loop>,
+    /// Those that are new or have changed.
+    pub(crate) tasks: Vec<Task>,
+    /// The numbers of tasks that are not there any more.
+    pub(crate) gone: Vec<String>,
 }
 
 impl Looker {
@@ -55,13 +77,15 @@ impl Looker {
             tasks_max,
             process: client.hello().process,
             client: Some(client),
+            tracked: Tracked::default(),
             looks: 0,
             looks_per_search: u32::try_from(looks_per_search).unwrap_or(1).max(1),
             deadlocks: Vec::new(),
-            #[cfg(feature = "page")]
             begun: now(),
             #[cfg(feature = "page")]
             sparing: Sparing::default(),
+            #[cfg(feature = "page")]
+            whole: None,
         })
     }
 
@@ -73,20 +97,16 @@ impl Looker {
     /// What the program does now. Connects again if the connection is gone: the program closes one over which nothing
     /// was asked for a while.
     pub(crate) fn look(&mut self) -> Result<View, Error> {
-        if let Some(connected) = self.client.take()
-            && let Ok(view) = self.look_over(connected)
-        {
-            return Ok(view);
-        }
-        let connected = Client::connect(&self.socket)?;
-        self.look_over(connected)
+        let groups = self.refresh()?;
+        Ok(self.view(groups))
     }
 
-    /// What the program does now: everything, if that costs it little or nobody has searched for deadlocks for a while,
-    /// else only what workers and loops do.
+    /// As [`look`](Self::look), for who has seen what was shown before: everything some times a second and when deadlocks
+    /// have changed, else what has changed since then. A program that takes long to answer is asked only so often that it
+    /// does little else, and what its workers and loops do in between.
     #[cfg(feature = "page")]
     pub(crate) fn look_sparingly(&mut self) -> Result<Looked, Error> {
-        let at = now() - self.begun;
+        let at = self.passed();
         let is_search = self.is_search();
         if !is_search
             && !self.sparing.allows(at)
@@ -95,41 +115,94 @@ impl Looker {
         {
             self.looks = self.looks.wrapping_add(1);
             self.client = Some(connected);
-            return Ok(Looked::Part(runtimes, loops));
+            self.tracked.set_workers_and_loops(runtimes, loops);
+            return Ok(Looked::Part(self.part()));
         }
-        let looked = self.look();
-        if looked.is_ok() {
+        let before = self.deadlocks.clone();
+        let refreshed = self.refresh();
+        if refreshed.is_ok() {
             // A search waits in between.
-            let took = (!is_search).then(|| now() - self.begun - at);
+            let took = (!is_search).then(|| self.passed() - at);
             self.sparing.asked(at, took);
         } else {
-            // The next answer is to be a whole one.
+            // The next answer is to be a whole one, with a search.
             self.looks = 0;
+            self.whole = None;
         }
-        looked.map(Looked::Whole)
+        let groups = refreshed?;
+        let is_due = |whole| at.saturating_sub(whole) >= WHOLE_EVERY;
+        if self.whole.is_none_or(is_due) || before != self.deadlocks {
+            self.whole = Some(at);
+            self.tracked.forget_news();
+            return Ok(Looked::Whole(self.view(groups)));
+        }
+        Ok(Looked::Part(self.part()))
     }
 
     fn is_search(&self) -> bool {
         self.looks.is_multiple_of(self.looks_per_search)
     }
 
-    fn look_over(&mut self, mut connected: Client) -> Result<View, Error> {
-        let view = if self.is_search() {
-            let view = connected.view(self.tasks_max)?;
-            self.deadlocks.clone_from(&view.deadlocks);
-            view
-        } else {
-            let mut view = connected.snapshot(self.tasks_max)?;
-            view.deadlocks.clone_from(&self.deadlocks);
-            view
+    fn passed(&self) -> Duration {
+        now() - self.begun
+    }
+
+    /// Everything that is known of the program.
+    fn view(&self, groups: Groups) -> View {
+        View {
+            groups: groups.groups,
+            groups_left_out: groups.groups_left_out,
+            deadlocks: self.deadlocks.clone(),
+            ..self.tracked.view(self.passed())
+        }
+    }
+
+    #[cfg(feature = "page")]
+    fn part(&self) -> Part {
+        let (runtimes, loops) = self.tracked.workers_and_loops();
+        let (tasks, gone) = self.tracked.news(self.passed());
+        Part {
+            runtimes: runtimes.to_vec(),
+            loops: loops.to_vec(),
+            tasks,
+            gone,
+        }
+    }
+
+    /// Asks the program, over another connection if this one is gone. Returns the groups of its tasks, if there are more of
+    /// these than may be seen.
+    fn refresh(&mut self) -> Result<Groups, Error> {
+        if let Some(connected) = self.client.take()
+            && let Ok(groups) = self.refresh_over(connected)
+        {
+            return Ok(groups);
+        }
+        let connected = Client::connect(&self.socket)?;
+        // What it says next is not what has changed since this.
+        self.tracked = Tracked::default();
+        #[cfg(feature = "page")]
+        {
+            self.whole = None;
+        }
+        self.refresh_over(connected)
+    }
+
+    fn refresh_over(&mut self, mut connected: Client) -> Result<Groups, Error> {
+        let changes = connected.changes(self.tasks_max)?;
+        self.tracked.apply(changes, self.passed());
+        if self.is_search() {
+            self.deadlocks = connected.deadlocks()?;
+        }
+        let groups = match self.tracked.tasks_left_out() {
+            0 => Groups::default(),
+            _ => connected.groups()?,
         };
         self.looks = self.looks.wrapping_add(1);
         self.client = Some(connected);
-        Ok(view)
+        Ok(groups)
     }
 }
 
-#[cfg(feature = "page")]
 #[expect(
     clippy::disallowed_methods,
     reason = "how long the program takes decides how often it is asked"
@@ -140,6 +213,9 @@ fn now() -> Instant {
 
 /// Between two searches for deadlocks.
 const SEARCH_EVERY: Duration = Duration::from_millis(500);
+/// Between two times that everything is shown. Drawing it takes far longer than drawing what has changed.
+#[cfg(feature = "page")]
+const WHOLE_EVERY: Duration = Duration::from_millis(250);
 
 #[cfg(test)]
 mod tests {
@@ -172,11 +248,11 @@ mod tests {
                         let ring = r#"{"certain":true,"behind":0,"tasks":[],"text":"x"}"#;
                         writeln!(stream, "{{\"deadlock\":{ring}}}").unwrap();
                     }
-                    let is_part = request.ends_with("\"tasks_max\":0}");
+                    let is_part = request.contains("snapshot");
                     asked.push(match (is_search, is_part) {
                         (true, _) => "deadlocks",
                         (_, true) => "part",
-                        _ => "snapshot",
+                        _ => "changes",
                     });
                     writeln!(stream, "{{\"end\":\"it\"}}").unwrap();
                     if connections > 1 && asked.len() == 2 {
@@ -193,7 +269,7 @@ mod tests {
     #[test]
     fn a_connection_that_was_closed_is_made_again_and_a_program_that_is_gone_is_an_error() {
         let (path, program) = program("closes", 2, |asked| {
-            assert_eq!(asked, ["snapshot", "deadlocks"]);
+            assert_eq!(asked, ["changes", "deadlocks"]);
         });
         let mut looker = Looker::connect(path.clone(), 1, SEARCH_EVERY).unwrap();
         assert_eq!(looker.process(), 7);
@@ -206,28 +282,32 @@ mod tests {
 
     #[cfg(feature = "page")]
     #[test]
-    fn a_program_that_is_slow_to_answer_is_asked_for_everything_only_with_a_search() {
+    fn a_program_that_is_slow_to_answer_is_asked_for_changes_only_with_a_search() {
         use super::{Duration, Looked};
         let (path, program) = program("slow", 1, |requests| {
             assert_eq!(
                 requests,
                 [
-                    "snapshot",
+                    "changes",
                     "deadlocks",
-                    "snapshot",
+                    "changes",
                     "part",
-                    "snapshot",
+                    "changes",
                     "deadlocks"
                 ]
             );
         });
         let mut looker = Looker::connect(path.clone(), 1, SEARCH_EVERY / 3).unwrap();
-        let mut is_whole = || matches!(looker.look_sparingly().unwrap(), Looked::Whole(_));
-        assert!(is_whole() && is_whole());
+        let is_whole =
+            |looker: &mut Looker| matches!(looker.look_sparingly().unwrap(), Looked::Whole(_));
+        assert!(is_whole(&mut looker), "nothing was shown yet");
         let hour = Duration::from_secs(3_600);
+        // Whether this one is whole depends on how long the program has taken.
+        looker.look_sparingly().unwrap();
         looker.sparing.asked(Duration::ZERO, Some(hour));
-        let mut is_whole = || matches!(looker.look_sparingly().unwrap(), Looked::Whole(_));
-        assert!(!is_whole() && is_whole());
+        assert!(!is_whole(&mut looker));
+        looker.whole = None;
+        assert!(is_whole(&mut looker));
         drop(looker);
         program.join().unwrap();
         std::fs::remove_file(&path).unwrap();
@@ -239,11 +319,11 @@ mod tests {
             assert_eq!(
                 requests,
                 [
-                    "snapshot",
+                    "changes",
                     "deadlocks",
-                    "snapshot",
-                    "snapshot",
-                    "snapshot",
+                    "changes",
+                    "changes",
+                    "changes",
                     "deadlocks"
                 ]
             );

@@ -250,6 +250,7 @@ pub(crate) enum Line {
     Code(Code),
     Stack(Box<RawStack>),
     Leaf(RawLeaf),
+    Gone(Gone),
     Error(Refusal),
     #[serde(untagged)]
     End(End),
@@ -258,8 +259,15 @@ pub(crate) enum Line {
     Unknown(BTreeMap<String, IgnoredAny>),
 }
 
+/// What is not there any more.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Gone {
+    pub(crate) tasks: Vec<String>,
+    pub(crate) channels: Vec<u64>,
+}
+
 /// The last line of an answer.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(crate) struct End {
     #[expect(dead_code, reason = "an object without it is no end")]
     pub(crate) end: String,

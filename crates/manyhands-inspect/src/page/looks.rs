@@ -1,18 +1,19 @@
 //! Looking at the program while somebody looks at the page: one look at a time, whose result all pages get.
 //!
-//! A look at everything is followed by some at workers and loops only, if it costs the program too much. A page that has
-//! not seen the last one gets that first.
+//! A look at everything is followed by some that show what has changed since. A page that has not seen the last one gets
+//! that first, and what is shown after it is complete without what was shown in between.
 //!
 //! Frozen looks hold still on the present picture, on all pages, and the program is not asked.
 
 use crate::error::Error;
 use crate::graph::Graph;
-use crate::looker::Looked;
+use crate::looker::{Looked, Part};
 use crate::page::freeze::Freeze;
 use crate::page::methods::Methods;
 use crate::svg;
-use crate::wire::{Loop, Runtime, View};
+use crate::wire::{Task, View};
 use serde::Serialize;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -58,16 +59,9 @@ struct Look {
     frozen: Option<bool>,
 }
 
-/// What has changed since the last look at everything.
-#[derive(Serialize)]
-struct Part<'look> {
-    runtimes: &'look [Runtime],
-    loops: &'look [Loop],
-}
-
 #[derive(Serialize)]
 struct AfterWhole<'look> {
-    part: Part<'look>,
+    part: &'look Part,
 }
 
 #[derive(Serialize)]
@@ -109,12 +103,12 @@ impl Looks {
                 let mut look = look.lock().unwrap_or_else(PoisonError::into_inner);
                 look().map(|looked| match looked {
                     Looked::Whole(view) => Drawn::Whole(svg::draw(&Graph::of(&view)), view),
-                    Looked::Part(runtimes, loops) => Drawn::Part(runtimes, loops),
+                    Looked::Part(part) => Drawn::Part(part),
                 })
             });
             match looked.await {
                 Ok(Ok(Drawn::Whole(graph, view))) => self.show(process, graph, view),
-                Ok(Ok(Drawn::Part(runtimes, loops))) => self.show_part(runtimes, loops),
+                Ok(Ok(Drawn::Part(part))) => self.show_part(part),
                 Ok(Err(error)) => self.complain(&error),
                 Err(_) => {}
             }
@@ -150,23 +144,18 @@ impl Looks {
         });
     }
 
-    fn show_part(&self, runtimes: Vec<Runtime>, loops: Vec<Loop>) {
+    fn show_part(&self, part: Part) {
         let mut seen = self.seen();
         let Some(look) = seen.as_mut().filter(|_| !self.freeze.is_frozen()) else {
             return;
         };
-        let part = Part {
-            runtimes: &runtimes,
-            loops: &loops,
-        };
-        let part = as_json(&AfterWhole { part });
+        let shown = as_json(&AfterWhole { part: &part });
         // So it is there if somebody freezes it.
-        look.view.runtimes = runtimes;
-        look.view.loops = loops;
+        take_in(&mut look.view, part);
         self.last.send_if_modified(|last| {
             let is_after_whole = last.whole.is_some();
             if is_after_whole {
-                last.after = Some(part);
+                last.after = Some(shown);
             }
             is_after_whole
         });
@@ -253,7 +242,24 @@ impl Seen {
 /// What a look has shown, with its picture.
 enum Drawn {
     Whole(String, View),
-    Part(Vec<Runtime>, Vec<Loop>),
+    Part(Part),
+}
+
+/// Brings a view up to date. Tasks keep their places; new ones come last.
+fn take_in(view: &mut View, part: Part) {
+    let gone: HashSet<&String> = part.gone.iter().collect();
+    view.tasks.retain(|task| !gone.contains(&task.number));
+    let changed = part.tasks.into_iter();
+    let mut changed: BTreeMap<String, Task> =
+        changed.map(|task| (task.number.clone(), task)).collect();
+    for task in &mut view.tasks {
+        if let Some(now) = changed.remove(&task.number) {
+            *task = now;
+        }
+    }
+    view.tasks.extend(changed.into_values());
+    view.runtimes = part.runtimes;
+    view.loops = part.loops;
 }
 
 fn as_json(what: &impl Serialize) -> Shown {

@@ -100,6 +100,8 @@ pub(crate) use disabled::{
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use wait_kind::WaitKind;
 
+#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+mod changes;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod channel_snapshot;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -164,6 +166,8 @@ mod table;
 mod take;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod task_state;
+#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+mod told;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod verdict;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

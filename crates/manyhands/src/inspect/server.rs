@@ -5,6 +5,7 @@
 //!
 //! Not here: the lines (`wire.rs`), and where the socket is (`socket.rs`).
 
+use crate::inspect::changes::{Changes, ToldOfProgram};
 use crate::inspect::poll_once::NotPolled;
 use crate::inspect::recorded_task::NotWoken;
 use crate::inspect::table::TaskNumber;
@@ -146,6 +147,7 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
     answers.flush()?;
     let mut requests = BufReader::new(stream);
     let mut line = Vec::new();
+    let mut told = ToldOfProgram::nothing();
     loop {
         line.clear();
         let mut bounded = requests.by_ref().take(REQUEST_BYTES_MAX);
@@ -162,12 +164,12 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
             say(&mut answers, &error)?;
             return answers.flush();
         }
-        answer(&mut answers, &line)?;
+        answer(&mut answers, &line, &mut told)?;
         answers.flush()?;
     }
 }
 
-fn answer(answers: &mut impl Write, request: &[u8]) -> io::Result<()> {
+fn answer(answers: &mut impl Write, request: &[u8], told: &mut ToldOfProgram) -> io::Result<()> {
     let Some(request) = wire::Request::parse(request) else {
         let message = "a request is an object of JSON with a text `get` and a number `tasks_max`, \
                        or with a text `poll`";
@@ -176,11 +178,11 @@ fn answer(answers: &mut impl Write, request: &[u8]) -> io::Result<()> {
     if let Some(task) = request.poll {
         return send_polled(answers, &task);
     }
+    let tasks_max = request.tasks_max.unwrap_or(TASKS_DEFAULT);
+    let tasks_max = usize::try_from(tasks_max).unwrap_or(usize::MAX);
     match request.get.as_deref() {
-        Some("snapshot") => {
-            let limit = request.tasks_max.unwrap_or(TASKS_DEFAULT);
-            send_snapshot(answers, usize::try_from(limit).unwrap_or(usize::MAX))
-        }
+        Some("snapshot") => send_snapshot(answers, tasks_max),
+        Some("changes") => send_changes(answers, told.changes(tasks_max)),
         Some("deadlocks") => send_deadlocks(answers),
         Some("groups") => groups::send(|line| say(answers, line)),
         Some("stacks") => stacks::send(|line| {
@@ -189,8 +191,8 @@ fn answer(answers: &mut impl Write, request: &[u8]) -> io::Result<()> {
             answers.flush()
         }),
         _ => {
-            let message = "`get` is \"snapshot\", \"deadlocks\", \"groups\" or \"stacks\", \
-                           or `poll` is the number of a task";
+            let message = "`get` is \"snapshot\", \"changes\", \"deadlocks\", \"groups\" or \
+                           \"stacks\", or `poll` is the number of a task";
             say(answers, &wire::error("unknown_request", message))
         }
     }
@@ -214,7 +216,35 @@ fn send_snapshot(answers: &mut impl Write, tasks_max: usize) -> io::Result<()> {
     let channels_left_out = snapshot.channels.len() - channels;
     say(
         answers,
-        &wire::end_of_snapshot(snapshot.tasks.len(), tasks_left_out, channels_left_out),
+        &wire::end_of_snapshot(
+            "snapshot",
+            snapshot.tasks.len(),
+            (tasks_left_out, channels_left_out),
+        ),
+    )
+}
+
+fn send_changes(answers: &mut impl Write, changes: Changes) -> io::Result<()> {
+    for runtime in &changes.runtimes {
+        say(answers, &wire::runtime(runtime))?;
+    }
+    for task in &changes.tasks {
+        say(answers, &wire::task(task))?;
+    }
+    for running in &changes.loops {
+        say(answers, &wire::running_loop(running))?;
+    }
+    for channel in &changes.channels {
+        say(answers, &wire::channel(channel))?;
+    }
+    if !changes.tasks_gone.is_empty() || !changes.channels_gone.is_empty() {
+        let gone = wire::gone(&changes.tasks_gone, changes.channels_gone);
+        say(answers, &gone)?;
+    }
+    let left_out = (changes.tasks_left_out, changes.channels_left_out);
+    say(
+        answers,
+        &wire::end_of_snapshot("changes", changes.tasks.len(), left_out),
     )
 }
 

@@ -15,6 +15,14 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::panic::Location;
 
+/// Where a record is: rises from one record to the next of [`for_each`].
+#[cfg(unix)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    shard: usize,
+    place: usize,
+}
+
 /// Names a recorded task. No two tasks of a process have the same number.
 ///
 /// # Examples
@@ -194,6 +202,16 @@ pub(super) fn remove(number: TaskNumber) {
     drop(removed);
 }
 
+/// How many records there are.
+#[cfg(unix)]
+pub(super) fn len() -> usize {
+    let of_shard = |slots: &Padded<Mutex<Slots>>| {
+        let slots = lock(slots);
+        slots.slots.len() - slots.free.len()
+    };
+    TABLE.iter().map(of_shard).sum()
+}
+
 /// Calls `see` with each record, one shard after the other. The lock of a shard is let go from time to time, so that no
 /// task waits for it for long.
 pub(super) fn for_each(mut see: impl FnMut(TaskNumber, &Record)) {
@@ -240,6 +258,15 @@ impl TaskNumber {
     /// The number that became this word, or `None` of 0.
     pub(super) fn from_bits(bits: u64) -> Option<Self> {
         NonZeroU64::new(bits).map(Self)
+    }
+
+    /// Where its record is.
+    #[cfg(unix)]
+    pub(super) fn in_table(self) -> Place {
+        Place {
+            shard: self.shard(),
+            place: self.place(),
+        }
     }
 
     fn uses(self) -> u32 {

@@ -52,20 +52,11 @@ pub fn snapshot() -> Snapshot {
 #[cfg(unix)]
 pub(super) fn snapshot_of_oldest(tasks_max: usize) -> (Snapshot, usize) {
     clock::calibrate();
-    let mut numbers = Vec::new();
-    table::for_each(|number, _| numbers.push(number));
-    let left_out = numbers.len().saturating_sub(tasks_max);
-    if left_out > 0 {
-        // Only numbers are looked at, so a million tasks that nobody asked for cost little.
-        numbers.select_nth_unstable(tasks_max);
-        numbers.truncate(tasks_max);
-    }
-    numbers.sort_unstable();
-    let mut tasks = Vec::with_capacity(numbers.len());
-    for number in numbers {
-        // One that has ended meanwhile is not there.
-        table::change(number, |record| tasks.push(task_of(number, record)));
-    }
+    let mut tasks = Vec::new();
+    let left_out = for_each_of_oldest(tasks_max, |number, record| {
+        tasks.push(task_of(number, record));
+    });
+    tasks.sort_unstable_by_key(|task| task.number);
     find_owners(&mut tasks);
     let snapshot = Snapshot {
         runtimes: runtimes::read(),
@@ -74,6 +65,41 @@ pub(super) fn snapshot_of_oldest(tasks_max: usize) -> (Snapshot, usize) {
         channels: channels::read(),
     };
     (snapshot, left_out)
+}
+
+/// Calls `see` with the `tasks_max` tasks that have the lowest numbers, in the order of [`table::for_each`]. Returns how many
+/// others there are: they are only counted, so a million tasks that nobody asked for cost little.
+#[cfg(unix)]
+pub(super) fn for_each_of_oldest(
+    tasks_max: usize,
+    mut see: impl FnMut(TaskNumber, &Record),
+) -> usize {
+    let count = table::len();
+    if tasks_max == 0 {
+        return count;
+    }
+    let last = (count > tasks_max).then(|| last_of_oldest(tasks_max));
+    let last = last.flatten();
+    let (mut seen, mut left_out) = (0, 0);
+    table::for_each(|number, record| {
+        // Others may have begun meanwhile.
+        if seen == tasks_max || last.is_some_and(|last| number > last) {
+            left_out += 1;
+        } else {
+            seen += 1;
+            see(number, record);
+        }
+    });
+    left_out
+}
+
+/// The highest of the `tasks_max` lowest numbers; `None` if there is no task any more.
+#[cfg(unix)]
+fn last_of_oldest(tasks_max: usize) -> Option<TaskNumber> {
+    let mut numbers = Vec::new();
+    table::for_each(|number, _| numbers.push(number));
+    let place = tasks_max.min(numbers.len()).checked_sub(1)?;
+    Some(*numbers.select_nth_unstable(place).1)
 }
 
 /// The tasks that a deadlock can be of, and nothing else: those that wait, and only for tasks.
@@ -98,7 +124,7 @@ pub(super) fn snapshot_of_waits_for_tasks() -> Snapshot {
 
 /// Names the owners of waits that are older than the record of the task waited for. One that was spawned before the
 /// recording was opened is recorded when it first runs.
-fn find_owners(tasks: &mut [TaskSnapshot]) {
+pub(super) fn find_owners(tasks: &mut [TaskSnapshot]) {
     let waits = tasks.iter_mut().flat_map(|task| &mut task.waits);
     let lacks_owner =
         |wait: &&mut WaitSnapshot| wait.kind == WaitKind::Task && wait.owner.is_none();
@@ -127,7 +153,7 @@ pub(super) fn task_with_owners(number: TaskNumber, record: &Record) -> TaskSnaps
     task
 }
 
-fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
+pub(super) fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
     // Read under the shard's lock, so nothing recorded there is later.
     let now = clock::ticks();
     let passed = |from: u64| elapsed(now.saturating_sub(from));

@@ -10,6 +10,7 @@ use crate::inspect::printable::Printable;
 use crate::inspect::snapshot::{
     FrameSnapshot, RuntimeSnapshot, TaskSnapshot, WaitSnapshot, WorkerSnapshot, WorkerState,
 };
+use crate::inspect::table::TaskNumber;
 use crate::inspect::task_state::{TaskKind, TaskState};
 use miniserde::{Deserialize, Serialize, json};
 use std::panic::Location;
@@ -147,6 +148,12 @@ struct Load {
     senders_waiting: usize,
     receivers_waiting: usize,
     closed: bool,
+}
+
+#[derive(Serialize)]
+struct Gone {
+    tasks: Vec<String>,
+    channels: Vec<u64>,
 }
 
 #[derive(Serialize)]
@@ -353,14 +360,21 @@ pub(super) fn deadlock(deadlock: &Deadlock) -> String {
     line_of("deadlock", &ring)
 }
 
-/// The last line of a snapshot.
+/// Tasks and channels that are not there any more.
+pub(super) fn gone(tasks: &[TaskNumber], channels: Vec<u64>) -> String {
+    let tasks = tasks.iter().map(TaskNumber::to_string).collect();
+    line_of("gone", &Gone { tasks, channels })
+}
+
+/// The last line of a snapshot, or of the changes since another one: what it is, how many tasks are in it, and how many tasks
+/// and channels are left out.
 pub(super) fn end_of_snapshot(
+    end: &'static str,
     tasks: usize,
-    tasks_left_out: usize,
-    channels_left_out: usize,
+    (tasks_left_out, channels_left_out): (usize, usize),
 ) -> String {
     json::to_string(&EndOfSnapshot {
-        end: "snapshot",
+        end,
         tasks,
         tasks_left_out,
         channels_left_out,

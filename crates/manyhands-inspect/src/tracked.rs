@@ -1,0 +1,287 @@
+//! What a program was last seen to do, kept up to date by what has changed since.
+//!
+//! What has not changed is not sent again, so its times are counted on here.
+//!
+//! Not here: who asks for changes (`client.rs`), and how often (`looker.rs`).
+
+use crate::wire::{Channel, End, Gone, Loop, Runtime, Task, View};
+use std::collections::BTreeMap;
+#[cfg(feature = "page")]
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// What has changed since the program was asked last.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    /// All of them.
+    pub(crate) runtimes: Vec<Runtime>,
+    /// All of them.
+    pub(crate) loops: Vec<Loop>,
+    /// Those that are new or have changed.
+    pub(crate) tasks: Vec<Task>,
+    /// Those that are new or have changed.
+    pub(crate) channels: Vec<Channel>,
+    pub(crate) gone: Gone,
+    pub(crate) end: End,
+}
+
+/// The program, as it was last seen. All moments are times since the same one.
+#[derive(Debug, Default)]
+pub(crate) struct Tracked {
+    tasks: BTreeMap<Number, Seen<Task>>,
+    channels: BTreeMap<u64, Seen<Channel>>,
+    /// Neither tasks nor channels.
+    rest: View,
+    #[cfg(feature = "page")]
+    news: News,
+}
+
+/// What was seen, and when.
+#[derive(Debug)]
+struct Seen<T> {
+    what: T,
+    at: Duration,
+}
+
+/// Orders tasks as the program does: by how often their place was used, and by the place.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Number {
+    uses: u32,
+    low: u32,
+    text: String,
+}
+
+/// Tasks that have changed, or are gone, since these were taken last.
+#[cfg(feature = "page")]
+#[derive(Debug, Default)]
+struct News {
+    changed: BTreeSet<Number>,
+    gone: BTreeSet<Number>,
+}
+
+impl Number {
+    fn of(text: &str) -> Self {
+        let (low, uses) = text.split_once('.').unwrap_or((text, "1"));
+        Self {
+            uses: uses.parse().unwrap_or(0),
+            low: low.parse().unwrap_or(0),
+            text: text.to_owned(),
+        }
+    }
+}
+
+impl Tracked {
+    /// Takes in what has changed, as it was at the moment `at`.
+    pub(crate) fn apply(&mut self, changes: Changes, at: Duration) {
+        for text in &changes.gone.tasks {
+            let number = Number::of(text);
+            self.tasks.remove(&number);
+            #[cfg(feature = "page")]
+            self.news.gone(number);
+        }
+        for channel in &changes.gone.channels {
+            self.channels.remove(channel);
+        }
+        for what in changes.tasks {
+            let number = Number::of(&what.number);
+            #[cfg(feature = "page")]
+            self.news.changed(&number);
+            self.tasks.insert(number, Seen { what, at });
+        }
+        for what in changes.channels {
+            self.channels.insert(what.number, Seen { what, at });
+        }
+        self.rest = View {
+            runtimes: changes.runtimes,
+            loops: changes.loops,
+            tasks_left_out: changes.end.tasks_left_out,
+            channels_left_out: changes.end.channels_left_out,
+            ..View::default()
+        };
+    }
+
+    /// Everything, as far as it is known at the moment `at`; without groups and deadlocks.
+    pub(crate) fn view(&self, at: Duration) -> View {
+        View {
+            tasks: self.tasks.values().map(|seen| seen.task(at)).collect(),
+            channels: self
+                .channels
+                .values()
+                .map(|seen| seen.channel(at))
+                .collect(),
+            ..self.rest.clone()
+        }
+    }
+
+    /// How many tasks there are that are not shown.
+    pub(crate) fn tasks_left_out(&self) -> usize {
+        self.rest.tasks_left_out
+    }
+}
+
+#[cfg(feature = "page")]
+impl News {
+    fn gone(&mut self, number: Number) {
+        self.changed.remove(&number);
+        self.gone.insert(number);
+    }
+
+    fn changed(&mut self, number: &Number) {
+        self.gone.remove(number);
+        self.changed.insert(number.clone());
+    }
+}
+
+#[cfg(feature = "page")]
+impl Tracked {
+    /// Tasks that have changed since the [news were forgotten](Self::forget_news), as they are known at the moment `at`, and
+    /// the numbers of those that are gone since.
+    pub(crate) fn news(&self, at: Duration) -> (Vec<Task>, Vec<String>) {
+        let changed = self.news.changed.iter();
+        let changed = changed.filter_map(|number| Some(self.tasks.get(number)?.task(at)));
+        let gone = self.news.gone.iter().map(|number| number.text.clone());
+        (changed.collect(), gone.collect())
+    }
+
+    /// What is known now is news to nobody.
+    pub(crate) fn forget_news(&mut self) {
+        self.news = News::default();
+    }
+
+    /// These are its runtimes and loops now.
+    pub(crate) fn set_workers_and_loops(&mut self, runtimes: Vec<Runtime>, loops: Vec<Loop>) {
+        self.rest.runtimes = runtimes;
+        self.rest.loops = loops;
+    }
+
+    /// Its runtimes and loops.
+    pub(crate) fn workers_and_loops(&self) -> (&[Runtime], &[Loop]) {
+        (&self.rest.runtimes, &self.rest.loops)
+    }
+}
+
+impl Seen<Task> {
+    fn task(&self, at: Duration) -> Task {
+        let passed = micros(at.saturating_sub(self.at));
+        let mut task = self.what.clone();
+        task.in_state_us += passed;
+        task.age_us += passed;
+        if task.state == "running" {
+            task.busy_us += passed;
+        }
+        for wait in &mut task.waits {
+            wait.waiting_us += passed;
+        }
+        task
+    }
+}
+
+impl Seen<Channel> {
+    fn channel(&self, at: Duration) -> Channel {
+        let mut channel = self.what.clone();
+        channel.age_us += micros(at.saturating_sub(self.at));
+        channel
+    }
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(all(test, feature = "page"))]
+mod tests {
+    use super::{Changes, Duration, Tracked};
+    use crate::graph::tests::{orders, task};
+    use crate::wire::{End, Gone, Task, View};
+
+    const BEGIN: Duration = Duration::from_secs(1);
+
+    fn changes(tasks: Vec<Task>, gone: &[&str]) -> Changes {
+        Changes {
+            tasks,
+            gone: Gone {
+                tasks: gone.iter().map(|&number| number.to_owned()).collect(),
+                channels: Vec::new(),
+            },
+            ..Changes::default()
+        }
+    }
+
+    fn numbered(number: &str) -> Task {
+        Task {
+            number: number.to_owned(),
+            ..task(1, "src/main.rs:1:1", &["2"])
+        }
+    }
+
+    fn numbers(view: &View) -> Vec<&str> {
+        view.tasks.iter().map(|task| task.number.as_str()).collect()
+    }
+
+    #[test]
+    fn tasks_come_in_the_order_of_the_program_and_go() {
+        let mut tracked = Tracked::default();
+        let all = ["3.2", "16", "4", "100"].map(numbered).to_vec();
+        tracked.apply(changes(all, &[]), BEGIN);
+        assert_eq!(numbers(&tracked.view(BEGIN)), ["4", "16", "100", "3.2"]);
+        tracked.apply(changes(vec![numbered("5")], &["16", "7"]), BEGIN);
+        assert_eq!(numbers(&tracked.view(BEGIN)), ["4", "5", "100", "3.2"]);
+        let mut ended = changes(Vec::new(), &["4", "5", "100", "3.2"]);
+        ended.end = End {
+            tasks_left_out: 9,
+            ..End::default()
+        };
+        tracked.apply(ended, BEGIN);
+        let view = tracked.view(BEGIN);
+        assert_eq!((view.tasks.len(), view.tasks_left_out), (0, 9));
+    }
+
+    #[test]
+    fn times_of_what_is_not_sent_again_go_on() {
+        let mut tracked = Tracked::default();
+        let running = Task {
+            state: "running".to_owned(),
+            ..numbered("2")
+        };
+        let sent = vec![numbered("1"), running];
+        let mut first = changes(sent.clone(), &[]);
+        first.channels = vec![orders()];
+        tracked.apply(first, BEGIN);
+        let view = tracked.view(BEGIN + Duration::from_millis(5));
+        for (before, now) in sent.iter().zip(&view.tasks) {
+            assert_eq!(now.age_us, before.age_us + 5_000);
+            assert_eq!(now.in_state_us, before.in_state_us + 5_000);
+            assert_eq!(now.waits[0].waiting_us, before.waits[0].waiting_us + 5_000);
+        }
+        assert_eq!(view.tasks[0].busy_us, sent[0].busy_us, "it waits");
+        assert_eq!(view.tasks[1].busy_us, sent[1].busy_us + 5_000);
+        assert_eq!(view.channels[0].age_us, orders().age_us + 5_000);
+    }
+
+    #[test]
+    fn news_add_up_until_they_are_forgotten() {
+        let mut tracked = Tracked::default();
+        let news = |tracked: &Tracked| {
+            let (tasks, gone) = tracked.news(BEGIN);
+            let numbers = tasks.into_iter().map(|task| task.number);
+            (numbers.collect::<Vec<_>>(), gone)
+        };
+        let of = |numbers: &[&str]| {
+            numbers
+                .iter()
+                .map(|&one| one.to_owned())
+                .collect::<Vec<_>>()
+        };
+        let three = ["1", "2", "3"].map(numbered).to_vec();
+        tracked.apply(changes(three, &[]), BEGIN);
+        tracked.forget_news();
+        assert_eq!(news(&tracked), (of(&[]), of(&[])));
+        tracked.apply(changes(vec![numbered("2")], &["1"]), BEGIN);
+        tracked.apply(changes(vec![numbered("3"), numbered("1.2")], &[]), BEGIN);
+        assert_eq!(news(&tracked), (of(&["2", "3", "1.2"]), of(&["1"])));
+        tracked.apply(changes(vec![], &["2", "1.2"]), BEGIN);
+        assert_eq!(news(&tracked), (of(&["3"]), of(&["1", "2", "1.2"])));
+        tracked.forget_news();
+        assert_eq!(news(&tracked), (of(&[]), of(&[])));
+    }
+}
