@@ -146,7 +146,7 @@ fn is_short(site: &CallSiteProfile, len: u64) -> bool {
 fn learn_short(site: &CallSiteProfile, ticks: u64, len: u64) {
     let (expected, found) = (site.cost().saturating_mul(len), ticks << 10);
     if found > expected * 2 || found < expected / 2 {
-        site.learn(Rate::of(ticks, len).0);
+        site.learn_item(Rate::of(ticks, len).0);
     }
 }
 
@@ -280,7 +280,7 @@ fn drive_segment<S: Indexed, C: Consumer<S::Item>>(
         AloneBecause::TooShort
     });
     let whole = probe.end(rest.start - start);
-    site.learn(whole.0);
+    site.learn_item(whole.0);
     if alone {
         site.learn_alone(whole.0);
     }
@@ -340,15 +340,14 @@ impl RateProbe {
         let spent = now.saturating_sub(self.last);
         self.last = now;
         self.rate = Rate::of(spent, done);
-        self.block = if spent < clock::ticks_in(PROBE_NANOS) / 2 {
-            // Too short to measure: reading the counter may be most of it.
+        self.block = if is_brief(spent) {
             done.saturating_mul(PROBE_GROWTH)
         } else {
             let total = now.saturating_sub(self.begun);
             let longest = clock::ticks_in(BLOCK_NANOS_MAX);
             self.rate.items_in((total / 2).min(longest))
         };
-        if spent < clock::ticks_in(PROBE_NANOS) / 2 && done < PROBE_ITEMS_TRUSTED {
+        if !is_telling(spent, done) {
             return 0;
         }
         self.rate.ticks_for(left)
@@ -360,6 +359,16 @@ impl RateProbe {
         series::note_end(now);
         Rate::of(now.saturating_sub(self.begun), items)
     }
+}
+
+/// Whether a block was so short that reading the counter may be most of it.
+fn is_brief(ticks: u64) -> bool {
+    ticks < clock::ticks_in(PROBE_NANOS) / 2
+}
+
+/// Whether the time of a block says what its items take.
+fn is_telling(ticks: u64, items: u64) -> bool {
+    items >= PROBE_ITEMS_TRUSTED || !is_brief(ticks)
 }
 
 /// Whether the remaining work, `left` ticks long, is better shared.

@@ -1,33 +1,29 @@
-//! What has changed since it was told last: for who looks at a program again and again.
+//! What has changed since it was sent last: for who looks at a program again and again.
 //!
 //! All tasks are looked through each time, but only those that have changed become text.
 //!
-//! Not here: how news are found (`told.rs`), and a look at everything (`take.rs`).
+//! Not here: how news are found (`sent.rs`), and a look at everything (`take.rs`).
 
 use crate::inspect::channel_snapshot::{ChannelLoad, ChannelSnapshot};
 use crate::inspect::loop_snapshot::LoopSnapshot;
+use crate::inspect::sent::Sent;
 use crate::inspect::snapshot::{RuntimeSnapshot, TaskSnapshot};
-use crate::inspect::table::{Place, Record, TaskNumber};
+use crate::inspect::table::{Place, TaskNumber};
 use crate::inspect::take::{find_owners, for_each_of_oldest, task_of};
-use crate::inspect::task_state::TaskState;
-use crate::inspect::told::Told;
 use crate::inspect::wait_kind::WaitKind;
 use crate::inspect::{channels, loops, runtimes};
 use crate::sync::clock;
+use std::collections::HashSet;
 
-/// What one connection was told.
+/// What one connection was sent.
 #[derive(Debug)]
-pub(super) struct ToldOfProgram {
-    tasks: Told<(Place, TaskNumber), Seen>,
-    channels: Told<u64, Option<ChannelLoad>>,
-}
-
-/// Tells one moment of a task from another. All else of it that is shown follows from these, or never changes.
-#[derive(Debug, PartialEq, Eq)]
-struct Seen {
-    changes: u64,
-    state: TaskState,
-    since: u64,
+pub(super) struct SentOfProgram {
+    /// With the version of the record.
+    tasks: Sent<(Place, TaskNumber), u64>,
+    /// Tasks that waited for one that was not recorded yet. Once that is, they are shown differently without a change of
+    /// their own.
+    without_owner: HashSet<TaskNumber>,
+    channels: Sent<u64, Option<ChannelLoad>>,
 }
 
 /// What there is to tell.
@@ -47,12 +43,13 @@ pub(super) struct Changes {
     pub(super) channels_left_out: usize,
 }
 
-impl ToldOfProgram {
+impl SentOfProgram {
     /// Nothing yet.
     pub(super) fn nothing() -> Self {
         Self {
-            tasks: Told::nothing(),
-            channels: Told::nothing(),
+            tasks: Sent::nothing(),
+            without_owner: HashSet::new(),
+            channels: Sent::nothing(),
         }
     }
 
@@ -61,44 +58,38 @@ impl ToldOfProgram {
     pub(super) fn changes(&mut self, tasks_max: usize) -> Changes {
         clock::calibrate();
         let mut tasks = Vec::new();
-        let mut telling = self.tasks.begin();
-        let tasks_left_out = for_each_of_oldest(tasks_max, |number, record| {
-            let is_news = telling.is_news((number.in_table(), number), seen(record));
-            if is_news || lacks_owner(record) {
-                tasks.push(task_of(number, record));
+        let mut sending = self.tasks.begin();
+        let without_owner = &self.without_owner;
+        let tasks_left_out = for_each_of_oldest(tasks_max, |entry| {
+            let number = entry.number;
+            let is_news = sending.is_news((number.in_table(), number), entry.version);
+            if is_news || (!without_owner.is_empty() && without_owner.contains(&number)) {
+                tasks.push(task_of(number, entry.record()));
             }
         });
-        let tasks_gone = self.tasks.end(telling);
+        let tasks_gone = self.tasks.end(sending);
         find_owners(&mut tasks);
+        let without_owner = tasks.iter().filter(|task| lacks_owner(task));
+        self.without_owner = without_owner.map(|task| task.number).collect();
         let mut channels = channels::read();
         let channels_left_out = channels.len().saturating_sub(tasks_max);
         channels.truncate(tasks_max);
-        let mut telling = self.channels.begin();
-        channels.retain(|channel| telling.is_news(channel.number, channel.load));
+        let mut sending = self.channels.begin();
+        channels.retain(|channel| sending.is_news(channel.number, channel.load));
         Changes {
             runtimes: runtimes::read(),
             tasks,
             loops: loops::read(),
             channels,
             tasks_gone: tasks_gone.into_iter().map(|(_, number)| number).collect(),
-            channels_gone: self.channels.end(telling),
+            channels_gone: self.channels.end(sending),
             tasks_left_out,
             channels_left_out,
         }
     }
 }
 
-fn seen(record: &Record) -> Seen {
-    Seen {
-        changes: record.changes,
-        state: record.state,
-        since: record.since,
-    }
-}
-
-/// Whether it waits for a task that was not recorded yet. Once that is, this one is shown differently without a change of
-/// its own.
-fn lacks_owner(record: &Record) -> bool {
-    let mut waits = record.waits.list.iter();
+fn lacks_owner(task: &TaskSnapshot) -> bool {
+    let mut waits = task.waits.iter();
     waits.any(|wait| wait.kind == WaitKind::Task && wait.owner.is_none())
 }

@@ -150,6 +150,8 @@ mod record;
 mod recorded_task;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod runtimes;
+#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+mod sent;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod sentences;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
@@ -166,8 +168,6 @@ mod table;
 mod take;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod task_state;
-#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
-mod told;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod verdict;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

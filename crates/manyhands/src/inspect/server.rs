@@ -5,7 +5,7 @@
 //!
 //! Not here: the lines (`wire.rs`), and where the socket is (`socket.rs`).
 
-use crate::inspect::changes::{Changes, ToldOfProgram};
+use crate::inspect::changes::{Changes, SentOfProgram};
 use crate::inspect::poll_once::NotPolled;
 use crate::inspect::recorded_task::NotWoken;
 use crate::inspect::table::TaskNumber;
@@ -147,7 +147,7 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
     answers.flush()?;
     let mut requests = BufReader::new(stream);
     let mut line = Vec::new();
-    let mut told = ToldOfProgram::nothing();
+    let mut sent = SentOfProgram::nothing();
     loop {
         line.clear();
         let mut bounded = requests.by_ref().take(REQUEST_BYTES_MAX);
@@ -164,12 +164,12 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
             say(&mut answers, &error)?;
             return answers.flush();
         }
-        answer(&mut answers, &line, &mut told)?;
+        answer(&mut answers, &line, &mut sent)?;
         answers.flush()?;
     }
 }
 
-fn answer(answers: &mut impl Write, request: &[u8], told: &mut ToldOfProgram) -> io::Result<()> {
+fn answer(answers: &mut impl Write, request: &[u8], sent: &mut SentOfProgram) -> io::Result<()> {
     let Some(request) = wire::Request::parse(request) else {
         let message = "a request is an object of JSON with a text `get` and a number `tasks_max`, \
                        or with a text `poll`";
@@ -182,7 +182,7 @@ fn answer(answers: &mut impl Write, request: &[u8], told: &mut ToldOfProgram) ->
     let tasks_max = usize::try_from(tasks_max).unwrap_or(usize::MAX);
     match request.get.as_deref() {
         Some("snapshot") => send_snapshot(answers, tasks_max),
-        Some("changes") => send_changes(answers, told.changes(tasks_max)),
+        Some("changes") => send_changes(answers, sent.changes(tasks_max)),
         Some("deadlocks") => send_deadlocks(answers),
         Some("groups") => groups::send(|line| say(answers, line)),
         Some("stacks") => stacks::send(|line| {

@@ -15,7 +15,7 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::panic::Location;
 
-/// Where a record is: rises from one record to the next of [`for_each`].
+/// Where a record is: rises from one record to the next of [`for_each_entry`].
 #[cfg(unix)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
@@ -165,38 +165,42 @@ pub(super) fn insert(spread: usize, record: Record) -> Option<TaskNumber> {
     let mut slots = lock(&TABLE[shard]);
     let place = match slots.free.pop() {
         Some(place) => place,
-        None if slots.slots.len() >= PLACES_MAX => return None,
+        None if slots.places.len() >= PLACES_MAX => return None,
         None => {
-            slots.slots.push(Slot {
+            slots.places.push(Usage {
                 uses: 0,
-                record: None,
+                is_used: false,
+                version: 0,
             });
-            slots.slots.len() - 1
+            slots.records.push(None);
+            slots.places.len() - 1
         }
     };
-    let slot = &mut slots.slots[place];
-    slot.uses = slot.uses.wrapping_add(1).max(1);
-    slot.record = Some(record);
-    Some(TaskNumber::new(slot.uses, place, shard))
+    let usage = &mut slots.places[place];
+    usage.uses = usage.uses.wrapping_add(1).max(1);
+    usage.is_used = true;
+    let uses = usage.uses;
+    slots.records[place] = Some(record);
+    Some(TaskNumber::new(uses, place, shard))
 }
 
 /// Changes a record, if the task is still there.
 pub(super) fn change(number: TaskNumber, change: impl FnOnce(&mut Record)) {
     let mut slots = lock(&TABLE[number.shard()]);
-    if let Some(record) = slots.record_of(number) {
+    if let Some(Some(record)) = slots.record_of(number) {
         change(record);
+        slots.places[number.place()].version += 1;
     }
 }
 
 /// Takes a record out.
 pub(super) fn remove(number: TaskNumber) {
     let mut slots = lock(&TABLE[number.shard()]);
-    let removed = slots.slots.get_mut(number.place()).and_then(|slot| {
-        let is_same = slot.uses == number.uses();
-        is_same.then(|| slot.record.take()).flatten()
-    });
+    let removed = slots.record_of(number).and_then(Option::take);
     if removed.is_some() {
-        slots.free.push(number.place());
+        let place = number.place();
+        slots.places[place].is_used = false;
+        slots.free.push(place);
     }
     drop(slots);
     drop(removed);
@@ -207,30 +211,57 @@ pub(super) fn remove(number: TaskNumber) {
 pub(super) fn len() -> usize {
     let of_shard = |slots: &Padded<Mutex<Slots>>| {
         let slots = lock(slots);
-        slots.slots.len() - slots.free.len()
+        slots.places.len() - slots.free.len()
     };
     TABLE.iter().map(of_shard).sum()
 }
 
-/// Calls `see` with each record, one shard after the other. The lock of a shard is let go from time to time, so that no
-/// task waits for it for long.
+/// Calls `see` with each record; see [`for_each_entry`].
 pub(super) fn for_each(mut see: impl FnMut(TaskNumber, &Record)) {
+    for_each_entry(|entry| see(entry.number, entry.record()));
+}
+
+/// Calls `see` for each record, one shard after the other. The lock of a shard is let go from time to time, so that no
+/// task waits for it for long.
+pub(super) fn for_each_entry(mut see: impl FnMut(&Entry<'_>)) {
     for (shard, slots) in TABLE.iter().enumerate() {
         let mut from = 0;
         loop {
             let slots = lock(slots);
-            let places = from..slots.slots.len().min(from + PLACES_AT_ONCE);
+            let places = from..slots.places.len().min(from + PLACES_AT_ONCE);
             if places.is_empty() {
                 break;
             }
             from = places.end;
             for place in places {
-                let slot = &slots.slots[place];
-                if let Some(record) = &slot.record {
-                    see(TaskNumber::new(slot.uses, place, shard), record);
+                let usage = &slots.places[place];
+                if usage.is_used {
+                    see(&Entry {
+                        number: TaskNumber::new(usage.uses, place, shard),
+                        version: usage.version,
+                        record: &slots.records[place],
+                    });
                 }
             }
         }
+    }
+}
+
+/// A record that has not been looked at yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry<'table> {
+    pub(super) number: TaskNumber,
+    /// Rises with each change of the record.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "nobody asks for changes"))]
+    pub(super) version: u64,
+    record: &'table Option<Record>,
+}
+
+impl<'table> Entry<'table> {
+    pub(super) fn record(&self) -> &'table Record {
+        self.record
+            .as_ref()
+            .expect("a place that is used has a record")
     }
 }
 
@@ -303,29 +334,37 @@ impl fmt::Debug for TaskNumber {
     }
 }
 
+/// Who looks for changes reads one line of cache for four places, and of records only those that have changed: others
+/// have left the caches since the last look.
 #[derive(Debug)]
 struct Slots {
-    slots: Vec<Slot>,
+    places: Vec<Usage>,
+    /// One for each place.
+    records: Vec<Option<Record>>,
     free: Vec<usize>,
 }
 
 #[derive(Debug)]
-struct Slot {
+struct Usage {
     uses: u32,
-    record: Option<Record>,
+    is_used: bool,
+    version: u64,
 }
 
 impl Slots {
-    fn record_of(&mut self, number: TaskNumber) -> Option<&mut Record> {
-        let slot = self.slots.get_mut(number.place())?;
-        (slot.uses == number.uses()).then_some(slot.record.as_mut())?
+    /// The place of this record, if it was not used again since.
+    fn record_of(&mut self, number: TaskNumber) -> Option<&mut Option<Record>> {
+        let place = number.place();
+        let is_same = self.places.get(place)?.uses == number.uses();
+        is_same.then(|| &mut self.records[place])
     }
 }
 
 global! {
     static TABLE: [Padded<Mutex<Slots>>; SHARDS] = [const {
         Padded(Mutex::new(Slots {
-            slots: Vec::new(),
+            places: Vec::new(),
+            records: Vec::new(),
             free: Vec::new(),
         }))
     }; SHARDS];

@@ -2,6 +2,8 @@
 
 use crate::inspect::frames::{Frame, Frames};
 use crate::inspect::snapshot::{FrameSnapshot, Snapshot, TaskSnapshot, WaitSnapshot};
+#[cfg(unix)]
+use crate::inspect::table::Entry;
 use crate::inspect::table::{self, Record, TaskNumber, WaitRecord};
 use crate::inspect::task_state::TaskState;
 use crate::inspect::wait_kind::WaitKind;
@@ -53,8 +55,8 @@ pub fn snapshot() -> Snapshot {
 pub(super) fn snapshot_of_oldest(tasks_max: usize) -> (Snapshot, usize) {
     clock::calibrate();
     let mut tasks = Vec::new();
-    let left_out = for_each_of_oldest(tasks_max, |number, record| {
-        tasks.push(task_of(number, record));
+    let left_out = for_each_of_oldest(tasks_max, |entry| {
+        tasks.push(task_of(entry.number, entry.record()));
     });
     tasks.sort_unstable_by_key(|task| task.number);
     find_owners(&mut tasks);
@@ -67,13 +69,10 @@ pub(super) fn snapshot_of_oldest(tasks_max: usize) -> (Snapshot, usize) {
     (snapshot, left_out)
 }
 
-/// Calls `see` with the `tasks_max` tasks that have the lowest numbers, in the order of [`table::for_each`]. Returns how many
+/// Calls `see` for the `tasks_max` tasks that have the lowest numbers, in the order of [`table::for_each_entry`]. Returns how many
 /// others there are: they are only counted, so a million tasks that nobody asked for cost little.
 #[cfg(unix)]
-pub(super) fn for_each_of_oldest(
-    tasks_max: usize,
-    mut see: impl FnMut(TaskNumber, &Record),
-) -> usize {
+pub(super) fn for_each_of_oldest(tasks_max: usize, mut see: impl FnMut(&Entry<'_>)) -> usize {
     let count = table::len();
     if tasks_max == 0 {
         return count;
@@ -81,13 +80,13 @@ pub(super) fn for_each_of_oldest(
     let last = (count > tasks_max).then(|| last_of_oldest(tasks_max));
     let last = last.flatten();
     let (mut seen, mut left_out) = (0, 0);
-    table::for_each(|number, record| {
+    table::for_each_entry(|entry| {
         // Others may have begun meanwhile.
-        if seen == tasks_max || last.is_some_and(|last| number > last) {
+        if seen == tasks_max || last.is_some_and(|last| entry.number > last) {
             left_out += 1;
         } else {
             seen += 1;
-            see(number, record);
+            see(entry);
         }
     });
     left_out
@@ -97,7 +96,7 @@ pub(super) fn for_each_of_oldest(
 #[cfg(unix)]
 fn last_of_oldest(tasks_max: usize) -> Option<TaskNumber> {
     let mut numbers = Vec::new();
-    table::for_each(|number, _| numbers.push(number));
+    table::for_each_entry(|entry| numbers.push(entry.number));
     let place = tasks_max.min(numbers.len()).checked_sub(1)?;
     Some(*numbers.select_nth_unstable(place).1)
 }

@@ -1,4 +1,4 @@
-//! Being told only what has changed, by lines of the socket.
+//! Asking only for what has changed, by lines of the socket.
 
 use crate::support::{spawn, waiting};
 use manyhands::{channel, inspect, task};
@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// A connection, and what was told over it of tasks whose names begin with some text.
+/// A connection, and what was sent over it of tasks whose names begin with some text.
 struct Listener {
     stream: BufReader<UnixStream>,
     prefix: String,
@@ -35,21 +35,21 @@ impl Listener {
         line
     }
 
-    /// Asks for `what`, and returns the numbers of the tasks that it is told of, and of those that are gone.
+    /// Asks for `what`, and returns the numbers of the tasks that are sent, and of those that are gone.
     fn ask(&mut self, what: &str) -> (Vec<String>, Vec<String>) {
         let mut stream = self.stream.get_ref();
         writeln!(stream, "{{\"get\":\"{what}\",\"tasks_max\":1000000}}").unwrap();
-        let (mut told, mut gone) = (Vec::new(), Vec::new());
+        let (mut sent, mut gone) = (Vec::new(), Vec::new());
         loop {
             let line = self.line();
             if line.starts_with("{\"end\":") {
                 assert!(line.contains(&format!("\"end\":\"{what}\"")), "{line}");
-                return (told, gone);
+                return (sent, gone);
             }
             if line.starts_with("{\"task\":") && line.contains(&self.prefix) {
                 let number = between(&line, "\"number\":\"", "\"").to_owned();
                 self.tasks.insert(number.clone(), without_times(&line));
-                told.push(number);
+                sent.push(number);
             }
             if line.starts_with("{\"gone\":") {
                 for number in between(&line, "\"tasks\":[", "]").split(',') {
@@ -78,7 +78,7 @@ fn without_times(line: &str) -> String {
 }
 
 #[test]
-fn a_connection_is_told_of_each_task_once_and_again_when_it_has_changed_or_is_gone() {
+fn each_task_is_sent_once_and_again_when_it_has_changed_or_is_gone() {
     let (sender, receiver) = channel::bounded::<u32>(1);
     let goes_on = spawn("once: a", async move {
         while receiver.recv_async().await.is_ok() {}
@@ -87,11 +87,11 @@ fn a_connection_is_told_of_each_task_once_and_again_when_it_has_changed_or_is_go
     let number = |name| waiting(name).number.to_string();
     let (a, b) = (number("once: a"), number("once: b"));
     let mut listener = Listener::connect("once: ");
-    let (mut told, gone) = listener.ask("changes");
-    told.sort();
+    let (mut sent, gone) = listener.ask("changes");
+    sent.sort();
     let mut both = vec![a.clone(), b.clone()];
     both.sort();
-    assert_eq!((told, gone), (both.clone(), vec![]));
+    assert_eq!((sent, gone), (both.clone(), vec![]));
     assert_eq!(listener.ask("changes"), (vec![], vec![]));
     assert_eq!(
         listener.ask("snapshot").0.len(),
@@ -110,7 +110,11 @@ fn a_connection_is_told_of_each_task_once_and_again_when_it_has_changed_or_is_go
     drop(ends.join());
     assert_eq!(listener.ask("changes"), (vec![], vec![b]));
     let mut other = Listener::connect("once: ");
-    assert_eq!(other.ask("changes").0, [a.clone()], "each has its own");
+    assert_eq!(
+        other.ask("changes").0,
+        std::slice::from_ref(&a),
+        "each has its own"
+    );
 
     drop(sender);
     goes_on.join().unwrap();
@@ -119,20 +123,20 @@ fn a_connection_is_told_of_each_task_once_and_again_when_it_has_changed_or_is_go
 }
 
 #[test]
-fn who_is_told_only_changes_knows_in_the_end_what_a_snapshot_shows() {
+fn who_asks_only_for_changes_knows_in_the_end_what_a_snapshot_shows() {
     const TASKS: usize = 8;
     const ROUNDS: usize = 300;
-    let mut listener = Listener::connect("told: ");
+    let mut listener = Listener::connect("sent: ");
     let (sender, receiver) = channel::bounded::<usize>(3);
     let (end, ended) = task::completion::<()>();
     let long = |number| {
         let (sender, receiver, ended) = (sender.clone(), receiver.clone(), ended.clone());
-        spawn(&format!("told: {number}"), async move {
+        spawn(&format!("sent: {number}"), async move {
             for round in 0..ROUNDS {
                 match (round + number) % 4 {
                     0 => sender.send_async(round).await.unwrap(),
                     1 => drop(receiver.try_recv()),
-                    2 => spawn("told: child", async {}).await.unwrap(),
+                    2 => spawn("sent: child", async {}).await.unwrap(),
                     _ => task::framed("turn", task::yield_now()).await,
                 }
                 // So that nobody waits for room that nobody makes.
@@ -146,7 +150,7 @@ fn who_is_told_only_changes_knows_in_the_end_what_a_snapshot_shows() {
     let tasks: Vec<_> = (0..TASKS).map(long).collect();
     let mut asked = 0;
     while !tasks.iter().enumerate().all(|(number, _)| {
-        let name = format!("told: {number}");
+        let name = format!("sent: {number}");
         let snapshot = inspect::snapshot();
         let task = crate::support::named(&snapshot, &name);
         task.is_some_and(|task| {
@@ -159,7 +163,7 @@ fn who_is_told_only_changes_knows_in_the_end_what_a_snapshot_shows() {
         asked += 1;
     }
     listener.ask("changes");
-    let mut other = Listener::connect("told: ");
+    let mut other = Listener::connect("sent: ");
     other.ask("snapshot");
     assert_eq!(other.tasks.len(), TASKS, "after {asked} looks");
     assert_eq!(listener.tasks, other.tasks);

@@ -77,6 +77,20 @@ impl CallSiteProfile {
         }
     }
 
+    /// As [`learn`](Self::learn), of an item of a loop, but at most four times of what was known. A call whose thread lost
+    /// its processor for some milliseconds seems to cost thousands of times more. If items do, later calls find out while
+    /// they run.
+    #[inline]
+    pub(crate) fn learn_item(&self, cost: u64) {
+        let known = self.cost();
+        let highest = if known == 0 {
+            u64::MAX
+        } else {
+            known.saturating_mul(2 * COST_RISE_MAX - 1)
+        };
+        self.learn(cost.min(highest));
+    }
+
     /// Whether this call, of `items` items, is to be run alone; counts it off.
     #[inline]
     pub(crate) fn must_run_alone(&self, items: u64) -> bool {
@@ -170,6 +184,8 @@ impl CallSiteProfile {
     }
 }
 
+/// The cost of an item rises to at most this many times what it was.
+const COST_RISE_MAX: u64 = 4;
 /// After this many calls alone, sharing is tried again.
 const BACKOFF_MAX: u32 = 64;
 /// A call this much slower than alone shows that the bodies contend with each other.
@@ -212,6 +228,28 @@ mod tests {
             2800,
             "small differences are not worth a store"
         );
+    }
+
+    #[test]
+    fn a_call_that_was_interrupted_raises_the_cost_of_an_item_by_little() {
+        let site = CallSiteProfile::of(0x3000);
+        site.learn_item(5_000_000);
+        assert_eq!(site.cost(), 5_000_000, "the first one is all that is known");
+        while site.cost() > 115 {
+            site.learn_item(100);
+        }
+        let before = site.cost();
+        site.learn_item(before * 5_000);
+        assert_eq!(site.cost(), 4 * before);
+        site.learn_item(5 * before);
+        assert_eq!(site.cost(), 4 * before + before / 2);
+        let mut calls = 0;
+        while site.cost() < 1_000_000 {
+            site.learn_item(2_000_000);
+            calls += 1;
+        }
+        assert!(calls <= 10, "what does take longer is learnt, {calls}");
+        site.learn_item(u64::MAX);
     }
 
     #[test]

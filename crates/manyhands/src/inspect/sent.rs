@@ -1,0 +1,92 @@
+//! What was last sent over a connection, so that only what has changed is sent next.
+//!
+//! What there is now comes in the order of its keys, as what was sent before is kept. So one pass over both finds what is
+//! new, what has changed, and what is gone.
+//!
+//! Not here: what is compared (`changes.rs`).
+
+use std::iter::Peekable;
+use std::vec;
+
+/// What was sent last: keys in rising order, each with what was said of it.
+#[derive(Debug)]
+pub(super) struct Sent<K, V>(Vec<(K, V)>);
+
+/// What is sent next.
+#[derive(Debug)]
+pub(super) struct Sending<K, V> {
+    before: Peekable<vec::IntoIter<(K, V)>>,
+    now: Vec<(K, V)>,
+    gone: Vec<K>,
+}
+
+impl<K: Copy + Ord, V: PartialEq> Sent<K, V> {
+    /// Nothing.
+    pub(super) fn nothing() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Begins to say what there is now.
+    pub(super) fn begin(&mut self) -> Sending<K, V> {
+        let before = std::mem::take(&mut self.0);
+        Sending {
+            now: Vec::with_capacity(before.len()),
+            before: before.into_iter().peekable(),
+            gone: Vec::new(),
+        }
+    }
+
+    /// Keeps what was sent, and returns what was there before and is not now.
+    pub(super) fn end(&mut self, sending: Sending<K, V>) -> Vec<K> {
+        let Sending {
+            before,
+            now,
+            mut gone,
+        } = sending;
+        gone.extend(before.map(|(key, _)| key));
+        self.0 = now;
+        gone
+    }
+}
+
+impl<K: Copy + Ord, V: PartialEq> Sending<K, V> {
+    /// There is this now. Returns whether it is new or has changed. Keys come in rising order.
+    pub(super) fn is_news(&mut self, key: K, value: V) -> bool {
+        while let Some((earlier, _)) = self.before.next_if(|(known, _)| *known < key) {
+            self.gone.push(earlier);
+        }
+        let known = self.before.next_if(|(known, _)| *known == key);
+        let is_news = known.is_none_or(|(_, known)| known != value);
+        self.now.push((key, value));
+        is_news
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Sent;
+
+    #[test]
+    fn each_time_it_finds_what_is_new_what_has_changed_and_what_is_gone() {
+        let mut sent = Sent::nothing();
+        let mut send = |now: &[(u32, char)]| {
+            let mut sending = sent.begin();
+            let mut is_news = |(key, value): &&(u32, char)| sending.is_news(*key, *value);
+            let news: Vec<u32> = now
+                .iter()
+                .filter(&mut is_news)
+                .map(|(key, _)| *key)
+                .collect();
+            (news, sent.end(sending))
+        };
+        assert_eq!(send(&[]), (vec![], vec![]));
+        let first = [(2, 'a'), (4, 'a'), (6, 'a')];
+        assert_eq!(send(&first), (vec![2, 4, 6], vec![]));
+        assert_eq!(send(&first), (vec![], vec![]));
+        let second = [(1, 'a'), (2, 'a'), (4, 'b'), (5, 'a')];
+        assert_eq!(send(&second), (vec![1, 4, 5], vec![6]));
+        assert_eq!(send(&[(5, 'a')]), (vec![], vec![1, 2, 4]));
+        assert_eq!(send(&[(9, 'a')]), (vec![9], vec![5]));
+        assert_eq!(send(&[]), (vec![], vec![9]));
+    }
+}
