@@ -1,10 +1,10 @@
-//! How often a program is asked for everything: so that it answers for at most a hundredth of the time.
+//! How often a program is asked for what has changed: so that it answers for at most a hundredth of the time.
 //!
 //! A function of times alone. Not here: what is asked instead (`looker.rs`).
 
 use std::time::Duration;
 
-/// When everything may be asked for again. Times are since any moment, always the same.
+/// When it may be asked again. Times are since any moment, always the same.
 #[derive(Debug, Default)]
 pub(crate) struct Sparing {
     /// How long the last answer took, if one was measured.
@@ -14,7 +14,7 @@ pub(crate) struct Sparing {
 }
 
 impl Sparing {
-    /// Whether it may be asked for now.
+    /// Whether it may be asked now.
     pub(crate) fn allows(&self, now: Duration) -> bool {
         match (self.last, self.took) {
             (Some(last), Some(took)) => now.saturating_sub(last) >= took * SHARE,
@@ -22,7 +22,7 @@ impl Sparing {
         }
     }
 
-    /// It was asked for at this time, and the answer took so long; `None` if something else was waited for, too.
+    /// It was asked at this time, and the answer took so long; `None` if something else was waited for, too.
     pub(crate) fn asked(&mut self, at: Duration, took: Option<Duration>) {
         self.last = Some(at);
         self.took = took.or(self.took);

@@ -35,12 +35,10 @@ fn answer(listener: &UnixListener) -> io::Result<()> {
         if requests.read_line(&mut request)? == 0 {
             return Ok(());
         }
-        if request.contains("snapshot") {
+        let kinds = ["snapshot", "changes"];
+        if let Some(kind) = kinds.into_iter().find(|kind| request.contains(kind)) {
             writeln!(stream, "{TASK}")?;
-            writeln!(
-                stream,
-                r#"{{"end":"snapshot","tasks":1,"tasks_left_out":0}}"#
-            )?;
+            writeln!(stream, r#"{{"end":"{kind}","tasks":1,"tasks_left_out":0}}"#)?;
         } else {
             assert!(request.contains("deadlocks"), "{request}");
             writeln!(stream, r#"{{"end":"deadlocks","deadlocks":0}}"#)?;
