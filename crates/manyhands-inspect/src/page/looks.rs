@@ -208,9 +208,10 @@ impl Looks {
     /// For one more page; `None` if there are too many.
     pub(super) fn subscribe(&self) -> Option<Seen> {
         let place = Arc::clone(&self.pages).try_acquire_owned().ok()?;
+        // While nobody looks, what was seen last grows old.
+        let is_new = self.last.receiver_count() > 0 && self.seen().is_some();
         let mut last = self.last.subscribe();
-        if self.holds_still() {
-            // There is no other to wait for.
+        if is_new || self.holds_still() {
             last.mark_changed();
         }
         Some(Seen {
@@ -222,7 +223,8 @@ impl Looks {
 }
 
 impl Seen {
-    /// What the next look shows: everything, if this page has not seen the last look at everything; of frozen looks at first the present one.
+    /// What the next look shows: everything, if this page has not seen the last look at everything. At first that is the
+    /// present one, if the looks are frozen or another page looks.
     pub(super) async fn next(&mut self) -> Shown {
         if self.last.changed().await.is_err() {
             // The looks have ended with the server.

@@ -12,7 +12,7 @@ use crate::stacks::Stacks;
 use crate::thread_graph::tests::thread;
 use crate::wire::View;
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -225,6 +225,36 @@ fn a_page_gets_everything_first_and_then_also_what_is_only_a_part() {
     let body = with_token(port, "/view", &token).2;
     assert!(body.contains("\"frozen\":true"), "{body}");
     assert_eq!(change(port, "/release", &own), 204);
+}
+
+#[test]
+fn a_second_page_need_not_wait_for_the_next_look() {
+    let (end, has_ended) = std::sync::mpsc::channel::<()>();
+    let mut looks = 0;
+    let look = move || {
+        looks += 1;
+        if looks > 1 {
+            // The first page has seen the first look; the second takes as long as the test.
+            let _ended = has_ended.recv();
+        }
+        Ok(View::default())
+    };
+    let (port, token) = page(look);
+    let authorization = format!("Authorization: Bearer {token}\r\n");
+    let mut first = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+    first.set_read_timeout(Some(LIMIT)).unwrap();
+    let events = request(port, "/events", &authorization);
+    first.write_all(&events).unwrap();
+    let mut seen = Vec::new();
+    while !seen.windows(6).any(|six| six == b"data: ") {
+        let mut more = [0; 512];
+        let count = first.read(&mut more).unwrap();
+        assert!(count > 0, "the page was closed");
+        seen.extend_from_slice(&more[..count]);
+    }
+    let body = with_token(port, "/view", &token).2;
+    assert!(body.contains("\"view\":{"), "{body}");
+    drop(end);
 }
 
 #[test]

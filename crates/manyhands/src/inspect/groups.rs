@@ -14,8 +14,10 @@ use crate::sync::clock;
 use miniserde::Serialize;
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 use std::io;
 use std::panic::Location;
+use std::ptr;
 
 /// Where tasks are.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -31,6 +33,10 @@ struct Key {
     /// Those around this wait, or if there is none around the last thing that was polled; the outermost first.
     frames: Vec<(&'static str, &'static Location<'static>)>,
 }
+
+/// As [`Key`], but texts are the same only if they are at the same address. Most are, and a million are compared sooner.
+#[derive(Debug)]
+struct ByAddress(Key);
 
 /// The tasks there.
 #[derive(Debug, Default)]
@@ -66,15 +72,28 @@ struct FrameLine {
 /// Passes to `say` a line for each group, that with the most tasks first, and the last line.
 pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
     clock::calibrate();
-    let mut groups: HashMap<Key, Group> = HashMap::new();
-    table::for_each(|number, record| groups.entry(key(record)).or_default().add(number, record));
-    let mut groups: Vec<(Key, Group)> = groups.into_iter().collect();
-    groups.sort_by_key(|(_, group)| (Reverse(group.tasks), group.examples.first().copied()));
+    let mut by_address: HashMap<ByAddress, Group> = HashMap::new();
+    table::for_each(|number, record| {
+        let group = by_address.entry(ByAddress(key(record))).or_default();
+        group.add(number, record);
+    });
+    let groups = by_text(by_address);
     let sent = groups.len().min(GROUPS_MAX);
     for (key, group) in &groups[..sent] {
         say(&wire::line_of("group", &line(key, group)))?;
     }
     say(&wire::end_of_groups(sent, groups.len() - sent))
+}
+
+/// The groups with the same texts together, that with the most tasks first.
+fn by_text(by_address: HashMap<ByAddress, Group>) -> Vec<(Key, Group)> {
+    let mut groups: HashMap<Key, Group> = HashMap::new();
+    for (ByAddress(key), group) in by_address {
+        groups.entry(key).or_default().add_all(group);
+    }
+    let mut groups: Vec<(Key, Group)> = groups.into_iter().collect();
+    groups.sort_by_key(|(_, group)| (Reverse(group.tasks), group.examples.first().copied()));
+    groups
 }
 
 fn key(record: &Record) -> Key {
@@ -104,6 +123,44 @@ fn awaited(wait: &WaitRecord) -> Option<String> {
     }
 }
 
+impl ByAddress {
+    fn addresses(&self) -> impl Eq + Hash {
+        let key = &self.0;
+        let waits = key.waits.map(|(kind, at)| (kind, ptr::from_ref(at)));
+        let spawned_at = key.spawned_at.map(ptr::from_ref);
+        (
+            key.kind,
+            key.type_name.as_ptr(),
+            spawned_at,
+            key.state,
+            waits,
+        )
+    }
+
+    fn frames(&self) -> impl Iterator<Item = impl Eq + Hash> {
+        let frames = self.0.frames.iter();
+        frames.map(|&(name, at)| (name.as_ptr(), ptr::from_ref(at)))
+    }
+}
+
+impl PartialEq for ByAddress {
+    fn eq(&self, other: &Self) -> bool {
+        self.addresses() == other.addresses()
+            && self.0.awaited == other.0.awaited
+            && self.frames().eq(other.frames())
+    }
+}
+
+impl Eq for ByAddress {}
+
+impl Hash for ByAddress {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.addresses().hash(state);
+        self.0.awaited.hash(state);
+        self.frames().for_each(|frame| frame.hash(state));
+    }
+}
+
 impl Group {
     fn add(&mut self, number: TaskNumber, record: &Record) {
         self.since = match self.tasks {
@@ -114,6 +171,17 @@ impl Group {
         if self.examples.len() < EXAMPLES_MAX {
             self.examples.push(number);
         }
+    }
+
+    fn add_all(&mut self, other: Self) {
+        self.since = match self.tasks {
+            0 => other.since,
+            _ => self.since.min(other.since),
+        };
+        self.tasks += other.tasks;
+        self.examples.extend(other.examples);
+        self.examples.sort_unstable();
+        self.examples.truncate(EXAMPLES_MAX);
     }
 }
 
@@ -144,3 +212,58 @@ fn frame_line(&(name, at): &(&str, &Location<'_>)) -> FrameLine {
 /// More lines say no more.
 const GROUPS_MAX: usize = 2_000;
 const EXAMPLES_MAX: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::{ByAddress, Group, Key, by_text};
+    use crate::inspect::table::TaskNumber;
+    use crate::inspect::task_state::{TaskKind, TaskState};
+    use std::collections::HashMap;
+
+    fn key(type_name: &'static str) -> ByAddress {
+        ByAddress(Key {
+            kind: TaskKind::Future,
+            type_name,
+            spawned_at: None,
+            state: TaskState::Waiting,
+            waits: None,
+            awaited: None,
+            frames: Vec::new(),
+        })
+    }
+
+    fn group(tasks: u64, since: u64, example: u64) -> Group {
+        let examples = TaskNumber::from_bits(1 << 32 | example);
+        Group {
+            tasks,
+            examples: examples.into_iter().collect(),
+            since,
+        }
+    }
+
+    #[test]
+    fn texts_at_different_addresses_are_the_same_in_the_end() {
+        let copy = || -> &'static str { Box::leak("Reader".to_owned().into_boxed_str()) };
+        let (one, other) = (copy(), copy());
+        assert_ne!(key(one), key(other));
+        assert_eq!(key(one), key(one));
+        let groups = HashMap::from([
+            (key(one), group(2, 70, 9)),
+            (key("Writer"), group(3, 60, 4)),
+            (key(other), group(2, 50, 8)),
+        ]);
+        let groups = by_text(groups);
+        let seen: Vec<_> = groups
+            .iter()
+            .map(|(key, it)| (key.type_name, it.tasks, it.since))
+            .collect();
+        assert_eq!(seen, [("Reader", 4, 50), ("Writer", 3, 60)]);
+        let examples: Vec<_> = groups[0]
+            .1
+            .examples
+            .iter()
+            .map(TaskNumber::to_string)
+            .collect();
+        assert_eq!(examples, ["8", "9"]);
+    }
+}

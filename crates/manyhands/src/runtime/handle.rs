@@ -145,7 +145,7 @@ impl Runtime {
         self.shared.idle.limit()
     }
 
-    /// Worker threads that exist, including sleeping ones and those started in place of blocked ones.
+    /// Worker threads that exist or are about to, including sleeping ones and those started in place of blocked ones.
     ///
     /// They start when there is work for them; those beyond [`workers`](Self::workers) end after
     /// [`thread_keep_alive`](Builder::thread_keep_alive) without work.

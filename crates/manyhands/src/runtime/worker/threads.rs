@@ -51,17 +51,25 @@ impl RuntimeInner {
         if let Some(size) = self.settings.stack_size {
             builder = builder.stack_size(size);
         }
-        let Ok(thread) = builder.spawn(move || live(&this, slot, index)) else {
+        let count = self.idle.threads();
+        let life = move || {
+            this.note_start(count, reason);
+            live(&this, slot, index);
+        };
+        let Ok(thread) = builder.spawn(life) else {
             drop(threads);
             self.note_refused();
             return false;
         };
         self.refusal.end();
         threads.push(thread);
-        drop(threads);
-        self.threads_started.bump();
-        self.note_change(self.idle.threads(), reason);
         true
+    }
+
+    /// Counts a start, on the thread that was started: once it is seen at work, it is counted, with its reason.
+    fn note_start(&self, threads: usize, reason: ThreadChangeReason) {
+        self.threads_started.bump();
+        self.note_change(threads, reason);
     }
 
     /// Forgets threads that have ended: nobody needs to wait for them, and the system keeps their stacks until then.
