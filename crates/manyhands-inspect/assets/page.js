@@ -169,6 +169,7 @@ function draw() {
   for (const tool of document.querySelectorAll("[data-for]")) tool.hidden = !tool.dataset.for.split(" ").includes(shown.tab);
   byId("pause").setAttribute("aria-pressed", String(shown.isPaused));
   byId("freeze").hidden = shown.frozen === null;
+  byId("poll").hidden ||= shown.frozen === null;
   byId("freeze").setAttribute("aria-pressed", String(shown.frozen === true));
   byId("frozen").hidden = shown.frozen !== true;
   byId("tree").setAttribute("aria-pressed", String(shown.isTree));
@@ -246,6 +247,17 @@ async function lookAtThreads() {
     shown.methods.threads = { list: [], left: 0 };
   }
   draw();
+}
+
+// The chosen task is polled once more, to see where it waits. It takes that for a wake.
+async function pollTask() {
+  const number = byId("panel-tasks").querySelector("tbody tr[tabindex='0']")?.dataset.key;
+  if (shown.tab !== "tasks" || shown.frozen === null || number === undefined) return;
+  const answer = await fetch(`poll?task=${number}`, { method: "POST", headers });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(text);
+  byId("polled").querySelector("pre").textContent = text;
+  byId("polled").hidden = false;
 }
 
 function say(text, isLost) {
@@ -384,6 +396,8 @@ const actions = {
     const answer = await fetch(shown.frozen ? "release" : "freeze", { method: "POST", headers });
     if (!answer.ok) throw new Error(await answer.text());
   },
+  poll: pollTask,
+  close: () => (byId("polled").hidden = true),
   look: lookAtThreads,
   methods: lookAtTasks,
   "save-svg": () => picture() && saveSvg(picture()),
@@ -450,6 +464,8 @@ const keys = {
   g: () => act("flagged"),
   m: () => act("mark"),
   v: () => pictures.includes(shown.tab) && byId("method").focus(),
+  o: () => act("poll"),
+  Escape: () => act("close"),
   r: () => shown.tab === "threads" && act("look"),
   l: () => byId("timeline").hidden || act("timeline"),
   "+": () => act("larger"),

@@ -9,6 +9,7 @@
 mod case;
 mod chunks;
 mod data;
+mod data_frames;
 mod manyhands;
 mod rayon;
 mod sequential;
@@ -41,13 +42,15 @@ pub(crate) trait Keys {
 }
 
 /// The rows of the tables; the first is the base of the ratios, the second its control.
-pub(crate) const ARMS: [Arm; 6] = [
+pub(crate) const ARMS: [Arm; 8] = [
     Arm::base("sequential", "sequential"),
     Arm::base("sequential again", "sequential"),
     Arm::contender("manyhands"),
     Arm::contender("manyhands-unordered"),
     Arm::contender("rayon"),
     Arm::contender("chunks"),
+    Arm::contender("polars"),
+    Arm::contender("duckdb"),
 ];
 
 const COMPARISON: Comparison = Comparison {
@@ -70,6 +73,7 @@ pub(crate) fn serve(contender: &str) -> bool {
         "manyhands-unordered" => sized::serve::<Data<manyhands::Unordered>>(),
         "rayon" => sized::serve::<Data<rayon::Rayon>>(),
         "chunks" => sized::serve::<Data<chunks::Chunks>>(),
+        "polars" | "duckdb" => data_frames::serve(contender),
         _ => return false,
     }
     true

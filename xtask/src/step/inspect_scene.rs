@@ -30,7 +30,8 @@ impl Scene {
         let name = program.display().to_string();
         let mut program = Command::new(program)
             .args(arguments)
-            .env("MANYHANDS_INSPECT", "1")
+            // Its tasks may be polled, too.
+            .env("MANYHANDS_INSPECT", "control")
             .env("XDG_RUNTIME_DIR", folder)
             // Some go on until this is closed.
             .stdin(Stdio::piped())

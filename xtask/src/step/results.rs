@@ -5,7 +5,7 @@
 
 use crate::command::Invocation;
 use crate::failure::Failure;
-use crate::workspace::PEERS_MANIFEST;
+use crate::workspace::{PEERS_MANIFEST, target_subdir};
 
 /// Measures; `words` are problems and options, as for `peers results`.
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
@@ -13,5 +13,46 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
         .arg(PEERS_MANIFEST)
         .arg("--")
         .arg("results");
-    words.iter().fold(measure, Invocation::arg).run()
+    let measure = words.iter().fold(measure, Invocation::arg);
+    match with_data_frames(words) {
+        Ok(Some(python)) => measure.env("PEERS_PYTHON", python).run(),
+        Ok(None) => measure.run(),
+        Err(failure) => {
+            println!("without polars and DuckDB: {failure}");
+            measure.run()
+        }
+    }
 }
+
+/// The interpreter that has polars and DuckDB, with which `keys` is compared. They are installed below the build output.
+fn with_data_frames(words: &[String]) -> Result<Option<String>, Failure> {
+    let names_problems = words.first().is_some_and(|word| !word.starts_with("--"));
+    if names_problems && !words.iter().any(|word| word == "keys") {
+        return Ok(None);
+    }
+    let folder = target_subdir("peers-python");
+    let python = folder.join("bin/python");
+    if !python.exists() {
+        Invocation::new("python3 -m venv").arg(&folder).run()?;
+    }
+    let install = Invocation::program(&python);
+    let install = [
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
+    .iter()
+    .fold(install, Invocation::arg);
+    PACKAGES.iter().fold(install, Invocation::arg).run()?;
+    Ok(Some(python.display().to_string()))
+}
+
+/// The newest when they were first measured.
+const PACKAGES: [&str; 4] = [
+    "polars==2.1.0",
+    "duckdb==2.0.0",
+    "numpy==2.4.6",
+    "pyarrow==26.0.1",
+];

@@ -156,8 +156,8 @@ pub(super) async fn check(
     response
 }
 
-/// The paths of requests that change something.
-pub(super) const CHANGES: [&str; 2] = ["/freeze", "/release"];
+/// The paths of requests that change something: what the pages show, or a task.
+pub(super) const CHANGES: [&str; 3] = ["/freeze", "/release", "/poll"];
 const HEADERS: [(HeaderName, &str); 5] = [
     (
         CONTENT_SECURITY_POLICY,

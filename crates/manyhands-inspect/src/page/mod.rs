@@ -11,8 +11,9 @@ mod freeze;
 mod guard;
 mod looks;
 mod methods;
+mod one_at_a_time;
+mod poll;
 mod threads;
-mod timelines;
 
 use crate::error::Error;
 use crate::looker::{Looked, Looker};
@@ -20,12 +21,12 @@ use crate::page::assets::{ASSETS, Asset};
 use crate::page::freeze::Freeze;
 use crate::page::guard::{CHANGES, Guard};
 use crate::page::looks::Looks;
+use crate::page::one_at_a_time::OneAtATime;
 use crate::page::threads::{EVERY, Threads, asking};
-use crate::page::timelines::Timelines;
 use crate::record::record_timeline;
 use crate::wire::View;
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderName, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -73,11 +74,16 @@ pub fn serve_page(
         let freeze = Freeze::new(settings.control);
         let timeline = {
             let (socket, tasks_max) = (socket.clone(), settings.tasks_max);
-            move || record_timeline(socket.clone(), tasks_max, TIMELINE, TIMELINE_EVERY)
+            move |()| record_timeline(socket.clone(), tasks_max, TIMELINE, TIMELINE_EVERY)
+        };
+        let polled = {
+            let socket = socket.clone();
+            move |task: String| poll::poll(&socket, &task)
         };
         let on_request = OnRequest {
             threads: Threads::begin(EVERY, freeze.clone(), move || asking(socket)),
-            timelines: Timelines::new(freeze.clone(), timeline),
+            timelines: OneAtATime::new(freeze.clone(), timeline),
+            polls: OneAtATime::new(freeze.clone(), polled),
         };
         let look = move || looker.look_sparingly();
         let server = Server::bind(settings, process, freeze, look, on_request).await?;
@@ -97,7 +103,8 @@ struct Server {
 /// What is not looked at again and again.
 struct OnRequest {
     threads: Threads,
-    timelines: Timelines,
+    timelines: OneAtATime<()>,
+    polls: OneAtATime<String>,
 }
 
 impl Server {
@@ -129,7 +136,7 @@ impl Server {
         for Asset { path, kind, text } in ASSETS {
             router = router.route(path, get(async move || ([(CONTENT_TYPE, kind)], text)));
         }
-        let [freeze_path, release_path] = CHANGES;
+        let [freeze_path, release_path, poll_path] = CHANGES;
         let router = router
             .route(freeze_path, post(freeze))
             .route(release_path, post(release))
@@ -146,6 +153,11 @@ impl Server {
                 Router::new()
                     .route("/timeline", get(timeline))
                     .with_state(self.on_request.timelines),
+            )
+            .merge(
+                Router::new()
+                    .route(poll_path, post(poll_task))
+                    .with_state(self.on_request.polls),
             )
             .layer(guarded);
         axum::serve(self.listener, router).await
@@ -166,9 +178,20 @@ async fn threads_now(State(threads): State<Threads>) -> Response {
 }
 
 /// What the program does in the next seconds, as a trace for Perfetto.
-async fn timeline(State(timelines): State<Timelines>) -> Response {
-    match timelines.make().await {
+async fn timeline(State(timelines): State<OneAtATime<()>>) -> Response {
+    match timelines.ask(()).await {
         Ok(trace) => (JSON, trace).into_response(),
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+/// Where a task waits that is polled once more for that, as text.
+async fn poll_task(State(polls): State<OneAtATime<String>>, RawQuery(query): RawQuery) -> Response {
+    let Some(task) = query.as_deref().and_then(poll::task_of) else {
+        return (StatusCode::BAD_REQUEST, "no task of this number").into_response();
+    };
+    match polls.ask(task).await {
+        Ok(text) => text.into_response(),
         Err(refusal) => refusal.into_response(),
     }
 }

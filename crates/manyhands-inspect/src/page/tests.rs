@@ -1,13 +1,16 @@
 //! The server of the page over real connections: what is shown, and what is refused.
 
+mod polls;
+
 use super::{OnRequest, PageSettings, Server};
 use crate::error::Error;
 use crate::graph::tests::task;
 use crate::looker::{Looked, Part};
 use crate::page::assets::{ASSETS, Asset};
 use crate::page::freeze::Freeze;
+use crate::page::guard::CHANGES;
+use crate::page::one_at_a_time::OneAtATime;
 use crate::page::threads::Threads;
-use crate::page::timelines::Timelines;
 use crate::stacks::Stacks;
 use crate::thread_graph::tests::thread;
 use crate::wire::View;
@@ -70,7 +73,8 @@ fn begin_sparing(
             let freeze = Freeze::new(control);
             let on_request = OnRequest {
                 threads: Threads::begin(every, freeze.clone(), || threads),
-                timelines: Timelines::new(freeze.clone(), timeline),
+                timelines: OneAtATime::new(freeze.clone(), |()| timeline()),
+                polls: OneAtATime::new(freeze.clone(), |task: String| polls::poll(&task)),
             };
             let server = Server::bind(&settings, 7, freeze, look, on_request).await;
             let server = server.unwrap();
@@ -487,10 +491,10 @@ fn a_frozen_page_holds_still_for_all_and_goes_on_when_it_is_released() {
 }
 
 #[test]
-fn without_control_nothing_can_be_frozen() {
+fn without_control_nothing_can_be_frozen_or_polled() {
     let (port, token) = office();
     let own = format!("Authorization: Bearer {token}\r\nOrigin: http://127.0.0.1:{port}\r\n");
-    for path in ["/freeze", "/release"] {
+    for path in CHANGES {
         assert_eq!(change(port, path, &own), 403, "{path}");
     }
     let body = with_token(port, "/view", &token).2;
@@ -499,12 +503,12 @@ fn without_control_nothing_can_be_frozen() {
 }
 
 #[test]
-fn freezing_needs_the_token_the_own_origin_and_host_and_a_post() {
+fn changes_need_the_token_the_own_origin_and_host_and_a_post() {
     let view = || Ok(View::default());
     let (port, token) = page_with_control(view, || Ok(Stacks::default()));
     let bearer = format!("Authorization: Bearer {token}\r\n");
     let origin = format!("Origin: http://127.0.0.1:{port}\r\n");
-    for path in ["/freeze", "/release"] {
+    for path in CHANGES {
         assert_eq!(change(port, path, &origin), 401, "{path}");
         let wrong = format!("{origin}Authorization: Bearer {}0\r\n", &token[1..]);
         assert_eq!(change(port, path, &wrong), 401, "{path}");

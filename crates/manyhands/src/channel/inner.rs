@@ -23,6 +23,7 @@ use crate::channel::when_full::WhenFull;
 use crate::inspect::ChannelRecord;
 use crate::job;
 use crate::sync::{Padded, ShortGuard, ShortLock};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
@@ -50,6 +51,10 @@ struct FullGuard<'a, T> {
     /// `None` if the batch is empty, and stays so.
     batch: Option<ReceiverBatchGuard<'a, T>>,
 }
+
+/// The state of a channel that was empty, by the version of its lock.
+#[derive(Debug, Default)]
+pub(super) struct Seen(Cell<Option<u32>>);
 
 /// Called with each item that falls out of a full channel.
 pub(super) type OnDrop<T> = Box<dyn Fn(T) + Send + Sync>;
@@ -256,7 +261,22 @@ impl<T> ChannelInner<T> {
         if let Some(item) = self.batch.take_fast() {
             return Ok(item);
         }
+        self.try_recv_and_note(&Seen::default())
+    }
+
+    /// Whether the state was locked since `seen` was noted, by a thread that has let it go: an empty channel may have an item
+    /// now. A look that does not take the cache line away from who sends.
+    #[inline]
+    pub(super) fn may_have_changed(&self, seen: &Seen) -> bool {
+        let version = self.state.version();
+        version.is_some() && version != seen.0.get()
+    }
+
+    /// As [`try_recv`](Self::try_recv), and notes what was seen.
+    #[inline]
+    pub(super) fn try_recv_and_note(&self, seen: &Seen) -> Result<T, TryRecvError> {
         let mut state = self.state.lock();
+        seen.0.set(Some(ShortLock::version_after(&state)));
         match self.take_fast(&mut state) {
             Taken::Item(item) => Ok(item),
             Taken::Empty => Err(TryRecvError::Empty),

@@ -2,7 +2,7 @@
 
 use crate::channel::error::{CloseReason, RecvError, RecvTimeoutError, TryRecvError};
 use crate::channel::future::{EndFuture, RecvFuture, RecvManyFuture};
-use crate::channel::inner::ChannelInner;
+use crate::channel::inner::{ChannelInner, Seen};
 use crate::channel::step::Until;
 use crate::channel::stream::{Iter, RecvStream};
 use crate::channel::thread;
@@ -75,14 +75,19 @@ impl<T> Receiver<T> {
     fn recv_later(&self) -> Result<T, RecvError> {
         // In a rendezvous channel retrying does not help: the item passes only while one side waits.
         if !self.shared.is_rendezvous() {
-            let received = self
-                .shared
-                .receive_retries
-                .retry(|| match self.shared.try_recv() {
+            let shared = &self.shared;
+            let seen = Seen::default();
+            let may_have_item = || shared.may_have_changed(&seen);
+            let received = shared.receive_retries.retry(may_have_item, || {
+                if !may_have_item() {
+                    return None;
+                }
+                match shared.try_recv_and_note(&seen) {
                     Ok(item) => Some(Ok(item)),
                     Err(TryRecvError::Closed(closed)) => Some(Err(closed)),
                     Err(TryRecvError::Empty) => None,
-                });
+                }
+            });
             if let Some(result) = received {
                 return result;
             }

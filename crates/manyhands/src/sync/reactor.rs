@@ -25,6 +25,9 @@ pub(crate) trait Reactor: Debug + Sync {
 
     /// Calls another thread if there was no poller for a while.
     fn ensure_poller(&'static self);
+
+    /// Calls another thread at once if there is no poller.
+    fn call_poller(&'static self);
 }
 
 /// A worker that sleeps at a reactor.

@@ -172,7 +172,24 @@ fn look_at_waiting(pictures: &Pictures, program: &Path) -> Result<(), Failure> {
     browser.press("Home")?;
     browser.wait_until("document.querySelectorAll('#panel-stacks .node.method').length === 0")?;
     browser.press("Escape")?;
+    poll_task(&mut browser, pictures)?;
     browser.judge(scene.host())
+}
+
+/// A clerk is polled once more, and where it waits then is shown until that is closed.
+fn poll_task(browser: &mut Browser, pictures: &Pictures) -> Result<(), Failure> {
+    browser.press("1")?;
+    browser.press("/")?;
+    for key in ["c", "l", "e", "r", "k"] {
+        browser.press(key)?;
+    }
+    browser.press("Escape")?;
+    browser.wait_until("document.querySelectorAll('#panel-tasks tbody tr').length === 10")?;
+    browser.press("o")?;
+    browser.wait_until("document.querySelector('#polled').textContent.includes('clerk')")?;
+    pictures.take(browser, "waiting-polled", None)?;
+    browser.press("Escape")?;
+    browser.wait_until("document.querySelector('#polled').hidden")
 }
 
 /// A million tasks that wait for the same: one box, in a look that has less than a megabyte.

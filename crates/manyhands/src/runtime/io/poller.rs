@@ -53,9 +53,15 @@ impl RuntimeInner {
         }
     }
 
-    /// Busy worker on `slot`: polls the driver once, which wakes tasks whose sockets are ready.
+    /// Busy worker on `slot`: polls the driver once, which wakes tasks whose sockets are ready. While long jobs hold every
+    /// place another thread polls, so that sockets need not wait until one of these has ended.
     pub(crate) fn poll_driver_once(&self, slot: &'static OccupiedSlot) {
-        if let Some(reactor) = self.reactor() {
+        let Some(reactor) = self.reactor() else {
+            return;
+        };
+        if self.idle.favours_short_tasks() {
+            reactor.call_poller();
+        } else {
             while_polling(slot, || reactor.poll_once(&**slot));
         }
     }
