@@ -77,9 +77,8 @@ impl<T> Receiver<T> {
         if !self.shared.is_rendezvous() {
             let shared = &self.shared;
             let seen = Seen::default();
-            let may_have_item = || shared.may_have_changed(&seen);
-            let received = shared.receive_retries.retry(may_have_item, || {
-                if !may_have_item() {
+            let received = shared.receive_retries.retry(|| {
+                if !shared.may_have_changed(&seen) {
                     return None;
                 }
                 match shared.try_recv_and_note(&seen) {

@@ -85,16 +85,17 @@ impl<T> Sender<T> {
         let mut item = Some(item);
         // In a rendezvous channel retrying does not help: the item passes only while one side waits.
         if !self.shared.is_rendezvous() {
-            let attempt = || match self.shared.try_send(item.take()?) {
-                Ok(()) => Some(Ok(())),
-                Err(TrySendError::Closed(item)) => Some(Err(SendError(item))),
-                Err(TrySendError::Full(back)) => {
-                    item = Some(back);
-                    None
-                }
-            };
-            // Receivers make room in the batch without a trace here.
-            let sent = self.shared.send_retries.retry(|| false, attempt);
+            let sent =
+                self.shared
+                    .send_retries
+                    .retry(|| match self.shared.try_send(item.take()?) {
+                        Ok(()) => Some(Ok(())),
+                        Err(TrySendError::Closed(item)) => Some(Err(SendError(item))),
+                        Err(TrySendError::Full(back)) => {
+                            item = Some(back);
+                            None
+                        }
+                    });
             if let Some(result) = sent {
                 return result;
             }

@@ -33,15 +33,11 @@ impl Retries {
         }
     }
 
-    /// Retries until there is a result; `None` when the caller should wait. The next attempt is made at once if `is_due` says so.
-    pub(super) fn retry<R>(
-        &self,
-        is_due: impl Fn() -> bool,
-        attempt: impl FnMut() -> Option<R>,
-    ) -> Option<R> {
+    /// Retries until there is a result; `None` when the caller should wait.
+    pub(super) fn retry<R>(&self, mut attempt: impl FnMut() -> Option<R>) -> Option<R> {
         // Relaxed: a hint.
         let yields = self.yields.load(Ordering::Relaxed);
-        let result = retry(yields, is_due, attempt);
+        let result = retry(yields, &mut attempt);
         let next = match result {
             Some(_) => YIELDS_MAX.min(2 * yields),
             None => YIELDS_MIN.max(yields / 2),
@@ -54,18 +50,9 @@ impl Retries {
     }
 }
 
-fn retry<R>(
-    yields: u32,
-    is_due: impl Fn() -> bool,
-    mut attempt: impl FnMut() -> Option<R>,
-) -> Option<R> {
+fn retry<R>(yields: u32, attempt: &mut impl FnMut() -> Option<R>) -> Option<R> {
     for doublings in 0..SPINS_DOUBLED {
-        for _ in 0..1 << doublings {
-            spin_loop();
-            if is_due() {
-                break;
-            }
-        }
+        (0..1 << doublings).for_each(|_| spin_loop());
         let result = attempt();
         if result.is_some() {
             return result;

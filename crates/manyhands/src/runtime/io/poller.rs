@@ -48,6 +48,10 @@ impl RuntimeInner {
             && while_polling(slot, || reactor.sleep(&**slot, slot.time_to_sleep(limit)))
         {
             slot.parker.end_polls();
+            if self.idle.favours_short_tasks() && !slot.tasks.is_empty() {
+                // Beyond the limit it would fall asleep again, though nobody else was notified.
+                self.idle.call_for_short_task();
+            }
         } else {
             slot.park_until_timer(limit);
         }

@@ -334,12 +334,18 @@ impl Idle {
     pub(crate) fn claim_for_short_task(&self) -> Option<Claim> {
         let claim = || self.claim_below(|| self.running_short_max());
         claim().or_else(|| {
-            // SeqCst: I2; set before the count is read again.
-            if !self.short_task_waits.load(Ordering::SeqCst) {
-                self.short_task_waits.store(true, Ordering::SeqCst);
-            }
+            self.call_for_short_task();
             claim()
         })
+    }
+
+    /// Makes the next worker that is announced look again for a short task: one for which nobody could be claimed, or that
+    /// came to the queue of an announced worker.
+    pub(crate) fn call_for_short_task(&self) {
+        // SeqCst: I2; set before the count is read again.
+        if !self.short_task_waits.load(Ordering::SeqCst) {
+            self.short_task_waits.store(true, Ordering::SeqCst);
+        }
     }
 
     /// Announced worker: whether it must look again for a short task that nobody was claimed for.
