@@ -52,9 +52,14 @@ struct FullGuard<'a, T> {
     batch: Option<ReceiverBatchGuard<'a, T>>,
 }
 
-/// The state of a channel that was empty, by the version of its lock.
+/// What a thread has seen of a channel that was empty or full.
 #[derive(Debug, Default)]
-pub(super) struct Seen(Cell<Option<u32>>);
+pub(super) struct Seen {
+    /// The version of the lock of the state.
+    version: Cell<Option<u32>>,
+    /// Items in the batch.
+    batch_len: Cell<usize>,
+}
 
 /// Called with each item that falls out of a full channel.
 pub(super) type OnDrop<T> = Box<dyn Fn(T) + Send + Sync>;
@@ -131,18 +136,32 @@ impl<T> ChannelInner<T> {
         self.try_send_by(item, |state, item| state.offer_fast(item, &self.batch))
     }
 
+    /// As [`try_send`](Self::try_send), and notes what was seen.
+    pub(super) fn try_send_and_note(&self, item: T, seen: &Seen) -> Result<(), TrySendError<T>> {
+        self.try_send_by(item, |state, item| {
+            seen.version.set(Some(ShortLock::version_after(state)));
+            seen.batch_len.set(self.batch.len());
+            state.offer_fast(item, &self.batch)
+        })
+    }
+
+    /// As [`may_have_changed`](Self::may_have_changed): a full channel may have room now.
+    pub(super) fn may_have_room(&self, seen: &Seen) -> bool {
+        self.may_have_changed(seen) || self.batch.len() != seen.batch_len.get()
+    }
+
     /// As [`try_send`](Self::try_send), but may report a full channel although receivers have just made room: it does
     /// not read the batch's length, which receivers write.
     #[inline]
     pub(super) fn try_send_to_known_room(&self, item: T) -> Result<(), TrySendError<T>> {
-        self.try_send_by(item, State::offer_to_known_room)
+        self.try_send_by(item, |state, item| state.offer_to_known_room(item))
     }
 
     #[inline]
     fn try_send_by(
         &self,
         item: T,
-        offer: impl FnOnce(&mut State<T>, T) -> Offered<T>,
+        offer: impl FnOnce(&mut StateGuard<'_, T>, T) -> Offered<T>,
     ) -> Result<(), TrySendError<T>> {
         let mut state = self.state.lock();
         match offer(&mut state, item) {
@@ -269,14 +288,14 @@ impl<T> ChannelInner<T> {
     #[inline]
     pub(super) fn may_have_changed(&self, seen: &Seen) -> bool {
         let version = self.state.version();
-        version.is_some() && version != seen.0.get()
+        version.is_some() && version != seen.version.get()
     }
 
     /// As [`try_recv`](Self::try_recv), and notes what was seen.
     #[inline]
     pub(super) fn try_recv_and_note(&self, seen: &Seen) -> Result<T, TryRecvError> {
         let mut state = self.state.lock();
-        seen.0.set(Some(ShortLock::version_after(&state)));
+        seen.version.set(Some(ShortLock::version_after(&state)));
         match self.take_fast(&mut state) {
             Taken::Item(item) => Ok(item),
             Taken::Empty => Err(TryRecvError::Empty),

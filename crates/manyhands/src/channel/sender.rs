@@ -2,7 +2,7 @@
 
 use crate::channel::error::{CloseReason, SendError, SendTimeoutError, TrySendError};
 use crate::channel::future::{EndFuture, SendFuture, SendManyFuture};
-use crate::channel::inner::ChannelInner;
+use crate::channel::inner::{ChannelInner, Seen};
 use crate::channel::step::Until;
 use crate::channel::thread;
 use std::collections::VecDeque;
@@ -85,17 +85,21 @@ impl<T> Sender<T> {
         let mut item = Some(item);
         // In a rendezvous channel retrying does not help: the item passes only while one side waits.
         if !self.shared.is_rendezvous() {
-            let sent =
-                self.shared
-                    .send_retries
-                    .retry(|| match self.shared.try_send(item.take()?) {
-                        Ok(()) => Some(Ok(())),
-                        Err(TrySendError::Closed(item)) => Some(Err(SendError(item))),
-                        Err(TrySendError::Full(back)) => {
-                            item = Some(back);
-                            None
-                        }
-                    });
+            let shared = &self.shared;
+            let seen = Seen::default();
+            let sent = shared.send_retries.retry(|| {
+                if !shared.may_have_room(&seen) {
+                    return None;
+                }
+                match shared.try_send_and_note(item.take()?, &seen) {
+                    Ok(()) => Some(Ok(())),
+                    Err(TrySendError::Closed(item)) => Some(Err(SendError(item))),
+                    Err(TrySendError::Full(back)) => {
+                        item = Some(back);
+                        None
+                    }
+                }
+            });
             if let Some(result) = sent {
                 return result;
             }

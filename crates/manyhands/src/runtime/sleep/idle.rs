@@ -39,10 +39,13 @@
 //! I2: a worker beyond the limit finds no room when it has announced, so for short tasks the step above is not enough. The
 //! pusher of one who can claim nobody sets `short_task_waits` and tries once more. A worker that has announced and sees
 //! the limit for short tasks not reached takes the flag back, and looks again. All of this is SeqCst: if the flag is
-//! set after that, the pusher's second try finds the bit and the lowered count.
+//! set after that, the pusher's second try finds the bit and the lowered count. A worker that watches sockets while it is
+//! announced sets the flag itself for what these put into its own queue.
 //!
 //! Work that its owner will do anyway (an exposed job, an open loop) is published with Release only. There a missed
 //! wake costs parallelism until the monitor's next sweep, never progress.
+
+mod bits;
 
 use crate::runtime::monitor::detected_blocked::DetectedBlocked;
 use crate::sync::Padded;
@@ -473,7 +476,7 @@ impl Idle {
     }
 
     fn claim_sleeper(&self) -> Option<Claim> {
-        take_lowest_bit(&self.sleepers).map(Claim::Asleep)
+        bits::take_lowest_bit(&self.sleepers).map(Claim::Asleep)
     }
 
     fn claim_unstarted(&self) -> Option<Claim> {
@@ -483,7 +486,7 @@ impl Idle {
         self.threads
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, another)
             .ok()?;
-        let slot = take_lowest_bit(&self.vacant).or_else(|| self.claim_new_slot());
+        let slot = bits::take_lowest_bit(&self.vacant).or_else(|| self.claim_new_slot());
         if slot.is_none() {
             // No slot is vacant: a leaving thread is about to vacate its own, and looks for work then.
             // SeqCst: I1.
@@ -534,23 +537,6 @@ impl Idle {
     fn searching_in(counts: u64) -> u64 {
         (counts / SEARCHING) & FIELD_MASK
     }
-}
-
-/// Clears the lowest bit that is set, and returns its number. The thread that clears a bit owns it.
-fn take_lowest_bit(words: &[AtomicU64]) -> Option<usize> {
-    for (index, word) in words.iter().enumerate() {
-        // SeqCst: I1.
-        let mut bits = word.load(Ordering::SeqCst);
-        while bits != 0 {
-            let bit = bits & bits.wrapping_neg();
-            // SeqCst: I1; it also acquires what was published with the bit.
-            if word.fetch_and(!bit, Ordering::SeqCst) & bit != 0 {
-                return Some(index * 64 + bit.trailing_zeros() as usize);
-            }
-            bits &= !bit;
-        }
-    }
-    None
 }
 
 /// What a waker must do that has taken its raise back.
