@@ -12,9 +12,10 @@
 //! patience: for how many operations of the other thread a waiter then leaves the lock to it.
 //!
 //! # States
-//! `word` is [`HELD`]: locked by one thread · even: unlocked. Each unlocking raises that number by two, so a thread can
-//! see without taking the lock that nobody has held it since an earlier look. That is a hint: the number starts again
-//! after two thousand million times.
+//! `held` false: unlocked · true: locked by one thread.
+//!
+//! Each unlocking raises `version`, so a thread can see without taking the lock that nobody has held it since an earlier
+//! look. That is a hint: the number starts again after four thousand million times, and is read apart from `held`.
 //!
 //! # Threads
 //! Any thread calls `lock`; the guard unlocks on the same thread, also during unwinding.
@@ -25,7 +26,7 @@
 //!
 //! Unsafe: the guarded value is reached through a cell.
 
-use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sync::{Backoff, cell, spin_loop};
 use std::fmt;
 use std::marker::PhantomData;
@@ -34,9 +35,10 @@ use std::ops::{Deref, DerefMut};
 /// A value that one thread at a time may touch; the first fields of the value share the lock's cache line.
 #[repr(C)]
 pub(crate) struct ShortLock<T> {
-    word: AtomicU32,
+    held: AtomicBool,
     /// Spins between later attempts.
-    patience: u32,
+    patience: u16,
+    version: AtomicU32,
     value: cell::UnsafeCell<T>,
 }
 
@@ -53,10 +55,11 @@ impl<T> ShortLock<T> {
     /// As [`new`](Self::new); a thread that finds the lock taken again waits each time for about `operations`
     /// operations of others.
     pub(crate) fn with_patience(value: T, operations: usize) -> Self {
-        let spins = u32::try_from(operations).unwrap_or(u32::MAX);
+        let spins = u16::try_from(operations).unwrap_or(u16::MAX);
         Self {
-            word: AtomicU32::new(0),
+            held: AtomicBool::new(false),
             patience: spins.min(PATIENCE_MAX),
+            version: AtomicU32::new(0),
             value: cell::UnsafeCell::new(value),
         }
     }
@@ -66,71 +69,73 @@ impl<T> ShortLock<T> {
     /// `tests/it/channel_lock.rs::wakers_may_use_the_channel_when_they_are_woken_and_when_they_are_dropped`.
     #[inline]
     pub(crate) fn lock(&self) -> ShortGuard<'_, T> {
-        let version = self.try_hold();
-        self.guard(version.unwrap_or_else(|| self.hold_later(self.patience)))
+        if !self.try_hold() {
+            self.hold_later(self.patience);
+        }
+        self.guard()
     }
 
     /// As [`lock`](Self::lock), with four times the patience, for polls: when one task has to wait, its worker polls
     /// the next one, which mostly needs the same lock.
     #[inline]
     pub(crate) fn lock_patiently(&self) -> ShortGuard<'_, T> {
-        let version = self.try_hold();
-        self.guard(version.unwrap_or_else(|| self.hold_later(PATIENCE_MAX.min(4 * self.patience))))
+        if !self.try_hold() {
+            self.hold_later(PATIENCE_MAX.min(4 * self.patience));
+        }
+        self.guard()
     }
 
-    /// A number that changes each time the lock is held, and starts again after very many times; `None` while it is held.
+    /// A number that changes each time the lock is held; `None` while it is held.
     #[inline]
     pub(crate) fn version(&self) -> Option<u32> {
-        // Relaxed: a hint. Who acts on it takes the lock.
-        let word = self.word.load(Ordering::Relaxed);
-        (word != HELD).then_some(word)
+        // Relaxed, both: a hint. Who acts on it takes the lock.
+        let is_held = self.held.load(Ordering::Relaxed);
+        (!is_held).then(|| self.version.load(Ordering::Relaxed))
     }
 
     /// The lock's version once this guard is dropped.
     #[inline]
     pub(crate) fn version_after(guard: &ShortGuard<'_, T>) -> u32 {
-        guard.version.wrapping_add(2)
+        // Relaxed: only the holder writes it.
+        guard.lock.version.load(Ordering::Relaxed).wrapping_add(1)
     }
 
     /// Locks if the lock is free soon: for who looks at it from outside and must not wait for what its holder does.
     #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
     pub(crate) fn try_lock(&self) -> Option<ShortGuard<'_, T>> {
-        let mut looks = (0..LOOKS).map(|_| {
+        let is_free_soon = (0..LOOKS).any(|_| {
             spin_loop();
             self.try_hold()
         });
-        looks.find_map(|version| version.map(|version| self.guard(version)))
+        is_free_soon.then(|| self.guard())
     }
 
     #[inline]
-    fn guard(&self, version: u32) -> ShortGuard<'_, T> {
+    fn guard(&self) -> ShortGuard<'_, T> {
         ShortGuard {
-            word: &self.word,
-            version,
+            lock: self,
             value: self.value.get_mut(),
             stays: PhantomData,
         }
     }
 
-    /// Returns the version that the lock had. If it is held, it stays so.
     #[inline]
-    fn try_hold(&self) -> Option<u32> {
-        // Acquire: pairs with the Release of the guard before.
-        let word = self.word.swap(HELD, Ordering::Acquire);
-        (word != HELD).then_some(word)
+    fn try_hold(&self) -> bool {
+        // Acquire: pairs with the Release of the guard before. Relaxed on failure: nothing was read.
+        self.held
+            .compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
     }
 
     #[cold]
-    fn hold_later(&self, patience: u32) -> u32 {
+    fn hold_later(&self, patience: u16) {
         (0..SPINS).for_each(|_| spin_loop());
         let mut backoff = Backoff::default();
         let mut yields = 1;
         loop {
-            // A load before the exchange, because an exchange takes the cache line away from the holder.
-            if self.version().is_some()
-                && let Some(version) = self.try_hold()
-            {
-                return version;
+            // Relaxed: a load before the exchange, because an exchange takes the cache line away from the holder.
+            if !self.held.load(Ordering::Relaxed) && self.try_hold() {
+                return;
             }
             (0..patience).for_each(|_| spin_loop());
             backoff.yield_or_sleep(yields);
@@ -141,17 +146,17 @@ impl<T> ShortLock<T> {
 
 impl<T> fmt::Debug for ShortLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Relaxed: for debugging output.
+        let held = self.held.load(Ordering::Relaxed);
         f.debug_struct("ShortLock")
-            .field("held", &self.version().is_none())
+            .field("held", &held)
             .finish_non_exhaustive()
     }
 }
 
 /// The lock, held; dropping it unlocks.
 pub(crate) struct ShortGuard<'a, T> {
-    word: &'a AtomicU32,
-    /// Of the lock before it was held.
-    version: u32,
+    lock: &'a ShortLock<T>,
     value: cell::MutPtr<T>,
     /// Borrows the value, and keeps the guard on the thread that locked.
     stays: PhantomData<(&'a mut T, *const ())>,
@@ -178,14 +183,14 @@ impl<T> DerefMut for ShortGuard<'_, T> {
 impl<T> Drop for ShortGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
+        let version = ShortLock::version_after(self);
+        // Relaxed: a hint.
+        self.lock.version.store(version, Ordering::Relaxed);
         // Release: publishes the critical section; pairs with the Acquire of the next holder.
-        self.word
-            .store(self.version.wrapping_add(2), Ordering::Release);
+        self.lock.held.store(false, Ordering::Release);
     }
 }
 
-/// The lock is held. Odd, so no version is the same.
-const HELD: u32 = 1;
 /// Attempts of who only looks: some ten microseconds.
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 const LOOKS: u32 = 1_000;
@@ -193,14 +198,14 @@ const LOOKS: u32 = 1_000;
 /// Spins before the second attempt.
 const SPINS: u32 = if cfg!(loom) { 1 } else { 16 };
 /// The most spins; each takes about as long as an operation. All of them take some microseconds.
-const PATIENCE_MAX: u32 = if cfg!(loom) { 0 } else { 512 };
+const PATIENCE_MAX: u16 = if cfg!(loom) { 0 } else { 512 };
 /// Times that other threads may run before a later attempt.
 const YIELDS_MAX: u32 = if cfg!(loom) { 1 } else { 16 };
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::ShortLock;
-    use crate::sync::atomic::AtomicU32;
+    use crate::sync::atomic::Ordering;
     #[cfg(all(target_os = "linux", not(miri)))]
     use crate::sync::{clock, thread_state};
     use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -240,13 +245,10 @@ mod tests {
         assert_eq!(lock.version(), Some(seen));
         drop(lock.lock_patiently());
         assert_ne!(lock.version(), Some(seen));
-        // Numbers start again, and none of them is that of a held lock.
-        let last = ShortLock {
-            word: AtomicU32::new(u32::MAX - 1),
-            ..ShortLock::new(0)
-        };
-        drop(last.lock());
-        assert_eq!(last.version(), Some(0));
+        // The numbers start again.
+        lock.version.store(u32::MAX, Ordering::Relaxed);
+        drop(lock.lock());
+        assert_eq!(lock.version(), Some(0));
     }
 
     /// A waiter of higher priority would keep the holder from running.
