@@ -141,10 +141,7 @@ fn look_at_waiting(pictures: &Pictures, program: &Path) -> Result<(), Failure> {
         pictures.take(&mut browser, &format!("waiting-stacks{suffix}"), None)?;
     }
     // What does not contain the text is faint.
-    browser.press("/")?;
-    for key in ["m", "a", "i", "l", "s"] {
-        browser.press(key)?;
-    }
+    filter(&mut browser, "mails")?;
     browser.wait_until("document.querySelectorAll('.graph .node:not(.faint)').length === 1")?;
     pictures.take(&mut browser, "waiting-search-dark", None)?;
     for _ in 0..5 {
@@ -180,10 +177,7 @@ fn look_at_waiting(pictures: &Pictures, program: &Path) -> Result<(), Failure> {
 /// A clerk is polled once more, and where it waits then is shown until that is closed.
 fn poll_task(browser: &mut Browser, pictures: &Pictures) -> Result<(), Failure> {
     browser.press("1")?;
-    browser.press("/")?;
-    for key in ["c", "l", "e", "r", "k"] {
-        browser.press(key)?;
-    }
+    filter(browser, "clerk")?;
     browser.wait_until("document.querySelectorAll('#panel-tasks tbody tr').length === 10")?;
     browser.press("Escape")?;
     browser.press("o")?;
@@ -220,14 +214,18 @@ fn look_at_million(pictures: &Pictures) -> Result<(), Failure> {
     browser.judge(scene.host())
 }
 
+/// Types `text` where the page filters.
+fn filter(browser: &mut Browser, text: &str) -> Result<(), Failure> {
+    browser.press("/")?;
+    browser.wait_until("document.activeElement.id === 'filter'")?;
+    text.chars()
+        .try_for_each(|key| browser.press(key.encode_utf8(&mut [0; 4])))
+}
+
 /// Filter, flags, the tree, and what has changed.
 fn use_keys(browser: &mut Browser, pictures: &Pictures) -> Result<(), Failure> {
     browser.press("1")?;
-    browser.press("/")?;
-    browser.wait_until("document.activeElement.id === 'filter'")?;
-    for key in ["c", "l", "e", "r", "k"] {
-        browser.press(key)?;
-    }
+    filter(browser, "clerk")?;
     browser.wait_until("document.querySelectorAll('#panel-tasks tbody tr').length === 4")?;
     browser.press("Escape")?;
     browser.press("p")?;

@@ -1,4 +1,4 @@
-//! Unit tests of `waking.rs`: which of two workers goes on where one more runs than may.
+//! Unit tests of `waking.rs`: what workers do where one more runs than may.
 
 use super::{Activity, Next, Pool, Slept, Waker, Worker, next, sleep};
 use crate::runtime::sleep::idle::{Claim, Idle};
@@ -32,21 +32,26 @@ impl Pool for Place {
 }
 
 /// One for which there is always a task of each kind.
-struct Laborer {
+struct Laborer<'pool> {
     hold: StealGrace,
     has_place: bool,
+    /// If it watches sockets in its sleep: a short task is all that there is, from its first sleep on.
+    sockets: Option<&'pool Place>,
+    parks: u32,
 }
 
-impl Laborer {
+impl Laborer<'_> {
     fn new() -> Self {
         Self {
             hold: StealGrace::new(),
             has_place: false,
+            sockets: None,
+            parks: 0,
         }
     }
 }
 
-impl Worker for Laborer {
+impl Worker for Laborer<'_> {
     type FoundWork = ();
 
     fn has_place(&self) -> bool {
@@ -58,11 +63,11 @@ impl Worker for Laborer {
     }
 
     fn find(&mut self) -> Option<()> {
-        Some(())
+        self.sockets.is_none().then_some(())
     }
 
     fn find_short(&mut self) -> Option<()> {
-        Some(())
+        (self.sockets.is_none() || self.parks > 0).then_some(())
     }
 
     fn may_search(&self) -> bool {
@@ -84,7 +89,8 @@ impl Worker for Laborer {
     fn announced(&mut self) {}
 
     fn is_over(&self) -> bool {
-        true
+        assert!(self.parks < 2, "it sleeps on beside a short task");
+        self.sockets.is_none()
     }
 
     fn has_own_work(&self) -> bool {
@@ -101,7 +107,12 @@ impl Worker for Laborer {
 
     fn stay(&mut self) {}
 
-    fn park(&mut self) {}
+    fn park(&mut self) {
+        self.parks += 1;
+        if let Some(pool) = self.sockets {
+            pool.0.call_for_short_task();
+        }
+    }
 
     fn is_timer_due(&self) -> bool {
         false
@@ -141,91 +152,15 @@ fn who_has_ended_a_task_makes_room_where_more_run_than_may_even_for_short_ones()
     assert!(matches!(next(&pool, 0, &mut worker), Next::FoundShort(())));
 }
 
-/// One that watches sockets in its sleep, which wake a short task for it; it sleeps on unless it has been called.
-struct Watcher<'pool> {
-    laborer: Laborer,
-    pool: &'pool Place,
-    parks: u32,
-}
-
-impl Worker for Watcher<'_> {
-    type FoundWork = ();
-
-    fn has_place(&self) -> bool {
-        self.laborer.has_place()
-    }
-
-    fn set_has_place(&mut self, has_place: bool) {
-        self.laborer.set_has_place(has_place);
-    }
-
-    fn find(&mut self) -> Option<()> {
-        None
-    }
-
-    fn find_short(&mut self) -> Option<()> {
-        (self.parks > 0).then_some(())
-    }
-
-    fn may_search(&self) -> bool {
-        false
-    }
-
-    fn spin(&mut self) -> Option<()> {
-        None
-    }
-
-    fn has_more(&self) -> bool {
-        false
-    }
-
-    fn hold(&self) -> &StealGrace {
-        self.laborer.hold()
-    }
-
-    fn announced(&mut self) {}
-
-    fn is_over(&self) -> bool {
-        assert!(self.parks < 2, "it sleeps on beside a short task");
-        false
-    }
-
-    fn has_own_work(&self) -> bool {
-        false
-    }
-
-    fn sees_work(&self) -> bool {
-        false
-    }
-
-    fn is_spare(&mut self) -> bool {
-        false
-    }
-
-    fn stay(&mut self) {}
-
-    fn park(&mut self) {
-        self.parks += 1;
-        self.pool.0.call_for_short_task();
-    }
-
-    fn is_timer_due(&self) -> bool {
-        false
-    }
-
-    fn awake(&mut self, _slept: Slept) {}
-}
-
 #[test]
 fn who_is_woken_by_a_socket_beside_a_full_pool_runs_what_that_has_woken() {
     let pool = Place(Idle::new(1, 3));
     pool.0.begin(Activity::ExternalThread);
     pool.0.set_extra_for_short_tasks(1);
     assert_eq!(pool.0.claim_for_short_task(), Some(Claim::Unstarted(0)));
-    let mut watcher = Watcher {
-        laborer: Laborer::new(),
-        pool: &pool,
-        parks: 0,
+    let mut watcher = Laborer {
+        sockets: Some(&pool),
+        ..Laborer::new()
     };
     assert_eq!(sleep(&pool, 0, &mut watcher), Slept::Otherwise);
     assert!(matches!(next(&pool, 0, &mut watcher), Next::FoundShort(())));
