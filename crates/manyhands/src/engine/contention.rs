@@ -12,7 +12,7 @@
 //! Not here: how helpers leave and come back (`sharing.rs`), and what the call site remembers (`call_site.rs`).
 
 use crate::engine::Rate;
-use crate::inspect::LoopRecord;
+use crate::inspect::LoopObserver;
 use crate::sync::clock;
 use std::mem;
 
@@ -145,9 +145,9 @@ impl Contention {
     }
 
     /// Says what the last trial showed, if there was one.
-    pub(super) fn report(&self, record: LoopRecord<'_>) {
+    pub(super) fn report(&self, observer: impl LoopObserver) {
         if let (Some(tried), Some(is_contended)) = (self.tried, self.is_contended) {
-            record.compared(self.alone.0, tried.shared.0, tried.runners, is_contended);
+            observer.compared(self.alone.0, tried.shared.0, tried.runners, is_contended);
         }
     }
 

@@ -30,7 +30,7 @@ mod shared_call;
 mod sharing;
 
 use crate::engine::consumer::Consumer;
-use crate::inspect::{self, AloneBecause, LoopRecord, LoopSite, RecordedLoop};
+use crate::inspect::{self, AloneBecause, LoopObserver, LoopSite, RunnerObserver, Unobserved};
 use crate::runtime::current;
 use crate::runtime::fork_join::call_site::CallSiteProfile;
 use crate::runtime::fork_join::series::{self, WAKE_PAYS_FROM};
@@ -117,7 +117,7 @@ pub(crate) enum HelperPolicy {
 #[inline]
 pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, plan: &Plan<'_>) {
     let len = source.len();
-    let site = CallSiteProfile::of(drive_long::<S, C> as *const () as usize);
+    let site = CallSiteProfile::of(drive_long::<S, C, Unobserved> as *const () as usize);
     if is_short(site, len) && plan.is_plain() && consumer.end() >= len {
         let start = clock::ticks();
         let mut runner = Runner::new(consumer);
@@ -128,8 +128,10 @@ pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, 
         let ticks = clock::ticks().saturating_sub(start);
         learn_short(site, ticks, len);
         inspect::short_loop::<C>(len, ticks, plan.site);
+    } else if inspect::is_open() {
+        drive_recorded(source, consumer, plan, site);
     } else {
-        drive_long(source, consumer, plan, site);
+        drive_long(source, consumer, plan, (site, Unobserved));
     }
 }
 
@@ -150,17 +152,28 @@ fn learn_short(site: &CallSiteProfile, ticks: u64, len: u64) {
     }
 }
 
-/// [`drive`] for calls that may be worth sharing.
-#[inline(never)]
-fn drive_long<S: Indexed, C: Consumer<S::Item>>(
+/// [`drive_long`] while recording is open.
+#[cold]
+fn drive_recorded<S: Indexed, C: Consumer<S::Item>>(
     source: &S,
     consumer: &C,
     plan: &Plan<'_>,
     site: &CallSiteProfile,
 ) {
+    inspect::during_loop::<C>(source.len(), plan.site, |record| {
+        drive_long(source, consumer, plan, (site, record));
+    });
+}
+
+/// [`drive`] for calls that may be worth sharing.
+#[inline(never)]
+fn drive_long<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
+    source: &S,
+    consumer: &C,
+    plan: &Plan<'_>,
+    (site, observer): (&CallSiteProfile, O),
+) {
     let _entered = plan.runtime.map(|runtime| runtime.enter());
-    let recorded = RecordedLoop::begin::<C>(source.len(), plan.site);
-    let record = recorded.record();
     let mut rest = Rest {
         source,
         start: 0,
@@ -168,7 +181,8 @@ fn drive_long<S: Indexed, C: Consumer<S::Item>>(
     };
     while rest.start < rest.end && rest.start < consumer.end() {
         let (start, end) = rest.take(SEGMENT_MAX);
-        drive_segment(Rest { source, start, end }, consumer, plan, site, record);
+        let segment = Rest { source, start, end };
+        drive_segment(segment, consumer, plan, (site, observer));
     }
 }
 
@@ -234,17 +248,16 @@ impl<T, C: Consumer<T>> Drop for Runner<'_, T, C> {
 }
 
 /// Runs the positions of `rest`, at most [`SEGMENT_MAX`] of them.
-fn drive_segment<S: Indexed, C: Consumer<S::Item>>(
+fn drive_segment<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
     mut rest: Rest<'_, S>,
     consumer: &C,
     plan: &Plan<'_>,
-    site: &CallSiteProfile,
-    record: LoopRecord<'_>,
+    (site, observer): (&CallSiteProfile, O),
 ) {
     let (source, start) = (rest.source, rest.start);
     let mut runner = Runner::new(consumer);
     if plan.helpers == HelperPolicy::AtOnce && plan.degree != Some(1) && rest.end - start > 1 {
-        return shared_call::share(rest, &mut runner, plan, (site, record), Rate(site.cost()));
+        return shared_call::share(rest, &mut runner, plan, (site, observer), Rate(site.cost()));
     }
     let known = Rate(site.cost());
     let expected = known.ticks_for(rest.end - start);
@@ -252,9 +265,9 @@ fn drive_segment<S: Indexed, C: Consumer<S::Item>>(
     // A single item cannot be shared.
     let may_share = |items: u64| !alone && items > 1;
     if may_share(rest.end - start) && plan.pays_to_share(expected) {
-        return shared_call::share(rest, &mut runner, plan, (site, record), known);
+        return shared_call::share(rest, &mut runner, plan, (site, observer), known);
     }
-    let mut part = record.caller_alone();
+    let mut part = observer.caller_alone();
     let mut probe = RateProbe::begin(if alone { Rate::ZERO } else { known });
     while rest.start < rest.end && rest.start < consumer.end() {
         let (from, to) = rest.take(probe.block);
@@ -267,12 +280,12 @@ fn drive_segment<S: Indexed, C: Consumer<S::Item>>(
         }
         let left = probe.measure(to - from, rest.end - to);
         if may_share(rest.end - to) && plan.pays_to_share(left) {
-            part.end();
-            return shared_call::share(rest, &mut runner, plan, (site, record), probe.rate);
+            drop(part);
+            return shared_call::share(rest, &mut runner, plan, (site, observer), probe.rate);
         }
     }
-    part.end();
-    record.alone(if plan.degree == Some(1) {
+    drop(part);
+    observer.alone(if plan.degree == Some(1) {
         AloneBecause::OneAllowed
     } else if alone {
         AloneBecause::SharingHurt

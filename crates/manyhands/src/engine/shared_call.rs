@@ -11,7 +11,7 @@ use crate::engine::helped::{Helped, HelpedWork, Panics};
 use crate::engine::ranges::Claim;
 use crate::engine::sharing::{After, OWNER, Sharing};
 use crate::engine::{BLOCK_NANOS_MAX, HelperPolicy, Indexed, Plan, Rate, Rest, Runner, is_telling};
-use crate::inspect::{AloneBecause, LoopRecord};
+use crate::inspect::{AloneBecause, LoopObserver, RunnerObserver};
 use crate::job::{Payload, catch};
 use crate::runtime::fork_join::call_site::CallSiteProfile;
 use crate::runtime::fork_join::series::{self, WAKE_PAYS_FROM};
@@ -22,7 +22,7 @@ use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sync::clock;
 
 /// A loop's remaining positions.
-struct SharedRest<'a, S: Indexed, C: Consumer<S::Item>> {
+struct SharedRest<'a, S: Indexed, C: Consumer<S::Item>, O> {
     source: &'a S,
     consumer: &'a C,
     /// The source's position of the sharing's 0.
@@ -38,7 +38,7 @@ struct SharedRest<'a, S: Indexed, C: Consumer<S::Item>> {
     rate: Rate,
     helpers: HelperPolicy,
     panics: Panics,
-    record: LoopRecord<'a>,
+    observer: O,
 }
 
 /// What a runner looks at between two blocks.
@@ -54,16 +54,16 @@ enum Role<'a> {
 /// Runs what `rest` still holds, with helpers.
 #[cold]
 #[inline(never)]
-pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
+pub(super) fn share<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
     mut rest: Rest<'_, S>,
     runner: &mut Runner<'_, S::Item, C>,
     plan: &Plan<'_>,
-    (site, record): (&CallSiteProfile, LoopRecord<'_>),
+    (site, observer): (&CallSiteProfile, O),
     rate: Rate,
 ) {
     current::with_slot(|slot| {
         let Some(place) = slot.and_then(OpenCall::next) else {
-            run_alone(rest, runner, record);
+            run_alone(rest, runner, observer);
             return;
         };
         // From here on the positions belong to the sharing.
@@ -74,7 +74,7 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
             HelperPolicy::WhenItPays => workers + RUNNERS_SPARE,
             HelperPolicy::AtOnce => workers + RUNNERS_SPARE_AT_ONCE,
         });
-        record.opens(runners_max.min(workers));
+        observer.opens(runners_max.min(workers));
         let runners_max = runners_max.min(len as usize);
         let call = Helped::new(SharedRest {
             source: rest.source,
@@ -88,7 +88,7 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
             rate,
             helpers: plan.helpers,
             panics: Panics::new(),
-            record,
+            observer,
         });
         let begun = clock::ticks();
         let is_certain = site.cost_in_trial() != 0;
@@ -98,7 +98,7 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>>(
         });
         let ended = clock::ticks();
         series::note_end(ended);
-        contention.report(record);
+        contention.report(observer);
         let shared = &call.work;
         shared.learn(
             site,
@@ -123,20 +123,19 @@ fn rate_alone(site: &CallSiteProfile, expected: Rate) -> Rate {
 fn run_alone<S: Indexed, C: Consumer<S::Item>>(
     mut rest: Rest<'_, S>,
     runner: &mut Runner<'_, S::Item, C>,
-    record: LoopRecord<'_>,
+    observer: impl LoopObserver,
 ) {
-    record.alone(AloneBecause::NoPlace);
-    let mut part = record.caller_alone();
+    observer.alone(AloneBecause::NoPlace);
+    let mut part = observer.caller_alone();
     let (from, to) = rest.take(u64::MAX);
     // SAFETY: taken from `rest` just now.
     let items = unsafe { rest.source.block(from, to) };
     let consumer = runner.consumer;
     consumer.consume(runner.state(), from..to, items);
     part.block(to - from);
-    part.end();
 }
 
-impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
+impl<S: Indexed, C: Consumer<S::Item>, O: LoopObserver> SharedRest<'_, S, C, O> {
     /// The owner's part while the call is open.
     fn run(
         &self,
@@ -236,8 +235,8 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
             HelperPolicy::AtOnce => 1,
         };
         let mut part = match me {
-            OWNER => self.record.caller(slot.worker()),
-            _ => self.record.helper(slot.worker()),
+            OWNER => self.observer.caller(slot.worker()),
+            _ => self.observer.helper(slot.worker()),
         };
         let mut rate = self.rate;
         let mut measured = RateOfBlocks::new();
@@ -280,7 +279,7 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
             }
             After::GoOn { max: max(rate) }
         });
-        part.end();
+        drop(part);
         measured.rate()
     }
 
@@ -352,7 +351,7 @@ impl<S: Indexed, C: Consumer<S::Item>> SharedRest<'_, S, C> {
     }
 }
 
-impl<S: Indexed, C: Consumer<S::Item>> HelpedWork for SharedRest<'_, S, C> {
+impl<S: Indexed, C: Consumer<S::Item>, O: LoopObserver> HelpedWork for SharedRest<'_, S, C, O> {
     fn help(&self, slot: &'static OccupiedSlot) {
         let Some(me) = self.sharing.attach() else {
             return;

@@ -1,8 +1,7 @@
 //! Without the feature: nothing is recorded. Same functions as in `record.rs`, `frame_mark.rs`, `loops.rs` and `environment.rs`, without
 //! code.
 
-use crate::inspect::{AloneBecause, WaitKind};
-use std::marker::PhantomData;
+use crate::inspect::{Unobserved, WaitKind};
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -228,30 +227,13 @@ impl WaitSite {
     }
 }
 
-/// In place of a loop that runs.
-pub(crate) struct RecordedLoop;
-
-/// In place of what the parts of a loop know of its record.
-#[derive(Clone, Copy)]
-pub(crate) struct LoopRecord<'a>(PhantomData<&'a ()>);
-
-/// In place of the part of one runner.
-pub(crate) struct RunnerRecord<'a>(PhantomData<&'a ()>);
-
 #[expect(
     clippy::extra_unused_type_parameters,
-    reason = "the types are named with the feature only"
+    reason = "the type is named with the feature only"
 )]
-impl RecordedLoop {
-    #[inline(always)]
-    pub(crate) fn begin<C>(_items: u64, _site: LoopSite) -> Self {
-        Self
-    }
-
-    #[inline(always)]
-    pub(crate) fn record(&self) -> LoopRecord<'_> {
-        LoopRecord(PhantomData)
-    }
+#[inline(always)]
+pub(crate) fn during_loop<C>(_items: u64, _site: LoopSite, run: impl FnOnce(Unobserved)) {
+    run(Unobserved);
 }
 
 /// In place of a loop in the list.
@@ -288,40 +270,6 @@ impl ListedLoop {
 
 #[inline(always)]
 pub(crate) fn short_loop<C>(_items: u64, _ticks: u64, _site: LoopSite) {}
-
-impl<'a> LoopRecord<'a> {
-    #[inline(always)]
-    pub(crate) fn alone(self, _because: AloneBecause) {}
-
-    #[inline(always)]
-    pub(crate) fn opens(self, _threads: usize) {}
-
-    #[inline(always)]
-    pub(crate) fn compared(self, _alone: u64, _shared: u64, _runners: u64, _is_contended: bool) {}
-
-    #[inline(always)]
-    pub(crate) fn caller_alone(self) -> RunnerRecord<'a> {
-        RunnerRecord(PhantomData)
-    }
-
-    #[inline(always)]
-    pub(crate) fn caller(self, _worker: Option<usize>) -> RunnerRecord<'a> {
-        RunnerRecord(PhantomData)
-    }
-
-    #[inline(always)]
-    pub(crate) fn helper(self, _worker: Option<usize>) -> RunnerRecord<'a> {
-        RunnerRecord(PhantomData)
-    }
-}
-
-impl RunnerRecord<'_> {
-    #[inline(always)]
-    pub(crate) fn block(&mut self, _items: u64) {}
-
-    #[inline(always)]
-    pub(crate) fn end(self) {}
-}
 
 /// In place of a channel's number in the list of channels.
 #[derive(Debug)]

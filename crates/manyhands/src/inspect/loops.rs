@@ -11,6 +11,7 @@
 
 use crate::inspect::alone::AloneBecause;
 use crate::inspect::listed_loops;
+use crate::inspect::loop_observer::{LoopObserver, RunnerObserver};
 use crate::inspect::loop_report::{BlockReport, LoopReport, RunnerReport, TrialReport};
 use crate::inspect::loop_site::LoopSite;
 use crate::inspect::loop_snapshot::LoopSnapshot;
@@ -20,6 +21,7 @@ use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, clock, global, lock, thread_state};
 use std::any::type_name;
 use std::cell::RefCell;
+use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,16 +35,11 @@ global! {
 }
 
 /// A loop that runs.
-pub(crate) struct RecordedLoop(Option<Arc<Running>>);
+struct RecordedLoop(Arc<Running>);
 
 /// What the parts of a loop know of its record.
 #[derive(Clone, Copy)]
-pub(crate) struct LoopRecord<'a>(Option<&'a Running>);
-
-/// The part of one runner. It ends when this is dropped.
-///
-/// Boxed, because a part is moved: in a loop that is not recorded that is one word.
-pub(crate) struct RunnerRecord<'a>(Option<Box<Recording<'a>>>);
+pub(crate) struct LoopRecord<'a>(&'a Running);
 
 #[derive(Debug)]
 struct Running {
@@ -97,7 +94,8 @@ struct Block {
     ticks_before: u64,
 }
 
-struct Recording<'a> {
+/// The part of one runner.
+pub(crate) struct Recording<'a> {
     running: &'a Running,
     part: Part,
     phase: Phase,
@@ -113,31 +111,20 @@ enum Phase {
     Shared,
 }
 
-impl RecordedLoop {
-    /// A loop of `items` items begins that was called at `site`; its items go to a consumer of the type `C`.
-    #[inline]
-    pub(crate) fn begin<C>(items: u64, site: LoopSite) -> Self {
-        Self(is_open().then(|| Running::begin(items, type_name::<C>(), site)))
-    }
-
-    /// For its parts.
-    #[inline]
-    pub(crate) fn record(&self) -> LoopRecord<'_> {
-        LoopRecord(self.0.as_deref())
-    }
+/// Runs a loop of `items` items that was called at `site`, and whose items go to a consumer of the type `C`, with its
+/// record. The record ends also when a body panics.
+pub(crate) fn during_loop<C>(items: u64, site: LoopSite, run: impl FnOnce(LoopRecord<'_>)) {
+    let recorded = RecordedLoop(Running::begin(items, type_name::<C>(), site));
+    run(LoopRecord(&recorded.0));
 }
 
 impl Drop for RecordedLoop {
-    #[inline]
     fn drop(&mut self) {
-        if let Some(running) = self.0.take() {
-            running.end();
-        }
+        self.0.end();
     }
 }
 
 impl Running {
-    #[cold]
     fn begin(items: u64, consumer: &'static str, site: LoopSite) -> Arc<Self> {
         let running = Arc::new(Self {
             begun: clock::ticks(),
@@ -153,10 +140,9 @@ impl Running {
         running
     }
 
-    #[cold]
-    fn end(self: Arc<Self>) {
+    fn end(&self) {
         let ended = clock::ticks();
-        lock(&RUNNING).retain(|other| !Arc::ptr_eq(other, &self));
+        lock(&RUNNING).retain(|other| !ptr::eq(&raw const **other, self));
         clock::calibrate();
         keep(self.report(ended));
     }
@@ -256,93 +242,48 @@ pub(super) fn read() -> Vec<LoopSnapshot> {
     running.chain(listed_loops::read()).collect()
 }
 
-impl<'a> LoopRecord<'a> {
-    /// The whole loop runs on its caller.
-    #[inline]
-    pub(crate) fn alone(self, because: AloneBecause) {
-        if let Some(running) = self.0 {
-            lock(&running.parts).alone_because = Some(because);
-        }
+impl<'a> LoopObserver for LoopRecord<'a> {
+    type Runner = Recording<'a>;
+
+    fn alone(self, because: AloneBecause) {
+        lock(&self.0.parts).alone_because = Some(because);
     }
 
-    /// The rest is open to helpers; this number of threads can run it.
-    #[inline]
-    pub(crate) fn opens(self, threads: usize) {
-        if let Some(running) = self.0 {
-            let at = clock::ticks();
-            let mut parts = lock(&running.parts);
-            parts.opened.get_or_insert(Opened { at, threads });
-        }
+    fn opens(self, threads: usize) {
+        let at = clock::ticks();
+        let mut parts = lock(&self.0.parts);
+        parts.opened.get_or_insert(Opened { at, threads });
     }
 
-    /// The time of an item alone and on each of several runners was compared.
-    #[inline]
-    pub(crate) fn compared(self, alone: u64, shared: u64, runners: u64, is_contended: bool) {
-        if let Some(running) = self.0 {
-            lock(&running.parts).trial = Some(TrialReport {
-                alone: elapsed(alone),
-                shared: elapsed(shared),
-                runners: usize::try_from(runners).unwrap_or(usize::MAX),
-                is_contended,
-            });
-        }
+    fn compared(self, alone: u64, shared: u64, runners: u64, is_contended: bool) {
+        lock(&self.0.parts).trial = Some(TrialReport {
+            alone: elapsed(alone),
+            shared: elapsed(shared),
+            runners: usize::try_from(runners).unwrap_or(usize::MAX),
+            is_contended,
+        });
     }
 
-    /// The caller begins by itself.
-    #[inline]
-    pub(crate) fn caller_alone(self) -> RunnerRecord<'a> {
-        RunnerRecord(
-            self.0
-                .map(|running| Recording::begin(running, true, None, Phase::Alone)),
-        )
+    fn caller_alone(self) -> Recording<'a> {
+        Recording::begin(self.0, true, None, Phase::Alone)
     }
 
-    /// The caller begins as one of several runners.
-    #[inline]
-    pub(crate) fn caller(self, worker: Option<usize>) -> RunnerRecord<'a> {
-        RunnerRecord(
-            self.0
-                .map(|running| Recording::begin(running, true, worker, Phase::Shared)),
-        )
+    fn caller(self, worker: Option<usize>) -> Recording<'a> {
+        Recording::begin(self.0, true, worker, Phase::Shared)
     }
 
-    /// A helper begins.
-    #[inline]
-    pub(crate) fn helper(self, worker: Option<usize>) -> RunnerRecord<'a> {
-        RunnerRecord(
-            self.0
-                .map(|running| Recording::begin(running, false, worker, Phase::Shared)),
-        )
+    fn helper(self, worker: Option<usize>) -> Recording<'a> {
+        Recording::begin(self.0, false, worker, Phase::Shared)
     }
-}
-
-impl RunnerRecord<'_> {
-    /// It has run a block.
-    #[inline]
-    pub(crate) fn block(&mut self, items: u64) {
-        if let Some(recording) = &mut self.0 {
-            recording.block(items);
-        }
-    }
-
-    /// It finds nothing more to run, or leaves. A second part of the same runner is added to the first.
-    #[inline]
-    pub(crate) fn end(self) {}
 }
 
 impl<'a> Recording<'a> {
-    #[cold]
-    fn begin(
-        running: &'a Running,
-        is_caller: bool,
-        worker: Option<usize>,
-        phase: Phase,
-    ) -> Box<Self> {
+    fn begin(running: &'a Running, is_caller: bool, worker: Option<usize>, phase: Phase) -> Self {
         // Relaxed: a count.
         running.runners.fetch_add(1, Ordering::Relaxed);
         let thread = thread_state::current_thread();
         let now = clock::ticks();
-        Box::new(Self {
+        Self {
             running,
             part: Part {
                 is_caller,
@@ -358,10 +299,11 @@ impl<'a> Recording<'a> {
             phase,
             thread,
             processor_nanos: thread_state::cpu_nanos(thread),
-        })
+        }
     }
+}
 
-    #[cold]
+impl RunnerObserver for Recording<'_> {
     fn block(&mut self, items: u64) {
         let now = clock::ticks();
         self.part.block(items, now);

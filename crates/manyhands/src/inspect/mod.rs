@@ -82,20 +82,23 @@
 mod alone;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 mod disabled;
+mod loop_observer;
 #[cfg_attr(
     not(all(feature = "inspect", not(any(loom, shuttle)))),
     expect(unreachable_pub, reason = "public with the feature")
 )]
 mod wait_kind;
 
+pub(crate) use loop_observer::{LoopObserver, RunnerObserver, Unobserved};
+
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use alone::AloneBecause;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use disabled::{
-    ChannelRecord, FrameMark, GroupName, ListedLoop, LoopRecord, LoopSite, RecordedLoop, Running,
-    RuntimeNumber, TaskRecord, WaitSite, Waking, WorkType, forget, is_open, runtime_made,
-    short_loop, thread_begins, thread_blocks, thread_polls_any, thread_polls_one,
-    thread_waits_for_task, waits, waits_for_task,
+    ChannelRecord, FrameMark, GroupName, ListedLoop, LoopSite, Running, RuntimeNumber, TaskRecord,
+    WaitSite, Waking, WorkType, during_loop, forget, is_open, runtime_made, short_loop,
+    thread_begins, thread_blocks, thread_polls_any, thread_polls_one, thread_waits_for_task, waits,
+    waits_for_task,
 };
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use wait_kind::WaitKind;
@@ -192,7 +195,7 @@ pub(crate) use listed_loops::ListedLoop;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use loop_site::LoopSite;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-pub(crate) use loops::{LoopRecord, RecordedLoop, last as last_loop, short_loop};
+pub(crate) use loops::{during_loop, last as last_loop, short_loop};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use record::{
     Running, RuntimeNumber, TaskRecord, forget, is_open, thread_blocks, thread_polls_any,

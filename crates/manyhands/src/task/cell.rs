@@ -236,28 +236,11 @@ unsafe fn record_spawn(cell: NonNull<Header>) {
 /// Runs or polls the task by `run`, which says whether it is over, and records that. `wakers`: how many there are of a task
 /// that is not over.
 ///
-/// While recording is not open this is a load and a branch, and nothing is kept while the task runs.
+/// For who has seen that recording is open: it has a path of its own, on which nothing is kept while the task runs.
 ///
 /// # Safety
 /// The caller holds the cell, and runs it.
-#[inline]
 pub(super) unsafe fn recorded(
-    cell: NonNull<Header>,
-    run: impl FnOnce() -> bool,
-    wakers: impl FnOnce() -> Option<u32>,
-) -> bool {
-    if inspect::is_open() {
-        // SAFETY: by the caller's promise.
-        return unsafe { run_recorded(cell, run, wakers) };
-    }
-    run()
-}
-
-/// # Safety
-/// As for [`recorded`].
-#[cold]
-#[inline(never)]
-unsafe fn run_recorded(
     cell: NonNull<Header>,
     run: impl FnOnce() -> bool,
     wakers: impl FnOnce() -> Option<u32>,

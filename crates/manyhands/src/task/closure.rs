@@ -4,7 +4,7 @@
 //!
 //! Unsafe: cells are reached by pointer.
 
-use crate::inspect::WorkType;
+use crate::inspect::{self, WorkType};
 use crate::job::{Action, Job, JobKind, PanicPayload, catch, contain};
 use crate::task::cell::{self, Cell, Failure, Header, Kind, Name, TaskKind, Work};
 use crate::task::steps::{self, HeldClosure, Step};
@@ -80,13 +80,36 @@ unsafe fn perform(job: *mut Job, action: Action<'_>) -> bool {
 impl HeldClosure for NonNull<Header> {
     #[inline]
     unsafe fn run(self, step: Step) {
-        // SAFETY: claimed by the caller.
-        let _span = unsafe { cell::span(self) };
+        if inspect::is_open() {
+            // SAFETY: claimed by the caller.
+            return unsafe { run_recorded(self, step) };
+        }
         // SAFETY: as above.
-        let run = unsafe { self.as_ref() }.kind().run;
-        // SAFETY: as above.
-        let run = || unsafe { run(self, step) };
-        // SAFETY: as above.
-        unsafe { cell::recorded(self, run, || None) };
+        unsafe { run_once(self, step) };
     }
+}
+
+/// # Safety
+/// The caller has claimed the closure.
+#[inline(always)]
+unsafe fn run_once(cell: NonNull<Header>, step: Step) -> bool {
+    // SAFETY: claimed by the caller.
+    let _span = unsafe { cell::span(cell) };
+    // SAFETY: as above.
+    let run = unsafe { cell.as_ref() }.kind().run;
+    // SAFETY: as above.
+    unsafe { run(cell, step) }
+}
+
+/// A function of its own, so that a run that is not recorded is a load and a branch beside [`run_once`].
+///
+/// # Safety
+/// The caller has claimed the closure.
+#[cold]
+#[inline(never)]
+unsafe fn run_recorded(cell: NonNull<Header>, step: Step) {
+    // SAFETY: claimed by the caller.
+    let run = || unsafe { run_once(cell, step) };
+    // SAFETY: as above.
+    unsafe { cell::recorded(cell, run, || None) };
 }

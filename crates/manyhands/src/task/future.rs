@@ -8,7 +8,7 @@
 //!
 //! Unsafe: cells are reached by pointer, and a future in a cell is pinned.
 
-use crate::inspect::WorkType;
+use crate::inspect::{self, WorkType};
 use crate::job::{Action, Job, JobKind, PanicPayload, catch, contain};
 use crate::task::budget;
 use crate::task::cell::{self, Cell, Failure, Header, Kind, Name, TaskKind, Work};
@@ -123,15 +123,12 @@ unsafe fn perform(job: *mut Job, action: Action<'_>) -> bool {
 impl HeldFuture for NonNull<Header> {
     #[inline]
     unsafe fn poll(self) -> bool {
-        // SAFETY: the caller is the runner.
-        let _span = unsafe { cell::span(self) };
+        if inspect::is_open() {
+            // SAFETY: the caller is the runner.
+            return unsafe { poll_recorded(self) };
+        }
         // SAFETY: as above.
-        let header = unsafe { self.as_ref() };
-        let run = header.kind().run;
-        // SAFETY: as above.
-        let poll = || budget::during_poll(|| unsafe { run(self, Step::Run) });
-        // SAFETY: as above.
-        unsafe { cell::recorded(self, poll, || header.state.wakers()) }
+        unsafe { poll_once(self) }
     }
 
     unsafe fn drop_future(self) {
@@ -167,6 +164,33 @@ impl HeldFuture for NonNull<Header> {
         // SAFETY: the caller has polled it, and must queue it.
         unsafe { schedule::queue_polled(self) };
     }
+}
+
+/// # Safety
+/// The caller is the runner.
+#[inline(always)]
+unsafe fn poll_once(cell: NonNull<Header>) -> bool {
+    // SAFETY: the caller is the runner.
+    let _span = unsafe { cell::span(cell) };
+    // SAFETY: as above.
+    let run = unsafe { cell.as_ref() }.kind().run;
+    // SAFETY: as above.
+    budget::during_poll(|| unsafe { run(cell, Step::Run) })
+}
+
+/// A function of its own, so that a poll that is not recorded is a load and a branch beside [`poll_once`].
+///
+/// # Safety
+/// The caller is the runner.
+#[cold]
+#[inline(never)]
+unsafe fn poll_recorded(cell: NonNull<Header>) -> bool {
+    // SAFETY: the caller is the runner.
+    let wakers = || unsafe { cell.as_ref() }.state.wakers();
+    // SAFETY: as above.
+    let poll = || unsafe { poll_once(cell) };
+    // SAFETY: as above.
+    unsafe { cell::recorded(cell, poll, wakers) }
 }
 
 /// What the end of the runtime does to a task that waits; see [`Job::cancel`].

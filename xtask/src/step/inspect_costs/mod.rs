@@ -1,9 +1,10 @@
 //! What the library's feature `inspect` costs: instructions and time of an operation without the feature, with it but
 //! closed, and with recording open.
 //!
-//! The program becomes a package outside the workspace, built twice. Instructions are counted by valgrind, which has to be
-//! installed; they are those of a long run less those of a shorter one, so that only the operations are left. Times are
-//! medians of rounds in which the three take turns.
+//! The program becomes a package outside the workspace, built twice, as one unit of code: where the compiler divides a library,
+//! some of its functions are inlined with the feature and not without, or the other way round. Instructions are counted by
+//! valgrind, which has to be installed; they are those of a long run less those of a shorter one, so that only the operations
+//! are left. Times are medians of rounds in which the three take turns.
 //!
 //! Not here: what a page that shows a program costs it (`page.rs`).
 
@@ -98,7 +99,8 @@ fn write(package: &Path, name: &str, features: &str, program: &str) -> io::Resul
     let manifest = format!(
         "[workspace]\n\n[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
          [features]\ndefault = [{features}]\ninspect = [\"manyhands/inspect\"]\n\n\
-         [dependencies]\nmanyhands = {{ path = {:?} }}\n",
+         [dependencies]\nmanyhands = {{ path = {:?} }}\n\n\
+         [profile.release]\nlto = \"fat\"\ncodegen-units = 1\n",
         root.join("crates/manyhands")
     );
     fs::write(package.join("Cargo.toml"), manifest)?;
