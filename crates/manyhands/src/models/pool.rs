@@ -6,6 +6,7 @@ use super::{Count, Flag, Work};
 use crate::job::{self, TaskRegistry};
 use crate::queue::{ShardedQueue, TaskQueue};
 use crate::runtime::ending::{self, Ending, Ends};
+use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::sleep::idle::{Claim, Idle};
 use crate::runtime::sleep::waking::{self, Next, Notify, Slept, Waker, Wheel};
 use crate::runtime::worker::steal_grace::StealGrace;
@@ -180,6 +181,7 @@ impl<const TASKS: usize> Pool<TASKS> {
             index,
             hold: StealGrace::new(),
             has_place: false,
+            in_short_task: CountedFlag::new(),
             sleeps,
         };
         while !self.is_over() {
@@ -187,7 +189,7 @@ impl<const TASKS: usize> Pool<TASKS> {
                 Next::FoundWork(task) | Next::Searched(task) => self.run(task),
                 Next::FoundShort(task) => {
                     self.run(task);
-                    self.idle.end_short_task();
+                    self.idle.end_short_task(&worker.in_short_task);
                 }
                 Next::Slept(Slept::Left) | Next::SleptOverLimit(Slept::Left) => {
                     return self.vacate(index);
@@ -207,6 +209,7 @@ impl<const TASKS: usize> Pool<TASKS> {
             index,
             hold: StealGrace::new(),
             has_place: false,
+            in_short_task: CountedFlag::new(),
             sleeps: Sleeps::Shortly,
         };
         while !self.is_over() {
@@ -356,6 +359,7 @@ struct Worker<'pool, const TASKS: usize> {
     /// On a queue of its own, where nothing comes.
     hold: StealGrace,
     has_place: bool,
+    in_short_task: CountedFlag,
     sleeps: Sleeps,
 }
 
@@ -378,6 +382,10 @@ impl<'pool, const TASKS: usize> waking::Worker for Worker<'pool, TASKS> {
         }
         let own = self.pool.take_own(self.index);
         own.or_else(|| self.pool.take_shared(self.index))
+    }
+
+    fn in_short_task(&self) -> &CountedFlag {
+        &self.in_short_task
     }
 
     fn find_short(&mut self) -> Option<Self::FoundWork> {

@@ -15,6 +15,7 @@
 use super::{Flag, Waiter, Work, check, check_deeper};
 use crate::queue::TaskQueue;
 use crate::runtime::monitor::switch::{AfterSwitch, State, Switch};
+use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::sleep::idle::{Activity, Claim, Idle};
 use crate::runtime::sleep::waking::{self, Pool, Slept, Wheel};
 use crate::runtime::worker::steal_grace::StealGrace;
@@ -127,6 +128,7 @@ impl Model {
             sleeps,
             announced,
             hold: StealGrace::new(),
+            in_short_task: CountedFlag::new(),
         };
         let _ = waking::sleep(self, 0, &mut sleeper);
     }
@@ -192,6 +194,7 @@ struct Sleeper<'model, F> {
     sleeps: Sleeps,
     announced: F,
     hold: StealGrace,
+    in_short_task: CountedFlag,
 }
 
 /// When a worker wakes by itself.
@@ -214,6 +217,10 @@ impl<F: FnMut()> waking::Worker for Sleeper<'_, F> {
 
     fn find(&mut self) -> Option<()> {
         None
+    }
+
+    fn in_short_task(&self) -> &CountedFlag {
+        &self.in_short_task
     }
 
     fn find_short(&mut self) -> Option<Self::FoundWork> {

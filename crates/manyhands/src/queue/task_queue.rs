@@ -72,29 +72,50 @@ impl<T: Linked> Run<T> {
     /// The run is fresh from [`TaskQueue::take`].
     #[cfg(not(loom))]
     pub(crate) unsafe fn move_back(&mut self, goes_last: impl Fn(&T) -> bool) {
-        let mut parts: [Option<(*mut T, *mut T)>; 2] = [None; 2];
+        let (first, last, len) = (self.first, self.last, self.len);
+        // SAFETY: by the caller's promise.
+        let parts = unsafe { Self { first, last, len }.partition(goes_last) };
+        if let [Some(first), Some(last)] = parts {
+            // SAFETY: valid, and only this thread has it.
+            unsafe { Self::put_behind(first.last, last.first) };
+            (self.first, self.last) = (first.first, last.last);
+        }
+    }
+
+    /// The tasks for which `is_second` does not hold and those for which it does. Both keep their order, and are as if fresh
+    /// from [`TaskQueue::take`].
+    ///
+    /// # Safety
+    /// The run is fresh from [`TaskQueue::take`].
+    #[cfg(not(loom))]
+    pub(crate) unsafe fn partition(self, is_second: impl Fn(&T) -> bool) -> [Option<Self>; 2] {
+        let mut parts: [Option<Self>; 2] = [None, None];
         let mut task = self.first;
         for _ in 0..self.len {
             // SAFETY: every task of a fresh run is valid, and only this thread has it.
-            let part = &mut parts[usize::from(goes_last(unsafe { &*task }))];
+            let part = &mut parts[usize::from(is_second(unsafe { &*task }))];
             // SAFETY: as above.
             let link = unsafe { T::link(task) };
             // Relaxed: `take` has read this very value with Acquire, except the last one, which is not followed.
             let next = link.load(Ordering::Relaxed);
-            if let Some((_, last)) = part {
-                // SAFETY: as above.
-                unsafe { Self::put_behind(*last, task) };
-                *last = task;
-            } else {
-                *part = Some((task, task));
+            match part {
+                Some(run) => {
+                    // SAFETY: as above.
+                    unsafe { Self::put_behind(run.last, task) };
+                    run.last = task;
+                    run.len += 1;
+                }
+                None => {
+                    *part = Some(Self {
+                        first: task,
+                        last: task,
+                        len: 1,
+                    });
+                }
             }
             task = next;
         }
-        if let [Some((first, end)), Some((start, last))] = parts {
-            // SAFETY: as above.
-            unsafe { Self::put_behind(end, start) };
-            (self.first, self.last) = (first, last);
-        }
+        parts
     }
 
     /// Makes `task` the one after `before`.

@@ -288,7 +288,7 @@ impl fmt::Debug for Runtime {
         writeln!(
             f,
             "tasks from outside: {}",
-            waiting(self.shared.injector.is_empty())
+            waiting(self.shared.injector.is_empty() && self.shared.set_aside.is_empty())
         )?;
         for slot in self
             .shared

@@ -8,7 +8,7 @@
 use crate::inspect::{self, RuntimeNumber};
 use crate::job::{Action, Job, JobKind, TaskRegistry};
 use crate::probe::{Ring, SharedCounter};
-use crate::queue::ShardedQueue;
+use crate::queue::{ShardedQueue, TaskQueue};
 use crate::runtime::LongJob;
 use crate::runtime::ending::{self, Ending, Joined};
 use crate::runtime::fork_join::helper_slot::HelperSlot;
@@ -41,6 +41,8 @@ pub(crate) struct RuntimeInner {
     pub(crate) idle: Idle,
     /// Tasks that come from outside.
     pub(crate) injector: ShardedQueue<Job>,
+    /// Long tasks that were met in the search for short ones; older than those from outside. See `worker/short_tasks.rs`.
+    pub(crate) set_aside: Padded<TaskQueue<Job>>,
     /// Forks that their thieves must not run.
     pub(crate) passed_on: PassedOn<Job>,
     /// Tasks that are not of the usual priority.
@@ -103,6 +105,7 @@ impl RuntimeInner {
             settings,
             idle: Idle::new(workers, threads_max),
             injector: ShardedQueue::new(workers),
+            set_aside: Padded(TaskQueue::new()),
             passed_on: PassedOn::new(),
             priority_queues: PriorityQueues::new(),
             registry: TaskRegistry::take(this.as_ptr().cast()),
@@ -206,7 +209,7 @@ impl RuntimeInner {
 
     /// Whether tasks wait in queues that belong to no worker.
     pub(crate) fn has_tasks_outside(&self) -> bool {
-        !self.injector.is_empty() || !self.priority_queues.is_empty()
+        !self.injector.is_empty() || !self.set_aside.is_empty() || !self.priority_queues.is_empty()
     }
 
     /// How long a woken worker takes to run, in ticks.
@@ -450,11 +453,12 @@ impl RuntimeInner {
     /// Drops every queued task without running it.
     pub(crate) fn discard_queued(&self) {
         let own = self.all_slots().map(|slot| &slot.tasks);
-        let priority_queues = [
+        let others = [
+            &*self.set_aside,
             &*self.priority_queues.interactive,
             &*self.priority_queues.background,
         ];
-        let outside = self.injector.shards().chain(priority_queues);
+        let outside = self.injector.shards().chain(others);
         for queue in outside.chain(own) {
             while let Some(run) = queue.take(1) {
                 // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.

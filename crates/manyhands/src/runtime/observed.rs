@@ -13,7 +13,7 @@ impl Observed for RuntimeInner {
             number: self.number.get(),
             name: self.settings.name.clone(),
             limit: self.idle.limit(),
-            queued_outside: self.injector.count(QUEUED_MAX),
+            queued_outside: self.injector.count(QUEUED_MAX) + self.set_aside.count(QUEUED_MAX),
             started_for_declared: started(ThreadChangeReason::BlockingDeclared),
             started_for_detected: started(ThreadChangeReason::BlockingDetected),
             started_for_starved: started(ThreadChangeReason::Starvation),

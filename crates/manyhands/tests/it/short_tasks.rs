@@ -1,6 +1,7 @@
 //! Short tasks where long computations hold every place.
 
 use crate::support::{on_runtime, wait_until};
+use manyhands::channel;
 use manyhands::task::{self, Priority};
 use std::hint;
 use std::sync::Arc;
@@ -90,3 +91,55 @@ fn an_interactive_task_passes_long_ones_of_its_own_type() {
         tasks.into_iter().for_each(|task| task.join().unwrap());
     });
 }
+
+#[test]
+fn a_short_task_passes_any_number_of_long_ones() {
+    on_runtime(2, |runtime| {
+        let _entered = runtime.enter();
+        let long = Arc::new(Long::default());
+        let tasks: Vec<_> = (0..MANY).map(|_| task::run(long.compute())).collect();
+        long.has_begun(2);
+        let short = task::run(|| ());
+        wait_until("the short task", || short.is_finished());
+        assert_eq!(long.begun.load(Ordering::SeqCst), 2);
+        long.end();
+        tasks.into_iter().for_each(|task| task.join().unwrap());
+        assert_eq!(long.begun.load(Ordering::SeqCst), MANY);
+    });
+}
+
+#[test]
+fn short_tasks_that_block_let_no_more_long_ones_begin() {
+    on_runtime(2, |runtime| {
+        let _entered = runtime.enter();
+        let long = Arc::new(Long::default());
+        let tasks: Vec<_> = (0..8).map(|_| task::run(long.compute())).collect();
+        long.has_begun(2);
+        let (sender, receiver) = channel::unbounded::<()>();
+        let blocked = Arc::new(AtomicUsize::new(0));
+        let blocking: Vec<_> = (1..=4)
+            .map(|count| {
+                let (receiver, begun) = (receiver.clone(), Arc::clone(&blocked));
+                let task = task::run(move || {
+                    begun.fetch_add(1, Ordering::SeqCst);
+                    receiver.recv().unwrap_err();
+                });
+                wait_until("a task that blocks", || {
+                    blocked.load(Ordering::SeqCst) == count
+                });
+                for _ in 0..100 {
+                    task::run(|| ()).join().unwrap();
+                }
+                assert_eq!(long.begun.load(Ordering::SeqCst), 2, "{count} are blocked");
+                task
+            })
+            .collect();
+        drop(sender);
+        blocking.into_iter().for_each(|task| task.join().unwrap());
+        long.end();
+        tasks.into_iter().for_each(|task| task.join().unwrap());
+    });
+}
+
+/// More tasks than are looked at one by one before the deadline of a wait.
+const MANY: usize = 200_000;

@@ -69,6 +69,7 @@ impl YieldCheck {
     fn has_waiting_task(&mut self, shared: &RuntimeInner) -> bool {
         !self.slot.tasks.is_empty()
             || !shared.injector.is_empty()
+            || !shared.set_aside.is_empty()
             || (shared.priority_queues.is_used() && self.has_waiting_priority_task(shared))
             || self.fetch_from_others(shared)
     }

@@ -23,6 +23,8 @@ pub(crate) struct Watch {
     cpu_nanos: Option<u64>,
     /// When the monitor first saw it in this job.
     begun: Duration,
+    /// Processor time that it had used by then.
+    begun_cpu_nanos: Option<u64>,
     verdict: ThreadVerdict,
     has_processor: bool,
     /// Since when it has been off the processor, if it is blocked.
@@ -69,6 +71,7 @@ impl Watch {
                 since: look.at,
                 cpu_nanos: look.cpu_nanos,
                 begun: look.at,
+                begun_cpu_nanos: look.cpu_nanos,
                 verdict: ThreadVerdict::Unknown,
                 has_processor: false,
                 asleep_since: look.at,
@@ -141,6 +144,16 @@ impl Watch {
     /// How long it has been in its job, as far as the monitor saw.
     pub(crate) fn at_it_for(&self, now: Duration) -> Duration {
         now.saturating_sub(self.begun)
+    }
+
+    /// For how much of that it was on a processor, up to the last look that decided; all of it where the system does not
+    /// report that.
+    pub(crate) fn computed_for(&self, now: Duration) -> Duration {
+        let used = self.cpu_nanos.zip(self.begun_cpu_nanos);
+        used.map_or_else(
+            || self.at_it_for(now),
+            |(used, before)| Duration::from_nanos(used.saturating_sub(before)),
+        )
     }
 }
 

@@ -35,6 +35,8 @@ pub(super) struct Held {
     pub(super) long: usize,
     /// Threads that run.
     pub(super) running: usize,
+    /// Those of them beyond the limit that run short tasks, or what was taken for one.
+    pub(super) in_short_tasks: usize,
     /// Threads that may run.
     pub(super) limit: usize,
 }
@@ -56,8 +58,12 @@ impl Favour {
                 found: 0,
             });
             on.until = held.now + LASTS;
-            // One, and one more for each that turned out to be long, but no more than the workers.
-            on.threads = (held.long + 1 - held.limit).min(held.limit);
+            // One, and one more for each that turned out to be long, but no more than the workers. They come on top of
+            // long jobs that go on after they were blocked, in whose place others have begun.
+            let others = held.running.saturating_sub(held.in_short_tasks);
+            let others = others.max(held.limit);
+            let turned_out_long = held.long.saturating_sub(others);
+            on.threads = others - held.limit + (turned_out_long + 1).min(held.limit);
         } else if self.on.is_some_and(|on| held.now >= on.until) {
             self.on = None;
         }
@@ -86,16 +92,16 @@ impl Favour {
     }
 }
 
-/// Whether a job of this kind that has run for this long counts as long. If it `runs` and is long by itself, its kind is
+/// Whether a job of this kind that has been at it for this long counts as long. If it has computed for long, its kind is
 /// noted. One whose kind is not known to be long does not count where it does not run: a thread beyond the limit would
 /// run more of that kind.
 pub(super) fn is_long(
     known: &LongKinds,
     kind: *const JobKind,
     running_for: Duration,
-    runs: bool,
+    computed_for: Duration,
 ) -> bool {
-    if runs && running_for >= LONG {
+    if computed_for >= LONG {
         known.note(kind);
     }
     if kind.is_null() {
@@ -120,11 +126,12 @@ mod tests {
     use std::ptr;
     use std::time::{Duration, Instant};
 
-    fn held(now: Instant, long: usize, running: usize) -> Held {
+    fn held(now: Instant, long: usize, running: usize, in_short_tasks: usize) -> Held {
         Held {
             now,
             long,
             running,
+            in_short_tasks,
             limit: 2,
         }
     }
@@ -132,21 +139,24 @@ mod tests {
     #[test]
     fn a_job_that_gets_no_processor_is_long_only_if_its_kind_is_known_to_be() {
         let (known, kind) = (LongKinds::new(), ptr::without_provenance(64));
-        assert!(!is_long(&known, kind, LONG, false));
+        // It waits for a processor, or has slept for most of the time.
+        assert!(!is_long(&known, kind, LONG, Duration::ZERO));
+        assert!(!is_long(&known, kind, 9 * LONG, LONG / 2));
         assert!(!known.has(kind));
-        assert!(!is_long(&known, kind, LONG_BY_KIND, true));
-        assert!(is_long(&known, kind, LONG, true));
-        assert!(is_long(&known, kind, LONG_BY_KIND, false));
-        assert!(!is_long(&known, kind, LONG_BY_KIND / 2, false));
-        assert!(!is_long(&known, ptr::null(), LONG_BY_KIND, true));
-        assert!(is_long(&known, ptr::null(), LONG, false), "a loop");
+        assert!(!is_long(&known, kind, LONG_BY_KIND, LONG_BY_KIND));
+        assert!(is_long(&known, kind, LONG, LONG));
+        assert!(is_long(&known, kind, LONG_BY_KIND, Duration::ZERO));
+        assert!(!is_long(&known, kind, LONG_BY_KIND / 2, Duration::ZERO));
+        assert!(!is_long(&known, ptr::null(), LONG_BY_KIND, LONG_BY_KIND));
+        assert!(is_long(&known, ptr::null(), LONG, Duration::ZERO), "a loop");
     }
 
     #[test]
     fn threads_are_allowed_while_every_place_is_held_and_for_a_while_after() {
         let start = clock::now();
         let mut favour = Favour::default();
-        let mut threads = |after, long, running| favour.update(held(start + after, long, running));
+        let mut threads =
+            |after, long, running| favour.update(held(start + after, long, running, 0));
         assert_eq!(threads(Duration::ZERO, 1, 2), 0);
         assert_eq!(threads(Duration::ZERO, 2, 2), 1);
         assert_eq!(threads(LASTS / 2, 1, 2), 1);
@@ -162,9 +172,26 @@ mod tests {
     fn each_thread_that_turns_out_to_be_long_is_made_up_for_up_to_the_workers() {
         let now = clock::now();
         let mut favour = Favour::default();
-        assert_eq!(favour.update(held(now, 3, 3)), 2);
-        assert_eq!(favour.update(held(now, 4, 4)), 2);
-        assert_eq!(favour.update(held(now, 3, 4)), 2, "as before");
+        assert_eq!(favour.update(held(now, 3, 3, 1)), 2);
+        assert_eq!(favour.update(held(now, 4, 4, 2)), 2);
+        assert_eq!(favour.update(held(now, 3, 4, 2)), 2, "as before");
+    }
+
+    #[test]
+    fn long_jobs_that_go_on_after_they_were_blocked_leave_room_for_short_tasks() {
+        let now = clock::now();
+        let mut favour = Favour::default();
+        assert_eq!(
+            favour.update(held(now, 6, 6, 0)),
+            5,
+            "four too many, and one"
+        );
+        assert_eq!(
+            favour.update(held(now, 7, 7, 1)),
+            6,
+            "which turned out to be long"
+        );
+        assert_eq!(favour.update(held(now, 9, 9, 3)), 6);
     }
 
     #[test]
@@ -172,7 +199,7 @@ mod tests {
         let start = clock::now();
         let mut favour = Favour::default();
         assert!(!favour.wakes(start, 0), "not while it is off");
-        favour.update(held(start, 2, 2));
+        favour.update(held(start, 2, 2, 0));
         // Whether one is woken after this number of pauses, with these tasks found until then.
         let mut wakes = |pauses, found| favour.wakes(start + LOOKS_APART * pauses, found);
         assert!(wakes(0, 0));
@@ -189,7 +216,7 @@ mod tests {
     fn pauses_do_not_grow_for_ever() {
         let mut now = clock::now();
         let mut favour = Favour::default();
-        favour.update(held(now, 2, 2));
+        favour.update(held(now, 2, 2, 0));
         for _ in 0..20 {
             now += LOOKS_APART_MAX;
             assert!(favour.wakes(now, 0));

@@ -2,7 +2,6 @@
 //!
 //! Not here: how threads start and end (`worker/threads.rs`).
 
-pub(crate) mod detected_blocked;
 pub(crate) mod switch;
 
 #[cfg(not(loom))]

@@ -206,7 +206,9 @@ impl Sweeper {
                 verdict @ (ThreadVerdict::Runs | ThreadVerdict::Starved) => {
                     let running_for = watch.at_it_for(at);
                     let runs = verdict == ThreadVerdict::Runs;
-                    stats.long += usize::from(is_long(&shared.long_kinds, kind, running_for, runs));
+                    let computed_for = watch.computed_for(at);
+                    let is_long = is_long(&shared.long_kinds, kind, running_for, computed_for);
+                    stats.long += usize::from(is_long);
                     stats.starving += usize::from(
                         running_for >= STARVED_AFTER_ALL
                             || (running_for >= STARVED_AFTER && watch.has_processor()),
@@ -231,6 +233,7 @@ impl Sweeper {
             if watch.is_to_be_replaced(at, others_run, &mut are_taken) {
                 shared.note_blocking_kind(slot);
                 stats.newly_blocked += usize::from(shared.idle.mark(&slot.detected_blocked));
+                shared.idle.end_short_task(&slot.in_short_task);
             } else {
                 stats.undecided += 1;
             }
@@ -279,6 +282,7 @@ impl Sweeper {
             now,
             long: stats.long,
             running: shared.idle.running(),
+            in_short_tasks: shared.idle.in_short_tasks(),
             limit: shared.idle.limit(),
         });
         let threads = u32::try_from(threads).unwrap_or(u32::MAX);

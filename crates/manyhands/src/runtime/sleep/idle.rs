@@ -5,8 +5,7 @@
 //! as blocked. A waker wakes a sleeping worker only while that number is below the limit, or below the few threads
 //! more that the monitor allows for a while. *Room* is the difference.
 //!
-//! Not here: where workers look for work, the sleeping itself (`sync/park.rs`), and the detection of blocked
-//! threads (`sweep.rs`).
+//! Not here: where workers look for work, sleeping (`sync/park.rs`), and detecting blocked threads (`sweep.rs`).
 //!
 //! # Protocol
 //! A worker that is about to sleep calls `announce`, which sets its bit and then lowers `awake`. It looks for work
@@ -47,7 +46,7 @@
 
 mod bits;
 
-use crate::runtime::monitor::detected_blocked::DetectedBlocked;
+use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::sync::Padded;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -61,7 +60,7 @@ pub(crate) struct Idle {
     extra: AtomicU32,
     /// How many more than those may run short tasks, for a while.
     extra_for_short_tasks: AtomicU32,
-    /// Threads beyond the limit that look for a short task, or run one.
+    /// Threads beyond the limit that look for a short task, or run one: the number of slots with that flag.
     in_short_tasks: AtomicU32,
     /// Set when a short task was queued and no thread could be claimed for it.
     short_task_waits: AtomicBool,
@@ -173,8 +172,8 @@ impl Idle {
     /// sleep.
     pub(crate) fn is_overfull(&self) -> bool {
         let (running, max) = (self.running(), self.running_max() as usize);
-        // Relaxed: advice. A thread that goes on though it should sleep asks again after its next job.
-        running > max && running > max + self.in_short_tasks.load(Ordering::Relaxed) as usize
+        // A thread that goes on though it should sleep asks again after its next job.
+        running > max && running > max + self.in_short_tasks()
     }
 
     /// Whether no more threads run than may with those for short tasks, of which some may not have looked yet.
@@ -182,17 +181,29 @@ impl Idle {
         self.running() <= self.running_short_max() as usize
     }
 
-    /// Worker beyond the limit: looks for a short task, and runs it. Until the end of that it does not keep others
-    /// from work of all kinds, so that long tasks go on at the rate of the workers.
-    pub(crate) fn begin_short_task(&self) {
-        // Relaxed: advice.
-        self.in_short_tasks.fetch_add(1, Ordering::Relaxed);
+    /// Worker beyond the limit: looks for a short task, and runs it. Until it has ended or is blocked it keeps nobody from
+    /// work of all kinds, so that long tasks go on at the rate of the workers.
+    pub(crate) fn begin_short_task(&self, flag: &CountedFlag) {
+        if flag.set() {
+            // Relaxed: advice.
+            self.in_short_tasks.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
-    /// The end of [`begin_short_task`](Self::begin_short_task).
-    pub(crate) fn end_short_task(&self) {
-        // Relaxed: as above.
-        self.in_short_tasks.fetch_sub(1, Ordering::Relaxed);
+    /// Its end, or the worker is about to block, or the monitor has detected that it is blocked: were it counted then,
+    /// one more could run long tasks.
+    #[inline]
+    pub(crate) fn end_short_task(&self, flag: &CountedFlag) {
+        if flag.is_set() && flag.clear() {
+            // Relaxed: as above.
+            self.in_short_tasks.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// How many threads beyond the limit look for short tasks or run one.
+    pub(crate) fn in_short_tasks(&self) -> usize {
+        // Relaxed: advice.
+        self.in_short_tasks.load(Ordering::Relaxed) as usize
     }
 
     /// Whether threads beyond the limit may run short tasks now; see `worker/short_tasks.rs`.
@@ -204,7 +215,7 @@ impl Idle {
 
     /// Worker beyond the limit: whether it may run a short task.
     pub(crate) fn may_run_short_task(&self) -> bool {
-        self.favours_short_tasks() && self.running() <= self.running_short_max() as usize
+        self.favours_short_tasks() && self.is_full_of_short_tasks()
     }
 
     /// Monitor: lets `count` threads beyond all others run short tasks.
@@ -259,7 +270,7 @@ impl Idle {
 
     /// Monitor: flags the thread and counts it as blocked, so that one more may run. The caller looks for work
     /// afterwards. Returns whether the flag is new.
-    pub(crate) fn mark(&self, mark: &DetectedBlocked) -> bool {
+    pub(crate) fn mark(&self, mark: &CountedFlag) -> bool {
         if mark.is_set() {
             return false;
         }
@@ -276,22 +287,21 @@ impl Idle {
 
     /// Clears the flag and counts the thread as running again. The thread itself or the monitor calls this.
     #[inline]
-    pub(crate) fn unmark(&self, mark: &DetectedBlocked) {
+    pub(crate) fn unmark(&self, mark: &CountedFlag) {
         if mark.is_set() {
             self.clear(mark);
         }
     }
 
     #[cold]
-    fn clear(&self, mark: &DetectedBlocked) {
+    fn clear(&self, mark: &CountedFlag) {
         if mark.clear() {
             // SeqCst: I1.
             self.detected_blocked.fetch_sub(1, Ordering::SeqCst);
         }
     }
 
-    /// Monitor: lets `count` threads more than the limit run. If that is more than before, the caller looks for
-    /// work afterwards.
+    /// Monitor: lets `count` threads more than the limit run. If these are more than before, the caller then looks for work.
     pub(crate) fn set_extra(&self, count: u32) {
         // SeqCst: I1; room, like any other.
         self.extra.store(count, Ordering::SeqCst);

@@ -3,6 +3,7 @@
 //! Not here: the parking itself (`sync`), and the search for work (`worker/run_loop.rs`).
 
 mod blocking;
+pub(crate) mod counted_flag;
 pub(crate) mod idle;
 pub(crate) mod waking;
 

@@ -8,6 +8,7 @@
 //! Unsafe: tasks are queued by pointer.
 
 use crate::queue::{Linked, TaskQueue};
+use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::sleep::idle::{Activity, Claim, Idle, WorkerClaim};
 use crate::runtime::worker::steal_grace::StealGrace;
 use crate::timer::{Closed, Earlier, Entry, Timers};
@@ -235,6 +236,9 @@ pub(crate) trait Worker {
     /// Looks once at every queue, call and deque where work may be.
     fn find(&mut self) -> Option<Self::FoundWork>;
 
+    /// Whether it is counted as one in a short task.
+    fn in_short_task(&self) -> &CountedFlag;
+
     /// Worker beyond the limit: looks for a short task, if it may run one.
     fn find_short(&mut self) -> Option<Self::FoundWork>;
 
@@ -326,11 +330,11 @@ pub(crate) fn next<W: Worker>(
 #[inline]
 fn look_or_sleep<W: Worker>(pool: &impl Pool, index: usize, worker: &mut W) -> Next<W::FoundWork> {
     if is_beyond_limit(pool, worker) && !worker.has_own_work() {
-        pool.idle().begin_short_task();
+        pool.idle().begin_short_task(worker.in_short_task());
         if let Some(found) = worker.find_short() {
             return Next::FoundShort(found);
         }
-        pool.idle().end_short_task();
+        pool.idle().end_short_task(worker.in_short_task());
         return Next::SleptOverLimit(sleep(pool, index, worker));
     }
     if let Some(found) = worker.find() {

@@ -11,6 +11,7 @@
 use crate::job::{Action, Job, JobKind, abort};
 use crate::queue::{Run, TaskQueue};
 use crate::runtime::fork_join::helper_slot::HelperGuard;
+use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::sleep::timers::TimerPoll;
 use crate::runtime::sleep::waking::{self, Next, Slept};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
@@ -86,7 +87,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
             Next::FoundShort(found) => {
                 backoff.reset();
                 perform(slot, found);
-                shared.idle.end_short_task();
+                shared.idle.end_short_task(&slot.in_short_task);
             }
             Next::Searched(found) => {
                 at_work.spin_nanos = (spin_nanos * 2).min(SPIN_NANOS_MAX);
@@ -145,6 +146,10 @@ impl waking::Worker for AtWork<'_> {
     #[inline]
     fn find(&mut self) -> Option<FoundWork> {
         find(self.shared, self.slot, self.turn)
+    }
+
+    fn in_short_task(&self) -> &CountedFlag {
+        &self.slot.in_short_task
     }
 
     fn find_short(&mut self) -> Option<FoundWork> {
@@ -375,7 +380,7 @@ fn look_at(
     }
 }
 
-/// Takes a run of tasks from outside, beginning at shard `begin`. A function of its own, because most tasks are found
+/// Takes a run of tasks from outside, of those set aside if there are any, else beginning at shard `begin`. A function of its own, because most tasks are found
 /// before, and a longer caller would cost them instructions.
 #[inline(never)]
 fn take_outside(
@@ -383,8 +388,10 @@ fn take_outside(
     slot: &OccupiedSlot,
     begin: fn(&OccupiedSlot) -> usize,
 ) -> Option<FoundWork> {
-    let run = shared.injector.take(|| begin(slot), TASKS_TAKEN_MAX)?;
-    Some(keep(shared, slot, run, || !shared.injector.is_empty()))
+    let aside = shared.set_aside.take(TASKS_TAKEN_MAX);
+    let run = aside.or_else(|| shared.injector.take(|| begin(slot), TASKS_TAKEN_MAX))?;
+    let is_more_left = || !shared.injector.is_empty() || !shared.set_aside.is_empty();
+    Some(keep(shared, slot, run, is_more_left))
 }
 
 /// Keeps the first task of a run in hand and the rest as the worker's own. While threads are blocked, those of the kind

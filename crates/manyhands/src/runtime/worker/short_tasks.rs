@@ -7,6 +7,10 @@
 //!
 //! No task depends on this: it only comes earlier. Every worker takes tasks of all kinds when a place is free.
 //!
+//! A short task may lie behind any number of long ones. So a search goes through a queue to its first short task, and sets
+//! the long ones aside, in a queue of their own: the next search does not meet them again, and workers take from there
+//! before they take newer tasks.
+//!
 //! Not here: seeing that every place is held (`monitor/favour.rs`), which kinds are long (`long_kinds.rs`), and waking the
 //! thread (`sleep/waking.rs`).
 //!
@@ -15,10 +19,10 @@
 use crate::job::Job;
 use crate::queue::TaskQueue;
 use crate::runtime::RuntimeInner;
+use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 
-/// Worker beyond the limit: takes a short task that waits anywhere, but for those bound to other workers. Long ones
-/// that it meets go to its own queue, from which others take them.
+/// Worker beyond the limit: takes a short task that waits anywhere, but for those bound to other workers.
 pub(crate) fn find(shared: &RuntimeInner, slot: &'static OccupiedSlot) -> Option<*mut Job> {
     let random = slot.next_random() as usize;
     let others = shared
@@ -36,29 +40,37 @@ pub(crate) fn find(shared: &RuntimeInner, slot: &'static OccupiedSlot) -> Option
     Some(found)
 }
 
-/// Takes a run of tasks, keeps the first short one in hand and the rest as the worker's own.
+/// Takes tasks up to the first short one, sets the long ones before it aside, and keeps short ones that it took with it as
+/// the worker's own.
 fn take_short(
     shared: &RuntimeInner,
     slot: &OccupiedSlot,
     queue: &TaskQueue<Job>,
 ) -> Option<*mut Job> {
-    let mut run = queue.take(TASKS_TAKEN_MAX)?;
     let is_long = |job: &Job| shared.long_kinds.has(job.kind());
-    // SAFETY: the run is fresh from `take`.
-    unsafe { run.move_back(is_long) };
-    // SAFETY: as above, so its first task is valid.
-    let first = (!is_long(unsafe { &*run.first })).then_some(run.first);
-    if first.is_some() && run.len == 1 {
-        return first;
-    }
-    if first.is_some() {
-        // SAFETY: the run is fresh from `take`, with more than one task.
+    let mut run = loop {
+        let run = queue.take(TASKS_TAKEN_MAX)?;
+        // SAFETY: the run is fresh from `take`.
+        let [short, long] = unsafe { run.partition(is_long) };
+        if let Some(long) = long {
+            // SAFETY: taken from a queue of this type, untouched but for the step above.
+            unsafe { shared.set_aside.append(long) };
+            // A worker may have looked for work while they were in no queue.
+            waking::leave_rest(shared, true);
+        }
+        if let Some(short) = short {
+            break short;
+        }
+    };
+    let first = run.first;
+    if run.len > 1 {
+        // SAFETY: as above, with more than one task.
         unsafe { run.drop_first() };
+        slot.hold.end();
+        // SAFETY: as above.
+        unsafe { slot.tasks.append(run) };
     }
-    slot.hold.end();
-    // SAFETY: taken from a queue of this type, untouched but for the steps above.
-    unsafe { slot.tasks.append(run) };
-    first
+    Some(first)
 }
 
 /// As many as a worker takes in one go.

@@ -15,7 +15,7 @@ use crate::probe::SlotCounters;
 use crate::queue::{Deque, TaskQueue};
 use crate::runtime::fork_join::executions::Executions;
 use crate::runtime::fork_join::helper_slot::HelperSlot;
-use crate::runtime::monitor::detected_blocked::DetectedBlocked;
+use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::worker::placement::Placement;
 use crate::runtime::worker::signal::Signal;
 use crate::runtime::worker::steal_grace::StealGrace;
@@ -65,7 +65,9 @@ pub(crate) struct WorkerSlot {
     /// What the occupant does, for the monitor and for dumps.
     pub(super) occupant: AtomicU32,
     /// The monitor found the occupant blocked.
-    pub(crate) detected_blocked: DetectedBlocked,
+    pub(crate) detected_blocked: CountedFlag,
+    /// The occupant, a worker beyond the limit, runs a short task, and has not been blocked in it.
+    pub(crate) in_short_task: CountedFlag,
     /// Where the task was spawned that the occupant runs, or null.
     pub(super) task: AtomicPtr<Location<'static>>,
     /// The kind of job that the occupant runs, or null.
@@ -110,7 +112,8 @@ impl WorkerSlot {
             runtime: AtomicPtr::new(ptr::null_mut()),
             is_attentive: AtomicBool::new(false),
             occupant: AtomicU32::new(SlotState::None as u32),
-            detected_blocked: DetectedBlocked::new(),
+            detected_blocked: CountedFlag::new(),
+            in_short_task: CountedFlag::new(),
             task: AtomicPtr::new(ptr::null_mut()),
             kind: AtomicPtr::new(ptr::null_mut()),
             worker: AtomicU32::new(NO_WORKER),

@@ -1,6 +1,6 @@
 //! Unit tests of `idle.rs`: who is claimed, who may leave, and when there is room.
 
-use super::{Activity, Claim, DetectedBlocked, Idle};
+use super::{Activity, Claim, CountedFlag, Idle};
 
 #[test]
 fn claims_start_threads_up_to_the_limit_and_then_stop() {
@@ -49,7 +49,7 @@ fn external_threads_take_room_and_blocked_threads_make_room() {
     assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
     idle.end(Activity::Blocked);
     assert!(idle.is_overfull());
-    let mark = DetectedBlocked::new();
+    let mark = CountedFlag::new();
     assert!(idle.mark(&mark) && !idle.mark(&mark));
     assert!(!idle.is_overfull());
     idle.unmark(&mark);
@@ -68,14 +68,30 @@ fn a_thread_in_a_short_task_does_not_keep_a_worker_from_long_ones() {
     assert_eq!(idle.claim_for_short_task(), Some(Claim::Unstarted(1)));
     assert!(idle.is_overfull(), "the thread has not looked yet");
     assert!(idle.is_full_of_short_tasks());
-    idle.begin_short_task();
+    let in_short_task = CountedFlag::new();
+    idle.begin_short_task(&in_short_task);
     assert!(!idle.is_overfull());
-    idle.end_short_task();
+    idle.end_short_task(&in_short_task);
     assert!(idle.is_overfull());
-    idle.begin_short_task();
+    idle.end_short_task(&in_short_task);
+    idle.begin_short_task(&in_short_task);
     idle.begin(Activity::ExternalThread);
     assert!(idle.is_overfull(), "another one too many");
     assert!(!idle.is_full_of_short_tasks());
+}
+
+#[test]
+fn a_short_task_that_blocks_lets_nobody_take_long_ones_beyond_the_limit() {
+    let idle = Idle::new(1, 3);
+    assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
+    idle.set_extra_for_short_tasks(1);
+    assert_eq!(idle.claim_for_short_task(), Some(Claim::Unstarted(1)));
+    let in_short_task = CountedFlag::new();
+    idle.begin_short_task(&in_short_task);
+    idle.end_short_task(&in_short_task);
+    idle.begin(Activity::Blocked);
+    assert_eq!(idle.claim_for_short_task(), Some(Claim::Unstarted(2)));
+    assert!(idle.is_overfull(), "who was claimed runs a short task");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Unit tests of `waking.rs`: what workers do where one more runs than may.
 
 use super::{Activity, Next, Pool, Slept, Waker, Worker, next, sleep};
+use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::sleep::idle::{Claim, Idle};
 use crate::runtime::worker::steal_grace::StealGrace;
 
@@ -34,6 +35,7 @@ impl Pool for Place {
 /// One for which there is always a task of each kind.
 struct Laborer<'pool> {
     hold: StealGrace,
+    in_short_task: CountedFlag,
     has_place: bool,
     /// If it watches sockets in its sleep: a short task is all that there is, from its first sleep on.
     sockets: Option<&'pool Place>,
@@ -44,6 +46,7 @@ impl Laborer<'_> {
     fn new() -> Self {
         Self {
             hold: StealGrace::new(),
+            in_short_task: CountedFlag::new(),
             has_place: false,
             sockets: None,
             parks: 0,
@@ -64,6 +67,10 @@ impl Worker for Laborer<'_> {
 
     fn find(&mut self) -> Option<()> {
         self.sockets.is_none().then_some(())
+    }
+
+    fn in_short_task(&self) -> &CountedFlag {
+        &self.in_short_task
     }
 
     fn find_short(&mut self) -> Option<()> {
@@ -133,9 +140,9 @@ fn who_has_ended_a_long_task_goes_on_and_who_was_woken_for_a_short_one_runs_that
     assert!(matches!(next(&pool, 0, &mut first), Next::FoundWork(())));
     let mut second = Laborer::new();
     assert!(matches!(next(&pool, 1, &mut second), Next::FoundShort(())));
-    pool.0.end_short_task();
+    pool.0.end_short_task(&second.in_short_task);
     assert!(matches!(next(&pool, 1, &mut second), Next::FoundShort(())));
-    pool.0.end_short_task();
+    pool.0.end_short_task(&second.in_short_task);
     assert!(matches!(next(&pool, 0, &mut first), Next::FoundWork(())));
 }
 

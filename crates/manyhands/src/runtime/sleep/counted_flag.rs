@@ -1,24 +1,24 @@
-//! The flag of a thread that the monitor detected as blocked inside a job.
+//! A flag of a thread that is counted: that the monitor detected it as blocked, or that it runs a short task.
 //!
-//! Not here: how flags are counted (`idle.rs`), and when one is set (`sweep.rs`).
+//! Not here: how flags are counted (`idle.rs`), and when one is set (`monitor/sweep.rs`, `waking.rs`).
 //!
 //! # Threads
-//! The monitor sets it; the monitor or the thread itself clears it. No other memory depends on the word. The thread
-//! that changes it changes the count as well.
+//! The monitor and the thread itself change it. No other memory depends on the word. The thread that changes it changes
+//! the count as well.
 
 use crate::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the monitor detected a thread as blocked and counts it so.
+/// Whether a thread is counted.
 #[derive(Debug)]
-pub(crate) struct DetectedBlocked(AtomicBool);
+pub(crate) struct CountedFlag(AtomicBool);
 
-impl DetectedBlocked {
+impl CountedFlag {
     /// Not set.
     pub(crate) fn new() -> Self {
         Self(AtomicBool::new(false))
     }
 
-    /// Whether the thread counts as blocked.
+    /// Whether the thread is counted.
     #[inline]
     pub(crate) fn is_set(&self) -> bool {
         // Relaxed: a hint; the exchanges below decide.
