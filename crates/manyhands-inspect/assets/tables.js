@@ -4,7 +4,8 @@ import { lines, place, tail, time } from "./words.js";
 
 const places = (list) => lines(list.split("\n").map(place));
 
-const waitsFor = (wait, names) => {
+const waitsFor = (wait, { names, last_waker: lastWaker }) => {
+  if (wait.kind === "outside") return lastWaker === "tokio" ? "outside, last woken by tokio's driver" : "outside this library";
   const named = wait.name ? `'${wait.name}'` : undefined;
   const what = wait.owner ?? named ?? names.get(wait.resource) ?? (wait.resource === "0" ? "" : wait.resource);
   return `${wait.kind} ${what}`.trim();
@@ -39,7 +40,7 @@ export const tables = {
       { title: "Name", of: (task) => task.name ?? task.type, show: (name) => tail(name, 24), isTree: true },
       { title: "State", of: (task) => task.state + (task.deadlocked ? ", deadlocked" : "") },
       { title: "For", of: (task) => task.in_state_us, show: time },
-      { title: "Waits for", of: (task) => lines(task.waits.map((wait) => waitsFor(wait, task.names))), show: withoutAddress },
+      { title: "Waits for", of: (task) => lines(task.waits.map((wait) => waitsFor(wait, task))), show: withoutAddress },
       { title: "In", of: (task) => lines(framesOf(task)), isSeldom: true },
       { title: "At", of: (task) => lines(task.waits.map((wait) => wait.at)), show: places },
       { title: "Spawned at", of: (task) => task.spawned_at ?? "", show: places },

@@ -351,6 +351,7 @@ pub(crate) fn sentence(kind: &str) -> &str {
         "scope" => "awaits the end of a scope",
         "timer" => "sleeps",
         "cancellation" => "awaits a cancellation",
+        "outside" => "awaits something outside this library",
         other => other,
     }
 }

@@ -1,6 +1,7 @@
 //! Tasks that are in the same place, counted, and as a graph.
 
 use crate::stacks::{Graph, graph};
+use crate::words::kind_words;
 use serde::{Deserialize, Serialize};
 
 /// All tasks of a program, by where they are.
@@ -25,7 +26,7 @@ pub struct Group {
     pub spawned_at: Option<String>,
     /// `queued`, `running`, `waiting` or `blocked`.
     pub state: String,
-    /// The kind of the first thing that they wait for.
+    /// The kind of the first thing that they wait for; `outside` if nothing is recorded but they have wakers.
     pub waits_for: Option<String>,
     /// The name of the group of tasks that they wait for.
     #[serde(default)]
@@ -81,8 +82,10 @@ impl Group {
             _ => &self.type_name,
         };
         let does = match (self.state.as_str(), &self.waits_for, &self.name) {
-            ("waiting" | "blocked", Some(kind), Some(name)) => format!("waits for {kind} '{name}'"),
-            ("waiting" | "blocked", Some(kind), None) => format!("waits for {kind}"),
+            ("waiting" | "blocked", Some(kind), Some(name)) => {
+                format!("waits for {} '{name}'", kind_words(kind))
+            }
+            ("waiting" | "blocked", Some(kind), None) => format!("waits for {}", kind_words(kind)),
             ("waiting", None, _) => "waits for something that is not recorded".to_owned(),
             (state, ..) => format!("is {state}"),
         };

@@ -6,7 +6,7 @@ use crate::wire::{Channel, Runtime, Task, View};
 use crate::words::{
     PATH_CHARS_MAX, TASK_COLUMNS, TYPE_CHARS_MAX, deadlocked_tasks, frames_of, label,
     name_of_channel, names_of_channels, percent_done, short, state_of_channel, tail, time,
-    waits_for, worker_of,
+    waits_of, worker_of,
 };
 use comfy_table::{LineStyle, Table, TableStyle};
 use std::collections::{HashMap, HashSet};
@@ -105,15 +105,13 @@ fn tasks(view: &View) -> String {
         } else {
             task.state.clone()
         };
-        let waits_for = |wait| waits_for(wait, &names);
-        let waits: Vec<String> = task.waits.iter().map(waits_for).collect();
         let lines: Vec<&str> = task.waits.iter().map(|wait| short(&wait.at)).collect();
         table.add_row([
             task.number.clone(),
             label(task).to_owned(),
             state,
             time(task.in_state_us),
-            waits.join("\n"),
+            waits_of(task, &names).join("\n"),
             frames_of(task).join("\n"),
             lines.join("\n"),
             task.spawned_at.as_deref().map_or("", short).to_owned(),
@@ -313,6 +311,7 @@ mod tests {
             busy_us: 12,
             polls: 3,
             wakes: 2,
+            last_waker: None,
             waits: owner.map(wait).into_iter().collect(),
             waits_left_out: 0,
             frames: Vec::new(),

@@ -116,9 +116,12 @@ pub struct Task {
     pub polls: u64,
     /// How often it was woken.
     pub wakes: u64,
+    /// Who has woken it last: `tokio` for tokio's driver, or `other`; none if nobody has.
+    #[serde(default)]
+    pub last_waker: Option<String>,
     /// What it waits for: any one of these lets it go on.
     pub waits: Vec<Wait>,
-    /// Waits that are not listed.
+    /// Recorded waits that are not listed.
     pub waits_left_out: u32,
     /// The annotated frames that it is in, each behind the one around it.
     #[serde(default)]
@@ -126,7 +129,7 @@ pub struct Task {
     /// Frames that are not listed, the innermost ones.
     #[serde(default)]
     pub frames_left_out: u32,
-    /// It may wait for something that is not listed.
+    /// It may wait for something that is not recorded.
     pub may_wait_for_more: bool,
     /// Changes with each poll, each wake, and each change of its waits.
     pub changes: u64,
@@ -135,7 +138,7 @@ pub struct Task {
 /// One thing that a task waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
-    /// `task`, `group`, `receive`, `send`, `channel_end`, `completion`, `scope`, `timer` or `cancellation`.
+    /// `task`, `group`, `receive`, `send`, `channel_end`, `completion`, `scope`, `timer`, `cancellation` or `outside`.
     pub kind: String,
     /// The name of the group that it waits for.
     pub name: Option<String>,

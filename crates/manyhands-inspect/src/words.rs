@@ -13,14 +13,37 @@ pub(crate) fn label(task: &Task) -> &str {
         })
 }
 
+/// What the task waits for, wait by wait. Of what is outside it says who has woken the task last, if that is known.
+pub(crate) fn waits_of(task: &Task, names: &HashMap<&str, &str>) -> Vec<String> {
+    let waits = task.waits.iter();
+    waits
+        .map(
+            |wait| match (wait.kind.as_str(), task.last_waker.as_deref()) {
+                (OUTSIDE, Some("tokio")) => {
+                    format!("{OUTSIDE_WORDS}, last woken by tokio's driver")
+                }
+                _ => waits_for(wait, names),
+            },
+        )
+        .collect()
+}
+
 pub(crate) fn waits_for(wait: &Wait, names: &HashMap<&str, &str>) -> String {
-    let kind = &wait.kind;
+    let kind = kind_words(&wait.kind);
     let known = || names.get(wait.resource.as_str()).copied();
     match (&wait.owner, wait.name.as_deref().or_else(known)) {
         (Some(owner), _) => format!("{kind} {owner}"),
         (None, Some(name)) => format!("{kind} '{name}'"),
-        (None, None) if wait.resource == "0" => kind.clone(),
+        (None, None) if wait.resource == "0" => kind.to_owned(),
         (None, None) => format!("{kind} {}", wait.resource),
+    }
+}
+
+/// What is waited for, in a word or some.
+pub(crate) fn kind_words(kind: &str) -> &str {
+    match kind {
+        OUTSIDE => OUTSIDE_WORDS,
+        other => other,
     }
 }
 
@@ -137,6 +160,9 @@ pub(crate) const TASK_COLUMNS: [&str; 12] = [
     "busy",
 ];
 
+/// The kind of a wait for what is not this library's.
+pub(crate) const OUTSIDE: &str = "outside";
+const OUTSIDE_WORDS: &str = "something outside this library";
 /// Of a path, what is shown in a table.
 pub(crate) const PATH_CHARS_MAX: usize = 48;
 /// Of the name of a type.

@@ -40,6 +40,7 @@ pub(crate) fn task(number: usize, spawned_at: &str, waits: &[&str]) -> Task {
         busy_us: 1,
         polls: 1,
         wakes: 0,
+        last_waker: None,
         waits: waits.iter().map(wait).collect(),
         waits_left_out: 0,
         frames: Vec::new(),

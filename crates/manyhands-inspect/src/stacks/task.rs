@@ -5,7 +5,7 @@ use super::record::{Code, Number, Registers};
 use super::text::{frame_line, missing_reason};
 use super::{Frame, Frames};
 use crate::wire::{Task, Wait};
-use crate::words::{label, waits_for};
+use crate::words::{OUTSIDE, label, waits_for};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -78,6 +78,9 @@ pub fn polled_task_text(polled: &PolledTask, frames: Frames) -> String {
         let _ = writeln!(text, "  {}", heading(task, wait));
         match polled.leaves.iter().find(|leaf| leaf.wait == place) {
             Some(leaf) => add_stack(&mut text, leaf, frames),
+            None if wait.kind == OUTSIDE => {
+                text.push_str("    (only waits of this library are reached)\n");
+            }
             None => text.push_str("    (it was not reached in this poll)\n"),
         }
     }

@@ -5,7 +5,7 @@ use crate::top::sheet::{Cell, Row, Sheet};
 use crate::wire::{Channel, Task, View};
 use crate::words::{
     TASK_COLUMNS, deadlocked_tasks, frames_of, label, name_of_channel, names_of_channels,
-    percent_done, short, state_of_channel, time, waits_for, worker_of,
+    percent_done, short, state_of_channel, time, waits_for, waits_of, worker_of,
 };
 
 /// What is shown.
@@ -73,8 +73,6 @@ fn tasks(view: &View) -> Sheet {
     let names = names_of_channels(view);
     let deadlocked = deadlocked_tasks(view);
     let row = |task: &Task| {
-        let waits = task.waits.iter();
-        let waits: Vec<String> = waits.map(|wait| waits_for(wait, &names)).collect();
         let lines: Vec<&str> = task.waits.iter().map(|wait| short(&wait.at)).collect();
         Row {
             is_alarm: deadlocked.contains(task.number.as_str()),
@@ -83,7 +81,7 @@ fn tasks(view: &View) -> Sheet {
                 label(task).into(),
                 task.state.as_str().into(),
                 duration(task.in_state_us),
-                waits.join(", ").into(),
+                waits_of(task, &names).join(", ").into(),
                 frames_of(task).join(", ").into(),
                 lines.join(", ").into(),
                 task.spawned_at.as_deref().map_or("", short).into(),

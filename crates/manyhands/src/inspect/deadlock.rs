@@ -11,9 +11,10 @@
 //! Pure functions of snapshots.
 
 use crate::inspect::printable::Printable;
-use crate::inspect::snapshot::{Snapshot, TaskSnapshot};
+use crate::inspect::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
 use crate::inspect::table::TaskNumber;
 use crate::inspect::task_state::{TaskKind, TaskState};
+use crate::inspect::wait_kind::WaitKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -128,11 +129,14 @@ fn stuck<'snapshot>(
 fn waits_for_tasks_only(task: &TaskSnapshot) -> bool {
     matches!(task.state, TaskState::Waiting | TaskState::Blocked)
         && task.waits_left_out == 0
-        && !task.waits.is_empty()
-        && task
-            .waits
-            .iter()
-            .all(|wait| wait.owner.is_some() && wait.is_direct)
+        && recorded(task).next().is_some()
+        && recorded(task).all(|wait| wait.owner.is_some() && wait.is_direct)
+}
+
+/// What is outside is in `may_wait_for_more`.
+fn recorded(task: &TaskSnapshot) -> impl Iterator<Item = &WaitSnapshot> {
+    let waits = task.waits.iter();
+    waits.filter(|wait| wait.kind != WaitKind::Outside)
 }
 
 fn owners(task: &TaskSnapshot) -> impl Iterator<Item = TaskNumber> {
@@ -272,6 +276,7 @@ mod tests {
             busy: Duration::ZERO,
             polls: 1,
             wakes: 0,
+            last_waker: None,
             waits: owners.iter().map(wait).collect(),
             waits_left_out: 0,
             frames: Vec::new(),

@@ -1,4 +1,4 @@
-//! Without the feature: nothing is recorded. Same functions as in `record.rs`, `frame_mark.rs`, `loops.rs` and `environment.rs`, without
+//! Without the feature: nothing is recorded. Same functions as in `record.rs`, `in_tokio.rs`, `frame_mark.rs`, `loops.rs` and `environment.rs`, without
 //! code.
 
 use crate::inspect::{Unobserved, WaitKind};
@@ -29,6 +29,12 @@ pub(crate) struct Waking;
 
 /// In place of a run of a task.
 pub(crate) struct Running;
+
+#[cfg(feature = "tokio")]
+#[inline(always)]
+pub(crate) fn in_tokio<R>(wait: impl FnOnce() -> R) -> R {
+    wait()
+}
 
 /// In place of a wait of a thread.
 pub(crate) struct ThreadWait;

@@ -93,6 +93,14 @@ impl Frames {
             .map_or_else(Vec::new, |frame| self.chain(frame.address))
     }
 
+    /// The frames with no other inside them.
+    pub(super) fn innermost(&self) -> impl Iterator<Item = &Frame> {
+        let is_outer = |address| self.list.iter().any(|frame| frame.outer == address);
+        self.list
+            .iter()
+            .filter(move |frame| !is_outer(frame.address))
+    }
+
     /// All frames, each behind the one around it, with the place of that one.
     pub(super) fn in_order(&self) -> Vec<(Frame, Option<usize>)> {
         let mut ordered: Vec<(Frame, Option<usize>)> = Vec::with_capacity(self.list.len());

@@ -5,11 +5,11 @@
 //! name. Counted while the table of tasks is read, so no list of all tasks is made.
 
 use crate::inspect::frames::Frames;
-use crate::inspect::group_names;
 use crate::inspect::table::{self, Record, TaskNumber, WaitRecord};
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::inspect::wait_kind::WaitKind;
 use crate::inspect::wire;
+use crate::inspect::{group_names, outside};
 use crate::sync::clock;
 use miniserde::Serialize;
 use std::cmp::Reverse;
@@ -26,7 +26,7 @@ struct Key {
     type_name: &'static str,
     spawned_at: Option<&'static Location<'static>>,
     state: TaskState,
-    /// The first of its waits that wakes it itself; if there is none, the first one.
+    /// The first of its waits that wakes it itself; if there is none, the first one; if none is recorded, what is outside.
     waits: Option<(WaitKind, &'static Location<'static>)>,
     /// The name of what it waits for, if that is a group of tasks that has one.
     awaited: Option<String>,
@@ -98,7 +98,12 @@ fn by_text(by_address: HashMap<ByAddress, Group>) -> Vec<(Key, Group)> {
 
 fn key(record: &Record) -> Key {
     let waits = &record.waits.list;
-    let wait = waits.iter().find(|wait| wait.is_direct).or(waits.first());
+    let recorded = waits.iter().find(|wait| wait.is_direct).or(waits.first());
+    let outside = match recorded {
+        Some(_) => Vec::new(),
+        None => outside::waits_outside(record),
+    };
+    let wait = recorded.or(outside.last());
     let chain = |frames: &Frames| match wait {
         Some(wait) => frames.chain(wait.frame),
         None => frames.last_chain(),

@@ -13,8 +13,9 @@
 //!
 //! # What a task waits for
 //! The waits of this library record themselves: tasks, groups of them, channels, completions, timers and
-//! cancellations, each with the line of the program that waits. A task that waits for anything else, such as a
-//! socket of tokio, has no recorded wait.
+//! cancellations, each with the line of the program that waits. A wait for anything else, such as a socket of tokio, is
+//! not recorded. A task that has more wakers than recorded waits is said to wait for something
+//! [outside this library](WaitKind::Outside), with the frame in which that is, if the program has named it.
 //!
 //! [`task::framed`](crate::task::framed) names a part of a task. A task shows the frames in which it waits, and each wait
 //! in which of them it is: those that the task went through when it was last polled.
@@ -51,7 +52,7 @@
 //! `allow_control` or was started with `MANYHANDS_INSPECT=control`: then a waiting task can be polled on request.
 //!
 //! # Examples
-//! A task that waits for ever is listed with how often it was polled; what it waits for is nothing of this library:
+//! A task that waits for ever is listed with how often it was polled; it waits for nothing:
 //! ```
 //! # #[cfg(feature = "inspect")] {
 //! use manyhands::{inspect, task};
@@ -93,6 +94,11 @@ pub(crate) use loop_observer::{LoopObserver, RunnerObserver, Unobserved};
 
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use alone::AloneBecause;
+#[cfg(all(
+    feature = "tokio",
+    not(all(feature = "inspect", not(any(loom, shuttle))))
+))]
+pub(crate) use disabled::in_tokio;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use disabled::{
     ChannelRecord, FrameMark, GroupName, ListedLoop, LoopSite, Running, RuntimeNumber, TaskRecord,
@@ -125,6 +131,10 @@ mod frames;
 mod group_names;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod groups;
+#[cfg(all(feature = "inspect", feature = "tokio", not(any(loom, shuttle))))]
+mod in_tokio;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod last_waker;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod leaf_stacks;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -139,6 +149,8 @@ mod loop_snapshot;
 mod loops;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod mappings;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod outside;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod poll_once;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -190,6 +202,8 @@ pub(crate) use environment::runtime_made;
 pub(crate) use frame_mark::FrameMark;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use group_names::GroupName;
+#[cfg(all(feature = "inspect", feature = "tokio", not(any(loom, shuttle))))]
+pub(crate) use in_tokio::in_tokio;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use listed_loops::ListedLoop;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -216,6 +230,8 @@ pub use alone::AloneBecause;
 pub use channel_snapshot::{ChannelLoad, ChannelSnapshot};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use deadlock::Deadlock;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use last_waker::LastWaker;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use loop_report::{BlockReport, LoopReport, RunnerReport, TrialReport};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

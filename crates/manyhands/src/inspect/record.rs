@@ -9,6 +9,7 @@
 //!
 //! Not here: the records (`table.rs`), and how a task is woken by its record (`recorded_task.rs`).
 
+use crate::inspect::last_waker::LastWaker;
 use crate::inspect::leaf_stacks::{self, Ticket};
 use crate::inspect::recorded_task::{RecordedTask, WorkType};
 use crate::inspect::table::{self, Record, TaskNumber, WaitRecord, Waits};
@@ -190,6 +191,7 @@ impl TaskRecord {
         table::change(number, |record| {
             record.enter(TaskState::Queued, now);
             record.wakes += 1;
+            record.last_waker = Some(LastWaker::current());
             record.changes += 1;
         });
     }
@@ -510,6 +512,7 @@ fn new_record(kind: TaskKind) -> Record {
         busy: 0,
         polls: 0,
         wakes: 0,
+        last_waker: None,
         changes: 0,
         waits: Waits::default(),
     }

@@ -3,6 +3,7 @@
 //! Not here: taking it (`take.rs`), and what follows from it (`deadlock.rs`).
 
 use crate::inspect::channel_snapshot::ChannelSnapshot;
+use crate::inspect::last_waker::LastWaker;
 use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::table::TaskNumber;
 use crate::inspect::task_state::{TaskKind, TaskState};
@@ -152,15 +153,17 @@ pub struct TaskSnapshot {
     pub polls: u64,
     /// How often it was woken.
     pub wakes: u64,
-    /// What it waits for: any one of these lets it go on.
+    /// Who has woken it last; `None` if nobody has.
+    pub last_waker: Option<LastWaker>,
+    /// What it waits for: any one of these lets it go on. What is outside this library comes last.
     pub waits: Vec<WaitSnapshot>,
-    /// Waits beyond the eight that are kept.
+    /// Recorded waits beyond the eight that are kept.
     pub waits_left_out: u32,
     /// The frames that it is in, each behind the one around it.
     pub frames: Vec<FrameSnapshot>,
     /// Frames beyond the 32 that are kept, the innermost ones.
     pub frames_left_out: u32,
-    /// The task may wait for something that is not in `waits`: more wakers of it exist than waits, or it is not known.
+    /// The task may wait for something that is not recorded: more wakers of it exist than recorded waits, or it is not known.
     pub may_wait_for_more: bool,
     /// A number that changes with each poll, each wake, and each change of its waits.
     pub changes: u64,

@@ -7,6 +7,7 @@
 //! Not here: what is recorded when (`record.rs`), and what is made of it (`snapshot.rs`).
 
 use crate::inspect::frames::Frames;
+use crate::inspect::last_waker::LastWaker;
 use crate::inspect::recorded_task::RecordedTask;
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::inspect::wait_kind::WaitKind;
@@ -60,6 +61,8 @@ pub(super) struct Record {
     pub(super) busy: u64,
     pub(super) polls: u64,
     pub(super) wakes: u64,
+    /// `None` if it was never woken.
+    pub(super) last_waker: Option<LastWaker>,
     /// Raised by each poll, each wake, and each change of its waits.
     pub(super) changes: u64,
     pub(super) waits: Waits,
@@ -401,6 +404,7 @@ mod tests {
             busy: 0,
             polls: 0,
             wakes: 0,
+            last_waker: None,
             changes: 0,
             waits: Waits::default(),
         }

@@ -7,7 +7,7 @@ use crate::inspect::table::Entry;
 use crate::inspect::table::{self, Record, TaskNumber, WaitRecord};
 use crate::inspect::task_state::TaskState;
 use crate::inspect::wait_kind::WaitKind;
-use crate::inspect::{channels, group_names, loops, record, runtimes};
+use crate::inspect::{channels, group_names, loops, outside, record, runtimes};
 use crate::sync::clock;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -176,6 +176,8 @@ pub(super) fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
         is_direct: wait.is_direct,
         frame: Frames::place_in(&ordered, wait.frame),
     };
+    let outside = outside::waits_outside(record);
+    let listed = waits.list.iter().chain(&outside);
     let frame = |&(frame, outer): &(Frame, _)| FrameSnapshot {
         name: frame.name,
         at: frame.at,
@@ -198,13 +200,12 @@ pub(super) fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
         busy: elapsed(busy),
         polls: record.polls,
         wakes: record.wakes,
-        waits: waits.list.iter().map(wait).collect(),
+        last_waker: record.last_waker,
+        waits: listed.map(wait).collect(),
         waits_left_out: waits.left_out,
         frames: ordered.iter().map(frame).collect(),
         frames_left_out: frames.map_or(0, |frames| frames.left_out),
-        may_wait_for_more: waits
-            .wakers
-            .is_none_or(|wakers| wakers as usize > waits.list.len()),
+        may_wait_for_more: outside::may_wait_for_more(record),
         changes: record.changes,
     }
 }

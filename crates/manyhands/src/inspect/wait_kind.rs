@@ -35,6 +35,14 @@ pub enum WaitKind {
     Timer,
     /// A cancellation.
     Cancellation,
+    /// Something outside this library, such as a socket of tokio. Nobody records such a wait: the task has more wakers than
+    /// recorded waits. It began when the task was last polled, or later. The line is that of the frame in which it is,
+    /// or else the one that spawned the task.
+    #[cfg_attr(
+        not(all(feature = "inspect", not(any(loom, shuttle)))),
+        expect(dead_code, reason = "known without being said")
+    )]
+    Outside,
 }
 
 impl WaitKind {
@@ -51,6 +59,7 @@ impl WaitKind {
             Self::Scope => "scope",
             Self::Timer => "timer",
             Self::Cancellation => "cancellation",
+            Self::Outside => "outside",
         }
     }
 }
@@ -67,6 +76,7 @@ impl fmt::Display for WaitKind {
             Self::Scope => "the end of a scope",
             Self::Timer => "a time",
             Self::Cancellation => "a cancellation",
+            Self::Outside => "something outside this library",
         })
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::inspect::channel_snapshot::ChannelSnapshot;
 use crate::inspect::deadlock::Deadlock;
+use crate::inspect::last_waker::LastWaker;
 use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::printable::Printable;
 use crate::inspect::snapshot::{
@@ -81,6 +82,7 @@ struct Task {
     busy_us: u64,
     polls: u64,
     wakes: u64,
+    last_waker: Option<&'static str>,
     waits: Vec<Wait>,
     waits_left_out: u32,
     frames: Vec<Frame>,
@@ -263,6 +265,7 @@ fn task_fields(task: &TaskSnapshot) -> Task {
         busy_us: micros(task.busy),
         polls: task.polls,
         wakes: task.wakes,
+        last_waker: task.last_waker.map(LastWaker::name),
         waits: task.waits.iter().map(wait).collect(),
         waits_left_out: task.waits_left_out,
         frames: task.frames.iter().map(frame).collect(),

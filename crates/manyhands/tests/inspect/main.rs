@@ -12,12 +12,15 @@ mod environment;
 mod frames;
 mod groups;
 mod loops;
+mod outside;
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 mod polls;
 mod socket;
+#[cfg(feature = "tokio")]
+mod sockets;
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")

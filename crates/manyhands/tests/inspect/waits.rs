@@ -229,7 +229,9 @@ fn a_wait_for_something_unknown_beside_a_known_one_is_noticed() {
             .await
         });
     let listed = waiting("unknown: waits");
-    assert!(listed.waits.len() == 1 && listed.may_wait_for_more);
+    let kinds: Vec<_> = listed.waits.iter().map(|wait| wait.kind).collect();
+    assert_eq!(kinds, [WaitKind::Task, WaitKind::Outside]);
+    assert!(listed.may_wait_for_more);
     waits.cancel();
 }
 

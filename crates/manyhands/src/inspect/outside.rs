@@ -1,0 +1,72 @@
+//! What a task waits for outside this library, as far as that is known: the task was pending at the end of its last poll,
+//! and more of its wakers exist than it has recorded waits.
+//!
+//! It is not recorded but derived. A waker does not say who keeps it, nor in which frame of the task; a frame in which
+//! nothing that is recorded waits must have something else in it.
+//!
+//! Not here: what is recorded (`record.rs`).
+
+use crate::inspect::frames::Frames;
+use crate::inspect::table::{Record, WaitRecord};
+use crate::inspect::task_state::TaskState;
+use crate::inspect::wait_kind::WaitKind;
+use std::panic::Location;
+
+/// Whether more wakers of the task exist than waits, or if that is not known.
+pub(super) fn may_wait_for_more(record: &Record) -> bool {
+    let waits = record.waits.list.len();
+    let wakers = record.waits.wakers;
+    wakers.is_none_or(|wakers| wakers as usize > waits)
+}
+
+/// Its waits outside: one for each frame in which nothing that is recorded waits, or else one, if it has more wakers than
+/// waits; no more than there are such wakers.
+///
+/// Of a thread there are none: its wakers are not counted, and it was spawned nowhere.
+pub(super) fn waits_outside(record: &Record) -> Vec<WaitRecord> {
+    let may_wait = matches!(record.state, TaskState::Waiting | TaskState::Blocked);
+    let Some(spawned_at) = record.spawned_at.filter(|_| may_wait) else {
+        return Vec::new();
+    };
+    let recorded = record.waits.list.len();
+    let unlisted = match record.waits.wakers {
+        Some(wakers) => (wakers as usize).saturating_sub(recorded),
+        // Nobody counts them. A wait that is recorded may be the only one.
+        None => usize::from(recorded == 0),
+    };
+    if unlisted == 0 {
+        return Vec::new();
+    }
+    let wait = |at, frame| wait_outside(record, at, frame);
+    let frames = record.waits.frames.as_deref();
+    let empty = frames.map_or_else(Vec::new, |frames| empty_frames(frames, record));
+    if empty.is_empty() {
+        return vec![wait(spawned_at, 0)];
+    }
+    // Those that were polled last.
+    let skipped = empty.len().saturating_sub(unlisted);
+    let empty = empty[skipped..].iter();
+    empty.map(|&(frame, at)| wait(at, frame)).collect()
+}
+
+/// The frames with no other inside in which nothing that is recorded waits.
+fn empty_frames(frames: &Frames, record: &Record) -> Vec<(usize, &'static Location<'static>)> {
+    let waits = |frame| record.waits.list.iter().any(|wait| wait.frame == frame);
+    let innermost = frames.innermost();
+    let empty = innermost.filter(|frame| !waits(frame.address));
+    empty.map(|frame| (frame.address, frame.at)).collect()
+}
+
+fn wait_outside(record: &Record, at: &'static Location<'static>, frame: usize) -> WaitRecord {
+    WaitRecord {
+        leaf: 0,
+        kind: WaitKind::Outside,
+        resource: 0,
+        owner: None,
+        at,
+        // The poll has ended then, or the thread was blocked.
+        since: record.since,
+        is_direct: true,
+        frame,
+    }
+}

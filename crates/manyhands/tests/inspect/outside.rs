@@ -1,0 +1,165 @@
+//! What a task waits for outside this library.
+
+use crate::support::{Source, assert_waits_at, spawn, until, waiting};
+use manyhands::inspect::{self, LastWaker, TaskSnapshot, WaitKind};
+use manyhands::{channel, task};
+use manyhands_inspect::{Client, Task};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::mpsc;
+use std::task::{Context, Poll, Waker};
+
+const HERE: Source = (file!(), include_str!("outside.rs"));
+
+/// Is pending, and keeps a waker where the test finds it, until it is polled again.
+fn elsewhere(keeper: mpsc::Sender<Waker>) -> impl Future<Output = ()> + Send {
+    let mut is_kept = false;
+    poll_fn(move |context: &mut Context<'_>| {
+        if is_kept {
+            return Poll::Ready(());
+        }
+        is_kept = keeper.send(context.waker().clone()).is_ok();
+        Poll::Pending
+    })
+}
+
+/// The name of the frame around each wait.
+fn frames(task: &TaskSnapshot) -> Vec<(WaitKind, Option<&'static str>)> {
+    let waits = task.waits.iter();
+    let frame = |place: Option<usize>| place.map(|place| task.frames[place].name);
+    waits.map(|wait| (wait.kind, frame(wait.frame))).collect()
+}
+
+#[test]
+fn a_task_whose_waker_is_kept_elsewhere_waits_for_something_outside_on_the_line_of_its_spawning() {
+    inspect::open();
+    let mut client = Client::connect(&inspect::serve().unwrap()).unwrap();
+    let (keeper, kept) = mpsc::channel();
+    let task = spawn("outside: plain", async move {
+        elsewhere(keeper.clone()).await;
+        elsewhere(keeper).await;
+    });
+    let waker = kept.recv().unwrap();
+    let listed = waiting("outside: plain");
+    // The line of `support::spawn`.
+    assert_eq!(Some(listed.waits[0].at), listed.spawned_at);
+    assert_eq!(frames(&listed), [(WaitKind::Outside, None)]);
+    let wait = &listed.waits[0];
+    assert_eq!((wait.owner, wait.resource, wait.is_direct), (None, 0, true));
+    assert_eq!(wait.waiting_for, listed.in_state);
+    assert_eq!((listed.last_waker, listed.may_wait_for_more), (None, true));
+    waker.wake();
+    let _waker = kept.recv().unwrap();
+    let listed = waiting("outside: plain");
+    assert_eq!(listed.last_waker, Some(LastWaker::Other));
+    let view = client.view(usize::MAX).unwrap();
+    let is_shown = |task: &&Task| task.name.as_deref() == Some("outside: plain");
+    let shown = view.tasks.iter().find(is_shown).unwrap();
+    let wait = &shown.waits[0];
+    assert_eq!(
+        (wait.kind.as_str(), wait.resource.as_str()),
+        ("outside", "0")
+    );
+    assert_eq!(shown.last_waker.as_deref(), Some("other"));
+    let text = manyhands_inspect::text(&view);
+    let mut lines = text.lines().filter(|line| line.contains("outside: plain"));
+    let line = lines.next().unwrap();
+    assert!(line.contains("something outside this library"), "{line}");
+    task.cancel();
+}
+
+#[test]
+fn a_wait_outside_names_the_frame_in_which_nothing_recorded_waits_and_its_line() {
+    inspect::open();
+    let mut client = Client::connect(&inspect::serve().unwrap()).unwrap();
+    let (_sender, receiver) = channel::bounded::<u32>(1);
+    let (keeper, kept) = mpsc::channel();
+    let task = spawn("outside: beside", async move {
+        let inner = async {
+            let receive = async { drop(receiver.recv_async().await) };
+            let mut request = pin!(task::framed("request", elsewhere(keeper))); // this line
+            let mut orders = pin!(task::framed("orders", receive));
+            poll_fn(|context| match request.as_mut().poll(context) {
+                Poll::Pending => orders.as_mut().poll(context),
+                Poll::Ready(()) => Poll::Ready(()),
+            })
+            .await;
+        };
+        task::framed("serve", inner).await;
+    });
+    let _waker = kept.recv().unwrap();
+    let listed = waiting("outside: beside");
+    let expected = [
+        (WaitKind::Receive, Some("orders")),
+        (WaitKind::Outside, Some("request")),
+    ];
+    assert_eq!(frames(&listed), expected);
+    assert_waits_at(&listed, HERE, &["recv_async", "// this line"]);
+    let outer = listed.frames[listed.waits[1].frame.unwrap()].outer;
+    assert_eq!(listed.frames[outer.unwrap()].name, "serve");
+    let view = client.view(usize::MAX).unwrap();
+    let text = manyhands_inspect::text(&view);
+    assert!(text.contains("serve › request"), "{text}");
+    task.cancel();
+}
+
+#[test]
+fn several_waits_outside_are_one_for_each_frame_but_no_more_than_there_are_wakers() {
+    inspect::open();
+    let (keeper, kept) = mpsc::channel();
+    let task = spawn("outside: several", async move {
+        let [mut one, mut two] = [1, 2].map(|_| Box::pin(elsewhere(keeper.clone())));
+        let mut one = pin!(task::framed("one", one.as_mut()));
+        let mut two = pin!(task::framed("two", two.as_mut()));
+        let mut idle = pin!(task::framed("idle", std::future::pending::<()>()));
+        poll_fn(|context| {
+            assert!(idle.as_mut().poll(context).is_pending());
+            let _ = one.as_mut().poll(context);
+            two.as_mut().poll(context)
+        })
+        .await;
+    });
+    let _wakers = [kept.recv().unwrap(), kept.recv().unwrap()];
+    let expected = [
+        (WaitKind::Outside, Some("one")),
+        (WaitKind::Outside, Some("two")),
+    ];
+    assert_eq!(frames(&waiting("outside: several")), expected);
+    task.cancel();
+}
+
+#[test]
+fn tasks_that_wait_outside_in_the_same_frame_are_one_group_with_its_line() {
+    inspect::open();
+    let mut client = Client::connect(&inspect::serve().unwrap()).unwrap();
+    let (keeper, kept) = mpsc::channel();
+    let line = line!() + 3;
+    let tasks = [1, 2].map(|_| {
+        let keeper = keeper.clone();
+        let query = task::framed("outside query", elsewhere(keeper));
+        spawn("outside: grouped", task::framed("serve", query))
+    });
+    let _wakers = [kept.recv().unwrap(), kept.recv().unwrap()];
+    let (groups, group) = until(|| {
+        let groups = client.groups().unwrap();
+        let is_query = |frame: &manyhands_inspect::GroupFrame| frame.name == "outside query";
+        let mut all = groups.groups.iter();
+        let group = all.find(|group| group.frames.iter().any(is_query) && group.tasks == 2);
+        let group = group.filter(|group| group.state == "waiting")?.clone();
+        Some((groups, group))
+    });
+    assert_eq!(group.waits_for.as_deref(), Some("outside"));
+    let at = group.at.unwrap();
+    assert!(at.contains(&format!("outside.rs:{line}:")), "{at}");
+    let names: Vec<_> = group
+        .frames
+        .iter()
+        .map(|frame| frame.name.as_str())
+        .collect();
+    assert_eq!(names, ["serve", "outside query"]);
+    let graph = groups.graph();
+    let text = manyhands_inspect::stacks::merged_text(&graph, "tasks", |_| String::new());
+    let words = "waits for something outside this library";
+    assert!(text.contains(words), "{text}");
+    tasks.iter().for_each(task::JoinHandle::cancel);
+}
