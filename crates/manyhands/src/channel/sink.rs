@@ -1,7 +1,9 @@
 //! Sending as a `Sink` of `futures`; only with the feature `sink`.
 
+use crate::channel::future::note_wait;
 use crate::channel::step::Sending;
 use crate::channel::{SendError, Sender};
+use crate::inspect::{self, WaitKind};
 use crate::task::budget;
 use futures_sink::Sink;
 use std::fmt;
@@ -33,11 +35,14 @@ impl<T> SendSink<T> {
         }
     }
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll_sent(&mut self, cx: &Context<'_>) -> Poll<Result<(), SendError<T>>> {
         match &self.sender {
             Some(sender) if self.sending.is_some() => {
                 let permit = ready!(budget::poll_proceed(cx));
-                let result = ready!(sender.shared.poll_send(&mut self.sending, cx));
+                let polled = sender.shared.poll_send(&mut self.sending, cx);
+                note_wait(&polled, self, &*sender.shared, cx, WaitKind::Send);
+                let result = ready!(polled);
                 permit.charge();
                 Poll::Ready(result)
             }
@@ -49,6 +54,7 @@ impl<T> SendSink<T> {
 impl<T> Sink<T> for SendSink<T> {
     type Error = SendError<T>;
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll_ready(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         self.poll_sent(cx)
     }
@@ -65,10 +71,12 @@ impl<T> Sink<T> for SendSink<T> {
         Ok(())
     }
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         self.poll_sent(cx)
     }
 
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         self.poll_sent(cx).map(|result| {
             self.sender = None;
@@ -79,6 +87,7 @@ impl<T> Sink<T> for SendSink<T> {
 
 impl<T> Drop for SendSink<T> {
     fn drop(&mut self) {
+        inspect::forget(self);
         if let Some(sender) = &self.sender {
             drop(sender.shared.cancel_send(&mut self.sending));
         }

@@ -497,7 +497,10 @@ impl<T> Stream for ChangedStream<T> {
     #[cfg_attr(feature = "inspect", track_caller)]
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Arc<T>>> {
         let this = &mut *self;
-        let result = ready!(this.receiver.poll_changed(&mut this.waiter, cx));
+        let polled = this.receiver.poll_changed(&mut this.waiter, cx);
+        let channel = &*this.receiver.shared;
+        note_wait(&polled, this, channel, cx, WaitKind::Receive);
+        let result = ready!(polled);
         this.is_over = result.is_err();
         Poll::Ready(result.ok())
     }
@@ -511,6 +514,7 @@ impl<T> FusedStream for ChangedStream<T> {
 
 impl<T> Drop for ChangedStream<T> {
     fn drop(&mut self) {
+        inspect::forget(self);
         self.receiver.cancel_changed(&mut self.waiter);
     }
 }

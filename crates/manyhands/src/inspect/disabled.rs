@@ -114,6 +114,9 @@ pub(crate) fn waits<L>(_leaf: &L, _waker: &Waker, _kind: WaitKind, _resource: us
 pub(crate) fn waits_for_task<L>(_leaf: &L, _waker: &Waker, _task: &TaskRecord, _id: usize) {}
 
 #[inline(always)]
+pub(crate) fn keeps(_waker: &Waker) {}
+
+#[inline(always)]
 pub(crate) fn forget<L>(_leaf: &L) {}
 
 #[inline(always)]

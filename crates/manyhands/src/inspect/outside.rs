@@ -14,9 +14,16 @@ use std::panic::Location;
 
 /// Whether more wakers of the task exist than waits, or if that is not known.
 pub(super) fn may_wait_for_more(record: &Record) -> bool {
-    let waits = record.waits.list.len();
-    let wakers = record.waits.wakers;
-    wakers.is_none_or(|wakers| wakers as usize > waits)
+    unlisted_wakers(record).is_none_or(|unlisted| unlisted > 0)
+}
+
+/// How many wakers of the task are neither those of recorded waits nor kept by this library for something else.
+fn unlisted_wakers(record: &Record) -> Option<usize> {
+    let waits = &record.waits;
+    let listed = waits.list.len() + waits.kept as usize;
+    waits
+        .wakers
+        .map(|wakers| (wakers as usize).saturating_sub(listed))
 }
 
 /// Its waits outside: one for each frame in which nothing that is recorded waits, or else one, if it has more wakers than
@@ -28,12 +35,9 @@ pub(super) fn waits_outside(record: &Record) -> Vec<WaitRecord> {
     let Some(spawned_at) = record.spawned_at.filter(|_| may_wait) else {
         return Vec::new();
     };
-    let recorded = record.waits.list.len();
-    let unlisted = match record.waits.wakers {
-        Some(wakers) => (wakers as usize).saturating_sub(recorded),
-        // Nobody counts them. A wait that is recorded may be the only one.
-        None => usize::from(recorded == 0),
-    };
+    // If nobody counts them, a wait that is recorded may be the only one.
+    let is_uncounted = || usize::from(record.waits.list.is_empty());
+    let unlisted = unlisted_wakers(record).unwrap_or_else(is_uncounted);
     if unlisted == 0 {
         return Vec::new();
     }

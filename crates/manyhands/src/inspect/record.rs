@@ -288,6 +288,22 @@ fn waits_for_task_recorded(leaf: usize, waker: &Waker, task: &TaskRecord, id: us
     note_wait(wait, waker.data().addr());
 }
 
+/// The library keeps this waker, though the task does not wait for what would wake it.
+#[inline]
+pub(crate) fn keeps(waker: &Waker) {
+    if is_open() {
+        keeps_recorded(waker.data().addr());
+    }
+}
+
+#[cold]
+fn keeps_recorded(waker: usize) {
+    let current = CURRENT.get();
+    if let Some(number) = current.number.filter(|_| waker == current.waker) {
+        table::change(number, |record| record.waits.kept += 1);
+    }
+}
+
 /// The future `leaf` is dropped, so it does not wait any more.
 #[inline]
 pub(crate) fn forget<L>(leaf: &L) {

@@ -76,6 +76,8 @@ pub(super) struct Waits {
     pub(super) left_out: u32,
     /// How many wakers of the task exist, as far as that is known.
     pub(super) wakers: Option<u32>,
+    /// How many of them this library keeps besides those of its waits.
+    pub(super) kept: u32,
     /// The frames in which it waits. Most tasks have none.
     pub(super) frames: Option<Box<Frames>>,
 }
@@ -123,6 +125,7 @@ impl Record {
     pub(super) fn forget_waits(&mut self) {
         self.waits.list.clear();
         self.waits.left_out = 0;
+        self.waits.kept = 0;
         if let Some(frames) = &mut self.waits.frames {
             frames.forget();
         }

@@ -1,6 +1,7 @@
 //! What a waiting task is said to wait for, and on which line.
 
 use crate::support::{Source, assert_waits_at, in_state, named, spawn, until, waiting};
+use futures::Stream;
 use manyhands::inspect::{self, TaskKind, TaskState, WaitKind};
 use manyhands::query::prelude::*;
 use manyhands::task::TaskGroup;
@@ -87,6 +88,116 @@ fn each_kind_of_wait_is_named_with_its_line() {
         assert!(!task.may_wait_for_more, "{name}");
     }
     tasks.iter().for_each(task::JoinHandle::cancel);
+}
+
+#[test]
+fn receivers_of_broadcast_and_watch_wait_for_an_item_of_their_channel() {
+    inspect::open();
+    let (news, mut paper) = channel::broadcast::<u32>(4);
+    let (value, mut seen) = channel::watch(0);
+    let (papers, values) = (paper.stream(), seen.stream());
+    let tasks = [
+        spawn("kind: broadcast", async move {
+            drop(paper.recv_async().await);
+        }),
+        spawn("kind: watch", async move {
+            drop(seen.changed_async().await);
+        }),
+        spawn("kind: broadcast stream", async move {
+            let mut papers = pin!(papers);
+            poll_fn(|context| papers.as_mut().poll_next(context)).await; // the next paper
+        }),
+        spawn("kind: watch stream", async move {
+            let mut values = pin!(values);
+            poll_fn(|context| values.as_mut().poll_next(context)).await; // the next value
+        }),
+    ];
+    let waits = [
+        ("kind: broadcast", "recv_async().await"),
+        ("kind: watch", "changed_async().await"),
+        ("kind: broadcast stream", "the next paper"),
+        ("kind: watch stream", "the next value"),
+    ]
+    .map(|(name, part)| {
+        let task = waiting(name);
+        assert_waits_at(&task, HERE, &[part]);
+        assert!(!task.may_wait_for_more, "{name}");
+        task.waits[0].clone()
+    });
+    for wait in &waits {
+        assert_eq!(wait.kind, WaitKind::Receive);
+        assert!(wait.is_direct && wait.owner.is_none() && wait.resource != 0);
+    }
+    assert_eq!(waits[0].resource, waits[2].resource);
+    assert_eq!(waits[1].resource, waits[3].resource);
+    assert_ne!(waits[0].resource, waits[1].resource);
+    news.send(1).unwrap();
+    value.send(1).unwrap();
+    for task in tasks {
+        task.join().unwrap();
+    }
+}
+
+#[cfg(feature = "sink")]
+#[test]
+fn a_sink_that_has_an_item_waits_for_room_in_its_channel() {
+    use futures::Sink;
+    inspect::open();
+    let (sender, receiver) = channel::bounded::<u32>(1);
+    sender.send(1).unwrap();
+    let ends = sender.clone();
+    let mut sink = sender.into_sink();
+    let sends = spawn("kind: sink", async move {
+        let mut sink = Pin::new(&mut sink);
+        sink.as_mut().start_send(2).unwrap();
+        poll_fn(|context| sink.as_mut().poll_flush(context)).await // until there is room
+    });
+    let closed = spawn("kind: end of the sink's channel", async move {
+        drop(ends.wait_closed_async().await);
+    });
+    let task = waiting("kind: sink");
+    assert_waits_at(&task, HERE, &["until there is room"]);
+    let wait = &task.waits[0];
+    assert!(wait.kind == WaitKind::Send && wait.is_direct && !task.may_wait_for_more);
+    let end = waiting("kind: end of the sink's channel");
+    assert_eq!(wait.resource, end.waits[0].resource);
+    assert_eq!(receiver.recv(), Ok(1));
+    assert_eq!(sends.join().unwrap(), Ok(()));
+    closed.cancel();
+}
+
+#[test]
+fn an_async_loop_that_can_get_other_limits_waits_for_its_items_only() {
+    inspect::open();
+    let gates = [cancel::Source::new(), cancel::Source::new()];
+    let tokens = gates.each_ref().map(cancel::Source::token);
+    let waits = spawn("limits: loop", async move {
+        let looping = parallel::for_each_async(0..2_usize, move |i| {
+            let token = tokens[i].clone();
+            async move { token.cancelled().await }
+        });
+        let handle = looping.handle();
+        handle.set_concurrency(2);
+        looping.await;
+        pending::<()>().await;
+        drop(handle);
+    });
+    waiting("limits: loop");
+    gates[0].cancel();
+    let waits_for = |kind: Option<WaitKind>| {
+        until(|| {
+            let task = waiting("limits: loop");
+            // With this poll it has seen that the first item is over.
+            let is_late = task.waits.iter().all(|wait| wait.is_direct);
+            (is_late && task.waits.first().map(|wait| wait.kind) == kind).then_some(task)
+        })
+    };
+    let task = waits_for(Some(WaitKind::Group));
+    assert!(task.waits.len() == 1 && !task.may_wait_for_more, "{task:?}");
+    gates[1].cancel();
+    let task = waits_for(None);
+    assert!(!task.may_wait_for_more, "{task:?}");
+    waits.cancel();
 }
 
 #[test]

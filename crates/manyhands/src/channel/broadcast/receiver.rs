@@ -31,7 +31,7 @@ use std::time::Duration;
 /// # Ok::<(), manyhands::channel::SendError<u32>>(())
 /// ```
 pub struct Receiver<T> {
-    shared: Arc<ShortLock<State<T>>>,
+    pub(super) shared: Arc<ShortLock<State<T>>>,
     /// The number of the next item to receive.
     next: u64,
 }

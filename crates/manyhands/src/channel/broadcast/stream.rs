@@ -1,7 +1,9 @@
 //! Receiving as a stream of `futures`.
 
 use crate::channel::broadcast::{Lagged, Receiver, RecvError};
+use crate::channel::future::note_wait;
 use crate::channel::wait_list::WaiterKey;
+use crate::inspect::{self, WaitKind};
 use futures_core::stream::{FusedStream, Stream};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -36,7 +38,10 @@ impl<T: Clone> Stream for RecvStream<T> {
     #[cfg_attr(feature = "inspect", track_caller)]
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
-        let result = ready!(this.receiver.poll_recv_async(&mut this.waiter, cx));
+        let polled = this.receiver.poll_recv_async(&mut this.waiter, cx);
+        let channel = &*this.receiver.shared;
+        note_wait(&polled, this, channel, cx, WaitKind::Receive);
+        let result = ready!(polled);
         Poll::Ready(match result {
             Ok(item) => Some(Ok(item)),
             Err(RecvError::Lagged(lost)) => Some(Err(Lagged(lost))),
@@ -56,6 +61,7 @@ impl<T: Clone> FusedStream for RecvStream<T> {
 
 impl<T> Drop for RecvStream<T> {
     fn drop(&mut self) {
+        inspect::forget(self);
         self.receiver.cancel_recv(&mut self.waiter);
     }
 }

@@ -145,6 +145,9 @@ where
                 }
             }
         };
+        if let Poll::Ready(None) = polled {
+            self.control.end();
+        }
         self.listed.opens(self.tuner.level());
         self.listed.runs(self.tasks.len());
         self.control.show(Progress {

@@ -1,5 +1,6 @@
 //! A handle to an async loop while it runs, which can change its limits.
 
+use crate::inspect;
 use crate::job::wake;
 use crate::parallel::limits::{Limits, LimitsError, or_panic};
 use crate::sync::{Mutex, lock};
@@ -170,7 +171,14 @@ impl LoopControl {
         };
         drop(state);
         drop(before);
+        inspect::keeps(waker);
         limits
+    }
+
+    /// The loop is over, and wants no limits any more.
+    pub(super) fn end(&self) {
+        let waker = lock(&self.0).waker.take();
+        drop(waker);
     }
 
     pub(super) fn show(&self, progress: Progress) {
