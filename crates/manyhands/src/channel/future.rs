@@ -348,6 +348,14 @@ pub(super) fn note_wait<R, F, C>(
     }
 }
 
+/// Records that `future`, which has waited and can wait again, does not go on with that wait, if so.
+#[inline]
+pub(super) fn note_end<R, F>(polled: &Poll<R>, future: &F) {
+    if polled.is_ready() {
+        inspect::forget(future);
+    }
+}
+
 #[inline]
 fn refuse_another_poll(is_over: bool) {
     assert!(!is_over, "a future of a channel was polled after its end");

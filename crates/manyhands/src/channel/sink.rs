@@ -1,6 +1,6 @@
 //! Sending as a `Sink` of `futures`; only with the feature `sink`.
 
-use crate::channel::future::note_wait;
+use crate::channel::future::{note_end, note_wait};
 use crate::channel::step::Sending;
 use crate::channel::{SendError, Sender};
 use crate::inspect::{self, WaitKind};
@@ -40,8 +40,12 @@ impl<T> SendSink<T> {
         match &self.sender {
             Some(sender) if self.sending.is_some() => {
                 let permit = ready!(budget::poll_proceed(cx));
+                let has_waited = self.sending.key.is_some();
                 let polled = sender.shared.poll_send(&mut self.sending, cx);
                 note_wait(&polled, self, &*sender.shared, cx, WaitKind::Send);
+                if has_waited {
+                    note_end(&polled, self);
+                }
                 let result = ready!(polled);
                 permit.charge();
                 Poll::Ready(result)

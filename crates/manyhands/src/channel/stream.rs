@@ -1,7 +1,7 @@
 //! Receiving as a stream of `futures`, and as an iterator that blocks.
 
 use crate::channel::Receiver;
-use crate::channel::future::note_wait;
+use crate::channel::future::{note_end, note_wait};
 use crate::channel::wait_list::WaiterKey;
 use crate::inspect::{self, WaitKind};
 use crate::task::budget;
@@ -42,8 +42,12 @@ impl<T> Stream for RecvStream<T> {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
+        let has_waited = this.waiter.is_some();
         let polled = this.receiver.shared.poll_recv(&mut this.waiter, cx);
         note_wait(&polled, this, &*this.receiver.shared, cx, WaitKind::Receive);
+        if has_waited {
+            note_end(&polled, this);
+        }
         let result = ready!(polled);
         permit.charge_half();
         this.is_over = result.is_err();

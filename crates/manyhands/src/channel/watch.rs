@@ -20,7 +20,7 @@
 //! ```
 
 use crate::channel::error::{RecvError, SendError};
-use crate::channel::future::note_wait;
+use crate::channel::future::{note_end, note_wait};
 use crate::channel::subscribers::{HasSubscribers, SenderCore, Subscribers, TakenWakers};
 use crate::channel::thread;
 use crate::channel::wait_list::WaiterKey;
@@ -497,9 +497,13 @@ impl<T> Stream for ChangedStream<T> {
     #[cfg_attr(feature = "inspect", track_caller)]
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Arc<T>>> {
         let this = &mut *self;
+        let has_waited = this.waiter.is_some();
         let polled = this.receiver.poll_changed(&mut this.waiter, cx);
         let channel = &*this.receiver.shared;
         note_wait(&polled, this, channel, cx, WaitKind::Receive);
+        if has_waited {
+            note_end(&polled, this);
+        }
         let result = ready!(polled);
         this.is_over = result.is_err();
         Poll::Ready(result.ok())

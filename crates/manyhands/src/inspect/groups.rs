@@ -97,7 +97,7 @@ fn by_text(by_address: HashMap<ByAddress, Group>) -> Vec<(Key, Group)> {
 }
 
 fn key(record: &Record) -> Key {
-    let waits = &record.waits.list;
+    let waits = record.waits.current();
     let recorded = waits.iter().find(|wait| wait.is_direct).or(waits.first());
     let outside = match recorded {
         Some(_) => Vec::new(),

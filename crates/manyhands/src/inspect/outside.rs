@@ -20,7 +20,7 @@ pub(super) fn may_wait_for_more(record: &Record) -> bool {
 /// How many wakers of the task are neither those of recorded waits nor kept by this library for something else.
 fn unlisted_wakers(record: &Record) -> Option<usize> {
     let waits = &record.waits;
-    let listed = waits.list.len() + waits.kept as usize;
+    let listed = waits.current().len() + waits.kept as usize;
     waits
         .wakers
         .map(|wakers| (wakers as usize).saturating_sub(listed))
@@ -36,7 +36,7 @@ pub(super) fn waits_outside(record: &Record) -> Vec<WaitRecord> {
         return Vec::new();
     };
     // If nobody counts them, a wait that is recorded may be the only one.
-    let is_uncounted = || usize::from(record.waits.list.is_empty());
+    let is_uncounted = || usize::from(record.waits.current().is_empty());
     let unlisted = unlisted_wakers(record).unwrap_or_else(is_uncounted);
     if unlisted == 0 {
         return Vec::new();
@@ -55,7 +55,13 @@ pub(super) fn waits_outside(record: &Record) -> Vec<WaitRecord> {
 
 /// The frames with no other inside in which nothing that is recorded waits.
 fn empty_frames(frames: &Frames, record: &Record) -> Vec<(usize, &'static Location<'static>)> {
-    let waits = |frame| record.waits.list.iter().any(|wait| wait.frame == frame);
+    let waits = |frame| {
+        record
+            .waits
+            .current()
+            .iter()
+            .any(|wait| wait.frame == frame)
+    };
     let innermost = frames.innermost();
     let empty = innermost.filter(|frame| !waits(frame.address));
     empty.map(|frame| (frame.address, frame.at)).collect()

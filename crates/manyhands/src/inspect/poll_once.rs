@@ -79,7 +79,8 @@ pub(super) fn poll_once(number: TaskNumber) -> Result<Polled, NotPolled> {
 }
 
 fn polled(number: TaskNumber, left: Left) -> Polled {
-    let waits = left.record.iter().flat_map(|record| &record.waits.list);
+    let waits = left.record.iter();
+    let waits = waits.flat_map(|record| record.waits.current());
     let leaves: Vec<usize> = waits.map(|wait| wait.leaf).collect();
     let place_of = |leaf| leaves.iter().position(|known| *known == leaf);
     // A future that was dropped in the same poll does not wait.

@@ -156,7 +156,7 @@ impl TaskRecord {
         let now = clock::ticks();
         table::change(number, |record| {
             record.enter(TaskState::Running, now);
-            record.forget_waits();
+            record.begin_poll();
             record.waits.wakers = Some(0);
             record.polls += 1;
             record.ran_on =
@@ -237,6 +237,7 @@ impl Running {
         let wakers = wakers();
         table::change(number, |record| {
             record.enter(TaskState::Waiting, now);
+            record.end_poll();
             record.waits.wakers = wakers;
             record.changes += 1;
         });
@@ -304,7 +305,7 @@ fn keeps_recorded(waker: usize) {
     }
 }
 
-/// The future `leaf` is dropped, so it does not wait any more.
+/// The future `leaf` is dropped, or what it waited for has come, so it does not wait any more.
 #[inline]
 pub(crate) fn forget<L>(leaf: &L) {
     if is_open() {
@@ -410,11 +411,8 @@ impl ThreadWait {
         let mut outer = Waits::default();
         table::change(number, |record| {
             let frames = record.waits.frames.as_deref();
-            let own = Waits {
-                wakers,
-                frames: frames.and_then(|frames| frames.around(before.frame)),
-                ..Waits::default()
-            };
+            let frames = frames.and_then(|frames| frames.around(before.frame));
+            let own = Waits::none_yet(wakers, frames);
             outer = record.replace_waits(own);
         });
         CURRENT.set(Current {
@@ -435,10 +433,15 @@ impl ThreadWait {
     /// Polls once.
     #[inline]
     pub(crate) fn poll<R>(&self, poll: impl FnOnce() -> Poll<R>) -> Poll<R> {
-        if let Some(waiting) = &self.0 {
-            table::change(waiting.number, Record::forget_waits);
+        let Some(waiting) = &self.0 else {
+            return poll();
+        };
+        table::change(waiting.number, Record::begin_poll);
+        let polled = poll();
+        if polled.is_pending() {
+            table::change(waiting.number, Record::end_poll);
         }
-        poll()
+        polled
     }
 }
 

@@ -206,7 +206,7 @@ pub struct WaitSnapshot {
     pub owner: Option<TaskNumber>,
     /// The line that waits: of the `.await`, or of the call. In another library if that polls it.
     pub at: &'static Location<'static>,
-    /// For how long.
+    /// For how long. A task that is polled again before this is there goes on with the same wait.
     pub waiting_for: Duration,
     /// The end of the wait wakes the task itself, not a combinator in it, which may hold more waits than these.
     pub is_direct: bool,

@@ -71,7 +71,10 @@ pub(super) struct Record {
 /// What a task waits for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Waits {
-    pub(super) list: Vec<WaitRecord>,
+    /// While the task is polled, the first ones are those of the poll before.
+    list: Vec<WaitRecord>,
+    /// How many these are.
+    earlier: usize,
     /// Waits that were not kept.
     pub(super) left_out: u32,
     /// How many wakers of the task exist, as far as that is known.
@@ -121,9 +124,10 @@ impl Record {
         self.since = now;
     }
 
-    /// Forgets all waits, and the frames in which they are.
-    pub(super) fn forget_waits(&mut self) {
-        self.waits.list.clear();
+    /// The task is about to be polled: what it waited for so far counts only for since when it waits for the same again.
+    pub(super) fn begin_poll(&mut self) {
+        self.waits.forget_earlier();
+        self.waits.earlier = self.waits.list.len();
         self.waits.left_out = 0;
         self.waits.kept = 0;
         if let Some(frames) = &mut self.waits.frames {
@@ -132,35 +136,81 @@ impl Record {
         self.changes += 1;
     }
 
+    /// The poll has ended.
+    pub(super) fn end_poll(&mut self) {
+        self.waits.forget_earlier();
+    }
+
     /// Puts other waits in, and returns these.
     pub(super) fn replace_waits(&mut self, waits: Waits) -> Waits {
         self.changes += 1;
         std::mem::replace(&mut self.waits, waits)
     }
 
-    /// Adds a wait; one of the same future takes the place of the earlier one.
-    pub(super) fn add_wait(&mut self, wait: WaitRecord) {
+    /// Adds a wait; one of the same future takes the place of the earlier one. If that was for the same thing, this one goes
+    /// on with it.
+    pub(super) fn add_wait(&mut self, mut wait: WaitRecord) {
         self.changes += 1;
         let waits = &mut self.waits;
-        if let Some(known) = waits.list.iter_mut().find(|known| known.leaf == wait.leaf) {
-            *known = wait;
-        } else if waits.list.len() < WAITS_MAX {
-            if waits.list.is_empty() {
-                // Most tasks wait for one thing.
-                waits.list.reserve_exact(1);
+        let known = waits.list.iter().position(|known| known.leaf == wait.leaf);
+        if let Some(place) = known {
+            wait.go_on_with(&waits.list[place]);
+            if place >= waits.earlier {
+                waits.list[place] = wait;
+                return;
             }
+            waits.remove(place);
+        }
+        if waits.current().len() < WAITS_MAX {
+            // Most tasks wait for one thing.
+            waits.list.reserve_exact(1);
             waits.list.push(wait);
         } else {
             waits.left_out += 1;
         }
     }
 
-    /// Takes out the wait of a future that is dropped.
+    /// Takes out the wait of a future that is dropped, or whose wait is over.
     pub(super) fn remove_wait(&mut self, leaf: usize) {
-        let before = self.waits.list.len();
-        self.waits.list.retain(|wait| wait.leaf != leaf);
-        if self.waits.list.len() < before {
+        let list = &self.waits.list;
+        if let Some(place) = list.iter().position(|wait| wait.leaf == leaf) {
+            self.waits.remove(place);
             self.changes += 1;
+        }
+    }
+}
+
+impl Waits {
+    /// Of a task that has these wakers and is in these frames.
+    pub(super) fn none_yet(wakers: Option<u32>, frames: Option<Box<Frames>>) -> Self {
+        Self {
+            wakers,
+            frames,
+            ..Self::default()
+        }
+    }
+
+    /// What the task waits for; while it is polled, those of this poll.
+    pub(super) fn current(&self) -> &[WaitRecord] {
+        &self.list[self.earlier..]
+    }
+
+    fn forget_earlier(&mut self) {
+        self.list.drain(..self.earlier);
+        self.earlier = 0;
+    }
+
+    fn remove(&mut self, place: usize) {
+        self.list.remove(place);
+        self.earlier -= usize::from(place < self.earlier);
+    }
+}
+
+impl WaitRecord {
+    /// Takes the beginning of an earlier wait of the same future, if that was for the same thing.
+    fn go_on_with(&mut self, earlier: &Self) {
+        if (earlier.kind, earlier.resource) == (self.kind, self.resource) {
+            self.since = earlier.since;
         }
     }
 }
@@ -459,11 +509,59 @@ mod tests {
         };
         (0..WAITS_MAX + 3).for_each(|leaf| record.add_wait(wait(leaf)));
         record.add_wait(wait(0));
-        assert_eq!(record.waits.list.len(), WAITS_MAX);
+        assert_eq!(record.waits.current().len(), WAITS_MAX);
         assert_eq!(record.waits.left_out, 3);
         record.remove_wait(0);
-        assert_eq!(record.waits.list.len(), WAITS_MAX - 1);
-        record.forget_waits();
-        assert_eq!((record.waits.list.len(), record.waits.left_out), (0, 0));
+        assert_eq!(record.waits.current().len(), WAITS_MAX - 1);
+        record.begin_poll();
+        assert_eq!(
+            (record.waits.current().len(), record.waits.left_out),
+            (0, 0)
+        );
+        (0..WAITS_MAX + 3).for_each(|leaf| record.add_wait(wait(leaf + 9)));
+        assert_eq!(record.waits.current().len(), WAITS_MAX);
+        record.end_poll();
+        assert_eq!(record.waits.list.len(), WAITS_MAX);
+    }
+
+    #[test]
+    fn a_wait_for_the_same_goes_on_in_the_next_poll_unless_it_was_over_or_left_out_in_between() {
+        let mut record = record();
+        let wait = |leaf, resource, since| WaitRecord {
+            leaf,
+            kind: WaitKind::Receive,
+            resource,
+            owner: None,
+            at: Location::caller(),
+            since,
+            is_direct: true,
+            frame: 0,
+        };
+        let poll = |record: &mut Record, waits: &[WaitRecord]| {
+            record.begin_poll();
+            waits.iter().for_each(|wait| record.add_wait(*wait));
+            record.end_poll();
+            let current = record.waits.current().iter();
+            current
+                .map(|wait| (wait.leaf, wait.since))
+                .collect::<Vec<_>>()
+        };
+        let first = [wait(1, 7, 10), wait(2, 8, 11)];
+        assert_eq!(poll(&mut record, &first), [(1, 10), (2, 11)]);
+        // In another order, and one of them for something else.
+        let second = [wait(2, 8, 20), wait(1, 9, 21), wait(1, 9, 22)];
+        assert_eq!(poll(&mut record, &second), [(2, 11), (1, 21)]);
+        record.remove_wait(2);
+        let third = [wait(1, 9, 30), wait(2, 8, 31)];
+        assert_eq!(poll(&mut record, &third), [(1, 21), (2, 31)]);
+        assert_eq!(poll(&mut record, &[wait(1, 9, 40)]), [(1, 21)]);
+        let fifth = [wait(2, 8, 50), wait(1, 9, 51)];
+        assert_eq!(poll(&mut record, &fifth), [(2, 50), (1, 21)]);
+        record.begin_poll();
+        record.remove_wait(1);
+        record.add_wait(wait(1, 9, 60));
+        record.end_poll();
+        let current = record.waits.current();
+        assert_eq!((current.len(), current[0].since), (1, 60));
     }
 }

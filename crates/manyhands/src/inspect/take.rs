@@ -106,7 +106,7 @@ fn last_of_oldest(tasks_max: usize) -> Option<TaskNumber> {
 pub(super) fn snapshot_of_waits_for_tasks() -> Snapshot {
     let mut tasks = Vec::new();
     table::for_each(|number, record| {
-        let waits = &record.waits.list;
+        let waits = record.waits.current();
         if !waits.is_empty() && waits.iter().all(|wait| wait.kind == WaitKind::Task) {
             tasks.push(task_of(number, record));
         }
@@ -177,7 +177,7 @@ pub(super) fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
         frame: Frames::place_in(&ordered, wait.frame),
     };
     let outside = outside::waits_outside(record);
-    let listed = waits.list.iter().chain(&outside);
+    let listed = waits.current().iter().chain(&outside);
     let frame = |&(frame, outer): &(Frame, _)| FrameSnapshot {
         name: frame.name,
         at: frame.at,

@@ -214,6 +214,8 @@ impl<T> Stream for WhenEach<T> {
             let polled = Pin::new(handle).poll(&mut Context::from_waker(&notice));
             if let Poll::Ready(result) = polled {
                 this.forget(index);
+                // The next task is another wait.
+                inspect::forget(this);
                 return Poll::Ready(Some((index, result)));
             }
         }

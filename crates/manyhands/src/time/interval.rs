@@ -1,6 +1,6 @@
 //! Periodic ticks.
 
-use crate::inspect::WaitSite;
+use crate::inspect::{self, WaitSite};
 use crate::runtime::sleep::timers;
 use crate::task::budget;
 use crate::time::sleep::Sleep;
@@ -183,6 +183,8 @@ impl Interval {
         if due > timers::now() {
             ready!(self.sleep.as_mut().poll_elapsed(context));
         }
+        // The next tick is another wait.
+        inspect::forget(&*self.sleep);
         permit.charge();
         let next = self.behavior.next(due, timers::now(), self.period);
         self.set_next(next);

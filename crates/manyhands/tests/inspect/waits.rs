@@ -2,7 +2,7 @@
 
 use crate::support::{Source, assert_waits_at, in_state, named, spawn, until, waiting};
 use futures::Stream;
-use manyhands::inspect::{self, TaskKind, TaskState, WaitKind};
+use manyhands::inspect::{self, TaskKind, TaskSnapshot, TaskState, WaitKind, WaitSnapshot};
 use manyhands::query::prelude::*;
 use manyhands::task::TaskGroup;
 use manyhands::{cancel, channel, parallel, task, time};
@@ -500,4 +500,76 @@ fn what_waits_inside_a_combinator_is_not_taken_for_all_there_is() {
     assert_eq!(direct[0].kind, WaitKind::Group);
     assert_eq!(listed.waits.len(), 3);
     all.cancel();
+}
+
+/// Is polled again for each kick, and waits for an item all the time.
+async fn select(items: channel::Receiver<u32>, kicks: channel::Receiver<()>) {
+    let mut receive = pin!(items.recv_async());
+    let mut kicks = pin!(kicks.into_stream());
+    let result = poll_fn(|context| {
+        while kicks.as_mut().poll_next(context) == Poll::Ready(Some(())) {}
+        receive.as_mut().poll(context)
+    });
+    assert_eq!(result.await, Ok(1));
+}
+
+#[test]
+fn a_task_that_is_polled_again_waits_for_the_same_since_before_and_for_the_next_item_since_the_last()
+ {
+    inspect::open();
+    for state in [TaskState::Waiting, TaskState::Blocked] {
+        let (items, all_items) = channel::bounded::<u32>(1);
+        let (kicks, all_kicks) = channel::bounded::<()>(1);
+        let selecting = select(all_items, all_kicks);
+        let name = format!("since: {state:?}");
+        let task = match state {
+            TaskState::Waiting => spawn(&name, selecting),
+            _ => task::Builder::new()
+                .name(&*name)
+                .run(|| task::block_on(selecting)),
+        };
+        let seen_after = |changes: u64| {
+            until(|| {
+                let task = in_state(&name, state);
+                (task.changes > changes && task.waits.len() == 2).then_some(task)
+            })
+        };
+        let first = seen_after(0);
+        let between = time::now();
+        until(|| (time::now() - between > 2 * GAP).then_some(()));
+        kicks.send(()).unwrap();
+        let second = seen_after(first.changes);
+        let of = |task: &TaskSnapshot, part: &str| {
+            let line = |wait: &WaitSnapshot| HERE.1.lines().nth(wait.at.line() as usize - 1);
+            let is_it = |wait: &&WaitSnapshot| line(wait).unwrap().contains(part);
+            task.waits.iter().find(is_it).unwrap().waiting_for
+        };
+        let (item, kick) = (
+            of(&second, "receive.as_mut()"),
+            of(&second, "kicks.as_mut()"),
+        );
+        assert!(item > kick + GAP, "{second:?}");
+        items.send(1).unwrap();
+        task.join().unwrap();
+    }
+}
+
+/// Much more than the error of a clock.
+const GAP: Duration = Duration::from_millis(10);
+
+#[test]
+fn each_tick_of_an_interval_is_a_wait_of_its_own() {
+    inspect::open();
+    let ticks = spawn("since: ticks", async move {
+        let mut interval = time::interval(2 * GAP);
+        loop {
+            interval.tick().await;
+        }
+    });
+    until(|| {
+        let task = waiting("since: ticks");
+        let wait = &task.waits[0];
+        (task.polls > 3 && wait.waiting_for < task.in_state + GAP).then_some(())
+    });
+    ticks.cancel();
 }

@@ -1,7 +1,7 @@
 //! Receiving as a stream of `futures`.
 
 use crate::channel::broadcast::{Lagged, Receiver, RecvError};
-use crate::channel::future::note_wait;
+use crate::channel::future::{note_end, note_wait};
 use crate::channel::wait_list::WaiterKey;
 use crate::inspect::{self, WaitKind};
 use futures_core::stream::{FusedStream, Stream};
@@ -38,9 +38,13 @@ impl<T: Clone> Stream for RecvStream<T> {
     #[cfg_attr(feature = "inspect", track_caller)]
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
+        let has_waited = this.waiter.is_some();
         let polled = this.receiver.poll_recv_async(&mut this.waiter, cx);
         let channel = &*this.receiver.shared;
         note_wait(&polled, this, channel, cx, WaitKind::Receive);
+        if has_waited {
+            note_end(&polled, this);
+        }
         let result = ready!(polled);
         Poll::Ready(match result {
             Ok(item) => Some(Ok(item)),
