@@ -28,4 +28,5 @@ mod sockets;
 mod stacks;
 mod support;
 mod tasks;
+mod users;
 mod waits;
