@@ -11,6 +11,9 @@ const waitsFor = (wait, { names, last_waker: lastWaker }) => {
   return `${wait.kind} ${what}`.trim();
 };
 
+// Of most tasks it is the usual one. Older programs do not say it.
+const priorityOf = ({ priority }) => (priority === "normal" ? "" : priority ?? "");
+
 // Of what has no name the end of its address.
 const withoutAddress = (text) => text.replace(/ [0-9a-f]{4,}([0-9a-f]{5})$/gm, " …$1");
 
@@ -48,6 +51,7 @@ export const tables = {
       { title: "Worker", of: (task) => (task.worker === null ? "" : `${task.runtime}:${task.worker}`) },
       { title: "Polls", of: (task) => task.polls },
       { title: "Busy", of: (task) => task.busy_us, show: time },
+      { title: "Priority", of: priorityOf, isSeldom: true },
     ],
     rows: (view) => {
       const ring = new Set(view.deadlocks.flatMap((deadlock) => deadlock.tasks.map((task) => task.number)));

@@ -5,8 +5,8 @@
 use crate::wire::{Channel, Runtime, Task, View};
 use crate::words::{
     PATH_CHARS_MAX, TASK_COLUMNS, TYPE_CHARS_MAX, deadlocked_tasks, frames_of, label,
-    name_of_channel, names_of_channels, percent_done, short, state_of_channel, tail, time,
-    waits_of, worker_of,
+    name_of_channel, names_of_channels, percent_done, priority_of, short, state_of_channel, tail,
+    time, waits_of, worker_of,
 };
 use comfy_table::{LineStyle, Table, TableStyle};
 use std::collections::{HashMap, HashSet};
@@ -119,6 +119,7 @@ fn tasks(view: &View) -> String {
             worker_of(task),
             task.polls.to_string(),
             time(task.busy_us),
+            priority_of(task).to_owned(),
         ]);
     }
     let mut text = table.trim_fmt();
@@ -312,6 +313,7 @@ mod tests {
             polls: 3,
             wakes: 2,
             last_waker: None,
+            priority: None,
             waits: owner.map(wait).into_iter().collect(),
             waits_left_out: 0,
             frames: Vec::new(),

@@ -96,6 +96,9 @@ pub struct Task {
     /// The type of its closure or future.
     #[serde(rename = "type")]
     pub type_name: String,
+    /// `interactive`, `normal` or `background`; none of a thread.
+    #[serde(default)]
+    pub priority: Option<String>,
     /// File, line and column of its spawning.
     pub spawned_at: Option<String>,
     /// The number of the task that spawned it.

@@ -80,6 +80,14 @@ pub(crate) fn deadlocked_tasks(view: &View) -> HashSet<&str> {
     rings.map(|task| task.number.as_str()).collect()
 }
 
+/// Its priority, if that is not the usual one.
+pub(crate) fn priority_of(task: &Task) -> &str {
+    let priority = task.priority.as_deref();
+    priority
+        .filter(|priority| *priority != "normal")
+        .unwrap_or_default()
+}
+
 /// The runtime and the worker that run it, or nothing.
 pub(crate) fn worker_of(task: &Task) -> String {
     match (task.runtime, task.worker) {
@@ -145,7 +153,7 @@ fn to_float(micros: u64) -> f64 {
 }
 
 /// The columns of a table of tasks.
-pub(crate) const TASK_COLUMNS: [&str; 12] = [
+pub(crate) const TASK_COLUMNS: [&str; 13] = [
     "task",
     "name",
     "state",
@@ -158,6 +166,7 @@ pub(crate) const TASK_COLUMNS: [&str; 12] = [
     "worker",
     "polls",
     "busy",
+    "priority",
 ];
 
 /// The kind of a wait for what is not this library's.

@@ -119,6 +119,8 @@ mod queue;
 
 mod probe;
 
+mod priority;
+
 #[expect(unsafe_code, reason = "erased work; see each file's header")]
 mod job;
 

@@ -10,6 +10,7 @@ const LAYERS: &[&str] = &[
     "sync",
     "integrations::tracing_events",
     "probe",
+    "priority",
     "inspect",
     "queue",
     "job",

@@ -41,6 +41,7 @@ pub(crate) fn task(number: usize, spawned_at: &str, waits: &[&str]) -> Task {
         polls: 1,
         wakes: 0,
         last_waker: None,
+        priority: None,
         waits: waits.iter().map(wait).collect(),
         waits_left_out: 0,
         frames: Vec::new(),

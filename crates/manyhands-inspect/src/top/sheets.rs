@@ -5,7 +5,7 @@ use crate::top::sheet::{Cell, Row, Sheet};
 use crate::wire::{Channel, Task, View};
 use crate::words::{
     TASK_COLUMNS, deadlocked_tasks, frames_of, label, name_of_channel, names_of_channels,
-    percent_done, short, state_of_channel, time, waits_for, waits_of, worker_of,
+    percent_done, priority_of, short, state_of_channel, time, waits_for, waits_of, worker_of,
 };
 
 /// What is shown.
@@ -89,6 +89,7 @@ fn tasks(view: &View) -> Sheet {
                 worker_of(task).into(),
                 task.polls.into(),
                 duration(task.busy_us),
+                priority_of(task).into(),
             ],
         }
     };

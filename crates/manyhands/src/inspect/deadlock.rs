@@ -267,6 +267,7 @@ mod tests {
             id: 0,
             name: None,
             type_name: "",
+            priority: None,
             spawned_at: None,
             parent: None,
             ran_on: None,

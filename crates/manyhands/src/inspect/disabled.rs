@@ -2,6 +2,7 @@
 //! code.
 
 use crate::inspect::{Unobserved, WaitKind};
+use crate::priority::Priority;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -58,7 +59,7 @@ impl TaskRecord {
     pub(crate) fn spawned(
         &self,
         _cell: NonNull<()>,
-        _name: Option<&str>,
+        _label: (Option<&str>, Priority),
         _work: &'static WorkType,
         _spawned_at: &'static Location<'static>,
     ) {

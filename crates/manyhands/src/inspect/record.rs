@@ -15,6 +15,7 @@ use crate::inspect::recorded_task::{RecordedTask, WorkType};
 use crate::inspect::table::{self, Record, TaskNumber, WaitRecord, Waits};
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::inspect::wait_kind::WaitKind;
+use crate::priority::Priority;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{clock, global, thread};
 use std::cell::Cell;
@@ -130,13 +131,14 @@ impl TaskRecord {
     pub(crate) fn spawned(
         &self,
         cell: NonNull<()>,
-        name: Option<&str>,
+        (name, priority): (Option<&str>, Priority),
         work: &'static WorkType,
         spawned_at: &'static Location<'static>,
     ) {
         let record = Record {
             task: Some(RecordedTask::new(cell, work)),
             name: name.map(Box::from),
+            priority: Some(priority),
             spawned_at: Some(spawned_at),
             parent: CURRENT.get().number,
             ..new_record(work.kind())
@@ -522,6 +524,7 @@ fn new_record(kind: TaskKind) -> Record {
         kind,
         task: None,
         name: None,
+        priority: None,
         spawned_at: None,
         parent: None,
         ran_on: None,

@@ -8,6 +8,7 @@ use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::table::TaskNumber;
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::inspect::wait_kind::WaitKind;
+use crate::priority::Priority;
 use std::panic::Location;
 use std::time::Duration;
 
@@ -135,6 +136,8 @@ pub struct TaskSnapshot {
     pub name: Option<String>,
     /// The type of its closure or future; empty for a thread.
     pub type_name: &'static str,
+    /// Its priority, from [`task::Builder::priority`](crate::task::Builder::priority); `None` for a thread.
+    pub priority: Option<Priority>,
     /// Where it was spawned.
     pub spawned_at: Option<&'static Location<'static>>,
     /// The task that spawned it.

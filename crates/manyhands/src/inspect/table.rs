@@ -11,6 +11,7 @@ use crate::inspect::last_waker::LastWaker;
 use crate::inspect::recorded_task::RecordedTask;
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::inspect::wait_kind::WaitKind;
+use crate::priority::Priority;
 use crate::sync::{Mutex, Padded, global, lock};
 use std::fmt;
 use std::num::NonZeroU64;
@@ -48,6 +49,8 @@ pub(super) struct Record {
     /// `None` of a thread.
     pub(super) task: Option<RecordedTask>,
     pub(super) name: Option<Box<str>>,
+    /// `None` of a thread.
+    pub(super) priority: Option<Priority>,
     pub(super) spawned_at: Option<&'static Location<'static>>,
     pub(super) parent: Option<TaskNumber>,
     /// The runtime and the worker that ran it last.
@@ -448,6 +451,7 @@ mod tests {
             kind: TaskKind::Future,
             task: None,
             name: None,
+            priority: None,
             spawned_at: None,
             parent: None,
             ran_on: None,

@@ -189,6 +189,7 @@ pub(super) fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
         id: record.id(),
         name: record.name.as_deref().map(str::to_owned),
         type_name: record.type_name(),
+        priority: record.priority,
         spawned_at: record.spawned_at,
         parent: record.parent,
         ran_on: record

@@ -13,6 +13,7 @@ use crate::inspect::snapshot::{
 };
 use crate::inspect::table::TaskNumber;
 use crate::inspect::task_state::{TaskKind, TaskState};
+use crate::priority::Priority;
 use miniserde::{Deserialize, Serialize, json};
 use std::panic::Location;
 use std::time::Duration;
@@ -72,6 +73,7 @@ struct Task {
     name: Option<String>,
     #[serde(rename = "type")]
     type_name: String,
+    priority: Option<&'static str>,
     spawned_at: Option<String>,
     parent: Option<String>,
     runtime: Option<u32>,
@@ -255,6 +257,7 @@ fn task_fields(task: &TaskSnapshot) -> Task {
         id: format!("{:x}", task.id),
         name: task.name.as_deref().map(text),
         type_name: text(task.type_name),
+        priority: task.priority.map(Priority::name),
         spawned_at: task.spawned_at.map(place),
         parent: task.parent.map(|parent| parent.to_string()),
         runtime: task.ran_on.map(|(runtime, _)| runtime),

@@ -229,8 +229,12 @@ unsafe fn record_spawn(cell: NonNull<Header>) {
     let name = unsafe { (kind.name)(cell) };
     // SAFETY: the name is valid as long as the cell.
     let name = name.map(|name| unsafe { name.as_ref() });
+    // SAFETY: by the caller's promise.
+    let priority = unsafe { (kind.priority)(cell) };
     let (work, location) = (&kind.work_type, header.location);
-    header.record.spawned(cell.cast(), name, work, location);
+    header
+        .record
+        .spawned(cell.cast(), (name, priority), work, location);
 }
 
 /// Runs or polls the task by `run`, which says whether it is over, and records that. `wakers`: how many there are of a task

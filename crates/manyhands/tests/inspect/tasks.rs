@@ -2,6 +2,7 @@
 
 use crate::support::{in_state, named, spawn, until, waiting, while_true};
 use manyhands::inspect::{self, TaskKind, TaskState};
+use manyhands::task::Priority;
 use manyhands::{Runtime, channel, task};
 use std::future::pending;
 use std::sync::mpsc;
@@ -182,4 +183,32 @@ fn a_blocked_task_is_shown_as_blocked_until_it_goes_on() {
     go.send(()).unwrap();
     start.recv().unwrap();
     assert!(blocked.join().unwrap());
+}
+
+#[test]
+fn a_task_shows_its_priority_also_over_the_socket_and_in_the_table() {
+    inspect::open();
+    let mut client = manyhands_inspect::Client::connect(&inspect::serve().unwrap()).unwrap();
+    let priorities = [
+        ("priority: first", Priority::Interactive, "interactive"),
+        ("priority: usual", Priority::Normal, "normal"),
+        ("priority: last", Priority::Background, "background"),
+    ];
+    let tasks = priorities.map(|(name, priority, _)| {
+        let builder = task::Builder::new().name(name).priority(priority);
+        builder.spawn(pending::<()>())
+    });
+    for (name, priority, _) in priorities {
+        assert_eq!(waiting(name).priority, Some(priority));
+    }
+    let view = client.view(usize::MAX).unwrap();
+    let text = manyhands_inspect::text(&view);
+    for (name, _, word) in priorities {
+        let mut shown = view.tasks.iter();
+        let shown = shown.find(|task| task.name.as_deref() == Some(name));
+        assert_eq!(shown.unwrap().priority.as_deref(), Some(word));
+        let line = text.lines().find(|line| line.contains(name)).unwrap();
+        assert_eq!(line.trim_end().ends_with(word), word != "normal", "{line}");
+    }
+    tasks.iter().for_each(task::JoinHandle::cancel);
 }

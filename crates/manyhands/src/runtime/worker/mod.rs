@@ -35,4 +35,4 @@ mod threads;
 pub(crate) mod victims;
 
 #[cfg(not(loom))]
-pub use priority::Priority;
+pub use crate::priority::Priority;

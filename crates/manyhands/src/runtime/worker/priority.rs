@@ -6,34 +6,13 @@
 //! A worker that could run all three kinds runs them 8 : 4 : 1. A kind that it has not come to for 10 ms
 //! and four tasks goes first, so nothing starves. Loops and joins of others count as usual work.
 //!
-//! Not here: where a task keeps its priority (`task/cell.rs`).
+//! Not here: the priorities (`priority.rs` of the library), and where a task keeps its own (`task/cell.rs`).
 
 use crate::job::Job;
+use crate::priority::Priority;
 use crate::queue::TaskQueue;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Padded, clock};
-
-/// How urgent a task is, for [`task::Builder::priority`](crate::task::Builder::priority).
-///
-/// Where a worker could run tasks of all three, it runs 8 interactive ones for 4 normal ones and 1 in the
-/// background; whatever it has not come to for 10 ms and four tasks goes first, so nothing starves.
-///
-/// Example: see [`task::Builder::priority`](crate::task::Builder::priority).
-#[doc(alias = "TaskPriority")]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Priority {
-    /// Somebody waits for it.
-    Interactive,
-    /// The usual one.
-    #[default]
-    Normal,
-    /// It has time.
-    Background,
-}
-
-impl Priority {
-    const ALL: [Self; 3] = [Self::Interactive, Self::Normal, Self::Background];
-}
 
 /// The queues of what is not usual.
 #[derive(Debug)]
