@@ -232,7 +232,7 @@ impl fmt::Display for Named<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::Deadlock;
     use crate::inspect::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
     use crate::inspect::table::TaskNumber;
@@ -246,7 +246,7 @@ mod tests {
     }
 
     /// A task that waits for these; 0 stands for something that is no task.
-    fn task(place: u64, owners: &[u64]) -> TaskSnapshot {
+    pub(in crate::inspect) fn task(place: u64, owners: &[u64]) -> TaskSnapshot {
         let wait = |&owner: &u64| WaitSnapshot {
             kind: WaitKind::Task,
             name: None,
@@ -281,7 +281,7 @@ mod tests {
         }
     }
 
-    fn snapshot_of(tasks: Vec<TaskSnapshot>) -> Snapshot {
+    pub(in crate::inspect) fn snapshot_of(tasks: Vec<TaskSnapshot>) -> Snapshot {
         Snapshot {
             runtimes: Vec::new(),
             tasks,

@@ -193,6 +193,13 @@ pub(super) fn change(number: TaskNumber, change: impl FnOnce(&mut Record)) {
     }
 }
 
+/// Whether the task has not ended.
+pub(super) fn is_there(number: TaskNumber) -> bool {
+    let slots = lock(&TABLE[number.shard()]);
+    let usage = slots.places.get(number.place());
+    usage.is_some_and(|usage| usage.is_used && usage.uses == number.uses())
+}
+
 /// Takes a record out.
 pub(super) fn remove(number: TaskNumber) {
     let mut slots = lock(&TABLE[number.shard()]);
@@ -382,7 +389,9 @@ const PLACES_AT_ONCE: usize = 512;
 
 #[cfg(test)]
 mod tests {
-    use super::{Record, SHARDS, TaskNumber, WAITS_MAX, WaitRecord, Waits, change, insert, remove};
+    use super::{
+        Record, SHARDS, TaskNumber, WAITS_MAX, WaitRecord, Waits, insert, is_there, remove,
+    };
     use crate::inspect::task_state::{TaskKind, TaskState};
     use crate::inspect::wait_kind::WaitKind;
     use std::panic::Location;
@@ -404,12 +413,6 @@ mod tests {
             changes: 0,
             waits: Waits::default(),
         }
-    }
-
-    fn is_there(number: TaskNumber) -> bool {
-        let mut is_there = false;
-        change(number, |_| is_there = true);
-        is_there
     }
 
     #[test]

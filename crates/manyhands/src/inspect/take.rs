@@ -102,7 +102,6 @@ fn last_of_oldest(tasks_max: usize) -> Option<TaskNumber> {
 }
 
 /// The tasks that a deadlock can be of, and nothing else: those that wait, and only for tasks.
-#[cfg(unix)]
 pub(super) fn snapshot_of_waits_for_tasks() -> Snapshot {
     let mut tasks = Vec::new();
     table::for_each(|number, record| {
