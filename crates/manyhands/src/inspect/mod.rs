@@ -20,7 +20,7 @@
 //! in which of them it is: those that the task went through when it was last polled.
 //!
 //! A task that can be woken by any of several waits goes on with the first. So a deadlock is a set of tasks each of
-//! which waits only for tasks of the set; see [`Snapshot::deadlocks`].
+//! which waits only for tasks of the set, for scopes with one of them, or for groups of them; see [`Snapshot::deadlocks`].
 //!
 //! # Loops
 //! [`Snapshot::loops`] are the parallel loops and queries that run. How the last one of a thread ran and what kept it from
@@ -95,14 +95,16 @@ pub(crate) use loop_observer::{LoopObserver, RunnerObserver, Unobserved};
 pub(crate) use alone::AloneBecause;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use disabled::{
-    ChannelRecord, FrameMark, GroupName, ListedLoop, LoopSite, Running, RuntimeNumber, TaskRecord,
-    WaitSite, Waking, WorkType, during_loop, forget, is_open, runtime_made, short_loop,
-    thread_begins, thread_blocks, thread_polls_any, thread_polls_one, thread_waits_for_task, waits,
-    waits_for_task,
+    ChannelRecord, FrameMark, GroupName, ListedLoop, LoopSite, Running, RuntimeNumber, SetWait,
+    TaskRecord, TaskSet, WaitSite, Waking, WorkType, during_loop, forget, is_open, runtime_made,
+    short_loop, thread_begins, thread_blocks, thread_polls_any, thread_polls_one,
+    thread_waits_for_task, waits, waits_for_set, waits_for_task,
 };
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use wait_kind::WaitKind;
 
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod awaited_set;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod changes;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -166,9 +168,13 @@ mod socket;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod stacks;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod stuck;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod table;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod take;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod task_set;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod task_state;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -182,6 +188,8 @@ mod wire;
 
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use crate::sync::stack_copy::note_own_stack as thread_begins;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use awaited_set::SetWait;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use channels::{ChannelRecord, ObservedChannel};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -207,6 +215,8 @@ pub(crate) use recorded_task::{Waking, WorkType};
 pub(crate) use runtimes::Observed;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 pub(crate) use runtimes::ObservedThread;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use task_set::{TaskSet, waits_for_set};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use wait_site::WaitSite;
 

@@ -2,11 +2,14 @@
 //!
 //! Not here: taking it (`take.rs`), and what follows from it (`deadlock.rs`).
 
+use crate::inspect::awaited_set::AwaitedSet;
 use crate::inspect::channel_snapshot::ChannelSnapshot;
 use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::table::TaskNumber;
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::inspect::wait_kind::WaitKind;
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::panic::Location;
 use std::time::Duration;
 
@@ -38,6 +41,8 @@ pub struct Snapshot {
     pub loops: Vec<LoopSnapshot>,
     /// The channels that exist, the oldest first.
     pub channels: Vec<ChannelSnapshot>,
+    /// How many tasks of each scope and group there are.
+    pub(super) set_sizes: BTreeMap<NonZeroU32, usize>,
 }
 
 /// A runtime.
@@ -154,7 +159,7 @@ pub struct TaskSnapshot {
     pub wakes: u64,
     /// What it waits for: any one of these lets it go on.
     pub waits: Vec<WaitSnapshot>,
-    /// Waits beyond the eight that are kept.
+    /// Waits beyond the eight that are kept, first those inside combinators.
     pub waits_left_out: u32,
     /// The frames that it is in, each behind the one around it.
     pub frames: Vec<FrameSnapshot>,
@@ -164,6 +169,12 @@ pub struct TaskSnapshot {
     pub may_wait_for_more: bool,
     /// A number that changes with each poll, each wake, and each change of its waits.
     pub changes: u64,
+    /// The scope or group that it belongs to.
+    pub(super) set: Option<NonZeroU32>,
+    /// How many wakers of it exist, if that is known.
+    pub(super) wakers: Option<u32>,
+    /// How many of `waits_left_out` wake it directly.
+    pub(super) direct_waits_left_out: u32,
 }
 
 /// One thing that a task waits for.
@@ -209,6 +220,8 @@ pub struct WaitSnapshot {
     pub is_direct: bool,
     /// The innermost frame that it is in, by its place in [`TaskSnapshot::frames`].
     pub frame: Option<usize>,
+    /// The scope or group whose tasks it waits for.
+    pub(super) set: Option<AwaitedSet>,
 }
 
 /// A part of a task, made by [`task::framed`](crate::task::framed), that has begun and not ended.

@@ -6,13 +6,14 @@
 //!
 //! Not here: what is recorded when (`record.rs`), and what is made of it (`snapshot.rs`).
 
+use crate::inspect::awaited_set::AwaitedSet;
 use crate::inspect::frames::Frames;
 use crate::inspect::recorded_task::RecordedTask;
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::inspect::wait_kind::WaitKind;
 use crate::sync::{Mutex, Padded, global, lock};
 use std::fmt;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::panic::Location;
 
 /// Where a record is: rises from one record to the next of [`for_each_entry`].
@@ -49,6 +50,8 @@ pub(super) struct Record {
     pub(super) name: Option<Box<str>>,
     pub(super) spawned_at: Option<&'static Location<'static>>,
     pub(super) parent: Option<TaskNumber>,
+    /// The scope or group that it belongs to.
+    pub(super) set: Option<NonZeroU32>,
     /// The runtime and the worker that ran it last.
     pub(super) ran_on: Option<(u32, u32)>,
     pub(super) state: TaskState,
@@ -71,6 +74,8 @@ pub(super) struct Waits {
     pub(super) list: Vec<WaitRecord>,
     /// Waits that were not kept.
     pub(super) left_out: u32,
+    /// How many of those were direct.
+    pub(super) direct_left_out: u32,
     /// How many wakers of the task exist, as far as that is known.
     pub(super) wakers: Option<u32>,
     /// The frames in which it waits. Most tasks have none.
@@ -87,6 +92,8 @@ pub(super) struct WaitRecord {
     pub(super) resource: usize,
     /// The task that it waits for.
     pub(super) owner: Option<TaskNumber>,
+    /// The scope or group whose tasks it waits for.
+    pub(super) set: Option<AwaitedSet>,
     pub(super) at: &'static Location<'static>,
     pub(super) since: u64,
     /// The end of the wait wakes the task itself, not something inside it that may wait for more.
@@ -120,6 +127,7 @@ impl Record {
     pub(super) fn forget_waits(&mut self) {
         self.waits.list.clear();
         self.waits.left_out = 0;
+        self.waits.direct_left_out = 0;
         if let Some(frames) = &mut self.waits.frames {
             frames.forget();
         }
@@ -132,7 +140,7 @@ impl Record {
         std::mem::replace(&mut self.waits, waits)
     }
 
-    /// Adds a wait; one of the same future takes the place of the earlier one.
+    /// Adds a wait; one of the same future takes the place of the earlier one. Direct waits are kept rather than others.
     pub(super) fn add_wait(&mut self, wait: WaitRecord) {
         self.changes += 1;
         let waits = &mut self.waits;
@@ -146,7 +154,20 @@ impl Record {
             waits.list.push(wait);
         } else {
             waits.left_out += 1;
+            let other = waits.list.iter_mut().rfind(|known| !known.is_direct);
+            match other.filter(|_| wait.is_direct) {
+                Some(other) => *other = wait,
+                None => waits.direct_left_out += u32::from(wait.is_direct),
+            }
         }
+    }
+
+    /// A task was added to a scope or group that this one may wait for.
+    pub(super) fn grow_awaited_set(&mut self, number: NonZeroU32) {
+        let sets = self.waits.list.iter_mut().flat_map(|wait| &mut wait.set);
+        sets.filter(|set| set.number == number)
+            .for_each(AwaitedSet::grow);
+        self.changes += 1;
     }
 
     /// Takes out the wait of a future that is dropped.
@@ -403,6 +424,7 @@ mod tests {
             name: None,
             spawned_at: None,
             parent: None,
+            set: None,
             ran_on: None,
             state: TaskState::Queued,
             spawned: 0,
@@ -448,6 +470,7 @@ mod tests {
             kind: WaitKind::Timer,
             resource: 0,
             owner: None,
+            set: None,
             at: Location::caller(),
             since: 0,
             is_direct: true,
@@ -461,5 +484,21 @@ mod tests {
         assert_eq!(record.waits.list.len(), WAITS_MAX - 1);
         record.forget_waits();
         assert_eq!((record.waits.list.len(), record.waits.left_out), (0, 0));
+        // Direct waits come in place of others.
+        let inside = |leaf| WaitRecord {
+            is_direct: false,
+            ..wait(leaf)
+        };
+        (0..WAITS_MAX).for_each(|leaf| record.add_wait(inside(leaf)));
+        record.add_wait(wait(WAITS_MAX));
+        record.add_wait(inside(WAITS_MAX + 1));
+        let direct = record.waits.list.iter().filter(|wait| wait.is_direct);
+        assert_eq!((direct.count(), record.waits.list.len()), (1, WAITS_MAX));
+        assert_eq!(
+            (record.waits.left_out, record.waits.direct_left_out),
+            (2, 0)
+        );
+        (100..100 + WAITS_MAX).for_each(|leaf| record.add_wait(wait(leaf)));
+        assert_eq!(record.waits.direct_left_out, 1);
     }
 }
