@@ -2,8 +2,8 @@
 //! with the feature `inspect`.
 //!
 //! Nothing is recorded until it is asked for: by [`open`], by [`serve`], which also listens on a socket for
-//! `manyhands inspect`, by [`watch`], which reports deadlocks on standard error, or by the environment variable
-//! `MANYHANDS_INSPECT`: if that is neither empty nor `0` when the first runtime is made, the program does all three, and if
+//! `manyhands inspect`, by [`watch`], which reports deadlocks and starved runtimes on standard error, or by the
+//! environment variable `MANYHANDS_INSPECT`: if that is neither empty nor `0` when the first runtime is made, the program does all three, and if
 //! it is `control`, also what `allow_control` does.
 //! What has been opened stays open.
 //!
@@ -21,6 +21,10 @@
 //!
 //! A task that can be woken by any of several waits goes on with the first. So a deadlock is a set of tasks each of
 //! which waits only for tasks of the set, for scopes with one of them, or for groups of them; see [`Snapshot::deadlocks`].
+//!
+//! # Starvation
+//! A runtime whose workers are all blocked, or at the same work for long, while tasks are queued and no thread can be added,
+//! is starved; see [`Snapshot::starvations`].
 //!
 //! # Loops
 //! [`Snapshot::loops`] are the parallel loops and queries that run. How the last one of a thread ran and what kept it from
@@ -141,6 +145,8 @@ mod loop_snapshot;
 mod loops;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod mappings;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod no_more_threads;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod poll_once;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -167,6 +173,10 @@ mod snapshot;
 mod socket;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod stacks;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod starvation;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod starvation_looks;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod stuck;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -230,6 +240,8 @@ pub use deadlock::Deadlock;
 pub use loop_report::{BlockReport, LoopReport, RunnerReport, TrialReport};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use loop_snapshot::LoopSnapshot;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use no_more_threads::NoMoreThreads;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 pub use poll_once::allow_control;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
@@ -239,6 +251,8 @@ pub use snapshot::{
     FrameSnapshot, RuntimeSnapshot, Snapshot, TaskSnapshot, WaitSnapshot, WorkerSnapshot,
     WorkerState,
 };
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use starvation::Starvation;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use table::TaskNumber;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

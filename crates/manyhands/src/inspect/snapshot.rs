@@ -5,6 +5,7 @@
 use crate::inspect::awaited_set::AwaitedSet;
 use crate::inspect::channel_snapshot::ChannelSnapshot;
 use crate::inspect::loop_snapshot::LoopSnapshot;
+use crate::inspect::no_more_threads::NoMoreThreads;
 use crate::inspect::table::TaskNumber;
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::inspect::wait_kind::WaitKind;
@@ -57,8 +58,16 @@ pub struct RuntimeSnapshot {
     pub name: String,
     /// How many threads may run at once.
     pub limit: usize,
+    /// How many worker threads exist.
+    pub threads: usize,
+    /// How many may exist: [`Builder::max_threads`](crate::Builder::max_threads).
+    pub threads_max: usize,
+    /// Why none can be added now; `None`: one can.
+    pub no_more_threads: Option<NoMoreThreads>,
     /// Tasks from external threads that wait for a worker, counted up to 10,000.
     pub queued_outside: usize,
+    /// Interactive and background tasks that wait for a worker, of each counted up to 10,000.
+    pub queued_with_priority: usize,
     /// Threads started in place of one that declared that it blocks.
     pub started_for_declared: u64,
     /// Threads started in place of one that was detected as blocked.
@@ -79,6 +88,8 @@ pub struct WorkerSnapshot {
     pub index: Option<usize>,
     /// What it does.
     pub state: WorkerState,
+    /// It was detected as blocked inside a piece of work, by something that has not declared it.
+    pub sleeps_in_kernel: bool,
     /// Where the task was spawned that it runs.
     pub task_spawned_at: Option<&'static Location<'static>>,
     /// Tasks in its queue, counted up to 10,000.

@@ -1,8 +1,9 @@
-//! A thread that looks for deadlocks and reports each once on standard error.
+//! A thread that looks for deadlocks and starved runtimes, and reports each once on standard error.
 
 use crate::inspect::deadlock::Deadlock;
 use crate::inspect::record;
 use crate::inspect::snapshot::Snapshot;
+use crate::inspect::starvation_looks::{Look, ReportedStarvations, StarvationLooks};
 use crate::inspect::table::{self, TaskNumber};
 use crate::inspect::take::snapshot_of_waits_for_tasks;
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -12,11 +13,12 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 /// Opens the recording, and reports each deadlock once on standard error, with its tasks and lines, at most `period` after
-/// it has come about. A second call does nothing.
+/// it has come about; also each runtime that is [starved](Snapshot::starvations) for 0.4 s or longer, once until it goes on.
+/// A second call does nothing.
 ///
 /// # Cost
 /// A thread that looks twice in each `period`, which is at least 20 ms, at what is recorded of all tasks, and copies that of
-/// those that wait for tasks. Does not block.
+/// those that wait for tasks; and at all workers. Does not block.
 ///
 /// # Errors
 /// When the system starts no thread.
@@ -52,7 +54,15 @@ fn between_looks(period: Duration) -> Duration {
 )]
 fn look_for_ever(between_looks: Duration) {
     let mut watchdog = Watchdog::new(snapshot_of_waits_for_tasks());
+    let mut looks = StarvationLooks::default();
+    let mut reported = ReportedStarvations::default();
     loop {
+        if let Some(found) = looks.compare(Look::now()) {
+            for starvation in reported.news(found) {
+                // As below.
+                let _ = writeln!(io::stderr(), "manyhands: {starvation}");
+            }
+        }
         thread::sleep(between_looks);
         for deadlock in watchdog.look(snapshot_of_waits_for_tasks(), table::is_there) {
             // Standard error is all there is, and it may be closed.

@@ -23,6 +23,7 @@ mod socket;
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 mod stacks;
+mod starvation;
 mod support;
 mod tasks;
 mod waits;
