@@ -86,13 +86,9 @@ fn serve_page(
     settings: &manyhands_inspect::PageSettings,
 ) -> Result<(), Failure> {
     let announce = |address: &str, first: &manyhands_inspect::View| {
-        let deadlocks = first
-            .deadlocks
-            .iter()
-            .map(|ring| format!("{}\n\n", ring.text));
-        let deadlocks: String = deadlocks.collect();
+        let alarms: String = first.alarms().map(|text| format!("{text}\n\n")).collect();
         // Who redirects the output reads it there.
-        let _ = crate::output::print(&format!("{deadlocks}open {address}\n"));
+        let _ = crate::output::print(&format!("{alarms}open {address}\n"));
     };
     manyhands_inspect::serve_page(socket, settings, announce).map_err(Failure::Inspect)
 }

@@ -178,7 +178,8 @@ function draw() {
   if (pictures.includes(shown.tab)) listMethods();
   if (shown.tab === "threads") drawThreads();
   if (shown.last === null) return;
-  const alarms = shown.last.view.deadlocks.map((deadlock) => element("pre", deadlock.text));
+  const { deadlocks, starvations } = shown.last.view;
+  const alarms = [...deadlocks, ...starvations].map((alarm) => element("pre", alarm.text));
   byId("deadlocks").replaceChildren(...alarms);
   if (shown.tab === "stacks") drawPicture(byId("panel-stacks"), picture(), shown.scale, wanted());
   else if (shown.tab !== "threads") drawTable(shown.tab);

@@ -15,7 +15,8 @@ export function toLines(view) {
     ...view.channels.map(line("channel")),
     JSON.stringify(end),
     ...view.deadlocks.map(line("deadlock")),
-    JSON.stringify({ end: "deadlocks", deadlocks: view.deadlocks.length }),
+    ...view.starvations.map(line("starvation")),
+    JSON.stringify({ end: "deadlocks", deadlocks: view.deadlocks.length, starvations: view.starvations.length }),
     ...view.groups.map(line("group")),
     JSON.stringify({ end: "groups", groups: view.groups.length, groups_left_out: view.groups_left_out }),
   ];
@@ -29,6 +30,7 @@ export function fromLines(text) {
     loop: "loops",
     channel: "channels",
     deadlock: "deadlocks",
+    starvation: "starvations",
     group: "groups",
   };
   const view = { tasks_left_out: 0, channels_left_out: 0, groups_left_out: 0 };

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::groups::Groups;
 use crate::stacks::{RawPolledTask, RawStacks};
 use crate::tracked::Changes;
-use crate::wire::{Deadlock, Hello, Line, Refusal, View};
+use crate::wire::{Hello, Line, Refusal, Troubles, View};
 #[cfg(feature = "page")]
 use crate::wire::{Loop, Runtime};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -68,6 +68,7 @@ impl Client {
                 Line::Loop(running) => view.loops.push(running),
                 Line::Channel(channel) => view.channels.push(*channel),
                 Line::Deadlock(deadlock) => view.deadlocks.push(deadlock),
+                Line::Starvation(starvation) => view.starvations.push(starvation),
                 Line::End(end) => {
                     view.tasks_left_out += end.tasks_left_out;
                     view.channels_left_out += end.channels_left_out;
@@ -105,16 +106,19 @@ impl Client {
         Ok(changes)
     }
 
-    /// Its deadlocks. The program takes 50 ms to find them.
-    pub(crate) fn deadlocks(&mut self) -> Result<Vec<Deadlock>, Error> {
-        let mut deadlocks = Vec::new();
+    /// Its deadlocks and starved runtimes. The program takes 50 ms to find them; where a runtime seems to be starved, up to
+    /// 400 ms.
+    pub(crate) fn troubles(&mut self) -> Result<Troubles, Error> {
+        let mut troubles = Troubles::default();
         self.ask(DEADLOCKS, |_, line| {
-            if let Line::Deadlock(deadlock) = line {
-                deadlocks.push(deadlock);
+            match line {
+                Line::Deadlock(deadlock) => troubles.deadlocks.push(deadlock),
+                Line::Starvation(starvation) => troubles.starvations.push(starvation),
+                _ => {}
             }
             Ok(())
         })?;
-        Ok(deadlocks)
+        Ok(troubles)
     }
 
     /// What the program's workers and loops do now. However many tasks there are, that costs it little.
@@ -300,9 +304,20 @@ fn read_line(stream: &mut BufReader<UnixStream>) -> Result<String, Error> {
 }
 
 /// What a line is known by. Lines of other kinds are those of a newer program.
-const KINDS: [&str; 12] = [
-    "runtime", "task", "loop", "channel", "deadlock", "group", "code", "stack", "leaf", "gone",
-    "error", "end",
+const KINDS: [&str; 13] = [
+    "runtime",
+    "task",
+    "loop",
+    "channel",
+    "deadlock",
+    "starvation",
+    "group",
+    "code",
+    "stack",
+    "leaf",
+    "gone",
+    "error",
+    "end",
 ];
 const DEADLOCKS: &str = "{\"get\":\"deadlocks\"}\n";
 /// The code of the error that a program answers to what it does not know.

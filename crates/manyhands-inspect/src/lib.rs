@@ -65,4 +65,6 @@ pub use text::text;
 pub use timeline::Timeline;
 #[cfg(all(feature = "top", unix))]
 pub use top::{TopSettings, top};
-pub use wire::{Channel, Deadlock, Frame, Hello, Load, Loop, Runtime, Task, View, Wait, Worker};
+pub use wire::{
+    Channel, Deadlock, Frame, Hello, Load, Loop, Runtime, Starvation, Task, View, Wait, Worker,
+};

@@ -7,9 +7,9 @@ use crate::groups::Groups;
 #[cfg(feature = "page")]
 use crate::sparing::Sparing;
 use crate::tracked::Tracked;
-use crate::wire::{Deadlock, View};
 #[cfg(feature = "page")]
 use crate::wire::{Loop, Runtime, Task};
+use crate::wire::{Troubles, View};
 #[cfg(feature = "page")]
 use serde::Serialize;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub(crate) struct Looker {
     /// A search takes longer than a look at the rest, so it is not made in each.
     looks_per_search: u32,
     /// What the last search has found.
-    deadlocks: Vec<Deadlock>,
+    troubles: Troubles,
     /// What times are counted from.
     begun: Instant,
     #[cfg(feature = "page")]
@@ -80,7 +80,7 @@ impl Looker {
             tracked: Tracked::default(),
             looks: 0,
             looks_per_search: u32::try_from(looks_per_search).unwrap_or(1).max(1),
-            deadlocks: Vec::new(),
+            troubles: Troubles::default(),
             begun: now(),
             #[cfg(feature = "page")]
             sparing: Sparing::default(),
@@ -101,8 +101,8 @@ impl Looker {
         Ok(self.view(groups))
     }
 
-    /// As [`look`](Self::look), for who has seen what was shown before: everything some times a second and when deadlocks
-    /// have changed, else what has changed since then. A program that takes long to answer is asked only so often that it
+    /// As [`look`](Self::look), for who has seen what was shown before: everything some times a second and when what cannot go
+    /// on has changed, else what has changed since then. A program that takes long to answer is asked only so often that it
     /// does little else, and what its workers and loops do in between.
     #[cfg(feature = "page")]
     pub(crate) fn look_sparingly(&mut self) -> Result<Looked, Error> {
@@ -118,7 +118,7 @@ impl Looker {
             self.tracked.set_workers_and_loops(runtimes, loops);
             return Ok(Looked::Part(self.part()));
         }
-        let before = self.deadlocks.clone();
+        let before = self.troubles.clone();
         let refreshed = self.refresh();
         if refreshed.is_ok() {
             // A search waits in between.
@@ -131,7 +131,7 @@ impl Looker {
         }
         let groups = refreshed?;
         let is_due = |whole| at.saturating_sub(whole) >= WHOLE_EVERY;
-        if self.whole.is_none_or(is_due) || before != self.deadlocks {
+        if self.whole.is_none_or(is_due) || before != self.troubles {
             self.whole = Some(at);
             self.tracked.forget_news();
             return Ok(Looked::Whole(self.view(groups)));
@@ -152,7 +152,8 @@ impl Looker {
         View {
             groups: groups.groups,
             groups_left_out: groups.groups_left_out,
-            deadlocks: self.deadlocks.clone(),
+            deadlocks: self.troubles.deadlocks.clone(),
+            starvations: self.troubles.starvations.clone(),
             ..self.tracked.view(self.passed())
         }
     }
@@ -191,7 +192,7 @@ impl Looker {
         let changes = connected.changes(self.tasks_max)?;
         self.tracked.apply(changes, self.passed());
         if self.is_search() {
-            self.deadlocks = connected.deadlocks()?;
+            self.troubles = connected.troubles()?;
         }
         let groups = match self.tracked.tasks_left_out() {
             0 => Groups::default(),

@@ -1,4 +1,4 @@
-//! A view as text: tables of workers, tasks, loops and channels, chains of waits, deadlocks.
+//! A view as text: tables of workers, tasks, loops and channels, chains of waits, deadlocks, starved runtimes.
 //!
 //! All text in a view is safe to print already: the program escapes what a terminal would obey.
 
@@ -23,8 +23,8 @@ pub fn text(view: &View) -> String {
     add(&mut text, &loops(view));
     add(&mut text, &channels(view));
     add(&mut text, &chains(view));
-    for deadlock in &view.deadlocks {
-        add(&mut text, &deadlock.text);
+    for alarm in view.alarms() {
+        add(&mut text, alarm);
     }
     text
 }

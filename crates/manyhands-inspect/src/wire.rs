@@ -38,6 +38,8 @@ pub struct View {
     pub channels_left_out: usize,
     /// Its deadlocks.
     pub deadlocks: Vec<Deadlock>,
+    /// Its runtimes whose tasks no thread takes.
+    pub starvations: Vec<Starvation>,
 }
 
 /// A runtime.
@@ -243,6 +245,21 @@ pub struct Deadlock {
     pub text: String,
 }
 
+/// A runtime that is starved: tasks are queued, each worker stays at its work, and no thread can be added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Starvation {
+    /// The number of the runtime in the process.
+    pub runtime: u32,
+    /// Its name.
+    pub name: String,
+    /// How many of its tasks are queued.
+    pub queued: usize,
+    /// Why no thread can be added: `limit`, `memory` or `refused`.
+    pub because: String,
+    /// All of this in sentences, with its workers.
+    pub text: String,
+}
+
 /// A line of an answer.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -252,6 +269,7 @@ pub(crate) enum Line {
     Loop(Loop),
     Channel(Box<Channel>),
     Deadlock(Deadlock),
+    Starvation(Starvation),
     Group(Group),
     Code(Code),
     Stack(Box<RawStack>),
@@ -263,6 +281,21 @@ pub(crate) enum Line {
     /// Of a newer program.
     #[serde(untagged)]
     Unknown(BTreeMap<String, IgnoredAny>),
+}
+
+/// What is wrong with a program: what cannot go on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Troubles {
+    pub(crate) deadlocks: Vec<Deadlock>,
+    pub(crate) starvations: Vec<Starvation>,
+}
+
+impl View {
+    /// What cannot go on, in sentences.
+    pub fn alarms(&self) -> impl Iterator<Item = &str> {
+        let rings = self.deadlocks.iter().map(|ring| ring.text.as_str());
+        rings.chain(self.starvations.iter().map(|starved| starved.text.as_str()))
+    }
 }
 
 /// What is not there any more.

@@ -74,9 +74,9 @@ fn headline(state: &State) -> Line<'static> {
     Line::from(spans)
 }
 
-/// The first lines of the deadlocks.
+/// The first lines of what cannot go on.
 fn alarms(view: &View) -> Vec<String> {
-    let lines = view.deadlocks.iter().flat_map(|ring| ring.text.lines());
+    let lines = view.alarms().flat_map(str::lines);
     lines
         .take(ALARM_LINES_MAX)
         .map(|line| format!(" {line}"))
@@ -245,7 +245,7 @@ mod tests {
     use crate::error::Error;
     use crate::graph::tests::task;
     use crate::top::tests::busy_view;
-    use crate::wire::{Deadlock, View};
+    use crate::wire::{Deadlock, Starvation, View};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
@@ -320,6 +320,25 @@ mod tests {
         assert!(lines[1].contains("deadlock of 1 task:"), "{}", lines[1]);
         assert!(lines[2].contains("1 waits for itself"), "{}", lines[2]);
         assert!(lines[3].contains("6 Deadlocks !"), "{}", lines[3]);
+    }
+
+    #[test]
+    fn a_starved_runtime_stands_above_everything() {
+        let mut view = busy_view();
+        view.starvations = vec![Starvation {
+            runtime: 1,
+            name: "small".to_owned(),
+            queued: 2,
+            because: "limit".to_owned(),
+            text: "runtime 'small' is starved: 2 tasks wait\n  worker 0 waits".to_owned(),
+        }];
+        let lines = screen(&state(view), 180, 20);
+        assert!(
+            lines[1].contains("runtime 'small' is starved"),
+            "{}",
+            lines[1]
+        );
+        assert!(lines[2].contains("worker 0 waits"), "{}", lines[2]);
     }
 
     #[test]

@@ -1,8 +1,6 @@
 //! Deadlocks: tasks each of which waits only for others of them.
 //!
-//! A task goes on as soon as one of its waits ends. So it can never go on if all its waits are for tasks that cannot go
-//! on either. The set of such tasks is what is left when every task is taken out that has a wait for something else, or
-//! for a task that was taken out.
+//! Which tasks these are is found by `stuck.rs`; here is how they are reported: as rings.
 //!
 //! The records of different tasks are read at different moments. A wait counts only if neither it nor anything else of
 //! its task has changed from one snapshot to a later one: then it was there at every moment in between, and all such
@@ -10,11 +8,12 @@
 //!
 //! Pure functions of snapshots.
 
+use crate::inspect::awaited_set::SetWait;
 use crate::inspect::printable::Printable;
 use crate::inspect::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
+use crate::inspect::stuck::{Stuck, Unknown, first_direct};
 use crate::inspect::table::TaskNumber;
-use crate::inspect::task_state::{TaskKind, TaskState};
-use crate::inspect::wait_kind::WaitKind;
+use crate::inspect::task_state::TaskKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -31,7 +30,7 @@ pub struct Deadlock {
     /// How many other tasks can never go on because of it.
     pub behind: usize,
     /// None of the tasks can wait for anything else. If it is false, something that is not recorded, such as a
-    /// socket, may let one of them go on.
+    /// socket, may let one of them go on, or a task of a scope may cancel the others of it.
     pub is_certain: bool,
 }
 
@@ -39,8 +38,11 @@ impl Snapshot {
     /// The deadlocks in this snapshot. `earlier` is one that was taken before, by some ten milliseconds best: only
     /// waits that both contain and that have not changed count, so there are no false ones among tasks that go on.
     ///
-    /// A deadlock lasts until a task of it is cancelled. Only waits for tasks are followed, because for a channel or a
-    /// completion it is not known who will serve it.
+    /// A deadlock lasts until a task of it is cancelled. Waits are followed to tasks: for a task, for the end of a
+    /// [`task::scope`](crate::task::scope()), for the next task of a [`TaskGroup`](crate::task::TaskGroup) or of
+    /// [`when_each`](crate::task::when_each()), if these were made while recording was open. A wait for a channel or a
+    /// completion leads to none, because it is not known who will serve it, and neither does `when_all`, whose futures may
+    /// be any.
     ///
     /// # Examples
     /// Two closures that join each other:
@@ -76,8 +78,8 @@ impl Snapshot {
     /// ```
     #[must_use]
     pub fn deadlocks(&self, earlier: &Self) -> Vec<Deadlock> {
-        let stuck_perhaps = stuck(self, earlier, |_| true);
-        let stuck_certainly = stuck(self, earlier, |task| !task.may_wait_for_more);
+        let stuck_perhaps = Stuck::find(self, earlier, Unknown::LetsNothingGoOn);
+        let stuck_certainly = Stuck::find(self, earlier, Unknown::MayLetGoOn).tasks;
         let mut rings = rings(&stuck_perhaps);
         for ring in &mut rings {
             let mut tasks = ring.tasks.iter();
@@ -87,78 +89,22 @@ impl Snapshot {
     }
 }
 
-/// The tasks that can never go on, by number, if those that `is_known` refuses can.
-fn stuck<'snapshot>(
-    now: &'snapshot Snapshot,
-    earlier: &Snapshot,
-    is_known: impl Fn(&TaskSnapshot) -> bool,
-) -> BTreeMap<TaskNumber, &'snapshot TaskSnapshot> {
-    let changes: BTreeMap<_, _> = earlier
-        .tasks
-        .iter()
-        .map(|task| (task.number, task.changes))
-        .collect();
-    let is_stable = |task: &&TaskSnapshot| changes.get(&task.number) == Some(&task.changes);
-    let mut stuck: BTreeMap<_, _> = now
-        .tasks
-        .iter()
-        .filter(|task| waits_for_tasks_only(task) && is_known(task))
-        .filter(is_stable)
-        .map(|task| (task.number, task))
-        .collect();
-    let mut waiters: BTreeMap<TaskNumber, Vec<TaskNumber>> = BTreeMap::new();
-    for task in stuck.values() {
-        for owner in owners(task) {
-            waiters.entry(owner).or_default().push(task.number);
-        }
-    }
-    // A task that goes on lets all go on that wait for it.
-    let mut free: Vec<TaskNumber> = waiters.keys().copied().collect();
-    free.retain(|owner| !stuck.contains_key(owner));
-    while let Some(task) = free.pop() {
-        for waiter in waiters.get(&task).into_iter().flatten() {
-            if stuck.remove(waiter).is_some() {
-                free.push(*waiter);
-            }
-        }
-    }
-    stuck
-}
-
-/// Whether all that the task is known to wait for are tasks.
-fn waits_for_tasks_only(task: &TaskSnapshot) -> bool {
-    matches!(task.state, TaskState::Waiting | TaskState::Blocked)
-        && task.waits_left_out == 0
-        && recorded(task).next().is_some()
-        && recorded(task).all(|wait| wait.owner.is_some() && wait.is_direct)
-}
-
-/// What is outside is in `may_wait_for_more`.
-fn recorded(task: &TaskSnapshot) -> impl Iterator<Item = &WaitSnapshot> {
-    let waits = task.waits.iter();
-    waits.filter(|wait| wait.kind != WaitKind::Outside)
-}
-
-fn owners(task: &TaskSnapshot) -> impl Iterator<Item = TaskNumber> {
-    task.waits.iter().filter_map(|wait| wait.owner)
-}
-
 /// The rings among tasks that are stuck. Each of them waits for one, so following the first wait of each leads into a
 /// ring.
-fn rings(stuck: &BTreeMap<TaskNumber, &TaskSnapshot>) -> Vec<Deadlock> {
+fn rings(stuck: &Stuck<'_>) -> Vec<Deadlock> {
     let mut seen = BTreeSet::new();
     let mut ring_of = BTreeMap::new();
     let mut rings: Vec<Deadlock> = Vec::new();
-    for &start in stuck.keys() {
+    for &start in stuck.tasks.keys() {
         let mut path = Vec::new();
         let mut next = start;
         while seen.insert(next) {
             path.push(next);
-            next = owners(stuck[&next]).next().unwrap_or(next);
+            next = stuck.awaited_by(stuck.tasks[&next]).unwrap_or(next);
         }
         let ring = match path.iter().position(|&number| number == next) {
             Some(from) => {
-                rings.push(ring(stuck, &path[from..]));
+                rings.push(ring(&stuck.tasks, &path[from..]));
                 rings.len() - 1
             }
             None => ring_of[&next],
@@ -201,8 +147,9 @@ impl fmt::Display for Deadlock {
         }
         for (index, task) in self.tasks.iter().enumerate() {
             let next = &self.tasks[(index + 1) % self.tasks.len()];
-            write!(f, "\n  {} waits for {}", Named(task), Named(next))?;
-            if let Some(wait) = task.waits.first() {
+            write!(f, "\n  {} waits for ", Named(task))?;
+            if let Some(wait) = first_direct(task) {
+                write!(f, "{}{}", Around(wait), Named(next))?;
                 write!(f, " at {}", Printable(&wait.at.to_string()))?;
             }
             if let Some(spawned_at) = task.spawned_at {
@@ -213,6 +160,22 @@ impl fmt::Display for Deadlock {
             0 => Ok(()),
             1 => write!(f, "\n  1 more task cannot go on because of these"),
             more => write!(f, "\n  {more} more tasks cannot go on because of these"),
+        }
+    }
+}
+
+/// The scope or group that the task belongs to that is waited for.
+struct Around<'snapshot>(&'snapshot WaitSnapshot);
+
+impl fmt::Display for Around<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0.set.map(|set| set.until), &self.0.name) {
+            (None, _) => Ok(()),
+            (Some(SetWait::All | SetWait::AllOrFailure), _) => f.write_str("a scope with "),
+            (Some(SetWait::OneOf(_)), None) => f.write_str("a group with "),
+            (Some(SetWait::OneOf(_)), Some(name)) => {
+                write!(f, "the group '{}' with ", Printable(name))
+            }
         }
     }
 }
@@ -236,26 +199,30 @@ impl fmt::Display for Named<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::Deadlock;
+    use crate::inspect::awaited_set::{AwaitedSet, SetWait};
     use crate::inspect::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
     use crate::inspect::table::TaskNumber;
     use crate::inspect::task_state::{TaskKind, TaskState};
     use crate::inspect::wait_kind::WaitKind;
+    use std::collections::BTreeMap;
+    use std::num::NonZeroU32;
     use std::panic::Location;
     use std::time::Duration;
 
-    fn number(place: u64) -> TaskNumber {
+    pub(in crate::inspect) fn number(place: u64) -> TaskNumber {
         TaskNumber::from_bits(1 << 32 | place).unwrap()
     }
 
     /// A task that waits for these; 0 stands for something that is no task.
-    fn task(place: u64, owners: &[u64]) -> TaskSnapshot {
+    pub(in crate::inspect) fn task(place: u64, owners: &[u64]) -> TaskSnapshot {
         let wait = |&owner: &u64| WaitSnapshot {
             kind: WaitKind::Task,
             name: None,
             resource: 0,
             owner: (owner > 0).then(|| number(owner)),
+            set: None,
             at: Location::caller(),
             waiting_for: Duration::ZERO,
             is_direct: true,
@@ -284,11 +251,19 @@ mod tests {
             frames_left_out: 0,
             may_wait_for_more: false,
             changes: 1,
+            set: None,
+            wakers: None,
+            direct_waits_left_out: 0,
         }
     }
 
-    fn snapshot_of(tasks: Vec<TaskSnapshot>) -> Snapshot {
+    pub(in crate::inspect) fn snapshot_of(tasks: Vec<TaskSnapshot>) -> Snapshot {
+        let mut set_sizes = BTreeMap::new();
+        for set in tasks.iter().filter_map(|task| task.set) {
+            *set_sizes.entry(set).or_default() += 1;
+        }
         Snapshot {
+            set_sizes,
             runtimes: Vec::new(),
             tasks,
             loops: Vec::new(),
@@ -349,6 +324,7 @@ mod tests {
         assert_eq!(rings(both), [(vec![1, 2], 1)]);
         let mut more = task(1, &[2]);
         more.waits_left_out = 1;
+        more.direct_waits_left_out = 1;
         assert!(rings(vec![more, task(2, &[1])]).is_empty());
         let mut inside = task(1, &[2]);
         inside.waits[0].is_direct = false;
@@ -383,6 +359,120 @@ mod tests {
         let both = snapshot_of(vec![task(1, &[2, 3]), task(2, &[1]), aside]);
         assert!(!both.deadlocks(&both)[0].is_certain, "by the second way");
         assert!(ring.to_string().starts_with("possible deadlock: 2 tasks"));
+    }
+
+    /// In the scope or group with this number.
+    fn member(set: u32, mut task: TaskSnapshot) -> TaskSnapshot {
+        task.set = NonZeroU32::new(set);
+        task
+    }
+
+    /// A task that waits for such a scope or group.
+    fn awaits(place: u64, number: u32, until: SetWait) -> TaskSnapshot {
+        let mut task = task(place, &[0]);
+        task.waits[0].kind = match until {
+            SetWait::OneOf(_) => WaitKind::Group,
+            SetWait::All | SetWait::AllOrFailure => WaitKind::Scope,
+        };
+        let number = NonZeroU32::new(number).unwrap();
+        task.waits[0].set = Some(AwaitedSet { number, until });
+        task
+    }
+
+    /// The certainties of the rings.
+    fn certainties(tasks: Vec<TaskSnapshot>) -> Vec<bool> {
+        let snapshot = snapshot_of(tasks);
+        let found = snapshot.deadlocks(&snapshot);
+        found.iter().map(|ring| ring.is_certain).collect()
+    }
+
+    #[test]
+    fn a_scope_waits_for_each_of_its_tasks_and_one_of_them_may_cancel_the_others() {
+        for (until, with_one_that_goes_on) in [
+            (SetWait::All, &[false][..]),
+            (SetWait::AllOrFailure, &[][..]),
+        ] {
+            let stuck = || vec![awaits(1, 7, until), member(7, task(2, &[1]))];
+            assert_eq!(rings(stuck()), [(vec![1, 2], 0)]);
+            assert_eq!(certainties(stuck()), [true]);
+            let mut both = stuck();
+            both.push(member(7, task(3, &[0])));
+            assert_eq!(certainties(both), with_one_that_goes_on, "{until:?}");
+            let mut other = stuck();
+            other.push(member(8, task(3, &[0])));
+            assert_eq!(certainties(other), [true], "a task of another scope");
+            let empty = vec![awaits(1, 7, until), task(2, &[1])];
+            assert!(rings(empty).is_empty(), "no task of the scope is known");
+            let mut timed = awaits(1, 7, until);
+            timed.waits.push(task(1, &[0]).waits[0].clone());
+            assert!(rings(vec![timed, member(7, task(2, &[1]))]).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_task_that_was_in_a_scope_at_the_first_look_only_may_have_cancelled_the_others() {
+        let stuck = || {
+            vec![
+                awaits(1, 7, SetWait::AllOrFailure),
+                member(7, task(2, &[1])),
+            ]
+        };
+        let mut earlier = stuck();
+        earlier.push(member(7, task(3, &[0])));
+        let found = snapshot_of(stuck()).deadlocks(&snapshot_of(earlier));
+        assert!(found.is_empty());
+    }
+
+    #[test]
+    fn who_waits_for_the_next_of_a_group_is_stuck_with_all_that_it_waits_for() {
+        let waits_for = |count| {
+            let members = [task(2, &[1]), task(3, &[1])].map(|task| member(7, task));
+            [&[awaits(1, 7, SetWait::OneOf(count))], &members[..]].concat()
+        };
+        assert_eq!(rings(waits_for(2)), [(vec![1, 2], 1)]);
+        assert_eq!(certainties(waits_for(2)), [true]);
+        assert!(
+            rings(waits_for(3)).is_empty(),
+            "one of the three is not known"
+        );
+        let mut one_goes_on = waits_for(2);
+        one_goes_on[2] = member(7, task(3, &[0]));
+        assert!(rings(one_goes_on).is_empty());
+        // The group's own waits for its tasks are listed as well, and others inside a combinator.
+        let mut with_inner = waits_for(2);
+        for (owner, is_ring) in [(2, true), (3, true), (1, false)] {
+            let mut inner = task(1, &[owner]).waits[0].clone();
+            inner.is_direct = false;
+            with_inner[0].waits.push(inner);
+            assert_eq!(!rings(with_inner.clone()).is_empty(), is_ring);
+        }
+        with_inner[0].wakers = Some(1);
+        assert_eq!(rings(with_inner).len(), 1, "only the group has a waker");
+    }
+
+    #[test]
+    fn a_ring_through_a_scope_inside_a_group_goes_on_with_one_task() {
+        let nested = |last| {
+            let scope = member(5, awaits(2, 6, SetWait::All));
+            vec![
+                awaits(1, 5, SetWait::OneOf(1)),
+                scope,
+                member(6, task(3, &[last])),
+            ]
+        };
+        assert_eq!(rings(nested(1)), [(vec![1, 2, 3], 0)]);
+        assert!(rings(nested(4)).is_empty());
+        let snapshot = snapshot_of(nested(1));
+        let text = snapshot.deadlocks(&snapshot)[0].to_string();
+        assert!(
+            text.contains("task 1 waits for a group with task 2 at "),
+            "{text}"
+        );
+        assert!(
+            text.contains("task 2 waits for a scope with task 3 at "),
+            "{text}"
+        );
+        assert!(text.contains("task 3 waits for task 1 at "), "{text}");
     }
 
     #[test]

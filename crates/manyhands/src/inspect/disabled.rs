@@ -1,4 +1,5 @@
-//! Without the feature: nothing is recorded. Same functions as in `record.rs`, `in_tokio.rs`, `frame_mark.rs`, `loops.rs` and `environment.rs`, without
+//! Without the feature: nothing is recorded. Same functions as in `record.rs`, `task_set.rs`, `in_tokio.rs`, `frame_mark.rs`,
+//! `loops.rs` and `environment.rs`, without
 //! code.
 
 use crate::inspect::{Unobserved, WaitKind};
@@ -113,6 +114,37 @@ pub(crate) fn waits<L>(_leaf: &L, _waker: &Waker, _kind: WaitKind, _resource: us
 
 #[inline(always)]
 pub(crate) fn waits_for_task<L>(_leaf: &L, _waker: &Waker, _task: &TaskRecord, _id: usize) {}
+
+/// In place of the tasks of a scope or group.
+#[derive(Debug)]
+pub(crate) struct TaskSet;
+
+/// In place of what of a set is waited for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum SetWait {
+    All,
+    AllOrFailure,
+    OneOf(#[expect(dead_code, reason = "read with the feature only")] u32),
+}
+
+impl TaskSet {
+    #[inline(always)]
+    pub(crate) const fn new() -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    pub(crate) fn add(&self, _task: &TaskRecord) {}
+}
+
+#[inline(always)]
+pub(crate) fn waits_for_set<L>(
+    _leaf: &L,
+    _waker: &Waker,
+    _resource: usize,
+    _awaited: (&TaskSet, SetWait),
+) {
+}
 
 #[inline(always)]
 pub(crate) fn keeps(_waker: &Waker) {}

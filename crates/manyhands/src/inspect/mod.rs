@@ -2,8 +2,8 @@
 //! with the feature `inspect`.
 //!
 //! Nothing is recorded until it is asked for: by [`open`], by [`serve`], which also listens on a socket for
-//! `manyhands inspect`, by [`watch`], which reports deadlocks on standard error, or by the environment variable
-//! `MANYHANDS_INSPECT`: if that is neither empty nor `0` when the first runtime is made, the program does all three, and if
+//! `manyhands inspect`, by [`watch`], which reports deadlocks and starved runtimes on standard error, or by the
+//! environment variable `MANYHANDS_INSPECT`: if that is neither empty nor `0` when the first runtime is made, the program does all three, and if
 //! it is `control`, also what `allow_control` does.
 //! What has been opened stays open.
 //!
@@ -21,7 +21,11 @@
 //! in which of them it is: those that the task went through when it was last polled.
 //!
 //! A task that can be woken by any of several waits goes on with the first. So a deadlock is a set of tasks each of
-//! which waits only for tasks of the set; see [`Snapshot::deadlocks`].
+//! which waits only for tasks of the set, for scopes with one of them, or for groups of them; see [`Snapshot::deadlocks`].
+//!
+//! # Starvation
+//! A runtime whose workers are all blocked, or at the same work for long, while tasks are queued and no thread can be added,
+//! is starved; see [`Snapshot::starvations`].
 //!
 //! # Loops
 //! [`Snapshot::loops`] are the parallel loops and queries that run. How the last one of a thread ran and what kept it from
@@ -101,14 +105,16 @@ pub(crate) use alone::AloneBecause;
 pub(crate) use disabled::in_tokio;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use disabled::{
-    ChannelRecord, FrameMark, GroupName, ListedLoop, LoopSite, Running, RuntimeNumber, TaskRecord,
-    WaitSite, Waking, WorkType, during_loop, forget, is_open, keeps, runtime_made, short_loop,
-    thread_begins, thread_blocks, thread_polls_any, thread_polls_one, thread_waits_for_task, waits,
-    waits_for_task,
+    ChannelRecord, FrameMark, GroupName, ListedLoop, LoopSite, Running, RuntimeNumber, SetWait,
+    TaskRecord, TaskSet, WaitSite, Waking, WorkType, during_loop, forget, is_open, keeps,
+    runtime_made, short_loop, thread_begins, thread_blocks, thread_polls_any, thread_polls_one,
+    thread_waits_for_task, waits, waits_for_set, waits_for_task,
 };
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use wait_kind::WaitKind;
 
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod awaited_set;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod changes;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -150,6 +156,8 @@ mod loops;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod mappings;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod no_more_threads;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod outside;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod poll_once;
@@ -178,9 +186,17 @@ mod socket;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod stacks;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod starvation;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod starvation_looks;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod stuck;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod table;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod take;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod task_set;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod task_state;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -194,6 +210,8 @@ mod wire;
 
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use crate::sync::stack_copy::note_own_stack as thread_begins;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use awaited_set::SetWait;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use channels::{ChannelRecord, ObservedChannel};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -222,6 +240,8 @@ pub(crate) use runtimes::Observed;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 pub(crate) use runtimes::ObservedThread;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use task_set::{TaskSet, waits_for_set};
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use wait_site::WaitSite;
 
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -236,6 +256,8 @@ pub use last_waker::LastWaker;
 pub use loop_report::{BlockReport, LoopReport, RunnerReport, TrialReport};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use loop_snapshot::LoopSnapshot;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use no_more_threads::NoMoreThreads;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 pub use poll_once::allow_control;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
@@ -245,6 +267,8 @@ pub use snapshot::{
     FrameSnapshot, RuntimeSnapshot, Snapshot, TaskSnapshot, WaitSnapshot, WorkerSnapshot,
     WorkerState,
 };
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use starvation::Starvation;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use table::TaskNumber;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

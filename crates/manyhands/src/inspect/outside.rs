@@ -73,6 +73,7 @@ fn wait_outside(record: &Record, at: &'static Location<'static>, frame: usize) -
         kind: WaitKind::Outside,
         resource: 0,
         owner: None,
+        set: None,
         at,
         // The poll has ended then, or the thread was blocked.
         since: record.since,

@@ -118,7 +118,8 @@ impl TaskRecord {
         self.number().is_none()
     }
 
-    fn number(&self) -> Option<TaskNumber> {
+    /// Of its record.
+    pub(super) fn number(&self) -> Option<TaskNumber> {
         // Relaxed: written before the task is shared, or by its runner, and a number that is missed is none.
         TaskNumber::from_bits(self.0.load(Ordering::Relaxed))
     }
@@ -323,12 +324,18 @@ fn forget_at(leaf: usize) {
 }
 
 #[track_caller]
-fn new_wait(leaf: usize, kind: WaitKind, resource: usize, owner: Option<TaskNumber>) -> WaitRecord {
+pub(super) fn new_wait(
+    leaf: usize,
+    kind: WaitKind,
+    resource: usize,
+    owner: Option<TaskNumber>,
+) -> WaitRecord {
     WaitRecord {
         leaf,
         kind,
         resource,
         owner,
+        set: None,
         at: Location::caller(),
         since: clock::ticks(),
         is_direct: true,
@@ -336,7 +343,8 @@ fn new_wait(leaf: usize, kind: WaitKind, resource: usize, owner: Option<TaskNumb
     }
 }
 
-fn note_wait(mut wait: WaitRecord, waker: usize) {
+/// Records a wait in the task that the calling thread runs.
+pub(super) fn note_wait(mut wait: WaitRecord, waker: usize) {
     let current = CURRENT.get();
     let Some(number) = current.number else { return };
     wait.is_direct = waker == current.waker;
@@ -527,6 +535,7 @@ fn new_record(kind: TaskKind) -> Record {
         priority: None,
         spawned_at: None,
         parent: None,
+        set: None,
         ran_on: None,
         state: TaskState::Queued,
         spawned: now,

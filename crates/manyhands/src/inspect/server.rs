@@ -8,6 +8,7 @@
 use crate::inspect::changes::{Changes, SentOfProgram};
 use crate::inspect::poll_once::NotPolled;
 use crate::inspect::recorded_task::NotWoken;
+use crate::inspect::starvation_looks::{Look, StarvationLooks};
 use crate::inspect::table::TaskNumber;
 use crate::inspect::take::{snapshot_of_oldest, snapshot_of_waits_for_tasks};
 use crate::inspect::{groups, poll_once, record, socket, stacks, wire};
@@ -148,6 +149,7 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
     let mut requests = BufReader::new(stream);
     let mut line = Vec::new();
     let mut sent = SentOfProgram::nothing();
+    let mut looks = StarvationLooks::default();
     loop {
         line.clear();
         let mut bounded = requests.by_ref().take(REQUEST_BYTES_MAX);
@@ -164,12 +166,17 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
             say(&mut answers, &error)?;
             return answers.flush();
         }
-        answer(&mut answers, &line, &mut sent)?;
+        answer(&mut answers, &line, (&mut sent, &mut looks))?;
         answers.flush()?;
     }
 }
 
-fn answer(answers: &mut impl Write, request: &[u8], sent: &mut SentOfProgram) -> io::Result<()> {
+/// `sent` and `looks` are what was sent and seen over this connection before.
+fn answer(
+    answers: &mut impl Write,
+    request: &[u8],
+    (sent, looks): (&mut SentOfProgram, &mut StarvationLooks),
+) -> io::Result<()> {
     let Some(request) = wire::Request::parse(request) else {
         let message = "a request is an object of JSON with a text `get` and a number `tasks_max`, \
                        or with a text `poll`";
@@ -183,7 +190,7 @@ fn answer(answers: &mut impl Write, request: &[u8], sent: &mut SentOfProgram) ->
     match request.get.as_deref() {
         Some("snapshot") => send_snapshot(answers, tasks_max),
         Some("changes") => send_changes(answers, sent.changes(tasks_max)),
-        Some("deadlocks") => send_deadlocks(answers),
+        Some("deadlocks") => send_deadlocks(answers, looks),
         Some("groups") => groups::send(|line| say(answers, line)),
         Some("stacks") => stacks::send(|line| {
             say(answers, line)?;
@@ -252,14 +259,22 @@ fn send_changes(answers: &mut impl Write, changes: Changes) -> io::Result<()> {
     clippy::disallowed_methods,
     reason = "between two looks; waits that both see are the same however long it is"
 )]
-fn send_deadlocks(answers: &mut impl Write) -> io::Result<()> {
+fn send_deadlocks(answers: &mut impl Write, looks: &mut StarvationLooks) -> io::Result<()> {
+    let look = Look::now();
     let earlier = snapshot_of_waits_for_tasks();
     thread::sleep(STABLE_FOR);
     let deadlocks = snapshot_of_waits_for_tasks().deadlocks(&earlier);
     for deadlock in &deadlocks {
         say(answers, &wire::deadlock(deadlock))?;
     }
-    say(answers, &wire::end_of_deadlocks(deadlocks.len()))
+    let starvations = looks.search(look, thread::sleep);
+    for starvation in &starvations {
+        say(answers, &wire::starvation(starvation))?;
+    }
+    say(
+        answers,
+        &wire::end_of_deadlocks(deadlocks.len(), starvations.len()),
+    )
 }
 
 /// Has a task polled, and sends what was seen of it.

@@ -2,13 +2,17 @@
 //!
 //! Not here: taking it (`take.rs`), and what follows from it (`deadlock.rs`).
 
+use crate::inspect::awaited_set::AwaitedSet;
 use crate::inspect::channel_snapshot::ChannelSnapshot;
 use crate::inspect::last_waker::LastWaker;
 use crate::inspect::loop_snapshot::LoopSnapshot;
+use crate::inspect::no_more_threads::NoMoreThreads;
 use crate::inspect::table::TaskNumber;
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::inspect::wait_kind::WaitKind;
 use crate::priority::Priority;
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::panic::Location;
 use std::time::Duration;
 
@@ -40,6 +44,8 @@ pub struct Snapshot {
     pub loops: Vec<LoopSnapshot>,
     /// The channels that exist, the oldest first.
     pub channels: Vec<ChannelSnapshot>,
+    /// How many tasks of each scope and group there are.
+    pub(super) set_sizes: BTreeMap<NonZeroU32, usize>,
 }
 
 /// A runtime.
@@ -54,8 +60,16 @@ pub struct RuntimeSnapshot {
     pub name: String,
     /// How many threads may run at once.
     pub limit: usize,
+    /// How many worker threads exist.
+    pub threads: usize,
+    /// How many may exist: [`Builder::max_threads`](crate::Builder::max_threads).
+    pub threads_max: usize,
+    /// Why none can be added now; `None`: one can.
+    pub no_more_threads: Option<NoMoreThreads>,
     /// Tasks from external threads that wait for a worker, counted up to 10,000.
     pub queued_outside: usize,
+    /// Interactive and background tasks that wait for a worker, of each counted up to 10,000.
+    pub queued_with_priority: usize,
     /// Threads started in place of one that declared that it blocks.
     pub started_for_declared: u64,
     /// Threads started in place of one that was detected as blocked.
@@ -76,6 +90,8 @@ pub struct WorkerSnapshot {
     pub index: Option<usize>,
     /// What it does.
     pub state: WorkerState,
+    /// It was detected as blocked inside a piece of work, by something that has not declared it.
+    pub sleeps_in_kernel: bool,
     /// Where the task was spawned that it runs.
     pub task_spawned_at: Option<&'static Location<'static>>,
     /// Tasks in its queue, counted up to 10,000.
@@ -160,7 +176,7 @@ pub struct TaskSnapshot {
     pub last_waker: Option<LastWaker>,
     /// What it waits for: any one of these lets it go on. What is outside this library comes last.
     pub waits: Vec<WaitSnapshot>,
-    /// Recorded waits beyond the eight that are kept.
+    /// Recorded waits beyond the eight that are kept, first those inside combinators.
     pub waits_left_out: u32,
     /// The frames that it is in, each behind the one around it.
     pub frames: Vec<FrameSnapshot>,
@@ -170,6 +186,12 @@ pub struct TaskSnapshot {
     pub may_wait_for_more: bool,
     /// A number that changes with each poll, each wake, and each change of its waits.
     pub changes: u64,
+    /// The scope or group that it belongs to.
+    pub(super) set: Option<NonZeroU32>,
+    /// How many wakers of it exist, if that is known.
+    pub(super) wakers: Option<u32>,
+    /// How many of `waits_left_out` wake it directly.
+    pub(super) direct_waits_left_out: u32,
 }
 
 /// One thing that a task waits for.
@@ -215,6 +237,8 @@ pub struct WaitSnapshot {
     pub is_direct: bool,
     /// The innermost frame that it is in, by its place in [`TaskSnapshot::frames`].
     pub frame: Option<usize>,
+    /// The scope or group whose tasks it waits for.
+    pub(super) set: Option<AwaitedSet>,
 }
 
 /// A part of a task, made by [`task::framed`](crate::task::framed), that has begun and not ended.

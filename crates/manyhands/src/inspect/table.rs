@@ -6,6 +6,7 @@
 //!
 //! Not here: what is recorded when (`record.rs`), and what is made of it (`snapshot.rs`).
 
+use crate::inspect::awaited_set::AwaitedSet;
 use crate::inspect::frames::Frames;
 use crate::inspect::last_waker::LastWaker;
 use crate::inspect::recorded_task::RecordedTask;
@@ -14,7 +15,7 @@ use crate::inspect::wait_kind::WaitKind;
 use crate::priority::Priority;
 use crate::sync::{Mutex, Padded, global, lock};
 use std::fmt;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::panic::Location;
 
 /// Where a record is: rises from one record to the next of [`for_each_entry`].
@@ -53,6 +54,8 @@ pub(super) struct Record {
     pub(super) priority: Option<Priority>,
     pub(super) spawned_at: Option<&'static Location<'static>>,
     pub(super) parent: Option<TaskNumber>,
+    /// The scope or group that it belongs to.
+    pub(super) set: Option<NonZeroU32>,
     /// The runtime and the worker that ran it last.
     pub(super) ran_on: Option<(u32, u32)>,
     pub(super) state: TaskState,
@@ -80,6 +83,8 @@ pub(super) struct Waits {
     earlier: usize,
     /// Waits that were not kept.
     pub(super) left_out: u32,
+    /// How many of those were direct.
+    pub(super) direct_left_out: u32,
     /// How many wakers of the task exist, as far as that is known.
     pub(super) wakers: Option<u32>,
     /// How many of them this library keeps besides those of its waits.
@@ -98,6 +103,8 @@ pub(super) struct WaitRecord {
     pub(super) resource: usize,
     /// The task that it waits for.
     pub(super) owner: Option<TaskNumber>,
+    /// The scope or group whose tasks it waits for.
+    pub(super) set: Option<AwaitedSet>,
     pub(super) at: &'static Location<'static>,
     pub(super) since: u64,
     /// The end of the wait wakes the task itself, not something inside it that may wait for more.
@@ -132,6 +139,7 @@ impl Record {
         self.waits.forget_earlier();
         self.waits.earlier = self.waits.list.len();
         self.waits.left_out = 0;
+        self.waits.direct_left_out = 0;
         self.waits.kept = 0;
         if let Some(frames) = &mut self.waits.frames {
             frames.forget();
@@ -151,7 +159,7 @@ impl Record {
     }
 
     /// Adds a wait; one of the same future takes the place of the earlier one. If that was for the same thing, this one goes
-    /// on with it.
+    /// on with it. Direct waits are kept rather than others.
     pub(super) fn add_wait(&mut self, mut wait: WaitRecord) {
         self.changes += 1;
         let waits = &mut self.waits;
@@ -170,7 +178,21 @@ impl Record {
             waits.list.push(wait);
         } else {
             waits.left_out += 1;
+            let current = &mut waits.list[waits.earlier..];
+            let other = current.iter_mut().rfind(|known| !known.is_direct);
+            match other.filter(|_| wait.is_direct) {
+                Some(other) => *other = wait,
+                None => waits.direct_left_out += u32::from(wait.is_direct),
+            }
         }
+    }
+
+    /// A task was added to a scope or group that this one may wait for.
+    pub(super) fn grow_awaited_set(&mut self, number: NonZeroU32) {
+        let sets = self.waits.list.iter_mut().flat_map(|wait| &mut wait.set);
+        sets.filter(|set| set.number == number)
+            .for_each(AwaitedSet::grow);
+        self.changes += 1;
     }
 
     /// Takes out the wait of a future that is dropped, or whose wait is over.
@@ -250,6 +272,13 @@ pub(super) fn change(number: TaskNumber, change: impl FnOnce(&mut Record)) {
         change(record);
         slots.places[number.place()].version += 1;
     }
+}
+
+/// Whether the task has not ended.
+pub(super) fn is_there(number: TaskNumber) -> bool {
+    let slots = lock(&TABLE[number.shard()]);
+    let usage = slots.places.get(number.place());
+    usage.is_some_and(|usage| usage.is_used && usage.uses == number.uses())
 }
 
 /// Takes a record out.
@@ -441,7 +470,9 @@ const PLACES_AT_ONCE: usize = 512;
 
 #[cfg(test)]
 mod tests {
-    use super::{Record, SHARDS, TaskNumber, WAITS_MAX, WaitRecord, Waits, change, insert, remove};
+    use super::{
+        Record, SHARDS, TaskNumber, WAITS_MAX, WaitRecord, Waits, insert, is_there, remove,
+    };
     use crate::inspect::task_state::{TaskKind, TaskState};
     use crate::inspect::wait_kind::WaitKind;
     use std::panic::Location;
@@ -454,6 +485,7 @@ mod tests {
             priority: None,
             spawned_at: None,
             parent: None,
+            set: None,
             ran_on: None,
             state: TaskState::Queued,
             spawned: 0,
@@ -465,12 +497,6 @@ mod tests {
             changes: 0,
             waits: Waits::default(),
         }
-    }
-
-    fn is_there(number: TaskNumber) -> bool {
-        let mut is_there = false;
-        change(number, |_| is_there = true);
-        is_there
     }
 
     #[test]
@@ -506,6 +532,7 @@ mod tests {
             kind: WaitKind::Timer,
             resource: 0,
             owner: None,
+            set: None,
             at: Location::caller(),
             since: 0,
             is_direct: true,
@@ -526,6 +553,27 @@ mod tests {
         assert_eq!(record.waits.current().len(), WAITS_MAX);
         record.end_poll();
         assert_eq!(record.waits.list.len(), WAITS_MAX);
+        record.begin_poll();
+        record.end_poll();
+        // Direct waits come in place of others.
+        let inside = |leaf| WaitRecord {
+            is_direct: false,
+            ..wait(leaf)
+        };
+        (0..WAITS_MAX).for_each(|leaf| record.add_wait(inside(leaf)));
+        record.add_wait(wait(WAITS_MAX));
+        record.add_wait(inside(WAITS_MAX + 1));
+        let direct = record.waits.current().iter().filter(|wait| wait.is_direct);
+        assert_eq!(
+            (direct.count(), record.waits.current().len()),
+            (1, WAITS_MAX)
+        );
+        assert_eq!(
+            (record.waits.left_out, record.waits.direct_left_out),
+            (2, 0)
+        );
+        (100..100 + WAITS_MAX).for_each(|leaf| record.add_wait(wait(leaf)));
+        assert_eq!(record.waits.direct_left_out, 1);
     }
 
     #[test]
@@ -536,6 +584,7 @@ mod tests {
             kind: WaitKind::Receive,
             resource,
             owner: None,
+            set: None,
             at: Location::caller(),
             since,
             is_direct: true,

@@ -9,7 +9,8 @@ use crate::inspect::task_state::TaskState;
 use crate::inspect::wait_kind::WaitKind;
 use crate::inspect::{channels, group_names, loops, outside, record, runtimes};
 use crate::sync::clock;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 /// Records from now on what tasks do and wait for. Opening again does nothing.
@@ -39,7 +40,11 @@ pub fn open() {
 pub fn snapshot() -> Snapshot {
     clock::calibrate();
     let mut tasks = Vec::new();
-    table::for_each(|number, record| tasks.push(task_of(number, record)));
+    let mut set_sizes = SetSizes::default();
+    table::for_each(|number, record| {
+        set_sizes.count(record);
+        tasks.push(task_of(number, record));
+    });
     tasks.sort_unstable_by_key(|task| task.number);
     find_owners(&mut tasks);
     Snapshot {
@@ -47,6 +52,7 @@ pub fn snapshot() -> Snapshot {
         tasks,
         loops: loops::read(),
         channels: channels::read(),
+        set_sizes: set_sizes.done(),
     }
 }
 
@@ -65,6 +71,7 @@ pub(super) fn snapshot_of_oldest(tasks_max: usize) -> (Snapshot, usize) {
         tasks,
         loops: loops::read(),
         channels: channels::read(),
+        set_sizes: BTreeMap::new(),
     };
     (snapshot, left_out)
 }
@@ -101,13 +108,15 @@ fn last_of_oldest(tasks_max: usize) -> Option<TaskNumber> {
     Some(*numbers.select_nth_unstable(place).1)
 }
 
-/// The tasks that a deadlock can be of, and nothing else: those that wait, and only for tasks.
-#[cfg(unix)]
+/// The tasks that a deadlock can be of, and nothing else: those that wait, and only for tasks, scopes and groups of tasks.
 pub(super) fn snapshot_of_waits_for_tasks() -> Snapshot {
     let mut tasks = Vec::new();
+    let mut set_sizes = SetSizes::default();
     table::for_each(|number, record| {
-        let waits = record.waits.current();
-        if !waits.is_empty() && waits.iter().all(|wait| wait.kind == WaitKind::Task) {
+        set_sizes.count(record);
+        let mut direct = record.waits.current().iter().filter(|wait| wait.is_direct);
+        let is_for_tasks = |wait: &WaitRecord| wait.kind == WaitKind::Task || wait.set.is_some();
+        if direct.next().is_some_and(is_for_tasks) && direct.all(is_for_tasks) {
             tasks.push(task_of(number, record));
         }
     });
@@ -118,6 +127,40 @@ pub(super) fn snapshot_of_waits_for_tasks() -> Snapshot {
         tasks,
         loops: Vec::new(),
         channels: Vec::new(),
+        set_sizes: set_sizes.done(),
+    }
+}
+
+/// Counts the tasks of scopes and groups.
+#[derive(Default)]
+struct SetSizes {
+    of_others: BTreeMap<NonZeroU32, usize>,
+    /// The set of the last task that was counted, and how many in a row belong to it: tasks that were spawned one after the
+    /// other lie side by side.
+    last: Option<(NonZeroU32, usize)>,
+}
+
+impl SetSizes {
+    fn count(&mut self, record: &Record) {
+        let Some(set) = record.set else { return };
+        match &mut self.last {
+            Some((last, tasks)) if *last == set => *tasks += 1,
+            _ => {
+                self.end_row();
+                self.last = Some((set, 1));
+            }
+        }
+    }
+
+    fn end_row(&mut self) {
+        if let Some((set, tasks)) = self.last.take() {
+            *self.of_others.entry(set).or_default() += tasks;
+        }
+    }
+
+    fn done(mut self) -> BTreeMap<NonZeroU32, usize> {
+        self.end_row();
+        self.of_others
     }
 }
 
@@ -173,6 +216,7 @@ pub(super) fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
         owner: wait.owner,
         at: wait.at,
         waiting_for: passed(wait.since),
+        set: wait.set,
         is_direct: wait.is_direct,
         frame: Frames::place_in(&ordered, wait.frame),
     };
@@ -208,6 +252,9 @@ pub(super) fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
         frames_left_out: frames.map_or(0, |frames| frames.left_out),
         may_wait_for_more: outside::may_wait_for_more(record),
         changes: record.changes,
+        set: record.set,
+        wakers: waits.wakers,
+        direct_waits_left_out: waits.direct_left_out,
     }
 }
 

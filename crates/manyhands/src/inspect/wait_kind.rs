@@ -30,6 +30,10 @@ pub enum WaitKind {
     Completion,
     /// The end of a [`task::scope`](crate::task::scope()) or [`task::try_scope`](crate::task::try_scope()). The line is that
     /// of the call.
+    #[cfg_attr(
+        not(all(feature = "inspect", not(any(loom, shuttle)))),
+        expect(dead_code, reason = "known without being said")
+    )]
     Scope,
     /// A time.
     Timer,

@@ -7,10 +7,12 @@ use crate::inspect::channel_snapshot::ChannelSnapshot;
 use crate::inspect::deadlock::Deadlock;
 use crate::inspect::last_waker::LastWaker;
 use crate::inspect::loop_snapshot::LoopSnapshot;
+use crate::inspect::no_more_threads::NoMoreThreads;
 use crate::inspect::printable::Printable;
 use crate::inspect::snapshot::{
     FrameSnapshot, RuntimeSnapshot, TaskSnapshot, WaitSnapshot, WorkerSnapshot, WorkerState,
 };
+use crate::inspect::starvation::Starvation;
 use crate::inspect::table::TaskNumber;
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::priority::Priority;
@@ -46,7 +48,11 @@ struct Runtime {
     number: u32,
     name: String,
     limit: usize,
+    threads: usize,
+    threads_max: usize,
+    no_more_threads: Option<&'static str>,
     queued_outside: usize,
+    queued_with_priority: usize,
     started_for_declared: u64,
     started_for_detected: u64,
     started_for_starved: u64,
@@ -57,6 +63,7 @@ struct Runtime {
 struct Worker {
     index: Option<usize>,
     state: &'static str,
+    sleeps_in_kernel: bool,
     task_spawned_at: Option<String>,
     queued: usize,
     forks: usize,
@@ -121,6 +128,15 @@ struct Ring {
 }
 
 #[derive(Serialize)]
+struct Starved {
+    runtime: u32,
+    name: String,
+    queued: usize,
+    because: &'static str,
+    text: String,
+}
+
+#[derive(Serialize)]
 struct Loop {
     body: String,
     called_at: String,
@@ -172,6 +188,7 @@ struct EndOfSnapshot {
 struct EndOfDeadlocks {
     end: &'static str,
     deadlocks: usize,
+    starvations: usize,
 }
 
 #[derive(Serialize)]
@@ -214,7 +231,11 @@ pub(super) fn runtime(runtime: &RuntimeSnapshot) -> String {
         number: runtime.number,
         name: text(&runtime.name),
         limit: runtime.limit,
+        threads: runtime.threads,
+        threads_max: runtime.threads_max,
+        no_more_threads: runtime.no_more_threads.map(NoMoreThreads::name),
         queued_outside: runtime.queued_outside,
+        queued_with_priority: runtime.queued_with_priority,
         started_for_declared: runtime.started_for_declared,
         started_for_detected: runtime.started_for_detected,
         started_for_starved: runtime.started_for_starved,
@@ -227,6 +248,7 @@ fn worker(worker: &WorkerSnapshot) -> Worker {
     Worker {
         index: worker.index,
         state: worker_state(worker.state),
+        sleeps_in_kernel: worker.sleeps_in_kernel,
         task_spawned_at: worker.task_spawned_at.map(place),
         queued: worker.queued,
         forks: worker.forks,
@@ -366,6 +388,18 @@ pub(super) fn deadlock(deadlock: &Deadlock) -> String {
     line_of("deadlock", &ring)
 }
 
+/// A starved runtime.
+pub(super) fn starvation(starvation: &Starvation) -> String {
+    let starved = Starved {
+        runtime: starvation.runtime.number,
+        name: text(&starvation.runtime.name),
+        queued: starvation.queued,
+        because: starvation.because.name(),
+        text: starvation.to_string(),
+    };
+    line_of("starvation", &starved)
+}
+
 /// Tasks and channels that are not there any more.
 pub(super) fn gone(tasks: &[TaskNumber], channels: Vec<u64>) -> String {
     let tasks = tasks.iter().map(TaskNumber::to_string).collect();
@@ -387,11 +421,12 @@ pub(super) fn end_of_snapshot(
     })
 }
 
-/// The last line of a list of deadlocks.
-pub(super) fn end_of_deadlocks(deadlocks: usize) -> String {
+/// The last line of a list of deadlocks and of starved runtimes.
+pub(super) fn end_of_deadlocks(deadlocks: usize, starvations: usize) -> String {
     json::to_string(&EndOfDeadlocks {
         end: "deadlocks",
         deadlocks,
+        starvations,
     })
 }
 

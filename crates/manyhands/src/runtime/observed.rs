@@ -2,7 +2,8 @@
 
 #[cfg(unix)]
 use crate::inspect::ObservedThread;
-use crate::inspect::{Observed, RuntimeSnapshot, WorkerSnapshot, WorkerState};
+use crate::inspect::{NoMoreThreads, Observed, RuntimeSnapshot, WorkerSnapshot, WorkerState};
+use crate::runtime::worker::priority::PriorityQueues;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::{RuntimeInner, ThreadChangeReason};
 
@@ -13,7 +14,11 @@ impl Observed for RuntimeInner {
             number: self.number.get(),
             name: self.settings.name.clone(),
             limit: self.idle.limit(),
+            threads: self.idle.threads(),
+            threads_max: self.settings.threads_max,
+            no_more_threads: no_more_threads(self),
             queued_outside: self.injector.count(QUEUED_MAX) + self.set_aside.count(QUEUED_MAX),
+            queued_with_priority: queued_with_priority(&self.priority_queues),
             started_for_declared: started(ThreadChangeReason::BlockingDeclared),
             started_for_detected: started(ThreadChangeReason::BlockingDetected),
             started_for_starved: started(ThreadChangeReason::Starvation),
@@ -36,6 +41,23 @@ impl Observed for RuntimeInner {
     }
 }
 
+/// Why no thread can be added now.
+fn no_more_threads(shared: &RuntimeInner) -> Option<NoMoreThreads> {
+    if shared.idle.threads() >= shared.settings.threads_max {
+        Some(NoMoreThreads::Limit)
+    } else if !shared.idle.may_grow() {
+        Some(NoMoreThreads::Memory)
+    } else {
+        let is_refused = shared.refusal.is_refused();
+        is_refused.then_some(NoMoreThreads::Refused)
+    }
+}
+
+fn queued_with_priority(queues: &PriorityQueues) -> usize {
+    let queues = [&queues.interactive, &queues.background];
+    queues.map(|queue| queue.count(QUEUED_MAX)).iter().sum()
+}
+
 /// What the occupant of a slot does, if there is one.
 fn state(slot: &WorkerSlot) -> Option<WorkerState> {
     match slot.occupant() {
@@ -51,6 +73,7 @@ fn worker(slot: &'static WorkerSlot) -> Option<WorkerSnapshot> {
     Some(WorkerSnapshot {
         index: slot.worker(),
         state: state(slot)?,
+        sleeps_in_kernel: slot.detected_blocked.is_set(),
         task_spawned_at: slot.task(),
         queued: slot.tasks.count(QUEUED_MAX) + slot.local.count(QUEUED_MAX),
         forks: slot.deque.len(),

@@ -2,7 +2,7 @@
 
 #[cfg(not(loom))]
 use crate::inspect::WaitSite;
-use crate::inspect::{self, WaitKind};
+use crate::inspect::{self, SetWait, TaskSet, WaitKind};
 use crate::job::wake;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, OnceLock, lock};
@@ -335,16 +335,25 @@ impl<T: Clone> Completion<T> {
     /// ```
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn wait(&self) -> Result<T, CompletionError> {
-        self.wait_as(WaitKind::Completion)
+        self.wait_as(None)
     }
 
-    /// As [`wait`](Self::wait), as part of something that is a wait of this kind on the caller's line.
+    /// As [`wait`](Self::wait), as the end of a scope on the caller's line.
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub(super) fn wait_as(&self, kind: WaitKind) -> Result<T, CompletionError> {
+    pub(super) fn wait_for_scope(
+        &self,
+        tasks: &TaskSet,
+        until: SetWait,
+    ) -> Result<T, CompletionError> {
+        self.wait_as(Some((tasks, until)))
+    }
+
+    #[cfg_attr(feature = "inspect", track_caller)]
+    fn wait_as(&self, scope: Option<(&TaskSet, SetWait)>) -> Result<T, CompletionError> {
         let site = WaitSite::here();
         let mut end = self.clone();
         block_on(poll_fn(|context| {
-            site.during(|| end.poll_as(context, kind))
+            site.during(|| end.poll_as(context, scope))
         }))
     }
 }
@@ -363,17 +372,17 @@ impl<T: Clone> Future for Completion<T> {
 
     #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.poll_as(context, WaitKind::Completion)
+        self.poll_as(context, None)
     }
 }
 
 impl<T: Clone> Completion<T> {
-    /// Polls it, as part of something that is a wait of this kind.
+    /// Polls it, perhaps as the end of a scope.
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub(super) fn poll_as(
+    fn poll_as(
         &mut self,
         context: &mut Context<'_>,
-        kind: WaitKind,
+        scope: Option<(&TaskSet, SetWait)>,
     ) -> Poll<Result<T, CompletionError>> {
         let permit = ready!(budget::poll_proceed(context));
         if self.shared.outcome.get().is_none() {
@@ -383,7 +392,12 @@ impl<T: Clone> Completion<T> {
                 drop(waiters);
                 drop(stale);
                 let resource = Arc::as_ptr(&self.shared).addr();
-                inspect::waits(self, context.waker(), kind, resource);
+                match scope {
+                    Some(end) => inspect::waits_for_set(self, context.waker(), resource, end),
+                    None => {
+                        inspect::waits(self, context.waker(), WaitKind::Completion, resource);
+                    }
+                }
                 return Poll::Pending;
             }
         }

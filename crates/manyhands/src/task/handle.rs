@@ -2,7 +2,7 @@
 //!
 //! Unsafe: the handle holds its part of the cell by pointer.
 
-use crate::inspect;
+use crate::inspect::{self, TaskRecord};
 use crate::runtime::current;
 use crate::runtime::fork_join::wait;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
@@ -218,6 +218,11 @@ impl<T> JoinHandle<T> {
             "a task's handle was polled after it had given its result"
         );
         outcome.map_err(JoinError)
+    }
+
+    /// What is recorded of the task.
+    pub(super) fn record(&self) -> &TaskRecord {
+        &self.header().record
     }
 
     fn joiner(&self) -> &Joiner {

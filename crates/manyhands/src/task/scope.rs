@@ -10,7 +10,7 @@
 //!
 //! Unsafe: futures are spawned that borrow; a wrapped future is pinned where its wrapper is.
 
-use crate::inspect::WaitKind;
+use crate::inspect::{SetWait, TaskSet};
 use crate::job::{AbortOnUnwind, Payload, catch, value_or_resume};
 use crate::runtime::fork_join::wait;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -38,6 +38,7 @@ struct State {
     members: AtomicUsize,
     all_gone: Completer<()>,
     tasks: Mutex<Tasks>,
+    set: TaskSet,
     panics: Mutex<Vec<Payload>>,
 }
 
@@ -94,7 +95,7 @@ struct Tasks {
 #[cfg_attr(feature = "inspect", track_caller)]
 pub fn scope<'env, R>(body: impl for<'scope> FnOnce(&'scope TaskScope<'scope, 'env>) -> R) -> R {
     let scope = TaskScope::new();
-    scope.run(|| body(&scope))
+    scope.run(SetWait::All, || body(&scope))
 }
 
 impl TaskScope<'_, '_> {
@@ -105,6 +106,7 @@ impl TaskScope<'_, '_> {
                 members: AtomicUsize::new(1),
                 all_gone: completer,
                 tasks: Mutex::default(),
+                set: TaskSet::new(),
                 panics: Mutex::default(),
             }),
             all_gone,
@@ -113,8 +115,9 @@ impl TaskScope<'_, '_> {
     }
 
     /// Runs the body, and returns or unwinds when all members have ended. Called once: the body is the first member.
+    /// `until` says what its wait is shown as.
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub(super) fn run<R>(&self, body: impl FnOnce() -> R) -> R {
+    pub(super) fn run<R>(&self, until: SetWait, body: impl FnOnce() -> R) -> R {
         // The wait below cannot unwind.
         wait::refuse_in_simulation();
         process::refuse_forked();
@@ -125,7 +128,7 @@ impl TaskScope<'_, '_> {
             self.cancel();
         }
         self.state.member_leaves();
-        let outcome = self.all_gone.wait_as(WaitKind::Scope);
+        let outcome = self.all_gone.wait_for_scope(&self.state.set, until);
         assert!(outcome.is_ok(), "a scope ends with all its members gone");
         frame.disarm();
         value_or_resume(value, std::mem::take(&mut *lock(&self.state.panics)))
@@ -167,6 +170,7 @@ impl<'scope> TaskScope<'scope, '_> {
         };
         // SAFETY: `scope` does not return before the member has been dropped.
         let handle = unsafe { builder::spawn_borrowing(member) };
+        self.state.set.add(handle.record());
         self.state.keep(handle);
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Not here: why borrowing is sound (`scope.rs`, whose scope this one is made of).
 
+use crate::inspect::SetWait;
 use crate::job::{PanicPayload, catch};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
@@ -63,7 +64,7 @@ pub fn try_scope<'env, R, E>(
         spawned: AtomicUsize::new(0),
         first_failure: Mutex::new(None),
     };
-    let value = scope.scope.run(|| body(&scope));
+    let value = scope.scope.run(SetWait::AllOrFailure, || body(&scope));
     let first_failure = lock(&scope.first_failure).take();
     first_failure.map_or(Ok(value), Err)
 }

@@ -1,6 +1,6 @@
 //! The results of several tasks, as they end.
 
-use crate::inspect::{self, GroupName, WaitKind, WaitSite};
+use crate::inspect::{self, GroupName, SetWait, TaskSet, WaitSite};
 use crate::job::wake;
 use crate::sync::{Mutex, lock};
 use crate::task::budget;
@@ -53,6 +53,8 @@ pub struct WhenEach<T> {
     ended: Arc<Ended>,
     /// If it is a group.
     name: GroupName,
+    /// The tasks whose results have not been returned, and others that have ended.
+    set: TaskSet,
 }
 
 /// Tasks to poll, and the waker to wake for new ones.
@@ -97,6 +99,7 @@ impl<T> WhenEach<T> {
         // Polled once, so that it registers its waker.
         let index = self.gone + self.handles.len();
         lock(&self.ended.0).indices.push_back(index);
+        self.set.add(handle.record());
         self.handles.push_back(Some(handle));
         self.waiting += 1;
     }
@@ -178,6 +181,7 @@ impl<T> Default for WhenEach<T> {
             waiting: 0,
             ended: Arc::default(),
             name: GroupName::none(),
+            set: TaskSet::new(),
         }
     }
 }
@@ -201,7 +205,8 @@ impl<T> Stream for WhenEach<T> {
             let _ = ready!(budget::poll_proceed(context));
             let Some(index) = this.ended.next_or_register(context.waker()) else {
                 let resource = this.name.resource();
-                inspect::waits(this, context.waker(), WaitKind::Group, resource);
+                let one = SetWait::OneOf(u32::try_from(this.waiting).unwrap_or(u32::MAX));
+                inspect::waits_for_set(this, context.waker(), resource, (&this.set, one));
                 return Poll::Pending;
             };
             let notice = Waker::from(Arc::new(Notice {

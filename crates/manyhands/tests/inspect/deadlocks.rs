@@ -151,3 +151,175 @@ fn a_busy_ring_of_tasks_that_pass_a_token_is_no_deadlock() {
         earlier = now;
     });
 }
+
+/// Looks twice, when all of these wait, and asserts that none of them is in a deadlock.
+fn assert_none_of(names_of_waiting: &[&str]) {
+    let is_there = |name: &&str| {
+        let tasks = inspect::snapshot().tasks;
+        let task = tasks.iter().find(|task| task.name.as_deref() == Some(name));
+        task.is_some_and(|task| !task.waits.is_empty())
+    };
+    until(|| names_of_waiting.iter().all(is_there).then_some(()));
+    let earlier = inspect::snapshot();
+    thread::yield_now();
+    for ring in inspect::snapshot().deadlocks(&earlier) {
+        let is_one = |name: &&str| names_of_waiting.contains(name);
+        assert!(!names(&ring).iter().any(is_one), "{ring}");
+    }
+}
+
+#[test]
+fn a_scope_whose_task_waits_for_the_task_of_the_scope_is_a_deadlock() {
+    inspect::open();
+    let (to_child, handles) = channel::bounded::<JoinHandle<()>>(1);
+    let opener = task::Builder::new().name("scope: opener").run(move || {
+        task::scope(|scope| {
+            scope.spawn(async { drop(handles.recv_async().await.unwrap().await) });
+        });
+    });
+    to_child.send(opener).unwrap();
+    let ring = deadlock_of("scope: opener");
+    assert!(ring.is_certain && ring.tasks.len() == 2, "{ring}");
+    let text = ring.to_string();
+    assert!(
+        text.contains("'scope: opener' waits for a scope with task "),
+        "{text}"
+    );
+    let opener = ring.tasks.iter().find(|task| task.name.is_some()).unwrap();
+    assert_waits_at(
+        opener,
+        (file!(), include_str!("deadlocks.rs")),
+        &["task::scope(|scope| {"],
+    );
+}
+
+#[test]
+fn a_scope_with_a_stuck_task_is_none_while_the_failure_of_another_one_can_cancel_it() {
+    inspect::open();
+    let (to_child, handles) = channel::bounded::<JoinHandle<()>>(1);
+    let (fail, failures) = channel::bounded::<u32>(1);
+    let (opener_ends, ends) = channel::bounded::<Option<u32>>(1);
+    let opener = task::Builder::new().name("cancelled: opener").run(move || {
+        let scope = task::try_scope(|scope| {
+            scope.spawn(async {
+                drop(handles.recv_async().await.unwrap().await);
+                Ok(())
+            });
+            scope.spawn(async { Err(failures.recv_async().await.unwrap()) });
+        });
+        let failure = match scope {
+            Err(error) => match error.failure {
+                task::GroupFailure::Failed(number) => Some(number),
+                _ => None,
+            },
+            Ok(()) => None,
+        };
+        opener_ends.send(failure).unwrap();
+    });
+    to_child.send(opener).unwrap();
+    until(|| {
+        let tasks = inspect::snapshot().tasks;
+        let opener = in_state("cancelled: opener", TaskState::Blocked).number;
+        let mut waits = tasks.iter().flat_map(|task| &task.waits);
+        waits.find(|wait| wait.owner == Some(opener)).map(drop)
+    });
+    assert_none_of(&["cancelled: opener"]);
+    fail.send(7).unwrap();
+    let ended = ends.recv_timeout(Duration::from_secs(30));
+    assert_eq!(ended.unwrap(), Some(7), "the scope has ended after all");
+}
+
+#[test]
+fn a_group_is_in_a_deadlock_as_soon_as_only_tasks_are_left_that_wait_for_its_own_task() {
+    inspect::open();
+    let (to_last, last) = awaits_another("group: last");
+    let (to_keeper, handles) = channel::bounded::<JoinHandle<()>>(1);
+    let (let_others_end, ends) = channel::bounded::<()>(1);
+    let keeper = spawn("group: keeper", async move {
+        let mut group = task::TaskGroup::named("crew");
+        group.push(handles.recv_async().await.unwrap());
+        // More than the waits that are kept of one task.
+        for _ in 0..20 {
+            let ends = ends.clone();
+            group.spawn(async move { drop(ends.recv_async().await) });
+        }
+        drop(ends);
+        drop(group.wait().await);
+    });
+    to_keeper.send(last).unwrap();
+    to_last.send(keeper).unwrap();
+    let awaits_keeper = || waiting("group: last").waits[0].owner;
+    until(awaits_keeper);
+    assert_none_of(&["group: last", "group: keeper"]);
+    drop(let_others_end);
+    let ring = deadlock_of("group: keeper");
+    assert!(
+        ring.is_certain && names(&ring).contains(&"group: last"),
+        "{ring}"
+    );
+    let text = ring.to_string();
+    assert!(
+        text.contains("'group: keeper' waits for the group 'crew' with task "),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_stream_of_when_each_is_followed_to_its_tasks_and_a_time_limit_lets_it_go_on() {
+    inspect::open();
+    let ring_of = |limited: bool, names: [&str; 2]| {
+        let (to_member, member) = awaits_another(names[0]);
+        let keeper = spawn(names[1], async move {
+            let mut each = task::when_each([member]);
+            if limited {
+                drop(time::timeout(Duration::from_secs(3600), each.next()).await);
+            } else {
+                drop(each.next().await);
+            }
+        });
+        to_member.send(keeper).unwrap();
+        until(|| waiting(names[0]).waits[0].owner);
+    };
+    ring_of(true, ["each, limited: member", "each, limited: keeper"]);
+    ring_of(false, ["each: member", "each: keeper"]);
+    let ring = deadlock_of("each: keeper");
+    assert!(
+        ring.is_certain && names(&ring).contains(&"each: member"),
+        "{ring}"
+    );
+    assert_none_of(&["each, limited: member", "each, limited: keeper"]);
+}
+
+#[test]
+fn scopes_and_groups_that_come_and_go_are_no_deadlock() {
+    inspect::open();
+    let by_groups = spawn("churn: groups", async {
+        for _ in 0..2_000 {
+            let mut group = task::TaskGroup::new();
+            for n in 0..3 {
+                let inner = task::spawn(async move { n });
+                group.spawn(async move { drop(inner.await) });
+            }
+            drop(group.wait().await);
+        }
+    });
+    let by_scopes = task::Builder::new().name("churn: scopes").run(|| {
+        for n in 0..2_000 {
+            task::scope(|scope| {
+                for _ in 0..2 {
+                    scope.spawn(async move { drop(task::spawn(async move { n }).await) });
+                }
+            });
+        }
+    });
+    let mut earlier = inspect::snapshot();
+    let go_on = || !(by_groups.is_finished() && by_scopes.is_finished());
+    while_true(go_on, || {
+        let now = inspect::snapshot();
+        for ring in now.deadlocks(&earlier) {
+            let is_one = |name: &&str| name.starts_with("churn");
+            assert!(!names(&ring).iter().any(is_one), "{ring}");
+        }
+        earlier = now;
+    });
+}

@@ -26,6 +26,7 @@ mod sockets;
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 mod stacks;
+mod starvation;
 mod support;
 mod tasks;
 mod users;

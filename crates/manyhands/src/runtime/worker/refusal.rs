@@ -38,6 +38,13 @@ impl Refusal {
         last == 0 || clock::ticks().abs_diff(last) >= clock::ticks_in(ASK_APART_NANOS)
     }
 
+    /// Whether the last start was refused.
+    #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+    pub(crate) fn is_refused(&self) -> bool {
+        // Relaxed: advice.
+        self.last.load(Ordering::Relaxed) != 0
+    }
+
     /// A thread has been started.
     pub(crate) fn end(&self) {
         // Relaxed, both: advice.
