@@ -17,7 +17,8 @@ const token = (() => {
 })();
 
 const pictures = ["stacks", "threads"];
-const tabs = [...Object.keys(tables), ...pictures];
+// In the order of their keys.
+const tabs = ["tasks", "workers", "loops", "channels", ...pictures, "why"];
 const headers = { Authorization: `Bearer ${token}` };
 const shown = {
   tab: "tasks",
@@ -99,6 +100,7 @@ function cell(column, row) {
   }
   // What is cut off, or shortened, is there when it is pointed at.
   const attributes = typeof value === "number" ? { class: "number" } : { title: String(value) };
+  if (column.isProse) attributes.class = "prose";
   const made = element("td", textOf(column, row), attributes);
   if (column.isTree && row.depth > 0) made.prepend("\u00a0\u00a0".repeat(row.depth - 1), "└ ");
   return made;

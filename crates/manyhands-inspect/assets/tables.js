@@ -1,5 +1,5 @@
 // The tables: their columns, and the rows of a view. A column that has `show` is sorted by `of` and shows the other. One
-// that `isSeldom` anything but empty is left out until it is.
+// that `isSeldom` anything but empty is left out until it is. Sentences are broken between words, by `isProse`.
 import { lines, place, tail, time } from "./words.js";
 
 const places = (list) => lines(list.split("\n").map(place));
@@ -108,6 +108,25 @@ export const tables = {
     rows: (view) => view.channels,
     more: (view) => view.channels_left_out,
     empty: "No channels are recorded.",
+  },
+  // What kept loops that have ended from being faster: the last one of each place.
+  why: {
+    columns: [
+      { title: "Called at", of: (report) => report.called_at, show: places },
+      { title: "Verdict", of: (report) => report.verdict.replaceAll("_", " ") },
+      { title: "Why", of: (report) => lines([report.why, report.ran]), isProse: true },
+      { title: "Items", of: (report) => report.items },
+      { title: "Blocks", of: (report) => report.blocks },
+      { title: "Runners", of: (report) => `${report.runners} of ${report.threads}` },
+      { title: "Took", of: (report) => report.elapsed_us, show: time },
+      { title: "Alone for", of: (report) => report.alone_us, show: time },
+      { title: "Imbalance", of: (report) => report.imbalance_percent, show: (percent) => `${percent} %` },
+      { title: "Calls", of: (report) => report.calls },
+      { title: "Ended", of: (report) => report.ended_us, show: (micros) => `${time(micros)} ago` },
+      { title: "Loop", of: (report) => report.body, show: (body) => tail(body, 40) },
+    ],
+    rows: (view) => view.reports ?? [],
+    empty: "No loop has ended since recording was opened.",
   },
 };
 

@@ -1,7 +1,8 @@
-//! A view as text: tables of workers, tasks, loops and channels, chains of waits, deadlocks.
+//! A view as text: tables of workers, tasks, loops, their reports, and channels, chains of waits, deadlocks.
 //!
 //! All text in a view is safe to print already: the program escapes what a terminal would obey.
 
+use crate::reports::reports_text;
 use crate::wire::{Channel, Runtime, Task, View};
 use crate::words::{
     PATH_CHARS_MAX, TASK_COLUMNS, TYPE_CHARS_MAX, deadlocked_tasks, frames_of, label,
@@ -21,6 +22,7 @@ pub fn text(view: &View) -> String {
     }
     add(&mut text, &tasks(view));
     add(&mut text, &loops(view));
+    add(&mut text, &reports_text(&view.reports));
     add(&mut text, &channels(view));
     add(&mut text, &chains(view));
     for deadlock in &view.deadlocks {

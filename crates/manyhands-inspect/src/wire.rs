@@ -1,6 +1,7 @@
 //! The lines of the protocol, as types.
 
 use crate::groups::Group;
+use crate::reports::LoopReport;
 use crate::stacks::{Code, RawLeaf, RawStack};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,8 @@ pub struct View {
     pub channels_left_out: usize,
     /// Its deadlocks.
     pub deadlocks: Vec<Deadlock>,
+    /// The last report of each place that calls loops, that of the loop that ended last first.
+    pub reports: Vec<LoopReport>,
 }
 
 /// A runtime.
@@ -250,6 +253,7 @@ pub(crate) enum Line {
     Code(Code),
     Stack(Box<RawStack>),
     Leaf(RawLeaf),
+    Report(LoopReport),
     Gone(Gone),
     Error(Refusal),
     #[serde(untagged)]

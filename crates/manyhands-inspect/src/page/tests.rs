@@ -11,6 +11,7 @@ use crate::page::freeze::Freeze;
 use crate::page::guard::CHANGES;
 use crate::page::one_at_a_time::OneAtATime;
 use crate::page::threads::Threads;
+use crate::reports::tests::late;
 use crate::stacks::Stacks;
 use crate::thread_graph::tests::thread;
 use crate::wire::View;
@@ -190,6 +191,42 @@ fn who_knows_the_token_sees_the_program() {
     assert_eq!(status, 200);
     assert!(head.contains("text/event-stream"), "{head}");
     assert!(body.matches("data: {").count() >= 2, "{body}");
+}
+
+#[test]
+fn what_kept_loops_from_being_faster_is_shown_as_the_program_has_sent_it() {
+    let (port, token) = page(|| {
+        let mut evil = late();
+        evil.why = "<script>alert(1)</script>".to_owned();
+        Ok(View {
+            reports: vec![late(), evil],
+            ..View::default()
+        })
+    });
+    let (status, head, body) = with_token(port, "/view", &token);
+    assert_eq!(status, 200, "{head}");
+    let seen: serde_json::Value = serde_json::from_str(&body).unwrap();
+    let reports = &seen["view"]["reports"];
+    assert_eq!(reports[0], serde_json::to_value(late()).unwrap());
+    assert_eq!(reports[0]["verdict"], "shared_late");
+    // The page's script puts it in as text.
+    assert_eq!(reports[1]["why"], "<script>alert(1)</script>");
+    // Every field that the table reads is there.
+    let table = ASSETS.iter().find(|asset| asset.path == "/tables.js");
+    let (_, table) = table.unwrap().text.split_once("  why: {").unwrap();
+    let (table, _) = table.split_once("\n  },").unwrap();
+    let fields = table.split("report.").skip(1);
+    let fields: Vec<&str> = fields
+        .filter_map(|field| {
+            field
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+                .next()
+        })
+        .collect();
+    assert!(fields.len() > 10, "{fields:?}");
+    for field in fields {
+        assert!(!reports[0][field].is_null(), "there is no {field}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The tables of a view.
 
 use crate::graph::{Graph, NodeKind};
+use crate::reports::LoopReport;
 use crate::top::sheet::{Cell, Row, Sheet};
 use crate::wire::{Channel, Task, View};
 use crate::words::{
@@ -18,16 +19,18 @@ pub(super) enum Tab {
     Channels,
     Waits,
     Deadlocks,
+    Why,
 }
 
 impl Tab {
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 7] = [
         Self::Tasks,
         Self::Workers,
         Self::Loops,
         Self::Channels,
         Self::Waits,
         Self::Deadlocks,
+        Self::Why,
     ];
 
     pub(super) fn title(self) -> &'static str {
@@ -38,6 +41,7 @@ impl Tab {
             Self::Channels => "Channels",
             Self::Waits => "Waits",
             Self::Deadlocks => "Deadlocks",
+            Self::Why => "Why",
         }
     }
 
@@ -54,6 +58,7 @@ impl Tab {
             Self::Channels => channels(view),
             Self::Waits => waits(view),
             Self::Deadlocks => deadlocks(view),
+            Self::Why => why(view),
         }
     }
 }
@@ -291,6 +296,42 @@ fn deadlocks(view: &View) -> Sheet {
     }
 }
 
+/// What kept loops that have ended from being faster.
+fn why(view: &View) -> Sheet {
+    let row = |report: &LoopReport| {
+        let sentences = format!("{} {}", report.why, report.ran);
+        quiet(vec![
+            short(&report.called_at).into(),
+            report.verdict_words().into(),
+            sentences.into(),
+            report.items.into(),
+            report.runners_of().into(),
+            duration(report.elapsed_us),
+            duration(report.alone_us),
+            Cell::ordered_by(report.imbalance_percent, report.imbalance()),
+            report.calls.into(),
+            Cell::ordered_by(report.ended_us, report.ended_ago()),
+            report.body.as_str().into(),
+        ])
+    };
+    Sheet {
+        columns: &[
+            "called at",
+            "verdict",
+            "why",
+            "items",
+            "runners",
+            "took",
+            "alone for",
+            "imbalance",
+            "calls",
+            "ended",
+            "loop",
+        ],
+        rows: view.reports.iter().map(row).collect(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Tab, bar};
@@ -325,7 +366,7 @@ mod tests {
                 .filter(|row| row.is_alarm)
                 .count()
         };
-        assert_eq!(Tab::ALL.map(alarms), [2, 0, 0, 0, 2, 2]);
+        assert_eq!(Tab::ALL.map(alarms), [2, 0, 0, 0, 2, 2, 0]);
     }
 
     #[test]
@@ -352,6 +393,20 @@ mod tests {
         let sheet = Tab::Channels.sheet(&crate::top::tests::busy_view());
         let state = sheet.columns.iter().position(|title| *title == "state");
         assert_eq!(sheet.rows[0].cells[state.unwrap()].text, "full");
+    }
+
+    #[test]
+    fn a_loop_that_has_ended_is_shown_with_what_kept_it_from_being_faster() {
+        let sheet = Tab::Why.sheet(&crate::top::tests::busy_view());
+        let cells = &sheet.rows[0].cells;
+        let text = |title: &str| {
+            let place = sheet.columns.iter().position(|column| *column == title);
+            cells[place.unwrap()].text.as_str()
+        };
+        assert_eq!(text("called at"), "src/shop.rs:31");
+        assert_eq!(text("verdict"), "shared late");
+        assert!(text("why").starts_with("Shared late: "), "{}", text("why"));
+        assert_eq!((text("alone for"), text("ended")), ("97.0 ms", "3.4 s ago"));
     }
 
     #[test]
