@@ -32,6 +32,26 @@ const framesOf = ({ frames = [], waits }) => {
   return places.map((place) => chain(place).join(" › "));
 };
 
+// How many threads were added beyond the limit of a runtime, by reason.
+const threadsAdded = (runtime) => {
+  const reasons = {
+    "for declared blocking": runtime.started_for_declared,
+    "for detected blocking": runtime.started_for_detected,
+    "for long computations": runtime.started_for_starved,
+  };
+  const added = Object.entries(reasons).filter(([, count]) => count > 0);
+  return lines(added.map(([reason, count]) => `${count} ${reason}`));
+};
+
+// The number of the task that a worker runs. Workers and tasks are looked at one after the other, so a task counts only if
+// it was spawned where the worker says. Of tasks inside each other the outer ones are blocked, and have been so for longer.
+const taskOf = (worker, tasks) => {
+  const its = tasks.filter((task) => task.worker === worker.index && task.spawned_at === worker.task_spawned_at);
+  const rank = (task) => (task.state === "running" ? 0 : 1);
+  its.sort((one, other) => rank(one) - rank(other) || one.in_state_us - other.in_state_us);
+  return its[0]?.number ?? "";
+};
+
 export const tables = {
   tasks: {
     columns: [
@@ -64,16 +84,23 @@ export const tables = {
       { title: "Runtime", of: (worker) => worker.runtime },
       { title: "Worker", of: (worker) => worker.index ?? "external" },
       { title: "State", of: (worker) => worker.state },
-      { title: "Runs the task of", of: (worker) => worker.task_spawned_at ?? "", show: places },
+      { title: "Task", of: (worker) => worker.task },
+      { title: "Spawned at", of: (worker) => worker.task_spawned_at ?? "", show: places },
       { title: "Queued", of: (worker) => worker.queued },
       { title: "Forks", of: (worker) => worker.forks },
       { title: "Completed", of: (worker) => worker.completed },
       { title: "Steals", of: (worker) => worker.steals },
       { title: "Parks", of: (worker) => worker.parks },
+      { title: "Threads added", of: (worker) => worker.added, isSeldom: true },
     ],
     rows: (view) => view.runtimes.flatMap((runtime) => {
       const name = `${runtime.number} '${runtime.name}', ${runtime.limit} at once`;
-      return runtime.workers.map((worker) => ({ ...worker, runtime: name }));
+      const added = threadsAdded(runtime);
+      const tasks = view.tasks.filter((task) => {
+        const isOnThread = task.state === "running" || task.state === "blocked";
+        return isOnThread && task.runtime === runtime.number && task.worker !== null && task.spawned_at !== null;
+      });
+      return runtime.workers.map((worker) => ({ ...worker, runtime: name, added, task: taskOf(worker, tasks) }));
     }),
     empty: "No workers have started.",
   },

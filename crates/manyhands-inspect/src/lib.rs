@@ -51,6 +51,7 @@ mod top;
 mod tracked;
 mod wire;
 mod words;
+mod workers;
 
 #[cfg(unix)]
 pub use client::Client;

@@ -8,6 +8,7 @@ use crate::words::{
     TASK_COLUMNS, deadlocked_tasks, frames_of, label, name_of_channel, names_of_channels,
     percent_done, short, state_of_channel, time, waits_for, worker_of,
 };
+use crate::workers::{TasksOfWorkers, threads_added};
 
 /// What is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -115,19 +116,23 @@ fn number(text: &str) -> Cell {
 
 fn workers(view: &View) -> Sheet {
     let mut rows = Vec::new();
+    let numbers = TasksOfWorkers::of(view);
     for runtime in &view.runtimes {
+        let added = threads_added(runtime).join(", ");
         let name = format!("{} '{}'", runtime.number, runtime.name);
         for worker in &runtime.workers {
             rows.push(quiet(vec![
                 name.as_str().into(),
                 worker.index.map_or("external".into(), Cell::from),
                 worker.state.as_str().into(),
+                number(numbers.number(runtime, worker)),
                 worker.task_spawned_at.as_deref().map_or("", short).into(),
                 worker.queued.into(),
                 worker.forks.into(),
                 worker.completed.into(),
                 worker.steals.into(),
                 worker.parks.into(),
+                added.as_str().into(),
             ]));
         }
     }
@@ -136,12 +141,14 @@ fn workers(view: &View) -> Sheet {
             "runtime",
             "worker",
             "state",
-            "runs the task of",
+            "task",
+            "spawned at",
             "queued",
             "forks",
             "completed",
             "steals",
             "parks",
+            "threads added",
         ],
         rows,
     }
@@ -380,6 +387,23 @@ mod tests {
         let sheet = Tab::Waits.sheet(&view);
         assert_eq!(sheet.rows.len(), 1);
         assert_eq!(sheet.rows[0].cells[0].text, "1000");
+    }
+
+    #[test]
+    fn a_worker_is_shown_with_its_task_and_with_why_threads_were_added() {
+        let mut view = crate::top::tests::busy_view();
+        view.runtimes[0].started_for_detected = 2;
+        view.runtimes[0].workers[0].task_spawned_at = view.tasks[0].spawned_at.clone();
+        (view.tasks[0].runtime, view.tasks[0].worker) = (Some(1), Some(0));
+        let sheet = Tab::Workers.sheet(&view);
+        let texts = |title: &str| {
+            let place = sheet.columns.iter().position(|column| *column == title);
+            let rows = sheet.rows.iter();
+            let texts = rows.map(|row| row.cells[place.unwrap()].text.as_str());
+            texts.collect::<Vec<_>>()
+        };
+        assert_eq!(texts("task"), ["1", ""]);
+        assert_eq!(texts("threads added"), ["2 for detected blocking"; 2]);
     }
 
     #[test]
