@@ -1,6 +1,6 @@
 // The page of `manyhands inspect`: shows what comes from its own address, as text.
 import { compare, download, element } from "./words.js";
-import { asTree, tables } from "./tables.js";
+import { asTree, locksOf, tables } from "./tables.js";
 import { difference, fromLines, toLines } from "./snapshot.js";
 import { drawPicture, savePng, saveSvg } from "./picture.js";
 
@@ -35,6 +35,8 @@ const shown = {
   last: null,
   // What threads run, when that was asked for last.
   threads: null,
+  // Which workers waited for locks of other crates then.
+  locks: [],
   // The functions of each picture, when they were asked for last.
   methods: { stacks: { list: [], left: 0 }, threads: { list: [], left: 0 } },
   // The function in the middle of each picture; "": all of them.
@@ -67,7 +69,7 @@ function rowsOf(name) {
   const columns = columnsOf(name);
   const { view } = shown.last;
   const isCompared = name === "tasks" && shown.earlier !== null;
-  const all = table.rows(isCompared ? { ...view, tasks: difference(shown.earlier.view, view) } : view);
+  const all = table.rows(isCompared ? { ...view, tasks: difference(shown.earlier.view, view) } : view, shown.locks);
   const part = wanted();
   const texts = (column, row) => `${column.isFlag ? "" : column.of(row)}\n${textOf(column, row)}`;
   const contains = (row) => columns.some((column) => texts(column, row).toLowerCase().includes(part));
@@ -244,6 +246,7 @@ async function lookAtThreads() {
     const at = `${seen.threads} thread${seen.threads === 1 ? "" : "s"} at ${clock()}`;
     shown.threads = seen.error === undefined ? { graph: seen.graph, text: at } : { text: seen.error };
     shown.methods.threads = { list: seen.methods ?? [], left: seen.methods_left_out ?? 0 };
+    shown.locks = locksOf(seen.lock_waits ?? [], shown.last?.view.runtimes ?? []);
   } catch (error) {
     shown.threads = { text: error.message };
     shown.methods.threads = { list: [], left: 0 };
@@ -468,7 +471,7 @@ const keys = {
   v: () => pictures.includes(shown.tab) && byId("method").focus(),
   o: () => act("poll"),
   Escape: () => act("close"),
-  r: () => shown.tab === "threads" && act("look"),
+  r: () => ["threads", "workers"].includes(shown.tab) && act("look"),
   l: () => byId("timeline").hidden || act("timeline"),
   "+": () => act("larger"),
   "-": () => act("smaller"),

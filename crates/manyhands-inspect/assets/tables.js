@@ -52,6 +52,22 @@ const taskOf = (worker, tasks) => {
   return its[0]?.number ?? "";
 };
 
+// Waits for locks with how far their workers had come.
+export const locksOf = (waits, runtimes) =>
+  waits.map((wait) => {
+    const runtime = runtimes.find((one) => one.number === wait.runtime);
+    const { completed, parks } = runtime?.workers.find((worker) => worker.index === wait.worker) ?? {};
+    return { ...wait, completed, parks };
+  });
+
+// The lock of another crate that a worker has waited for since its stack was looked at, as far as is known: it has completed
+// nothing more, and has not slept.
+const lockOf = (runtime, worker, locks) => {
+  const isIts = (wait) => wait.runtime === runtime.number && wait.worker === worker.index;
+  const isStill = (wait) => wait.completed === worker.completed && wait.parks === worker.parks;
+  return (worker.index !== null && locks.find((wait) => isIts(wait) && isStill(wait))?.waits_for) || "";
+};
+
 export const tables = {
   tasks: {
     columns: [
@@ -84,6 +100,7 @@ export const tables = {
       { title: "Runtime", of: (worker) => worker.runtime },
       { title: "Worker", of: (worker) => worker.index ?? "external" },
       { title: "State", of: (worker) => worker.state },
+      { title: "Waits for lock", of: (worker) => worker.lock, isSeldom: true },
       { title: "Task", of: (worker) => worker.task },
       { title: "Spawned at", of: (worker) => worker.task_spawned_at ?? "", show: places },
       { title: "Queued", of: (worker) => worker.queued },
@@ -93,14 +110,20 @@ export const tables = {
       { title: "Parks", of: (worker) => worker.parks },
       { title: "Threads added", of: (worker) => worker.added, isSeldom: true },
     ],
-    rows: (view) => view.runtimes.flatMap((runtime) => {
+    rows: (view, locks) => view.runtimes.flatMap((runtime) => {
       const name = `${runtime.number} '${runtime.name}', ${runtime.limit} at once`;
       const added = threadsAdded(runtime);
       const tasks = view.tasks.filter((task) => {
         const isOnThread = task.state === "running" || task.state === "blocked";
         return isOnThread && task.runtime === runtime.number && task.worker !== null && task.spawned_at !== null;
       });
-      return runtime.workers.map((worker) => ({ ...worker, runtime: name, added, task: taskOf(worker, tasks) }));
+      return runtime.workers.map((worker) => ({
+        ...worker,
+        runtime: name,
+        added,
+        task: taskOf(worker, tasks),
+        lock: lockOf(runtime, worker, locks),
+      }));
     }),
     empty: "No workers have started.",
   },

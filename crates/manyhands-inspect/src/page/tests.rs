@@ -1,6 +1,7 @@
 //! The server of the page over real connections: what is shown, and what is refused.
 
 mod polls;
+mod reports;
 
 use super::{OnRequest, PageSettings, Server};
 use crate::error::Error;
@@ -11,9 +12,8 @@ use crate::page::freeze::Freeze;
 use crate::page::guard::CHANGES;
 use crate::page::one_at_a_time::OneAtATime;
 use crate::page::threads::Threads;
-use crate::reports::tests::late;
 use crate::stacks::Stacks;
-use crate::thread_graph::tests::thread;
+use crate::thread_graph::tests::{thread, waiting};
 use crate::wire::View;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpStream};
@@ -194,42 +194,6 @@ fn who_knows_the_token_sees_the_program() {
 }
 
 #[test]
-fn what_kept_loops_from_being_faster_is_shown_as_the_program_has_sent_it() {
-    let (port, token) = page(|| {
-        let mut evil = late();
-        evil.why = "<script>alert(1)</script>".to_owned();
-        Ok(View {
-            reports: vec![late(), evil],
-            ..View::default()
-        })
-    });
-    let (status, head, body) = with_token(port, "/view", &token);
-    assert_eq!(status, 200, "{head}");
-    let seen: serde_json::Value = serde_json::from_str(&body).unwrap();
-    let reports = &seen["view"]["reports"];
-    assert_eq!(reports[0], serde_json::to_value(late()).unwrap());
-    assert_eq!(reports[0]["verdict"], "shared_late");
-    // The page's script puts it in as text.
-    assert_eq!(reports[1]["why"], "<script>alert(1)</script>");
-    // Every field that the table reads is there.
-    let table = ASSETS.iter().find(|asset| asset.path == "/tables.js");
-    let (_, table) = table.unwrap().text.split_once("  why: {").unwrap();
-    let (table, _) = table.split_once("\n  },").unwrap();
-    let fields = table.split("report.").skip(1);
-    let fields: Vec<&str> = fields
-        .filter_map(|field| {
-            field
-                .split(|c: char| !c.is_alphanumeric() && c != '_')
-                .next()
-        })
-        .collect();
-    assert!(fields.len() > 10, "{fields:?}");
-    for field in fields {
-        assert!(!reports[0][field].is_null(), "there is no {field}");
-    }
-}
-
-#[test]
 fn a_page_gets_everything_first_and_then_also_what_is_only_a_part() {
     let mut looks = 0;
     let look = move || {
@@ -307,7 +271,7 @@ fn threads_are_drawn_when_they_are_asked_for_and_not_too_often() {
             if looks.fetch_add(1, Ordering::SeqCst) == 1 {
                 return Err(Error::Refused("gone <b>".to_owned()));
             }
-            let threads = vec![thread(0, &["file", "work"]), thread(1, &["work"])];
+            let threads = vec![waiting(0, &["file", "work"]), thread(1, &["work"])];
             Ok(Stacks { threads })
         }
     };
@@ -319,8 +283,16 @@ fn threads_are_drawn_when_they_are_asked_for_and_not_too_often() {
         assert_eq!(status, 200, "{head}");
         let seen: serde_json::Value = serde_json::from_str(&body).unwrap();
         assert_eq!(seen["threads"], 2);
+        let waits = &seen["lock_waits"];
+        assert_eq!(waits.as_array().map(Vec::len), Some(1));
+        assert_eq!(
+            (&waits[0]["runtime"], &waits[0]["worker"]),
+            (&1.into(), &0.into())
+        );
+        assert_eq!(waits[0]["waits_for"], "a mutex of std");
         let methods = seen["methods"].as_array().unwrap();
-        assert_eq!((methods.len(), &methods[0]["count"]), (2, &2.into()));
+        // The functions, and the lock that one of them takes.
+        assert_eq!((methods.len(), &methods[0]["count"]), (3, &2.into()));
         assert_eq!(methods[0]["function"], "work");
         let method = methods[0]["graph"].as_str().unwrap();
         assert!(
