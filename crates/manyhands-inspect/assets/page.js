@@ -1,6 +1,6 @@
 // The page of `manyhands inspect`: shows what comes from its own address, as text.
 import { compare, download, element } from "./words.js";
-import { asTree, locksOf, tables } from "./tables.js";
+import { asTree, hasState, locksOf, tables } from "./tables.js";
 import { difference, fromLines, toLines } from "./snapshot.js";
 import { drawPicture, savePng, saveSvg } from "./picture.js";
 
@@ -27,6 +27,8 @@ const shown = {
   // Whether all pages hold still; null if this may not be changed.
   frozen: null,
   isTree: false,
+  // The state of the tasks that are shown; "": all.
+  state: "",
   onlyFlagged: false,
   flagged: new Set(),
   row: 0,
@@ -70,11 +72,12 @@ function rowsOf(name) {
   const { view } = shown.last;
   const isCompared = name === "tasks" && shown.earlier !== null;
   const all = table.rows(isCompared ? { ...view, tasks: difference(shown.earlier.view, view) } : view, shown.locks);
-  const part = wanted();
+  const part = filterText();
   const texts = (column, row) => `${column.isFlag ? "" : column.of(row)}\n${textOf(column, row)}`;
   const contains = (row) => columns.some((column) => texts(column, row).toLowerCase().includes(part));
   const isFlagged = (row) => name !== "tasks" || !shown.onlyFlagged || shown.flagged.has(row.number);
-  const rows = all.filter((row) => isFlagged(row) && (part === "" || contains(row)));
+  const isInState = (row) => name !== "tasks" || shown.state === "" || hasState(row, shown.state);
+  const rows = all.filter((row) => isInState(row) && isFlagged(row) && (part === "" || contains(row)));
   const { column, isDown } = shown.sorting[name];
   const of = (columns[column] ?? columns[0]).of;
   rows.sort((one, other) => (isDown ? -1 : 1) * compare(of(one), of(other)));
@@ -188,16 +191,18 @@ function draw() {
   else if (shown.tab !== "threads") drawTable(shown.tab);
 }
 
-const wanted = () => byId("filter").value.trim().toLowerCase();
+const filterText = () => byId("filter").value.trim().toLowerCase();
+
+// What a picture is to show.
+const wanted = () => ({ text: filterText(), state: shown.state, numbers: shown.onlyFlagged ? shown.flagged : null });
 
 function drawThreads() {
   const panel = byId("panel-threads");
   if (shown.threads === null) return;
   const graph = picture();
-  const { text } = shown.threads;
   if (graph === undefined) panel.replaceChildren();
   else drawPicture(panel, graph, shown.scale, wanted());
-  panel.prepend(element("p", text, { class: "empty" }));
+  panel.prepend(element("p", shown.threads.text, { class: "empty" }));
 }
 
 // That of the chosen function, or of all if there is none or nobody is in it any more.
@@ -469,6 +474,7 @@ const keys = {
   g: () => act("flagged"),
   m: () => act("mark"),
   v: () => pictures.includes(shown.tab) && byId("method").focus(),
+  s: () => ["tasks", "stacks"].includes(shown.tab) && byId("state").focus(),
   o: () => act("poll"),
   Escape: () => act("close"),
   r: () => ["threads", "workers"].includes(shown.tab) && act("look"),
@@ -499,8 +505,8 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   // Its own keys choose in it.
-  if (document.activeElement === byId("method")) {
-    if (event.key === "Escape") byId("method").blur();
+  if (["method", "state"].includes(document.activeElement?.id)) {
+    if (event.key === "Escape") document.activeElement.blur();
     return;
   }
   const number = Number(event.key);
@@ -517,5 +523,6 @@ byId("method").addEventListener("change", (event) => {
   shown.method[shown.tab] = event.target.value;
   draw();
 });
+byId("state").addEventListener("change", (event) => change("state", event.target.value));
 draw();
 listenAlways();

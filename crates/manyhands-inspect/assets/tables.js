@@ -180,6 +180,9 @@ export const tables = {
   },
 };
 
+// Whether a task is in this state; `deadlocked` is one.
+export const hasState = (task, state) => (state === "deadlocked" ? task.deadlocked : task.state === state);
+
 // The rows as a tree: each below the one that `parent` names, with its depth. A parent that is not shown is a root's.
 export function asTree(rows) {
   const shown = new Set(rows.map((row) => row.number));

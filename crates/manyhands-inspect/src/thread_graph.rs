@@ -86,6 +86,7 @@ fn node(segment: &Segment, locks: &BTreeMap<String, usize>, stacks: &Stacks) -> 
         count: segment.stacks,
         lines,
         is_deadlocked: false,
+        tasks: None,
     }
 }
 
