@@ -173,7 +173,7 @@ export const tables = {
       { title: "Imbalance", of: (report) => report.imbalance_percent, show: (percent) => `${percent} %` },
       { title: "Calls", of: (report) => report.calls },
       { title: "Ended", of: (report) => report.ended_us, show: (micros) => `${time(micros)} ago` },
-      { title: "Loop", of: (report) => report.body, show: (body) => tail(body, 40) },
+      { title: "Loop", of: (report) => report.body, show: (body) => tail(body, 24) },
     ],
     rows: (view) => view.reports ?? [],
     empty: "No loop has ended since recording was opened.",
