@@ -1,6 +1,6 @@
 // The page of `manyhands inspect`: shows what comes from its own address, as text.
 import { compare, download, element } from "./words.js";
-import { asTree, tables } from "./tables.js";
+import { asTree, hasState, locksOf, tables } from "./tables.js";
 import { difference, fromLines, toLines } from "./snapshot.js";
 import { drawPicture, savePng, saveSvg } from "./picture.js";
 
@@ -17,7 +17,8 @@ const token = (() => {
 })();
 
 const pictures = ["stacks", "threads"];
-const tabs = [...Object.keys(tables), ...pictures];
+// In the order of their keys.
+const tabs = ["tasks", "workers", "loops", "channels", ...pictures, "why"];
 const headers = { Authorization: `Bearer ${token}` };
 const shown = {
   tab: "tasks",
@@ -26,6 +27,8 @@ const shown = {
   // Whether all pages hold still; null if this may not be changed.
   frozen: null,
   isTree: false,
+  // The state of the tasks that are shown; "": all.
+  state: "",
   onlyFlagged: false,
   flagged: new Set(),
   row: 0,
@@ -34,6 +37,8 @@ const shown = {
   last: null,
   // What threads run, when that was asked for last.
   threads: null,
+  // Which workers waited for locks of other crates then.
+  locks: [],
   // The functions of each picture, when they were asked for last.
   methods: { stacks: { list: [], left: 0 }, threads: { list: [], left: 0 } },
   // The function in the middle of each picture; "": all of them.
@@ -66,12 +71,13 @@ function rowsOf(name) {
   const columns = columnsOf(name);
   const { view } = shown.last;
   const isCompared = name === "tasks" && shown.earlier !== null;
-  const all = table.rows(isCompared ? { ...view, tasks: difference(shown.earlier.view, view) } : view);
-  const part = wanted();
+  const all = table.rows(isCompared ? { ...view, tasks: difference(shown.earlier.view, view) } : view, shown.locks);
+  const part = filterText();
   const texts = (column, row) => `${column.isFlag ? "" : column.of(row)}\n${textOf(column, row)}`;
   const contains = (row) => columns.some((column) => texts(column, row).toLowerCase().includes(part));
   const isFlagged = (row) => name !== "tasks" || !shown.onlyFlagged || shown.flagged.has(row.number);
-  const rows = all.filter((row) => isFlagged(row) && (part === "" || contains(row)));
+  const isInState = (row) => name !== "tasks" || shown.state === "" || hasState(row, shown.state);
+  const rows = all.filter((row) => isInState(row) && isFlagged(row) && (part === "" || contains(row)));
   const { column, isDown } = shown.sorting[name];
   const of = (columns[column] ?? columns[0]).of;
   rows.sort((one, other) => (isDown ? -1 : 1) * compare(of(one), of(other)));
@@ -99,6 +105,7 @@ function cell(column, row) {
   }
   // What is cut off, or shortened, is there when it is pointed at.
   const attributes = typeof value === "number" ? { class: "number" } : { title: String(value) };
+  if (column.isProse) attributes.class = "prose";
   const made = element("td", textOf(column, row), attributes);
   if (column.isTree && row.depth > 0) made.prepend("\u00a0\u00a0".repeat(row.depth - 1), "└ ");
   return made;
@@ -185,16 +192,18 @@ function draw() {
   else if (shown.tab !== "threads") drawTable(shown.tab);
 }
 
-const wanted = () => byId("filter").value.trim().toLowerCase();
+const filterText = () => byId("filter").value.trim().toLowerCase();
+
+// What a picture is to show.
+const wanted = () => ({ text: filterText(), state: shown.state, numbers: shown.onlyFlagged ? shown.flagged : null });
 
 function drawThreads() {
   const panel = byId("panel-threads");
   if (shown.threads === null) return;
   const graph = picture();
-  const { text } = shown.threads;
   if (graph === undefined) panel.replaceChildren();
   else drawPicture(panel, graph, shown.scale, wanted());
-  panel.prepend(element("p", text, { class: "empty" }));
+  panel.prepend(element("p", shown.threads.text, { class: "empty" }));
 }
 
 // That of the chosen function, or of all if there is none or nobody is in it any more.
@@ -243,6 +252,7 @@ async function lookAtThreads() {
     const at = `${seen.threads} thread${seen.threads === 1 ? "" : "s"} at ${clock()}`;
     shown.threads = seen.error === undefined ? { graph: seen.graph, text: at } : { text: seen.error };
     shown.methods.threads = { list: seen.methods ?? [], left: seen.methods_left_out ?? 0 };
+    shown.locks = locksOf(seen.lock_waits ?? [], shown.last?.view.runtimes ?? []);
   } catch (error) {
     shown.threads = { text: error.message };
     shown.methods.threads = { list: [], left: 0 };
@@ -465,9 +475,10 @@ const keys = {
   g: () => act("flagged"),
   m: () => act("mark"),
   v: () => pictures.includes(shown.tab) && byId("method").focus(),
+  s: () => ["tasks", "stacks"].includes(shown.tab) && byId("state").focus(),
   o: () => act("poll"),
   Escape: () => act("close"),
-  r: () => shown.tab === "threads" && act("look"),
+  r: () => ["threads", "workers"].includes(shown.tab) && act("look"),
   l: () => byId("timeline").hidden || act("timeline"),
   "+": () => act("larger"),
   "-": () => act("smaller"),
@@ -495,8 +506,8 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   // Its own keys choose in it.
-  if (document.activeElement === byId("method")) {
-    if (event.key === "Escape") byId("method").blur();
+  if (["method", "state"].includes(document.activeElement?.id)) {
+    if (event.key === "Escape") document.activeElement.blur();
     return;
   }
   const number = Number(event.key);
@@ -513,5 +524,6 @@ byId("method").addEventListener("change", (event) => {
   shown.method[shown.tab] = event.target.value;
   draw();
 });
+byId("state").addEventListener("change", (event) => change("state", event.target.value));
 draw();
 listenAlways();

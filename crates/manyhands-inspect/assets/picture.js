@@ -3,7 +3,13 @@ import { download } from "./words.js";
 
 const parse = (text) => new DOMParser().parseFromString(text, "image/svg+xml");
 
-// Nodes that do not contain the text are faint.
+// Whether tasks of a node are in the state and among the numbers that are wanted; "" and null are all. A channel has none.
+export const holds = ({ state, tasks }, wanted) => {
+  const isInState = wanted.state === "" || state === wanted.state || (wanted.state === "deadlocked" && wanted.isDeadlocked);
+  return isInState && (wanted.numbers === null || (tasks ?? "").split(" ").some((number) => wanted.numbers.has(number)));
+};
+
+// Nodes that do not contain the text are faint, and of a picture of tasks those without a task that is wanted.
 export function drawPicture(panel, text, scale, wanted) {
   const nodes = () => [...panel.querySelectorAll(".node")];
   const focused = nodes().indexOf(document.activeElement);
@@ -11,8 +17,11 @@ export function drawPicture(panel, text, scale, wanted) {
   for (const side of ["width", "height"]) {
     picture.setAttribute(side, String(Math.round(Number(picture.getAttribute(side)) * scale)));
   }
+  const isOfTasks = picture.querySelector("[data-state]") !== null;
   for (const node of picture.querySelectorAll(".node")) {
-    const isWanted = node.getAttribute("aria-label").toLowerCase().includes(wanted);
+    const hasText = node.getAttribute("aria-label").toLowerCase().includes(wanted.text);
+    const isDeadlocked = node.classList.contains("deadlocked");
+    const isWanted = hasText && (!isOfTasks || holds(node.dataset, { ...wanted, isDeadlocked }));
     node.classList.toggle("faint", !isWanted);
   }
   panel.replaceChildren(picture);

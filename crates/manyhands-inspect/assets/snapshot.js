@@ -19,6 +19,8 @@ export function toLines(view) {
     JSON.stringify({ end: "deadlocks", deadlocks: view.deadlocks.length, starvations: view.starvations.length }),
     ...view.groups.map(line("group")),
     JSON.stringify({ end: "groups", groups: view.groups.length, groups_left_out: view.groups_left_out }),
+    ...view.reports.map(line("report")),
+    JSON.stringify({ end: "reports", reports: view.reports.length }),
   ];
   return all.map((text) => `${text}\n`).join("");
 }
@@ -32,6 +34,7 @@ export function fromLines(text) {
     deadlock: "deadlocks",
     starvation: "starvations",
     group: "groups",
+    report: "reports",
   };
   const view = { tasks_left_out: 0, channels_left_out: 0, groups_left_out: 0 };
   for (const list of Object.values(lists)) view[list] = [];

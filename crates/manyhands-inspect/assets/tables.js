@@ -1,5 +1,5 @@
 // The tables: their columns, and the rows of a view. A column that has `show` is sorted by `of` and shows the other. One
-// that `isSeldom` anything but empty is left out until it is.
+// that `isSeldom` anything but empty is left out until it is. Sentences are broken between words, by `isProse`.
 import { lines, place, tail, time } from "./words.js";
 
 const places = (list) => lines(list.split("\n").map(place));
@@ -36,6 +36,42 @@ const framesOf = ({ frames = [], waits }) => {
   return places.map((place) => chain(place).join(" › "));
 };
 
+// How many threads were added beyond the limit of a runtime, by reason.
+const threadsAdded = (runtime) => {
+  const reasons = {
+    "for declared blocking": runtime.started_for_declared,
+    "for detected blocking": runtime.started_for_detected,
+    "for long computations": runtime.started_for_starved,
+  };
+  const added = Object.entries(reasons).filter(([, count]) => count > 0);
+  return lines(added.map(([reason, count]) => `${count} ${reason}`));
+};
+
+// The number of the task that a worker runs. Workers and tasks are looked at one after the other, so a task counts only if
+// it was spawned where the worker says. Of tasks inside each other the outer ones are blocked, and have been so for longer.
+const taskOf = (worker, tasks) => {
+  const its = tasks.filter((task) => task.worker === worker.index && task.spawned_at === worker.task_spawned_at);
+  const rank = (task) => (task.state === "running" ? 0 : 1);
+  its.sort((one, other) => rank(one) - rank(other) || one.in_state_us - other.in_state_us);
+  return its[0]?.number ?? "";
+};
+
+// Waits for locks with how far their workers had come.
+export const locksOf = (waits, runtimes) =>
+  waits.map((wait) => {
+    const runtime = runtimes.find((one) => one.number === wait.runtime);
+    const { completed, parks } = runtime?.workers.find((worker) => worker.index === wait.worker) ?? {};
+    return { ...wait, completed, parks };
+  });
+
+// The lock of another crate that a worker has waited for since its stack was looked at, as far as is known: it has completed
+// nothing more, and has not slept.
+const lockOf = (runtime, worker, locks) => {
+  const isIts = (wait) => wait.runtime === runtime.number && wait.worker === worker.index;
+  const isStill = (wait) => wait.completed === worker.completed && wait.parks === worker.parks;
+  return (worker.index !== null && locks.find((wait) => isIts(wait) && isStill(wait))?.waits_for) || "";
+};
+
 export const tables = {
   tasks: {
     columns: [
@@ -69,16 +105,30 @@ export const tables = {
       { title: "Runtime", of: (worker) => worker.runtime },
       { title: "Worker", of: (worker) => worker.index ?? "external" },
       { title: "State", of: (worker) => worker.state },
-      { title: "Runs the task of", of: (worker) => worker.task_spawned_at ?? "", show: places },
+      { title: "Waits for lock", of: (worker) => worker.lock, isSeldom: true },
+      { title: "Task", of: (worker) => worker.task },
+      { title: "Spawned at", of: (worker) => worker.task_spawned_at ?? "", show: places },
       { title: "Queued", of: (worker) => worker.queued },
       { title: "Forks", of: (worker) => worker.forks },
       { title: "Completed", of: (worker) => worker.completed },
       { title: "Steals", of: (worker) => worker.steals },
       { title: "Parks", of: (worker) => worker.parks },
+      { title: "Threads added", of: (worker) => worker.added, isSeldom: true },
     ],
-    rows: (view) => view.runtimes.flatMap((runtime) => {
+    rows: (view, locks) => view.runtimes.flatMap((runtime) => {
       const name = `${runtime.number} '${runtime.name}', ${runtime.limit} at once`;
-      return runtime.workers.map((worker) => ({ ...worker, runtime: name }));
+      const added = threadsAdded(runtime);
+      const tasks = view.tasks.filter((task) => {
+        const isOnThread = task.state === "running" || task.state === "blocked";
+        return isOnThread && task.runtime === runtime.number && task.worker !== null && task.spawned_at !== null;
+      });
+      return runtime.workers.map((worker) => ({
+        ...worker,
+        runtime: name,
+        added,
+        task: taskOf(worker, tasks),
+        lock: lockOf(runtime, worker, locks),
+      }));
     }),
     empty: "No workers have started.",
   },
@@ -114,7 +164,29 @@ export const tables = {
     more: (view) => view.channels_left_out,
     empty: "No channels are recorded.",
   },
+  // What kept loops that have ended from being faster: the last one of each place.
+  why: {
+    columns: [
+      { title: "Called at", of: (report) => report.called_at, show: places },
+      { title: "Verdict", of: (report) => report.verdict.replaceAll("_", " ") },
+      { title: "Why", of: (report) => lines([report.why, report.ran]), isProse: true },
+      { title: "Items", of: (report) => report.items },
+      { title: "Blocks", of: (report) => report.blocks },
+      { title: "Runners", of: (report) => `${report.runners} of ${report.threads}` },
+      { title: "Took", of: (report) => report.elapsed_us, show: time },
+      { title: "Alone for", of: (report) => report.alone_us, show: time },
+      { title: "Imbalance", of: (report) => report.imbalance_percent, show: (percent) => `${percent} %` },
+      { title: "Calls", of: (report) => report.calls },
+      { title: "Ended", of: (report) => report.ended_us, show: (micros) => `${time(micros)} ago` },
+      { title: "Loop", of: (report) => report.body, show: (body) => tail(body, 24) },
+    ],
+    rows: (view) => view.reports ?? [],
+    empty: "No loop has ended since recording was opened.",
+  },
 };
+
+// Whether a task is in this state; `deadlocked` is one.
+export const hasState = (task, state) => (state === "deadlocked" ? task.deadlocked : task.state === state);
 
 // The rows as a tree: each below the one that `parent` names, with its depth. A parent that is not shown is a root's.
 export function asTree(rows) {

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::groups::Groups;
+use crate::reports::LoopReport;
 use crate::stacks::{RawPolledTask, RawStacks};
 use crate::tracked::Changes;
 use crate::wire::{Hello, Line, Refusal, Troubles, View};
@@ -53,8 +54,8 @@ impl Client {
         &self.hello
     }
 
-    /// What the program does now, with at most `tasks_max` of its tasks, and its deadlocks. If it has more tasks, also the
-    /// groups of equal ones.
+    /// What the program does now, with at most `tasks_max` of its tasks, its deadlocks, and the reports of loops that have
+    /// ended. If it has more tasks, also the groups of equal ones.
     ///
     /// # Errors
     /// When the connection breaks, or the program does not answer as it should.
@@ -69,6 +70,7 @@ impl Client {
                 Line::Channel(channel) => view.channels.push(*channel),
                 Line::Deadlock(deadlock) => view.deadlocks.push(deadlock),
                 Line::Starvation(starvation) => view.starvations.push(starvation),
+                Line::Report(report) => view.reports.push(report),
                 Line::End(end) => {
                     view.tasks_left_out += end.tasks_left_out;
                     view.channels_left_out += end.channels_left_out;
@@ -119,6 +121,18 @@ impl Client {
             Ok(())
         })?;
         Ok(troubles)
+    }
+
+    /// The last report of each place that calls loops. An older program has none.
+    pub(crate) fn reports(&mut self) -> Result<Vec<LoopReport>, Error> {
+        let mut reports = Vec::new();
+        self.ask_if_known(REPORTS, |_, line| {
+            if let Line::Report(report) = line {
+                reports.push(report);
+            }
+            Ok(())
+        })?;
+        Ok(reports)
     }
 
     /// What the program's workers and loops do now. However many tasks there are, that costs it little.
@@ -219,13 +233,21 @@ impl Client {
         })?;
         self.ask(DEADLOCKS, &mut see)?;
         if tasks_left_out > 0 {
-            match self.ask("{\"get\":\"groups\"}\n", see) {
-                // An older program.
-                Err(Asking::Refused(refusal)) if refusal.code == UNKNOWN_REQUEST => {}
-                asked => asked?,
-            }
+            self.ask_if_known("{\"get\":\"groups\"}\n", &mut see)?;
         }
-        Ok(())
+        self.ask_if_known(REPORTS, see)
+    }
+
+    /// As [`ask`](Self::ask), for what an older program does not know and so does not answer.
+    fn ask_if_known(
+        &mut self,
+        request: &str,
+        see: impl FnMut(&str, Line) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        match self.ask(request, see) {
+            Err(Asking::Refused(refusal)) if refusal.code == UNKNOWN_REQUEST => Ok(()),
+            asked => Ok(asked?),
+        }
     }
 
     /// Asks for one thing, and passes on the lines of the answer.
@@ -304,7 +326,7 @@ fn read_line(stream: &mut BufReader<UnixStream>) -> Result<String, Error> {
 }
 
 /// What a line is known by. Lines of other kinds are those of a newer program.
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 14] = [
     "runtime",
     "task",
     "loop",
@@ -318,8 +340,10 @@ const KINDS: [&str; 13] = [
     "gone",
     "error",
     "end",
+    "report",
 ];
 const DEADLOCKS: &str = "{\"get\":\"deadlocks\"}\n";
+const REPORTS: &str = "{\"get\":\"reports\"}\n";
 /// The code of the error that a program answers to what it does not know.
 const UNKNOWN_REQUEST: &str = "unknown_request";
 /// The version that this crate speaks.
@@ -410,9 +434,10 @@ mod tests {
     fn lines_and_fields_that_are_not_known_are_ignored_and_what_is_left_out_is_counted() {
         let group = "{\"group\":{\"kind\":\"future\",\"type\":\"a::b\",\"spawned_at\":null,\"state\":\"waiting\",\"waits_for\":\"timer\",\"at\":\"a.rs:1:1\",\"tasks\":3,\"examples\":[\"1\"],\"longest_us\":9}}\n{\"end\":\"groups\",\"groups_left_out\":2}\n";
         let refused = "{\"error\":{\"code\":\"unknown_request\",\"message\":\"what?\"}}\n";
+        // An older program does not know of reports either.
         for (answer, groups, groups_left_out) in [(group, 1, 2), (refused, 0, 0)] {
             let said: &'static str = format!(
-                "{HELLO}{{\"planet\":{{\"moons\":[1]}}}}\n{{\"end\":\"snapshot\",\"tasks\":0,\"tasks_left_out\":3,\"x\":1}}\n{{\"end\":\"deadlocks\"}}\n{answer}"
+                "{HELLO}{{\"planet\":{{\"moons\":[1]}}}}\n{{\"end\":\"snapshot\",\"tasks\":0,\"tasks_left_out\":3,\"x\":1}}\n{{\"end\":\"deadlocks\"}}\n{answer}{refused}"
             )
             .leak();
             let view = client_of(said).unwrap().view(0).unwrap();

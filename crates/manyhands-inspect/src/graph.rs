@@ -8,7 +8,7 @@
 
 use crate::groups::Group;
 use crate::wire::{Channel, Frame, Task, View};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The merged graph of a view.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -51,6 +51,16 @@ pub(crate) struct Node {
     /// What is written in it, the header first.
     pub(crate) lines: Vec<String>,
     pub(crate) is_deadlocked: bool,
+    /// Of a group of equal tasks: what the page chooses by.
+    pub(crate) tasks: Option<TasksOfNode>,
+}
+
+/// By what nodes of tasks are chosen.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct TasksOfNode {
+    pub(crate) state: String,
+    /// The numbers of those that are known one by one.
+    pub(crate) numbers: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,6 +119,8 @@ struct Equals<'a> {
     name: Option<&'a str>,
     /// The numbers of those that are known one by one.
     numbers: Vec<&'a str>,
+    /// The numbers of those that are listed, of groups that the program has counted.
+    listed: Vec<&'a str>,
     waits_for: Vec<(Target<'a>, usize)>,
 }
 
@@ -139,6 +151,14 @@ impl Graph {
         } else {
             for group in &view.groups {
                 groups.entry(Key::of_group(group)).or_default().count += group.tasks;
+            }
+            let in_ring: HashSet<&str> = rings().map(|task| task.number.as_str()).collect();
+            for task in &view.tasks {
+                if let Some(equals) = groups.get_mut(&Key::of(task, None))
+                    && !in_ring.contains(task.number.as_str())
+                {
+                    equals.listed.push(&task.number);
+                }
             }
             for (place, task) in rings().enumerate() {
                 if let Some(equals) = groups.get_mut(&Key::of(task, None)) {
@@ -282,11 +302,16 @@ impl<'a> Key<'a> {
         let mut lines = vec![header, self.work.to_owned()];
         lines.extend(self.spawned_at.map(|at| format!("spawned at {at}")));
         lines.extend(self.stack());
+        let numbers = equals.numbers.iter().chain(&equals.listed);
         Node {
             kind: NodeKind::Tasks,
             count: equals.count,
             lines,
             is_deadlocked: self.deadlocked.is_some(),
+            tasks: Some(TasksOfNode {
+                state: self.state.to_owned(),
+                numbers: numbers.map(|number| (*number).to_owned()).collect(),
+            }),
         }
     }
 }
@@ -373,6 +398,7 @@ fn channel_node(channel: &Channel) -> Node {
         count: 0,
         lines,
         is_deadlocked: false,
+        tasks: None,
     }
 }
 

@@ -33,6 +33,7 @@ mod page;
 mod place;
 #[cfg(unix)]
 mod record;
+mod reports;
 #[cfg(all(feature = "page", unix))]
 mod sparing;
 pub mod stacks;
@@ -50,6 +51,7 @@ mod top;
 mod tracked;
 mod wire;
 mod words;
+mod workers;
 
 #[cfg(unix)]
 pub use client::Client;
@@ -61,6 +63,7 @@ pub use page::{PageSettings, serve_page};
 pub use place::{default_path, only_path};
 #[cfg(unix)]
 pub use record::record_timeline;
+pub use reports::LoopReport;
 pub use text::text;
 pub use timeline::Timeline;
 #[cfg(all(feature = "top", unix))]

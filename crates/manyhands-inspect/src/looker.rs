@@ -4,6 +4,7 @@
 use crate::client::Client;
 use crate::error::Error;
 use crate::groups::Groups;
+use crate::reports::LoopReport;
 #[cfg(feature = "page")]
 use crate::sparing::Sparing;
 use crate::tracked::Tracked;
@@ -29,6 +30,8 @@ pub(crate) struct Looker {
     looks_per_search: u32,
     /// What the last search has found.
     troubles: Troubles,
+    /// As they were at the last search.
+    reports: Vec<LoopReport>,
     /// What times are counted from.
     begun: Instant,
     #[cfg(feature = "page")]
@@ -81,6 +84,7 @@ impl Looker {
             looks: 0,
             looks_per_search: u32::try_from(looks_per_search).unwrap_or(1).max(1),
             troubles: Troubles::default(),
+            reports: Vec::new(),
             begun: now(),
             #[cfg(feature = "page")]
             sparing: Sparing::default(),
@@ -154,6 +158,7 @@ impl Looker {
             groups_left_out: groups.groups_left_out,
             deadlocks: self.troubles.deadlocks.clone(),
             starvations: self.troubles.starvations.clone(),
+            reports: self.reports.clone(),
             ..self.tracked.view(self.passed())
         }
     }
@@ -193,6 +198,7 @@ impl Looker {
         self.tracked.apply(changes, self.passed());
         if self.is_search() {
             self.troubles = connected.troubles()?;
+            self.reports = connected.reports()?;
         }
         let groups = match self.tracked.tasks_left_out() {
             0 => Groups::default(),
@@ -221,6 +227,7 @@ const WHOLE_EVERY: Duration = Duration::from_millis(250);
 #[cfg(test)]
 mod tests {
     use super::{Looker, SEARCH_EVERY};
+    use crate::reports::tests::late;
     use std::io::{BufRead, BufReader, Write};
     use std::os::unix::net::UnixListener;
     use std::path::PathBuf;
@@ -250,16 +257,25 @@ mod tests {
                         writeln!(stream, "{{\"deadlock\":{ring}}}").unwrap();
                     }
                     let is_part = request.contains("snapshot");
+                    let is_last = request.contains("reports");
+                    if is_last {
+                        let report = serde_json::to_string(&late()).unwrap();
+                        writeln!(stream, "{{\"report\":{report}}}").unwrap();
+                    }
+                    writeln!(stream, "{{\"end\":\"it\"}}").unwrap();
+                    if is_last && connections > 1 {
+                        // Each connection is closed after one look.
+                        break;
+                    }
+                    if is_last {
+                        // After each search, so it is not noted.
+                        continue;
+                    }
                     asked.push(match (is_search, is_part) {
                         (true, _) => "deadlocks",
                         (_, true) => "part",
                         _ => "changes",
                     });
-                    writeln!(stream, "{{\"end\":\"it\"}}").unwrap();
-                    if connections > 1 && asked.len() == 2 {
-                        // Each connection is closed after one look.
-                        break;
-                    }
                 }
                 judge(&asked);
             }
@@ -333,6 +349,7 @@ mod tests {
         for _ in 0..4 {
             let view = looker.look().unwrap();
             assert_eq!(view.deadlocks.len(), 1, "what was found stays");
+            assert_eq!(view.reports, [late()], "and so do reports");
         }
         drop(looker);
         program.join().unwrap();

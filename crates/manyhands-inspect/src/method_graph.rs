@@ -66,6 +66,7 @@ impl Graph {
             count,
             lines,
             is_deadlocked: false,
+            tasks: None,
         });
     }
 }
@@ -99,6 +100,7 @@ fn method_node(view: &MethodView<'_>, members: Members) -> Node {
         count: view.count,
         lines,
         is_deadlocked: false,
+        tasks: None,
     }
 }
 

@@ -287,9 +287,13 @@ fn draw_node(svg: &mut String, node: &Node, place: Place) {
         ""
     };
     let all = node.lines.join("\n");
+    let tasks = node.tasks.as_ref().map_or(String::new(), |tasks| {
+        let (state, numbers) = (escaped(&tasks.state), escaped(&tasks.numbers.join(" ")));
+        format!(" data-state=\"{state}\" data-tasks=\"{numbers}\"")
+    });
     let _ = write!(
         svg,
-        "<g class=\"node {kind}{deadlocked}\" tabindex=\"0\" role=\"group\" aria-label=\"{0}\"><title>{0}</title>\
+        "<g class=\"node {kind}{deadlocked}\"{tasks} tabindex=\"0\" role=\"group\" aria-label=\"{0}\"><title>{0}</title>\
          <rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"6\"/>",
         escaped(&all)
     );
@@ -485,6 +489,17 @@ mod tests {
             "{svg}"
         );
         assert!(svg.contains("2 threads · worker 0, worker 1"), "{svg}");
+    }
+
+    #[test]
+    fn a_node_of_tasks_carries_what_the_page_chooses_by() {
+        let svg = draw(&graph(&[(1, &["2"]), (2, &[])]));
+        for part in [
+            "<g class=\"node tasks\" data-state=\"waiting\" data-tasks=\"1\" tabindex",
+            "<g class=\"node tasks\" data-state=\"running\" data-tasks=\"2\" tabindex",
+        ] {
+            assert!(svg.contains(part), "{part} is missing in {svg}");
+        }
     }
 
     #[test]

@@ -1,13 +1,15 @@
-//! A view as text: tables of workers, tasks, loops and channels, chains of waits, deadlocks, starved runtimes.
+//! A view as text: tables of workers, tasks, loops, their reports, and channels, chains of waits, deadlocks, starved runtimes.
 //!
 //! All text in a view is safe to print already: the program escapes what a terminal would obey.
 
+use crate::reports::reports_text;
 use crate::wire::{Channel, Runtime, Task, View};
 use crate::words::{
     PATH_CHARS_MAX, TASK_COLUMNS, TYPE_CHARS_MAX, deadlocked_tasks, frames_of, label,
     name_of_channel, names_of_channels, percent_done, priority_of, short, state_of_channel, tail,
     time, waits_of, worker_of,
 };
+use crate::workers::{TasksOfWorkers, threads_added};
 use comfy_table::{LineStyle, Table, TableStyle};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -16,11 +18,13 @@ use std::fmt::Write;
 #[must_use]
 pub fn text(view: &View) -> String {
     let mut text = String::new();
+    let numbers = TasksOfWorkers::of(view);
     for runtime in &view.runtimes {
-        add(&mut text, &workers(runtime));
+        add(&mut text, &workers(runtime, &numbers));
     }
     add(&mut text, &tasks(view));
     add(&mut text, &loops(view));
+    add(&mut text, &reports_text(&view.reports));
     add(&mut text, &channels(view));
     add(&mut text, &chains(view));
     for alarm in view.alarms() {
@@ -40,11 +44,12 @@ fn add(text: &mut String, part: &str) {
     }
 }
 
-fn workers(runtime: &Runtime) -> String {
+fn workers(runtime: &Runtime, numbers: &TasksOfWorkers<'_>) -> String {
     let mut table = new_table(&[
         "worker",
         "state",
-        "runs the task of",
+        "task",
+        "spawned at",
         "queued",
         "forks",
         "completed",
@@ -59,6 +64,7 @@ fn workers(runtime: &Runtime) -> String {
         table.add_row([
             index,
             worker.state.clone(),
+            numbers.number(runtime, worker).to_owned(),
             spawned_at.to_owned(),
             worker.queued.to_string(),
             worker.forks.to_string(),
@@ -71,13 +77,9 @@ fn workers(runtime: &Runtime) -> String {
         "runtime {} '{}': {} may run at once",
         runtime.number, runtime.name, runtime.limit
     );
-    let added = [
-        (runtime.started_for_declared, "for declared blocking"),
-        (runtime.started_for_detected, "for detected blocking"),
-        (runtime.started_for_starved, "for long computations"),
-    ];
-    for (count, reason) in added.into_iter().filter(|(count, _)| *count > 0) {
-        let _ = write!(text, "; {count} threads added {reason}");
+    let added = threads_added(runtime);
+    if !added.is_empty() {
+        let _ = write!(text, "; threads added: {}", added.join(", "));
     }
     if runtime.queued_outside > 0 {
         let _ = write!(
@@ -327,8 +329,8 @@ mod tests {
     fn a_view_shows_workers_tasks_chains_and_deadlocks() {
         let worker = Worker {
             index: Some(0),
-            state: "idle".to_owned(),
-            task_spawned_at: Some("src/main.rs:9:3".to_owned()),
+            state: "running".to_owned(),
+            task_spawned_at: Some("src/main.rs:7:1".to_owned()),
             queued: 4,
             forks: 0,
             completed: 12,
@@ -365,8 +367,9 @@ mod tests {
         };
         let shown = text(&view);
         for part in [
-            "runtime 1 'office': 2 may run at once; 3 threads added for declared blocking; 5 tasks from outside are queued",
-            "src/main.rs:9 ",
+            "runtime 1 'office': 2 may run at once; threads added: 3 for declared blocking; 5 tasks from outside are queued",
+            // The worker runs the task 3.
+            "running   3      src/main.rs:7 ",
             "clerk 2",
             "waiting, deadlocked",
             "task 3",

@@ -4,12 +4,15 @@
 
 use crate::graph::{Edge, Graph, Members, Node, NodeKind, Subject};
 use crate::method_graph::counted;
-use crate::stacks::{Frames, Method, Segment, Stacks};
+use crate::stacks::{Frames, Method, Segment, Stacks, ThreadStack};
+use std::collections::{BTreeMap, HashSet};
 
 impl Graph {
     /// The stacks of threads, merged. The outermost functions are at the bottom.
     pub(crate) fn of_stacks(stacks: &Stacks) -> Self {
         let merged = stacks.graph(Frames::OfProgram);
+        let locks = stacks.threads.iter().map(ThreadStack::waits_for_lock);
+        let locks: Vec<Option<String>> = locks.collect();
         let shown = merged.segments.len().min(SEGMENTS_MAX);
         let segments = &merged.segments[..shown];
         // A parent is before its children, so those of shown segments are shown.
@@ -25,7 +28,8 @@ impl Graph {
             subject: Subject::Calls,
             nodes: segments
                 .iter()
-                .map(|segment| node(segment, stacks))
+                .enumerate()
+                .map(|(at, segment)| node(segment, &locks_at(at, &merged.segments, &locks), stacks))
                 .collect(),
             edges: called.collect(),
             left_out: merged.segments.len() - shown + merged.segments_left_out,
@@ -33,7 +37,24 @@ impl Graph {
     }
 }
 
-fn node(segment: &Segment, stacks: &Stacks) -> Node {
+/// The locks of other crates that threads wait for whose stacks end in this segment, with how many there are of each.
+fn locks_at(at: usize, segments: &[Segment], locks: &[Option<String>]) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    if segments[at].ends == 0 {
+        return counts;
+    }
+    let inner = segments.iter().filter(|other| other.parent == Some(at));
+    let going_on: HashSet<usize> = inner.flat_map(|inner| &inner.members).copied().collect();
+    let ending = segments[at].members.iter();
+    for lock in ending.filter(|member| !going_on.contains(member)) {
+        if let Some(lock) = &locks[*lock] {
+            *counts.entry(lock.clone()).or_default() += 1;
+        }
+    }
+    counts
+}
+
+fn node(segment: &Segment, locks: &BTreeMap<String, usize>, stacks: &Stacks) -> Node {
     let names = segment.members.iter().take(NAMES_MAX);
     let mut names: Vec<String> = names
         .map(|member| stacks.threads[*member].label())
@@ -46,6 +67,12 @@ fn node(segment: &Segment, stacks: &Stacks) -> Node {
         counted(segment.stacks, Members::Threads),
         names.join(", ")
     )];
+    for (lock, count) in locks {
+        lines.push(match count {
+            1 => format!("waits for {lock}"),
+            _ => format!("{count} wait for {lock}"),
+        });
+    }
     // The innermost function is at the top, as on a stack.
     let methods = segment.methods.iter().rev();
     lines.extend(methods.take(METHODS_MAX).map(method_line));
@@ -59,6 +86,7 @@ fn node(segment: &Segment, stacks: &Stacks) -> Node {
         count: segment.stacks,
         lines,
         is_deadlocked: false,
+        tasks: None,
     }
 }
 
@@ -138,6 +166,48 @@ pub(crate) mod tests {
         let edges = graph.edges.iter();
         let edges: Vec<_> = edges.map(|edge| (edge.from, edge.to, edge.count)).collect();
         assert_eq!(edges, [(2, 1, 2), (3, 1, 1)]);
+    }
+
+    /// A worker that waits for a mutex, called by these functions, the innermost first.
+    pub(crate) fn waiting(worker: usize, functions: &[&str]) -> ThreadStack {
+        let mut waiting = thread(worker, functions);
+        let system = [
+            "syscall",
+            "std::sys::sync::mutex::futex::Mutex::lock_contended",
+        ];
+        let system = system.map(|function| Frame {
+            function: function.to_owned(),
+            kind: FrameKind::System,
+            ..waiting.frames[0].clone()
+        });
+        waiting.frames.splice(0..0, system);
+        waiting
+    }
+
+    #[test]
+    fn a_box_says_how_many_wait_for_locks_where_their_stacks_end() {
+        let threads = vec![
+            waiting(0, &["file", "work"]),
+            waiting(1, &["file", "work"]),
+            thread(2, &["file", "work"]),
+            waiting(3, &["serve"]),
+        ];
+        let graph = Graph::of_stacks(&Stacks { threads });
+        let boxes: Vec<String> = graph
+            .nodes
+            .iter()
+            .map(|node| node.lines.join("|"))
+            .collect();
+        let lock = "std::sys::sync::mutex::futex::Mutex::lock_contended at office.rs:7";
+        assert_eq!(
+            boxes,
+            [
+                "3 threads · worker 0, worker 1, worker 2|file at office.rs:7|work at office.rs:7"
+                    .to_owned(),
+                format!("2 threads · worker 0, worker 1|2 wait for a mutex of std|{lock}"),
+                format!("1 thread · worker 3|waits for a mutex of std|{lock}|serve at office.rs:7"),
+            ]
+        );
     }
 
     #[test]

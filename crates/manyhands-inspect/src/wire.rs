@@ -1,6 +1,7 @@
 //! The lines of the protocol, as types.
 
 use crate::groups::Group;
+use crate::reports::LoopReport;
 use crate::stacks::{Code, RawLeaf, RawStack};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,8 @@ pub struct View {
     pub deadlocks: Vec<Deadlock>,
     /// Its runtimes whose tasks no thread takes.
     pub starvations: Vec<Starvation>,
+    /// The last report of each place that calls loops, that of the loop that ended last first.
+    pub reports: Vec<LoopReport>,
 }
 
 /// A runtime.
@@ -274,6 +277,7 @@ pub(crate) enum Line {
     Code(Code),
     Stack(Box<RawStack>),
     Leaf(RawLeaf),
+    Report(LoopReport),
     Gone(Gone),
     Error(Refusal),
     #[serde(untagged)]

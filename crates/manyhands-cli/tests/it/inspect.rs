@@ -12,6 +12,7 @@ use std::time::Duration;
 
 const HELLO: &str = r#"{"manyhands_inspect":1,"process":7,"library":"0.1.0"}"#;
 const TASK: &str = r#"{"task":{"number":"3","kind":"future","id":"7f","name":"clerk","type":"office::clerk","spawned_at":"src/main.rs:7:1","parent":null,"runtime":1,"worker":0,"state":"waiting","in_state_us":1500,"age_us":2000,"busy_us":12,"polls":3,"wakes":2,"waits":[{"kind":"receive","resource":"7f","owner":null,"at":"src/office.rs:12:9","waiting_us":1400,"direct":true}],"waits_left_out":0,"may_wait_for_more":false,"changes":9}}"#;
+const REPORT: &str = r#"{"report":{"body":"office::price::{{closure}}","called_at":"src/office.rs:31:5","verdict":"one_runner","ran":"3 items ran.","why":"One was allowed.","items":3,"blocks":1,"runners":1,"threads":1,"elapsed_us":9,"busy_us":9,"alone_us":9,"imbalance_percent":100,"calls":2,"ended_us":7}}"#;
 
 /// A program that answers one client after the other; returns the path of its socket.
 fn program(folder: &tempfile::TempDir) -> PathBuf {
@@ -39,6 +40,9 @@ fn answer(listener: &UnixListener) -> io::Result<()> {
         if let Some(kind) = kinds.into_iter().find(|kind| request.contains(kind)) {
             writeln!(stream, "{TASK}")?;
             writeln!(stream, r#"{{"end":"{kind}","tasks":1,"tasks_left_out":0}}"#)?;
+        } else if request.contains("reports") {
+            writeln!(stream, "{REPORT}")?;
+            writeln!(stream, r#"{{"end":"reports","reports":1}}"#)?;
         } else {
             assert!(request.contains("deadlocks"), "{request}");
             writeln!(stream, r#"{{"end":"deadlocks","deadlocks":0}}"#)?;
@@ -74,7 +78,14 @@ fn the_tasks_of_a_program_are_printed_as_a_table() {
     let output = manyhands(&["inspect", "--text", "--socket", path.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let out = text(&output.stdout);
-    for part in ["clerk", "waiting", "receive 7f", "src/office.rs:12"] {
+    for part in [
+        "clerk",
+        "waiting",
+        "receive 7f",
+        "src/office.rs:12",
+        "one runner",
+        "src/office.rs:31: 3 items ran. One was allowed.",
+    ] {
         assert!(out.contains(part), "'{part}' is missing in: {out}");
     }
 }
@@ -177,7 +188,8 @@ fn the_lines_of_a_program_are_printed_as_they_come() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    assert_eq!(lines.len(), 3);
+    assert_eq!(lines.len(), 5);
+    assert_eq!(lines[3]["report"]["verdict"], "one_runner");
     assert_eq!(lines[0]["task"]["waits"][0]["kind"], "receive");
 }
 

@@ -297,3 +297,52 @@ fn a_million_tasks_are_drawn_from_their_groups_and_the_deadlocked_ones_apart() {
     assert_eq!(edges, [(0, 1, 1), (1, 0, 1)]);
     assert_eq!(graph.left_out, 4);
 }
+
+/// The state and the numbers of each node.
+fn chosen_by(graph: &Graph) -> Vec<(&str, Vec<&str>)> {
+    let nodes = graph.nodes.iter();
+    nodes
+        .filter_map(|node| node.tasks.as_ref())
+        .map(|tasks| {
+            let numbers = tasks.numbers.iter().map(String::as_str);
+            (tasks.state.as_str(), numbers.collect())
+        })
+        .collect()
+}
+
+#[test]
+fn nodes_say_in_which_state_their_tasks_are_and_which_these_are_but_channels_do_not() {
+    let graph = Graph::of(&View {
+        tasks: vec![
+            task(1, "src/a.rs:1:1", &["@7f01"]),
+            task(2, "src/a.rs:1:1", &["@7f01"]),
+            task(3, "src/a.rs:1:1", &[]),
+        ],
+        channels: vec![orders()],
+        ..View::default()
+    });
+    let expected = [("waiting", vec!["1", "2"]), ("running", vec!["3"])];
+    assert_eq!(chosen_by(&graph), expected);
+    assert_eq!(graph.nodes.len(), 3, "and the channel");
+}
+
+#[test]
+fn of_tasks_that_the_program_has_counted_those_that_are_listed_are_in_their_nodes() {
+    let mut waits = task(5, "src/a.rs:1:1", &["@7f01"]);
+    waits.waits[0].kind = "task".to_owned();
+    let ring = task(6, "src/a.rs:1:1", &["6"]);
+    let graph = Graph::of(&View {
+        tasks: vec![waits, ring.clone(), task(7, "src/z.rs:1:1", &[])],
+        tasks_left_out: 1_000_000,
+        groups: vec![group(1_000_000, "src/a.rs:1:1")],
+        deadlocks: vec![Deadlock {
+            certain: true,
+            behind: 0,
+            tasks: vec![ring],
+            text: String::new(),
+        }],
+        ..View::default()
+    });
+    let expected = [("waiting", vec!["6"]), ("waiting", vec!["5"])];
+    assert_eq!(chosen_by(&graph), expected);
+}

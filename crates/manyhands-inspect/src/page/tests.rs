@@ -1,6 +1,7 @@
 //! The server of the page over real connections: what is shown, and what is refused.
 
 mod polls;
+mod reports;
 
 use super::{OnRequest, PageSettings, Server};
 use crate::error::Error;
@@ -12,7 +13,7 @@ use crate::page::guard::CHANGES;
 use crate::page::one_at_a_time::OneAtATime;
 use crate::page::threads::Threads;
 use crate::stacks::Stacks;
-use crate::thread_graph::tests::thread;
+use crate::thread_graph::tests::{thread, waiting};
 use crate::wire::View;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpStream};
@@ -270,7 +271,7 @@ fn threads_are_drawn_when_they_are_asked_for_and_not_too_often() {
             if looks.fetch_add(1, Ordering::SeqCst) == 1 {
                 return Err(Error::Refused("gone <b>".to_owned()));
             }
-            let threads = vec![thread(0, &["file", "work"]), thread(1, &["work"])];
+            let threads = vec![waiting(0, &["file", "work"]), thread(1, &["work"])];
             Ok(Stacks { threads })
         }
     };
@@ -282,8 +283,16 @@ fn threads_are_drawn_when_they_are_asked_for_and_not_too_often() {
         assert_eq!(status, 200, "{head}");
         let seen: serde_json::Value = serde_json::from_str(&body).unwrap();
         assert_eq!(seen["threads"], 2);
+        let waits = &seen["lock_waits"];
+        assert_eq!(waits.as_array().map(Vec::len), Some(1));
+        assert_eq!(
+            (&waits[0]["runtime"], &waits[0]["worker"]),
+            (&1.into(), &0.into())
+        );
+        assert_eq!(waits[0]["waits_for"], "a mutex of std");
         let methods = seen["methods"].as_array().unwrap();
-        assert_eq!((methods.len(), &methods[0]["count"]), (2, &2.into()));
+        // The functions, and the lock that one of them takes.
+        assert_eq!((methods.len(), &methods[0]["count"]), (3, &2.into()));
         assert_eq!(methods[0]["function"], "work");
         let method = methods[0]["graph"].as_str().unwrap();
         assert!(

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::graph::Graph;
 use crate::page::freeze::Freeze;
 use crate::page::methods::Methods;
-use crate::stacks::Stacks;
+use crate::stacks::{LockWait, Stacks};
 use crate::svg;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -25,6 +25,8 @@ pub(super) struct Threads(mpsc::Sender<oneshot::Sender<Shown>>);
 #[derive(Serialize)]
 struct Look {
     threads: usize,
+    /// For the table of workers.
+    lock_waits: Vec<LockWait>,
     graph: String,
     #[serde(flatten)]
     methods: Methods,
@@ -118,6 +120,7 @@ fn shown(looked: Result<Stacks, Error>) -> Shown {
 fn look(stacks: &Stacks) -> Look {
     Look {
         threads: stacks.threads.len(),
+        lock_waits: stacks.lock_waits(),
         graph: svg::draw(&Graph::of_stacks(stacks)),
         methods: Methods::of_threads(stacks),
     }

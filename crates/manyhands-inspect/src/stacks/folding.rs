@@ -85,7 +85,7 @@ pub(super) fn kind_of(function: &str, module: &str) -> FrameKind {
 }
 
 /// The crate that the first path in a function's name begins with: that of the type in `<a::B as c::D>::e`.
-fn crate_of(function: &str) -> Option<&str> {
+pub(super) fn crate_of(function: &str) -> Option<&str> {
     let (before, _) = function.split_once("::")?;
     let is_outside = |c: char| !(c.is_alphanumeric() || c == '_');
     // In `<T as a::B>::c` it is the trait's, because a parameter has no crate.

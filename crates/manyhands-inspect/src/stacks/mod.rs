@@ -48,6 +48,7 @@
 mod elf;
 mod folding;
 pub(crate) mod graph;
+mod locks;
 #[cfg(all(feature = "page", unix))]
 pub(crate) mod method_view;
 mod record;
@@ -66,6 +67,8 @@ mod unwind;
 
 pub use folding::FrameKind;
 pub use graph::{Graph, Method, Place, Segment};
+#[cfg(all(feature = "page", unix))]
+pub(crate) use locks::LockWait;
 pub use record::{Code, Mapping, Number, RawStack, RawStacks, Registers};
 #[cfg(all(
     target_os = "linux",

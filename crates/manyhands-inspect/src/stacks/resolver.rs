@@ -117,11 +117,13 @@ impl Resolver {
         }
         let module = mapping.path.rsplit('/').next().unwrap_or(&mapping.path);
         let found = mapping.path.starts_with('/').then(|| {
-            let symbol = self.symbol(&mapping.path, offset, Tables::Debugger)?;
             let linked = self.symbol(&mapping.path, offset, Tables::Linker);
             // A debugger's tables may call a function `run` that a linker's call `module::Type::run`.
-            let name = linked.map_or(symbol.name.clone(), |linked| linked.name);
-            Some(named(&symbol, &name, module))
+            let name = linked.as_ref().map(|linked| linked.name.clone());
+            // A system's library may name a file for debuggers that is not there, or is no such file.
+            let symbol = self.symbol(&mapping.path, offset, Tables::Debugger);
+            let symbol = symbol.or(linked)?;
+            Some(named(&symbol, &name.unwrap_or(symbol.name.clone()), module))
         });
         let frames = found
             .flatten()

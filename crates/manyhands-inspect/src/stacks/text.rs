@@ -21,12 +21,13 @@ impl Stacks {
     }
 }
 
-/// One object of JSON: the stacks, the groups of tasks, and the graph of each, with the fields `stacks`, `graph`, `tasks`
-/// and `task_graph`.
+/// One object of JSON: the stacks, the threads that wait for locks of other crates, the groups of tasks, and the graph of
+/// each, with the fields `stacks`, `lock_waits`, `graph`, `tasks` and `task_graph`.
 #[must_use]
 pub fn stacks_json(stacks: &Stacks, tasks: &Groups, frames: Frames) -> String {
     let object = serde_json::json!({
         "stacks": stacks,
+        "lock_waits": stacks.lock_waits(),
         "graph": stacks.graph(frames),
         "tasks": tasks,
         "task_graph": tasks.graph(),
@@ -87,6 +88,9 @@ fn heading(thread: &ThreadStack) -> String {
     );
     if let Some(at) = &thread.task_spawned_at {
         let _ = write!(text, ", the task of {at}");
+    }
+    if let Some(lock) = thread.waits_for_lock() {
+        let _ = write!(text, ", waits for {lock}");
     }
     text
 }

@@ -116,6 +116,7 @@ const KEY_WAIT: Duration = Duration::from_millis(50);
 #[cfg(test)]
 pub(crate) mod tests {
     use crate::graph::tests::{orders, task};
+    use crate::reports::tests::late;
     use crate::wire::{Loop, Runtime, View, Worker};
 
     fn worker(index: Option<usize>, state: &str) -> Worker {
@@ -131,7 +132,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Two workers, three tasks of which two wait, a loop and a channel.
+    /// Two workers, three tasks of which two wait, a loop, a loop that has ended, and a channel.
     pub(crate) fn busy_view() -> View {
         View {
             runtimes: vec![Runtime {
@@ -160,6 +161,7 @@ pub(crate) mod tests {
                 age_us: 2_500,
             }],
             channels: vec![orders()],
+            reports: vec![late()],
             ..View::default()
         }
     }

@@ -106,6 +106,7 @@ fn draw_table(frame: &mut Frame<'_>, area: Rect, sheet: &Sheet, state: &State) {
         let text = match (state.filter.is_empty(), state.tab) {
             (false, _) => "nothing here contains the text of the filter",
             (true, Tab::Deadlocks) => "no tasks wait for each other",
+            (true, Tab::Why) => "no loop has ended since recording was opened",
             (true, _) => "there are none now",
         };
         frame.render_widget(
@@ -163,7 +164,7 @@ fn foot_line(state: &State) -> Line<'static> {
             " filter: {}   Escape clears it · ? help",
             state.filter
         )),
-        _ => Line::from(" ? help · 1…6 tables · ↑ ↓ rows · Enter details · / filter · s r sort · p pause · q quit").dim(),
+        _ => Line::from(" ? help · 1…7 tables · ↑ ↓ rows · Enter details · / filter · s r sort · p pause · q quit").dim(),
     }
 }
 
@@ -222,7 +223,7 @@ fn clean(text: &str) -> String {
 }
 
 const HELP: [(&str, &str); 12] = [
-    ("1 … 6", "choose a table"),
+    ("1 … 7", "choose a table"),
     ("Tab ← →", "the next table, the one before"),
     ("↑ ↓ j k", "choose a row"),
     ("PageUp PageDn", "twenty rows at once"),
@@ -278,7 +279,7 @@ mod tests {
             lines[0]
         );
         assert!(
-            lines[1].contains("1 Tasks") && lines[1].contains("6 Deadlocks"),
+            lines[1].contains("1 Tasks") && lines[1].contains("6 Deadlocks │ 7 Why"),
             "{}",
             lines[1]
         );
@@ -300,11 +301,29 @@ mod tests {
             (Tab::Channels, "orders"),
             (Tab::Waits, "channel 'orders'"),
             (Tab::Deadlocks, "no tasks wait for each other"),
+            (Tab::Why, "Shared late: the calling thread was alone"),
         ] {
             state.tab = tab;
             let lines = screen(&state, 180, 20);
             assert!(shows(&lines, part), "'{part}' is missing in {lines:#?}");
         }
+    }
+
+    #[test]
+    fn the_details_of_a_loop_that_has_ended_show_both_sentences_to_their_ends() {
+        let mut state = state(busy_view());
+        state.tab = Tab::Why;
+        state.mode = Mode::Details;
+        let lines = screen(&state, 180, 24);
+        for end in [
+            "alone for the first 97.0ms.",
+            "on the calling thread alone.",
+        ] {
+            assert!(shows(&lines, end), "'{end}' is missing in {lines:#?}");
+        }
+        state.handle_look(Ok(View::default()));
+        state.mode = Mode::Table;
+        assert!(shows(&screen(&state, 180, 20), "no loop has ended"));
     }
 
     #[test]

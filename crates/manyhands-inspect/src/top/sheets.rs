@@ -1,12 +1,14 @@
 //! The tables of a view.
 
 use crate::graph::{Graph, NodeKind};
+use crate::reports::LoopReport;
 use crate::top::sheet::{Cell, Row, Sheet};
 use crate::wire::{Channel, Task, View};
 use crate::words::{
     TASK_COLUMNS, deadlocked_tasks, frames_of, label, name_of_channel, names_of_channels,
     percent_done, priority_of, short, state_of_channel, time, waits_for, waits_of, worker_of,
 };
+use crate::workers::{TasksOfWorkers, threads_added};
 
 /// What is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -18,16 +20,18 @@ pub(super) enum Tab {
     Channels,
     Waits,
     Deadlocks,
+    Why,
 }
 
 impl Tab {
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 7] = [
         Self::Tasks,
         Self::Workers,
         Self::Loops,
         Self::Channels,
         Self::Waits,
         Self::Deadlocks,
+        Self::Why,
     ];
 
     pub(super) fn title(self) -> &'static str {
@@ -38,6 +42,7 @@ impl Tab {
             Self::Channels => "Channels",
             Self::Waits => "Waits",
             Self::Deadlocks => "Deadlocks",
+            Self::Why => "Why",
         }
     }
 
@@ -54,6 +59,7 @@ impl Tab {
             Self::Channels => channels(view),
             Self::Waits => waits(view),
             Self::Deadlocks => deadlocks(view),
+            Self::Why => why(view),
         }
     }
 }
@@ -109,19 +115,23 @@ fn number(text: &str) -> Cell {
 
 fn workers(view: &View) -> Sheet {
     let mut rows = Vec::new();
+    let numbers = TasksOfWorkers::of(view);
     for runtime in &view.runtimes {
+        let added = threads_added(runtime).join(", ");
         let name = format!("{} '{}'", runtime.number, runtime.name);
         for worker in &runtime.workers {
             rows.push(quiet(vec![
                 name.as_str().into(),
                 worker.index.map_or("external".into(), Cell::from),
                 worker.state.as_str().into(),
+                number(numbers.number(runtime, worker)),
                 worker.task_spawned_at.as_deref().map_or("", short).into(),
                 worker.queued.into(),
                 worker.forks.into(),
                 worker.completed.into(),
                 worker.steals.into(),
                 worker.parks.into(),
+                added.as_str().into(),
             ]));
         }
     }
@@ -130,12 +140,14 @@ fn workers(view: &View) -> Sheet {
             "runtime",
             "worker",
             "state",
-            "runs the task of",
+            "task",
+            "spawned at",
             "queued",
             "forks",
             "completed",
             "steals",
             "parks",
+            "threads added",
         ],
         rows,
     }
@@ -290,6 +302,42 @@ fn deadlocks(view: &View) -> Sheet {
     }
 }
 
+/// What kept loops that have ended from being faster.
+fn why(view: &View) -> Sheet {
+    let row = |report: &LoopReport| {
+        let sentences = format!("{} {}", report.why, report.ran);
+        quiet(vec![
+            short(&report.called_at).into(),
+            report.verdict_words().into(),
+            sentences.into(),
+            report.items.into(),
+            report.runners_of().into(),
+            duration(report.elapsed_us),
+            duration(report.alone_us),
+            Cell::ordered_by(report.imbalance_percent, report.imbalance()),
+            report.calls.into(),
+            Cell::ordered_by(report.ended_us, report.ended_ago()),
+            report.body.as_str().into(),
+        ])
+    };
+    Sheet {
+        columns: &[
+            "called at",
+            "verdict",
+            "why",
+            "items",
+            "runners",
+            "took",
+            "alone for",
+            "imbalance",
+            "calls",
+            "ended",
+            "loop",
+        ],
+        rows: view.reports.iter().map(row).collect(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Tab, bar};
@@ -324,7 +372,7 @@ mod tests {
                 .filter(|row| row.is_alarm)
                 .count()
         };
-        assert_eq!(Tab::ALL.map(alarms), [2, 0, 0, 0, 2, 2]);
+        assert_eq!(Tab::ALL.map(alarms), [2, 0, 0, 0, 2, 2, 0]);
     }
 
     #[test]
@@ -341,6 +389,23 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_is_shown_with_its_task_and_with_why_threads_were_added() {
+        let mut view = crate::top::tests::busy_view();
+        view.runtimes[0].started_for_detected = 2;
+        view.runtimes[0].workers[0].task_spawned_at = view.tasks[0].spawned_at.clone();
+        (view.tasks[0].runtime, view.tasks[0].worker) = (Some(1), Some(0));
+        let sheet = Tab::Workers.sheet(&view);
+        let texts = |title: &str| {
+            let place = sheet.columns.iter().position(|column| *column == title);
+            let rows = sheet.rows.iter();
+            let texts = rows.map(|row| row.cells[place.unwrap()].text.as_str());
+            texts.collect::<Vec<_>>()
+        };
+        assert_eq!(texts("task"), ["1", ""]);
+        assert_eq!(texts("threads added"), ["2 for detected blocking"; 2]);
+    }
+
+    #[test]
     fn a_loop_is_shown_with_the_line_that_called_it() {
         let sheet = Tab::Loops.sheet(&crate::top::tests::busy_view());
         assert_eq!(sheet.rows[0].cells[1].text, "src/office.rs:31");
@@ -351,6 +416,20 @@ mod tests {
         let sheet = Tab::Channels.sheet(&crate::top::tests::busy_view());
         let state = sheet.columns.iter().position(|title| *title == "state");
         assert_eq!(sheet.rows[0].cells[state.unwrap()].text, "full");
+    }
+
+    #[test]
+    fn a_loop_that_has_ended_is_shown_with_what_kept_it_from_being_faster() {
+        let sheet = Tab::Why.sheet(&crate::top::tests::busy_view());
+        let cells = &sheet.rows[0].cells;
+        let text = |title: &str| {
+            let place = sheet.columns.iter().position(|column| *column == title);
+            cells[place.unwrap()].text.as_str()
+        };
+        assert_eq!(text("called at"), "src/shop.rs:31");
+        assert_eq!(text("verdict"), "shared late");
+        assert!(text("why").starts_with("Shared late: "), "{}", text("why"));
+        assert_eq!((text("alone for"), text("ended")), ("97.0 ms", "3.4 s ago"));
     }
 
     #[test]

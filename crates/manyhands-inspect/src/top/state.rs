@@ -191,9 +191,10 @@ mod tests {
             (KeyCode::Tab, Tab::Waits),
             (KeyCode::BackTab, Tab::Channels),
             (KeyCode::Char('1'), Tab::Tasks),
-            (KeyCode::Left, Tab::Deadlocks),
+            (KeyCode::Left, Tab::Why),
             (KeyCode::Right, Tab::Tasks),
-            (KeyCode::Char('9'), Tab::Deadlocks),
+            (KeyCode::Char('6'), Tab::Deadlocks),
+            (KeyCode::Char('9'), Tab::Why),
         ] {
             let _ = press(&mut state, &[code]);
             assert_eq!(state.tab, tab, "{code:?}");

@@ -113,11 +113,10 @@ impl LoopReport {
     /// Example: see [`explain_last`](crate::parallel::explain_last).
     #[must_use]
     pub fn alone_share(&self) -> f64 {
-        let first = self.helpers().map(|helper| helper.joined_after).min();
-        match first {
-            Some(first) if !self.elapsed.is_zero() => ratio(first, self.elapsed).min(1.0),
-            _ => 1.0,
+        if self.elapsed.is_zero() {
+            return 1.0;
         }
+        ratio(self.alone_for(), self.elapsed)
     }
 
     /// How many threads ran items on average: the time of all runners, divided by the time of the call.
@@ -145,6 +144,12 @@ impl LoopReport {
         let off = self.runners.iter().map(|runner| runner.off_processor);
         let off: Option<Duration> = off.sum();
         Some(ratio(off?, self.worked()).min(1.0))
+    }
+
+    /// How long the caller was alone.
+    pub(super) fn alone_for(&self) -> Duration {
+        let first = self.helpers().map(|helper| helper.joined_after).min();
+        first.map_or(self.elapsed, |first| first.min(self.elapsed))
     }
 
     pub(super) fn worked(&self) -> Duration {

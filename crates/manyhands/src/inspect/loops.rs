@@ -2,21 +2,22 @@
 //! Same functions as in `disabled.rs`.
 //!
 //! A loop is recorded while it runs; each runner counts for itself and adds its part when it ends. When the loop is over
-//! its report is kept for the thread that called it.
+//! its report is kept for the thread that called it, and for the place.
 //!
 //! # Threads
 //! Runners add to two counts that only the list of running loops reads, and put their parts into one list behind a lock.
 //!
-//! Not here: what a report says (`loop_report.rs`, `verdict.rs`, `sentences.rs`).
+//! Not here: what a report says (`loop_report.rs`, `verdict.rs`, `sentences.rs`), and those of all places
+//! (`loop_reports.rs`).
 
 use crate::inspect::alone::AloneBecause;
-use crate::inspect::listed_loops;
 use crate::inspect::loop_observer::{LoopObserver, RunnerObserver};
 use crate::inspect::loop_report::{BlockReport, LoopReport, RunnerReport, TrialReport};
 use crate::inspect::loop_site::LoopSite;
 use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::record::{current_task, is_open};
 use crate::inspect::table::TaskNumber;
+use crate::inspect::{listed_loops, loop_reports};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, clock, global, lock, thread_state};
 use std::any::type_name;
@@ -27,7 +28,7 @@ use std::time::Duration;
 
 crate::sync::thread_local! {
     /// The last loop that this thread has called.
-    static LAST: RefCell<Option<LoopReport>> = const { RefCell::new(None) };
+    static LAST: RefCell<Option<Arc<LoopReport>>> = const { RefCell::new(None) };
 }
 
 global! {
@@ -211,6 +212,8 @@ fn keep_short(items: u64, consumer: &'static str, elapsed: Duration, site: LoopS
 }
 
 fn keep(report: LoopReport) {
+    let report = Arc::new(report);
+    loop_reports::keep(&report);
     // A thread that is ending has no place for it any more.
     let before = LAST.try_with(|last| last.replace(Some(report)));
     drop(before);
@@ -218,7 +221,8 @@ fn keep(report: LoopReport) {
 
 /// The last loop that this thread has called.
 pub(crate) fn last() -> Option<LoopReport> {
-    LAST.try_with(|last| last.borrow().clone()).ok().flatten()
+    let last = LAST.try_with(|last| last.borrow().clone());
+    last.ok().flatten().map(|last| LoopReport::clone(&last))
 }
 
 /// The loops that run now, the oldest first; then those that are only listed.

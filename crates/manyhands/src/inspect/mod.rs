@@ -29,8 +29,8 @@
 //!
 //! # Loops
 //! [`Snapshot::loops`] are the parallel loops and queries that run. How the last one of a thread ran and what kept it from
-//! being faster is said by [`explain_last`](crate::parallel::explain_last). Loops over an iterator and async loops are listed
-//! only.
+//! being faster is said by [`explain_last`](crate::parallel::explain_last), and of the last one of each place that calls loops
+//! by `loop_reports`. Loops over an iterator and async loops are listed only.
 //!
 //! # Stacks
 //! What the threads of all runtimes run now, function by function, is shown by `manyhands inspect --stacks`, on Linux on
@@ -148,6 +148,8 @@ mod listed_loops;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod loop_report;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod loop_reports;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod loop_site;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod loop_snapshot;
@@ -254,6 +256,8 @@ pub use deadlock::Deadlock;
 pub use last_waker::LastWaker;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use loop_report::{BlockReport, LoopReport, RunnerReport, TrialReport};
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use loop_reports::loop_reports;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use loop_snapshot::LoopSnapshot;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

@@ -7,6 +7,37 @@ use crate::inspect::verdict::{NOTABLE, Verdict};
 use std::fmt;
 
 impl LoopReport {
+    /// The first sentence: how it ran.
+    #[cfg(unix)]
+    pub(super) fn ran(&self) -> String {
+        Sentence(|f: &mut fmt::Formatter<'_>| self.describe(f)).to_string()
+    }
+
+    /// The second one: what kept it from being faster.
+    #[cfg(unix)]
+    pub(super) fn why(&self) -> String {
+        Sentence(|f: &mut fmt::Formatter<'_>| self.explain(f)).to_string()
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (items, blocks, helpers) = (self.items, self.blocks(), self.helpers().count());
+        let elapsed = self.elapsed;
+        write!(
+            f,
+            "{items} item{} ran in {elapsed:.1?}, in {blocks} block{}, on ",
+            plural(items),
+            plural(blocks)
+        )?;
+        match helpers {
+            0 => f.write_str("the calling thread alone."),
+            _ => write!(
+                f,
+                "the calling thread and {helpers} helper{}.",
+                plural(helpers as u64)
+            ),
+        }
+    }
+
     fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.verdict() {
             Verdict::Scaled => write!(
@@ -139,23 +170,20 @@ impl LoopReport {
 
 impl fmt::Display for LoopReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (items, blocks, helpers) = (self.items, self.blocks(), self.helpers().count());
-        let elapsed = self.elapsed;
-        write!(
-            f,
-            "{items} item{} ran in {elapsed:.1?}, in {blocks} block{}, on ",
-            plural(items),
-            plural(blocks)
-        )?;
-        match helpers {
-            0 => f.write_str("the calling thread alone. ")?,
-            _ => write!(
-                f,
-                "the calling thread and {helpers} helper{}. ",
-                plural(helpers as u64)
-            )?,
-        }
+        self.describe(f)?;
+        f.write_str(" ")?;
         self.explain(f)
+    }
+}
+
+/// What a function writes.
+#[cfg(unix)]
+struct Sentence<W>(W);
+
+#[cfg(unix)]
+impl<W: Fn(&mut fmt::Formatter<'_>) -> fmt::Result> fmt::Display for Sentence<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (self.0)(f)
     }
 }
 

@@ -6,14 +6,15 @@
 //! Not here: the lines (`wire.rs`), and where the socket is (`socket.rs`).
 
 use crate::inspect::changes::{Changes, SentOfProgram};
+use crate::inspect::loops::elapsed;
 use crate::inspect::poll_once::NotPolled;
 use crate::inspect::recorded_task::NotWoken;
 use crate::inspect::starvation_looks::{Look, StarvationLooks};
 use crate::inspect::table::TaskNumber;
 use crate::inspect::take::{snapshot_of_oldest, snapshot_of_waits_for_tasks};
-use crate::inspect::{groups, poll_once, record, socket, stacks, wire};
+use crate::inspect::{groups, loop_reports, poll_once, record, socket, stacks, wire};
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Mutex, global, lock, peer, thread};
+use crate::sync::{Mutex, clock, global, lock, peer, thread};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -191,6 +192,7 @@ fn answer(
         Some("snapshot") => send_snapshot(answers, tasks_max),
         Some("changes") => send_changes(answers, sent.changes(tasks_max)),
         Some("deadlocks") => send_deadlocks(answers, looks),
+        Some("reports") => send_reports(answers),
         Some("groups") => groups::send(|line| say(answers, line)),
         Some("stacks") => stacks::send(|line| {
             say(answers, line)?;
@@ -198,7 +200,7 @@ fn answer(
             answers.flush()
         }),
         _ => {
-            let message = "`get` is \"snapshot\", \"changes\", \"deadlocks\", \"groups\" or \
+            let message = "`get` is \"snapshot\", \"changes\", \"deadlocks\", \"reports\", \"groups\" or \
                            \"stacks\", or `poll` is the number of a task";
             say(answers, &wire::error("unknown_request", message))
         }
@@ -275,6 +277,17 @@ fn send_deadlocks(answers: &mut impl Write, looks: &mut StarvationLooks) -> io::
         answers,
         &wire::end_of_deadlocks(deadlocks.len(), starvations.len()),
     )
+}
+
+/// Sends the last report of each place that has called a loop.
+fn send_reports(answers: &mut impl Write) -> io::Result<()> {
+    let kept = loop_reports::read();
+    let now = clock::ticks();
+    for kept in &kept {
+        let ended = elapsed(now.saturating_sub(kept.ended));
+        say(answers, &wire::report(&kept.report, kept.calls, ended))?;
+    }
+    say(answers, &wire::end_of_reports(kept.len()))
 }
 
 /// Has a task polled, and sends what was seen of it.

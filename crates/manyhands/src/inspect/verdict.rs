@@ -53,6 +53,25 @@ struct Losses {
     off_processor: Duration,
 }
 
+#[cfg(unix)]
+impl Verdict {
+    /// For the socket.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Scaled => "scaled",
+            Self::TooShort => "too_short",
+            Self::TooFewItems => "too_few_items",
+            Self::SharedLate => "shared_late",
+            Self::LongItem => "long_item",
+            Self::BodiesSlowEachOther => "bodies_slow_each_other",
+            Self::HelpersElsewhere => "helpers_elsewhere",
+            Self::OffProcessor => "off_processor",
+            Self::OneRunner => "one_runner",
+            Self::NoPlace => "no_place",
+        }
+    }
+}
+
 impl LoopReport {
     /// What kept it from being faster.
     ///
@@ -429,9 +448,10 @@ mod tests {
             Verdict::OneRunner,
             "No more than one runner was allowed.",
         );
-        assert_eq!(
-            alone(AloneBecause::NoPlace, short()).verdict(),
-            Verdict::NoPlace
+        assert_says(
+            &alone(AloneBecause::NoPlace, short()),
+            Verdict::NoPlace,
+            "on the calling thread alone. Too many loops, scopes and invokes of the calling thread were open.",
         );
         let mut off = shared(all_from([0, 0, 0], 100));
         for runner in &mut off.runners {
@@ -442,6 +462,22 @@ mod tests {
             Verdict::OffProcessor,
             "not on a processor for 40 % of their time: bodies blocked, or other threads ran there.",
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_two_sentences_are_the_text() {
+        for report in [
+            shared(all_from([1, 2, 5], 99)),
+            alone(AloneBecause::OneAllowed, short()),
+        ] {
+            let both = format!("{} {}", report.ran(), report.why());
+            assert_eq!(both, report.to_string());
+            assert!(
+                report.ran().ends_with('.') && report.why().ends_with('.'),
+                "{both}"
+            );
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use crate::inspect::channel_snapshot::ChannelSnapshot;
 use crate::inspect::deadlock::Deadlock;
 use crate::inspect::last_waker::LastWaker;
+use crate::inspect::loop_report::LoopReport;
 use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::no_more_threads::NoMoreThreads;
 use crate::inspect::printable::Printable;
@@ -208,6 +209,31 @@ struct EndOfGroups {
     end: &'static str,
     groups: usize,
     groups_left_out: usize,
+}
+
+#[derive(Serialize)]
+struct Report {
+    body: String,
+    called_at: String,
+    verdict: &'static str,
+    ran: String,
+    why: String,
+    items: u64,
+    blocks: u64,
+    runners: usize,
+    threads: usize,
+    elapsed_us: u64,
+    busy_us: u64,
+    alone_us: u64,
+    imbalance_percent: u64,
+    calls: u64,
+    ended_us: u64,
+}
+
+#[derive(Serialize)]
+struct EndOfReports {
+    end: &'static str,
+    reports: usize,
 }
 
 #[derive(Serialize)]
@@ -449,6 +475,38 @@ pub(super) fn end_of_groups(groups: usize, groups_left_out: usize) -> String {
         end: "groups",
         groups,
         groups_left_out,
+    })
+}
+
+/// The last report of a place that calls loops; the loop has ended so long ago.
+pub(super) fn report(report: &LoopReport, calls: u64, ended: Duration) -> String {
+    // A hundred milliseconds for a balanced loop.
+    let hundred = Duration::from_millis(100).mul_f64(report.imbalance());
+    let report = Report {
+        body: text(report.body),
+        called_at: place(report.called_at),
+        verdict: report.verdict().word(),
+        ran: report.ran(),
+        why: report.why(),
+        items: report.items,
+        blocks: report.blocks(),
+        runners: report.runners.len(),
+        threads: report.threads,
+        elapsed_us: micros(report.elapsed),
+        busy_us: micros(report.worked()),
+        alone_us: micros(report.alone_for()),
+        imbalance_percent: micros(hundred) / 1_000,
+        calls,
+        ended_us: micros(ended),
+    };
+    line_of("report", &report)
+}
+
+/// The last line of a list of reports.
+pub(super) fn end_of_reports(reports: usize) -> String {
+    json::to_string(&EndOfReports {
+        end: "reports",
+        reports,
     })
 }
 

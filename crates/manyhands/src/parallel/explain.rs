@@ -8,10 +8,11 @@ use crate::inspect::{self, LoopReport};
 ///
 /// Loops and queries over positions are recorded, and `invoke`; not those over an iterator from
 /// [`from_iter`](crate::parallel::from_iter), nor async loops. A query may be several loops, of which this is the last. A
-/// loop inside another one is the last until the outer one ends.
+/// loop inside another one is the last until the outer one ends. Those of all threads, by the places that call them, are
+/// given by [`inspect::loop_reports`](crate::inspect::loop_reports).
 ///
 /// # Cost
-/// A copy of the report. A loop takes a short lock for each runner while recording is open.
+/// A copy of the report. A loop takes a short lock for each runner, and one for its report, while recording is open.
 ///
 /// # Examples
 /// ```

@@ -362,6 +362,83 @@ fn a_loop_whose_first_items_were_lighter_is_shared_late() {
     assert!(report.to_string().contains("Shared late"), "{report}");
 }
 
+/// What the program says over its socket of the loop with this number of items.
+#[cfg(unix)]
+fn report_over_the_socket(items: u64) -> manyhands_inspect::LoopReport {
+    let path = inspect::serve().unwrap();
+    let view = manyhands_inspect::Client::connect(&path).unwrap().view(1);
+    let mut reports = view.unwrap().reports.into_iter();
+    reports.find(|report| report.items == items).unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn the_last_loop_of_a_place_is_reported_over_the_socket_with_both_sentences() {
+    inspect::open();
+    const ITEMS: u64 = 1_000_039;
+    const LINE: u32 = line!() + 3;
+    for items in [3, ITEMS] {
+        let one = parallel::options().degree_of_parallelism(1);
+        one.for_range(0..items, |i| {
+            std::hint::black_box(i);
+        });
+    }
+    let seen = report_over_the_socket(ITEMS);
+    let at = format!("{}:{LINE}:", file!());
+    assert!(seen.called_at.starts_with(&at), "{seen:?}");
+    assert!(seen.body.contains("the_last_loop_of_a_place"), "{seen:?}");
+    assert_eq!(seen.verdict, "one_runner");
+    assert_eq!(seen.why, "No more than one runner was allowed.");
+    assert!(seen.ran.starts_with("1000039 items ran in "), "{seen:?}");
+    assert_eq!((seen.runners, seen.threads, seen.calls), (1, 1, 2));
+    // One runner is balanced, and alone to the end.
+    assert_eq!(
+        (seen.imbalance_percent, seen.alone_us),
+        (100, seen.elapsed_us)
+    );
+    assert!(
+        seen.busy_us <= seen.elapsed_us && seen.blocks > 0,
+        "{seen:?}"
+    );
+    // The program itself sees the same.
+    let own = inspect::loop_reports();
+    let own = own.iter().find(|report| report.items == ITEMS).unwrap();
+    assert_eq!(own.to_string(), format!("{} {}", seen.ran, seen.why));
+    assert!(
+        manyhands_inspect::text(&manyhands_inspect::View {
+            reports: vec![seen],
+            ..manyhands_inspect::View::default()
+        })
+        .contains("one runner")
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_loop_of_another_thread_that_was_shared_late_says_so_over_the_socket() {
+    inspect::open();
+    const ITEMS: u64 = 41;
+    let is_heavy = AtomicBool::new(false);
+    let run = || {
+        parallel::for_range(0..ITEMS, |_| {
+            if is_heavy.load(Ordering::Relaxed) {
+                compute(Duration::from_micros(100));
+            }
+        });
+        last()
+    };
+    let other = || {
+        until(|| (run().alone_because == Some(AloneBecause::AlwaysShort)).then_some(()));
+        is_heavy.store(true, Ordering::Relaxed);
+        run()
+    };
+    let report = std::thread::scope(|scope| scope.spawn(other).join().unwrap());
+    let seen = report_over_the_socket(ITEMS);
+    assert_eq!(seen.verdict, "shared_late", "{report} {seen:?}");
+    assert!(seen.why.starts_with("Shared late"), "{seen:?}");
+    assert!(seen.calls > 1, "{seen:?}");
+}
+
 #[test]
 fn bodies_that_slow_each_other_down_are_found() {
     inspect::open();

@@ -1,6 +1,7 @@
 //! The socket from the other side: the client of `manyhands inspect`, on this process.
 
-use crate::support::{spawn, until, waiting};
+use crate::support::{in_state, spawn, until, waiting};
+use manyhands::inspect::TaskState;
 use manyhands::{Runtime, channel, inspect, parallel, task};
 use manyhands_inspect::Client;
 use std::future::pending;
@@ -63,6 +64,31 @@ fn the_client_finds_the_socket_by_the_number_of_the_process_and_shows_its_tasks(
     assert!(!text.contains('\x1b'));
     assert_eq!(client.view(1).unwrap().tasks.len(), 1);
     waits.cancel();
+}
+
+#[test]
+fn the_text_shows_which_task_a_worker_runs() {
+    let path = inspect::serve().unwrap();
+    let runtime = Runtime::builder().workers(1).name("one task").build();
+    let runtime = runtime.unwrap();
+    let (go, gate) = mpsc::channel::<()>();
+    let task = runtime.install(|| {
+        let named = task::Builder::new().name("shown: on its worker");
+        named.run(move || gate.recv().is_err())
+    });
+    let listed = in_state("shown: on its worker", TaskState::Running);
+    let number = listed.number.to_string();
+    let mut client = Client::connect(&path).unwrap();
+    // Workers are looked at a moment after the tasks.
+    until(|| {
+        let text = manyhands_inspect::text(&client.view(usize::MAX).unwrap());
+        let (_, own) = text.split_once("'one task'")?;
+        let row = own.lines().find(|line| line.contains("socket.rs"))?;
+        let cells: Vec<&str> = row.split_whitespace().collect();
+        (cells[..3] == ["0", "running", number.as_str()]).then_some(())
+    });
+    drop(go);
+    assert!(task.join().unwrap());
 }
 
 #[test]

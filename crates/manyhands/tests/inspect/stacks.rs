@@ -10,8 +10,8 @@ use std::os::unix::net::UnixStream;
 use std::panic;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 fn client() -> Client {
     Client::connect(&inspect::serve().unwrap()).unwrap()
@@ -105,6 +105,89 @@ fn the_functions_of_a_running_worker_are_named_in_the_order_of_their_calls() {
     assert!(graph.segments.iter().any(has_all), "{graph:?}");
     stop.store(true, Ordering::Relaxed);
     assert_eq!(running.join().unwrap(), 3);
+}
+
+#[inline(never)]
+fn takes_the_shelf(shelf: &Mutex<usize>) -> usize {
+    black_box(*shelf.lock().unwrap()) + 1
+}
+
+#[test]
+fn a_worker_that_waits_for_a_lock_of_the_standard_library_is_shown_so_and_an_idle_one_is_not() {
+    let mut client = client();
+    let runtime = Runtime::builder().workers(1).name("locked");
+    let runtime = runtime.build().unwrap();
+    let shelf = Arc::new(Mutex::new(3));
+    let held = shelf.lock().unwrap();
+    let wanted = Arc::clone(&shelf);
+    let task = runtime.install(|| task::run(move || takes_the_shelf(&wanted)));
+    let mut resolver = Resolver::new();
+    let mut look = || resolver.resolve(&client.raw_stacks().unwrap());
+    let stacks = until(|| {
+        let stacks = look();
+        worker_of(&stacks, "locked")?.waits_for_lock()?;
+        Some(stacks)
+    });
+    let thread = worker_of(&stacks, "locked").unwrap();
+    assert_eq!(thread.waits_for_lock().as_deref(), Some("a mutex of std"));
+    assert!(position(thread, "stacks::takes_the_shelf").is_some());
+    if cfg!(target_env = "gnu") {
+        assert_eq!(thread.frames[0].function, "syscall", "of the C library");
+    }
+    let text = stacks_text(&stacks, Frames::OfProgram);
+    let heading = text.lines().find(|line| line.contains("'locked"));
+    let heading = heading.unwrap();
+    assert!(heading.ends_with(", waits for a mutex of std"), "{heading}");
+    drop(held);
+    assert_eq!(task.join().unwrap(), 4);
+    // It sleeps for want of work, which is a wait of this library.
+    until(|| {
+        let stacks = look();
+        let thread = worker_of(&stacks, "locked")?;
+        assert!(position(thread, "takes_the_shelf").is_some() || thread.waits_for_lock().is_none());
+        (thread.state == "idle" && !thread.frames.is_empty()).then_some(())
+    });
+}
+
+/// A mutex of the C library that is locked from the beginning.
+#[cfg(target_env = "gnu")]
+struct Foreign(std::cell::UnsafeCell<libc::pthread_mutex_t>);
+
+// SAFETY: the mutex is for use by several threads.
+#[cfg(target_env = "gnu")]
+unsafe impl Sync for Foreign {}
+
+#[cfg(target_env = "gnu")]
+impl Foreign {
+    #[inline(never)]
+    fn lock(&self) -> i32 {
+        // SAFETY: it was initialised, and stays where it is.
+        black_box(unsafe { libc::pthread_mutex_lock(self.0.get()) })
+    }
+
+    fn unlock(&self) {
+        // SAFETY: as above; the default kind may be unlocked by the thread that has locked it, which calls this.
+        assert_eq!(unsafe { libc::pthread_mutex_unlock(self.0.get()) }, 0);
+    }
+}
+
+#[cfg(target_env = "gnu")]
+#[test]
+fn a_worker_that_waits_for_a_lock_of_c_is_shown_so() {
+    static FOREIGN: Foreign = Foreign(std::cell::UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
+    let mut client = client();
+    let runtime = Runtime::builder().workers(1).name("foreign");
+    let runtime = runtime.build().unwrap();
+    assert_eq!(FOREIGN.lock(), 0);
+    let task = runtime.install(|| task::run(|| FOREIGN.lock()));
+    let mut resolver = Resolver::new();
+    let waits_for = until(|| {
+        let stacks = resolver.resolve(&client.raw_stacks().unwrap());
+        worker_of(&stacks, "foreign")?.waits_for_lock()
+    });
+    assert_eq!(waits_for, "a mutex of pthread");
+    FOREIGN.unlock();
+    assert_eq!(task.join().unwrap(), 0);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Tasks to look at: `program COUNT` has this number that wait, in several ways, and a few that run now and then. It says when
-//! they are there, and ends when its standard input does.
+//! Tasks to look at: `program COUNT` has this number that wait, in several ways, one more with a name that must not be obeyed,
+//! and a few that run now and then. It says when they are there, and ends when its standard input does.
 
 use manyhands::channel;
 use manyhands::task::{self, TaskGroup};
@@ -16,6 +16,9 @@ const STEPS: u32 = 30_000;
 const IN_OFFICE: usize = 5;
 /// Longer than anybody looks.
 const LONG: Duration = Duration::from_secs(3_600);
+
+/// A name that would do something where it is not taken for text.
+const HOSTILE: &str = "office <script>window.obeyed = 1</script><img src=x onerror=\"window.obeyed = 1\">\u{1b}[2J\u{202e}";
 
 async fn ticker() {
     loop {
@@ -59,6 +62,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let office = office(if number % 2 == 0 { "uploads" } else { "mails" });
         drop(task::Builder::new().name(format!("office {number}")).spawn(office));
     }
+    // On a page this is text, and nothing else.
+    let hostile = task::Builder::new().name(HOSTILE);
+    drop(hostile.spawn(time::sleep(LONG)));
     let (writer, newsletter) = task::completion::<()>();
     for _ in 0..count - count / 4 - offices * (1 + IN_OFFICE) {
         let newsletter = newsletter.clone();

@@ -153,15 +153,25 @@ impl Browser {
 
     /// Waits until an expression is true.
     pub(super) fn wait_until(&mut self, expression: &str) -> Result<(), Failure> {
+        self.wait_at_most(expression, WAIT_MILLIS)
+    }
+
+    /// Fails unless an expression is true now.
+    pub(super) fn must(&mut self, expression: &str) -> Result<(), Failure> {
+        self.wait_at_most(expression, 0)
+    }
+
+    /// Waits until an expression is true, but not longer than this.
+    pub(super) fn wait_at_most(&mut self, expression: &str, millis: u32) -> Result<(), Failure> {
         // The page itself waits, by its own clock. What is not there yet is not true yet.
         let waiting = format!(
-            "new Promise((done) => {{ let left = {WAIT_STEPS}; const look = () => {{ let is = false; try {{ is = {expression}; }} catch {{}} if (is) done(true); \
-             else if (left-- > 0) setTimeout(look, 50); else done(false); }}; look(); }})"
+            "new Promise((done) => {{ const begin = performance.now(); const look = () => {{ let is = false; try {{ is = {expression}; }} catch {{}} \
+             if (is) done(true); else if (performance.now() - begin < {millis}) setTimeout(look, 50); else done(false); }}; look(); }})"
         );
         match self.value(&waiting)? {
             Value::Bool(true) => Ok(()),
             _ => Err(Failure::new(format!(
-                "the page never came to `{expression}`"
+                "the page did not come to `{expression}` within {millis} ms"
             ))),
         }
     }
@@ -271,6 +281,5 @@ const ARGUMENTS: &str = "--headless=new --no-sandbox --disable-gpu --disable-dev
     --disable-background-networking --remote-debugging-pipe";
 const WIDTH: u32 = 1280;
 pub(super) const HEIGHT: u32 = 800;
-/// Of 50 ms each.
-const WAIT_STEPS: u32 = 400;
+const WAIT_MILLIS: u32 = 20_000;
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);

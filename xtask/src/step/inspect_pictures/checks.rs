@@ -1,0 +1,112 @@
+//! What the page must show in time, and what it must never do.
+//!
+//! Not here: the order in which scenes are looked at (`mod.rs`).
+
+use serde_json::Value;
+
+use super::browser::Browser;
+use crate::failure::Failure;
+
+/// Fails unless the ring of three tasks is named soon after the page has shown anything of the program.
+pub(super) fn deadlock_is_named(browser: &mut Browser) -> Result<(), Failure> {
+    browser.wait_until("document.querySelectorAll('#panel-tasks tbody tr').length > 0")?;
+    let named = "['Anna', 'Bert', 'Carl'].every((name) => document.querySelector('#deadlocks pre').textContent.includes(name))";
+    browser.wait_at_most(named, NAMED_MILLIS_MAX)
+}
+
+/// Fails if a look at a million tasks has more bytes, or takes longer, than it may. `seen` is what [`FETCH_VIEW`] has measured.
+pub(super) fn look_is_small_and_fast(seen: &Value) -> Result<(), Failure> {
+    for (what, most) in [("bytes", VIEW_BYTES_MAX), ("millis", VIEW_MILLIS_MAX)] {
+        let measured = &seen[what];
+        if measured.as_u64().is_none_or(|measured| measured > most) {
+            return Err(Failure::new(format!(
+                "a look at a million tasks has {measured} {what}, at most {most}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// A task has a name with elements, control characters and a mark of text direction: it is there as text, escaped by the
+/// program, and nothing in it is obeyed.
+pub(super) fn hostile_name_is_text(browser: &mut Browser, panel: &str) -> Result<(), Failure> {
+    let parts = "['<script>window.obeyed', '<img src=x onerror=', '\\\\u{1b}[2J', '\\\\u{202e}']";
+    // The title of a cell, or the label of a node, is never cut.
+    let texts = format!(
+        "[...document.querySelectorAll('{panel} td, {panel} .node')].map((one) => one.getAttribute('title') ?? one.getAttribute('aria-label') ?? '')"
+    );
+    browser.wait_until(&format!(
+        "{texts}.some((text) => {parts}.every((part) => text.includes(part)))"
+    ))?;
+    browser.must("window.obeyed === undefined")?;
+    browser.must("document.querySelectorAll('body script, body img, body [onerror], body [onload]').length === 0")?;
+    browser.must(
+        "!/[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]/.test(document.body.textContent)",
+    )
+}
+
+/// A chosen state and flags are those of the rows and of the nodes. Ends on the page of tasks, with all of them.
+pub(super) fn states_and_flags_choose(browser: &mut Browser) -> Result<(), Failure> {
+    browser.press("s")?;
+    browser.wait_until("document.activeElement.id === 'state'")?;
+    choose_state(browser, "waiting")?;
+    browser.wait_until(
+        "[...document.querySelectorAll('.graph .node[data-state]')].every((node) => node.classList.contains('faint') === (node.dataset.state !== 'waiting'))",
+    )?;
+    browser
+        .wait_until("document.querySelectorAll('.graph .node.channel:not(.faint)').length === 0")?;
+    choose_state(browser, "deadlocked")?;
+    browser.wait_until("document.querySelectorAll('.graph .node:not(.faint)').length === 0")?;
+    choose_state(browser, "waiting")?;
+    browser.press("Escape")?;
+    browser.press("1")?;
+    browser.wait_until(
+        "[...document.querySelectorAll('#panel-tasks tbody tr')].every((row) => row.textContent.includes('waiting'))",
+    )?;
+    browser.press("ArrowDown")?;
+    browser.press("f")?;
+    browser.wait_until("document.querySelectorAll('.flag [aria-pressed=true]').length === 1")?;
+    browser.press("g")?;
+    browser.press("5")?;
+    browser.wait_until("document.querySelectorAll('.graph .node:not(.faint)').length === 1")?;
+    browser.press("g")?;
+    browser.press("1")?;
+    choose_state(browser, "")
+}
+
+fn choose_state(browser: &mut Browser, state: &str) -> Result<(), Failure> {
+    let choose = format!(
+        "(() => {{ const select = document.querySelector('#state'); select.value = '{state}'; select.dispatchEvent(new Event('change')); }})()"
+    );
+    browser.value(&choose).map(drop)
+}
+
+/// How large a look is, and how long it takes to get one.
+pub(super) const FETCH_VIEW: &str = "(async () => {
+    const begin = performance.now();
+    const headers = { Authorization: `Bearer ${sessionStorage.getItem('token')}` };
+    const text = await (await fetch('view', { headers })).text();
+    return { bytes: new Blob([text]).size, millis: Math.round(performance.now() - begin) };
+})()";
+const VIEW_BYTES_MAX: u64 = 1_000_000;
+const VIEW_MILLIS_MAX: u64 = 1_000;
+const NAMED_MILLIS_MAX: u32 = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use super::look_is_small_and_fast;
+    use serde_json::json;
+
+    #[test]
+    fn a_look_that_is_large_slow_or_was_not_measured_fails() {
+        for (bytes, millis, passes) in [
+            (json!(1_000_000), json!(1_000), true),
+            (json!(1_000_001), json!(1), false),
+            (json!(1), json!(1_001), false),
+            (json!(1), json!(null), false),
+        ] {
+            let seen = json!({"bytes": bytes, "millis": millis});
+            assert_eq!(look_is_small_and_fast(&seen).is_ok(), passes, "{seen}");
+        }
+    }
+}
