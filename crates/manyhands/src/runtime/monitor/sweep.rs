@@ -231,9 +231,7 @@ impl Sweeper {
         for slot in asleep {
             let watch = self.watches.entry(slot.number).or_default();
             if watch.is_to_be_replaced(at, others_run, &mut are_taken) {
-                shared.note_blocking_kind(slot);
-                stats.newly_blocked += usize::from(shared.idle.mark(&slot.detected_blocked));
-                shared.idle.end_short_task(&slot.in_short_task);
+                stats.newly_blocked += usize::from(count_as_blocked(shared, slot));
             } else {
                 stats.undecided += 1;
             }
@@ -371,6 +369,14 @@ fn kind_of_job(
         *kind = ptr::null();
     }
     *kind
+}
+
+/// Returns whether it did not count as blocked before.
+fn count_as_blocked(shared: &RuntimeInner, slot: &WorkerSlot) -> bool {
+    shared.note_blocking_kind(slot);
+    let is_new = shared.idle.mark(&slot.detected_blocked);
+    shared.idle.end_short_task(&slot.in_short_task);
+    is_new
 }
 
 fn note_long(shared: &RuntimeInner, slot: &WorkerSlot, at: Instant, running_for: Duration) {
