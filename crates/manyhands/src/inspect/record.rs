@@ -240,7 +240,7 @@ impl Running {
         let wakers = wakers();
         table::change(number, |record| {
             record.enter(TaskState::Waiting, now);
-            record.end_poll();
+            record.end_poll(now);
             record.waits.wakers = wakers;
             record.changes += 1;
         });
@@ -337,7 +337,7 @@ pub(super) fn new_wait(
         owner,
         set: None,
         at: Location::caller(),
-        since: clock::ticks(),
+        since: 0,
         is_direct: true,
         frame: 0,
     }
@@ -369,7 +369,8 @@ pub(crate) fn thread_waits_for_task(task: &TaskRecord, id: usize) -> ThreadWait 
 #[cold]
 #[track_caller]
 fn thread_waits_recorded(task: &TaskRecord, id: usize) -> ThreadWait {
-    let wait = new_wait(0, WaitKind::Task, id, task.number());
+    let mut wait = new_wait(0, WaitKind::Task, id, task.number());
+    wait.since = clock::ticks();
     let begun = ThreadWait::begin(0, Some(wait.at), Some(0));
     note_wait(wait, 0);
     begun
@@ -449,7 +450,8 @@ impl ThreadWait {
         table::change(waiting.number, Record::begin_poll);
         let polled = poll();
         if polled.is_pending() {
-            table::change(waiting.number, Record::end_poll);
+            let now = clock::ticks();
+            table::change(waiting.number, |record| record.end_poll(now));
         }
         polled
     }

@@ -106,6 +106,7 @@ pub(super) struct WaitRecord {
     /// The scope or group whose tasks it waits for.
     pub(super) set: Option<AwaitedSet>,
     pub(super) at: &'static Location<'static>,
+    /// When it began; 0 until the poll has ended in which it did.
     pub(super) since: u64,
     /// The end of the wait wakes the task itself, not something inside it that may wait for more.
     pub(super) is_direct: bool,
@@ -147,9 +148,11 @@ impl Record {
         self.changes += 1;
     }
 
-    /// The poll has ended.
-    pub(super) fn end_poll(&mut self) {
+    /// The poll has ended: waits that it began begin now.
+    pub(super) fn end_poll(&mut self, now: u64) {
         self.waits.forget_earlier();
+        let begun = self.waits.list.iter_mut().filter(|wait| wait.since == 0);
+        begun.for_each(|wait| wait.since = now);
     }
 
     /// Puts other waits in, and returns these.
@@ -551,10 +554,10 @@ mod tests {
         );
         (0..WAITS_MAX + 3).for_each(|leaf| record.add_wait(wait(leaf + 9)));
         assert_eq!(record.waits.current().len(), WAITS_MAX);
-        record.end_poll();
+        record.end_poll(99);
         assert_eq!(record.waits.list.len(), WAITS_MAX);
         record.begin_poll();
-        record.end_poll();
+        record.end_poll(99);
         // Direct waits come in place of others.
         let inside = |leaf| WaitRecord {
             is_direct: false,
@@ -593,7 +596,7 @@ mod tests {
         let poll = |record: &mut Record, waits: &[WaitRecord]| {
             record.begin_poll();
             waits.iter().for_each(|wait| record.add_wait(*wait));
-            record.end_poll();
+            record.end_poll(99);
             let current = record.waits.current().iter();
             current
                 .map(|wait| (wait.leaf, wait.since))
@@ -610,10 +613,13 @@ mod tests {
         assert_eq!(poll(&mut record, &[wait(1, 9, 40)]), [(1, 21)]);
         let fifth = [wait(2, 8, 50), wait(1, 9, 51)];
         assert_eq!(poll(&mut record, &fifth), [(2, 50), (1, 21)]);
+        let sixth = [wait(2, 8, 0), wait(3, 9, 0)];
+        assert_eq!(poll(&mut record, &sixth), [(2, 50), (3, 99)]);
+        assert_eq!(poll(&mut record, &fifth), [(2, 50), (1, 51)]);
         record.begin_poll();
         record.remove_wait(1);
         record.add_wait(wait(1, 9, 60));
-        record.end_poll();
+        record.end_poll(99);
         let current = record.waits.current();
         assert_eq!((current.len(), current[0].since), (1, 60));
     }

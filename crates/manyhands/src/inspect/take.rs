@@ -215,7 +215,10 @@ pub(super) fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
         resource: wait.resource,
         owner: wait.owner,
         at: wait.at,
-        waiting_for: passed(wait.since),
+        waiting_for: match wait.since {
+            0 => Duration::ZERO,
+            since => passed(since),
+        },
         set: wait.set,
         is_direct: wait.is_direct,
         frame: Frames::place_in(&ordered, wait.frame),

@@ -56,8 +56,19 @@ pub(crate) fn run() -> Result<(), Failure> {
         let [d, e, f] = nanos.map(|time| format!("{time:7.1}"));
         table += &format!("{operation:16}  {a} {b} {c}   {d} {e} {f}\n");
     }
-    print!("{table}");
+    let bytes = each(|recording| bytes(&folder, recording))?;
+    let [a, b, c] = bytes.map(|bytes| format!("{bytes:7.1}"));
+    print!("{table}\nbytes of a task that waits for a channel: {a} {b} {c}\n");
     Ok(())
+}
+
+/// Memory of one task that waits.
+fn bytes(folder: &Path, recording: Recording) -> Result<f64, Failure> {
+    let program = Invocation::program(program(folder, recording));
+    let text = with_words(program, recording, "memory", TASKS).stdout()?;
+    let bytes = text.trim().parse::<f64>();
+    let bytes = bytes.map_err(|_| Failure::new(format!("the program said `{text}`")))?;
+    Ok(bytes / f64::from(TASKS))
 }
 
 /// What a page at 60 updates a second costs the program that it shows.
@@ -178,6 +189,8 @@ fn nanos(folder: &Path, operation: &str) -> Result<[f64; 3], Failure> {
 }
 
 const COUNTED: u32 = 1_000;
+/// Tasks whose memory is measured.
+const TASKS: u32 = 300_000;
 const TIMED: u32 = 200_000;
 const ROUNDS: usize = 15;
 

@@ -1,13 +1,14 @@
 //! Does one operation a number of times on the calling thread: `program OPERATION COUNT [open]`. Prints how many
-//! nanoseconds that took.
+//! nanoseconds that took. `program memory COUNT [open]` has as many tasks wait, and prints by how many bytes that makes
+//! the process larger.
 //!
 //! The tasks run in a simulation, whose one worker is the caller: so the number of instructions does not depend on when
 //! other threads wake.
 
 use manyhands::simulation::Simulation;
-use manyhands::{channel, parallel, task};
+use manyhands::{channel, parallel, task, time};
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A task is spawned and awaited.
 fn spawn_and_join(count: u64) {
@@ -69,6 +70,28 @@ fn measured_loop(count: u64) {
     }
 }
 
+/// Bytes of memory that the process has, where Linux says so.
+fn resident() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+    4096 * pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap()
+}
+
+/// Tasks that wait for a message each, all on one worker.
+fn memory(count: u64) -> u64 {
+    let tasks = async move {
+        let (_sender, receiver) = channel::unbounded::<u64>();
+        let before = resident();
+        for _ in 0..count {
+            let receiver = receiver.clone();
+            drop(task::spawn(async move { receiver.recv_async().await }));
+        }
+        // The virtual clock goes on when all of them wait.
+        time::sleep(Duration::from_millis(1)).await;
+        resident() - before
+    };
+    Simulation::new(7).run(tasks).unwrap()
+}
+
 fn main() {
     let words: Vec<String> = std::env::args().collect();
     let [_, operation, count, rest @ ..] = words.as_slice() else {
@@ -80,6 +103,9 @@ fn main() {
         [open] if open == "open" => manyhands::inspect::open(),
         [] => {}
         other => panic!("what is {other:?}?"),
+    }
+    if operation == "memory" {
+        return println!("{}", memory(count));
     }
     let begun = Instant::now();
     match operation.as_str() {
