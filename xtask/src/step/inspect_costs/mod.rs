@@ -58,7 +58,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     }
     let bytes = each(|recording| bytes(&folder, recording))?;
     let [a, b, c] = bytes.map(|bytes| format!("{bytes:7.1}"));
-    print!("{table}\nbytes of a task that waits for a channel: {a} {b} {c}\n");
+    print!("{table}\nbytes of a task that waits for a completion: {a} {b} {c}\n");
     Ok(())
 }
 
