@@ -257,8 +257,8 @@ impl BlockingRegion {
             if let Some(shared) = slot.runtime_or_none() {
                 // Before it counts as blocked: the worker that runs in its place reads this.
                 shared.note_blocking_kind(slot);
-                shared.idle.end_short_task(&slot.in_short_task);
                 waking::begin_block(shared);
+                waking::block_in_short_task(shared, &slot.in_short_task);
             }
         }
         Self(slot)

@@ -375,7 +375,7 @@ fn kind_of_job(
 fn count_as_blocked(shared: &RuntimeInner, slot: &WorkerSlot) -> bool {
     shared.note_blocking_kind(slot);
     let is_new = shared.idle.mark(&slot.detected_blocked);
-    shared.idle.end_short_task(&slot.in_short_task);
+    waking::block_in_short_task(shared, &slot.in_short_task);
     is_new
 }
 

@@ -168,17 +168,17 @@ impl Idle {
         (self.running_max() as usize).saturating_sub(self.running())
     }
 
-    /// Whether more threads run than may, apart from those in short tasks, so that a worker between two jobs should
-    /// sleep.
+    /// Whether more threads run than may, beside those in short tasks: a worker between two jobs should sleep.
     pub(crate) fn is_overfull(&self) -> bool {
         let (running, max) = (self.running(), self.running_max() as usize);
         // A thread that goes on though it should sleep asks again after its next job.
         running > max && running > max + self.in_short_tasks()
     }
 
-    /// Whether no more threads run than may with those for short tasks, of which some may not have looked yet.
+    /// Whether no more threads run than may with those in short tasks, or with one that may not have looked yet.
     pub(crate) fn is_full_of_short_tasks(&self) -> bool {
-        self.running() <= self.running_short_max() as usize
+        let max = self.running_max() as usize + self.in_short_tasks().max(1);
+        self.favours_short_tasks() && self.running() <= max
     }
 
     /// Worker beyond the limit: looks for a short task, and runs it. Until it has ended or is blocked it keeps nobody from
@@ -190,14 +190,15 @@ impl Idle {
         }
     }
 
-    /// Its end, or the worker is about to block, or the monitor has detected that it is blocked: were it counted then,
-    /// one more could run long tasks.
+    /// Its end, or it is blocked: were it counted then, one more could run long tasks. Returns whether it was counted.
     #[inline]
-    pub(crate) fn end_short_task(&self, flag: &CountedFlag) {
-        if flag.is_set() && flag.clear() {
+    pub(crate) fn end_short_task(&self, flag: &CountedFlag) -> bool {
+        let is_end = flag.is_set() && flag.clear();
+        if is_end {
             // Relaxed: as above.
             self.in_short_tasks.fetch_sub(1, Ordering::Relaxed);
         }
+        is_end
     }
 
     /// How many threads beyond the limit look for short tasks or run one.
@@ -215,7 +216,7 @@ impl Idle {
 
     /// Worker beyond the limit: whether it may run a short task.
     pub(crate) fn may_run_short_task(&self) -> bool {
-        self.favours_short_tasks() && self.is_full_of_short_tasks()
+        self.favours_short_tasks() && self.running() <= self.running_short_max() as usize
     }
 
     /// Monitor: lets `count` threads beyond all others run short tasks.
@@ -268,14 +269,13 @@ impl Idle {
         self.counts.fetch_sub(what.unit(), Ordering::SeqCst);
     }
 
-    /// Monitor: flags the thread and counts it as blocked, so that one more may run. The caller looks for work
-    /// afterwards. Returns whether the flag is new.
+    /// Monitor: flags the thread and counts it as blocked, so that one more may run. The caller then looks for work.
+    /// Returns whether the flag is new.
     pub(crate) fn mark(&self, mark: &CountedFlag) -> bool {
         if mark.is_set() {
             return false;
         }
-        // SeqCst: I1; as for a thread that declares it. Counted first, so that a thread that clears the flag at
-        // once lowers a count that was raised.
+        // SeqCst: I1; as for who declares it. Counted first: a thread that clears the flag at once lowers what was raised.
         self.detected_blocked.fetch_add(1, Ordering::SeqCst);
         let is_new = mark.set();
         if !is_new {

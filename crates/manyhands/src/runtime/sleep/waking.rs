@@ -138,6 +138,13 @@ pub(crate) fn begin_block(pool: &impl Pool) {
     pool.arm_monitor();
 }
 
+/// Running thread: is blocked, perhaps in a short task; another one may be run in its place.
+pub(crate) fn block_in_short_task(pool: &impl Pool, flag: &CountedFlag) {
+    if pool.idle().end_short_task(flag) && pool.idle().favours_short_tasks() {
+        wake_for_short_task(pool);
+    }
+}
+
 /// Running thread: goes on after [`begin_block`].
 pub(crate) fn end_block(pool: &impl Pool) {
     pool.idle().end(Activity::Blocked);

@@ -9,7 +9,7 @@
 //!
 //! A short task may lie behind any number of long ones. So a search goes through a queue to its first short task, and sets
 //! the long ones aside, in a queue of their own: the next search does not meet them again, and workers take from there
-//! before they take newer tasks.
+//! before they take newer tasks. What another worker has taken for itself is older than all of these, and stays with it.
 //!
 //! Not here: seeing that every place is held (`monitor/favour.rs`), which kinds are long (`long_kinds.rs`), and waking the
 //! thread (`sleep/waking.rs`).
@@ -17,24 +17,28 @@
 //! Unsafe: jobs are reached by pointer.
 
 use crate::job::Job;
-use crate::queue::TaskQueue;
+use crate::queue::{Run, TaskQueue};
 use crate::runtime::RuntimeInner;
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
+use crate::runtime::worker::slot::WorkerSlot;
 
 /// Worker beyond the limit: takes a short task that waits anywhere, but for those bound to other workers.
 pub(crate) fn find(shared: &RuntimeInner, slot: &'static OccupiedSlot) -> Option<*mut Job> {
     let random = slot.next_random() as usize;
-    let others = shared
+    let mut others = shared
         .other_slots(slot, random)
         .filter(|other| !slot.is_patient_with(other));
     let interactive = shared.priority_queues.interactive.take(1);
     let found = interactive.map(|run| run.first).or_else(|| {
-        [&slot.tasks]
-            .into_iter()
-            .chain(shared.injector.shards())
-            .chain(others.map(|other| &other.tasks))
-            .find_map(|queue| take_short(shared, slot, queue))
+        take_short(shared, slot, &slot.tasks)
+            .or_else(|| others.find_map(|other| take_short_of(shared, slot, other)))
+            .or_else(|| {
+                shared
+                    .injector
+                    .shards()
+                    .find_map(|queue| take_short(shared, slot, queue))
+            })
     })?;
     shared.short_tasks_found.bump();
     Some(found)
@@ -47,21 +51,45 @@ fn take_short(
     slot: &OccupiedSlot,
     queue: &TaskQueue<Job>,
 ) -> Option<*mut Job> {
-    let is_long = |job: &Job| shared.long_kinds.has(job.kind());
-    let mut run = loop {
+    loop {
         let run = queue.take(TASKS_TAKEN_MAX)?;
-        // SAFETY: the run is fresh from `take`.
-        let [short, long] = unsafe { run.partition(is_long) };
-        if let Some(long) = long {
-            // SAFETY: taken from a queue of this type, untouched but for the step above.
-            unsafe { shared.set_aside.append(long) };
-            // A worker may have looked for work while they were in no queue.
-            waking::leave_rest(shared, true);
+        if let Some(short) = split(shared, slot, run, &shared.set_aside) {
+            return Some(short);
         }
-        if let Some(short) = short {
-            break short;
-        }
-    };
+    }
+}
+
+/// As [`take_short`], of another worker. The long ones go back to it, unless they are many.
+fn take_short_of(
+    shared: &RuntimeInner,
+    slot: &OccupiedSlot,
+    other: &WorkerSlot,
+) -> Option<*mut Job> {
+    let run = other.tasks.take(TASKS_LEFT_MAX)?;
+    if other.tasks.is_empty() {
+        return split(shared, slot, run, &other.tasks);
+    }
+    split(shared, slot, run, &shared.set_aside).or_else(|| take_short(shared, slot, &other.tasks))
+}
+
+/// Puts the long tasks of a run, which is fresh from `take`, into `rest`, and the short ones behind the first into the
+/// worker's own queue.
+fn split(
+    shared: &RuntimeInner,
+    slot: &OccupiedSlot,
+    run: Run<Job>,
+    rest: &TaskQueue<Job>,
+) -> Option<*mut Job> {
+    let is_long = |job: &Job| shared.long_kinds.has(job.kind());
+    // SAFETY: the run is fresh from `take`.
+    let [short, long] = unsafe { run.partition(is_long) };
+    if let Some(long) = long {
+        // SAFETY: taken from a queue of this type, untouched but for the step above.
+        unsafe { rest.append(long) };
+        // A worker may have looked for work while they were in no queue.
+        waking::leave_rest(shared, true);
+    }
+    let mut run = short?;
     let first = run.first;
     if run.len > 1 {
         // SAFETY: as above, with more than one task.
@@ -75,3 +103,5 @@ fn take_short(
 
 /// As many as a worker takes in one go.
 const TASKS_TAKEN_MAX: usize = 32;
+/// More than a worker takes for itself, also if it takes some while others are looked at.
+const TASKS_LEFT_MAX: usize = 4 * TASKS_TAKEN_MAX;

@@ -95,6 +95,19 @@ fn a_short_task_that_blocks_lets_nobody_take_long_ones_beyond_the_limit() {
 }
 
 #[test]
+fn room_for_short_tasks_beside_long_ones_that_have_slept_keeps_no_worker_awake() {
+    let idle = Idle::new(1, 3);
+    assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
+    idle.begin(Activity::ExternalThread);
+    idle.begin(Activity::ExternalThread);
+    idle.set_extra_for_short_tasks(3);
+    assert!(idle.is_overfull() && idle.may_run_short_task());
+    assert!(!idle.is_full_of_short_tasks(), "two too many");
+    idle.end(Activity::ExternalThread);
+    assert!(idle.is_full_of_short_tasks(), "one may be woken for one");
+}
+
+#[test]
 fn a_call_for_a_short_task_is_taken_once_and_only_where_there_is_room_for_it() {
     let idle = Idle::new(1, 1);
     assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
