@@ -41,7 +41,7 @@ impl FrameMark {
         }
     }
 
-    /// The future is about to be polled, while recording is open.
+    /// The future is about to be polled, in a task that is recorded.
     pub(crate) fn enter(&mut self) -> InFrame<'_> {
         let outer = self.record();
         InFrame { mark: self, outer }

@@ -106,9 +106,9 @@ pub(crate) use disabled::in_tokio;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use disabled::{
     ChannelRecord, FrameMark, GroupName, ListedLoop, LoopSite, Running, RuntimeNumber, SetWait,
-    TaskRecord, TaskSet, WaitSite, Waking, WorkType, during_loop, forget, is_open, keeps,
-    runtime_made, short_loop, thread_begins, thread_blocks, thread_polls_any, thread_polls_one,
-    thread_waits_for_task, waits, waits_for_set, waits_for_task,
+    TaskRecord, TaskSet, WaitSite, Waking, WorkType, during_loop, forget, is_open, is_recorded,
+    keeps, runtime_made, short_loop, thread_begins, thread_blocks, thread_polls_any,
+    thread_polls_one, thread_waits_for_task, waits, waits_for_set, waits_for_task,
 };
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use wait_kind::WaitKind;
@@ -232,8 +232,8 @@ pub(crate) use loop_site::LoopSite;
 pub(crate) use loops::{during_loop, last as last_loop, short_loop};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use record::{
-    Running, RuntimeNumber, TaskRecord, forget, is_open, keeps, thread_blocks, thread_polls_any,
-    thread_polls_one, thread_waits_for_task, waits, waits_for_task,
+    Running, RuntimeNumber, TaskRecord, forget, is_open, is_recorded, keeps, thread_blocks,
+    thread_polls_any, thread_polls_one, thread_waits_for_task, waits, waits_for_task,
 };
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use recorded_task::{Waking, WorkType};

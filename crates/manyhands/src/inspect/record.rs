@@ -1,7 +1,8 @@
 //! With the feature: the hooks by which tasks and waits are recorded. Same functions as in `disabled.rs`.
 //!
-//! While recording is not open, each hook is one load and a branch. A thread knows the task that it runs, so that a
-//! future that is about to wait can record that in the task's record.
+//! A thread knows the task that it runs, so that a future that is about to wait can record that in the task's record.
+//! While recording is not open it knows none, and the hooks of a wait are a comparison with that and a branch. The other
+//! hooks load whether recording is open, and branch.
 //!
 //! # Threads
 //! A task is spawned and woken by any thread, and runs on one at a time. The order of its changes is that in which the
@@ -38,6 +39,17 @@ pub(crate) fn is_open() -> bool {
 pub(super) fn open() {
     // Relaxed: as above.
     IS_OPEN.store(true, Ordering::Relaxed);
+}
+
+/// Whether the calling thread runs a task that is recorded, or is itself recorded as one: only then is a wait recorded.
+///
+/// The compiler compares a thread's own word in memory, so a place that asks this has two instructions; it does not do so
+/// with an atomic, and a place that asks [`is_open`] has three.
+#[inline]
+pub(crate) fn is_recorded() -> bool {
+    // None where the thread is ending and has no such word any more, which can be where the system keeps it by a key.
+    let is_some = CURRENT.try_with(|current| current.get().number.is_some());
+    is_some.unwrap_or(false)
 }
 
 /// The task that the calling thread runs.
@@ -265,7 +277,7 @@ fn set_state(number: TaskNumber, from: TaskState, to: TaskState, now: u64) {
 #[inline]
 #[track_caller]
 pub(crate) fn waits<L>(leaf: &L, waker: &Waker, kind: WaitKind, resource: usize) {
-    if is_open() {
+    if is_recorded() {
         waits_recorded(ptr::from_ref(leaf).addr(), waker, kind, resource);
     }
 }
@@ -280,7 +292,7 @@ fn waits_recorded(leaf: usize, waker: &Waker, kind: WaitKind, resource: usize) {
 #[inline]
 #[track_caller]
 pub(crate) fn waits_for_task<L>(leaf: &L, waker: &Waker, task: &TaskRecord, id: usize) {
-    if is_open() {
+    if is_recorded() {
         waits_for_task_recorded(ptr::from_ref(leaf).addr(), waker, task, id);
     }
 }
@@ -295,7 +307,7 @@ fn waits_for_task_recorded(leaf: usize, waker: &Waker, task: &TaskRecord, id: us
 /// The library keeps this waker, though the task does not wait for what would wake it.
 #[inline]
 pub(crate) fn keeps(waker: &Waker) {
-    if is_open() {
+    if is_recorded() {
         keeps_recorded(waker.data().addr());
     }
 }
@@ -311,7 +323,7 @@ fn keeps_recorded(waker: usize) {
 /// The future `leaf` is dropped, or what it waited for has come, so it does not wait any more.
 #[inline]
 pub(crate) fn forget<L>(leaf: &L) {
-    if is_open() {
+    if is_recorded() {
         forget_at(ptr::from_ref(leaf).addr());
     }
 }
@@ -474,7 +486,8 @@ impl Drop for ThreadWait {
 /// The calling thread is blocked, until this is dropped.
 #[inline]
 pub(crate) fn thread_blocks() -> Blocked {
-    Blocked(if is_open() { Blocked::begin() } else { None })
+    let is_recorded = is_recorded();
+    Blocked(if is_recorded { Blocked::begin() } else { None })
 }
 
 /// See [`thread_blocks`].

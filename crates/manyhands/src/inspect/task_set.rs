@@ -66,7 +66,7 @@ pub(crate) fn waits_for_set<L>(
     resource: usize,
     (set, until): (&TaskSet, SetWait),
 ) {
-    if is_open() {
+    if record::is_recorded() {
         waits_for_set_recorded(ptr::from_ref(leaf).addr(), waker, resource, (set, until));
     }
 }

@@ -29,7 +29,7 @@ impl WaitSite {
     /// Polls what waits on this line, unless a call around this has said another one.
     #[inline]
     pub(crate) fn during<R>(self, poll: impl FnOnce() -> R) -> R {
-        let _said = (record::is_open() && record::say_line(self.0)).then_some(Said);
+        let _said = (record::is_recorded() && record::say_line(self.0)).then_some(Said);
         poll()
     }
 }

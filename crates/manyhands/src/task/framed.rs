@@ -60,14 +60,14 @@ impl<F: Future> Future for Framed<F> {
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: pinned with the whole: nothing moves it, and there is no `Drop`.
         let future = unsafe { Pin::new_unchecked(&mut this.future) };
-        if inspect::is_open() {
+        if inspect::is_recorded() {
             return poll_recorded(future, &mut this.mark, context);
         }
         future.poll(context)
     }
 }
 
-/// A function of its own, so that a frame that is not recorded is a load and a branch beside its future.
+/// A function of its own, so that a frame that is not recorded is a comparison and a branch beside its future.
 #[cold]
 #[inline(never)]
 #[cfg_attr(feature = "inspect", track_caller)]
