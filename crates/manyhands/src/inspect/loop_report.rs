@@ -136,14 +136,29 @@ impl LoopReport {
     }
 
     /// The part of the runners' time, between 0 and 1, in which they were not on a processor; `None` if the system does not
-    /// say.
+    /// say. The time from when the last of them had left to the end counts too: there was nothing left to do.
     ///
     /// Example: see [`explain_last`](crate::parallel::explain_last).
     #[must_use]
     pub fn off_processor_share(&self) -> Option<f64> {
         let off = self.runners.iter().map(|runner| runner.off_processor);
         let off: Option<Duration> = off.sum();
-        Some(ratio(off?, self.worked()).min(1.0))
+        let after = self.after_last();
+        Some(ratio(off? + after, self.worked() + after).min(1.0))
+    }
+
+    /// The time of all runners, the last of which had left: their threads had lost their processors, or the loop would
+    /// have ended.
+    pub(super) fn after_last(&self) -> Duration {
+        let runners = u32::try_from(self.runners.len()).unwrap_or(u32::MAX);
+        self.last_left()
+            .map_or(Duration::ZERO, |end| self.elapsed.saturating_sub(end))
+            * runners
+    }
+
+    /// When the last runner left.
+    pub(super) fn last_left(&self) -> Option<Duration> {
+        self.runners.iter().map(|runner| runner.left_after).max()
     }
 
     /// How long the caller was alone.

@@ -137,6 +137,7 @@ impl LoopReport {
             .collect();
         late.sort_unstable();
         late.resize(needed.max(late.len()), open);
+        let last = self.last_left().unwrap_or(self.elapsed);
         let ends = self.runners.iter().map(|runner| runner.left_after);
         let off = self
             .runners
@@ -146,8 +147,8 @@ impl LoopReport {
             opening: times(opened, others),
             helpers: late.iter().take(needed).sum(),
             few: times(open, others - needed),
-            waiting: ends.map(|end| self.elapsed.saturating_sub(end)).sum(),
-            off_processor: off.sum(),
+            waiting: ends.map(|end| last.saturating_sub(end)).sum(),
+            off_processor: off.sum::<Duration>() + self.after_last(),
         }
     }
 
@@ -461,6 +462,17 @@ mod tests {
             &off,
             Verdict::OffProcessor,
             "not on a processor for 40 % of their time: bodies blocked, or other threads ran there.",
+        );
+    }
+
+    #[test]
+    fn nobody_waits_for_an_item_once_the_last_runner_has_left() {
+        let mut runners = all_from([0, 0, 0], 20);
+        runners[0] = runner(None, 0, 24, block(ms(24), 1, (0, Duration::ZERO)));
+        assert_says(
+            &shared(runners),
+            Verdict::OffProcessor,
+            "not on a processor for 78 % of their time: bodies blocked, or other threads ran there.",
         );
     }
 

@@ -10,7 +10,7 @@ use manyhands::{Runtime, parallel, task};
 use std::hint::spin_loop;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 #[expect(
@@ -175,10 +175,7 @@ fn a_loop_over_an_iterator_is_listed_while_it_runs_alone_and_shared() {
     const NAME: &str = "a_loop_over_an_iterator_is_listed";
     let seen = |i: u64| {
         let listed = listed(NAME).unwrap();
-        assert!(
-            listed.done <= i && (1..=2).contains(&listed.runners),
-            "{listed:?}"
-        );
+        assert!(listed.done <= i && listed.runners >= 1, "{listed:?}");
     };
     const LINE: u32 = line!() + 2;
     let alone = parallel::options().degree_of_parallelism(1);
@@ -188,15 +185,20 @@ fn a_loop_over_an_iterator_is_listed_while_it_runs_alone_and_shared() {
     });
     assert!(listed(NAME).is_none());
     let meet = std::sync::Barrier::new(2);
+    let both = Mutex::new(Vec::new());
     two_workers().install(|| {
-        parallel::for_each(parallel::from_iter(0..2_u64).unbuffered(), |i| {
+        parallel::for_each(parallel::from_iter(0..2_u64).unbuffered(), |_| {
             meet.wait();
-            seen(i);
-            let listed = listed(NAME).unwrap();
-            assert_eq!((listed.runners, listed.threads), (2, 2));
+            both.lock().unwrap().extend(listed(NAME));
             meet.wait();
         });
     });
+    // While bodies block, a third runner may come, and find nothing.
+    let both = both.into_inner().unwrap();
+    let are_right = both
+        .iter()
+        .all(|seen| seen.done == 0 && seen.runners >= 2 && seen.threads == 2);
+    assert!(both.len() == 2 && are_right, "{both:?}");
     assert!(listed(NAME).is_none());
     let panics = || parallel::for_each(parallel::from_iter(0..9), |_| panic!("on purpose"));
     assert!(std::panic::catch_unwind(panics).is_err());
@@ -342,6 +344,16 @@ fn nobody_joins_while_all_workers_have_other_work() {
     );
 }
 
+/// Calls `run` until its place has been known as short for so many calls that one which is interrupted changes nothing.
+fn until_always_short(run: impl Fn() -> LoopReport) {
+    let mut in_a_row = 0;
+    until(|| {
+        let is_short = run().alone_because == Some(AloneBecause::AlwaysShort);
+        in_a_row = if is_short { in_a_row + 1 } else { 0 };
+        (in_a_row == 50).then_some(())
+    });
+}
+
 #[test]
 fn a_loop_whose_first_items_were_lighter_is_shared_late() {
     inspect::open();
@@ -355,7 +367,7 @@ fn a_loop_whose_first_items_were_lighter_is_shared_late() {
         last()
     };
     // The place has learnt that its items are light, and looks at nothing before all of them have run.
-    until(|| (run().alone_because == Some(AloneBecause::AlwaysShort)).then_some(()));
+    until_always_short(run);
     is_heavy.store(true, Ordering::Relaxed);
     let report = run();
     assert_eq!(report.verdict(), Verdict::SharedLate, "{report} {report:?}");
@@ -417,7 +429,8 @@ fn the_last_loop_of_a_place_is_reported_over_the_socket_with_both_sentences() {
 #[test]
 fn a_loop_of_another_thread_that_was_shared_late_says_so_over_the_socket() {
     inspect::open();
-    const ITEMS: u64 = 41;
+    // So few that they are short in a build for tests too.
+    const ITEMS: u64 = 5;
     let is_heavy = AtomicBool::new(false);
     let run = || {
         parallel::for_range(0..ITEMS, |_| {
@@ -428,7 +441,7 @@ fn a_loop_of_another_thread_that_was_shared_late_says_so_over_the_socket() {
         last()
     };
     let other = || {
-        until(|| (run().alone_because == Some(AloneBecause::AlwaysShort)).then_some(()));
+        until_always_short(run);
         is_heavy.store(true, Ordering::Relaxed);
         run()
     };
