@@ -274,16 +274,13 @@ impl WaitSite {
     reason = "the type is named with the feature only"
 )]
 #[inline(always)]
-pub(crate) fn during_loop<C>(_items: u64, _site: LoopSite, run: impl FnOnce(Unobserved)) {
+pub(crate) fn during_loop<C>(_items: Option<u64>, _site: LoopSite, run: impl FnOnce(Unobserved)) {
     run(Unobserved);
 }
 
 /// In place of a loop in the list.
 #[derive(Debug)]
 pub(crate) struct ListedLoop;
-
-/// In place of a runner of such a loop.
-pub(crate) struct ListedRunner;
 
 impl ListedLoop {
     #[expect(
@@ -303,11 +300,6 @@ impl ListedLoop {
 
     #[inline(always)]
     pub(crate) fn runs(&self, _items: usize) {}
-
-    #[inline(always)]
-    pub(crate) fn runner(&self) -> ListedRunner {
-        ListedRunner
-    }
 }
 
 #[inline(always)]

@@ -206,6 +206,67 @@ fn a_loop_over_an_iterator_is_listed_while_it_runs_alone_and_shared() {
 }
 
 #[test]
+fn a_loop_over_an_iterator_is_reported_with_the_items_that_it_had() {
+    inspect::open();
+    let one = parallel::options().degree_of_parallelism(1);
+    one.for_each(parallel::from_iter(0..73_u64), |i| {
+        std::hint::black_box(i);
+    });
+    let report = last();
+    assert_eq!((report.items, report.runners[0].items), (73, 73));
+    assert_eq!(report.verdict(), Verdict::OneRunner, "{report:?}");
+    two_workers().install(|| {
+        parallel::for_each(parallel::from_iter(0..50_u64).unbuffered(), |_| {
+            compute(Duration::from_micros(100));
+        });
+    });
+    let report = last();
+    let items: u64 = report.runners.iter().map(|runner| runner.items).sum();
+    assert_eq!(
+        (report.items, items, report.alone_because),
+        (50, 50, None),
+        "{report:?}"
+    );
+    parallel::for_each(parallel::from_iter(0..0), |_: u64| ());
+    assert_eq!(
+        (last().items, last().verdict()),
+        (0, Verdict::TooShort),
+        "{report:?}"
+    );
+}
+
+#[test]
+fn threads_that_wait_for_an_iterator_are_the_reason() {
+    inspect::open();
+    let runtime = two_workers();
+    // On a busy machine both may be waiting for a processor for most of the time, and the report says so.
+    let report = until(|| {
+        let report = runtime.install(over_an_iterator_with_one_slow_item);
+        (report.verdict() != Verdict::OffProcessor).then_some(report)
+    });
+    assert_eq!(report.verdict(), Verdict::SourceSlow, "{report} {report:?}");
+    let text = report.to_string();
+    assert!(text.contains("waited for the iterator for"), "{text}");
+}
+
+fn over_an_iterator_with_one_slow_item() -> LoopReport {
+    let begun = now();
+    let items = (0..3_u64).inspect(|&i| {
+        if i == 2 {
+            // Nine times as long as both threads needed to come.
+            compute(begun.elapsed() * 9);
+        }
+    });
+    let both = std::sync::Barrier::new(2);
+    parallel::for_each(parallel::from_iter(items).unbuffered(), |i| {
+        if i < 2 {
+            both.wait();
+        }
+    });
+    last()
+}
+
+#[test]
 fn an_async_loop_is_listed_with_how_many_items_run() {
     inspect::open();
     const NAME: &str = "an_async_loop_is_listed";
@@ -344,32 +405,34 @@ fn nobody_joins_while_all_workers_have_other_work() {
     );
 }
 
-/// Calls `run` until its place has been known as short for so many calls that one which is interrupted changes nothing.
-fn until_always_short(run: impl Fn() -> LoopReport) {
-    let mut in_a_row = 0;
-    until(|| {
-        let is_short = run().alone_because == Some(AloneBecause::AlwaysShort);
-        in_a_row = if is_short { in_a_row + 1 } else { 0 };
-        (in_a_row == 50).then_some(())
-    });
-}
-
-#[test]
-fn a_loop_whose_first_items_were_lighter_is_shared_late() {
-    inspect::open();
+/// A call of heavy items from a place whose items were light before, so that it looks at nothing before all have run.
+/// `call` calls the loop from there, whose body calls what it gets.
+fn heavy_items_at_a_light_place(call: impl Fn(&(dyn Fn() + Sync))) -> LoopReport {
     let is_heavy = AtomicBool::new(false);
     let run = || {
-        parallel::for_range(0..4_u64, |_| {
+        call(&|| {
             if is_heavy.load(Ordering::Relaxed) {
                 compute(Duration::from_micros(100));
             }
         });
         last()
     };
-    // The place has learnt that its items are light, and looks at nothing before all of them have run.
-    until_always_short(run);
-    is_heavy.store(true, Ordering::Relaxed);
-    let report = run();
+    let is_known_as_short =
+        |report: &LoopReport| report.alone_because == Some(AloneBecause::AlwaysShort);
+    until(|| {
+        is_heavy.store(false, Ordering::Relaxed);
+        until(|| is_known_as_short(&run()).then_some(()));
+        is_heavy.store(true, Ordering::Relaxed);
+        let report = run();
+        // The place takes the items for heavier if the call before this one lost its processor.
+        is_known_as_short(&report).then_some(report)
+    })
+}
+
+#[test]
+fn a_loop_whose_first_items_were_lighter_is_shared_late() {
+    inspect::open();
+    let report = heavy_items_at_a_light_place(|body| parallel::for_range(0..4_u64, |_| body()));
     assert_eq!(report.verdict(), Verdict::SharedLate, "{report} {report:?}");
     assert!(report.to_string().contains("Shared late"), "{report}");
 }
@@ -429,22 +492,9 @@ fn the_last_loop_of_a_place_is_reported_over_the_socket_with_both_sentences() {
 #[test]
 fn a_loop_of_another_thread_that_was_shared_late_says_so_over_the_socket() {
     inspect::open();
-    // So few that they are short in a build for tests too.
     const ITEMS: u64 = 5;
-    let is_heavy = AtomicBool::new(false);
-    let run = || {
-        parallel::for_range(0..ITEMS, |_| {
-            if is_heavy.load(Ordering::Relaxed) {
-                compute(Duration::from_micros(100));
-            }
-        });
-        last()
-    };
-    let other = || {
-        until_always_short(run);
-        is_heavy.store(true, Ordering::Relaxed);
-        run()
-    };
+    let call = |body: &(dyn Fn() + Sync)| parallel::for_range(0..ITEMS, |_| body());
+    let other = || heavy_items_at_a_light_place(call);
     let report = std::thread::scope(|scope| scope.spawn(other).join().unwrap());
     let seen = report_over_the_socket(ITEMS);
     assert_eq!(seen.verdict, "shared_late", "{report} {seen:?}");
