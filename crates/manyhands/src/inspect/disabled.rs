@@ -125,12 +125,23 @@ pub(crate) enum SetWait {
     All,
     AllOrFailure,
     OneOf(#[expect(dead_code, reason = "read with the feature only")] u32),
+    Each,
 }
 
 impl TaskSet {
     #[inline(always)]
     pub(crate) const fn new() -> Self {
         Self
+    }
+
+    #[inline(always)]
+    pub(crate) fn of_futures(_are_handles: impl FnOnce() -> bool) -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    pub(crate) fn poll<R>(&self, poll: impl FnOnce() -> R) -> R {
+        poll()
     }
 
     #[inline(always)]

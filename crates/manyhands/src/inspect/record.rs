@@ -13,6 +13,7 @@ use crate::inspect::last_waker::LastWaker;
 use crate::inspect::leaf_stacks::{self, Ticket};
 use crate::inspect::recorded_task::{RecordedTask, WorkType};
 use crate::inspect::table::{self, Record, TaskNumber, WaitRecord, Waits};
+use crate::inspect::task_set;
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::inspect::wait_kind::WaitKind;
 use crate::priority::Priority;
@@ -289,6 +290,7 @@ pub(crate) fn waits_for_task<L>(leaf: &L, waker: &Waker, task: &TaskRecord, id: 
 #[track_caller]
 fn waits_for_task_recorded(leaf: usize, waker: &Waker, task: &TaskRecord, id: usize) {
     let wait = new_wait(leaf, WaitKind::Task, id, task.number());
+    wait.owner.into_iter().for_each(task_set::note_polled);
     note_wait(wait, waker.data().addr());
 }
 
