@@ -12,7 +12,7 @@ use crate::inspect::awaited_set::SetWait;
 use crate::inspect::printable::Printable;
 use crate::inspect::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
 use crate::inspect::stuck::{Stuck, Unknown, first_direct};
-use crate::inspect::table::TaskNumber;
+use crate::inspect::task_number::TaskNumber;
 use crate::inspect::task_state::TaskKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -205,7 +205,7 @@ pub(super) mod tests {
     use super::Deadlock;
     use crate::inspect::awaited_set::{AwaitedSet, SetWait};
     use crate::inspect::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
-    use crate::inspect::table::TaskNumber;
+    use crate::inspect::task_number::TaskNumber;
     use crate::inspect::task_state::{TaskKind, TaskState};
     use crate::inspect::wait_kind::WaitKind;
     use std::collections::BTreeMap;

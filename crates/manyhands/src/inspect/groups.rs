@@ -5,9 +5,11 @@
 //! name. Counted while the table of tasks is read, so no list of all tasks is made.
 
 use crate::inspect::frames::Frames;
-use crate::inspect::table::{self, Record, TaskNumber, WaitRecord};
+use crate::inspect::table::{self, Record};
+use crate::inspect::task_number::TaskNumber;
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::inspect::wait_kind::WaitKind;
+use crate::inspect::waits::WaitRecord;
 use crate::inspect::wire;
 use crate::inspect::{group_names, outside};
 use crate::sync::clock;
@@ -128,26 +130,26 @@ fn by_text(by_address: HashMap<ByAddress, Group>) -> Vec<(Key, Group)> {
 }
 
 fn key(record: &Record) -> Key {
-    let waits = record.waits.current();
-    let recorded = waits.iter().find(|wait| wait.is_direct).or(waits.first());
+    let mut direct = record.waits.current().filter(|wait| wait.is_direct);
+    let recorded = direct.next().or_else(|| record.waits.current().next());
     let outside = match recorded {
         Some(_) => Vec::new(),
         None => outside::waits_outside(record),
     };
-    let wait = recorded.or(outside.last());
-    let chain = |frames: &Frames| match wait {
+    let wait = recorded.or(outside.last().copied());
+    let chain = |frames: &Frames| match &wait {
         Some(wait) => frames.chain(wait.frame),
         None => frames.last_chain(),
     };
-    let frames = record.waits.frames.as_deref();
+    let frames = record.waits.frames();
     let chain = frames.map_or_else(Vec::new, chain);
     Key {
-        kind: record.kind,
+        kind: record.kind(),
         type_name: record.type_name(),
-        spawned_at: record.spawned_at,
+        spawned_at: record.spawned_at(),
         state: record.state,
-        waits: wait.map(|wait| (wait.kind, wait.at)),
-        awaited: wait.and_then(awaited),
+        waits: wait.map(|wait| (wait.kind, wait.at.location())),
+        awaited: wait.and_then(|wait| awaited(&wait)),
         frames: chain.iter().map(|frame| (frame.name, frame.at)).collect(),
     }
 }
@@ -252,7 +254,7 @@ const EXAMPLES_MAX: usize = 5;
 #[cfg(test)]
 mod tests {
     use super::{ByAddress, Counted, Group, Key, by_text};
-    use crate::inspect::table::TaskNumber;
+    use crate::inspect::task_number::TaskNumber;
     use crate::inspect::task_state::{TaskKind, TaskState};
     use std::collections::HashMap;
 

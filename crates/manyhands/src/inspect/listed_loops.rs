@@ -9,7 +9,7 @@ use crate::inspect::loop_site::LoopSite;
 use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::loops::{body_name, elapsed};
 use crate::inspect::record::{current_task, is_open};
-use crate::inspect::table::TaskNumber;
+use crate::inspect::task_number::TaskNumber;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, clock, global, lock};
 use std::any::type_name;

@@ -16,7 +16,7 @@ use crate::inspect::loop_report::{BlockReport, LoopReport, RunnerReport, TrialRe
 use crate::inspect::loop_site::LoopSite;
 use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::record::{current_task, is_open};
-use crate::inspect::table::TaskNumber;
+use crate::inspect::task_number::TaskNumber;
 use crate::inspect::{listed_loops, loop_reports};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, clock, global, lock, thread_state};

@@ -15,7 +15,7 @@
 
 use crate::inspect::awaited_set::{AwaitedSet, SetWait};
 use crate::inspect::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
-use crate::inspect::table::TaskNumber;
+use crate::inspect::task_number::TaskNumber;
 use crate::inspect::task_state::TaskState;
 use crate::inspect::wait_kind::WaitKind;
 use std::collections::{BTreeMap, BTreeSet};

@@ -10,7 +10,8 @@
 
 use crate::inspect::awaited_set::{AwaitedSet, SetWait};
 use crate::inspect::record::{self, TaskRecord, is_open, new_wait, note_wait};
-use crate::inspect::table::{self, TaskNumber};
+use crate::inspect::table;
+use crate::inspect::task_number::TaskNumber;
 use crate::inspect::wait_kind::WaitKind;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::global;
@@ -137,7 +138,7 @@ fn waits_for_set_recorded(
     if until.kind() == WaitKind::Scope
         && let Some(waiter) = waiter
     {
-        table::change(waiter, |record| record.waits.wakers = Some(1));
+        table::change(waiter, |record| record.set_wakers(Some(1)));
     }
 }
 
