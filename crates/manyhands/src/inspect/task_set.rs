@@ -100,7 +100,7 @@ pub(super) fn note_polled(task: TaskNumber) {
         if record.set != Some(set) {
             record.set = Some(set);
             // So of two looks that see the same record, both see the task in the set.
-            record.changes += 1;
+            record.note_change();
         }
     });
 }
